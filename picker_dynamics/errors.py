@@ -1,0 +1,110 @@
+"""One exception tree; an error carries the joint, the value and the limit it speaks of.
+
+Every message is one line that a person at the bench can act on.  ``exit_code`` is what the
+``picker`` command and the nodes return to the shell when the error ends them.
+"""
+
+from __future__ import annotations
+
+
+class PickerError(Exception):
+    """Base of every error raised on purpose by this package.
+
+    Args:
+        message: One line naming joint, value and limit.
+        joint: Joint (or link, or parameter) the error is about.
+        value: The offending value, in SI units or radians.
+        limit: The limit that it broke, in the same unit.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, joint: str | None = None, value=None, limit=None):
+        super().__init__(message)
+        self.joint = joint
+        self.value = value
+        self.limit = limit
+
+
+class DescriptionError(PickerError):
+    """A URDF that is malformed, unphysical, or of a kind that is not supported."""
+
+    exit_code = 3
+
+
+class ConfigurationError(PickerError):
+    """A servo map or parameter file that is incomplete or contradicts the arm."""
+
+    exit_code = 4
+
+
+class InputError(PickerError, ValueError):
+    """A value that cannot be used: wrong shape, not finite, out of range."""
+
+    exit_code = 5
+
+
+class JointNamesError(InputError):
+    """A joint that is missing, unknown or named twice."""
+
+
+class LimitError(InputError):
+    """A position, velocity, acceleration or pulse beyond its limit."""
+
+
+class TrajectoryError(InputError):
+    """Trajectory points that are out of order, in the past or incomplete."""
+
+
+class UnreachableError(InputError):
+    """A tool pose that no joint configuration reaches."""
+
+
+class InfeasibleError(PickerError):
+    """A motion that needs more torque than the servos may give.
+
+    ``value`` and ``limit`` are torques [N·m] (forces [N] for a sliding joint).
+
+    Args:
+        time_s: When along the motion the limit is broken first [s].
+    """
+
+    exit_code = 6
+
+    def __init__(self, message: str, *, time_s: float, joint=None, value=None, limit=None):
+        super().__init__(message, joint=joint, value=value, limit=limit)
+        self.time_s = time_s
+
+
+class CrossCheckError(PickerError):
+    """Two models of one URDF disagree: nothing may move."""
+
+    exit_code = 7
+
+
+class ProtocolError(PickerError):
+    """Bytes that are no valid frame, or a message that may not be sent."""
+
+    exit_code = 8
+
+
+class VersionError(ProtocolError):
+    """The board speaks another version of the protocol."""
+
+
+class LinkError(PickerError):
+    """The serial link cannot be used: no such port, busy, silent, or pulled."""
+
+    exit_code = 9
+
+
+class BoardFaultError(PickerError):
+    """The board reports a latched fault."""
+
+    exit_code = 10
+
+
+class MissingDependencyError(PickerError, ImportError):
+    """An optional package is not installed; the message says how to get it."""
+
+    exit_code = 11

@@ -1,0 +1,37 @@
+"""Where urdf/, config/, launch/ and rviz/ are: in a colcon install, or in the source tree."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from picker_dynamics.errors import ConfigurationError
+
+PACKAGE = "picker_dynamics"
+
+
+def share_directory() -> Path:
+    """The package's share directory: the source tree when run from one, else the ament prefix's."""
+    source = Path(__file__).resolve().parent.parent
+    if (source / "urdf").is_dir():
+        return source
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) + [sys.prefix]
+    for prefix in prefixes:
+        share = Path(prefix) / "share" / PACKAGE
+        if prefix and (share / "urdf").is_dir():
+            return share
+    raise ConfigurationError(f"no urdf/ beside {source.name} and no share/{PACKAGE} in AMENT_PREFIX_PATH: "
+                             "source install/setup.bash, or install with 'pip install -e .'")
+
+
+def resource(relative: str) -> Path:
+    """Path of a file below the share directory, for example ``urdf/picker.urdf``.
+
+    Raises:
+        ConfigurationError: where there is no such file.
+    """
+    path = share_directory() / relative
+    if not path.is_file():
+        raise ConfigurationError(f"no file {relative} in {share_directory()}", value=relative)
+    return path

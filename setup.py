@@ -1,0 +1,74 @@
+"""Package data for colcon (ament_python) and pip.  Tool settings: pyproject.toml; pins: constraints/."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+NAME = "picker_dynamics"
+
+
+def share(*folders):
+    """(destination, files) for every folder below ``folders``, as data_files wants them."""
+    files = [path for folder in folders for path in sorted(Path(folder).rglob("*"))
+             if path.is_file() and "__pycache__" not in path.parts]
+    return [(f"share/{NAME}/{parent}", [str(path) for path in files if path.parent == parent])
+            for parent in sorted({path.parent for path in files})]
+
+
+setup(
+    name=NAME,
+    version="0.1.0",
+    description="Control of cheap servo arms: dynamics, compensation, trajectories, hardware and ROS 2 nodes",
+    license="Apache-2.0",
+    maintainer="picker_dynamics maintainers",
+    maintainer_email="maintainers@picker-dynamics.example.org",
+    python_requires=">=3.10",
+    package_dir={"": "."},
+    packages=find_packages(include=[NAME, f"{NAME}.*"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (f"share/{NAME}", ["package.xml"]),
+        *share("urdf", "config", "launch", "rviz"),
+    ],
+    zip_safe=True,
+    install_requires=["numpy>=1.26", "PyYAML", "pyserial"],
+    extras_require={
+        # What a ROS 2 machine has from rosdep.
+        "ros": [
+            "ros-jazzy-rclpy[fastrtps]",
+            "ros-jazzy-diagnostic-msgs",
+            "ros-jazzy-geometry-msgs",
+            "ros-jazzy-sensor-msgs",
+            "ros-jazzy-std-srvs",
+            "ros-jazzy-trajectory-msgs",
+            "ros-jazzy-visualization-msgs",
+            "pin>=3",
+        ],
+        # What rosdep does not have, or not for Ubuntu 24.04; imported only where it is used.
+        "sim": ["mujoco>=3.17"],
+        "fast": ["numba"],
+        "peer": ["urchin"],
+        # What `picker demo` shows its results with.
+        "demo": ["matplotlib", "rich"],
+        # colcon runs no test at all unless an extra of this name asks for pytest.
+        "test": [
+            "pytest>=7.4",
+            "pytest-timeout",
+            "pytest-xdist",
+            "colcon-common-extensions",
+            "hypothesis",
+            "import-linter",
+            "scipy",
+        ],
+        "lint": ["ruff"],
+    },
+    entry_points={
+        "console_scripts": [
+            "picker = picker_dynamics.cli:main",
+            "trajectory_controller = picker_dynamics.nodes.trajectory_controller:main",
+            "dynamics = picker_dynamics.nodes.dynamics:main",
+            "hardware = picker_dynamics.nodes.hardware:main",
+            "virtual_board = picker_dynamics.sim.board:main",
+        ],
+    },
+)
