@@ -1,0 +1,226 @@
+"""What one <link> or one <joint> element of a URDF says, and that it says it properly.
+
+Every value is read once, checked to be finite and of the right count, and refused with the name of the
+link or joint it belongs to.  ``description`` puts the pieces together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.errors import DescriptionError
+
+MOVABLE_TYPES = ("revolute", "continuous", "prismatic")
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """One visual or collision element: kind ``box|cylinder|sphere|mesh``, pose in the link frame.
+
+    ``size`` [m]: edges; radius and length; radius; for a mesh its three scale factors.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    xyz: np.ndarray
+    rotation: np.ndarray
+    filename: str | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rigid body; ``mass`` [kg], ``com`` [m] and ``inertia`` [kg·m²] (3×3, about the COM), in link axes.
+
+    Without ``<inertial>`` all three are zero and ``has_inertial`` is false.
+    """
+
+    name: str
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
+    has_inertial: bool
+    visuals: tuple[Geometry, ...] = ()
+    collisions: tuple[Geometry, ...] = ()
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint; ``xyz`` [m] and ``rotation`` (3×3) place the child frame at q = 0 in the parent's.
+
+    ``axis`` is a unit vector in the child frame.  Limits are rad, rad/s and N·m (m, m/s, N if prismatic);
+    absent ones are infinite.  ``damping`` [N·m·s/rad] and ``friction`` [N·m] are those of ``<dynamics>``.
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    xyz: np.ndarray
+    rotation: np.ndarray
+    axis: np.ndarray
+    lower: float
+    upper: float
+    velocity: float
+    effort: float
+    damping: float
+    friction: float
+    mimic: str | None = None
+
+    @property
+    def movable(self) -> bool:
+        return self.type in MOVABLE_TYPES
+
+
+def rotation_from_rpy(rpy) -> np.ndarray:
+    """Rz(yaw) Ry(pitch) Rx(roll), 3×3, from (roll, pitch, yaw) [rad]: the URDF's fixed-axis convention."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    return np.array([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]) + 0.0  # + 0.0: no negative zeros
+
+
+def element_error(where: str, message: str, value=None, limit=None) -> DescriptionError:
+    """An error about ``where``, which is "link NAME" or "joint NAME"."""
+    return DescriptionError(f"{where}: {message}", joint=where.partition(" ")[2], value=value, limit=limit)
+
+
+def read_only(values) -> np.ndarray:
+    """A read-only float array."""
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array
+
+
+def _numbers(element, attribute: str, where: str, default: str | None = None, count: int = 3) -> np.ndarray:
+    raw = element.get(attribute, default)
+    if raw is None:
+        raise element_error(where, f"<{element.tag}> has no {attribute!r}")
+    try:
+        values = read_only([float(word) for word in raw.split()])
+    except ValueError as error:
+        raise element_error(where, f"{attribute}={raw!r} is not numeric", raw) from error
+    if values.size != count:
+        raise element_error(where, f"{attribute}={raw!r} has {values.size} numbers, not {count}", raw, count)
+    if not np.isfinite(values).all():
+        raise element_error(where, f"{attribute}={raw!r} is not finite", raw)
+    return values
+
+
+def _number(element, attribute: str, where: str, default: str | None = None, least=-math.inf) -> float:
+    value = float(_numbers(element, attribute, where, default, count=1)[0])
+    if value < least:
+        message = f"<{element.tag}> {attribute} is {value:g}, must be >= {least:g}"
+        raise element_error(where, message, value, least)
+    return value
+
+
+def _origin(parent, where: str) -> tuple[np.ndarray, np.ndarray]:
+    element = parent.find("origin")
+    if element is None:
+        return read_only(np.zeros(3)), read_only(np.eye(3))
+    xyz = _numbers(element, "xyz", where, "0 0 0")
+    return xyz, read_only(rotation_from_rpy(_numbers(element, "rpy", where, "0 0 0")))
+
+
+def read_link(element) -> Link:
+    name = element.get("name")
+    if not name:
+        raise DescriptionError("a <link> has no name")
+    where = f"link {name}"
+    mass, com, inertia = 0.0, read_only(np.zeros(3)), read_only(np.zeros((3, 3)))
+    inertial = element.find("inertial")
+    if inertial is not None:
+        mass, com, inertia = _read_inertial(inertial, where)
+    visuals = tuple(_read_geometry(item, where) for item in element.findall("visual"))
+    collisions = tuple(_read_geometry(item, where) for item in element.findall("collision"))
+    return Link(name, mass, com, inertia, inertial is not None, visuals, collisions)
+
+
+def _read_inertial(inertial, where: str) -> tuple[float, np.ndarray, np.ndarray]:
+    mass_element, inertia_element = inertial.find("mass"), inertial.find("inertia")
+    if mass_element is None or inertia_element is None:
+        raise element_error(where, "<inertial> needs both <mass> and <inertia>")
+    com, rotation = _origin(inertial, where)
+    ixx, ixy, ixz, iyy, iyz, izz = (
+        _number(inertia_element, key, where) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+    return _number(mass_element, "value", where, least=0.0), com, read_only(rotation @ tensor @ rotation.T)
+
+
+def _read_geometry(element, where: str) -> Geometry:
+    xyz, rotation = _origin(element, where)
+    geometry = element.find("geometry")
+    if geometry is None or len(geometry) == 0:
+        raise element_error(where, f"a <{element.tag}> has no geometry")
+    shape = geometry[0]
+    if shape.tag == "mesh":
+        filename = shape.get("filename")
+        if not filename:
+            raise element_error(where, f"the mesh of a <{element.tag}> has no filename")
+        return Geometry("mesh", tuple(_numbers(shape, "scale", where, "1 1 1")), xyz, rotation, filename)
+    if shape.tag == "box":
+        size = tuple(_numbers(shape, "size", where))
+    elif shape.tag in ("cylinder", "sphere"):
+        keys = ("radius", "length")[:1 if shape.tag == "sphere" else 2]
+        size = tuple(_number(shape, key, where) for key in keys)
+    else:
+        message = f"geometry <{shape.tag}> is not supported (box, cylinder, sphere, mesh)"
+        raise element_error(where, message, shape.tag)
+    if min(size) <= 0.0:
+        raise element_error(where, f"a <{shape.tag}> has size {min(size):g} m, must be > 0", min(size), 0.0)
+    return Geometry(shape.tag, size, xyz, rotation)
+
+
+def read_joint(element) -> Joint:
+    name, kind = element.get("name"), element.get("type")
+    if not name:
+        raise DescriptionError("a <joint> has no name")
+    where = f"joint {name}"
+    if kind not in (*MOVABLE_TYPES, "fixed"):
+        raise element_error(where, f"is {kind!r}; supported are {', '.join(MOVABLE_TYPES)} and fixed", kind)
+    parent, child = (_read_end(element, end, where) for end in ("parent", "child"))
+    xyz, rotation = _origin(element, where)
+    axis = _read_axis(element, kind, where)
+    limits = _read_limits(element.find("limit"), kind, where)
+    dynamics, mimic = element.find("dynamics"), element.find("mimic")
+    damping, friction = (0.0 if dynamics is None else _number(dynamics, key, where, "0", least=0.0)
+                         for key in ("damping", "friction"))
+    return Joint(name, kind, parent, child, xyz, rotation, axis, *limits, damping, friction,
+                 None if mimic is None else mimic.get("joint", ""))
+
+
+def _read_end(element, end: str, where: str) -> str:
+    found = element.find(end)
+    if found is None or not found.get("link"):
+        raise element_error(where, f"<{end} link=…> is missing")
+    return found.get("link")
+
+
+def _read_limits(limits, kind: str, where: str) -> tuple[float, float, float, float]:
+    """(lower, upper, velocity, effort); position limits the URDF leaves out are 0, the others infinite."""
+    bounded = kind in ("revolute", "prismatic")
+    if limits is None:
+        if bounded:
+            raise element_error(where, f"is {kind} and has no <limit>")
+        return -math.inf, math.inf, math.inf, math.inf
+    lower, upper = -math.inf, math.inf
+    if bounded:
+        lower, upper = (_number(limits, key, where, "0") for key in ("lower", "upper"))
+        if lower > upper:
+            raise element_error(where, f"lower limit {lower:g} is above upper limit {upper:g}", lower, upper)
+    velocity, effort = (_number(limits, key, where, least=0.0) for key in ("velocity", "effort"))
+    return lower, upper, velocity, effort
+
+
+def _read_axis(element, kind: str, where: str) -> np.ndarray:
+    found = element.find("axis")
+    axis = np.array([1.0, 0.0, 0.0]) if found is None or kind == "fixed" else _numbers(found, "xyz", where)
+    norm = float(np.linalg.norm(axis))
+    if norm == 0.0:
+        raise element_error(where, "axis is (0, 0, 0)", norm)
+    return read_only(axis / norm)
