@@ -1,0 +1,91 @@
+"""Hand-written inverse dynamics against Pinocchio, on one core: ``python -m benchmarks.dynamics``.
+
+What is compared, on urdf/picker.urdf:
+
+* a batch of states: compiled, and in NumPy, against a Python loop that calls ``pin.rnea`` for each state;
+* one state: the compiled call and ``RigidBody``'s against a bare call of ``pin.rnea``.
+
+Every round measures all of them one after the other, so that a busy machine slows all alike; figures are
+medians over the rounds, ratios medians of the ratios within a round.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from statistics import median
+
+import numpy as np
+import pinocchio as pin
+
+from picker_dynamics import cross_check, description, lagrangian, resources
+from picker_dynamics.lagrangian.compiled import compile_model
+from picker_dynamics.rigid_body import RigidBody
+
+STATES = 100_000
+CALLS = 20_000
+
+
+def _seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def _repeat(function, *arguments) -> Callable[[], None]:
+    def repeat():
+        for _ in range(CALLS):
+            function(*arguments)
+
+    return repeat
+
+
+def run(rounds: int = 9) -> dict:
+    """Measure; returns microseconds per call or nanoseconds per state, and the ratios, ready for JSON."""
+    arm = description.load(resources.resource("urdf/picker.urdf"))
+    hand_written = lagrangian.from_description(arm)
+    compiled, rigid_body = compile_model(hand_written), RigidBody(arm)
+    model = pin.buildModelFromXML(arm.urdf)
+    data = model.createData()
+    q, v, a = cross_check.sample_states(arm.lower, arm.upper, arm.velocity, STATES)
+    one = tuple(np.array(x[0]) for x in (q, v, a))
+
+    def pinocchio_loop():
+        for i in range(STATES):
+            pin.rnea(model, data, q[i], v[i], a[i])
+
+    batch = {
+        "pinocchio_loop": pinocchio_loop,
+        "compiled": lambda: compiled.inverse_dynamics(q, v, a),
+        "numpy": lambda: hand_written.inverse_dynamics(q, v, a),
+    }
+    single = {
+        "pinocchio": _repeat(pin.rnea, model, data, *one),
+        "compiled": _repeat(compiled.inverse_dynamics, *one),
+        "rigid_body": _repeat(rigid_body.inverse_dynamics, *one),
+        "numpy": _repeat(hand_written.inverse_dynamics, *one),
+    }
+    compile_s = _seconds(lambda: (compiled.inverse_dynamics(*one), compiled.inverse_dynamics(q, v, a)))
+    batch_s = [{name: _seconds(function) for name, function in batch.items()} for _ in range(rounds)]
+    single_s = [{name: _seconds(function) for name, function in single.items()} for _ in range(rounds)]
+    batch_s = {name: [r[name] for r in batch_s] for name in batch}
+    single_s = {name: [r[name] for r in single_s] for name in single}
+
+    def speedup(times: dict[str, list[float]], slow: str, fast: str) -> float:
+        return median(s / f for s, f in zip(times[slow], times[fast]))
+
+    return {
+        "states": STATES,
+        "rounds": rounds,
+        "compile_s": round(compile_s, 2),
+        "batch_ns_per_state": {name: round(median(s) / STATES * 1e9, 1) for name, s in batch_s.items()},
+        "single_us_per_call": {name: round(median(s) / CALLS * 1e6, 3) for name, s in single_s.items()},
+        "batch_compiled_speedup": round(speedup(batch_s, "pinocchio_loop", "compiled"), 1),
+        "batch_numpy_speedup": round(speedup(batch_s, "pinocchio_loop", "numpy"), 1),
+        "single_compiled_speedup": round(speedup(single_s, "pinocchio", "compiled"), 2),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2))

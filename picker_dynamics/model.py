@@ -1,0 +1,186 @@
+"""The interface that every rigid-body model of an arm offers, and what is composed only once.
+
+Notation (reference notes, conventions): joint positions ``q``, velocities ``v``, accelerations ``a``,
+generalised forces ``tau``; mass matrix ``M(q)``, Christoffel matrix ``C(q, v)``, gravity ``g(q)``:
+
+    tau = M(q) a + C(q, v) v + g(q)                 inverse_dynamics
+    a   = M(q)^-1 (tau - C(q, v) v - g(q))          forward_dynamics
+    tau_d = tau + F(v) - J^T f_ext                  required_torque
+
+All arrays are ``(..., n)``: a batch is just more leading axes.  SI units and radians.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+
+GRAVITY = 9.81
+"""Default gravitational acceleration [m/s²], pulling along -z of the base frame."""
+
+COULOMB_SPEED = 0.01
+"""Speed [rad/s] over which Coulomb friction is smoothed: F_c tanh(v / COULOMB_SPEED)."""
+
+
+def as_states(name: str, value, n: int) -> np.ndarray:
+    """Return ``value`` as a finite float array of shape (..., n).
+
+    Raises:
+        InputError: for a wrong last axis, or an entry that is NaN or infinite.
+    """
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is {value!r}, not an array of numbers", joint=name, value=value) from error
+    if array.ndim == 0 or array.shape[-1] != n:
+        raise InputError(f"{name} has shape {array.shape}, expected (..., {n})",
+                         joint=name, value=array.shape, limit=n)
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise InputError(f"{name}[{', '.join(map(str, bad))}] is {array[bad]}, not a finite number",
+                         joint=name, value=float(array[bad]))
+    return array
+
+
+def batch_of_states(n: int, **values) -> list[np.ndarray]:
+    """``as_states`` for each of ``values``, whose leading axes must broadcast against each other.
+
+    Raises:
+        InputError: as ``as_states``, or naming the shapes that do not fit.
+    """
+    arrays = [as_states(name, value, n) for name, value in values.items()]
+    if any(array.ndim > 1 for array in arrays):
+        try:
+            np.broadcast_shapes(*(array.shape for array in arrays))
+        except ValueError as error:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(values, arrays))
+            raise InputError(f"shapes do not broadcast: {shapes}", joint=next(iter(values))) from error
+    return arrays
+
+
+def payload_values(mass, com, inertia) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return a payload's mass [kg], centre of mass (3,) [m] and inertia about it (3, 3) [kg·m²], checked.
+
+    Raises:
+        InputError: a negative mass, values that are not finite, wrong shapes, an inertia that is no inertia.
+    """
+    try:
+        mass = float(mass)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"payload mass is {mass!r}, not a number", joint="payload", value=mass) from error
+    if not (np.isfinite(mass) and mass >= 0.0):
+        raise InputError(f"payload mass is {mass} kg, must be finite and >= 0",
+                         joint="payload", value=mass, limit=0.0)
+    com = as_states("payload com", com, 3)
+    inertia = np.zeros((3, 3)) if inertia is None else as_states("payload inertia", inertia, 3)
+    if com.shape != (3,) or inertia.shape != (3, 3):
+        raise InputError(f"payload com and inertia have shapes {com.shape} and {inertia.shape}, "
+                         "expected (3,) and (3, 3)", joint="payload")
+    if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
+        raise InputError("payload inertia is not symmetric", joint="payload", value=inertia)
+    least, middle, largest = np.linalg.eigvalsh(inertia)
+    if least + middle - largest < -1e-9 * abs(largest) or least < -1e-9 * abs(largest):
+        raise InputError(f"payload inertia has principal moments {least:g}, {middle:g}, {largest:g} kg·m²: each must be "
+                         ">= 0 and at most the sum of the others", joint="payload", value=float(least), limit=0.0)
+    return mass, com, inertia
+
+
+class DynamicsModel(ABC):
+    """A fixed-base arm of ``n`` joints; subclasses give M, C, g and the energies.
+
+    Attributes:
+        joint_names: names of the joints, in the order of every array.
+        armature: (n,) rotor inertias as seen at the joint [kg·m²]; part of M.
+        viscous: (n,) viscous friction [N·m·s/rad].
+        coulomb: (n,) Coulomb friction [N·m].
+    """
+
+    def __init__(self, joint_names, *, armature=None, viscous=None, coulomb=None):
+        self.joint_names = tuple(joint_names)
+        self.n = len(self.joint_names)
+        self.armature = self._per_joint("armature", armature)
+        self.viscous = self._per_joint("viscous", viscous)
+        self.coulomb = self._per_joint("coulomb", coulomb)
+
+    def _per_joint(self, name, value) -> np.ndarray:
+        array = np.zeros(self.n) if value is None else np.array(as_states(name, value, self.n))
+        if array.shape != (self.n,):
+            raise InputError(f"{name} has shape {array.shape}, expected ({self.n},)", joint=name, value=array.shape)
+        for joint, entry in zip(self.joint_names, array):
+            if entry < 0.0:
+                raise InputError(f"{name} of joint {joint} is {entry}, must be >= 0",
+                                 joint=joint, value=float(entry), limit=0.0)
+        array.setflags(write=False)
+        return array
+
+    @abstractmethod
+    def mass_matrix(self, q) -> np.ndarray:
+        """M(q), (..., n, n) [kg·m²], symmetric positive definite, armature included."""
+
+    @abstractmethod
+    def coriolis_matrix(self, q, v) -> np.ndarray:
+        """C(q, v), (..., n, n), from Christoffel symbols, so that dM/dt - 2C is skew-symmetric."""
+
+    @abstractmethod
+    def gravity(self, q) -> np.ndarray:
+        """g(q) = dV/dq, (..., n) [N·m]."""
+
+    @abstractmethod
+    def kinetic_energy(self, q, v) -> np.ndarray:
+        """T(q, v), (...) [J]."""
+
+    @abstractmethod
+    def potential_energy(self, q) -> np.ndarray:
+        """V(q), (...) [J]."""
+
+    @abstractmethod
+    def forward_kinematics(self, q) -> np.ndarray:
+        """Position of the tool, (..., 3) [m], base frame."""
+
+    @abstractmethod
+    def jacobian(self, q) -> np.ndarray:
+        """Linear Jacobian of the tool, (..., 3, n) [m/rad], base frame."""
+
+    @abstractmethod
+    def angular_jacobian(self, q) -> np.ndarray:
+        """Angular-velocity Jacobian of the tool's link, (..., 3, n), base axes."""
+
+    @abstractmethod
+    def torque_rate(self, q, v, a, j) -> np.ndarray:
+        """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction."""
+
+    def inverse_dynamics(self, q, v, a) -> np.ndarray:
+        """tau = M a + C v + g, (..., n) [N·m]: what the actuators supply, without friction."""
+        q, v, a = batch_of_states(self.n, q=q, v=v, a=a)
+        inertial = np.einsum("...ij,...j->...i", self.mass_matrix(q), a)
+        velocity_product = np.einsum("...ij,...j->...i", self.coriolis_matrix(q, v), v)
+        return inertial + velocity_product + self.gravity(q)
+
+    def forward_dynamics(self, q, v, tau) -> np.ndarray:
+        """a = M^-1 (tau - C v - g), (..., n) [rad/s²]."""
+        q, v, tau = batch_of_states(self.n, q=q, v=v, tau=tau)
+        bias = np.einsum("...ij,...j->...i", self.coriolis_matrix(q, v), v) + self.gravity(q)
+        return np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0]
+
+    def friction(self, v) -> np.ndarray:
+        """F(v) = b v + f_c tanh(v / v_s), (..., n) [N·m]: opposes motion, so the actuators add it."""
+        v = as_states("v", v, self.n)
+        return self.viscous * v + self.coulomb * np.tanh(v / COULOMB_SPEED)
+
+    def required_torque(self, q, v, a, wrench=None) -> np.ndarray:
+        """tau_d = M a + C v + g + F(v) - J^T f_ext, (..., n) [N·m].
+
+        Args:
+            wrench: (..., 6) force [N] then moment [N·m] that the surroundings apply to the tool, base axes.
+        """
+        tau = self.inverse_dynamics(q, v, a) + self.friction(v)
+        if wrench is None:
+            return tau
+        wrench = as_states("wrench", wrench, 6)
+        linear, angular = self.jacobian(q), self.angular_jacobian(q)
+        return (tau - np.einsum("...ij,...i->...j", linear, wrench[..., :3])
+                - np.einsum("...ij,...i->...j", angular, wrench[..., 3:]))
