@@ -1,0 +1,230 @@
+"""The servo map's YAML: layers merged, every key known, every value in its range; no arithmetic here.
+
+Layers, the later wins:  defaults and joints of the map, then defaults and joints of the overlay.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import yaml
+
+from picker_dynamics.errors import ConfigurationError
+
+PULSE_RANGE_US = (400.0, 2600.0)
+"""Pulses that no map may leave [us]: what hobby servos understand."""
+
+CHANNELS = 16
+"""Outputs of a PCA9685."""
+
+# key -> (smallest, is the smallest itself allowed, largest)
+NUMBERS = {
+    "zero_deg": (-360.0, True, 360.0),
+    "stall_torque_nm": (0.0, False, math.inf),
+    "no_load_speed_rad_s": (0.0, False, math.inf),
+    "stiffness_nm_rad": (0.0, False, math.inf),
+    "deadband_us": (0.0, True, 100.0),
+    "armature_kg_m2": (0.0, True, 1.0),
+    "peak_share": (0.0, False, 1.0),
+    "hold_share": (0.0, False, 1.0),
+    "rest_rad": (-math.inf, False, math.inf),
+    "home_rad": (-math.inf, False, math.inf),
+}
+BOARD = {"frame_us": (1000.0, True, 100000.0), "quantum_us": (0.0, False, 100.0)}
+GRIP = {"contact_rad": (-math.inf, False, math.inf), "torque_nm": (0.0, False, math.inf)}
+JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip")
+OPTIONAL = {"stiffness_nm_rad": "unmeasured", "grip": None}
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is given twice, where YAML silently keeps the last."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{key!r} is given twice", node.start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
+def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict, dict[str, dict]]:
+    """Return the board's figures, and for each of ``joint_names``, in order, every key of ``JOINT_KEYS``.
+
+    Each joint's entry has ``unmeasured`` besides: the keys marked so.  An unmeasured stiffness is None.
+
+    Raises:
+        ConfigurationError: unreadable file, unknown or missing joint or key, value out of range, channel used
+            twice.
+    """
+    layers = [_read_layer(source, joint_names) for source in (path, overlay) if source is not None]
+    board = {}
+    for layer in layers:
+        board.update(layer.get("board", {}))
+    figures = {
+        key: _number(key, _present(board, key, f"{path}: board"), BOARD[key], "board") for key in BOARD
+    }
+    entries = {}
+    for joint in joint_names:
+        if not any(joint in layer.get("joints", {}) for layer in layers):
+            raise ConfigurationError(
+                f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {}))}",
+                joint=joint,
+            )
+        merged = dict(OPTIONAL)
+        for layer in layers:
+            merged.update(layer.get("defaults", {}))
+            merged.update(layer.get("joints", {}).get(joint, {}))
+        entries[joint] = _checked(joint, merged, path)
+    _require_distinct_channels(entries)
+    return figures, entries
+
+
+def _read_layer(path, joint_names) -> dict:
+    try:
+        layer = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(
+            f"cannot read servo map {path}: {' '.join(str(error).split())}", value=str(path)
+        ) from error
+    layer = _mapping(layer, ("board", "defaults", "joints"), str(path))
+    _mapping(layer.get("board", {}), BOARD, f"{path}: board")
+    _mapping(layer.get("defaults", {}), JOINT_KEYS, f"{path}: defaults")
+    for joint, entry in _mapping(layer.get("joints", {}), joint_names, f"{path}: joints").items():
+        _mapping(entry, JOINT_KEYS, f"{path}: {joint}", joint)
+    return layer
+
+
+def _mapping(value, allowed, where: str, joint: str | None = None) -> dict:
+    if not isinstance(value, dict):
+        raise ConfigurationError(
+            f"{where}: expected keys and values, found {value!r}", joint=joint, value=value
+        )
+    for key in value:
+        if key not in allowed:
+            raise ConfigurationError(
+                f"{where}: unknown {key!r}; allowed are {', '.join(allowed)}", joint=joint or key, value=key
+            )
+    return value
+
+
+def _present(mapping: dict, key: str, where: str, joint: str | None = None):
+    if key not in mapping:
+        raise ConfigurationError(f"{where}: {key} is missing", joint=joint, value=key)
+    return mapping[key]
+
+
+def _checked(joint: str, merged: dict, path) -> dict:
+    entry: dict = {"unmeasured": ()}
+    for key in JOINT_KEYS:
+        value = _present(merged, key, f"{path}: {joint}", joint)
+        if isinstance(value, dict) and key in NUMBERS:
+            _mapping(value, ("value", "measured"), f"{joint}: {key}", joint)
+            if not isinstance(value.get("measured"), bool):
+                raise ConfigurationError(
+                    f"{joint}: {key}: measured is {value.get('measured')!r}, must be true or false",
+                    joint=joint,
+                )
+            entry["unmeasured"] += () if value["measured"] else (key,)
+            value = _present(value, "value", f"{joint}: {key}", joint)
+        if key == "stiffness_nm_rad" and value == "unmeasured":
+            entry[key], entry["unmeasured"] = None, (*entry["unmeasured"], key)
+        elif key in NUMBERS:
+            entry[key] = _number(key, value, NUMBERS[key], joint)
+        else:
+            entry[key] = {
+                "channel": _channel,
+                "direction": _direction,
+                "pulse_map": _pulse_map,
+                "grip": _grip,
+            }[key](joint, value)
+    return entry
+
+
+def _number(key: str, value, bounds: tuple[float, bool, float], joint: str) -> float:
+    smallest, inclusive, largest = bounds
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ConfigurationError(
+            f"{joint}: {key} is {value!r}, must be a finite number", joint=joint, value=value
+        )
+    if value < smallest or (value == smallest and not inclusive):
+        raise ConfigurationError(
+            f"{joint}: {key} is {value}, must be {'>=' if inclusive else '>'} {smallest:g}",
+            joint=joint,
+            value=value,
+            limit=smallest,
+        )
+    if value > largest:
+        raise ConfigurationError(
+            f"{joint}: {key} is {value}, must be <= {largest:g}", joint=joint, value=value, limit=largest
+        )
+    return float(value)
+
+
+def _channel(joint: str, value) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < CHANNELS:
+        raise ConfigurationError(
+            f"{joint}: channel is {value!r}, must be 0 ... {CHANNELS - 1}",
+            joint=joint,
+            value=value,
+            limit=CHANNELS - 1,
+        )
+    return value
+
+
+def _direction(joint: str, value) -> int:
+    if isinstance(value, bool) or value not in (1, -1):
+        raise ConfigurationError(
+            f"{joint}: direction is {value!r}, must be 1 or -1", joint=joint, value=value, limit=1
+        )
+    return int(value)
+
+
+def _grip(joint: str, value) -> dict | None:
+    if value is None:
+        return None
+    _mapping(value, GRIP, f"{joint}: grip", joint)
+    return {
+        key: _number(f"grip.{key}", _present(value, key, f"{joint}: grip", joint), GRIP[key], joint)
+        for key in GRIP
+    }
+
+
+def _pulse_map(joint: str, value) -> tuple[tuple[float, float], ...]:
+    if (
+        not isinstance(value, list)
+        or len(value) < 2
+        or any(not isinstance(p, list) or len(p) != 2 for p in value)
+    ):
+        raise ConfigurationError(
+            f"{joint}: pulse_map is {value!r}, must be two or more [horn_deg, pulse_us]",
+            joint=joint,
+            value=value,
+        )
+    low, high = PULSE_RANGE_US
+    points = tuple((_number("pulse_map horn_deg", angle, (-360.0, True, 360.0), joint),
+                    _number("pulse_map pulse_us", pulse, (low, True, high), joint)) for angle, pulse in value)
+    for before, after in zip(points, points[1:]):
+        for column, unit in ((0, "deg"), (1, "us")):
+            if after[column] <= before[column]:
+                raise ConfigurationError(
+                    f"{joint}: pulse_map must increase, but {after[column]:g} {unit} follows "
+                    f"{before[column]:g} {unit}",
+                    joint=joint,
+                    value=after[column],
+                    limit=before[column],
+                )
+    return points
+
+
+def _require_distinct_channels(entries: dict[str, dict]) -> None:
+    used: dict[int, str] = {}
+    for joint, entry in entries.items():
+        channel = entry["channel"]
+        if channel in used:
+            raise ConfigurationError(
+                f"{joint}: channel {channel} already drives {used[channel]}", joint=joint, value=channel
+            )
+        used[channel] = joint

@@ -1,0 +1,85 @@
+"""Trajectory points as they arrive, checked: a complaint names point, joint, value and limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from picker_dynamics.errors import TrajectoryError
+
+Point = tuple[np.ndarray, "np.ndarray | None", "np.ndarray | None"]
+
+_SINGULAR = {"positions": "position", "velocities": "velocity", "accelerations": "acceleration"}
+
+
+def checked_points(
+    times_s: Sequence[float],
+    positions: Sequence,
+    velocities: Sequence | None,
+    accelerations: Sequence | None,
+    joint_names: tuple[str, ...],
+) -> tuple[list[float], list[Point]]:
+    """Times [s], and per point (q, v or None, a or None), (n,) each.
+
+    Raises:
+        TrajectoryError: no points; times not finite, negative or not strictly increasing; a field of the
+            wrong size or not finite; accelerations without velocities.
+    """
+    times = [float(t) for t in times_s]
+    count = len(times)
+    if count == 0:
+        raise TrajectoryError("the trajectory has no points", value=0, limit=1)
+    _check_times(times)
+    columns = []
+    for what, values in (
+        ("positions", positions),
+        ("velocities", velocities),
+        ("accelerations", accelerations),
+    ):
+        values = [None] * count if values is None else list(values)
+        if len(values) != count:
+            raise TrajectoryError(f"{len(values)} {what} for {count} points", value=len(values), limit=count)
+        columns.append([_field(what, i, value, joint_names) for i, value in enumerate(values)])
+    points = list(zip(*columns))
+    for i, (q, v, a) in enumerate(points):
+        if q is None:
+            raise TrajectoryError(f"point {i} has no positions", value=i)
+        if a is not None and v is None:
+            raise TrajectoryError(f"point {i} has accelerations but no velocities", value=i)
+    return times, points
+
+
+def _check_times(times: list[float]) -> None:
+    for i, t in enumerate(times):
+        if not np.isfinite(t):
+            raise TrajectoryError(f"point {i}: time is {t}, not a finite number", value=t)
+        if i == 0 and t < 0.0:
+            raise TrajectoryError(f"point 0 is at {t:g} s, before the begin at 0 s", value=t, limit=0.0)
+        if i > 0 and t <= times[i - 1]:
+            raise TrajectoryError(
+                f"point {i} is at {t:g} s, not after point {i - 1} at {times[i - 1]:g} s",
+                value=t,
+                limit=times[i - 1],
+            )
+
+
+def _field(what: str, index: int, value, joint_names: tuple[str, ...]) -> np.ndarray | None:
+    if value is None or len(value) == 0:
+        return None
+    array = np.array(value, dtype=float)
+    if array.shape != (len(joint_names),):
+        raise TrajectoryError(
+            f"point {index}: {array.size} {what} for {len(joint_names)} joints ({', '.join(joint_names)})",
+            value=array.size,
+            limit=len(joint_names),
+        )
+    finite = np.isfinite(array)
+    if not finite.all():
+        j = int(finite.argmin())
+        raise TrajectoryError(
+            f"point {index}: {_SINGULAR[what]} of {joint_names[j]} is {array[j]}, not a finite number",
+            joint=joint_names[j],
+            value=float(array[j]),
+        )
+    return array
