@@ -1,0 +1,125 @@
+"""A serial port as raw bytes: opened without needless resets, never blocking, errors in words."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import select
+import sys
+import termios
+
+import serial
+
+from picker_dynamics.errors import LinkError
+
+BACKLOG_MAX = 1024
+"""Bytes that wait for the operating system to take them; beyond it sending fails."""
+_log = logging.getLogger(__name__)
+
+
+class Port:
+    """An open port.  One thread reads, callers of :meth:`send` and :meth:`flush` take turns.
+
+    Args:
+        name: Device, for example ``/dev/ttyUSB0``.
+        baud: Speed [bit/s].
+
+    Raises:
+        LinkError: no such port, no permission, busy, or no serial port.
+    """
+
+    def __init__(self, name: str, baud: int):
+        self.name = name
+        self._backlog = bytearray()
+        try:
+            self._serial = serial.Serial(name, baud, exclusive=True)
+        except (OSError, ValueError) as error:  # SerialException is an OSError
+            raise LinkError(_why_not(name, error)) from error
+        self._keep_line_up()
+        if sys.platform.startswith("linux"):
+            try:
+                self._serial.set_low_latency_mode(True)  # else FTDI adapters hold bytes back for 16 ms
+            except (OSError, ValueError):
+                _log.debug("%s has no low-latency mode", name)
+
+    def _keep_line_up(self) -> None:
+        """Leave DTR up when the port is closed: the next opening makes no edge, and resets no board."""
+        try:
+            attributes = termios.tcgetattr(self._serial.fileno())
+            attributes[2] &= ~termios.HUPCL
+            termios.tcsetattr(self._serial.fileno(), termios.TCSANOW, attributes)
+        except termios.error as error:
+            _log.debug("%s: cannot clear HUPCL: %s", self.name, error)
+
+    def read(self, timeout_s: float) -> bytes:
+        """What has arrived, waiting up to ``timeout_s`` for the first byte; b'' where nothing has.
+
+        Raises:
+            LinkError: the cable was pulled.
+        """
+        try:
+            readable, _, _ = select.select([self._serial.fileno()], [], [], timeout_s)
+            if not readable:
+                return b""
+            data = os.read(self._serial.fileno(), 4096)
+        except BlockingIOError:
+            return b""
+        except OSError as error:
+            raise self._gone(error) from error
+        if not data:
+            raise self._gone("end of file")
+        return data
+
+    def send(self, data: bytes) -> None:
+        """Hand ``data`` to the operating system; what it does not take now waits, up to 1 kB.
+
+        Raises:
+            LinkError: the cable was pulled, or too much waits already.
+        """
+        if not self._backlog:
+            data = data[self._put(data):]
+        elif len(self._backlog) + len(data) > BACKLOG_MAX:
+            raise LinkError(f"the board on {self.name} takes no data: {len(self._backlog)} bytes wait",
+                            value=len(self._backlog), limit=BACKLOG_MAX)
+        self._backlog += data
+
+    def flush(self) -> None:
+        """Try to hand over what waits."""
+        if self._backlog:
+            del self._backlog[:self._put(bytes(self._backlog))]
+
+    def close(self) -> None:
+        """Close the port."""
+        self._serial.close()
+
+    def _put(self, data: bytes) -> int:
+        try:
+            return os.write(self._serial.fileno(), data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise self._gone(error) from error
+
+    def _gone(self, error: OSError | str) -> LinkError:
+        return LinkError(f"the board on {self.name} is gone, was the cable pulled? ({error})")
+
+
+def _why_not(port: str, error: Exception) -> str:
+    number = getattr(error, "errno", None)
+    if number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
+        return f"no serial port {port}: is the board plugged in?"
+    if number in (errno.EACCES, errno.EPERM):
+        return f"no permission to open {port}: add yourself to its group (often 'dialout') and log in again"
+    if number in (errno.EBUSY, errno.EAGAIN):
+        return f"{port} is busy: another program has it open"
+    return f"{port} cannot be used as a serial port: {error}"
+
+
+def no_word(port: str, baud: int, bytes_seen: int, timeout_s: float) -> str:
+    """Why there was no valid frame in time, from the bytes that came instead."""
+    if bytes_seen:
+        return (f"what is on {port} speaks something else: {bytes_seen} bytes at {baud} baud and no valid "
+                "frame (wrong port, wrong speed, or other firmware)")
+    return (f"the board on {port} is silent for {timeout_s:g} s: is it powered, and flashed with the "
+            "picker's firmware?")
