@@ -1,0 +1,143 @@
+"""The virtual board as a process: the real protocol on a pseudo-terminal, its servos moving the simulated arm.
+
+    python -m picker_dynamics.sim.board --link /tmp/picker/tty --control /tmp/picker/control
+
+The arm starts unpowered at its rest pose, where an operator has put it, leaning on something; see ``plant``.
+``spawn_board`` starts such a process from Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from picker_dynamics import description, servo_map
+from picker_dynamics.errors import InputError, LinkError, PickerError
+from picker_dynamics.resources import resource
+from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.sim.control_socket import BoardControl
+from picker_dynamics.sim.virtual_board import BAUD, BOOT_SILENCE_S, VirtualBoard
+
+__all__ = ["VirtualBoard", "build", "main", "spawn_board"]
+
+
+@contextmanager
+def spawn_board(link: str | Path, *arguments: str, control: str | Path | None = None, timeout_s: float = 20.0,
+                stdout=subprocess.DEVNULL) -> Iterator[BoardControl]:
+    """A virtual board as a process of its own, for the duration of a ``with`` block; yields its ``BoardControl``.
+
+    Args:
+        link: name of the port to make.
+        arguments: more arguments of the command line.
+        control: path of the control socket, default beside the port.
+        timeout_s: for it to be ready [s].
+        stdout: where its output goes, as for ``subprocess``; errors are raised here.
+
+    Raises:
+        LinkError: it ended, or is not ready in time; says why.
+    """
+    control = f"{link}.control" if control is None else control
+    command = [sys.executable, "-m", "picker_dynamics.sim.board", "--link", str(link), "--control", str(control), *arguments]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True)
+    try:
+        with _ready(process, control, timeout_s) as client:
+            yield client
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=5.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+
+def _ready(process: subprocess.Popen, control: str | Path, timeout_s: float) -> BoardControl:
+    deadline = time.monotonic() + timeout_s
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            return BoardControl(control)
+        except LinkError:
+            time.sleep(0.02)
+    if process.poll() is None:
+        raise LinkError(f"the virtual board is not ready after {timeout_s:g} s", value=timeout_s)
+    _, errors = process.communicate()
+    raise LinkError(f"the virtual board ended with exit code {process.returncode}: {errors.strip()}", value=process.returncode)
+
+
+def _arguments(argv) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="virtual_board", description=__doc__.splitlines()[0])
+    parser.add_argument("--link", required=True, help="name of the port to make, a symbolic link")
+    parser.add_argument("--control", help="path of the control socket to make")
+    parser.add_argument("--urdf", help="the arm; default: the picker")
+    parser.add_argument("--servos", help="its servo map; default: config/servos.yaml")
+    parser.add_argument("--servo-overlay", help="differences from the servo map, for example config/servos.sim.yaml")
+    parser.add_argument("--plant-error", type=float, default=0.0, help="bound of the relative errors of the simulated arm")
+    parser.add_argument("--seed", type=int, default=0, help="of these errors, and of injected faults")
+    parser.add_argument("--payload", type=float, default=0.0, help="mass at the tool from the start [kg]")
+    parser.add_argument("--start-pose", default="rest", help="rest, home, or joint angles in rad, separated by commas")
+    parser.add_argument("--live", action="store_true", help="the outputs run from the start, as after a reset of the board alone")
+    parser.add_argument("--boot-silence", type=float, default=BOOT_SILENCE_S, metavar="S",
+                        help="silence after the reset that opening the port causes; 0: it causes none")
+    parser.add_argument("--clock-drift", type=float, default=0.0, metavar="PPM", help="how much too fast the board's clock runs")
+    parser.add_argument("--baud", type=int, default=BAUD, help="speed; a client at another one gets noise; 0: any")
+    parser.add_argument("--linger", action="store_true",
+                        help="at SIGINT go on until nobody has the port open (the host may be parking); SIGTERM ends at once")
+    return parser.parse_args(argv)
+
+
+def _start_pose(text: str, servos: ServoMap) -> np.ndarray:
+    if text in ("rest", "home"):
+        return getattr(servos, text)
+    try:
+        pose = np.array([float(word) for word in text.split(",")])
+    except ValueError as error:
+        raise InputError(f"start pose {text!r} is neither rest, home nor numbers", joint="start_pose", value=text) from error
+    if pose.size != servos.n:
+        raise InputError(f"start pose has {pose.size} angles for {servos.n} joints", joint="start_pose", value=pose.size,
+                         limit=servos.n)
+    return pose
+
+
+def build(options: argparse.Namespace) -> VirtualBoard:
+    """The board that the command line describes.
+
+    Raises:
+        PickerError: a file, value or path that cannot be used, or MuJoCo missing.
+    """
+    from picker_dynamics.sim.plant import Plant  # not before it is needed: clients of this module do without MuJoCo
+
+    arm = description.load(options.urdf or resource("urdf/picker.urdf"))
+    servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay)
+    plant = Plant(arm, servos, plant_error=options.plant_error, seed=options.seed, payload=options.payload,
+                  q=_start_pose(options.start_pose, servos), support=not options.live)
+    return VirtualBoard(plant, servos, options.link, control=options.control, boot_silence_s=options.boot_silence,
+                        clock_drift_ppm=options.clock_drift, baud=options.baud, live=options.live, seed=options.seed)
+
+
+def main(argv=None) -> int:
+    """Run a virtual board until SIGINT, SIGTERM or ``quit``."""
+    options = _arguments(argv)
+    try:
+        board = build(options)
+        signal.signal(signal.SIGTERM, lambda *_: board.stop())
+        signal.signal(signal.SIGINT, lambda *_: board.stop_when_free() if options.linger else board.stop())
+        errors = f", every number off by up to {options.plant_error:.0%}" if options.plant_error else ""
+        print(f"virtual board: {board.plant.description.name} on {options.link} (process {os.getpid()}){errors}", flush=True)
+        board.run()
+    except PickerError as error:
+        print(f"virtual board: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

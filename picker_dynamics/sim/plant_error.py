@@ -1,0 +1,97 @@
+"""How the simulated arm differs from its URDF and servo map, drawn from a seed.
+
+The controller is tuned on the nominal numbers; a real arm has others.  With ``share`` e, every
+number below is multiplied by its own factor, drawn uniformly from [1 - e, 1 + e]:
+
+    mass and inertia tensor of every link (two factors; scaling a tensor keeps it physically valid),
+    rotor inertia, stiffness K, deadband, damping D of every servo,
+
+and every joint gets dry friction drawn uniformly from [0, e] * COULOMB_SHARE * tau_stall.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+
+COULOMB_SHARE = 0.2
+"""Dry friction added at most, as a share of stall torque, at an error of 100 %: 0.03 of stall at 15 %."""
+
+
+@dataclass(frozen=True)
+class PlantError:
+    """Factors on the nominal numbers (1 = exact) and added dry friction.
+
+    Attributes:
+        share: e, the bound of each relative error.
+        seed: of the draw; the same seed and arm give the same errors.
+        joint_names: order of the vectors.
+        mass, inertia: factor per link name.
+        armature, stiffness, deadband, damping: (n,) factors per joint.
+        coulomb: (n,) dry friction added to the URDF's [N·m].
+    """
+
+    share: float
+    seed: int
+    joint_names: tuple[str, ...]
+    mass: dict[str, float]
+    inertia: dict[str, float]
+    armature: np.ndarray
+    stiffness: np.ndarray
+    deadband: np.ndarray
+    damping: np.ndarray
+    coulomb: np.ndarray
+
+    def report(self) -> dict:
+        """What was changed, ready for JSON: factors per link and joint, friction in N·m."""
+        per_joint = {name: dict(zip(self.joint_names, map(float, getattr(self, name))))
+                     for name in ("armature", "stiffness", "deadband", "damping")}
+        return {"share": self.share, "seed": self.seed, "mass": dict(self.mass), "inertia": dict(self.inertia),
+                **per_joint, "coulomb_nm": dict(zip(self.joint_names, map(float, self.coulomb)))}
+
+
+def scaled_masses(description, factor: float) -> PlantError:
+    """An arm whose links all weigh ``factor`` times what the URDF says, inertias likewise; the rest is exact.
+
+    Raises:
+        InputError: for a factor that is not positive.
+    """
+    if not 0.0 < factor < np.inf:
+        raise InputError(f"mass factor is {factor}, must be above 0", joint="factor", value=factor, limit=0.0)
+    exact = draw(description, np.zeros(description.n))
+    factors = dict.fromkeys(exact.mass, float(factor))
+    return replace(exact, share=abs(factor - 1.0), mass=factors, inertia=factors)
+
+
+def draw(description, stall_torque, share: float = 0.0, seed: int = 0) -> PlantError:
+    """Draw the errors of one simulated arm.
+
+    Args:
+        description: the arm; its links with mass and its movable joints each get their own factors.
+        stall_torque: (n,) [N·m], the scale of the added friction.
+        share: bound e of the relative errors, 0 <= e < 1; 0 gives the exact arm.
+        seed: any non-negative integer.
+
+    Raises:
+        InputError: for a share outside [0, 1).
+    """
+    if not 0.0 <= share < 1.0:
+        raise InputError(f"plant error is {share}, must be at least 0 and below 1", joint="plant_error", value=share, limit=1.0)
+    rng = np.random.default_rng(seed)
+    links = [name for name, link in description.links.items() if link.mass > 0.0]
+    n = description.n
+
+    def factors(count: int) -> np.ndarray:
+        values = 1.0 + share * rng.uniform(-1.0, 1.0, count)
+        values.setflags(write=False)
+        return values
+
+    mass, inertia = factors(len(links)), factors(len(links))
+    armature, stiffness, deadband, damping = factors(n), factors(n), factors(n), factors(n)
+    coulomb = share * COULOMB_SHARE * rng.uniform(0.0, 1.0, n) * np.asarray(stall_torque, dtype=float)
+    coulomb.setflags(write=False)
+    return PlantError(share, seed, description.joint_names, dict(zip(links, mass.tolist())),
+                      dict(zip(links, inertia.tolist())), armature, stiffness, deadband, damping, coulomb)

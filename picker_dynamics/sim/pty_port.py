@@ -1,0 +1,184 @@
+"""The board's end of a serial cable: a pseudo-terminal behind a stable name, with the faults of a real one.
+
+A pseudo-terminal has no DTR line; what a USB adapter does with it is derived from what the client does:
+
+* opening raises DTR, and the rising edge resets an Uno (``rose``);
+* closing lowers it, unless the client has cleared HUPCL: then it stays up, and the next opening resets nothing.
+
+To see clients come and go, this side keeps no slave descriptor of its own; bytes for nobody are lost, as on a wire.
+A client at another speed sees and sends noise.  Nothing here ever blocks.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import random
+import select
+import termios
+import tty
+from pathlib import Path
+
+from picker_dynamics.errors import LinkError
+
+CFLAG, ISPEED, OSPEED = 2, 4, 5
+"""Fields of what termios.tcgetattr returns."""
+
+
+class Wire:
+    """What happens to bytes on their way: ``drop`` and ``corrupt`` are the shares of bytes lost and damaged."""
+
+    def __init__(self, seed: int = 0):
+        self.drop = self.corrupt = 0.0
+        self._random = random.Random(seed)
+
+    def carry(self, data: bytes, *, noise: bool = False) -> bytes:
+        """What arrives of ``data``; with ``noise`` other bytes altogether."""
+        if noise:
+            return self._random.randbytes(len(data))
+        if not (self.drop or self.corrupt):
+            return data
+        kept = [byte for byte in data if self._random.random() >= self.drop]
+        return bytes(byte ^ 1 << self._random.randrange(8) if self._random.random() < self.corrupt else byte for byte in kept)
+
+
+class PtyPort:
+    """A pseudo-terminal that clients open under the name ``link``.
+
+    Args:
+        link: symbolic link to make; it is removed at the end.
+        baud: speed of the board [bit/s], 0 to accept any.
+        seed: of the faults that are injected.
+
+    Raises:
+        LinkError: the link cannot be made.
+
+    Attributes:
+        wire: faults on the way, both directions.
+        lost_bytes: sent while nobody listened, or nobody took them.
+    """
+
+    def __init__(self, link: str | Path, baud: int, seed: int = 0):
+        self.link, self.wire, self.lost_bytes = Path(link), Wire(seed), 0
+        self._speed = getattr(termios, f"B{baud}", None) if baud else None
+        if baud and self._speed is None:
+            raise LinkError(f"{baud} is no speed that a terminal knows", joint="baud", value=baud)
+        self._master = -1
+        self._reserved = self._reserve()
+        try:
+            self.plug_in()
+        except LinkError:
+            self.close()
+            raise
+
+    def _reserve(self):
+        """A locked file beside the link: whoever holds it owns the name, and a board that was killed holds nothing."""
+        try:
+            reserved = open(self._lock_path, "ab")
+        except OSError as error:
+            raise self._cannot(error.strerror) from error
+        try:
+            fcntl.flock(reserved, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            reserved.close()
+            raise self._cannot("another virtual board has that name") from error
+        return reserved
+
+    @property
+    def _lock_path(self) -> Path:
+        return self.link.with_name(self.link.name + ".lock")
+
+    def _cannot(self, why: str) -> LinkError:
+        return LinkError(f"cannot make the port {self.link}: {why}", value=str(self.link))
+
+    def plug_in(self) -> None:
+        """Make the terminal and its link."""
+        self._connected = self._dtr = False
+        if self.link.is_symlink() and os.readlink(self.link).startswith("/dev/pts/"):
+            self.link.unlink()  # left behind by a board that was killed: the name is ours now
+        self._master, slave = os.openpty()
+        attributes = termios.tcgetattr(slave)
+        attributes[CFLAG] |= termios.HUPCL
+        if self._speed is not None:
+            attributes[ISPEED] = attributes[OSPEED] = self._speed
+        termios.tcsetattr(slave, termios.TCSANOW, attributes)
+        tty.setraw(slave, termios.TCSANOW)
+        self._name = os.ttyname(slave)
+        os.close(slave)
+        os.set_blocking(self._master, False)
+        self._poll = select.poll()
+        self._poll.register(self._master, 0)
+        try:
+            self.link.symlink_to(self._name)
+        except OSError as error:
+            os.close(self._master)
+            self._master = -1
+            raise self._cannot("something else has that name" if error.errno == errno.EEXIST else error.strerror) from error
+
+    def unplug(self) -> None:
+        """Pull the cable: clients see the terminal hang up, and its name is gone."""
+        if self._master < 0:
+            return
+        os.close(self._master)
+        self._master = -1
+        self._connected = False
+        if self.link.is_symlink() and os.readlink(self.link) == self._name:
+            self.link.unlink()
+
+    def close(self) -> None:
+        """Unplug for good."""
+        self.unplug()
+        self._lock_path.unlink(missing_ok=True)
+        self._reserved.close()
+
+    @property
+    def descriptor(self) -> int | None:
+        """To wait on with select; None while nobody is at the other end (it would be ready all the time)."""
+        return self._master if self._connected else None
+
+    def rose(self) -> bool:
+        """Look whether clients came or went; True where DTR has risen since the last look."""
+        if self._master < 0:
+            return False
+        connected = not any(event & select.POLLHUP for _, event in self._poll.poll(0))
+        if connected == self._connected:
+            return False
+        self._connected = connected
+        if not connected:
+            self._dtr = not termios.tcgetattr(self._master)[CFLAG] & termios.HUPCL
+            return False
+        rising, self._dtr = not self._dtr, True
+        return rising
+
+    def read(self) -> bytes:
+        """What has arrived."""
+        if not self._connected:
+            return b""
+        try:
+            data = os.read(self._master, 4096)
+        except BlockingIOError:
+            return b""
+        except OSError as error:
+            if error.errno == errno.EIO:  # the client closed its end; rose() will see it
+                return b""
+            raise
+        return self.wire.carry(data, noise=self._other_speed())
+
+    def write(self, data: bytes) -> None:
+        """Send; what nobody takes is lost."""
+        if not data:
+            return
+        sent = 0
+        if self._connected:
+            try:
+                sent = os.write(self._master, self.wire.carry(data, noise=self._other_speed()))
+            except BlockingIOError:
+                sent = 0
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+        self.lost_bytes += max(0, len(data) - sent)
+
+    def _other_speed(self) -> bool:
+        return self._speed is not None and termios.tcgetattr(self._master)[OSPEED] != self._speed

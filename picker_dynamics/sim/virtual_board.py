@@ -1,0 +1,224 @@
+"""``VirtualBoard``: an Uno, its servos and its arm in real time; ``board`` runs one as a process of its own.
+
+It joins four parts: a ``PtyPort`` (the cable), a ``VirtualFirmware`` (the board), a ``Plant`` (servos and arm) and a
+``ControlServer`` (the side door).  It is paced to absolute times; when the machine stalls it catches up, and beyond
+``CATCH_UP_S`` the arm's time is left out while the board's clock goes on: ``skipped_s`` tells.
+"""
+
+from __future__ import annotations
+
+import math
+import select
+import threading
+import time
+from pathlib import Path
+
+from picker_dynamics.board_limits import board_limits
+from picker_dynamics.errors import InputError, LinkError, PickerError
+from picker_dynamics.protocol import Fault
+from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.sim.control_socket import ControlServer
+from picker_dynamics.sim.firmware_core import FirmwareConfig, VirtualFirmware
+from picker_dynamics.sim.pty_port import PtyPort
+
+BAUD = 500_000
+TICK_S = 1e-3
+CATCH_UP_S = 0.1
+"""How far behind real time the simulation may fall and still make it up [s]."""
+
+BOOT_SILENCE_S = 1.0
+"""How long an Uno's boot loader eats bytes after a reset [s]."""
+
+SUPPLY_V, SUPPLY_MIN_V = 6.0, 4.5
+
+
+def firmware_config(servos: ServoMap) -> FirmwareConfig:
+    """What a firmware for these servos would have compiled in."""
+    return FirmwareConfig(board_limits(servos), frame_us=round(servos.frame_s * 1e6),
+                          resolution_ns=round(servos.quantum_us * 1e3), supply_min_mv=round(SUPPLY_MIN_V * 1e3))
+
+
+class VirtualBoard:
+    """Board and arm in one process or thread.
+
+    Args:
+        plant: the arm, at its first pose.
+        servos: the servo map that the firmware is built for.
+        link: name of the port to make.
+        control: path of the control socket to make, or None.
+        boot_silence_s: of the boot loader; 0 for a board that opening the port does not reset.
+        clock_drift_ppm: how much faster than this machine's the board's clock runs [ppm].
+        baud: speed [bit/s]; a client at another speed gets noise.  0 accepts any.
+        live: the outputs run from the start, at the first pose, as a PCA9685's do after a reset of the board.
+        seed: of injected faults.
+
+    Raises:
+        LinkError: port or control socket cannot be made.
+    """
+
+    def __init__(self, plant, servos: ServoMap, link: str | Path, *, control: str | Path | None = None,
+                 boot_silence_s: float = BOOT_SILENCE_S, clock_drift_ppm: float = 0.0, baud: int = BAUD, live: bool = False,
+                 seed: int = 0):
+        self.plant, self.boot_silence_s = plant, boot_silence_s
+        found = servos.to_pulse_us(plant.q).tolist() if live else None
+        self.firmware = VirtualFirmware(firmware_config(servos), boot_id=1, found_us=found)
+        self.firmware.set_supply(round(SUPPLY_V * 1e3))
+        self.port = PtyPort(link, baud, seed)
+        try:
+            self.control = None if control is None else ControlServer(control, self.answer)
+        except LinkError:
+            self.port.close()
+            raise
+        self._lock, self._stopped, self._leaving = threading.RLock(), threading.Event(), False
+        self._thread: threading.Thread | None = None
+        self._clock = (0.0, 0.0, 1.0 + clock_drift_ppm * 1e-6)  # real time, board time [s], rate since then
+        self._epoch, self._sim_s = time.monotonic(), 0.0
+        self._plug_in_at_s = math.inf
+        self.behind_max_s = self.skipped_s = 0.0
+
+    # --- running ----------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run in real time until ``stop`` is called, then remove port and socket."""
+        self._epoch = time.monotonic()
+        try:
+            while not (self._stopped.is_set() or (self._leaving and self.port.descriptor is None)):
+                ready = self._wait(self._epoch + self._sim_s + TICK_S)
+                with self._lock:
+                    self._tick(time.monotonic() - self._epoch)
+                    if self.control is not None:
+                        self.control.serve(ready)
+        finally:
+            self.port.close()
+            if self.control is not None:
+                self.control.close()
+
+    def start(self) -> None:
+        """Run in a thread of its own."""
+        self._thread = threading.Thread(target=self.run, name="virtual board", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End ``run``; may be called from a signal handler or another thread."""
+        self._stopped.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def stop_when_free(self) -> None:
+        """End ``run`` as soon as nobody has the port open; may be called from a signal handler."""
+        self._leaving = True
+
+    def __enter__(self) -> VirtualBoard:
+        self.start()
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        self.stop()
+
+    def _wait(self, until_s: float) -> list:
+        """Sleep until then or until somebody writes; what is readable."""
+        readers = self.control.readers if self.control is not None else []
+        if self.port.descriptor is not None:
+            readers = [*readers, self.port.descriptor]
+        return select.select(readers, [], [], max(0.0, until_s - time.monotonic()))[0]
+
+    def _tick(self, now_s: float) -> None:
+        if now_s >= self._plug_in_at_s:
+            self._plug_in_at_s = math.inf
+            self.port.plug_in()
+        if self.port.rose() and self.boot_silence_s > 0.0:
+            self.firmware.reboot(self._board_us(now_s), silence_us=round(self.boot_silence_s * 1e6))
+        self._simulate(now_s)
+        data = self.port.read()
+        if data:
+            self.firmware.receive(data, self._board_us(now_s))
+        self.port.write(self.firmware.transmit())
+
+    def _simulate(self, now_s: float) -> None:
+        behind = now_s - self._sim_s
+        self.behind_max_s = max(self.behind_max_s, behind - TICK_S)
+        if behind > CATCH_UP_S:
+            self.skipped_s += behind - CATCH_UP_S
+            self._sim_s = now_s - CATCH_UP_S
+        firmware, plant, dt = self.firmware, self.plant, self.plant.dt
+        while self._sim_s + dt <= now_s:
+            self._sim_s += dt
+            firmware.advance(self._board_us(self._sim_s))
+            plant.step(firmware.pulses_us)
+
+    def _board_us(self, real_s: float) -> int:
+        since_s, board_s, rate = self._clock
+        return round((board_s + (real_s - since_s) * rate) * 1e6)
+
+    # --- the side door ----------------------------------------------------------------------------------
+
+    def answer(self, request: dict) -> dict:
+        """Reply to a request of the control socket; may be called directly, from any thread."""
+        arguments = dict(request)
+        command = _COMMANDS.get(arguments.pop("command", None))
+        if command is None:
+            return {"ok": False, "error": f"the command must be one of {', '.join(_COMMANDS)}"}
+        try:
+            with self._lock:
+                return {"ok": True, **(command(self, **arguments) or {})}
+        except (PickerError, TypeError, ValueError, KeyError) as error:
+            return {"ok": False, "error": str(error)}
+
+    def _truth(self) -> dict:
+        plant, firmware = self.plant, self.firmware
+        setpoint = [None if math.isnan(angle) else angle for angle in plant.setpoint.tolist()]
+        return {"time_s": plant.time, "monotonic_s": self._epoch + self._sim_s, "q": plant.q.tolist(), "v": plant.v.tolist(),
+                "tip": plant.tip.tolist(), "torque": plant.torque.tolist(), "setpoint": setpoint,
+                "pulses_us": list(firmware.pulses_us), "payload_kg": plant.payload, "live": firmware.live,
+                "owned": firmware.owned, "state": firmware.state.name,
+                "faults": [fault.name for fault in Fault if firmware.faults & fault.bit], "boot_id": firmware.boot_id,
+                "behind_max_s": self.behind_max_s, "skipped_s": self.skipped_s}
+
+    def _attach(self, mass_kg: float, com=(0.0, 0.0, 0.0)) -> None:
+        self.plant.attach(mass_kg, com)
+
+    def _detach(self) -> None:
+        self.plant.detach()
+
+    def _plant_error(self) -> dict:
+        return self.plant.perturbed
+
+    def _wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:
+        for name, share in (("drop", drop), ("corrupt", corrupt)):
+            if not 0.0 <= share <= 1.0:
+                raise InputError(f"{name} is {share}, must be a share from 0 to 1", joint=name, value=share)
+        self.port.wire.drop, self.port.wire.corrupt = drop, corrupt
+
+    def _reset(self, keep_outputs: bool = True, fault: str | None = None) -> None:
+        self.firmware.reboot(self._board_us(self._sim_s), keep_outputs=keep_outputs,
+                             silence_us=round(self.boot_silence_s * 1e6), fault=None if fault is None else Fault[fault])
+
+    def _unplug(self, seconds: float) -> None:
+        if not 0.0 < seconds < math.inf:
+            raise InputError(f"seconds is {seconds}, must be above 0", joint="seconds", value=seconds, limit=0.0)
+        self.port.unplug()
+        self._plug_in_at_s = self._sim_s + seconds
+
+    def _set_clock(self, jump_s: float = 0.0, drift_ppm: float | None = None) -> None:
+        if not 0.0 <= jump_s <= 60.0:
+            raise InputError(f"jump_s is {jump_s}, must be 0 to 60: clocks jump forward", joint="jump_s", value=jump_s,
+                             limit=60.0)
+        rate = self._clock[2] if drift_ppm is None else 1.0 + drift_ppm * 1e-6
+        self._clock = (self._sim_s, self._board_us(self._sim_s) * 1e-6 + jump_s, rate)
+
+    def _supply(self, volt: float) -> None:
+        self.firmware.set_supply(round(volt * 1e3))
+
+    def _cause(self, fault: str, present: bool) -> None:
+        self.firmware.set_cause(Fault[fault], present)
+
+    def _quit(self) -> None:
+        self._stopped.set()
+
+
+_COMMANDS = {
+    "truth": VirtualBoard._truth, "attach": VirtualBoard._attach, "detach": VirtualBoard._detach,
+    "plant_error": VirtualBoard._plant_error, "wire": VirtualBoard._wire, "reset": VirtualBoard._reset,
+    "unplug": VirtualBoard._unplug, "clock": VirtualBoard._set_clock, "supply": VirtualBoard._supply,
+    "cause": VirtualBoard._cause, "quit": VirtualBoard._quit,
+}
