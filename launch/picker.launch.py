@@ -1,0 +1,95 @@
+"""Bring the arm up: `ros2 launch picker_dynamics picker.launch.py hardware:=sim`.
+
+Reads the same graph as `picker up` (picker_dynamics/bringup.py) and adds robot_state_publisher and, on request, RViz.
+"""
+
+import shutil
+from functools import partial
+from pathlib import Path
+
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction, SetEnvironmentVariable
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import ExecutableInPackage
+
+from launch import LaunchDescription
+from picker_dynamics import bringup
+from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.resources import resource
+from picker_dynamics.runner import PARK_S
+
+ARGUMENTS = (
+    ("hardware", "sim", "sim (virtual board and arm) or serial"),
+    ("port", "", "serial port of the board, for example /dev/ttyACM0; needed with hardware:=serial"),
+    ("urdf", "", "URDF of the arm; empty: the picker's"),
+    ("servos", "", "servo map; empty: config/servos.yaml"),
+    ("servo_overlay", "", "file with differences from the servo map, for example a calibration"),
+    ("namespace", "", "ROS namespace; two arms side by side need two"),
+    ("compensation", "", "none, gravity or full; empty: as the parameter file says"),
+    ("payload_mass", "", "mass at the tool [kg]; empty: as the parameter file says"),
+    ("on_shutdown", "", "what the arm does at the end: hold, park or relax; empty: as the parameter file says"),
+    ("params_file", "", "ROS parameter file; empty: config/picker.yaml"),
+    ("log_level", "info", "of the nodes: debug, info, warn, error"),
+    ("rviz", "false", "true: start RViz too"),
+)
+
+
+def processes(context):
+    """The graph's processes as launch actions; each of them is required, RViz is not."""
+    chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name != "rviz"}
+    mass = _number("payload_mass", chosen.pop("payload_mass"))
+    options = bringup.Options(payload_mass=mass, **chosen)
+    graph = bringup.graph(options)
+    return [
+        *(SetEnvironmentVariable(name, value) for name, value in graph.environment.items()),
+        *([_board(graph)] if graph.board else []),
+        *(_node(spec) for spec in graph.nodes),
+        _state_publisher(options),
+        Node(package="rviz2", executable="rviz2", namespace=options.namespace, output="log",
+             condition=IfCondition(LaunchConfiguration("rviz"))),
+    ]
+
+
+def _node(spec):
+    # A Ctrl-C reaches all processes at once; whoever is still busy after sigterm_timeout (parking, say) is hurried.
+    return Node(package=spec.package, executable=spec.executable, name=spec.name, namespace=spec.namespace,
+                parameters=[spec.params_file, spec.parameters], ros_arguments=["--log-level", spec.log_rule],
+                sigterm_timeout=str(PARK_S), output="screen", on_exit=_ended)
+
+
+def _board(graph):
+    # No Node: it would get ROS arguments.
+    return ExecuteProcess(cmd=[ExecutableInPackage(graph.board.executable, graph.board.package), *graph.board.arguments],
+                          name=graph.board.executable, sigterm_timeout=str(PARK_S), output="screen",
+                          on_exit=partial(_ended, directory=Path(graph.port).parent))
+
+
+def _state_publisher(options):
+    text = Path(options.urdf or resource("urdf/picker.urdf")).read_text(encoding="utf-8")
+    namespace = options.namespace.strip("/")
+    parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": f"{namespace}/" if namespace else ""}
+    return Node(package="robot_state_publisher", executable="robot_state_publisher", namespace=options.namespace,
+                parameters=[parameters], output="log", on_exit=_ended)
+
+
+def _ended(event, context, directory=None):
+    """End the launch, with exit code 1, when a process ends by itself; remove what the board leaves behind."""
+    if directory is not None:
+        shutil.rmtree(directory, ignore_errors=True)
+    if not context.is_shutdown:
+        raise PickerError(f"{event.process_name} ended by itself with exit code {event.returncode}; stopping the others")
+
+
+def _number(name, text):
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise ConfigurationError(f"{name} is {text!r}, must be a number", joint=name, value=text) from None
+
+
+def generate_launch_description():
+    """Declare the arguments; what they mean is decided when their values are known."""
+    declared = [DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS]
+    return LaunchDescription([*declared, OpaqueFunction(function=processes)])

@@ -1,0 +1,169 @@
+"""The graph of processes described once, as data; ``picker up`` and launch/picker.launch.py both read it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.resources import PACKAGE, resource
+
+HARDWARE = ("sim", "serial")
+COMPENSATION = ("none", "gravity", "full")
+ON_SHUTDOWN = ("hold", "park", "relax")
+LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
+
+LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+"""Discovery stays on this machine unless the user's environment says otherwise."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person may choose at bring-up; None or empty: the default of the nodes.
+
+    Args:
+        hardware: ``sim`` (virtual board and arm) or ``serial``.
+        port: serial port of the board; only with ``serial``.
+        namespace: ROS namespace; two arms side by side need two.
+        urdf, servos, servo_overlay, params_file: files.
+        compensation: ``none``, ``gravity`` or ``full``.
+        payload_mass: [kg].
+        rate_hz: of the reference [Hz].
+        tip_speed_limit: [m/s].
+        on_shutdown: what the arm does at Ctrl-C.
+        plant_error, seed: how far the simulated arm differs from its URDF.
+        directory: for the virtual board's port and control socket; a new temporary one by default.
+        log_level: of the nodes.
+    """
+
+    hardware: str = "sim"
+    port: str = ""
+    namespace: str = ""
+    urdf: str = ""
+    servos: str = ""
+    servo_overlay: str = ""
+    params_file: str = ""
+    compensation: str = ""
+    payload_mass: float | None = None
+    rate_hz: float | None = None
+    tip_speed_limit: float | None = None
+    on_shutdown: str = ""
+    plant_error: float = 0.0
+    seed: int = 0
+    directory: str = ""
+    log_level: str = "info"
+
+    def __post_init__(self):
+        choices = {"hardware": HARDWARE, "compensation": ("", *COMPENSATION), "on_shutdown": ("", *ON_SHUTDOWN),
+                   "log_level": LOG_LEVELS}
+        for name, allowed in choices.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}",
+                                         joint=name, value=value)
+        if self.hardware == "serial" and not self.port:
+            raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", joint="port")
+        if self.hardware == "sim" and self.port:
+            raise ConfigurationError(f"port {self.port} is given, but hardware is sim", joint="port", value=self.port)
+        for name in ("urdf", "servos", "servo_overlay", "params_file"):
+            path = getattr(self, name)
+            if path and not Path(path).is_file():
+                raise ConfigurationError(f"{name}: no such file: {path}", joint=name, value=path)
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One ROS node: its executable, name and parameters."""
+
+    executable: str
+    parameters: dict[str, object]
+    namespace: str = ""
+    params_file: str = ""
+    log_level: str = "info"
+    package: str = PACKAGE
+
+    @property
+    def name(self) -> str:
+        return self.executable
+
+    @property
+    def module(self) -> str:
+        """Python module that runs this node."""
+        return f"{PACKAGE}.nodes.{self.executable}"
+
+    @property
+    def log_rule(self) -> str:
+        """Level for this node's logger, which is named after namespace and node; other loggers keep theirs."""
+        return f"{'.'.join(filter(None, (*self.namespace.split('/'), self.name)))}:={self.log_level}"
+
+    def ros_arguments(self) -> list[str]:
+        """Arguments for a process started without launch."""
+        arguments = ["--ros-args", "-r", f"__node:={self.name}", "--log-level", self.log_rule]
+        if self.namespace:
+            arguments += ["-r", f"__ns:=/{self.namespace.strip('/')}"]
+        if self.params_file:
+            arguments += ["--params-file", self.params_file]
+        for key, value in self.parameters.items():
+            arguments += ["-p", f"{key}:={json.dumps(value)}"]
+        return arguments
+
+
+@dataclass(frozen=True)
+class BoardSpec:
+    """The virtual board: a process of its own, no ROS node."""
+
+    arguments: list[str]
+    executable: str = "virtual_board"
+    module: str = f"{PACKAGE}.sim.board"
+    package: str = PACKAGE
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Everything that runs; each of them is required."""
+
+    nodes: tuple[NodeSpec, ...]
+    board: BoardSpec | None
+    port: str
+    control: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def graph(options: Options) -> Graph:
+    """The processes for these options."""
+    board, port, control, overlay = None, options.port, "", options.servo_overlay
+    if options.hardware == "sim":
+        directory = Path(options.directory or tempfile.mkdtemp(prefix="picker_"))
+        port, control = str(directory / "tty"), str(directory / "control")
+        overlay = overlay or str(resource("config/servos.sim.yaml"))
+        board = BoardSpec(_board_arguments(options, port, control, overlay))
+    shared = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
+    simulated = options.hardware == "sim"
+    common = {"namespace": options.namespace, "log_level": options.log_level,
+              "params_file": options.params_file or str(resource("config/picker.yaml"))}
+    nodes = (
+        NodeSpec("trajectory_controller", shared | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit), **common),
+        NodeSpec("dynamics", shared | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}), **common),
+        NodeSpec("hardware", shared | _given(port=port, on_shutdown=options.on_shutdown) | {
+            "autostart": True, "at_rest_pose": simulated}, **common),
+    )
+    environment = {key: value for key, value in LOCAL_ONLY.items() if key not in os.environ}
+    return Graph(nodes, board, port, control, environment)
+
+
+def _given(**values) -> dict[str, object]:
+    """Only what the person chose: the rest stays with the parameter file and the nodes' defaults."""
+    return {key: value for key, value in values.items() if value not in ("", None)}
+
+
+def _board_arguments(options: Options, port: str, control: str, overlay: str) -> list[str]:
+    arguments = ["--link", port, "--control", control, "--servo-overlay", overlay, "--linger"]
+    for flag, value in (("--urdf", options.urdf), ("--servos", options.servos)):
+        if value:
+            arguments += [flag, value]
+    if options.plant_error:
+        arguments += ["--plant-error", repr(options.plant_error), "--seed", str(options.seed)]
+    return arguments

@@ -1,0 +1,148 @@
+"""The ``picker`` command: bring the arm up, move it, check a URDF, show it all in a demo."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+
+from picker_dynamics import __version__, bench_commands, bringup
+from picker_dynamics.errors import PickerError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns its exit code (errors.py lists them)."""
+    options = parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except PickerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(prog="picker", description="Control of a servo arm that goes where it is told.")
+    top.add_argument("--version", action="version", version=f"picker_dynamics {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_up(commands)
+    _add_bench_commands(commands)
+    _add_check(commands)
+    _add_demo(commands)
+    return top
+
+
+def _arm_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--urdf", default="", help="URDF of the arm (default: the picker's)")
+    parser.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
+
+
+def _add_up(commands) -> None:
+    up = commands.add_parser("up", help="start the board (or its simulation) and the three nodes; Ctrl-C ends them")
+    where = up.add_mutually_exclusive_group()
+    where.add_argument("--sim", action="store_true", help="virtual board and arm (the default)")
+    where.add_argument("--port", default="", help="serial port of the board, for example /dev/ttyACM0")
+    _arm_options(up)
+    up.add_argument("--servo-overlay", default="", help="file with differences from the servo map, for example a calibration")
+    up.add_argument("--params-file", default="", help="ROS parameter file (default: config/picker.yaml)")
+    up.add_argument("--namespace", default="", help="ROS namespace; two arms side by side need two")
+    up.add_argument("--compensation", default="", choices=("", *bringup.COMPENSATION), metavar="MODE", help="none, gravity or full")
+    up.add_argument("--payload-mass", type=float, default=None, metavar="KG")
+    up.add_argument("--rate", type=float, default=None, metavar="HZ", help="rate of the reference, 10 to 500 (default 100)")
+    up.add_argument("--tip-speed", type=float, default=None, metavar="M_S", help="largest speed of the tip (default 0.25)")
+    up.add_argument("--on-shutdown", default="", choices=("", *bringup.ON_SHUTDOWN), metavar="WHAT",
+                    help="what the arm does at Ctrl-C: hold, park or relax")
+    up.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE", help="simulate an arm that differs from its URDF")
+    up.add_argument("--seed", type=int, default=0)
+    up.add_argument("--log-level", default="info", choices=("debug", "info", "warn", "error"))
+    up.set_defaults(run=_up)
+
+
+def _up(options) -> int:
+    from picker_dynamics.runner import GRACE_S, PARK_S, GraphRunner
+
+    stop = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda received, _frame: stop.append(received))
+    chosen = bringup.Options(
+        hardware="serial" if options.port else "sim", port=options.port, namespace=options.namespace, urdf=options.urdf,
+        servos=options.servos, servo_overlay=options.servo_overlay, params_file=options.params_file,
+        compensation=options.compensation, payload_mass=options.payload_mass, rate_hz=options.rate,
+        tip_speed_limit=options.tip_speed, on_shutdown=options.on_shutdown, plant_error=options.plant_error,
+        seed=options.seed, log_level=options.log_level)
+    graph = bringup.graph(chosen)
+    print(f"{'virtual board' if graph.board else 'board'} at {graph.port}; Ctrl-C ends", flush=True)
+    with GraphRunner(graph, grace_s=PARK_S if options.on_shutdown == "park" else GRACE_S) as runner:
+        runner.wait(lambda: bool(stop))
+    return 0
+
+
+def _add_bench_commands(commands) -> None:
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text)
+        command.add_argument("--namespace", default="", help="ROS namespace of the running graph")
+        _arm_options(command)
+        command.set_defaults(run=bench_commands.run)
+        return command
+
+    def moving(name: str, text: str) -> argparse.ArgumentParser:
+        command = add(name, text)
+        command.add_argument("--duration", type=float, default=0.0, metavar="S", help="at least this long")
+        return command
+
+    move = moving("move", "move the tip to a point, or joints to angles")
+    move.add_argument("--tip", type=float, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m]")
+    move.add_argument("--pitch-deg", type=float, default=None, help="elevation of the hand (default: the nearest to level)")
+    move.add_argument("--joints", nargs="+", metavar="NAME=DEG", help="joint angles in degrees")
+    moving("home", "move to the home pose of the servo map")
+    moving("park", "move to the rest pose of the servo map")
+    jog = moving("jog", "turn one joint by some degrees")
+    jog.add_argument("joint")
+    jog.add_argument("degrees", type=float)
+    add("stop", "latch the stop: decelerate and hold until reset")
+    add("reset", "clear stop and faults whose cause is gone; moves nothing")
+    add("relax", "cut all pulses to free a pinched hand: the arm falls")
+    add("disable", "switch all outputs off: the arm falls")
+    add("status", "what the running graph says of itself")
+    enable = add("enable", "switch outputs on, or take over those that run")
+    enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
+    payload = add("payload", "tell the dynamics what the scissor holds")
+    payload.add_argument("mass", type=float, metavar="KG")
+
+
+def _add_check(commands) -> None:
+    check = commands.add_parser("check", help="lint a URDF and compare the models made from it")
+    check.add_argument("urdf", nargs="?", default="", help="URDF file (default: the picker's)")
+    check.add_argument("--strict", action="store_true", help="lint findings are errors")
+    check.add_argument("--samples", type=int, default=1000)
+    check.add_argument("--seed", type=int, default=0)
+    check.add_argument("--json", action="store_true", help="print JSON")
+    check.set_defaults(run=_check)
+
+
+def _check(options) -> int:
+    from picker_dynamics import check
+    from picker_dynamics.resources import resource
+
+    return check.run(options.urdf or resource("urdf/picker.urdf"), strict=options.strict, samples=options.samples,
+                     seed=options.seed, as_json=options.json)
+
+
+def _add_demo(commands) -> None:
+    demo = commands.add_parser("demo", help="pick three berries with the virtual arm, and measure")
+    demo.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE", help="how far the arm differs from its URDF, 0 to 0.5")
+    demo.add_argument("--seed", type=int, default=0)
+    demo.add_argument("--out", default="out/demo", help="folder for figures and summary.json")
+    demo.set_defaults(run=_demo)
+
+
+def _demo(options) -> int:
+    from picker_dynamics.demo import run
+
+    return run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

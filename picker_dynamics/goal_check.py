@@ -1,0 +1,113 @@
+"""Whether a motion may start: limits, tip speed and torque over its whole duration; slower where that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.description import ArmDescription
+from picker_dynamics.errors import InfeasibleError, LimitError
+from picker_dynamics.feasibility import FeasibilityReport, Gate
+from picker_dynamics.model import DynamicsModel
+from picker_dynamics.trajectory import Trajectory
+
+MAX_STRETCH = 10.0
+"""Slowest that a motion is made, as a factor on its duration."""
+
+STRETCH_STEP = 1.05
+"""The factor found is at most this much larger than needed."""
+
+TIP_SAMPLES = 200
+"""Samples of a motion at which the tip's speed is looked at."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A motion that may start: ``factor`` is by how much its time was stretched (1: as asked)."""
+
+    trajectory: Trajectory
+    factor: float
+    report: FeasibilityReport
+
+
+class GoalCheck:
+    """Checks every motion before it starts.
+
+    Args:
+        description: position and velocity limits.
+        gate: torque, hold and pulse-range limits, for the present payload.
+        model: for the tip's Jacobian.
+        tip_speed_limit: [m/s]; people work beside this arm.
+        stretch: slow a motion that is too fast instead of refusing it.
+    """
+
+    def __init__(self, description: ArmDescription, gate: Gate, model: DynamicsModel, *,
+                 tip_speed_limit: float = 0.25, stretch: bool = True):
+        self.description, self.gate, self.model = description, gate, model
+        self.tip_speed_limit = tip_speed_limit
+        self.stretch = stretch
+
+    def tip_speed(self, trajectory: Trajectory) -> tuple[float, float]:
+        """Largest |J(q) v| of the tool along the motion [m/s], and when [s]."""
+        times = np.linspace(0.0, trajectory.duration, TIP_SAMPLES)
+        q, v, _ = trajectory.sample(times)
+        speeds = np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(q), v), axis=-1)
+        worst = int(np.argmax(speeds))
+        return float(speeds[worst]), float(times[worst])
+
+    def check(self, trajectory: Trajectory) -> FeasibilityReport:
+        """Raise the first reason why this motion may not start.
+
+        Raises:
+            LimitError: position, velocity or tip speed.
+            InfeasibleError: torque along the motion or where it ends.
+        """
+        description = self.description
+        trajectory.check_limits(description.lower, description.upper, description.velocity)
+        speed, time_s = self.tip_speed(trajectory)
+        if speed > self.tip_speed_limit * (1.0 + 1e-6):
+            raise LimitError(f"tip would move at {speed:.2f} m/s at {time_s:.2f} s, allowed {self.tip_speed_limit:.2f} m/s",
+                             joint="tip", value=speed, limit=self.tip_speed_limit)
+        return self.gate.check(trajectory)
+
+    def fit(self, build: Callable[[float], Trajectory]) -> Fitted:
+        """The motion ``build(factor)`` with the smallest factor >= 1 that may start.
+
+        ``build`` makes the whole motion anew for each factor, because one that starts while the arm moves
+        cannot simply be scaled: its first velocity is given.
+
+        Raises:
+            LimitError, InfeasibleError: as :meth:`check`, for the motion as asked, where slowing is off or does not help.
+        """
+        try:
+            trajectory = build(1.0)
+            return Fitted(trajectory, 1.0, self.check(trajectory))
+        except (LimitError, InfeasibleError) as refusal:
+            if not self.stretch or self._admissible(build(MAX_STRETCH)) is None:
+                raise
+            first = refusal
+        return self._search(build, first)
+
+    def _admissible(self, trajectory: Trajectory) -> FeasibilityReport | None:
+        try:
+            return self.check(trajectory)
+        except (LimitError, InfeasibleError):
+            return None
+
+    def _search(self, build, refusal) -> Fitted:
+        """Bisect the factor on a logarithmic scale, from the guess that a broken speed limit gives."""
+        low, high, best = 1.0, MAX_STRETCH, None
+        guess = (low * high) ** 0.5
+        if isinstance(refusal, LimitError) and refusal.limit:
+            guess = min(MAX_STRETCH, max(STRETCH_STEP, abs(refusal.value / refusal.limit)) * STRETCH_STEP**0.5)
+        while best is None or high / low > STRETCH_STEP:
+            trajectory = build(guess)
+            report = self._admissible(trajectory)
+            if report is None:
+                low = guess
+            else:
+                high, best = guess, Fitted(trajectory, guess, report)
+            guess = (low * high) ** 0.5
+        return best

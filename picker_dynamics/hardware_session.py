@@ -1,0 +1,350 @@
+"""What the hardware node does with a board, free of ROS: enable, adopt, stream, stop, and what to say when it breaks.
+
+    offline --connect--> idle --activate--> enabling --> active --stop, fault, reset of the board--> idle (with a problem)
+                          ^                    (outputs that run already are adopted: active at once)       |
+                          +-------------------------------- link lost: offline, reconnect ------------------+
+
+All methods return at once, except ``connect`` (call it off the executor) and the short requests of ``reset`` and
+``release``.  ``tick`` advances everything that takes time.  Times are host seconds of ``time.monotonic``.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from picker_dynamics.errors import BoardFaultError, InputError, LinkError, PickerError
+from picker_dynamics.link import Link
+from picker_dynamics.protocol import (
+    Adopt,
+    BoardState,
+    Disable,
+    Enable,
+    Fault,
+    Relax,
+    Reset,
+    Stop,
+    Telemetry,
+    describe_faults,
+    pulse_units,
+)
+from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.state_model import ArmStateModel
+
+REQUEST_TIMEOUT_S = 0.15
+ENABLE_PERIOD_S = 0.3
+"""Between two joints, at the first enabling."""
+
+NEAR = 0.03
+"""How far the first command may be from the set-point on the outputs [rad]."""
+
+REJOIN_S = 0.3
+"""After commands have been away from the outputs for this long, everyone restarts from the held pose."""
+
+PAST_S = 0.1
+"""A command that should have held this long ago is not sent any more."""
+
+
+class State(Enum):
+    OFFLINE = "offline"
+    IDLE = "idle"
+    ENABLING = "enabling"
+    ACTIVE = "active"
+
+
+@dataclass
+class CommandCounts:
+    """What became of the commands: every one that came is in exactly one of these."""
+
+    sent: int = 0
+    not_active: int = 0
+    away: int = 0
+    stale: int = 0
+    invalid: int = 0
+
+
+class HardwareSession:
+    """One board and the arm on it.
+
+    Args:
+        link: the serial link, not opened yet.
+        servos: joint <-> pulse.
+        state_model: the modelled joint state.
+    """
+
+    def __init__(self, link: Link, servos: ServoMap, state_model: ArmStateModel):
+        self.link, self.servos, self.model = link, servos, state_model
+        self.state = State.OFFLINE
+        self.problem = "not connected"
+        self.stop_latched = False
+        self.cancelled = threading.Event()
+        self.epoch = 0
+        self.counts = CommandCounts()
+        self.held: np.ndarray | None = None
+        self.setpoint: np.ndarray | None = None
+        self.lost = ""
+        link.on_loss = self._on_loss
+        self._mask = (1 << servos.n) - 1
+        self._boot_id: int | None = None
+        self._last_command: tuple[float, np.ndarray] | None = None
+        self._away_since: float | None = None
+        self._next_enable: tuple[float, int] | None = None
+        self._last_step_s: float | None = None
+
+    # -- connection ----------------------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        """Open the port and shake hands, again and again with growing pauses until it works or ``cancelled`` is set.
+
+        Raises:
+            LinkError: cancelled.
+            VersionError: the board speaks another protocol version: trying again would not help.
+            BoardFaultError: the board drives another number of joints.
+        """
+        info = self.link.reconnect(cancelled=self.cancelled)
+        if info.joints != self.servos.n:
+            self.link.close()
+            raise BoardFaultError(f"the board drives {info.joints} joints, the servo map names {self.servos.n}",
+                                  value=info.joints, limit=self.servos.n)
+        telemetry = self.telemetry()
+        self._boot_id = telemetry.boot_id
+        faults = telemetry.faults & ~Fault.HOST_LOST.bit
+        self.state, self.problem = State.IDLE, describe_faults(faults)
+
+    def disconnect(self) -> None:
+        """Close the port; the board holds what it has."""
+        self.cancelled.set()
+        self.link.close()
+        self._leave(State.OFFLINE, "not connected")
+
+    def telemetry(self) -> Telemetry:
+        """The newest telemetry.
+
+        Raises:
+            LinkError: not connected.
+        """
+        telemetry = self.link.telemetry
+        if not self.link.connected or telemetry is None:
+            raise LinkError("the board is not connected")
+        return telemetry
+
+    # -- switching on and off ------------------------------------------------------------------------------
+
+    def activate(self, at_rest_pose: bool) -> str:
+        """Adopt outputs that run, or switch them on one joint at a time; returns what is being done.
+
+        Args:
+            at_rest_pose: a person has put the arm at its rest pose and says so.  Needed where outputs are off: a servo
+                without feedback jumps from wherever it is to where the first pulse sends it.
+
+        Raises:
+            PickerError: stop latched, a fault, no connection, or outputs off and the pose not confirmed.
+        """
+        if self.stop_latched:
+            raise BoardFaultError("stop is latched: call reset first")
+        telemetry = self.telemetry()
+        faults = telemetry.faults & ~Fault.HOST_LOST.bit
+        if faults:
+            raise BoardFaultError(describe_faults(faults))
+        if telemetry.faults:
+            self._clear_faults()
+        if telemetry.live and telemetry.live & ~telemetry.owned:
+            self.link.request(Adopt(telemetry.live & ~telemetry.owned), REQUEST_TIMEOUT_S)
+        if telemetry.live == self._mask:
+            self._become_active(telemetry)
+            return "outputs were running: adopted"
+        if not at_rest_pose:
+            raise BoardFaultError("outputs are off and the arm's pose is unknown: put it at its rest pose "
+                                  f"({self._rest_text()}), then enable")
+        self.state, self.problem = State.ENABLING, ""
+        self._next_enable = (0.0, 0)
+        return f"enabling {', '.join(self.servos.joint_names)}, one every {ENABLE_PERIOD_S} s"
+
+    def release(self) -> None:
+        """Stop streaming and hold; the outputs stay on."""
+        if self.state in (State.ACTIVE, State.ENABLING):
+            self._leave(State.IDLE, "released: holding")
+
+    def disable(self) -> None:
+        """Switch all outputs off: the arm falls.
+
+        Raises:
+            PickerError: the board did not confirm.
+        """
+        self._leave(State.IDLE, "outputs off")
+        self.link.request(Disable(self._mask), REQUEST_TIMEOUT_S)
+
+    def stop(self) -> None:
+        """Latch the stop and tell the board at once; it decelerates and holds."""
+        self.stop_latched = True
+        if self.link.connected:
+            self.link.send(Stop())
+        if self.state is not State.OFFLINE:
+            self._leave(State.IDLE, "stopped: holding; reset, then enable, to go on")
+
+    def relax(self) -> None:
+        """Cut all pulses at once, to free a pinched hand: the arm falls."""
+        self.stop_latched = True
+        self.telemetry()
+        self.link.send(Relax())
+        self._leave(State.IDLE, "relaxed: outputs off; reset, then enable at the rest pose, to go on")
+
+    def reset(self) -> None:
+        """Clear stop and faults whose cause is gone; moves and resumes nothing.
+
+        Raises:
+            PickerError: not connected, or a cause that is still there.
+        """
+        self.telemetry()
+        self._clear_faults()
+        self.stop_latched = False
+        if self.state is State.IDLE:
+            self.problem = ""
+
+    def _clear_faults(self) -> None:
+        """Reset the board, and wait for the telemetry that says so: what comes next looks at it."""
+        self.link.request(Reset(), REQUEST_TIMEOUT_S)
+        until_s = time.monotonic() + REQUEST_TIMEOUT_S
+        while self.telemetry().faults:
+            if time.monotonic() > until_s:
+                raise BoardFaultError(describe_faults(self.telemetry().faults))
+            time.sleep(0.002)
+
+    def rejoin(self) -> None:
+        """Let commands start anew from where the outputs are now.
+
+        Raises:
+            LinkError: not connected.
+        """
+        self._begin_epoch(self.telemetry(), "")
+
+    # -- streaming -----------------------------------------------------------------------------------------
+
+    def command(self, time_s: float, q_cmd, now_s: float) -> bool:
+        """Send the set-point ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns whether it was sent.
+
+        Raises:
+            LimitError: a set-point outside the pulse range; nothing is sent.
+        """
+        if self.state is not State.ACTIVE:
+            self.counts.not_active += 1
+            return False
+        if time_s < now_s - PAST_S:
+            self.counts.stale += 1
+            return False
+        if not self._joins(time_s, q_cmd, now_s):
+            self.counts.away += 1
+            return False
+        try:
+            pulses = tuple(pulse_units(pulse) for pulse in self.servos.to_pulse_us(q_cmd))
+        except InputError:
+            self.counts.invalid += 1
+            raise
+        self.link.send_setpoint(self.link.board_time_us(time_s), pulses)
+        self._last_command = (time_s, np.array(q_cmd))
+        self.counts.sent += 1
+        return True
+
+    def _joins(self, time_s: float, q_cmd, now_s: float) -> bool:
+        """Whether a command continues where the outputs are; where none does for a while, all restart from there."""
+        if self._last_command is None:
+            gap, allowed = np.abs(q_cmd - self.setpoint), NEAR
+        else:
+            before_s, before = self._last_command
+            gap = np.abs(q_cmd - before)
+            allowed = NEAR + self.servos.no_load_speed * max(time_s - before_s, 0.0)
+        if (gap <= allowed).all():
+            self._away_since = None
+            return True
+        if self._away_since is None:
+            self._away_since = now_s
+        elif now_s - self._away_since > REJOIN_S:
+            self._begin_epoch(self.telemetry(), "commands did not start from the held pose: restarting from it")
+        return False
+
+    # -- time ----------------------------------------------------------------------------------------------
+
+    def tick(self, now_s: float) -> None:
+        """Look at the newest telemetry and do what is due."""
+        if self.state is State.OFFLINE:
+            return
+        if not self.link.connected:
+            self._leave(State.OFFLINE, f"{self.lost or 'the link is lost'}; the board holds")
+            return
+        telemetry = self.telemetry()
+        self._notice_faults(telemetry)
+        if self.state is State.ENABLING:
+            self._enable_next(telemetry, now_s)
+        if self.stop_latched and telemetry.live and not telemetry.faults & Fault.STOPPED.bit:
+            self.link.send(Stop())
+        self._advance_model(telemetry, now_s)
+
+    def _notice_faults(self, telemetry: Telemetry) -> None:
+        if telemetry.boot_id != self._boot_id:
+            old, self._boot_id = self._boot_id, telemetry.boot_id
+            self._leave(State.IDLE, f"the board was reset (boot id {old} -> {telemetry.boot_id}); reset, then enable, to go on")
+        elif telemetry.faults and self.state in (State.ACTIVE, State.ENABLING):
+            self._leave(State.IDLE, describe_faults(telemetry.faults))
+        elif self.state is State.ACTIVE and telemetry.live != self._mask:
+            off = [name for joint, name in enumerate(self.servos.joint_names) if not telemetry.live >> joint & 1]
+            self._leave(State.IDLE, f"output off: {', '.join(off)}")
+
+    def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
+        due_s, joint = self._next_enable
+        if now_s < due_s:
+            return
+        while joint < self.servos.n and telemetry.live >> joint & 1:
+            joint += 1
+        if joint == self.servos.n:
+            self._become_active(telemetry)
+            return
+        pulses = [0] * self.servos.n
+        pulses[joint] = pulse_units(self.servos.to_pulse_us(self.servos.rest)[joint])
+        try:
+            self.link.request(Enable(1 << joint, tuple(pulses)), REQUEST_TIMEOUT_S)
+        except PickerError as error:
+            self._leave(State.IDLE, f"{self.servos.joint_names[joint]} could not be enabled: {error}")
+            return
+        self._next_enable = (now_s + ENABLE_PERIOD_S, joint + 1)
+
+    def _become_active(self, telemetry: Telemetry) -> None:
+        self.state = State.ACTIVE
+        self._begin_epoch(telemetry, "")
+
+    def _begin_epoch(self, telemetry: Telemetry, remark: str) -> None:
+        """From here on commands start at the pose and set-point that the outputs hold now."""
+        self.setpoint = self._setpoint_of(telemetry)
+        self.held = self.model.settle(self.setpoint)
+        self.model.reset(self.held)
+        self.epoch += 1
+        self.problem = remark
+        self._last_command = self._away_since = None
+
+    def _on_loss(self, error: LinkError) -> None:
+        self.lost = str(error)
+
+    def _leave(self, state: State, problem: str) -> None:
+        self.state, self.problem = state, problem
+        self._last_command = self._away_since = self._next_enable = None
+
+    def _advance_model(self, telemetry: Telemetry, now_s: float) -> None:
+        dt = 0.0 if self._last_step_s is None else min(now_s - self._last_step_s, 0.1)
+        self._last_step_s = now_s
+        if telemetry.live == self._mask and self.held is not None and dt > 0.0:
+            self.model.step(self._setpoint_of(telemetry), dt)
+
+    def _setpoint_of(self, telemetry: Telemetry) -> np.ndarray:
+        return self.servos.to_angle(np.array([pulse for pulse in telemetry.pulses_us], dtype=float))
+
+    def _rest_text(self) -> str:
+        return ", ".join(f"{name} {angle:.2f} rad" for name, angle in zip(self.servos.joint_names, self.servos.rest))
+
+    @property
+    def moving(self) -> bool:
+        """Whether the board is following set-points or decelerating."""
+        telemetry = self.link.telemetry
+        return telemetry is not None and telemetry.state in (BoardState.MOVE, BoardState.BRAKE)

@@ -1,0 +1,50 @@
+"""Joints by name, never by index: bring what a message carries into the order of the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from picker_dynamics.errors import InputError, JointNamesError
+
+
+def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> np.ndarray:
+    """Indices ``i`` such that ``names[i[k]] == expected[k]`` for every joint of the arm.
+
+    Args:
+        names: joints as the message lists them, in any order.
+        expected: joints of the arm, in its order.
+        what: what carries the names, for the error's text.
+
+    Raises:
+        JointNamesError: a joint that is missing, unknown or listed twice.
+    """
+    known = set(expected)
+    for name in names:
+        if name not in known:
+            raise JointNamesError(f"{what}: unknown joint {name!r}; the arm has {', '.join(expected)}", joint=name)
+        if list(names).count(name) > 1:
+            raise JointNamesError(f"{what}: joint {name} is listed twice", joint=name)
+    missing = [name for name in expected if name not in names]
+    if missing:
+        raise JointNamesError(f"{what}: joint {missing[0]} is missing (all of {', '.join(expected)} are needed)",
+                              joint=missing[0])
+    return np.array([list(names).index(name) for name in expected], dtype=int)
+
+
+def ordered(names: Sequence[str], values, expected: Sequence[str], what: str = "message") -> np.ndarray:
+    """``values`` (one per entry of ``names``) in the order of the arm, (n,), finite.
+
+    Raises:
+        JointNamesError: see :func:`order_of`.
+        InputError: another number of values than names, or one that is NaN or infinite.
+    """
+    array = np.asarray(values, dtype=float)
+    if array.shape != (len(names),):
+        raise InputError(f"{what}: {len(names)} joint names but {array.size} values", value=array.size, limit=len(names))
+    result = array[order_of(names, expected, what)]
+    for joint, value in zip(expected, result):
+        if not np.isfinite(value):
+            raise InputError(f"{what}: {joint} is {value}, not a finite number", joint=joint, value=float(value))
+    return result

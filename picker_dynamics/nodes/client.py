@@ -1,0 +1,230 @@
+"""A person at a bench, as a node: sends goals, calls services, waits for what becomes of them."""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.srv import SetParameters
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from picker_dynamics.errors import LinkError, PickerError
+from picker_dynamics.joint_order import ordered
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
+from picker_dynamics.trajectory import Trajectory
+
+ANSWER_S = 5.0
+"""How long a running graph has to answer [s]."""
+
+KNOT_S = 0.05
+"""Spacing of the points in which a trajectory is sent: quintic segments through them are the same curve to 1e-6 rad."""
+
+
+class GoalRefusedError(PickerError):
+    """The controller refused or aborted a goal; the message is the controller's."""
+
+    exit_code = 6
+
+
+class ArmClient(Node):
+    """Talks to one running graph; use as a context manager.
+
+    Args:
+        joint_names: of the arm, in its order.
+        namespace: the graph's.
+    """
+
+    def __init__(self, joint_names, namespace: str = ""):
+        if not rclpy.ok():
+            rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        super().__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace)
+        self.joint_names = tuple(joint_names)
+        self.controller: dict[str, str] = {}
+        self.hardware: dict[str, str] = {}
+        self.outcomes: dict[str, DiagnosticStatus] = {}
+        self.state: np.ndarray | None = None
+        self.desired: np.ndarray | None = None
+        self.goals = self.create_publisher(JointTrajectory, "arm_controller/joint_trajectory", 10)
+        self.create_subscription(DiagnosticStatus, "arm_controller/status", self.on_controller, OUTCOMES)
+        self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
+        self.create_subscription(JointState, "joint_states", self.on_state, 10)
+        self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
+
+    def __enter__(self) -> ArmClient:
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        self.destroy_node()
+        rclpy.try_shutdown()
+
+    def on_controller(self, message: DiagnosticStatus) -> None:
+        self.controller = values_of(message) | {"message": message.message}
+        goal = self.controller.get("goal")
+        if goal:
+            self.outcomes[goal] = message
+
+    def on_hardware(self, message: DiagnosticStatus) -> None:
+        self.hardware = values_of(message) | {"message": message.message}
+
+    def on_state(self, message: JointState) -> None:
+        self.state = ordered(message.name, message.position, self.joint_names, "joint_states")
+
+    def on_reference(self, message: JointTrajectory) -> None:
+        self.desired = ordered(message.joint_names, message.points[0].positions, self.joint_names, "reference")
+
+    def reference(self) -> np.ndarray:
+        """The pose that the arm is told to hold now, (n,) [rad]."""
+        self.desired = None
+        self.wait(lambda: self.desired is not None, ANSWER_S, "no reference arrives")
+        return self.desired
+
+    # -- waiting -------------------------------------------------------------------------------------------
+
+    def wait(self, condition, timeout_s: float, complaint: str) -> None:
+        """Spin until ``condition()``.
+
+        Raises:
+            LinkError: it did not come true in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            if time.monotonic() > deadline:
+                raise LinkError(complaint)
+            rclpy.spin_once(self, timeout_sec=0.05)
+
+    def spin(self, duration_s: float) -> None:
+        """Let messages come in for a while."""
+        deadline = time.monotonic() + duration_s
+        while time.monotonic() < deadline:
+            rclpy.spin_once(self, timeout_sec=min(0.05, max(0.0, deadline - time.monotonic())))
+
+    def wait_holding(self, timeout_s: float = ANSWER_S) -> None:
+        """Wait until the arm is enabled and stands still, ready for a goal."""
+        self.wait(lambda: self.controller and self.hardware, timeout_s,
+                  "no controller and hardware node answer (is 'picker up' running, in this namespace and ROS_DOMAIN_ID?)")
+        deadline = time.monotonic() + timeout_s
+        while self.controller.get("phase") != "holding" or self.hardware.get("state") != "active":
+            if time.monotonic() > deadline:
+                raise LinkError(f"the arm is not ready: hardware: {self.hardware['message']}; "
+                                f"controller: {self.controller['message']}")
+            rclpy.spin_once(self, timeout_sec=0.05)
+        self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, timeout_s, "no joint_states arrive")
+
+    # -- doing ---------------------------------------------------------------------------------------------
+
+    def move_through(self, times_s, positions, timeout_s: float | None = None) -> float:
+        """Move through positions (k, n) [rad] at ``times_s`` (k,) [s], at rest at the end; returns the duration [s].
+
+        Raises:
+            GoalRefusedError: the controller refused or aborted it; with its reason.
+        """
+        message = JointTrajectory(joint_names=list(self.joint_names))
+        zero = [0.0] * len(self.joint_names)
+        for time_s, position in zip(times_s, positions):
+            point = JointTrajectoryPoint(positions=np.asarray(position, dtype=float).tolist())
+            if len(times_s) == 1:
+                point.velocities = point.accelerations = zero
+            to_stamp(point.time_from_start, time_s)
+            message.points.append(point)
+        return self.send(message, timeout_s)
+
+    def follow(self, trajectory: Trajectory, timeout_s: float | None = None) -> float:
+        """Execute a trajectory that starts where the arm is; returns the duration it really took [s]."""
+        count = max(1, int(np.ceil(trajectory.duration / KNOT_S)))
+        message = JointTrajectory(joint_names=list(self.joint_names))
+        for time_s in np.linspace(0.0, trajectory.duration, count + 1)[1:]:
+            q, v, a = trajectory.sample(time_s)
+            point = JointTrajectoryPoint(positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist())
+            to_stamp(point.time_from_start, time_s)
+            message.points.append(point)
+        return self.send(message, timeout_s)
+
+    def send(self, message: JointTrajectory, timeout_s: float | None = None) -> float:
+        """Send a goal and wait until it is done."""
+        self.wait_holding()
+        goal = uuid.uuid4().hex
+        message.header.frame_id = goal
+        self.goals.publish(message)
+        self.wait(lambda: goal in self.outcomes, ANSWER_S, "the controller does not answer")
+        duration = float(values_of(self.outcomes[goal]).get("duration_s", "nan"))
+        self._require(goal, "accepted", "done")
+        self.wait(lambda: values_of(self.outcomes[goal])["outcome"] != "accepted", timeout_s or duration + ANSWER_S,
+                  f"the motion of {duration:.1f} s did not end in time")
+        self._require(goal, "done")
+        return duration
+
+    def _require(self, goal: str, *outcomes: str) -> None:
+        answer = self.outcomes[goal]
+        values = values_of(answer)
+        if values["outcome"] not in outcomes:
+            error = GoalRefusedError(answer.message, joint=values.get("joint"), value=_number(values.get("value")),
+                                     limit=_number(values.get("limit")))
+            raise error
+
+    def call(self, kind, name: str, request):
+        """Call a service and return its response.
+
+        Raises:
+            LinkError: nobody offers it, or no answer comes.
+        """
+        client = self.create_client(kind, name)
+        try:
+            self.wait(client.service_is_ready, ANSWER_S, f"service {name} is not there (is 'picker up' running?)")
+            future = client.call_async(request)
+            self.wait(future.done, ANSWER_S, f"service {name} does not answer")
+            return future.result()
+        finally:
+            self.destroy_client(client)
+
+    def trigger(self, name: str) -> str:
+        """Call a std_srvs/Trigger; its message, or an error with it."""
+        return self._said(self.call(Trigger, name, Trigger.Request()))
+
+    def switch(self, name: str, on: bool) -> str:
+        """Call a std_srvs/SetBool; its message, or an error with it."""
+        return self._said(self.call(SetBool, name, SetBool.Request(data=on)))
+
+    def set_parameters(self, node: str, **values) -> None:
+        """Set parameters of a node; dots in names are written as two underscores."""
+        request = SetParameters.Request(parameters=[
+            Parameter(name.replace("__", "."), value=value).to_parameter_msg() for name, value in values.items()])
+        for result in self.call(SetParameters, f"{node}/set_parameters", request).results:
+            if not result.successful:
+                raise PickerError(f"{node}: {result.reason}")
+
+    def diagnostic(self, node: str, key: str) -> float:
+        """A number that a node of this graph reports in ``/diagnostics``."""
+        found: list[float] = []
+        name = f"{self.get_namespace()}/{node}".lstrip("/")
+
+        def look(message: DiagnosticArray) -> None:
+            found.extend(float(values_of(entry)[key]) for entry in message.status
+                         if entry.name == name and key in values_of(entry))
+
+        subscription = self.create_subscription(DiagnosticArray, "/diagnostics", look, 10)
+        try:
+            self.wait(lambda: found, ANSWER_S, f"{name} reports no {key}")
+        finally:
+            self.destroy_subscription(subscription)
+        return found[0]
+
+    def _said(self, response) -> str:
+        if not response.success:
+            raise PickerError(response.message)
+        return response.message
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,281 @@
+"""``hardware``: commands in, pulses out; the state of joints, board and link; stop, reset, enable, relax."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.hardware_session import HardwareSession, State
+from picker_dynamics.joint_order import ordered
+from picker_dynamics.link import BAUD, Link
+from picker_dynamics.nodes.arm_setup import load_arm
+from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, array, status
+from picker_dynamics.nodes.lifecycle_guard import guard_change_state, state_of, transition
+from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
+from picker_dynamics.park import park
+from picker_dynamics.rigid_body import RigidBody
+from picker_dynamics.state_model import ArmStateModel
+
+DIAGNOSTIC_PERIOD_S = 1.0
+ON_SHUTDOWN = ("hold", "park", "relax")
+
+
+class Hardware(LifecycleNode):
+    """Lifecycle shell around a :class:`HardwareSession`.
+
+    configure opens the port and shakes hands in a thread, so that stop stays served; activate adopts outputs that run
+    or switches them on; a fault deactivates the node, which stays alive.
+    """
+
+    def __init__(self):
+        super().__init__("hardware")
+        self.arm, self.servos = load_arm(self)
+        self.port = declare(self, "port", "/dev/ttyACM0", "serial port of the board", read_only=True)
+        self.baud = declare(self, "baud", BAUD, "speed of the port [bit/s]", low=9600, high=2_000_000, read_only=True)
+        state_rate = declare(self, "state_rate_hz", 50.0, "rate of joint_states [Hz]", low=1.0, high=200.0, read_only=True)
+        self.on_end = declare(self, "on_shutdown", "hold", "what the arm does when the node ends: hold, park or relax")
+        self.autostart = declare(self, "autostart", False, "configure and activate by itself", read_only=True)
+        self.at_rest_pose = declare(self, "at_rest_pose", False, "the arm stands at its rest pose: outputs that are off may be "
+                                    "switched on without asking (simulation only)", read_only=True)
+        if self.on_end not in ON_SHUTDOWN:
+            raise InputError(f"on_shutdown is {self.on_end!r}, must be one of {', '.join(ON_SHUTDOWN)}", joint="on_shutdown")
+        self.bare_model = RigidBody(self.arm, armature=self.servos.armature)
+        self.session = HardwareSession(Link(self.port, baud=self.baud, joint_names=self.arm.joint_names), self.servos,
+                                       ArmStateModel(self.bare_model, self.servos.model, self.servos.rest))
+        self.session.link.on_refused = self.on_refused
+        self.refusals: list[str] = []
+        self.connecting: threading.Thread | None = None
+        self.told: tuple | None = None
+        self.commands_rejected = 0
+        self.state = JointState(name=list(self.arm.joint_names))
+
+        self.state_out = self.create_publisher(JointState, "joint_states", 10)
+        self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
+        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
+        self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
+        self.create_service(SetBool, "emergency_stop", self.on_emergency_stop)
+        self.create_service(Trigger, "reset", self.on_reset)
+        self.create_service(SetBool, "enable", self.on_enable)
+        self.create_service(Trigger, "relax", self.on_relax)
+        self.create_timer(1.0 / state_rate, self.on_tick)
+        self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
+        guard_change_state(self)
+        self.tell()
+        if self.autostart:
+            self.trigger_configure()
+
+    # -- lifecycle -----------------------------------------------------------------------------------------
+
+    @transition
+    def on_configure(self, _state) -> None:
+        self.session.problem = f"connecting to {self.port}"
+        self.session.cancelled.clear()
+        self.connecting = threading.Thread(target=self.connect, name="connect", daemon=True)
+        self.connecting.start()
+
+    @transition
+    def on_activate(self, _state) -> None:
+        if self.session.state in (State.ACTIVE, State.ENABLING):
+            return
+        try:
+            self.get_logger().info(self.session.activate(self.at_rest_pose))
+        except PickerError as error:
+            self.session.problem = str(error)
+            raise
+
+    @transition
+    def on_deactivate(self, _state) -> None:
+        self.session.release()
+
+    @transition
+    def on_cleanup(self, _state) -> None:
+        self.disconnect()
+
+    @transition
+    def on_shutdown(self, _state) -> None:
+        self.disconnect()
+
+    @transition
+    def on_error(self, _state) -> None:
+        self.disconnect()
+
+    def connect(self) -> None:
+        """Runs in a thread of its own until the board answers, or there is no sense in going on."""
+        try:
+            self.session.connect()
+        except PickerError as error:
+            self.session.problem = str(error)
+
+    def disconnect(self) -> None:
+        self.session.cancelled.set()
+        if self.connecting is not None:
+            self.connecting.join()
+            self.connecting = None
+        self.session.disconnect()
+
+    # -- topics --------------------------------------------------------------------------------------------
+
+    def on_command(self, message: JointState) -> None:
+        try:
+            q_cmd = ordered(message.name, message.position, self.arm.joint_names, "joint_commands")
+            now = time.monotonic()
+            self.session.command(now + seconds(message.header.stamp) - now_s(self), q_cmd, now)
+        except PickerError as error:
+            self.commands_rejected += 1
+            self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
+
+    def on_payload(self, message: InertiaStamped) -> None:
+        com = message.inertia.com
+        try:
+            self.session.model.model = (self.bare_model.with_payload(message.inertia.m, (com.x, com.y, com.z))
+                                        if message.inertia.m else self.bare_model)
+        except PickerError as error:
+            self.get_logger().error(f"payload ignored: {error}")
+
+    def on_refused(self, error: PickerError) -> None:
+        """Called by the link's thread for each set-point that the board refused."""
+        self.refusals.append(str(error))
+
+    # -- services ------------------------------------------------------------------------------------------
+
+    def on_emergency_stop(self, request, response):
+        if not request.data:
+            response.success, response.message = False, "emergency_stop only latches; call reset to clear it"
+            return response
+        return self.answer(response, self.session.stop, "stopped: decelerating, then holding; latched until reset")
+
+    def on_reset(self, _request, response):
+        return self.answer(response, self.session.reset, "reset: nothing moves; call enable to go on")
+
+    def on_relax(self, _request, response):
+        return self.answer(response, self.session.relax, "relaxed: all outputs off")
+
+    def on_enable(self, request, response):
+        if not request.data:
+            return self.answer(response, self.session.disable, "outputs off")
+        return self.answer(response, self.enable, "")
+
+    def enable(self) -> str:
+        """Activate; whoever calls this says that the arm stands at its rest pose if its outputs are off."""
+        if self.session.state in (State.ACTIVE, State.ENABLING):
+            return f"already {self.session.state.value}"
+        said = self.session.activate(at_rest_pose=True)
+        if state_of(self) == "inactive":
+            self.trigger_activate()
+        return said
+
+    def answer(self, response, action, done: str):
+        """Carry out ``action``; success and message tell what came of it."""
+        try:
+            response.success, response.message = True, action() or done
+        except PickerError as error:
+            response.success, response.message = False, str(error)
+        self.tell()
+        return response
+
+    # -- time ----------------------------------------------------------------------------------------------
+
+    def on_tick(self) -> None:
+        session = self.session
+        try:
+            session.tick(time.monotonic())
+        except PickerError as error:
+            session.problem = str(error)
+        self.follow_lifecycle()
+        self.tell()
+        while self.refusals:
+            self.get_logger().error(f"set-point refused by the board: {self.refusals.pop(0)}", throttle_duration_sec=1.0)
+        if session.held is not None and session.state is not State.OFFLINE:
+            self.state.header.stamp = self.get_clock().now().to_msg()
+            self.state.position, self.state.velocity = session.model.q.tolist(), session.model.v.tolist()
+            self.state_out.publish(self.state)
+
+    def follow_lifecycle(self) -> None:
+        """Activate by itself at the start, deactivate after a fault, look for the board again when it is gone."""
+        lifecycle, state = state_of(self), self.session.state
+        if lifecycle == "active" and state in (State.OFFLINE, State.IDLE):
+            self.trigger_deactivate()
+        if lifecycle == "inactive" and state is State.IDLE and self.autostart:
+            self.autostart = False
+            self.trigger_activate()
+        if lifecycle == "inactive" and state is State.OFFLINE and self.session.lost:
+            self.session.lost = ""
+            self.connecting = threading.Thread(target=self.connect, name="reconnect", daemon=True)
+            self.connecting.start()
+
+    def tell(self) -> None:
+        """Publish ``hardware/status`` when something about it changed."""
+        session = self.session
+        facts = (session.state, session.problem, session.epoch, session.stop_latched)
+        if facts == self.told:
+            return
+        self.told = facts
+        message = session.problem or session.state.value
+        values = {"state": session.state.value, "epoch": session.epoch, "stop_latched": session.stop_latched}
+        if session.state is State.ACTIVE:
+            for prefix, vector in ((HELD, session.held), (SETPOINT, session.setpoint)):
+                values |= {prefix + name: float(value) for name, value in zip(self.arm.joint_names, vector)}
+        if self.level() == OK:
+            self.get_logger().info(message)
+        else:
+            self.get_logger().warning(message)
+        self.status_out.publish(status(self.level(), self.name(), message, self.port, **values))
+
+    def level(self):
+        session = self.session
+        if session.state is State.OFFLINE:
+            return STALE
+        if session.stop_latched or (session.problem and session.state is State.IDLE):
+            return ERROR
+        return WARN if session.state is not State.ACTIVE or session.problem else OK
+
+    def name(self) -> str:
+        return self.get_fully_qualified_name().lstrip("/")
+
+    def on_diagnostics(self) -> None:
+        session, link = self.session, self.session.link.statistics
+        telemetry = session.link.telemetry
+        counts = {f"commands_{key}": value for key, value in vars(session.counts).items()}
+        board = {} if telemetry is None else {
+            "board_state": telemetry.state.name, "boot_id": telemetry.boot_id, "queue_depth": telemetry.queue_depth,
+            "accepted": telemetry.accepted, "rejected": telemetry.rejected, "underruns": telemetry.underruns,
+            "bad_frames": telemetry.bad_frames, "supply_mv": telemetry.supply_mv}
+        message = session.problem or session.state.value
+        entries = [
+            status(self.level(), f"{self.name()}: board", message, self.port, state=session.state.value, **counts, **board),
+            status(OK if link.connected else STALE, f"{self.name()}: link", "connected" if link.connected else message, self.port,
+                   **{key: getattr(link, key) for key in ("frames_sent", "frames_received", "frames_damaged", "losses",
+                                                          "round_trip_p99_ms", "drift_ppm", "board_restarts")}),
+            status(OK, f"{self.name()}: joint state", "modelled: the servos have no feedback", self.arm.name, provenance="modelled"),
+        ]
+        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), *entries))
+
+    def close(self) -> None:
+        """The last word: what ``on_shutdown`` says."""
+        self.on_end = self.get_parameter("on_shutdown").value
+        try:
+            if self.on_end == "relax" and self.session.state is not State.OFFLINE:
+                self.session.disable()
+            elif self.on_end == "park" and self.session.state is State.ACTIVE:
+                park(self.session, self.arm)
+        except PickerError as error:
+            self.get_logger().error(f"{self.on_end} at the end: {error}")
+        self.disconnect()
+        self.tell()
+
+
+def main(args=None) -> int:
+    return run(Hardware, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

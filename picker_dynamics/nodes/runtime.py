@@ -1,0 +1,95 @@
+"""How every node runs: parameters with units, clean signals, one last word, distinct exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+
+import rclpy
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+
+from picker_dynamics.errors import PickerError
+
+LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+"""For set-points: only the newest counts, and it must arrive."""
+
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""For facts: whoever comes later still gets the last one."""
+
+OUTCOMES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""For what became of goals: two answers that follow each other closely must both arrive."""
+
+SPIN_S = 0.1
+"""Longest that a signal goes unseen [s]."""
+
+
+def declare(node, name: str, default, description: str, *, low: float | None = None, high: float | None = None,
+            read_only: bool = False):
+    """Declare a parameter with description (unit included) and range; return its value."""
+    descriptor = ParameterDescriptor(name=name, description=description, read_only=read_only)
+    if low is not None:
+        if isinstance(default, int) and not isinstance(default, bool):
+            descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=0)]
+        else:
+            descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high), step=0.0)]
+    return node.declare_parameter(name, default, descriptor).value
+
+
+def seconds(stamp) -> float:
+    """A ROS time stamp as seconds."""
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def to_stamp(stamp, time_s: float):
+    """Write seconds into a ROS time stamp and return it."""
+    whole = int(time_s // 1.0)
+    stamp.sec, stamp.nanosec = whole, min(999_999_999, int((time_s - whole) * 1e9))
+    return stamp
+
+
+def now_s(node) -> float:
+    """The node's clock [s]."""
+    return node.get_clock().now().nanoseconds * 1e-9
+
+
+def run(make_node: Callable[[], object], args=None) -> int:
+    """Spin a node until SIGINT or SIGTERM; returns the exit code for the shell.
+
+    The node may have ``close()`` (its last word, called before it is destroyed, while it can still publish)
+    and ``failure`` (a PickerError that ends it).  rclpy's own signal handling loses the last message, so it
+    is switched off and a flag takes its place.
+    """
+    if "HOME" not in os.environ:
+        os.environ.setdefault("ROS_LOG_DIR", os.path.join(tempfile.gettempdir(), "picker_dynamics_log"))
+    stop = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda received, _frame: stop.append(received))
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    node, code = None, 0
+    try:
+        node = make_node()
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        while not stop and rclpy.ok() and getattr(node, "failure", None) is None:
+            executor.spin_once(timeout_sec=SPIN_S)
+        if getattr(node, "failure", None) is not None:
+            raise node.failure
+    except ExternalShutdownException:
+        pass
+    except PickerError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        code = error.exit_code
+    finally:
+        if node is not None:
+            close = getattr(node, "close", None)
+            if close is not None:
+                close()
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return code

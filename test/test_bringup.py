@@ -1,0 +1,70 @@
+"""The graph as data: what runs with which options, and options that do not fit together."""
+
+import json
+
+import pytest
+import yaml
+
+from picker_dynamics.bringup import Options, graph
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.resources import resource
+
+
+def parameters(made, node):
+    return next(spec.parameters for spec in made.nodes if spec.name == node)
+
+
+def test_simulation_runs_the_virtual_board_and_every_node_knows_its_servos(tmp_path):
+    made = graph(Options(directory=str(tmp_path)))
+    assert [spec.name for spec in made.nodes] == ["trajectory_controller", "dynamics", "hardware"]
+    overlay = str(resource("config/servos.sim.yaml"))
+    assert all(spec.parameters["servo_overlay"] == overlay for spec in made.nodes)
+    assert made.board.arguments[made.board.arguments.index("--servo-overlay") + 1] == overlay
+    assert parameters(made, "hardware")["port"] == made.port == str(tmp_path / "tty")
+
+
+def test_on_a_real_port_nothing_is_simulated_and_nobody_claims_the_rest_pose():
+    made = graph(Options(hardware="serial", port="/dev/ttyACM0"))
+    assert made.board is None
+    hardware = parameters(made, "hardware")
+    assert hardware["port"] == "/dev/ttyACM0" and hardware["at_rest_pose"] is False
+    assert all("servo_overlay" not in spec.parameters for spec in made.nodes)
+
+
+def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file():
+    made = graph(Options(compensation="none", payload_mass=0.025, rate_hz=200.0, namespace="left", on_shutdown="park"))
+    assert parameters(made, "dynamics")["compensation"] == "none"
+    assert parameters(made, "dynamics")["payload.mass"] == 0.025
+    assert parameters(made, "trajectory_controller")["rate_hz"] == 200.0
+    assert parameters(made, "hardware")["on_shutdown"] == "park"
+    assert not {"compensation", "payload.mass"} & set(parameters(graph(Options()), "dynamics"))
+    arguments = made.nodes[1].ros_arguments()
+    assert "__ns:=/left" in arguments
+    passed = [arguments[i + 1] for i, word in enumerate(arguments) if word == "-p"]
+    assert json.loads(dict(word.split(":=") for word in passed)["payload.mass"]) == 0.025
+
+
+def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypatch):
+    monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE", raising=False)
+    assert graph(Options()).environment == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    assert graph(Options()).environment == {}
+
+
+@pytest.mark.parametrize(("options", "named"), [
+    ({"hardware": "cloud"}, "hardware"),
+    ({"hardware": "serial"}, "port"),
+    ({"hardware": "sim", "port": "/dev/ttyACM0"}, "port"),
+    ({"compensation": "most"}, "compensation"),
+    ({"on_shutdown": "drop"}, "on_shutdown"),
+    ({"urdf": "/nowhere/arm.urdf"}, "urdf"),
+    ({"params_file": "/nowhere/p.yaml"}, "params_file"),
+])
+def test_options_that_do_not_fit_are_refused_by_name(options, named):
+    with pytest.raises(ConfigurationError, match=named):
+        Options(**options)
+
+
+def test_the_parameter_file_names_the_nodes_of_the_graph():
+    file = yaml.safe_load(resource("config/picker.yaml").read_text())
+    assert {key.removeprefix("/**/") for key in file} == {spec.name for spec in graph(Options()).nodes}
