@@ -17,6 +17,7 @@ from enum import Enum
 
 import numpy as np
 
+from picker_dynamics.board_limits import board_limits
 from picker_dynamics.errors import BoardFaultError, InputError, LinkError, PickerError
 from picker_dynamics.link import Link
 from picker_dynamics.protocol import (
@@ -86,6 +87,7 @@ class HardwareSession:
         self.counts = CommandCounts()
         self.held: np.ndarray | None = None
         self.setpoint: np.ndarray | None = None
+        self.limits_differ = False
         self.lost = ""
         link.on_loss = self._on_loss
         self._mask = (1 << servos.n) - 1
@@ -111,6 +113,7 @@ class HardwareSession:
             raise BoardFaultError(f"the board drives {info.joints} joints, the servo map names {self.servos.n}",
                                   value=info.joints, limit=self.servos.n)
         telemetry = self.telemetry()
+        self.limits_differ = info.limits_crc != limits_checksum(board_limits(self.servos))
         self._boot_id = telemetry.boot_id
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
         self.state, self.problem = State.IDLE, describe_faults(faults)
@@ -182,7 +185,7 @@ class HardwareSession:
         """Latch the stop and tell the board at once; it decelerates and holds."""
         self.stop_latched = True
         if self.link.connected:
-            self.link.send(Stop())
+            self.link.request_async(Stop())
         if self.state is not State.OFFLINE:
             self._leave(State.IDLE, "stopped: holding; reset, then enable, to go on")
 
@@ -190,7 +193,7 @@ class HardwareSession:
         """Cut all pulses at once, to free a pinched hand: the arm falls."""
         self.stop_latched = True
         self.telemetry()
-        self.link.send(Relax())
+        self.link.request_async(Relax())
         self._leave(State.IDLE, "relaxed: outputs off; reset, then enable at the rest pose, to go on")
 
     def reset(self) -> None:

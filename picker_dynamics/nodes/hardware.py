@@ -249,9 +249,11 @@ class Hardware(LifecycleNode):
             "board_state": telemetry.state.name, "boot_id": telemetry.boot_id, "queue_depth": telemetry.queue_depth,
             "accepted": telemetry.accepted, "rejected": telemetry.rejected, "underruns": telemetry.underruns,
             "bad_frames": telemetry.bad_frames, "supply_mv": telemetry.supply_mv}
-        message = session.problem or session.state.value
+        message, level = session.problem or session.state.value, self.level()
+        if level == OK and session.limits_differ:
+            level, message = WARN, "the board was built with other pulse or speed limits than this servo map has"
         entries = [
-            status(self.level(), f"{self.name()}: board", message, self.port, state=session.state.value, **counts, **board),
+            status(level, f"{self.name()}: board", message, self.port, state=session.state.value, **counts, **board),
             status(OK if link.connected else STALE, f"{self.name()}: link", "connected" if link.connected else message, self.port,
                    **{key: getattr(link, key) for key in ("frames_sent", "frames_received", "frames_damaged", "losses",
                                                           "round_trip_p99_ms", "drift_ppm", "board_restarts")}),
