@@ -31,6 +31,7 @@ from picker_dynamics.protocol import (
     Stop,
     Telemetry,
     describe_faults,
+    limits_checksum,
     pulse_units,
 )
 from picker_dynamics.servo_map import ServoMap

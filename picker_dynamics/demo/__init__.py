@@ -12,7 +12,7 @@ from picker_dynamics.demo.figures import draw
 from picker_dynamics.demo.measure import measure
 from picker_dynamics.demo.picking import pick_all
 from picker_dynamics.demo.scene import load_scene
-from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.resources import resource
 
 
@@ -31,7 +31,12 @@ def run(options) -> int:
     servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
     scene = load_scene(resource("config/demo.yaml"), arm, servos)
     show = report.Progress()
-    live = pick_all(scene, arm, options.plant_error, options.seed, out / "nodes.log", show)
+    log = out / "nodes.log"
+    try:
+        live = pick_all(scene, arm, options.plant_error, options.seed, log, show)
+    except PickerError:
+        show.say(f"what the nodes said: {log}")
+        raise
     show.say("measuring the same poses and paths with each compensation mode, faster than real time, on the same servo "
              "model and plant")
     measured = measure(scene, arm, servos, options.plant_error, options.seed, show)

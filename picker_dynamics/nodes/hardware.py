@@ -53,6 +53,7 @@ class Hardware(LifecycleNode):
         self.session.link.on_refused = self.on_refused
         self.refusals: list[str] = []
         self.connecting: threading.Thread | None = None
+        self.failure: Exception | None = None
         self.told: tuple | None = None
         self.commands_rejected = 0
         self.state = JointState(name=list(self.arm.joint_names))
@@ -114,6 +115,8 @@ class Hardware(LifecycleNode):
             self.session.connect()
         except PickerError as error:
             self.session.problem = str(error)
+        except Exception as error:  # a thread's exception would only be printed: it ends the node instead
+            self.failure = error
 
     def disconnect(self) -> None:
         self.session.cancelled.set()

@@ -1,0 +1,263 @@
+"""How fast and regular the three nodes are, and what they cost: ``python -m benchmarks.loop``.
+
+The real nodes run as processes against a board without an arm (``stamping_board``), and the arm is kept moving, with goals
+back and forth.  Every run starts everything anew.  What is looked at is the wire, nobody listens to a topic meanwhile:
+
+* A set-point carries the board time at which it holds, and that is ``lead_s`` after its reference was made.  The board's
+  clock is known exactly here, so  latency = arrival - (time at which it holds - lead).  It runs from the controller's
+  reading of the clock, through both hand-overs between nodes, to the bytes as the board reads them.
+* The hardware node only has a fit of the board's clock; an error e of the fit shifts each such time, and makes the latency
+  too short by e.  So after each interval the references are listened to for a while: their stamps against the same times on
+  the wire give e.  Its median is added to the latencies; median and worst are reported.
+* Periods are differences between the times at which consecutive set-points hold (that is when the controller's timer
+  fired), and between their arrivals.  Jitter is |period - nominal|; a period above 1.5 nominal ones counts as missed.
+* CPU is user and system time of each process, from /proc, in per cent of one core.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from benchmarks.machine import CpuMeter, load, resident_mb
+from benchmarks.stamping_board import StampingBoard, Wire
+from picker_dynamics import bringup, description, servo_map
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, seconds, to_stamp
+from picker_dynamics.protocol import SetPoint, Telemetry
+from picker_dynamics.resources import resource
+from picker_dynamics.runner import GraphRunner
+
+LEAD_S = 0.06
+"""Default of the controller's ``lead_s``."""
+
+READY_S = 30.0
+WARM_UP_S = 1.0
+CLOCK_CHECK_S = 1.5
+MOVE_S = 2.0
+SWING = (0.5, -0.15, 0.2, 0.3, -0.6)
+"""From the home pose to the other one [rad]; the tip's speed limit makes the way there last longer than MOVE_S."""
+
+
+class Operator(Node):
+    """Enables the arm and keeps it moving; listens to the references only while asked to."""
+
+    def __init__(self, joint_names, poses):
+        super().__init__("benchmark")
+        self._joint_names, self._poses = list(joint_names), poses
+        self._next = 0
+        self.goals_done = 0
+        self.phase = self.hardware = ""
+        self.trouble = ""
+        self._goals = self.create_publisher(JointTrajectory, "arm_controller/joint_trajectory", 10)
+        self.create_subscription(DiagnosticStatus, "arm_controller/status", self._on_controller, OUTCOMES)
+        self.create_subscription(DiagnosticStatus, "hardware/status", self._on_hardware, LATCHED)
+        self._enable = self.create_client(SetBool, "enable")
+
+    def _on_controller(self, message: DiagnosticStatus) -> None:
+        values = values_of(message)
+        self.phase = values["phase"]
+        if values["outcome"] == "done":
+            self.goals_done += 1
+            self._send()
+        elif values["outcome"] not in ("", "accepted"):
+            self.trouble = f"trajectory_controller: {message.message}"
+
+    def _on_hardware(self, message: DiagnosticStatus) -> None:
+        self.hardware = values_of(message)["state"]
+
+    def _send(self) -> None:
+        zero = [0.0] * len(self._joint_names)
+        point = JointTrajectoryPoint(positions=list(self._poses[self._next]), velocities=zero, accelerations=zero)
+        to_stamp(point.time_from_start, MOVE_S)
+        self._next = 1 - self._next
+        self._goals.publish(JointTrajectory(joint_names=self._joint_names, points=[point]))
+
+    def start(self, dead) -> None:
+        """Enable, send the first goal, and return once the arm has gone to the first pose; ``dead()`` names what ended."""
+        self._wait(lambda: self.hardware == "idle" and self._enable.service_is_ready(), dead, "the hardware node is not ready")
+        answer = self._enable.call_async(SetBool.Request(data=True))
+        self._wait(lambda: answer.done() and answer.result().success, dead, "the arm cannot be enabled")
+        self._wait(lambda: self.phase == "holding" and self.hardware == "active" and self._goals.get_subscription_count(), dead,
+                   "the controller does not hold the arm")
+        self._send()
+        self._wait(lambda: self.goals_done, dead, "the first goal is not done")
+        self.spin(WARM_UP_S)
+
+    def _wait(self, condition, dead, complaint: str) -> None:
+        until_s = time.monotonic() + READY_S
+        while not condition():
+            if dead() or self.trouble or time.monotonic() > until_s:
+                raise RuntimeError(f"{complaint}: hardware {self.hardware!r}, controller {self.phase!r}, ended: {dead()}; {self.trouble}")
+            rclpy.spin_once(self, timeout_sec=0.1)
+
+    def spin(self, duration_s: float) -> None:
+        """Go on for a while; sleeps but for the two messages of each goal."""
+        until_s = time.monotonic() + duration_s
+        while (left := until_s - time.monotonic()) > 0.0:
+            rclpy.spin_once(self, timeout_sec=left)
+        if self.trouble:
+            raise RuntimeError(self.trouble)
+
+    def listen(self, duration_s: float) -> tuple[np.ndarray, np.ndarray]:
+        """Stamps and arrivals of references and of commands: two arrays of rows (stamp, arrival) [s, monotonic]."""
+        heard: tuple[list, list] = [], []
+        to_monotonic = time.monotonic() - time.time()
+
+        def note(rows):
+            return lambda message: rows.append((seconds(message.header.stamp) + to_monotonic, time.monotonic()))
+
+        subscriptions = [self.create_subscription(kind, topic, note(rows), LATEST) for kind, topic, rows in (
+            (JointTrajectory, "arm_controller/reference", heard[0]), (JointState, "joint_commands", heard[1]))]
+        self.spin(duration_s)
+        for subscription in subscriptions:
+            self.destroy_subscription(subscription)
+        return np.array(heard[0]), np.array(heard[1])
+
+
+@dataclass(frozen=True)
+class SetPoints:
+    """The set-points of an interval: when each holds on the board, and when it arrived there [s, monotonic]."""
+
+    hold: np.ndarray
+    arrival: np.ndarray
+
+    @classmethod
+    def of(cls, wire: Wire, start_s: float) -> SetPoints:
+        rows = [(start_s + 1e-6 * frame.message.time_us, time_s) for time_s, frame in wire.received if isinstance(frame.message, SetPoint)]
+        return cls(*np.array(rows).T)
+
+
+@contextmanager
+def _own_domain() -> Iterator[dict[str, str]]:
+    """Discovery on this machine alone, in a domain of this process; restored at the end."""
+    ours = bringup.LOCAL_ONLY | {"ROS_DOMAIN_ID": str(20 + os.getpid() % 80)}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield ours
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def measure(interval_s: float, rate_hz: float) -> dict:
+    """Start everything, measure one interval, end everything."""
+    arm = description.load(resource("urdf/picker.urdf"))
+    servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
+    with _own_domain() as environment, tempfile.TemporaryDirectory(prefix="picker_bench_") as folder, StampingBoard(servos) as board:
+        options = bringup.Options(hardware="serial", port=board.port, rate_hz=rate_hz,
+                                  servo_overlay=str(resource("config/servos.sim.yaml")))
+        graph = replace(bringup.graph(options), environment=environment)
+        log = Path(folder) / "nodes.log"
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            with GraphRunner(graph, log_path=log) as runner:
+                operator = Operator(arm.joint_names, (servos.home, servos.home + SWING))
+                operator.start(runner.dead)
+                return _interval(operator, board, {name: one.pid for name, one in runner.processes.items()}, interval_s, rate_hz)
+        except Exception:
+            print(log.read_text()[-4000:], file=sys.stderr)
+            raise
+        finally:
+            rclpy.try_shutdown()
+
+
+def _interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], interval_s: float, rate_hz: float) -> dict:
+    cpu = CpuMeter(nodes | {"board": board.pid, "benchmark": os.getpid()})
+    board.wire()
+    operator.spin(interval_s)
+    wire, shares, memory = board.wire(), cpu.shares(), {name: resident_mb(pid) for name, pid in nodes.items()}
+    references, commands = operator.listen(CLOCK_CHECK_S)
+    check = SetPoints.of(board.wire(), board.start_s)
+    error = clock_error(check.hold, references[:, 0])
+    points = SetPoints.of(wire, board.start_s)
+    return {
+        "latency_ms": _spread(1e3 * (points.arrival - points.hold + LEAD_S + np.median(error))),
+        "clock_error_ms": {"median": 1e3 * float(np.median(error)), "worst": 1e3 * float(error[np.argmax(np.abs(error))])},
+        "to_a_listener_ms": {"reference": _spread(1e3 * (references[:, 1] - references[:, 0] + LEAD_S)),
+                             "command": _spread(1e3 * (commands[:, 1] - commands[:, 0] + LEAD_S))},
+        "period": {"reference": regularity(points.hold, rate_hz), "arrival": regularity(points.arrival, rate_hz)},
+        "cpu_percent": {name: shares[name] for name in nodes} | {"nodes": sum(shares[name] for name in nodes)},
+        "memory_mb": memory,
+        "beside_percent": {name: share for name, share in shares.items() if name not in nodes} | {"load_average": load()[0]},
+        "board": _board(wire, len(points.hold)),
+    }
+
+
+def clock_error(hold: np.ndarray, stamps: np.ndarray) -> np.ndarray:
+    """How much later than its reference's stamp each set-point holds on the board [s], over references heard."""
+    nearest = np.abs(hold[None, :] - stamps[:, None]).argmin(axis=1)
+    return hold[nearest] - stamps
+
+
+def regularity(times_s: np.ndarray, rate_hz: float) -> dict:
+    """Jitter p99 [ms] of the periods between these times, longest period [ms], and how many were missed."""
+    periods, nominal = np.diff(times_s), 1.0 / rate_hz
+    return {"jitter_p99_ms": 1e3 * float(np.percentile(np.abs(periods - nominal), 99)), "longest_ms": 1e3 * float(periods.max()),
+            "missed": int((periods > 1.5 * nominal).sum())}
+
+
+def _spread(values: np.ndarray) -> dict:
+    median, p99 = np.percentile(values, (50, 99))
+    return {"median": float(median), "p99": float(p99), "max": float(values.max())}
+
+
+def _board(wire: Wire, setpoints: int) -> dict:
+    """What the board did with the set-points, from its own telemetry; moving: share of frames in which pulses changed."""
+    telemetry = [frame.message for _, frame in wire.sent if isinstance(frame.message, Telemetry)]
+    first, last = telemetry[0], telemetry[-1]
+    moving = np.mean([one.pulses != two.pulses for one, two in zip(telemetry, telemetry[1:])])
+    return {"setpoints": setpoints, "rejected": (last.rejected - first.rejected) & 0xFFFF,
+            "underruns": (last.underruns - first.underruns) & 0xFFFF, "moving_share": float(moving)}
+
+
+def median_of(runs: list):
+    """The runs' medians, figure by figure, in the shape of one run."""
+    if isinstance(runs[0], dict):
+        return {key: median_of([run[key] for run in runs]) for key in runs[0]}
+    return round(float(np.median(runs)), 3)
+
+
+def at_rate(rate_hz: float, runs: int, interval_s: float, tell) -> dict:
+    """Medians over the runs, and the runs."""
+    results = []
+    for run in range(runs):
+        tell(f"loop: {rate_hz:g} Hz, run {run + 1} of {runs}")
+        results.append(measure(interval_s, rate_hz))
+    return {"median_of_runs": median_of(results), "runs": [median_of([result]) for result in results]}
+
+
+def run(seconds: float = 10.0, runs: int = 5, rate_hz: float = 200.0, others_hz: tuple[float, ...] = (100.0, 500.0),
+        tell=lambda _text: None) -> dict:
+    """Measure at ``rate_hz``, ``runs`` times, and once at each of ``others_hz``; ready for JSON.
+
+    Args:
+        seconds: length of the interval that is measured.
+        tell: called with a line about what is being done.
+    """
+    rates = ((rate_hz, runs), *((other, 1) for other in others_hz))
+    return {"interval_s": seconds, "lead_s": LEAD_S} | {f"{rate:g}_hz": at_rate(rate, count, seconds, tell) for rate, count in rates}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(tell=lambda text: print(text, file=sys.stderr, flush=True)), indent=2))
