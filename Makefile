@@ -41,5 +41,5 @@ colcon: setup
 	@$(COLCON) test-result --test-result-base $(SCRATCH)/build --verbose
 
 clean:
-	rm -rf .venv build install log out/demo *.egg-info .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv build install log out/demo *.egg-info .hypothesis .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

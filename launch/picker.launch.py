@@ -12,11 +12,11 @@ from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import ExecutableInPackage
+from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix
 
 from launch import LaunchDescription
 from picker_dynamics import bringup
-from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
 from picker_dynamics.resources import resource
 from picker_dynamics.runner import PARK_S
 
@@ -37,19 +37,25 @@ ARGUMENTS = (
 
 
 def processes(context):
-    """The graph's processes as launch actions; each of them is required, RViz is not."""
+    """The graph's processes as launch actions; each of them is required, RViz is not.
+
+    Whatever may be wrong has to be found here: an action that fails when others of this list have been started already
+    ends the launch and leaves them running, a hardware node among them.
+    """
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name != "rviz"}
+    rviz = IfCondition(LaunchConfiguration("rviz")).evaluate(context)
     mass = _number("payload_mass", chosen.pop("payload_mass"))
     options = bringup.Options(payload_mass=mass, **chosen)
+    _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
     graph = bringup.graph(options)
-    return [
-        *(SetEnvironmentVariable(name, value) for name, value in graph.environment.items()),
-        *([_board(graph)] if graph.board else []),
-        *(_node(spec) for spec in graph.nodes),
-        _state_publisher(options),
-        Node(package="rviz2", executable="rviz2", namespace=options.namespace, output="log",
-             condition=IfCondition(LaunchConfiguration("rviz"))),
-    ]
+    actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
+    if graph.board is not None:
+        actions.append(_board(graph))
+    actions += [_node(spec) for spec in graph.nodes]
+    actions.append(_state_publisher(options))
+    if rviz:
+        actions.append(Node(package="rviz2", executable="rviz2", namespace=options.namespace, output="log"))
+    return actions
 
 
 def _node(spec):
@@ -60,6 +66,7 @@ def _node(spec):
 
 
 def _board(graph):
+    Path(graph.port).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # No Node: it would get ROS arguments.
     return ExecuteProcess(cmd=[ExecutableInPackage(graph.board.executable, graph.board.package), *graph.board.arguments],
                           name=graph.board.executable, sigterm_timeout=str(PARK_S), output="screen",
@@ -80,6 +87,14 @@ def _ended(event, context, directory=None):
         shutil.rmtree(directory, ignore_errors=True)
     if not context.is_shutdown:
         raise PickerError(f"{event.process_name} ended by itself with exit code {event.returncode}; stopping the others")
+
+
+def _require(*packages, context):
+    for package in packages:
+        try:
+            FindPackagePrefix(package).perform(context)
+        except LookupError:
+            raise MissingDependencyError(f"package {package} is not installed: run rosdep install") from None
 
 
 def _number(name, text):

@@ -14,6 +14,9 @@ from picker_dynamics.resources import resource
 SHORTEST_S = 0.8
 """A move asks for this duration; the controller slows it to what tip speed and torque allow."""
 
+LATEST_S = 0.3
+"""How long ``status`` listens, so that the last of several latched messages is the one it tells [s]."""
+
 
 def load_arm(options):
     """The arm and its servo map, as the options name them."""
@@ -111,6 +114,7 @@ def _payload(options, _arm, _servos, client) -> str:
 
 def _status(_options, _arm, _servos, client) -> str:
     client.wait(lambda: client.controller and client.hardware, 5.0, "no controller and hardware node answer")
+    client.spin(LATEST_S)
     return (f"hardware: {client.hardware['state']}: {client.hardware['message']}\n"
             f"controller: {client.controller['phase']}: {client.controller['message']}")
 

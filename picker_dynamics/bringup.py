@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ HARDWARE = ("sim", "serial")
 COMPENSATION = ("none", "gravity", "full")
 ON_SHUTDOWN = ("hold", "park", "relax")
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
+NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
 
 LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 """Discovery stays on this machine unless the user's environment says otherwise."""
@@ -35,7 +37,7 @@ class Options:
         tip_speed_limit: [m/s].
         on_shutdown: what the arm does at Ctrl-C.
         plant_error, seed: how far the simulated arm differs from its URDF.
-        directory: for the virtual board's port and control socket; a new temporary one by default.
+        directory: for the virtual board's port and control socket; one of this process by default; who runs the graph makes and removes it.
         log_level: of the nodes.
     """
 
@@ -64,6 +66,9 @@ class Options:
             if value not in allowed:
                 raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}",
                                          joint=name, value=value)
+        if not NAMESPACE.fullmatch(self.namespace):
+            raise ConfigurationError(f"namespace is {self.namespace!r}, must be names of letters, digits and _, separated by /",
+                                     joint="namespace", value=self.namespace)
         if self.hardware == "serial" and not self.port:
             raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", joint="port")
         if self.hardware == "sim" and self.port:
@@ -136,7 +141,7 @@ def graph(options: Options) -> Graph:
     """The processes for these options."""
     board, port, control, overlay = None, options.port, "", options.servo_overlay
     if options.hardware == "sim":
-        directory = Path(options.directory or tempfile.mkdtemp(prefix="picker_"))
+        directory = Path(options.directory or _directory(options.namespace))
         port, control = str(directory / "tty"), str(directory / "control")
         overlay = overlay or str(resource("config/servos.sim.yaml"))
         board = BoardSpec(_board_arguments(options, port, control, overlay))
@@ -145,13 +150,21 @@ def graph(options: Options) -> Graph:
     common = {"namespace": options.namespace, "log_level": options.log_level,
               "params_file": options.params_file or str(resource("config/picker.yaml"))}
     nodes = (
-        NodeSpec("trajectory_controller", shared | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit), **common),
-        NodeSpec("dynamics", shared | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}), **common),
+        NodeSpec("trajectory_controller", shared | _given(
+            rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit), **common),
+        NodeSpec("dynamics", shared | _given(
+            compensation=options.compensation, **{"payload.mass": options.payload_mass}), **common),
         NodeSpec("hardware", shared | _given(port=port, on_shutdown=options.on_shutdown) | {
             "autostart": True, "at_rest_pose": simulated}, **common),
     )
     environment = {key: value for key, value in LOCAL_ONLY.items() if key not in os.environ}
     return Graph(nodes, board, port, control, environment)
+
+
+def _directory(namespace: str) -> Path:
+    """A folder for the simulated board of one namespace, which no other process and no other user names."""
+    arm = namespace.strip("/").replace("/", "_") or "arm"
+    return Path(tempfile.gettempdir()) / f"picker_{arm}_{os.getpid()}"
 
 
 def _given(**values) -> dict[str, object]:

@@ -79,16 +79,17 @@ class GoalCheck:
         cannot simply be scaled: its first velocity is given.
 
         Raises:
-            LimitError, InfeasibleError: as :meth:`check`, for the motion as asked, where slowing is off or does not help.
+            LimitError, InfeasibleError: as :meth:`check`; where slowing is on, for the slowest motion: what it cannot mend.
         """
         try:
             trajectory = build(1.0)
             return Fitted(trajectory, 1.0, self.check(trajectory))
-        except (LimitError, InfeasibleError) as refusal:
-            if not self.stretch or self._admissible(build(MAX_STRETCH)) is None:
+        except (LimitError, InfeasibleError) as error:
+            if not self.stretch:
                 raise
-            first = refusal
-        return self._search(build, first)
+            refusal = error
+        self.check(build(MAX_STRETCH))
+        return self._search(build, refusal)
 
     def _admissible(self, trajectory: Trajectory) -> FeasibilityReport | None:
         try:

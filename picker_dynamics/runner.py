@@ -46,6 +46,8 @@ class GraphRunner:
         """Start the board first, then the nodes; each in a process group of its own, so that Ctrl-C reaches us alone."""
         if self.log_path is not None:
             self._log = open(self.log_path, "ab")
+        if self.graph.board is not None:
+            Path(self.graph.port).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         environment = os.environ | self.graph.environment
         for spec in filter(None, (self.graph.board, *self.graph.nodes)):
             self.processes[_label(spec)] = subprocess.Popen(

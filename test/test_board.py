@@ -157,9 +157,9 @@ def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
     attributes = termios.tcgetattr(descriptor)
     attributes[2] |= termios.HUPCL  # a client as others are
     termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
-    time.sleep(0.05)
+    time.sleep(0.3)  # for the board to have looked at the line, however busy the machine is
     os.close(descriptor)
-    time.sleep(0.05)
+    time.sleep(0.3)
     with Link(port_of(board)) as link:
         assert link.info.boot_id == 3
 

@@ -44,9 +44,9 @@ def test_the_factor_found_is_enough_and_hardly_more_than_needed(duration):
         check.check(move(SWING, duration * fitted.factor / STRETCH_STEP**1.01))
 
 
-def test_what_slowing_cannot_mend_is_refused_with_the_first_reason():
+def test_what_slowing_cannot_mend_is_refused_with_that_reason():
     with pytest.raises(InfeasibleError, match="shoulder"):
-        goal_check().fit(builder(-HOME, 3.0))
+        goal_check().fit(builder(-HOME, 0.8))
 
 
 def test_too_fast_even_when_slowed_most_is_refused():

@@ -213,7 +213,7 @@ def test_smooth_through_meets_points_and_is_smooth_up_to_snap(points):
 
 def _power_basis(path):
     from scipy.interpolate import PPoly
-    return PPoly(np.moveaxis(path.coefficients, 1, 0)[::-1], path.breaks)
+    return PPoly(np.moveaxis(path.coefficients, 1, 0)[::-1].copy(), path.breaks.copy())
 
 
 def test_smooth_through_two_points_is_the_minimum_jerk_move():
