@@ -84,12 +84,11 @@ class GoalCheck:
         try:
             trajectory = build(1.0)
             return Fitted(trajectory, 1.0, self.check(trajectory))
-        except (LimitError, InfeasibleError) as error:
+        except (LimitError, InfeasibleError) as refusal:
             if not self.stretch:
                 raise
-            refusal = error
-        self.check(build(MAX_STRETCH))
-        return self._search(build, refusal)
+            slower = self._just_slow_enough(build, refusal)
+        return slower or self._search(build)
 
     def _admissible(self, trajectory: Trajectory) -> FeasibilityReport | None:
         try:
@@ -97,18 +96,26 @@ class GoalCheck:
         except (LimitError, InfeasibleError):
             return None
 
-    def _search(self, build, refusal) -> Fitted:
-        """Bisect the factor on a logarithmic scale, from the guess that a broken speed limit gives."""
-        low, high, best = 1.0, MAX_STRETCH, None
-        guess = (low * high) ** 0.5
-        if isinstance(refusal, LimitError) and refusal.limit:
-            guess = min(MAX_STRETCH, max(STRETCH_STEP, abs(refusal.value / refusal.limit)) * STRETCH_STEP**0.5)
-        while best is None or high / low > STRETCH_STEP:
-            trajectory = build(guess)
+    def _just_slow_enough(self, build, refusal) -> Fitted | None:
+        """A speed limit that is broken tells the factor itself: a motion from rest scales with it."""
+        if not isinstance(refusal, LimitError) or not refusal.limit or abs(refusal.value) <= abs(refusal.limit):
+            return None
+        factor = min(MAX_STRETCH, abs(refusal.value / refusal.limit) * STRETCH_STEP**0.5)
+        trajectory = build(factor)
+        report = self._admissible(trajectory)
+        return None if report is None else Fitted(trajectory, factor, report)
+
+    def _search(self, build) -> Fitted:
+        """Bisect the factor on a logarithmic scale, if the slowest motion may start at all."""
+        trajectory = build(MAX_STRETCH)
+        best = Fitted(trajectory, MAX_STRETCH, self.check(trajectory))
+        low = 1.0
+        while best.factor / low > STRETCH_STEP:
+            factor = (low * best.factor) ** 0.5
+            trajectory = build(factor)
             report = self._admissible(trajectory)
             if report is None:
-                low = guess
+                low = factor
             else:
-                high, best = guess, Fitted(trajectory, guess, report)
-            guess = (low * high) ** 0.5
+                best = Fitted(trajectory, factor, report)
         return best
