@@ -3,10 +3,10 @@
 Reads the same graph as `picker up` (picker_dynamics/bringup.py) and adds robot_state_publisher and, on request, RViz.
 """
 
-import shutil
 from functools import partial
 from pathlib import Path
 
+from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction, SetEnvironmentVariable
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
@@ -14,7 +14,6 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix
 
-from launch import LaunchDescription
 from picker_dynamics import bringup
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
 from picker_dynamics.resources import resource
@@ -70,7 +69,7 @@ def _board(graph):
     # No Node: it would get ROS arguments.
     return ExecuteProcess(cmd=[ExecutableInPackage(graph.board.executable, graph.board.package), *graph.board.arguments],
                           name=graph.board.executable, sigterm_timeout=str(PARK_S), output="screen",
-                          on_exit=partial(_ended, directory=Path(graph.port).parent))
+                          on_exit=partial(_ended, graph=graph))
 
 
 def _state_publisher(options):
@@ -81,10 +80,10 @@ def _state_publisher(options):
                 parameters=[parameters], output="log", on_exit=_ended)
 
 
-def _ended(event, context, directory=None):
+def _ended(event, context, graph=None):
     """End the launch, with exit code 1, when a process ends by itself; remove what the board leaves behind."""
-    if directory is not None:
-        shutil.rmtree(directory, ignore_errors=True)
+    if graph is not None:
+        bringup.remove_leftovers(graph)
     if not context.is_shutdown:
         raise PickerError(f"{event.process_name} ended by itself with exit code {event.returncode}; stopping the others")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -37,7 +38,8 @@ class Options:
         tip_speed_limit: [m/s].
         on_shutdown: what the arm does at Ctrl-C.
         plant_error, seed: how far the simulated arm differs from its URDF.
-        directory: for the virtual board's port and control socket; one of this process by default; who runs the graph makes and removes it.
+        directory: for the virtual board's port and control socket; one of this process by default;
+            who runs the graph makes and removes it.
         log_level: of the nodes.
     """
 
@@ -159,6 +161,16 @@ def graph(options: Options) -> Graph:
     )
     environment = {key: value for key, value in LOCAL_ONLY.items() if key not in os.environ}
     return Graph(nodes, board, port, control, environment)
+
+
+def remove_leftovers(made: Graph) -> None:
+    """Remove what a virtual board that was killed has left behind, and its folder if nothing else is in it."""
+    if made.board is None:
+        return
+    for path in (made.port, made.control, f"{made.port}.lock"):
+        Path(path).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # gone, or somebody else's files are in it
+        Path(made.port).parent.rmdir()
 
 
 def _directory(namespace: str) -> Path:

@@ -48,7 +48,8 @@ def _add_up(commands) -> None:
     up.add_argument("--servo-overlay", default="", help="file with differences from the servo map, for example a calibration")
     up.add_argument("--params-file", default="", help="ROS parameter file (default: config/picker.yaml)")
     up.add_argument("--namespace", default="", help="ROS namespace; two arms side by side need two")
-    up.add_argument("--compensation", default="", choices=("", *bringup.COMPENSATION), metavar="MODE", help="none, gravity or full")
+    up.add_argument("--compensation", default="", choices=("", *bringup.COMPENSATION), metavar="MODE",
+                    help="none, gravity or full")
     up.add_argument("--payload-mass", type=float, default=None, metavar="KG")
     up.add_argument("--rate", type=float, default=None, metavar="HZ", help="rate of the reference, 10 to 500 (default 100)")
     up.add_argument("--tip-speed", type=float, default=None, metavar="M_S", help="largest speed of the tip (default 0.25)")
@@ -132,7 +133,8 @@ def _check(options) -> int:
 
 def _add_demo(commands) -> None:
     demo = commands.add_parser("demo", help="pick three berries with the virtual arm, and measure")
-    demo.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE", help="how far the arm differs from its URDF, 0 to 0.5")
+    demo.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE",
+                      help="how far the arm differs from its URDF, 0 to 0.5")
     demo.add_argument("--seed", type=int, default=0)
     demo.add_argument("--out", default="out/demo", help="folder for figures and summary.json")
     demo.set_defaults(run=_demo)

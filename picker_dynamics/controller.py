@@ -202,7 +202,8 @@ class ReferenceGenerator:
             raise TrajectoryError(f"the goal should have started {late:.2f} s ago (allowed {PAST_TOLERANCE_S} s)",
                                   value=late, limit=PAST_TOLERANCE_S)
         if -late > MAX_GOAL_S:
-            raise TrajectoryError(f"the goal starts {-late:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", value=-late, limit=MAX_GOAL_S)
+            raise TrajectoryError(f"the goal starts {-late:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)",
+                                  value=-late, limit=MAX_GOAL_S)
         if late < 0.0 and self._motion is not None and goal.start_s < self._motion.end_s:
             raise TrajectoryError("a goal that starts later cannot be taken while another moves the arm", value=-late)
         return max(goal.start_s, earliest_s)
@@ -218,7 +219,8 @@ def _ordered_points(goal: Goal, joint_names: Sequence[str]):
                               value=len(goal.times_s), limit=MAX_POINTS)
     times = np.asarray(goal.times_s, dtype=float)
     if times[-1] > MAX_GOAL_S:
-        raise TrajectoryError(f"the goal lasts {times[-1]:.0f} s, at most {MAX_GOAL_S:.0f} s", value=float(times[-1]), limit=MAX_GOAL_S)
+        raise TrajectoryError(f"the goal lasts {times[-1]:.0f} s, at most {MAX_GOAL_S:.0f} s",
+                              value=float(times[-1]), limit=MAX_GOAL_S)
     return (times, *(_field(goal, name, len(times), order) for name in ("positions", "velocities", "accelerations")))
 
 

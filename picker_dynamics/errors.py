@@ -60,6 +60,10 @@ class UnreachableError(InputError):
     """A tool pose that no joint configuration reaches."""
 
 
+class SingularityError(InputError):
+    """A configuration in which joint values or rates cannot be told from the tool's."""
+
+
 class InfeasibleError(PickerError):
     """A motion that needs more torque than the servos may give.
 

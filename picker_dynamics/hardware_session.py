@@ -37,7 +37,9 @@ from picker_dynamics.protocol import (
 from picker_dynamics.servo_map import ServoMap
 from picker_dynamics.state_model import ArmStateModel
 
-REQUEST_TIMEOUT_S = 0.15
+REQUEST_TIMEOUT_S = 0.3
+"""For the board's answer: three attempts."""
+
 ENABLE_PERIOD_S = 0.3
 """Between two joints, at the first enabling."""
 
@@ -46,6 +48,12 @@ NEAR = 0.03
 
 REJOIN_S = 0.3
 """After commands have been away from the outputs for this long, everyone restarts from the held pose."""
+
+PAUSE_S = 0.3
+"""After so long without a command the next one has to start from the outputs again."""
+
+ENABLE_PATIENCE_S = 2.0
+"""How long a joint's enabling is asked for again where the board does not answer."""
 
 PAST_S = 0.1
 """A command that should have held this long ago is not sent any more."""
@@ -67,6 +75,7 @@ class CommandCounts:
     away: int = 0
     stale: int = 0
     invalid: int = 0
+    failed: int = 0
 
 
 class HardwareSession:
@@ -82,7 +91,7 @@ class HardwareSession:
         self.link, self.servos, self.model = link, servos, state_model
         self.state = State.OFFLINE
         self.problem = "not connected"
-        self.stop_latched = False
+        self.stop_latched = self.relax_latched = False
         self.cancelled = threading.Event()
         self.epoch = 0
         self.counts = CommandCounts()
@@ -96,6 +105,7 @@ class HardwareSession:
         self._last_command: tuple[float, np.ndarray] | None = None
         self._away_since: float | None = None
         self._next_enable: tuple[float, int] | None = None
+        self._asked_since: float | None = None
         self._last_step_s: float | None = None
 
     # -- connection ----------------------------------------------------------------------------------------
@@ -108,7 +118,7 @@ class HardwareSession:
             VersionError: the board speaks another protocol version: trying again would not help.
             BoardFaultError: the board drives another number of joints.
         """
-        info = self.link.reconnect(cancelled=self.cancelled)
+        info = self.link.reconnect(cancelled=self.cancelled, on_failure=self._on_failure)
         if info.joints != self.servos.n:
             self.link.close()
             raise BoardFaultError(f"the board drives {info.joints} joints, the servo map names {self.servos.n}",
@@ -146,11 +156,13 @@ class HardwareSession:
                 without feedback jumps from wherever it is to where the first pulse sends it.
 
         Raises:
-            PickerError: stop latched, a fault, no connection, or outputs off and the pose not confirmed.
+            PickerError: stop latched, a fault, no connection, still braking, or outputs off and the pose not confirmed.
         """
         if self.stop_latched:
             raise BoardFaultError("stop is latched: call reset first")
         telemetry = self.telemetry()
+        if self.moving:
+            raise BoardFaultError("the arm is still moving: call again when it stands")
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
         if faults:
             raise BoardFaultError(describe_faults(faults))
@@ -165,7 +177,7 @@ class HardwareSession:
             raise BoardFaultError("outputs are off and the arm's pose is unknown: put it at its rest pose "
                                   f"({self._rest_text()}), then enable")
         self.state, self.problem = State.ENABLING, ""
-        self._next_enable = (0.0, 0)
+        self._next_enable, self._asked_since = (0.0, 0), None
         return f"enabling {', '.join(self.servos.joint_names)}, one every {ENABLE_PERIOD_S} s"
 
     def release(self) -> None:
@@ -179,21 +191,23 @@ class HardwareSession:
         Raises:
             PickerError: the board did not confirm.
         """
+        self.telemetry()
         self._leave(State.IDLE, "outputs off")
         self.link.request(Disable(self._mask), REQUEST_TIMEOUT_S)
 
     def stop(self) -> None:
         """Latch the stop and tell the board at once; it decelerates and holds."""
         self.stop_latched = True
-        if self.link.connected:
-            self.link.request_async(Stop())
         if self.state is not State.OFFLINE:
             self._leave(State.IDLE, "stopped: holding; reset, then enable, to go on")
+        if self.link.connected:
+            self.link.request_async(Stop())
 
     def relax(self) -> None:
         """Cut all pulses at once, to free a pinched hand: the arm falls."""
         self.stop_latched = True
         self.telemetry()
+        self.relax_latched = True
         self.link.request_async(Relax())
         self._leave(State.IDLE, "relaxed: outputs off; reset, then enable at the rest pose, to go on")
 
@@ -205,7 +219,7 @@ class HardwareSession:
         """
         self.telemetry()
         self._clear_faults()
-        self.stop_latched = False
+        self.stop_latched = self.relax_latched = False
         if self.state is State.IDLE:
             self.problem = ""
 
@@ -232,29 +246,39 @@ class HardwareSession:
         """Send the set-point ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns whether it was sent.
 
         Raises:
-            LimitError: a set-point outside the pulse range; nothing is sent.
+            InputError: a set-point that is not finite, or outside the pulse range; nothing is sent.
+            LinkError: the cable was pulled.
         """
-        if self.state is not State.ACTIVE:
-            self.counts.not_active += 1
-            return False
-        if time_s < now_s - PAST_S:
-            self.counts.stale += 1
-            return False
-        if not self._joins(time_s, q_cmd, now_s):
-            self.counts.away += 1
-            return False
+        outcome = "invalid"
         try:
-            pulses = tuple(pulse_units(pulse) for pulse in self.servos.to_pulse_us(q_cmd))
-        except InputError:
-            self.counts.invalid += 1
+            outcome = self._pass_on(time_s, np.array(q_cmd, dtype=float), now_s)
+        except LinkError:
+            outcome = "failed"
             raise
+        finally:
+            setattr(self.counts, outcome, getattr(self.counts, outcome) + 1)
+        return outcome == "sent"
+
+    def _pass_on(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> str:
+        """Send a command if it may be sent; in which count it belongs."""
+        if self.state is not State.ACTIVE:
+            return "not_active"
+        if time_s < now_s - PAST_S:
+            return "stale"
+        for name, angle in zip(self.servos.joint_names, q_cmd):
+            if not np.isfinite(angle):
+                raise InputError(f"{name}: the set-point is {angle}, not a finite number", joint=name, value=float(angle))
+        if not self._joins(time_s, q_cmd, now_s):
+            return "away"
+        pulses = tuple(pulse_units(pulse) for pulse in self.servos.to_pulse_us(q_cmd))
         self.link.send_setpoint(self.link.board_time_us(time_s), pulses)
-        self._last_command = (time_s, np.array(q_cmd))
-        self.counts.sent += 1
-        return True
+        self._last_command = (time_s, q_cmd)
+        return "sent"
 
     def _joins(self, time_s: float, q_cmd, now_s: float) -> bool:
         """Whether a command continues where the outputs are; where none does for a while, all restart from there."""
+        if self._last_command is not None and time_s - self._last_command[0] > PAUSE_S:
+            self._last_command, self.setpoint = None, self._setpoint_of(self.telemetry())
         if self._last_command is None:
             gap, allowed = np.abs(q_cmd - self.setpoint), NEAR
         else:
@@ -283,7 +307,9 @@ class HardwareSession:
         self._notice_faults(telemetry)
         if self.state is State.ENABLING:
             self._enable_next(telemetry, now_s)
-        if self.stop_latched and telemetry.live and not telemetry.faults & Fault.STOPPED.bit:
+        if self.relax_latched and telemetry.live:
+            self.link.send(Relax())
+        elif self.stop_latched and telemetry.live and not telemetry.faults & Fault.STOPPED.bit:
             self.link.send(Stop())
         self._advance_model(telemetry, now_s)
 
@@ -308,16 +334,18 @@ class HardwareSession:
             return
         pulses = [0] * self.servos.n
         pulses[joint] = pulse_units(self.servos.to_pulse_us(self.servos.rest)[joint])
+        self._asked_since = self._asked_since or now_s
         try:
             self.link.request(Enable(1 << joint, tuple(pulses)), REQUEST_TIMEOUT_S)
         except PickerError as error:
-            self._leave(State.IDLE, f"{self.servos.joint_names[joint]} could not be enabled: {error}")
+            if not isinstance(error, LinkError) or now_s - self._asked_since > ENABLE_PATIENCE_S:
+                self._leave(State.IDLE, f"{self.servos.joint_names[joint]} could not be enabled: {error}")
             return
-        self._next_enable = (now_s + ENABLE_PERIOD_S, joint + 1)
+        self._next_enable, self._asked_since = (now_s + ENABLE_PERIOD_S, joint + 1), None
 
     def _become_active(self, telemetry: Telemetry) -> None:
-        self.state = State.ACTIVE
         self._begin_epoch(telemetry, "")
+        self.state = State.ACTIVE
 
     def _begin_epoch(self, telemetry: Telemetry, remark: str) -> None:
         """From here on commands start at the pose and set-point that the outputs hold now."""
@@ -331,6 +359,9 @@ class HardwareSession:
     def _on_loss(self, error: LinkError) -> None:
         self.lost = str(error)
 
+    def _on_failure(self, error: LinkError) -> None:
+        self.problem = f"{error}; trying again"
+
     def _leave(self, state: State, problem: str) -> None:
         self.state, self.problem = state, problem
         self._last_command = self._away_since = self._next_enable = None
@@ -338,7 +369,9 @@ class HardwareSession:
     def _advance_model(self, telemetry: Telemetry, now_s: float) -> None:
         dt = 0.0 if self._last_step_s is None else min(now_s - self._last_step_s, 0.1)
         self._last_step_s = now_s
-        if telemetry.live == self._mask and self.held is not None and dt > 0.0:
+        if telemetry.live != self._mask:
+            self.held = None  # the arm falls, or is being switched on: nobody knows where it is
+        elif self.held is not None and dt > 0.0:
             self.model.step(self._setpoint_of(telemetry), dt)
 
     def _setpoint_of(self, telemetry: Telemetry) -> np.ndarray:

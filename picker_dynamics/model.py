@@ -161,10 +161,18 @@ class DynamicsModel(ABC):
         return inertial + velocity_product + self.gravity(q)
 
     def forward_dynamics(self, q, v, tau) -> np.ndarray:
-        """a = M^-1 (tau - C v - g), (..., n) [rad/s²]."""
+        """a = M^-1 (tau - C v - g), (..., n) [rad/s²].
+
+        Raises:
+            InputError: the mass matrix is singular: some motion moves no inertia.
+        """
         q, v, tau = batch_of_states(self.n, q=q, v=v, tau=tau)
         bias = np.einsum("...ij,...j->...i", self.coriolis_matrix(q, v), v) + self.gravity(q)
-        return np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0]
+        try:
+            return np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0]
+        except np.linalg.LinAlgError as error:
+            raise InputError("the mass matrix is singular: some motion of the joints moves no inertia", joint="q",
+                             value=q) from error
 
     def friction(self, v) -> np.ndarray:
         """F(v) = b v + f_c tanh(v / v_s), (..., n) [N·m]: opposes motion, so the actuators add it."""

@@ -21,7 +21,7 @@ SHORTEST_S = 1.0
 def park(session: HardwareSession, arm: ArmDescription) -> float:
     """Move slowly from the held pose to the servo map's rest pose; returns how long that took [s].
 
-    Blocks; a second signal to the process ends it like any other.
+    Blocks until it is there.
 
     Raises:
         PickerError: the way to the rest pose cannot be taken; the arm holds then.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from picker_dynamics.bringup import BoardSpec, Graph, NodeSpec
+from picker_dynamics.bringup import BoardSpec, Graph, NodeSpec, remove_leftovers
 from picker_dynamics.errors import PickerError
 
 POLL_S = 0.1
@@ -87,8 +86,7 @@ class GraphRunner:
         self._end([name for name in self.processes if name not in nodes])
         if self._log is not None:
             self._log.close()
-        if self.graph.board is not None:
-            shutil.rmtree(Path(self.graph.port).parent, ignore_errors=True)
+        remove_leftovers(self.graph)
 
     def _end(self, names: list[str]) -> None:
         running = [self.processes[name] for name in names if name in self.processes]

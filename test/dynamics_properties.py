@@ -80,11 +80,13 @@ def check_torque_rate(model, q, v, a, j) -> None:
     close(model.torque_rate(q, v, a, j), derivative(tau, 1e-3), DIFFERENCE)
 
 
-def check_batch(model, q, v, a, j) -> None:
-    """A batch gives what its states give one by one, and leading axes broadcast."""
+def check_batch(model, q, v, a, j, *, tip: bool = True) -> None:
+    """A batch gives what its states give one by one, and leading axes broadcast; ``tip``: whether it has one."""
     calls = {"mass_matrix": (q,), "coriolis_matrix": (q, v), "gravity": (q,), "inverse_dynamics": (q, v, a),
              "forward_dynamics": (q, v, a), "torque_rate": (q, v, a, j), "kinetic_energy": (q, v),
-             "potential_energy": (q,), "forward_kinematics": (q,), "jacobian": (q,), "angular_jacobian": (q,)}
+             "potential_energy": (q,)}
+    if tip:
+        calls |= {"forward_kinematics": (q,), "jacobian": (q,), "angular_jacobian": (q,)}
     for name, arguments in calls.items():
         function = getattr(model, name)
         batch = function(*arguments)

@@ -44,6 +44,12 @@ def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file():
     assert json.loads(dict(word.split(":=") for word in passed)["payload.mass"]) == 0.025
 
 
+@pytest.mark.parametrize(("namespace", "logger"), [("", "dynamics"), ("left", "left.dynamics"), ("/a/left", "a.left.dynamics")])
+def test_the_log_level_is_given_to_the_logger_of_the_node(namespace, logger):
+    arguments = graph(Options(namespace=namespace, log_level="debug")).nodes[1].ros_arguments()
+    assert arguments[arguments.index("--log-level") + 1] == f"{logger}:=debug"
+
+
 def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypatch):
     monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE", raising=False)
     assert graph(Options()).environment == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
@@ -57,6 +63,10 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
     ({"hardware": "sim", "port": "/dev/ttyACM0"}, "port"),
     ({"compensation": "most"}, "compensation"),
     ({"on_shutdown": "drop"}, "on_shutdown"),
+    ({"log_level": "loud"}, "log_level"),
+    ({"namespace": "left arm"}, "namespace"),
+    ({"namespace": "left/"}, "namespace"),
+    ({"namespace": "2nd"}, "namespace"),
     ({"urdf": "/nowhere/arm.urdf"}, "urdf"),
     ({"params_file": "/nowhere/p.yaml"}, "params_file"),
 ])

@@ -23,7 +23,8 @@ def run(options) -> int:
         options: ``plant_error`` (share), ``seed``, ``out`` (folder).
     """
     if not 0.0 <= options.plant_error <= 0.5:
-        raise ConfigurationError(f"--plant-error is {options.plant_error}, must be 0 to 0.5", value=options.plant_error, limit=0.5)
+        raise ConfigurationError(f"--plant-error is {options.plant_error}, must be 0 to 0.5",
+                                 value=options.plant_error, limit=0.5)
     begin = time.monotonic()
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,8 @@ def _tip_error(measured: dict[str, ModeResult]):
     for mode, result in measured.items():
         label = f"{mode}: {1e3 * _median(result):.1f} mm median at rest"
         axes.plot(result.recording.t, 1e3 * result.recording.tip_error, color=COLOURS[mode], label=label, lw=1.2)
-    axes.set(xlabel="time [s]", ylabel="tip error [mm]", title="How far the tip is from where it was told to be, by compensation mode",
+    axes.set(xlabel="time [s]", ylabel="tip error [mm]",
+             title="How far the tip is from where it was told to be, by compensation mode",
              xlim=(0, measured["full"].recording.t[-1]), yscale="log", ylim=(0.05, 100))
     axes.grid(True, which="both", alpha=0.25)
     axes.legend(loc="upper right", framealpha=0.95, ncols=3)
@@ -48,12 +49,13 @@ def _torque(result: ModeResult, servos: ServoMap):
     recording = result.recording
     for joint, axes in enumerate(rows):
         peak, hold = (share[joint] * servos.stall_torque[joint] for share in (servos.peak_share, servos.hold_share))
-        for limit, style, name in ((servos.stall_torque[joint], "-", "stall"), (peak, "--", "peak limit"), (hold, ":", "hold limit")):
+        stall = servos.stall_torque[joint]
+        for limit, style, name in ((stall, "-", "stall"), (peak, "--", "peak limit"), (hold, ":", "hold limit")):
             for sign in (-1, 1):
                 axes.axhline(sign * limit, color="0.45", ls=style, lw=1, label=name if sign > 0 else None)
         axes.plot(recording.t, recording.tau[:, joint], color="#2471a3", lw=1, label="servo (true)")
         axes.plot(recording.t, recording.tau_ref[:, joint], color="#e67e22", lw=1, ls="--", label="model (asked)")
-        axes.set(ylabel=f"{servos.joint_names[joint]}\n[N·m]", ylim=(-1.2 * servos.stall_torque[joint], 1.2 * servos.stall_torque[joint]))
+        axes.set(ylabel=f"{servos.joint_names[joint]}\n[N·m]", ylim=(-1.2 * stall, 1.2 * stall))
         axes.grid(True, alpha=0.25)
     rows[0].set_title("Torque against limit, compensation full")
     rows[0].legend(loc="upper right", ncols=5, fontsize=8, framealpha=0.95)

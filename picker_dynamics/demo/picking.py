@@ -92,7 +92,8 @@ def _pick(number: int, stops: tuple[Stop, ...], scene: Scene, client: ArmClient,
         elif stop.kind == "close":
             board.attach(scene.payload_kg)
             client.set_parameters("dynamics", payload__mass=scene.payload_kg)
-    show.say(f"berry {number} at ({', '.join(f'{x:.2f}' for x in pick.target_m)}) m: tip was {1e3 * pick.tip_error_m:.2f} mm away")
+    where = ", ".join(f"{x:.2f}" for x in pick.target_m)
+    show.say(f"berry {number} at ({where}) m: tip was {1e3 * pick.tip_error_m:.2f} mm away")
     return pick
 
 

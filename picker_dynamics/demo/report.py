@@ -60,15 +60,19 @@ class Progress:
 def summarise(live: Live, measured: dict[str, ModeResult]) -> dict:
     """The summary as it is written to summary.json; lengths in mm where the key says so, else SI."""
     return {
-        "picks": [{"target_m": pick.target_m, "tip_error_mm": round(MM * pick.tip_error_m, 3), "ok": pick.ok} for pick in live.picks],
-        "hold_error_mm": {mode: {"median": round(MM * float(np.median(result.hold)), 3), "max": round(MM * float(result.hold.max()), 3)}
+        "picks": [{"target_m": pick.target_m, "tip_error_mm": _mm(pick.tip_error_m), "ok": pick.ok} for pick in live.picks],
+        "hold_error_mm": {mode: {"median": _mm(np.median(result.hold)), "max": _mm(result.hold.max())}
                           for mode, result in measured.items()},
-        "tracking_rms_mm": {mode: round(MM * result.tracking_rms, 3) for mode, result in measured.items()},
+        "tracking_rms_mm": {mode: _mm(result.tracking_rms) for mode, result in measured.items()},
         "cross_check_worst": live.cross_check_worst,
         "loop": live.loop,
         "refused": live.refused,
         "faults": live.faults,
     }
+
+
+def _mm(length_m: float) -> float:
+    return round(MM * float(length_m), 3)
 
 
 def passed(live: Live) -> bool:

@@ -130,9 +130,9 @@ class Link:
         """Stop the thread and close the port.  Sends nothing: what the arm does then is for the caller."""
         self._not_in_callback("close()")
         self._ready, self._closing = False, True
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join()
         with self._send_lock:
             if self._port is not None:
                 self._port.close()
@@ -140,13 +140,14 @@ class Link:
         self._requests.fail_all(LinkError(f"{self.port} was closed"))
 
     def reconnect(self, *, give_up_s: float = float("inf"), cancelled: threading.Event | None = None,
-                  timeout_s: float = 3.0) -> Info:
+                  timeout_s: float = 3.0, on_failure: Callable[[LinkError], None] | None = None) -> Info:
         """Close, then try to open until it works, with pauses that double from 0.25 to 2 s.
 
         Args:
             give_up_s: Raise the last error after so long [s].
             cancelled: Set by another thread to end the attempts.
             timeout_s: As for :meth:`open`, per attempt.
+            on_failure: Called with the error of each attempt that failed.
 
         Raises:
             LinkError: where it gave up or was cancelled.
@@ -159,6 +160,7 @@ class Link:
             try:
                 return self.open(timeout_s)
             except LinkError as error:
+                self._call(on_failure, error)
                 if cancelled.wait(pause_s):
                     raise LinkError(f"reconnecting to {self.port} was cancelled; before: {error}") from error
                 if time.monotonic() >= until_s:
@@ -302,8 +304,6 @@ class Link:
             self._lose(error)
 
     def _take_bytes(self, data: bytes) -> None:
-        if not data:
-            return
         arrived_s = time.monotonic()
         self._counters.bytes_received += len(data)
         self._bytes_seen += len(data)
@@ -388,9 +388,9 @@ class Link:
     def _wait_for(self, word: Callable, timeout_s: float) -> None:
         """Part of the handshake: wait until ``word()`` is true, or say why it never came."""
         with self._news:
-            self._news.wait_for(lambda: word() or self._lost or self._other_version, timeout_s)
-        if self._lost is not None:
-            raise LinkError(str(self._lost))
+            self._news.wait_for(lambda: word() or self._lost or self._other_version or self._closing, timeout_s)
+        if self._lost or self._closing:
+            raise LinkError(str(self._lost or f"{self.port} was closed"))
         if self._other_version:
             raise VersionError(
                 f"the board on {self.port} speaks protocol version {self._other_version}, this program "

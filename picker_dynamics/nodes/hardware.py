@@ -260,7 +260,8 @@ class Hardware(LifecycleNode):
             status(OK if link.connected else STALE, f"{self.name()}: link", "connected" if link.connected else message, self.port,
                    **{key: getattr(link, key) for key in ("frames_sent", "frames_received", "frames_damaged", "losses",
                                                           "round_trip_p99_ms", "drift_ppm", "board_restarts")}),
-            status(OK, f"{self.name()}: joint state", "modelled: the servos have no feedback", self.arm.name, provenance="modelled"),
+            status(OK, f"{self.name()}: joint state", "modelled: the servos have no feedback", self.arm.name,
+                   provenance="modelled"),
         ]
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), *entries))
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 import rclpy
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import ConfigurationError, PickerError
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """For set-points: only the newest counts, and it must arrive."""
@@ -31,14 +32,21 @@ SPIN_S = 0.1
 
 def declare(node, name: str, default, description: str, *, low: float | None = None, high: float | None = None,
             read_only: bool = False):
-    """Declare a parameter with description (unit included) and range; return its value."""
+    """Declare a parameter with description (unit included) and range; return its value.
+
+    Raises:
+        ConfigurationError: the value given at the start has another type or is out of range.
+    """
     descriptor = ParameterDescriptor(name=name, description=description, read_only=read_only)
     if low is not None:
         if isinstance(default, int) and not isinstance(default, bool):
             descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=0)]
         else:
             descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high), step=0.0)]
-    return node.declare_parameter(name, default, descriptor).value
+    try:
+        return node.declare_parameter(name, default, descriptor).value
+    except ParameterException as error:
+        raise ConfigurationError(f"parameter {name}: {error}", joint=name) from error
 
 
 def seconds(stamp) -> float:
