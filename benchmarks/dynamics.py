@@ -1,9 +1,11 @@
 """Hand-written inverse dynamics against Pinocchio, on one core: ``python -m benchmarks.dynamics``.
 
-What is compared, on urdf/picker.urdf:
+What is compared, the closed form on urdf/picker.urdf:
 
 * a batch of states: compiled, and in NumPy, against a Python loop that calls ``pin.rnea`` for each state;
-* one state: the compiled call and ``RigidBody``'s against a bare call of ``pin.rnea``.
+* one state: the compiled call and ``RigidBody``'s against a bare call of ``pin.rnea``;
+
+and the same for the N-joint chain, on serial arms of 6 and 7 joints.
 
 Every round measures all of them one after the other, so that a busy machine slows all alike; figures are
 medians over the rounds, ratios medians of the ratios within a round.
@@ -20,11 +22,14 @@ import numpy as np
 import pinocchio as pin
 
 from picker_dynamics import cross_check, description, lagrangian, resources
+from picker_dynamics.description import ArmDescription
+from picker_dynamics.lagrangian import AnalyticModel
 from picker_dynamics.lagrangian.compiled import compile_model
 from picker_dynamics.rigid_body import RigidBody
 
 STATES = 100_000
-CALLS = 20_000
+CALLS = 5_000
+CHAIN_JOINTS = (6, 7)
 
 
 def _seconds(function: Callable[[], object]) -> float:
@@ -41,11 +46,32 @@ def _repeat(function, *arguments) -> Callable[[], None]:
     return repeat
 
 
+def serial_arm(joints: int) -> str:
+    """URDF of an arm as they are sold: axes z y y z y z z, links of 0.25 m that get lighter outwards."""
+    axes = ("0 0 1", "0 1 0", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 0 1")
+    parts = ['<robot name="serial"><link name="link0"/>']
+    for i, axis in enumerate(axes[:joints], start=1):
+        mass = 6.0 / i
+        parts.append(
+            f'<joint name="joint{i}" type="revolute"><parent link="link{i - 1}"/><child link="link{i}"/>'
+            f'<origin xyz="0 {0.02 * (-1)**i} 0.25" rpy="0 0 {0.1 * i}"/><axis xyz="{axis}"/>'
+            '<limit lower="-2.9" upper="2.9" velocity="2" effort="100"/></joint>'
+            f'<link name="link{i}"><inertial><origin xyz="0.01 0 0.12" rpy="0 0.1 0"/><mass value="{mass}"/>'
+            f'<inertia ixx="{mass * 6e-3}" ixy="0" ixz="0" iyy="{mass * 6e-3}" iyz="0" izz="{mass * 1e-3}"/></inertial></link>')
+    return "".join(parts) + "</robot>"
+
+
 def run(rounds: int = 9) -> dict:
     """Measure; returns microseconds per call or nanoseconds per state, and the ratios, ready for JSON."""
-    arm = description.load(resources.resource("urdf/picker.urdf"))
-    hand_written = lagrangian.from_description(arm)
-    compiled, rigid_body = compile_model(hand_written), RigidBody(arm)
+    picker = description.load(resources.resource("urdf/picker.urdf"))
+    chains = {joints: description.parse(serial_arm(joints)) for joints in CHAIN_JOINTS}
+    return _measured(picker, lagrangian.from_description(picker), rounds) | {
+        f"chain_{joints}_joints": _measured(arm, lagrangian.chain_of(arm), rounds) for joints, arm in chains.items()}
+
+
+def _measured(arm: ArmDescription, by_hand: AnalyticModel, rounds: int) -> dict:
+    """All ways to compute the inverse dynamics of one arm, in turns."""
+    compiled, rigid_body = compile_model(by_hand), RigidBody(arm)
     model = pin.buildModelFromXML(arm.urdf)
     data = model.createData()
     q, v, a = cross_check.sample_states(arm.lower, arm.upper, arm.velocity, STATES)
@@ -58,13 +84,13 @@ def run(rounds: int = 9) -> dict:
     batch = {
         "pinocchio_loop": pinocchio_loop,
         "compiled": lambda: compiled.inverse_dynamics(q, v, a),
-        "numpy": lambda: hand_written.inverse_dynamics(q, v, a),
+        "numpy": lambda: by_hand.inverse_dynamics(q, v, a),
     }
     single = {
         "pinocchio": _repeat(pin.rnea, model, data, *one),
         "compiled": _repeat(compiled.inverse_dynamics, *one),
         "rigid_body": _repeat(rigid_body.inverse_dynamics, *one),
-        "numpy": _repeat(hand_written.inverse_dynamics, *one),
+        "numpy": _repeat(by_hand.inverse_dynamics, *one),
     }
     compile_s = _seconds(lambda: (compiled.inverse_dynamics(*one), compiled.inverse_dynamics(q, v, a)))
     batch_s = [{name: _seconds(function) for name, function in batch.items()} for _ in range(rounds)]

@@ -2,9 +2,9 @@
 
     lint          masses, inertias, limits, holding torques: what cannot be, or is unlikely
     readers       urchin against this package's reader, and against Pinocchio: three parsers of one text
-    dynamics      the hand-written model against Pinocchio over random states: M, C v, g, tau, forward
-                  dynamics; for an arm without a hand-written model, Pinocchio's recursive algorithms against
-                  its own M a + C v + g instead
+    dynamics      hand-written models against Pinocchio over random states: M, C v, g, tau, forward dynamics,
+                  the tool and its Jacobian; the N-joint chain for any fixed-base arm, and the closed form too
+                  where the arm has the shape of one
 
 Nothing here moves an arm.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics import description, lagrangian
-from picker_dynamics.cross_check import LIMIT, compare, sample_states
+from picker_dynamics.cross_check import LIMIT, compare
 from picker_dynamics.description import ArmDescription
 from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
 from picker_dynamics.lint import Finding, holding_torque, lint
@@ -113,17 +113,23 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
         comparisons["urchin and Pinocchio"] = _urchin_and_pinocchio(arm, pinocchio, seed)
     except (MissingDependencyError, DescriptionError) as error:
         notes.append(f"not compared with urchin: {error}")
-    try:
-        model = lagrangian.from_description(arm)
-    except DescriptionError as error:
-        notes.append(f"no hand-written model for this arm, Pinocchio is compared with itself: {error}")
-        comparisons["Pinocchio's recursions and its own M a + C v + g"] = _pinocchio_and_itself(
-            pinocchio, *sample_states(arm.lower, arm.upper, arm.velocity, samples, seed))
-    else:
-        report = compare(model, pinocchio, arm.lower, arm.upper, arm.velocity,
-                         samples=samples, seed=seed, payload=PAYLOAD_KG)
-        comparisons["hand-written model and Pinocchio"] = dict(report.residuals)
+    for title, model in _by_hand(arm).items():
+        report = compare(model, pinocchio, arm.lower, arm.upper, arm.velocity, samples=samples, seed=seed,
+                         payload=PAYLOAD_KG if _tool_moves(arm) else 0.0)
+        comparisons[f"{title} and Pinocchio"] = dict(report.residuals)
+    if not _tool_moves(arm):
+        notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
     return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
+
+
+def _by_hand(arm: ArmDescription) -> dict[str, DynamicsModel]:
+    """The N-joint chain of any arm, and the closed form of one that has its shape."""
+    chain, model = lagrangian.chain_of(arm), lagrangian.by_hand(arm)
+    return {"N-joint chain": chain} | ({} if isinstance(model, type(chain)) else {f"closed form ({model.system})": model})
+
+
+def _tool_moves(arm: ArmDescription) -> bool:
+    return any(joint.movable for joint in arm.path_to(arm.tool))
 
 
 def _pinocchio(arm: ArmDescription) -> DynamicsModel:
@@ -160,18 +166,6 @@ def _urchin_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, seed: i
     return {
         "tool": _relative(tool, pinocchio.forward_kinematics(q), NOTICEABLE_M),
         "potential energy": _relative(energy, pinocchio.potential_energy(q), _noticeable_energy(arm)),
-    }
-
-
-def _pinocchio_and_itself(pinocchio: DynamicsModel, q, v, a) -> dict[str, float]:
-    """Newton-Euler and articulated bodies against what the interface composes from M, C and g."""
-    tau = pinocchio.inverse_dynamics(q, v, a)
-    energy = 0.5 * np.einsum("...i,...ij,...j->...", v, pinocchio.mass_matrix(q), v)
-    return {
-        "tau": _relative(DynamicsModel.inverse_dynamics(pinocchio, q, v, a), tau),
-        "forward dynamics": _relative(DynamicsModel.forward_dynamics(pinocchio, q, v, tau),
-                                      pinocchio.forward_dynamics(q, v, tau)),
-        "kinetic energy": _relative(energy, pinocchio.kinetic_energy(q, v)),
     }
 
 

@@ -25,7 +25,10 @@ UNLIMITED_POSITION, UNLIMITED_VELOCITY = math.pi, 1.0
 """Ranges drawn from where the description gives no limit [rad, rad/s]."""
 
 NEGLIGIBLE = 1e-6
-"""A torque term below this share of the largest torque is measured against that share, not against itself."""
+"""A term below this share of what it is part of (see ``_floors``) is measured against that share, not against itself."""
+
+NOTICEABLE_M = 1e-3
+"""The tool's position and Jacobian are measured against at least this [m, m/rad]."""
 
 UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dynamics": "rad/s²", "tool": "m",
          "J": "m/rad"}
@@ -50,8 +53,8 @@ class CrossCheckReport:
     """Worst residual per term, over all samples.
 
     The residual of a term is max |A - B| / scale, where scale is the largest |B| of the term over all samples
-    and entries; for the torque terms C v and g at least 1e-6 of the largest torque, so that a term
-    that vanishes (an arm without gravity) is not divided by nothing.
+    and entries, but not less than a floor (see ``_floors``), so that a term that vanishes (an arm without gravity,
+    a tool on the axis) is not divided by nothing.
 
     Attributes:
         residuals: term -> worst relative residual [-].
@@ -173,17 +176,31 @@ def _terms(model: DynamicsModel, q, v, a, tau) -> dict[str, np.ndarray]:
     }
 
 
+def _floors(M, v, tau) -> dict[str, float]:
+    """The least scale of the terms that can vanish.
+
+    Torques: 1e-6 of the largest torque (C v: or of the largest inertia times the largest speed squared).
+    Accelerations: 1e-6 of what the torques would cause with nothing to hold.  Tool: 1 mm.
+    """
+    torque = NEGLIGIBLE * np.abs(tau).max()
+    return {
+        "C v": max(torque, NEGLIGIBLE * np.abs(M).max() * np.abs(v).max() ** 2), "g": torque, "tau": torque,
+        "forward dynamics": NEGLIGIBLE * np.abs(np.linalg.solve(M, tau[..., None])).max(),
+        "tool": NOTICEABLE_M, "J": NOTICEABLE_M,
+    }
+
+
 def _residuals(model_a, model_b, q, v, a, payload: float) -> dict[str, tuple[float, WorstState]]:
     tau = model_b.inverse_dynamics(q, v, a)
     terms_a, terms_b = _terms(model_a, q, v, a, tau), _terms(model_b, q, v, a, tau)
     joints, directions = model_b.joint_names, ("x", "y", "z")
     axes = dict.fromkeys(UNITS, (joints,))
     axes |= {"M": (joints, joints), "tool": (directions,), "J": (directions, joints)}
+    floors = _floors(terms_b["M"], v, tau)
     results = {}
     for term, b in terms_b.items():
         difference = np.abs(terms_a[term] - b)
-        floor = NEGLIGIBLE * np.abs(tau).max() if UNITS[term] == "N·m" else 0.0
-        residual = float(difference.max() / max(np.abs(b).max(), floor, np.finfo(float).tiny))
+        residual = float(difference.max() / max(np.abs(b).max(), floors.get(term, 0.0), np.finfo(float).tiny))
         at = state, *entry = tuple(int(i) for i in np.unravel_index(np.argmax(difference), difference.shape))
         labels = tuple(axis[i] for axis, i in zip(axes[term], entry))
         results[term] = residual, WorstState(q[state], v[state], a[state], labels, float(terms_a[term][at]),

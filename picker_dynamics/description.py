@@ -61,6 +61,16 @@ class ArmDescription:
     def n(self) -> int:
         return len(self.movable)
 
+    @cached_property
+    def position_units(self) -> tuple[str, ...]:
+        """``m`` for each sliding joint, ``rad`` for each turning one."""
+        return tuple("m" if joint.type == "prismatic" else "rad" for joint in self.movable)
+
+    @cached_property
+    def effort_units(self) -> tuple[str, ...]:
+        """``N`` for each sliding joint, ``N·m`` for each turning one."""
+        return tuple("N" if unit == "m" else "N·m" for unit in self.position_units)
+
     def joint(self, name: str) -> Joint:
         """The joint of that name.
 

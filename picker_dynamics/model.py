@@ -153,6 +153,10 @@ class DynamicsModel(ABC):
     def torque_rate(self, q, v, a, j) -> np.ndarray:
         """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction."""
 
+    @abstractmethod
+    def torque_derivatives(self, q, v, a) -> tuple[np.ndarray, np.ndarray]:
+        """dtau/dq and dtau/dv at constant ``a``, each (..., n, n), without friction; dtau/da is M."""
+
     def inverse_dynamics(self, q, v, a) -> np.ndarray:
         """tau = M a + C v + g, (..., n) [N·m]: what the actuators supply, without friction."""
         q, v, a = batch_of_states(self.n, q=q, v=v, a=a)

@@ -152,6 +152,10 @@ class RigidBody(DynamicsModel):
         """d(tau)/dt = (dtau/dq) v + (dtau/dv) a + M j, (..., n) [N·m/s], by the derivatives of RNEA."""
         return self._evaluate(_torque_rate, (self.n,), (-1,), q=q, v=v, a=a, j=j)
 
+    def torque_derivatives(self, q, v, a) -> tuple[np.ndarray, np.ndarray]:
+        """dtau/dq and dtau/dv at constant ``a``, each (..., n, n), by the derivatives of RNEA."""
+        return tuple(self._evaluate(derivative, (self.n, self.n), (-2, -1), q=q, v=v, a=a) for derivative in (_by_q, _by_v))
+
     def kinetic_energy(self, q, v) -> np.ndarray:
         """T(q, v), (...) [J], of the links by Pinocchio, of the rotors as 1/2 sum armature v².
 
@@ -209,6 +213,14 @@ def _mass_matrix(model, data, q):
 def _mirrored(model, upper):
     upper = np.triu(np.reshape(upper, (model.nv, model.nv)))
     return upper + np.triu(upper, 1).T
+
+
+def _by_q(model, data, q, v, a):
+    return pin.computeRNEADerivatives(model, data, q, v, a)[0]
+
+
+def _by_v(model, data, q, v, a):
+    return pin.computeRNEADerivatives(model, data, q, v, a)[1]
 
 
 def _torque_rate(model, data, q, v, a, j):

@@ -15,7 +15,7 @@ import numpy as np
 from picker_dynamics.description import ArmDescription
 from picker_dynamics.errors import DescriptionError, MissingDependencyError
 from picker_dynamics.model import GRAVITY, as_states
-from picker_dynamics.tree import link_poses, sample_poses
+from picker_dynamics.tree import link_poses, rigid_groups, sample_poses
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,9 @@ class UrchinArm:
         """V(q) = sum of m g z over the links that move, (samples,) [J], for q (samples, n)."""
         frames = self.forward_kinematics(q)
         energy = np.zeros(len(np.atleast_2d(q)))
+        still = rigid_groups(self._description)[self._description.root]
         for name, (mass, com, _) in self.inertials().items():
-            if name != self._description.root:
+            if name not in still:
                 energy += mass * GRAVITY * (frames[name][:, 2, :3] @ com + frames[name][:, 2, 3])
         return energy
 

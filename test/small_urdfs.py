@@ -1,6 +1,8 @@
-"""A small sound URDF, and a way to break it in one place."""
+"""A small sound URDF and a way to break it in one place; random ones, sound too."""
 
 from __future__ import annotations
+
+import numpy as np
 
 TWO_LINKS = """<robot name="two">
   <link name="base_link"/>
@@ -45,3 +47,45 @@ def broken(*changes: tuple[str, str], text: str = TWO_LINKS) -> str:
         assert old in text, f"{old!r} is not in the URDF, the test would break nothing"
         text = text.replace(old, new, 1)
     return text
+
+
+def random_arm(seed: int, count: int | None = None, branching: float = 0.2) -> str:
+    """A URDF of all kinds of joints and bodies in any direction, sound but arbitrary.
+
+    Revolute, continuous and prismatic joints; some links carry more on fixed joints, some have no inertial.
+
+    Args:
+        seed: of the generator.
+        count: movable joints, default 4 to 7.
+        branching: how often a joint hangs on a link other than the last one; 0 for a serial arm.
+    """
+    generator = np.random.default_rng(seed)
+    count = count or int(generator.integers(4, 8))
+
+    def triple(scale):
+        return " ".join(map(repr, generator.uniform(-scale, scale, 3).tolist()))
+
+    def joint(name, kind, parent, child):
+        return (f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+                f'<origin xyz="{triple(0.3)}" rpy="{triple(3.0)}"/><axis xyz="{triple(1.0)}"/>'
+                '<limit lower="-1" upper="1.5" velocity="3" effort="100"/>'
+                f'<dynamics damping="{generator.uniform(0, 0.5)!r}" friction="{generator.uniform(0, 0.5)!r}"/></joint>')
+
+    def inertial():
+        x, y, z = generator.uniform(1e-4, 1e-3, 3).tolist()  # of mass along the axes: any sum of two is a moment
+        return (f'<inertial><origin xyz="{triple(0.1)}" rpy="{triple(3.0)}"/>'
+                f'<mass value="{generator.uniform(0.1, 2.0)!r}"/>'
+                f'<inertia ixx="{y + z!r}" ixy="0" ixz="0" iyy="{x + z!r}" iyz="0" izz="{x + y!r}"/></inertial>')
+
+    parts, carriers = [f'<link name="l0">{inertial()}</link>'], ["l0"]
+    for i in range(1, count + 1):
+        parent = carriers[-1] if generator.random() >= branching else str(generator.choice(carriers))
+        kind = generator.choice(["revolute", "continuous", "prismatic"], p=[0.5, 0.3, 0.2])
+        parts.append(joint(chr(122 - i % 26) + str(i), kind, parent, f"l{i}"))
+        welded = generator.random() < 0.3  # if so, the mass may be all on the welded link
+        parts.append(f'<link name="l{i}">{inertial() if not welded or generator.random() < 0.5 else ""}</link>')
+        carriers.append(f"l{i}")
+        if welded:
+            parts += [joint(f"weld{i}", "fixed", f"l{i}", f"w{i}"), f'<link name="w{i}">{inertial()}</link>']
+            carriers.append(f"w{i}")
+    return '<robot name="random">' + "".join(parts) + "</robot>"

@@ -7,9 +7,8 @@ import json
 import math
 import sys
 
-import numpy as np
 import pytest
-from small_urdfs import TWO_LINKS, broken
+from small_urdfs import TWO_LINKS, broken, random_arm
 
 from picker_dynamics import check, description, lagrangian
 from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
@@ -48,11 +47,13 @@ def test_the_picker_passes_and_every_term_is_reported():
     assert check.run(stream=stream) == 0
     text = stream.getvalue()
     assert "lint: no findings" in text
-    table = text.partition("hand-written model and Pinocchio")[2]
-    for term in ("M", "C v", "g", "tau", "forward dynamics"):
-        (line,) = [line for line in table.splitlines() if line.startswith(f"  {term} ")]
-        residual, verdict = line.removeprefix(f"  {term} ").split()
-        assert float(residual) <= 1e-9 and verdict == "ok"
+    tables = text.partition("N-joint chain and Pinocchio")[2].split("closed form (picker) and Pinocchio")
+    assert len(tables) == 2
+    for table in tables:
+        for term in ("M", "C v", "g", "tau", "forward dynamics", "tool", "J"):
+            (line,) = [line for line in table.splitlines() if line.startswith(f"  {term} ")]
+            residual, verdict = line.removeprefix(f"  {term} ").split()
+            assert float(residual) <= 1e-9 and verdict == "ok"
     assert "models passed" in text and "note" not in text
 
 
@@ -81,11 +82,13 @@ def test_a_hand_written_model_with_one_wrong_number_fails(monkeypatch, change):
     old = {"I1y": 5e-4, "m3": 0.08, "L2": 0.145}[parameter]
     wrong = numbers[parameter].replace({"I1y": "5.000e-4"}.get(parameter, str(old)), repr(old * (1 + share)))
     other = description.parse(broken((numbers[parameter], wrong), text=picker_text()))
-    model = lagrangian.from_description(other)
-    monkeypatch.setattr(check.lagrangian, "from_description", lambda arm: model)
-    code, text = checked(resource(PICKER))
-    assert code == 1
-    assert "above 1e-09" in text and "models FAILED" in text
+    for builder in ("by_hand", "chain_of"):
+        with monkeypatch.context() as patched:
+            model = getattr(lagrangian, builder)(other)
+            patched.setattr(check.lagrangian, builder, lambda arm, model=model: model)
+            code, text = checked(resource(PICKER))
+        assert code == 1
+        assert "above 1e-09" in text and "models FAILED" in text
 
 
 def test_a_finding_is_printed_and_fatal_only_with_strict(write):
@@ -118,45 +121,58 @@ def test_without_mass_nothing_can_be_simulated(write):
     assert (code, json.loads(text)["passed"]) == (1, False)
 
 
-def test_an_arm_of_another_shape_is_checked_without_the_hand_written_model(write):
+def test_an_arm_of_another_shape_is_checked_as_a_chain(write):
     code, text = checked(write(TWO_LINKS))
     assert code == 0
-    (note,) = [line for line in text.splitlines() if line.startswith("note")]
-    assert "no hand-written model for this arm" in note and "2 joints" in note
-    for expected in ("urchin and our reader", "kinetic energy", "models passed"):
+    for expected in ("urchin and our reader", "N-joint chain and Pinocchio", "forward dynamics", "models passed"):
         assert expected in text
-
-
-def random_arm(seed):
-    """A tree of 4 to 7 joints of all kinds in any direction, with sound but arbitrary inertias."""
-    generator = np.random.default_rng(seed)
-
-    def triple(scale):
-        return " ".join(map(repr, generator.uniform(-scale, scale, 3).tolist()))
-
-    parts, count = ['<robot name="random"><link name="l0"/>'], int(generator.integers(4, 8))
-    for i in range(1, count + 1):
-        parent = f"l{i - 1}" if generator.random() < 0.8 else f"l{generator.integers(0, i)}"
-        kind = generator.choice(["revolute", "continuous", "prismatic"], p=[0.5, 0.3, 0.2])
-        x, y, z = generator.uniform(
-            1e-4, 1e-3, 3
-        ).tolist()  # of mass along the axes: any sum of two is a moment
-        parts.append(
-            f'<joint name="{chr(122 - i)}" type="{kind}"><parent link="{parent}"/><child link="l{i}"/>'
-            f'<origin xyz="{triple(0.3)}" rpy="{triple(3.0)}"/><axis xyz="{triple(1.0)}"/>'
-            '<limit lower="-1" upper="1.5" velocity="3" effort="100"/></joint>'
-            f'<link name="l{i}"><inertial><origin xyz="{triple(0.1)}" rpy="{triple(3.0)}"/>'
-            f'<mass value="{generator.uniform(0.1, 2.0)!r}"/>'
-            f'<inertia ixx="{y + z!r}" ixy="0" ixz="0" iyy="{x + z!r}" iyz="0" izz="{x + y!r}"/>'
-            "</inertial></link>"
-        )
-    return "".join(parts) + "</robot>"
+    assert "closed form" not in text and "note" not in text
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_readers_and_algorithms_agree_on_random_arms(write, seed):
-    code, text = checked(write(random_arm(seed)))
+def test_readers_and_models_agree_on_random_arms(write, seed):
+    code, text = checked(write(random_arm(seed, branching=0.1 * seed)))
     assert code == 0, text
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in resource(PICKER).parent.glob("*.urdf")))
+def test_every_urdf_of_the_package_passes(name):
+    code, text = checked(resource(f"urdf/{name}"))
+    assert code == 0, text
+
+
+ARM_ON_A_STAND = broken(
+    ('<robot name="two">', '<robot name="two"><link name="world"/><joint name="stand" type="fixed"><parent link="world"/>'
+     '<child link="base_link"/><origin xyz="0 0 1"/></joint>'),
+    ('<link name="base_link"/>', '<link name="base_link"><inertial><origin xyz="0.1 0 0.2"/><mass value="3"/>'
+     '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>'))
+MIMICKING = broken(('effort="20"/>', 'effort="20"/><mimic joint="lift" multiplier="0.1"/>'))
+WITH_MESHES = broken(('<box size="0.2 0.03 0.03"/>', '<mesh filename="package://nowhere/arm.dae"/>'),
+                     ('<box size="0.2 0.03 0.03"/>', '<mesh filename="no_such_file.stl" scale="0.001 0.001 0.001"/>'))
+TOOL_ON_THE_BASE = broken(('<parent link="rod"/><child link="tool0"/>', '<parent link="base_link"/><child link="tool0"/>'))
+NEVER_MOVES_BUT_MAY = broken(('velocity="5"', 'velocity="0"'), ('velocity="0.2"', 'velocity="0"'))
+GANTRY = broken(('type="revolute"', 'type="prismatic"'), ('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 1"/>'))
+
+
+@pytest.mark.parametrize("text, said", [
+    (broken(('type="revolute"', 'type="continuous"')), "2 joints: lift slide"),
+    (ARM_ON_A_STAND, "lint: no findings"),
+    (MIMICKING, "mimic of joint slide is lift: it is treated as a joint of its own"),
+    (WITH_MESHES, "lint: no findings"),
+    (TOOL_ON_THE_BASE, "note: compared without a payload: no joint moves the tool tool0"),
+    (NEVER_MOVES_BUT_MAY, "velocity limit of joint lift is 0"),
+    (GANTRY, "models passed"),
+], ids=["continuous", "stand", "mimic", "meshes", "tool on the base", "zero velocity", "gantry"])
+def test_any_fixed_base_arm_is_compared(write, text, said):
+    code, printed = checked(write(text))
+    assert code == 0, printed
+    assert said in printed and "N-joint chain and Pinocchio" in printed
+
+
+@pytest.mark.parametrize("kind", ["floating", "planar"])
+def test_floating_and_planar_joints_are_refused(write, kind):
+    with pytest.raises(DescriptionError, match=f"joint slide: is '{kind}'; supported are revolute, continuous, prismatic"):
+        checked(write(broken(('type="prismatic"', f'type="{kind}"'))))
 
 
 def test_a_planar_arm_without_weight_to_lift_passes(write):
@@ -179,7 +195,7 @@ def test_without_urchin_the_rest_is_still_checked(monkeypatch):
     code, text = checked(resource(PICKER))
     assert code == 0
     assert "note: not compared with urchin: urchin is not installed" in text
-    assert "hand-written model and Pinocchio" in text
+    assert "N-joint chain and Pinocchio" in text and "closed form (picker) and Pinocchio" in text
 
 
 def test_what_urchin_cannot_read_is_noted(monkeypatch):

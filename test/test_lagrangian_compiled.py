@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from dynamics_properties import states
+from small_urdfs import random_arm
 
 from picker_dynamics import description, lagrangian
 from picker_dynamics.errors import InputError
@@ -68,6 +69,22 @@ def test_other_payloads_and_arms_have_their_own_numbers():
     other_arm = lagrangian.make("picker", **dict.fromkeys(type(MODEL).parameter_names, 0.3))
     same(Q, V, A, compile_model(other_arm))
     same(Q, V, A)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chains(seed):
+    """Trees of all kinds of joints, alone and in batches; arms of as many joints share the code."""
+    arm = description.parse(random_arm(seed, count=6, branching=0.3))
+    bare = lagrangian.from_urdf(arm, gravity=(1.0, 2.0, -9.0), armature=np.linspace(0.1, 0.2, 6))
+    model = bare.with_payload(0.2, (0.1, 0, 0.2))
+    compiled = compile_model(model)
+    q, v, a, _ = states(model, 200, seed=seed)
+    scale = np.max(np.abs(model.inverse_dynamics(q, v, a)))
+    for state in ((q, v, a), (q[0], v[0], a[0]), (q[:3, None], v[:2], a[0])):
+        expected = model.inverse_dynamics(*state)
+        assert np.max(np.abs(compiled.inverse_dynamics(*state) - expected)) <= 1e-14 * scale
+    with pytest.raises(InputError, match=r"q\[2\] is nan"):
+        compiled.inverse_dynamics(np.where(np.arange(6) == 2, math.nan, q[0]), v[0], a[0])
 
 
 def test_huge_angles():

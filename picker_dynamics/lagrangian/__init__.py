@@ -2,6 +2,10 @@
 
     arm = lagrangian.make("picker", g=9.81, L1=0.2, …)      the systems of the reference notes
     arm = lagrangian.from_description(description)          the picker with a URDF's numbers
+    arm = lagrangian.chain(joints, gravity)                 N joints in a row
+    arm = lagrangian.from_urdf(path)                        N joints, branched or not, of any URDF
+    arm = lagrangian.by_hand(description)                   the picker's closed form, or else the N joints
+    A, B = lagrangian.linearise(arm, q, v, tau)             its linear state space at any point
 
 Each system has a file of equations (``picker.py``: plain functions, derived in docs/derivations.md) and a
 subclass of ``ClosedForm``, entered in ``SYSTEMS``.
@@ -11,14 +15,31 @@ from __future__ import annotations
 
 import math
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.description import ArmDescription
+from picker_dynamics.errors import DescriptionError, InputError
+from picker_dynamics.lagrangian.chain_description import chain_of, from_urdf
+from picker_dynamics.lagrangian.chain_joints import chain
+from picker_dynamics.lagrangian.chain_model import ChainModel
 from picker_dynamics.lagrangian.closed_form import ClosedForm
+from picker_dynamics.lagrangian.complex_step import AnalyticModel
+from picker_dynamics.lagrangian.cylindrical import Cylindrical
+from picker_dynamics.lagrangian.linearisation import linearise
+from picker_dynamics.lagrangian.pendulum import Pendulum
 from picker_dynamics.lagrangian.picker_description import from_description
 from picker_dynamics.lagrangian.picker_model import PickerModel
+from picker_dynamics.lagrangian.planar_2r import Planar2R
+from picker_dynamics.lagrangian.rocking_bar import RockingBar
+from picker_dynamics.lagrangian.rrp import Rrp
+from picker_dynamics.lagrangian.spatial_2r import Spatial2R
+from picker_dynamics.lagrangian.spring_mass import SpringMass
+from picker_dynamics.lagrangian.three_link import ThreeLink
+from picker_dynamics.lagrangian.two_link import TwoLink
 
-__all__ = ["SYSTEMS", "ClosedForm", "PickerModel", "from_description", "make", "names"]
+__all__ = ["SYSTEMS", "AnalyticModel", "ChainModel", "ClosedForm", "PickerModel", "by_hand", "chain", "chain_of",
+           "from_description", "from_urdf", "linearise", "make", "names"]
 
-SYSTEMS: dict[str, type[ClosedForm]] = {system.system: system for system in (PickerModel,)}
+SYSTEMS: dict[str, type[ClosedForm]] = {system.system: system for system in (
+    PickerModel, Rrp, Spatial2R, Planar2R, Pendulum, SpringMass, Cylindrical, RockingBar, TwoLink, ThreeLink)}
 
 SIGNED_PARAMETERS = ("g",)
 """Parameters that may be negative: gravity, pointing up.  All others are masses, lengths, inertias."""
@@ -50,6 +71,22 @@ def make(name: str, **parameters: float) -> ClosedForm:
             raise InputError(f"{name}: {kind} parameter {', '.join(wrong)}; it takes {allowed}",
                              joint=wrong[0])
     return system.from_parameters(**{key: _checked(name, key, value) for key, value in parameters.items()})
+
+
+def by_hand(description: ArmDescription, armature=None) -> AnalyticModel:
+    """The hand-written model of any arm: the closed form where it fits the arm's shape, otherwise the chain.
+
+    Args:
+        description: any fixed-base arm.
+        armature: (n,) rotor inertia at each joint [kg·m²], default none.
+
+    Raises:
+        DescriptionError: no joint of the arm moves.
+    """
+    try:
+        return from_description(description, armature)
+    except DescriptionError:
+        return chain_of(description, armature=armature)
 
 
 def _checked(system: str, parameter: str, value) -> float:

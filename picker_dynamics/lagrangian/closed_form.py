@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.model import DynamicsModel, as_states, batch_of_states
-
-COMPLEX_STEP = 1e-30
+from picker_dynamics.lagrangian.complex_step import AnalyticModel
+from picker_dynamics.model import as_states, batch_of_states
 
 
 class Equations(NamedTuple):
@@ -31,9 +30,10 @@ class Equations(NamedTuple):
     tip: Callable | None = None
     tip_jacobian: Callable | None = None
     tip_angular_jacobian: Callable | None = None
+    torque_rate: Callable | None = None
 
 
-class ClosedForm(DynamicsModel):
+class ClosedForm(AnalyticModel):
     """A system given by its hand-written equations.
 
     Subclasses set ``system`` (its name), ``parameter_names`` and ``equations``.
@@ -58,7 +58,7 @@ class ClosedForm(DynamicsModel):
     def _evaluate(self, equation: Callable | None, shape: tuple[int, ...], *states: np.ndarray) -> np.ndarray:
         """Call ``equation`` on the joints' components of ``states``; its result as an array (..., *shape)."""
         if equation is None:
-            raise InputError(f"{self.system} has no tip", joint=self.system)
+            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", joint=self.system)
         if all(x.ndim == 1 for x in states):
             return np.array(equation(self.constants, *(x.tolist() for x in states)))
         result = equation(self.constants, *(tuple(np.moveaxis(x, -1, 0)) for x in states))
@@ -70,6 +70,11 @@ class ClosedForm(DynamicsModel):
                 entry = entry[i]
             out[(..., *index)] = entry
         return out
+
+    @property
+    def torque_equation(self) -> Callable:
+        """tau(constants, q, v, a) for sequences of joint values: what ``compiled`` compiles."""
+        return self.equations.inverse_dynamics
 
     def _torque(self, q, v, a) -> np.ndarray:
         return self._evaluate(self.equations.inverse_dynamics, (self.n,), q, v, a) + self.armature * a
@@ -85,21 +90,15 @@ class ClosedForm(DynamicsModel):
     def gravity(self, q) -> np.ndarray:
         return self._evaluate(self.equations.gravity, (self.n,), as_states("q", q, self.n))
 
-    def inverse_dynamics(self, q, v, a) -> np.ndarray:
-        """tau = M a + C v + g, written out term by term, (..., n) [N·m], without friction."""
-        return self._torque(*batch_of_states(self.n, q=q, v=v, a=a))
-
     def torque_rate(self, q, v, a, j) -> np.ndarray:
         """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction.
 
-        The equations are analytic, so their derivative along the motion is exact to rounding by a complex
-        step, with no difference of nearly equal numbers (W. Squire, G. Trapp, SIAM Review 40, 1998):
-
-            d(tau)/dt = Im tau(q + i h v, v + i h a, a + i h j) / h
+        By the system's third-order equations where its file writes them out, and otherwise by a complex step.
         """
+        if self.equations.torque_rate is None:
+            return super().torque_rate(q, v, a, j)
         q, v, a, j = batch_of_states(self.n, q=q, v=v, a=a, j=j)
-        ih = 1j * COMPLEX_STEP
-        return self._torque(q + ih * v, v + ih * a, a + ih * j).imag / COMPLEX_STEP
+        return self._evaluate(self.equations.torque_rate, (self.n,), q, v, a, j) + self.armature * j
 
     def kinetic_energy(self, q, v) -> np.ndarray:
         q, v = batch_of_states(self.n, q=q, v=v)
@@ -116,3 +115,21 @@ class ClosedForm(DynamicsModel):
 
     def angular_jacobian(self, q) -> np.ndarray:
         return self._evaluate(self.equations.tip_angular_jacobian, (3, self.n), as_states("q", q, self.n))
+
+
+class ReferenceSystem(ClosedForm):
+    """A system whose constants are its parameters as they stand; see :func:`lagrangian.make`.
+
+    Subclasses also set ``coordinates`` (names of q) and ``Parameters`` (a NamedTuple of floats).
+    """
+
+    coordinates: tuple[str, ...]
+    Parameters: type
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        cls.parameter_names = cls.Parameters._fields
+
+    @classmethod
+    def from_parameters(cls, **parameters: float) -> ReferenceSystem:
+        return cls(cls.coordinates, cls.Parameters(**parameters))

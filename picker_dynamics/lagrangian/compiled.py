@@ -16,12 +16,13 @@ import functools
 import inspect
 import math
 import sys
+from collections.abc import Callable
 
 import numpy as np
 
 from picker_dynamics.errors import MissingDependencyError
 from picker_dynamics.lagrangian import trigonometry
-from picker_dynamics.lagrangian.closed_form import ClosedForm, Equations
+from picker_dynamics.lagrangian.complex_step import AnalyticModel
 
 try:
     import numba
@@ -46,18 +47,18 @@ class CompiledModel:
         model: the model whose equations, constants and armature these are.
     """
 
-    def __init__(self, model: ClosedForm):
+    def __init__(self, model: AnalyticModel):
         self.model = model
         self._n = model.n
-        self._constants = np.array([*model.constants, *model.armature])
+        self._constants = np.concatenate([np.ravel(value) for value in (*model.constants, model.armature)])
 
     @functools.cached_property
     def _one(self):
-        return _single_kernel(self.model.equations, _fields(self.model))
+        return _single_kernel(self.model.torque_equation, _fields(self.model))
 
     @functools.cached_property
     def _batch(self):
-        return _batch_kernel(self.model.equations, _fields(self.model))
+        return _batch_kernel(self.model.torque_equation, _fields(self.model))
 
     def inverse_dynamics(self, q, v, a) -> np.ndarray:
         """tau = M a + C v + g, (..., n) [N·m], without friction: the numbers of ``model.inverse_dynamics``.
@@ -91,17 +92,19 @@ class CompiledModel:
         return tau if self._batch(self._constants, *rows, tau.reshape(-1, self._n)) else None
 
 
-def compile_model(model: ClosedForm) -> CompiledModel:
+def compile_model(model: AnalyticModel) -> CompiledModel:
     """Compile the inverse dynamics of a hand-written model, at its first call.
 
-    Models of one system share the compiled code: another payload or another arm compiles nothing.
+    Models of one system share the compiled code: another payload or another arm compiles nothing.  Chains share it
+    by their number of joints.
     """
     return CompiledModel(model)
 
 
-def _fields(model: ClosedForm) -> np.dtype:
-    """Names in the flat array of constants and armature, which compiled code views as a record."""
-    return np.dtype([*((name, float) for name in model.constants._fields), ("armature", float, (model.n,))])
+def _fields(model: AnalyticModel) -> np.dtype:
+    """Names and shapes in the flat array of constants and armature, which compiled code views as a record."""
+    constants = ((name, float, np.shape(value)) for name, value in model.constants._asdict().items())
+    return np.dtype([*constants, ("armature", float, (model.n,))])
 
 
 def _signature(dimensions: int):
@@ -120,10 +123,10 @@ def _make_callable(module_name: str) -> None:
 
 
 @functools.cache
-def _single_kernel(equations: Equations, fields: np.dtype):
+def _single_kernel(inverse_dynamics: Callable, fields: np.dtype):
     """(constants, q, v, a, tau) fills tau; False where the model itself has to look at the state."""
-    _make_callable(equations.inverse_dynamics.__module__)
-    inverse_dynamics, n = equations.inverse_dynamics, fields["armature"].shape[0]
+    _make_callable(inverse_dynamics.__module__)
+    n = fields["armature"].shape[0]
 
     @numba.njit(_signature(1), error_model="numpy")
     def kernel(constants, q, v, a, tau):
@@ -141,10 +144,10 @@ def _single_kernel(equations: Equations, fields: np.dtype):
 
 
 @functools.cache
-def _batch_kernel(equations: Equations, fields: np.dtype):
+def _batch_kernel(inverse_dynamics: Callable, fields: np.dtype):
     """(constants, q, v, a, tau) fills tau (states, n); False where the model itself has to look at them."""
-    _make_callable(equations.inverse_dynamics.__module__)
-    inverse_dynamics, n = equations.inverse_dynamics, fields["armature"].shape[0]
+    _make_callable(inverse_dynamics.__module__)
+    n = fields["armature"].shape[0]
 
     @numba.njit(_signature(2), error_model="numpy")
     def kernel(constants, q, v, a, tau):
