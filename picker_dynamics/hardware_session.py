@@ -30,6 +30,7 @@ from picker_dynamics.protocol import (
     Reset,
     Stop,
     Telemetry,
+    ahead_us,
     describe_faults,
     limits_checksum,
     pulse_units,
@@ -156,13 +157,11 @@ class HardwareSession:
                 without feedback jumps from wherever it is to where the first pulse sends it.
 
         Raises:
-            PickerError: stop latched, a fault, no connection, still braking, or outputs off and the pose not confirmed.
+            PickerError: stop latched, a fault, no connection, or outputs off and the pose not confirmed.
         """
         if self.stop_latched:
             raise BoardFaultError("stop is latched: call reset first")
         telemetry = self.telemetry()
-        if self.moving:
-            raise BoardFaultError("the arm is still moving: call again when it stands")
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
         if faults:
             raise BoardFaultError(describe_faults(faults))
@@ -170,15 +169,18 @@ class HardwareSession:
             self._clear_faults()
         if telemetry.live and telemetry.live & ~telemetry.owned:
             self.link.request(Adopt(telemetry.live & ~telemetry.owned), REQUEST_TIMEOUT_S)
-        if telemetry.live == self._mask:
+        if telemetry.live == self._mask and not self.moving:
             self._become_active(telemetry)
             return "outputs were running: adopted"
-        if not at_rest_pose:
+        if telemetry.live != self._mask and not at_rest_pose:
             raise BoardFaultError("outputs are off and the arm's pose is unknown: put it at its rest pose "
                                   f"({self._rest_text()}), then enable")
         self.state, self.problem = State.ENABLING, ""
         self._next_enable, self._asked_since = (0.0, 0), None
-        return f"enabling {', '.join(self.servos.joint_names)}, one every {ENABLE_PERIOD_S} s"
+        off = [name for joint, name in enumerate(self.servos.joint_names) if not telemetry.live >> joint & 1]
+        if not off:
+            return "outputs were running: adopted as soon as they stand"
+        return f"enabling {', '.join(off)}, one every {ENABLE_PERIOD_S} s"
 
     def release(self) -> None:
         """Stop streaming and hold; the outputs stay on."""
@@ -225,11 +227,11 @@ class HardwareSession:
 
     def _clear_faults(self) -> None:
         """Reset the board, and wait for the telemetry that says so: what comes next looks at it."""
-        self.link.request(Reset(), REQUEST_TIMEOUT_S)
+        done = self.link.request(Reset(), REQUEST_TIMEOUT_S)
         until_s = time.monotonic() + REQUEST_TIMEOUT_S
-        while self.telemetry().faults:
+        while ahead_us(self.telemetry().time_us, done.time_us) < 0 or self.telemetry().faults:
             if time.monotonic() > until_s:
-                raise BoardFaultError(describe_faults(self.telemetry().faults))
+                raise BoardFaultError(describe_faults(self.telemetry().faults) or "the board sends no telemetry")
             time.sleep(0.002)
 
     def rejoin(self) -> None:
@@ -325,7 +327,7 @@ class HardwareSession:
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
         due_s, joint = self._next_enable
-        if now_s < due_s:
+        if now_s < due_s or self.moving:
             return
         while joint < self.servos.n and telemetry.live >> joint & 1:
             joint += 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from picker_dynamics.compensation import Compensator
 from picker_dynamics.description import ArmDescription
+from picker_dynamics.errors import BoardFaultError
 from picker_dynamics.feasibility import Gate
 from picker_dynamics.goal_check import GoalCheck
-from picker_dynamics.hardware_session import HardwareSession
+from picker_dynamics.hardware_session import HardwareSession, State
 from picker_dynamics.trajectory import from_points
 
 LEAD_S = 0.06
@@ -18,13 +20,13 @@ TIP_SPEED = 0.15
 SHORTEST_S = 1.0
 
 
-def park(session: HardwareSession, arm: ArmDescription) -> float:
+def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bool] = lambda: False) -> float:
     """Move slowly from the held pose to the servo map's rest pose; returns how long that took [s].
 
-    Blocks until it is there.
+    Blocks until it is there, or ``hurried()``.
 
     Raises:
-        PickerError: the way to the rest pose cannot be taken; the arm holds then.
+        PickerError: the way to the rest pose cannot be taken, a fault or a stop on the way, or hurried; the arm holds then.
     """
     session.rejoin()
     servos, model = session.servos, session.model.model
@@ -44,6 +46,12 @@ def park(session: HardwareSession, arm: ArmDescription) -> float:
         now = time.monotonic()
         t = begin + step * PERIOD_S
         time.sleep(max(0.0, t - LEAD_S - now))
+        session.tick(time.monotonic())
+        if session.state is not State.ACTIVE:
+            raise BoardFaultError(f"not parked: {session.problem}")
+        if hurried():
+            session.stop()
+            raise BoardFaultError("not parked: told to end at once; holding")
         setpoint, _ = compensator.update(*trajectory.sample(t - begin), PERIOD_S)
         session.command(t, setpoint, time.monotonic())
     return trajectory.duration

@@ -127,16 +127,18 @@ class Stream:
         joint = int(gap.argmax())
         if gap[joint] > FIRST_TOLERANCE:
             name = self.generator.joint_names[joint]
-            raise LimitError(f"{name}: the first command of a stream is {gap[joint]:.3f} rad from the held pose, "
+            unit = self.generator.check.description.position_units[joint]
+            raise LimitError(f"{name}: the first command of a stream is {gap[joint]:.3f} {unit} from the held pose, "
                              f"allowed {FIRST_TOLERANCE}", joint=name, value=float(gap[joint]), limit=FIRST_TOLERANCE)
 
     def _require_within(self, q, v) -> None:
         description = self.generator.check.description
-        for joint, name in enumerate(self.generator.joint_names):
+        for joint, (name, unit) in enumerate(zip(self.generator.joint_names, description.position_units)):
             limit = np.clip(q[joint], description.lower[joint], description.upper[joint])
             if abs(q[joint] - limit) > LIMIT_TOLERANCE:
-                raise LimitError(f"{name}: {q[joint]:.3f} rad is beyond its limit {limit:.3f}", joint=name,
+                raise LimitError(f"{name}: {q[joint]:.3f} {unit} is beyond its limit {limit:.3f}", joint=name,
                                  value=float(q[joint]), limit=float(limit))
             if abs(v[joint]) > description.velocity[joint]:
-                raise LimitError(f"{name}: the stream moves it at {v[joint]:.2f} rad/s, limit {description.velocity[joint]:.2f}",
+                raise LimitError(f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s, "
+                                 f"limit {description.velocity[joint]:.2f}",
                                  joint=name, value=float(v[joint]), limit=float(description.velocity[joint]))

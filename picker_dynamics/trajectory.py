@@ -144,10 +144,12 @@ class Trajectory:
         powers = float(factor) ** np.arange(splines.DEGREE + 1)
         return Trajectory(self.joint_names, self.breaks * factor, self.coefficients / powers[:, None])
 
-    def check_limits(self, lower=None, upper=None, velocity=None, tolerance: float = LIMIT_TOLERANCE) -> None:
+    def check_limits(self, lower=None, upper=None, velocity=None, tolerance: float = LIMIT_TOLERANCE, *,
+                     units=None) -> None:
         """Compare the exact extrema of every segment with position and velocity limits, (n,) each or None.
 
-        An arm up to ``START_TOLERANCE`` beyond a position limit may leave from there, but not go further.
+        An arm up to ``START_TOLERANCE`` beyond a position limit may leave from there, but not go further.  ``units`` (n)
+        are those of the positions, for the error's text; rad by default.
 
         Raises:
             LimitError: naming the joint that exceeds its limit most, by how much, and when.
@@ -157,14 +159,15 @@ class Trajectory:
         near = (self.start > lower - START_TOLERANCE) & (self.start < upper + START_TOLERANCE)
         lower = np.where(near, np.minimum(lower, self.start), lower)
         upper = np.where(near, np.maximum(upper, self.start), upper)
-        self._check(self.coefficients, lower, upper, tolerance, "reaches", "rad")
+        units = ("rad",) * self.n if units is None else units
+        self._check(self.coefficients, lower, upper, tolerance, "reaches", units)
         if velocity is not None:
             velocity = np.asarray(velocity, dtype=float)
             self._check(
-                splines.derivative(self.coefficients), -velocity, velocity, tolerance, "moves at", "rad/s"
+                splines.derivative(self.coefficients), -velocity, velocity, tolerance, "moves at", [f"{unit}/s" for unit in units]
             )
 
-    def _check(self, coefficients, lower, upper, tolerance, verb, unit) -> None:
+    def _check(self, coefficients, lower, upper, tolerance, verb, units) -> None:
         lengths = np.diff(self.breaks)
         low, high = splines.hull(coefficients, lengths)
         worst = (tolerance,)
@@ -180,7 +183,7 @@ class Trajectory:
             _, j, value, limit, time_s = worst
             joint = self.joint_names[j]
             raise LimitError(
-                f"{joint} {verb} {value:.4f} {unit} at {time_s:.3f} s, limit {limit:.4f}",
+                f"{joint} {verb} {value:.4f} {units[j]} at {time_s:.3f} s, limit {limit:.4f}",
                 joint=joint,
                 value=float(value),
                 limit=float(limit),

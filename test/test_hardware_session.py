@@ -97,11 +97,9 @@ class Rig:
 
     def stream_until(self, goal, condition, what: str) -> None:
         """Start towards ``goal`` and go on until ``condition()``."""
-        start, steps = self.session.setpoint.copy(), iter(range(10**6))
-        began = time.monotonic()
+        start, began = self.session.setpoint.copy(), time.monotonic()
 
         def stepped():
-            next(steps)
             share = min((time.monotonic() - began) / 2.0, 1.0)
             self.send(start + share * (np.asarray(goal) - start))
             self.session.tick(time.monotonic())
@@ -389,6 +387,19 @@ def test_stop_latches_and_nothing_resumes_before_enable(rig):
     rig.news()
     assert session.epoch == 2 and rig.pulses() == held
     rig.require_no_step()
+
+
+def test_enabling_right_after_a_stop_waits_until_the_arm_stands(rig):
+    session = rig.active()
+    rig.stream_until(moved(base=0.6), rig.moving, "motion")
+    session.stop()
+    session.reset()
+    session.activate(at_rest_pose=False)
+    rig.tick_until(lambda: session.state is State.ACTIVE, "activation")
+    held = rig.pulses()
+    rig.news(15)
+    assert rig.pulses() == held and session.epoch == 2
+    np.testing.assert_allclose(session.setpoint, SERVOS.to_angle(np.array(held) / 8.0), atol=1e-9)
 
 
 def test_a_stop_that_gets_lost_on_the_wire_is_said_again(rig):

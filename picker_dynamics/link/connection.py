@@ -112,8 +112,9 @@ class Link:
         self._forget()
         self._port = Port(self.port, self.baud)
         self._closing = False
-        self._thread = threading.Thread(target=self._run, name=f"link {self.port}", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, name=f"link {self.port}", daemon=True)
+        thread.start()
+        self._thread = thread  # not before it runs: close() may come at any moment, and joins it
         try:
             self._wait_for(lambda: self._heard_s, timeout_s)
             self._info = self._submit(Hello(), timeout_s).result()

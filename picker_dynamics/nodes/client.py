@@ -25,6 +25,8 @@ from picker_dynamics.trajectory import Trajectory
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
 
+NOBODY = "no controller and hardware node answer (is 'picker up' running, in this namespace and ROS_DOMAIN_ID?)"
+
 KNOT_S = 0.05
 """Spacing of the points in which a trajectory is sent: quintic segments through them are the same curve to 1e-6 rad."""
 
@@ -39,16 +41,18 @@ class ArmClient(Node):
     """Talks to one running graph; use as a context manager.
 
     Args:
-        joint_names: of the arm, in its order.
+        joint_names: of the arm, in its order; empty: not known yet, states and references are not listened to.
         namespace: the graph's.
     """
 
     def __init__(self, joint_names, namespace: str = ""):
-        if not rclpy.ok():
+        self.started_rclpy = not rclpy.ok()
+        if self.started_rclpy:
             rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         super().__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace)
         self.joint_names = tuple(joint_names)
         self.controller: dict[str, str] = {}
+        self.arm_name = ""
         self.hardware: dict[str, str] = {}
         self.outcomes: dict[str, DiagnosticStatus] = {}
         self.state: np.ndarray | None = None
@@ -64,10 +68,12 @@ class ArmClient(Node):
 
     def __exit__(self, *_exception) -> None:
         self.destroy_node()
-        rclpy.try_shutdown()
+        if self.started_rclpy:
+            rclpy.try_shutdown()
 
     def on_controller(self, message: DiagnosticStatus) -> None:
         self.controller = values_of(message) | {"message": message.message}
+        self.arm_name = message.hardware_id
         goal = self.controller.get("goal")
         if goal:
             self.outcomes[goal] = message
@@ -76,10 +82,12 @@ class ArmClient(Node):
         self.hardware = values_of(message) | {"message": message.message}
 
     def on_state(self, message: JointState) -> None:
-        self.state = ordered(message.name, message.position, self.joint_names, "joint_states")
+        if self.joint_names:
+            self.state = ordered(message.name, message.position, self.joint_names, "joint_states")
 
     def on_reference(self, message: JointTrajectory) -> None:
-        self.desired = ordered(message.joint_names, message.points[0].positions, self.joint_names, "reference")
+        if self.joint_names:
+            self.desired = ordered(message.joint_names, message.points[0].positions, self.joint_names, "reference")
 
     def reference(self) -> np.ndarray:
         """The pose that the arm is told to hold now, (n,) [rad]."""
@@ -107,10 +115,14 @@ class ArmClient(Node):
         while time.monotonic() < deadline:
             rclpy.spin_once(self, timeout_sec=min(0.05, max(0.0, deadline - time.monotonic())))
 
+    def running_arm(self) -> str:
+        """Name of the arm that the graph runs."""
+        self.wait(lambda: self.controller, ANSWER_S, NOBODY)
+        return self.arm_name
+
     def wait_holding(self, timeout_s: float = ANSWER_S) -> None:
         """Wait until the arm is enabled and stands still, ready for a goal."""
-        self.wait(lambda: self.controller and self.hardware, timeout_s,
-                  "no controller and hardware node answer (is 'picker up' running, in this namespace and ROS_DOMAIN_ID?)")
+        self.wait(lambda: self.controller and self.hardware, timeout_s, NOBODY)
         deadline = time.monotonic() + timeout_s
         while self.controller.get("phase") != "holding" or self.hardware.get("state") != "active":
             if time.monotonic() > deadline:

@@ -11,11 +11,12 @@ from collections.abc import Callable
 import rclpy
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
 from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.nodes.focused_executor import FocusedExecutor
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """For set-points: only the newest counts, and it must arrive."""
@@ -25,9 +26,6 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability
 
 OUTCOMES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For what became of goals: two answers that follow each other closely must both arrive."""
-
-SPIN_S = 0.1
-"""Longest that a signal goes unseen [s]."""
 
 
 def declare(node, name: str, default, description: str, *, low: float | None = None, high: float | None = None,
@@ -69,9 +67,9 @@ def now_s(node) -> float:
 def run(make_node: Callable[[], object], args=None) -> int:
     """Spin a node until SIGINT or SIGTERM; returns the exit code for the shell.
 
-    The node may have ``close()`` (its last word, called before it is destroyed, while it can still publish)
-    and ``failure`` (a PickerError that ends it).  rclpy's own signal handling loses the last message, so it
-    is switched off and a flag takes its place.
+    The node may have ``close(hurried)`` (its last word, called before it is destroyed, while it can still publish;
+    ``hurried()`` turns true at a second signal) and ``failure`` (a PickerError that ends it).  rclpy's own signal
+    handling loses the last message, so it is switched off and a flag takes its place.
     """
     if "HOME" not in os.environ:
         os.environ.setdefault("ROS_LOG_DIR", os.path.join(tempfile.gettempdir(), "picker_dynamics_log"))
@@ -79,13 +77,12 @@ def run(make_node: Callable[[], object], args=None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _frame: stop.append(received))
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    node, code = None, 0
+    node, executor, code = None, None, 0
     try:
         node = make_node()
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
+        executor = FocusedExecutor(node)
         while not stop and rclpy.ok() and getattr(node, "failure", None) is None:
-            executor.spin_once(timeout_sec=SPIN_S)
+            executor.spin_once()
         if getattr(node, "failure", None) is not None:
             raise node.failure
     except ExternalShutdownException:
@@ -97,7 +94,9 @@ def run(make_node: Callable[[], object], args=None) -> int:
         if node is not None:
             close = getattr(node, "close", None)
             if close is not None:
-                close()
+                close(lambda: len(stop) > 1)
+            if executor is not None:
+                executor.shutdown()  # else its destructor may come too late, and complain
             node.destroy_node()
         rclpy.try_shutdown()
     return code
