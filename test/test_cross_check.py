@@ -87,8 +87,8 @@ def test_nan_is_no_agreement():
         assert "above 1e-09" in report.table()
 
 
-def test_an_arm_without_gravity_is_not_divided_by_nothing():
-    """A turntable: g is zero, up to rounding that is nobody's mistake."""
+def test_what_vanishes_is_not_divided_by_nothing():
+    """A turntable: g, the tool and its Jacobian are zero, up to rounding that is nobody's mistake; at rest all else is, too."""
     text = """<robot name="turntable"><link name="base"/><link name="plate"><inertial><mass value="1"/>
         <inertia ixx="1e-2" ixy="0" ixz="0" iyy="1e-2" iyz="0" izz="2e-2"/></inertial></link>
       <joint name="turn" type="continuous"><parent link="base"/><child link="plate"/><axis xyz="0 0 1"/>
@@ -98,8 +98,38 @@ def test_an_arm_without_gravity_is_not_divided_by_nothing():
         def gravity(self, q):
             return super().gravity(q) + 1e-18
 
+        def forward_kinematics(self, q):
+            return super().forward_kinematics(q) + 1e-18
+
+        def jacobian(self, q):
+            return super().jacobian(q) + 1e-18
+
+        def coriolis_matrix(self, q, v):
+            return super().coriolis_matrix(q, v) + 1e-18
+
     arm = description.parse(text)
     compare(Rounding(arm), RigidBody(arm), arm.lower, arm.upper, arm.velocity, samples=10).require()
+    swinging = description.parse(text.replace('xyz="0 0 1"', 'xyz="0 1 0"').replace("<mass", '<origin xyz="1 0 0"/><mass'))
+
+    class Inexact(RigidBody):
+        def forward_dynamics(self, q, v, tau):
+            return super().forward_dynamics(q, v, tau) + 1e-15
+
+    compare(Inexact(swinging), RigidBody(swinging), [-1.0], [1.0], [0.0], samples=10).require()
+    compare(Rounding(swinging), RigidBody(swinging), [-1.0], [1.0], [1e3], samples=10).require()
+
+
+def test_a_small_term_is_not_lost_below_the_floors():
+    """A tool 0.1 mm off, a thousandth of the Coriolis torque: found."""
+    class Off(RigidBody):
+        def forward_kinematics(self, q):
+            return super().forward_kinematics(q) + 1e-4
+
+        def coriolis_matrix(self, q, v):
+            return 1.001 * super().coriolis_matrix(q, v)
+
+    report = compare(Off(ARM, ARMATURE), pinocchio(), *LIMITS, samples=20)
+    assert report.residuals["tool"] > 1e-4 and report.residuals["C v"] > 1e-4
 
 
 def test_different_joints_are_refused():

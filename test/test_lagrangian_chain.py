@@ -41,10 +41,12 @@ def golden_chain(case):
 def models():
     yield "golden, any gravity", golden_chain(CHAINS[3])
     yield "golden, sliding", golden_chain(CHAINS[2])
-    tree = lagrangian.from_urdf(description.parse(random_arm(3, count=5, branching=0.5)), gravity=(1.0, -2.0, 9.0), armature=ROTORS)
+    arm = description.parse(random_arm(3, count=5, branching=0.5))
+    tree = lagrangian.from_urdf(arm, gravity=(1.0, -2.0, 9.0), armature=ROTORS)
     assert tree.parameters.parents == (-1, 0, 0, 2, 3) and any(tree.parameters.prismatic)
     yield "tree, rotors", tree
-    yield "tree, rotors, payload", tree.with_payload(0.3, (0.05, 0.02, -0.1), np.array([[3, 1, 0], [1, 2, 0], [0, 0, 4]]) * 1e-3)
+    inertia = np.array([[3, 1, 0], [1, 2, 0], [0, 0, 4]]) * 1e-3
+    yield "tree, rotors, payload", tree.with_payload(0.3, (0.05, 0.02, -0.1), inertia)
 
 
 MODELS = dict(models())
