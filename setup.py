@@ -48,8 +48,8 @@ setup(
         "sim": ["mujoco>=3.17"],
         "fast": ["numba"],
         "peer": ["urchin"],
-        # What `picker demo` shows its results with.
-        "demo": ["matplotlib", "rich"],
+        # What `picker demo` and `picker study` show their results with, and what integrates in a study.
+        "demo": ["matplotlib", "rich", "scipy"],
         # colcon runs no test at all unless an extra of this name asks for pytest.
         "test": [
             "pytest>=7.4",
@@ -68,6 +68,8 @@ setup(
             "trajectory_controller = picker_dynamics.nodes.trajectory_controller:main",
             "dynamics = picker_dynamics.nodes.dynamics:main",
             "hardware = picker_dynamics.nodes.hardware:main",
+            "torque_control = picker_dynamics.nodes.torque_control:main",
+            "torque_arm_sim = picker_dynamics.nodes.torque_arm_sim:main",
             "virtual_board = picker_dynamics.sim.board:main",
         ],
     },

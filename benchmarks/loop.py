@@ -12,12 +12,15 @@ back and forth.  Every run starts everything anew.  What is looked at is the wir
 * Periods are differences between the times at which consecutive set-points hold (that is when the controller's timer
   fired), and between their arrivals.  Jitter is |period - nominal|; a period above 1.5 nominal ones counts as missed.
 * CPU is user and system time of each process, from /proc, in per cent of one core.
+* ``beside`` is what else the machine did, and how late it let the board run, which does nothing but sleep and answer: no
+  figure here can be better than that.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import tempfile
 import time
@@ -46,6 +49,9 @@ from picker_dynamics.runner import GraphRunner
 
 LEAD_S = 0.06
 """Default of the controller's ``lead_s``."""
+
+DOMAINS = range(1, 100)
+DOMAIN_LOCK_PORT = 22_000
 
 READY_S = 30.0
 WARM_UP_S = 1.0
@@ -104,7 +110,8 @@ class Operator(Node):
         until_s = time.monotonic() + READY_S
         while not condition():
             if dead() or self.trouble or time.monotonic() > until_s:
-                raise RuntimeError(f"{complaint}: hardware {self.hardware!r}, controller {self.phase!r}, ended: {dead()}; {self.trouble}")
+                raise RuntimeError(f"{complaint}: hardware {self.hardware!r}, controller {self.phase!r}, ended: {dead()}; "
+                                   f"{self.trouble}")
             rclpy.spin_once(self, timeout_sec=0.1)
 
     def spin(self, duration_s: float) -> None:
@@ -140,32 +147,47 @@ class SetPoints:
 
     @classmethod
     def of(cls, wire: Wire, start_s: float) -> SetPoints:
-        rows = [(start_s + 1e-6 * frame.message.time_us, time_s) for time_s, frame in wire.received if isinstance(frame.message, SetPoint)]
+        rows = [(start_s + 1e-6 * frame.message.time_us, time_s) for time_s, frame in wire.received
+                if isinstance(frame.message, SetPoint)]
         return cls(*np.array(rows).T)
 
 
 @contextmanager
 def _own_domain() -> Iterator[dict[str, str]]:
-    """Discovery on this machine alone, in a domain of this process; restored at the end."""
-    ours = bringup.LOCAL_ONLY | {"ROS_DOMAIN_ID": str(20 + os.getpid() % 80)}
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
+    """Discovery on this machine alone, in a domain that nobody else has; restored at the end.
+
+    As in the tests, whoever has bound a domain's port on the loopback owns the domain.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as lock:
+        domain = next(number for number in DOMAINS if _bound(lock, DOMAIN_LOCK_PORT + number))
+        ours = bringup.LOCAL_ONLY | {"ROS_DOMAIN_ID": str(domain)}
+        before = {name: os.environ.get(name) for name in ours}
+        os.environ.update(ours)
+        try:
+            yield ours
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+def _bound(lock: socket.socket, port: int) -> bool:
     try:
-        yield ours
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        lock.bind(("127.0.0.1", port))
+    except OSError:
+        return False
+    return True
 
 
 def measure(interval_s: float, rate_hz: float) -> dict:
     """Start everything, measure one interval, end everything."""
     arm = description.load(resource("urdf/picker.urdf"))
     servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
-    with _own_domain() as environment, tempfile.TemporaryDirectory(prefix="picker_bench_") as folder, StampingBoard(servos) as board:
-        options = bringup.Options(hardware="serial", port=board.port, rate_hz=rate_hz,
+    with (_own_domain() as environment, tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
+          StampingBoard(servos) as board):
+        options = bringup.Options(hardware="serial", port=board.port, rate_hz=float(rate_hz),
                                   servo_overlay=str(resource("config/servos.sim.yaml")))
         graph = replace(bringup.graph(options), environment=environment)
         log = Path(folder) / "nodes.log"
@@ -189,25 +211,36 @@ def _interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], i
     wire, shares, memory = board.wire(), cpu.shares(), {name: resident_mb(pid) for name, pid in nodes.items()}
     references, commands = operator.listen(CLOCK_CHECK_S)
     check = SetPoints.of(board.wire(), board.start_s)
-    error = clock_error(check.hold, references[:, 0])
+    error = clock_error(check.hold, references[:, 0], rate_hz)
     points = SetPoints.of(wire, board.start_s)
     return {
         "latency_ms": _spread(1e3 * (points.arrival - points.hold + LEAD_S + np.median(error))),
-        "clock_error_ms": {"median": 1e3 * float(np.median(error)), "worst": 1e3 * float(error[np.argmax(np.abs(error))])},
+        "clock_error_ms": {"median": 1e3 * float(np.median(error)), "worst": 1e3 * float(error[np.argmax(np.abs(error))]),
+                           "lost": len(references) - len(error)},
         "to_a_listener_ms": {"reference": _spread(1e3 * (references[:, 1] - references[:, 0] + LEAD_S)),
                              "command": _spread(1e3 * (commands[:, 1] - commands[:, 0] + LEAD_S))},
         "period": {"reference": regularity(points.hold, rate_hz), "arrival": regularity(points.arrival, rate_hz)},
         "cpu_percent": {name: shares[name] for name in nodes} | {"nodes": sum(shares[name] for name in nodes)},
         "memory_mb": memory,
-        "beside_percent": {name: share for name, share in shares.items() if name not in nodes} | {"load_average": load()[0]},
+        "beside": {"cpu_percent": {name: share for name, share in shares.items() if name not in nodes},
+                   "load_average": load()[0], "late_wake_up_ms": _spread(1e3 * late_wake_ups(wire, board.start_s))},
         "board": _board(wire, len(points.hold)),
     }
 
 
-def clock_error(hold: np.ndarray, stamps: np.ndarray) -> np.ndarray:
-    """How much later than its reference's stamp each set-point holds on the board [s], over references heard."""
-    nearest = np.abs(hold[None, :] - stamps[:, None]).argmin(axis=1)
-    return hold[nearest] - stamps
+def clock_error(hold: np.ndarray, stamps: np.ndarray, rate_hz: float) -> np.ndarray:
+    """How much later than its reference's stamp each set-point holds on the board [s].
+
+    Over the references heard, but for those of which no set-point came of (a newer one overtook it, on a busy machine).
+    """
+    error = hold[np.abs(hold[None, :] - stamps[:, None]).argmin(axis=1)] - stamps
+    return error[np.abs(error) < 0.5 / rate_hz]
+
+
+def late_wake_ups(wire: Wire, start_s: float) -> np.ndarray:
+    """How late the board's process ran when its telemetry was due [s]: what the machine does to one that only sleeps."""
+    return np.array([time_s - start_s - 1e-6 * frame.message.time_us for time_s, frame in wire.sent
+                     if isinstance(frame.message, Telemetry)])
 
 
 def regularity(times_s: np.ndarray, rate_hz: float) -> dict:
@@ -256,7 +289,8 @@ def run(seconds: float = 10.0, runs: int = 5, rate_hz: float = 200.0, others_hz:
         tell: called with a line about what is being done.
     """
     rates = ((rate_hz, runs), *((other, 1) for other in others_hz))
-    return {"interval_s": seconds, "lead_s": LEAD_S} | {f"{rate:g}_hz": at_rate(rate, count, seconds, tell) for rate, count in rates}
+    setup = {"interval_s": seconds, "lead_s": LEAD_S}
+    return setup | {f"{rate:g}_hz": at_rate(rate, count, seconds, tell) for rate, count in rates}
 
 
 if __name__ == "__main__":

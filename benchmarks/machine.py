@@ -14,9 +14,9 @@ PACKAGES = {"numpy": "numpy", "pinocchio": "pin", "numba": "numba", "mujoco": "m
 
 def facts() -> dict:
     """Cores, versions, load."""
-    return {"cores": os.cpu_count(), "usable_cores": len(os.sched_getaffinity(0)), "processor": _processor(), "kernel": platform.release(),
-            "python": platform.python_version(), **{name: _version(package) for name, package in PACKAGES.items()},
-            "load_average": load()}
+    return {"cores": os.cpu_count(), "usable_cores": len(os.sched_getaffinity(0)), "processor": _processor(),
+            "kernel": platform.release(), "python": platform.python_version(),
+            **{name: _version(package) for name, package in PACKAGES.items()}, "load_average": load()}
 
 
 def load() -> list[float]:
@@ -31,7 +31,7 @@ def resident_mb(pid: int) -> float:
 
 
 class CpuMeter:
-    """CPU time of some processes between its making and ``shares``, and what the others took.
+    """CPU time of some processes between its making and ``shares``, and what all others took.
 
     Args:
         pids: process of each name.
@@ -40,26 +40,35 @@ class CpuMeter:
     def __init__(self, pids: dict[str, int]):
         self._pids = pids
         self._start_s = time.monotonic()
-        self._spent = {name: _spent(pid) for name, pid in pids.items()}
-        self._busy, self._stolen = _machine()
+        self._spent, (self._busy, self._stolen) = _spent(), _machine()
 
     def shares(self) -> dict[str, float]:
-        """Per process, for ``others`` and for ``stolen`` (by other guests of a virtual machine's host) [% of one core]."""
-        elapsed = time.monotonic() - self._start_s
-        busy, stolen = _machine()
-        spent = {name: _spent(pid) - self._spent[name] for name, pid in self._pids.items()}
-        shares = spent | {"others": busy - self._busy - sum(spent.values()), "stolen": stolen - self._stolen}
+        """Per process, for all ``others`` and for ``stolen`` (by other guests of a virtual machine's host) [% of one core].
+
+        ``others`` is the larger of two measures: process by process, which misses those that begin and end meanwhile, and
+        what the cores did in all, which the kernel samples too rarely to see short bursts.
+        """
+        elapsed, (busy, stolen) = time.monotonic() - self._start_s, _machine()
+        more = {pid: spent - self._spent[pid] for pid, spent in _spent().items() if pid in self._spent}
+        shares = {name: more.pop(pid) for name, pid in self._pids.items()}
+        shares |= {"others": max(sum(more.values()), busy - self._busy - sum(shares.values())), "stolen": stolen - self._stolen}
         return {name: 100.0 * value / elapsed for name, value in shares.items()}
 
 
-def _spent(pid: int) -> float:
-    """User and system time [s]; the fields are counted from behind the command, which may contain anything."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_S
+def _spent() -> dict[int, float]:
+    """User and system time of each process [s]."""
+    spent = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()  # before it is the command, which may contain anything
+        except OSError:  # it has just ended
+            continue
+        spent[int(path.parent.name)] = (int(fields[11]) + int(fields[12])) / TICKS_S
+    return spent
 
 
 def _machine() -> tuple[float, float]:
-    """Time in which all cores did something [s], and time in which they would have but for the host of the machine."""
+    """Time that all cores spent on something, and time in which they would have but for the host of the machine [s]."""
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split(maxsplit=9)[1:9])
     return (user + nice + system + irq + softirq) / TICKS_S, steal / TICKS_S
 

@@ -16,12 +16,12 @@ from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix
 
 from picker_dynamics import bringup
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
-from picker_dynamics.resources import resource
 from picker_dynamics.runner import PARK_S
 
 ARGUMENTS = (
     ("hardware", "sim", "sim (virtual board and arm) or serial"),
     ("port", "", "serial port of the board, for example /dev/ttyACM0; needed with hardware:=serial"),
+    ("arm", "", "an arm of config/arms.yaml, for example rrp (simulated, torque-controlled); empty: the picker"),
     ("urdf", "", "URDF of the arm; empty: the picker's"),
     ("servos", "", "servo map; empty: config/servos.yaml"),
     ("servo_overlay", "", "file with differences from the servo map, for example a calibration"),
@@ -73,7 +73,7 @@ def _board(graph):
 
 
 def _state_publisher(options):
-    text = Path(options.urdf or resource("urdf/picker.urdf")).read_text(encoding="utf-8")
+    text = Path(options.urdf_path).read_text(encoding="utf-8")
     namespace = options.namespace.strip("/")
     parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": f"{namespace}/" if namespace else ""}
     return Node(package="robot_state_publisher", executable="robot_state_publisher", namespace=options.namespace,

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from picker_dynamics import arms, description, servo_map
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import PACKAGE, resource
 
@@ -23,12 +24,20 @@ LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 """Discovery stays on this machine unless the user's environment says otherwise."""
 
 
+def require_namespace(namespace: str) -> None:
+    """Raise a ConfigurationError where ROS would not take this as a namespace."""
+    if not NAMESPACE.fullmatch(namespace):
+        raise ConfigurationError(f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
+                                 joint="namespace", value=namespace)
+
+
 @dataclass(frozen=True)
 class Options:
     """What a person may choose at bring-up; None or empty: the default of the nodes.
 
     Args:
         hardware: ``sim`` (virtual board and arm) or ``serial``.
+        arm: a name in config/arms.yaml; instead of ``urdf``.
         port: serial port of the board; only with ``serial``.
         namespace: ROS namespace; two arms side by side need two.
         urdf, servos, servo_overlay, params_file: files.
@@ -44,6 +53,7 @@ class Options:
     """
 
     hardware: str = "sim"
+    arm: str = ""
     port: str = ""
     namespace: str = ""
     urdf: str = ""
@@ -68,9 +78,7 @@ class Options:
             if value not in allowed:
                 raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}",
                                          joint=name, value=value)
-        if not NAMESPACE.fullmatch(self.namespace):
-            raise ConfigurationError(f"namespace is {self.namespace!r}, must be names of letters, digits and _, separated by /",
-                                     joint="namespace", value=self.namespace)
+        require_namespace(self.namespace)
         if self.hardware == "serial" and not self.port:
             raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", joint="port")
         if self.hardware == "sim" and self.port:
@@ -79,11 +87,32 @@ class Options:
             path = getattr(self, name)
             if path and not Path(path).is_file():
                 raise ConfigurationError(f"{name}: no such file: {path}", joint=name, value=path)
+        if self.arm:
+            self._check_arm()
+
+    def _check_arm(self) -> None:
+        """A named arm brings its own URDF, and one without servos has no use for what servos need."""
+        if self.urdf:
+            raise ConfigurationError(f"give either the arm {self.arm} or a urdf, not both", joint="urdf", value=self.urdf)
+        if arms.load(self.arm).control != "torque":
+            return
+        if self.hardware != "sim":
+            raise ConfigurationError(f"arm {self.arm} has torque-controlled joints: there is no driver for such hardware, "
+                                     "it can only be simulated", joint="hardware", value=self.hardware)
+        for name in ("servos", "servo_overlay", "compensation", "on_shutdown"):
+            if getattr(self, name):
+                raise ConfigurationError(f"{name} is given, but arm {self.arm} has torque-controlled joints, no servos",
+                                         joint=name, value=getattr(self, name))
+
+    @property
+    def urdf_path(self) -> str:
+        """The URDF of the arm, whatever names it."""
+        return self.urdf or str(resource(f"urdf/{self.arm or arms.DEFAULT}.urdf"))
 
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """One ROS node: its executable, name and parameters."""
+    """One ROS node: its executable, parameters, and name, by default the executable's."""
 
     executable: str
     parameters: dict[str, object]
@@ -91,10 +120,11 @@ class NodeSpec:
     params_file: str = ""
     log_level: str = "info"
     package: str = PACKAGE
+    node_name: str = ""
 
     @property
     def name(self) -> str:
-        return self.executable
+        return self.node_name or self.executable
 
     @property
     def module(self) -> str:
@@ -140,17 +170,24 @@ class Graph:
 
 
 def graph(options: Options) -> Graph:
-    """The processes for these options."""
+    """The processes for these options.
+
+    Raises:
+        DescriptionError, ConfigurationError: a URDF or servo map that is wrong, said once before anything starts.
+    """
+    if options.arm and arms.load(options.arm).control == "torque":
+        return _torque_graph(options)
     board, port, control, overlay = None, options.port, "", options.servo_overlay
     if options.hardware == "sim":
         directory = Path(options.directory or _directory(options.namespace))
         port, control = str(directory / "tty"), str(directory / "control")
         overlay = overlay or str(resource("config/servos.sim.yaml"))
         board = BoardSpec(_board_arguments(options, port, control, overlay))
+    joints = description.load(options.urdf_path).joint_names
+    servo_map.load(options.servos or resource("config/servos.yaml"), joints, overlay or None)
     shared = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
     simulated = options.hardware == "sim"
-    common = {"namespace": options.namespace, "log_level": options.log_level,
-              "params_file": options.params_file or str(resource("config/picker.yaml"))}
+    common = _common(options)
     nodes = (
         NodeSpec("trajectory_controller", shared | _given(
             rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit), **common),
@@ -159,8 +196,31 @@ def graph(options: Options) -> Graph:
         NodeSpec("hardware", shared | _given(port=port, on_shutdown=options.on_shutdown) | {
             "autostart": True, "at_rest_pose": simulated}, **common),
     )
-    environment = {key: value for key, value in LOCAL_ONLY.items() if key not in os.environ}
-    return Graph(nodes, board, port, control, environment)
+    return Graph(nodes, board, port, control, _environment())
+
+
+def _torque_graph(options: Options) -> Graph:
+    """Torque-controlled joints, simulated: other nodes in the places of ``dynamics`` and ``hardware``, and no board."""
+    arm, common = arms.load(options.arm), _common(options)
+    speed = arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit
+    nodes = (
+        NodeSpec("trajectory_controller", {"control": "torque", "arm": arm.name, "tip_speed_limit": speed}
+                 | _given(rate_hz=options.rate_hz), **common),
+        NodeSpec("torque_control", {"arm": arm.name} | _given(**{"payload.mass": options.payload_mass}), **common,
+                 node_name="dynamics"),
+        NodeSpec("torque_arm_sim", {"arm": arm.name, "plant_error": options.plant_error, "seed": options.seed}, **common,
+                 node_name="hardware"),
+    )
+    return Graph(nodes, None, "", "", _environment())
+
+
+def _common(options: Options) -> dict[str, str]:
+    return {"namespace": options.namespace, "log_level": options.log_level,
+            "params_file": options.params_file or str(resource("config/picker.yaml"))}
+
+
+def _environment() -> dict[str, str]:
+    return {key: value for key, value in LOCAL_ONLY.items() if key not in os.environ}
 
 
 def remove_leftovers(made: Graph) -> None:

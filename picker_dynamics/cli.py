@@ -6,7 +6,7 @@ import argparse
 import signal
 import sys
 
-from picker_dynamics import __version__, bench_commands, bringup
+from picker_dynamics import __version__, bench_commands, bringup, study
 from picker_dynamics.errors import PickerError
 
 
@@ -31,10 +31,13 @@ def parser() -> argparse.ArgumentParser:
     _add_bench_commands(commands)
     _add_check(commands)
     _add_demo(commands)
+    study.add_parser(commands)
     return top
 
 
 def _arm_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--arm", default="", metavar="NAME", help="an arm of config/arms.yaml, for example rrp (default: "
+                        "picker; for a command to a running graph: the arm it has)")
     parser.add_argument("--urdf", default="", help="URDF of the arm (default: the picker's)")
     parser.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
 
@@ -62,20 +65,32 @@ def _add_up(commands) -> None:
 
 
 def _up(options) -> int:
-    from picker_dynamics.runner import GRACE_S, PARK_S, GraphRunner
+    from picker_dynamics.runner import GraphRunner
 
-    stop = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda received, _frame: stop.append(received))
+    stop, runners = [], []
+
+    def hear(received, _frame) -> None:
+        stop.append(received)
+        if len(stop) > 1:
+            for runner in runners:
+                runner.hurry()
+
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as it is under nohup
+        ends.append(signal.SIGHUP)
+    for number in ends:
+        signal.signal(number, hear)
     chosen = bringup.Options(
-        hardware="serial" if options.port else "sim", port=options.port, namespace=options.namespace, urdf=options.urdf,
-        servos=options.servos, servo_overlay=options.servo_overlay, params_file=options.params_file,
+        hardware="serial" if options.port else "sim", arm=options.arm, port=options.port, namespace=options.namespace,
+        urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay, params_file=options.params_file,
         compensation=options.compensation, payload_mass=options.payload_mass, rate_hz=options.rate,
         tip_speed_limit=options.tip_speed, on_shutdown=options.on_shutdown, plant_error=options.plant_error,
         seed=options.seed, log_level=options.log_level)
     graph = bringup.graph(chosen)
-    print(f"{'virtual board' if graph.board else 'board'} at {graph.port}; Ctrl-C ends", flush=True)
-    with GraphRunner(graph, grace_s=PARK_S if options.on_shutdown == "park" else GRACE_S) as runner:
+    what = f"{'virtual board' if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm}"
+    print(f"{what}; Ctrl-C ends", flush=True)
+    with GraphRunner(graph) as runner:
+        runners.append(runner)
         runner.wait(lambda: bool(stop))
     return 0
 
@@ -93,15 +108,16 @@ def _add_bench_commands(commands) -> None:
         command.add_argument("--duration", type=float, default=0.0, metavar="S", help="at least this long")
         return command
 
-    move = moving("move", "move the tip to a point, or joints to angles")
+    move = moving("move", "move the tip to a point, or joints where they shall be")
     move.add_argument("--tip", type=float, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m]")
     move.add_argument("--pitch-deg", type=float, default=None, help="elevation of the hand (default: the nearest to level)")
-    move.add_argument("--joints", nargs="+", metavar="NAME=DEG", help="joint angles in degrees")
-    moving("home", "move to the home pose of the servo map")
-    moving("park", "move to the rest pose of the servo map")
-    jog = moving("jog", "turn one joint by some degrees")
+    move.add_argument("--joints", nargs="+", metavar="NAME=VALUE",
+                      help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1")
+    moving("home", "move to the home pose of the servo map, or of config/arms.yaml")
+    moving("park", "move to the rest pose of the servo map; an arm without servos: home")
+    jog = moving("jog", "move one joint by some degrees, a sliding one by some metres")
     jog.add_argument("joint")
-    jog.add_argument("degrees", type=float)
+    jog.add_argument("amount", type=float, metavar="AMOUNT")
     add("stop", "latch the stop: decelerate and hold until reset")
     add("reset", "clear stop and faults whose cause is gone; moves nothing")
     add("relax", "cut all pulses to free a pinched hand: the arm falls")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.description import ArmDescription
+from picker_dynamics.effort_gate import EffortGate
 from picker_dynamics.errors import InfeasibleError, LimitError
 from picker_dynamics.feasibility import FeasibilityReport, Gate
 from picker_dynamics.model import DynamicsModel
@@ -43,7 +44,7 @@ class GoalCheck:
         stretch: slow a motion that is too fast instead of refusing it.
     """
 
-    def __init__(self, description: ArmDescription, gate: Gate, model: DynamicsModel, *,
+    def __init__(self, description: ArmDescription, gate: Gate | EffortGate, model: DynamicsModel, *,
                  tip_speed_limit: float = 0.25, stretch: bool = True):
         self.description, self.gate, self.model = description, gate, model
         self.tip_speed_limit = tip_speed_limit
@@ -65,7 +66,7 @@ class GoalCheck:
             InfeasibleError: torque along the motion or where it ends.
         """
         description = self.description
-        trajectory.check_limits(description.lower, description.upper, description.velocity)
+        trajectory.check_limits(description.lower, description.upper, description.velocity, units=description.position_units)
         speed, time_s = self.tip_speed(trajectory)
         if speed > self.tip_speed_limit * (1.0 + 1e-6):
             raise LimitError(f"tip would move at {speed:.2f} m/s at {time_s:.2f} s, allowed {self.tip_speed_limit:.2f} m/s",

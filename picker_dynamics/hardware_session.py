@@ -26,6 +26,7 @@ from picker_dynamics.protocol import (
     Disable,
     Enable,
     Fault,
+    Reason,
     Relax,
     Reset,
     Stop,
@@ -38,8 +39,8 @@ from picker_dynamics.protocol import (
 from picker_dynamics.servo_map import ServoMap
 from picker_dynamics.state_model import ArmStateModel
 
-REQUEST_TIMEOUT_S = 0.3
-"""For the board's answer: three attempts."""
+REQUEST_TIMEOUT_S = 0.5
+"""For the board's answer: five attempts."""
 
 ENABLE_PERIOD_S = 0.3
 """Between two joints, at the first enabling."""
@@ -53,8 +54,8 @@ REJOIN_S = 0.3
 PAUSE_S = 0.3
 """After so long without a command the next one has to start from the outputs again."""
 
-ENABLE_PATIENCE_S = 2.0
-"""How long a joint's enabling is asked for again where the board does not answer."""
+ENABLE_TIMEOUT_S, ENABLE_PATIENCE_S = 0.15, 2.0
+"""For the answer to a joint's enabling, and how long it is asked for again where none comes: ticks wait for it."""
 
 PAST_S = 0.1
 """A command that should have held this long ago is not sent any more."""
@@ -105,6 +106,7 @@ class HardwareSession:
         self._boot_id: int | None = None
         self._last_command: tuple[float, np.ndarray] | None = None
         self._away_since: float | None = None
+        self._paused_s = 0.0
         self._next_enable: tuple[float, int] | None = None
         self._asked_since: float | None = None
         self._last_step_s: float | None = None
@@ -280,6 +282,7 @@ class HardwareSession:
     def _joins(self, time_s: float, q_cmd, now_s: float) -> bool:
         """Whether a command continues where the outputs are; where none does for a while, all restart from there."""
         if self._last_command is not None and time_s - self._last_command[0] > PAUSE_S:
+            self._paused_s = time_s - self._last_command[0]
             self._last_command, self.setpoint = None, self._setpoint_of(self.telemetry())
         if self._last_command is None:
             gap, allowed = np.abs(q_cmd - self.setpoint), NEAR
@@ -288,12 +291,13 @@ class HardwareSession:
             gap = np.abs(q_cmd - before)
             allowed = NEAR + self.servos.no_load_speed * max(time_s - before_s, 0.0)
         if (gap <= allowed).all():
-            self._away_since = None
+            self._away_since, self._paused_s = None, 0.0
             return True
         if self._away_since is None:
             self._away_since = now_s
         elif now_s - self._away_since > REJOIN_S:
-            self._begin_epoch(self.telemetry(), "commands did not start from the held pose: restarting from it")
+            why = f"paused for {self._paused_s:.2f} s" if self._paused_s else "did not start from the held pose"
+            self._begin_epoch(self.telemetry(), f"commands {why}: restarting from where the arm is held")
         return False
 
     # -- time ----------------------------------------------------------------------------------------------
@@ -338,8 +342,10 @@ class HardwareSession:
         pulses[joint] = pulse_units(self.servos.to_pulse_us(self.servos.rest)[joint])
         self._asked_since = self._asked_since or now_s
         try:
-            self.link.request(Enable(1 << joint, tuple(pulses)), REQUEST_TIMEOUT_S)
+            self.link.request(Enable(1 << joint, tuple(pulses)), ENABLE_TIMEOUT_S)
         except PickerError as error:
+            if getattr(error, "reason", None) is Reason.ALREADY_LIVE:  # done, but the answer got lost
+                return
             if not isinstance(error, LinkError) or now_s - self._asked_since > ENABLE_PATIENCE_S:
                 self._leave(State.IDLE, f"{self.servos.joint_names[joint]} could not be enabled: {error}")
             return
@@ -357,6 +363,7 @@ class HardwareSession:
         self.epoch += 1
         self.problem = remark
         self._last_command = self._away_since = None
+        self._paused_s = 0.0
 
     def _on_loss(self, error: LinkError) -> None:
         self.lost = str(error)

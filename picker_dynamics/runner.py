@@ -12,10 +12,18 @@ from pathlib import Path
 from picker_dynamics.bringup import BoardSpec, Graph, NodeSpec, remove_leftovers
 from picker_dynamics.errors import PickerError
 
-POLL_S = 0.1
+POLL_S, END_POLL_S = 0.1, 0.01
 GRACE_S = 1.2
-"""How long a process has to end after SIGINT before it is killed; ``park`` gets PARK_S."""
+"""How long a process has to end after SIGTERM before it is killed.  (SIGINT would do, but a Python that is still
+starting answers it with a traceback.)"""
 PARK_S = 20.0
+"""How long the hardware node has, which may be parking the arm."""
+
+
+class ProcessEndedError(PickerError):
+    """A process of the graph ended by itself."""
+
+    exit_code = 12
 
 
 class GraphRunner:
@@ -23,8 +31,8 @@ class GraphRunner:
 
     Args:
         graph: what to run.
-        quiet: send the nodes' output to a file instead of the terminal; the path is ``log_path``.
-        grace_s: how long each process has to end by itself.
+        log_path: file for the output of all processes; default: this terminal.
+        grace_s: how long each process has to end by itself; the hardware node has at least PARK_S.
     """
 
     def __init__(self, graph: Graph, *, log_path: str | Path | None = None, grace_s: float = GRACE_S):
@@ -33,9 +41,14 @@ class GraphRunner:
         self.log_path = log_path
         self.processes: dict[str, subprocess.Popen] = {}
         self._log = None
+        self._hurried_s: float | None = None
 
     def __enter__(self) -> GraphRunner:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *_exception) -> None:
@@ -64,13 +77,14 @@ class GraphRunner:
         """Return when ``stopped()`` is true.
 
         Raises:
-            PickerError: a process ended by itself; all of them are required.
+            ProcessEndedError: a process ended by itself; all of them are required.
         """
         while not stopped():
             ended = self.dead()
             if ended is not None:
                 name, code = ended
-                raise PickerError(f"{name} ended by itself with exit code {code}; stopping the others", joint=name, value=code)
+                how = f"was ended by signal {-code}" if code < 0 else f"ended by itself with exit code {code}"
+                raise ProcessEndedError(f"{name} {how}; stopping the others", joint=name, value=code)
             time.sleep(POLL_S)
 
     def signal(self, name: str, number: int) -> None:
@@ -78,28 +92,38 @@ class GraphRunner:
         if self.processes[name].poll() is None:
             self.processes[name].send_signal(number)
 
+    def hurry(self) -> None:
+        """Make a ``stop`` under way wait for nothing: an arm that parks holds.  May be called from a signal handler."""
+        self._hurried_s = time.monotonic()
+        for name in self.processes:
+            self.signal(name, signal.SIGTERM)
+
     def stop(self) -> None:
         """End the hardware node first (it may park the arm), then the others, the board last."""
         nodes = [_label(spec) for spec in self.graph.nodes]
-        self._end([name for name in nodes if name.endswith("hardware")])
-        self._end([name for name in nodes if not name.endswith("hardware")])
-        self._end([name for name in self.processes if name not in nodes])
+        self._end([name for name in nodes if name.endswith("hardware")], max(PARK_S, self.grace_s))
+        self._end([name for name in nodes if not name.endswith("hardware")], self.grace_s)
+        self._end([name for name in self.processes if name not in nodes], self.grace_s)
         if self._log is not None:
             self._log.close()
         remove_leftovers(self.graph)
 
-    def _end(self, names: list[str]) -> None:
-        running = [self.processes[name] for name in names if name in self.processes]
-        for process in running:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-        deadline = time.monotonic() + self.grace_s
-        for process in running:
-            try:
-                process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    def _end(self, names: list[str], grace_s: float) -> None:
+        running = [name for name in names if name in self.processes]
+        for name in running:
+            self.signal(name, signal.SIGTERM)
+        begin = time.monotonic()
+        while any(self.processes[name].poll() is None for name in running):
+            hurried = self._hurried_s is not None
+            until_s = max(begin, self._hurried_s) + min(grace_s, GRACE_S) if hurried else begin + grace_s
+            if time.monotonic() > until_s:
+                break
+            time.sleep(END_POLL_S)
+        for name in running:
+            if self.processes[name].poll() is None:
+                print(f"{name} did not end within {time.monotonic() - begin:.1f} s: killed", file=sys.stderr, flush=True)
+                self.processes[name].kill()
+                self.processes[name].wait()
 
 
 def _label(spec: NodeSpec | BoardSpec) -> str:

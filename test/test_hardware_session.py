@@ -334,6 +334,12 @@ def test_after_a_pause_commands_have_to_start_from_the_outputs_again(rig):
     rig.news()
     assert session.counts.away == 1 and rig.pulses() == before
     assert session.command(later + LEAD_S, moved(base=0.2), later) is True
+    later += 3.0
+    assert session.command(later + LEAD_S, moved(base=-0.5), later) is False
+    later += 2.0 * REJOIN_S
+    assert session.command(later + LEAD_S, moved(base=-0.5), later) is False
+    assert "commands paused for 3.00 s: restarting" in session.problem
+    assert session.epoch == 2 and rig.pulses() == before
 
 
 def test_stale_commands_are_not_sent(rig):

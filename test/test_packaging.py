@@ -21,7 +21,8 @@ HEAVY = {"matplotlib", "mujoco", "numba", "scipy", "urchin"}
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
 ROSDEP_KEYS = {"matplotlib": "python3-matplotlib", "mujoco": None, "numba": None, "numpy": "python3-numpy",
-               "rich": "python3-rich", "serial": "python3-serial", "urchin": None, "yaml": "python3-yaml"}
+               "rich": "python3-rich", "scipy": "python3-scipy", "serial": "python3-serial", "urchin": None,
+               "yaml": "python3-yaml"}
 
 
 def run(*command, **options) -> str:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from picker_dynamics import description, servo_map
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics import arms, description, servo_map
+from picker_dynamics.arms import Arm
 from picker_dynamics.description import ArmDescription
+from picker_dynamics.effort_gate import EffortGate
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.feasibility import Gate
+from picker_dynamics.model import DynamicsModel
 from picker_dynamics.nodes.runtime import declare
 from picker_dynamics.resources import resource
 from picker_dynamics.servo_map import ServoMap
@@ -21,3 +31,45 @@ def load_arm(node) -> tuple[ArmDescription, ServoMap]:
                       read_only=True)
     arm = description.load(urdf or resource("urdf/picker.urdf"))
     return arm, servo_map.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
+
+
+def load_torque_arm(node) -> Arm:
+    """Declare ``arm`` and read what it names.
+
+    Raises:
+        ConfigurationError: no such arm, or one whose joints are servos.
+    """
+    name = declare(node, "arm", "rrp", "name of a torque-controlled arm in config/arms.yaml", read_only=True)
+    arm = arms.load(name)
+    if arm.control != "torque":
+        raise ConfigurationError(f"arm {name} has {arm.control} joints, this node is for torque-controlled ones", joint="arm",
+                                 value=name)
+    return arm
+
+
+@dataclass(frozen=True)
+class ControlledArm:
+    """What the controller has to know of an arm, whatever moves its joints.
+
+    Attributes:
+        description: the arm.
+        armature: (n,) rotor inertias [kg·m²], None for none.
+        gate: from the arm with its present payload to the limits of its joints.
+    """
+
+    description: ArmDescription
+    armature: np.ndarray | None
+    gate: Callable[[DynamicsModel], Gate | EffortGate]
+
+
+def load_controlled_arm(node) -> ControlledArm:
+    """Declare ``control`` and what belongs to it, and read it; errors as the others here."""
+    control = declare(node, "control", "servo", "what moves the joints: servo (urdf, servos) or torque (arm)", read_only=True)
+    if control not in arms.CONTROLS:
+        raise ConfigurationError(f"control is {control!r}, must be one of {', '.join(arms.CONTROLS)}", joint="control",
+                                 value=control)
+    if control == "torque":
+        arm = load_torque_arm(node)
+        return ControlledArm(arm.description, None, lambda model: EffortGate(model, arm))
+    described, servos = load_arm(node)
+    return ControlledArm(described, servos.armature, lambda model: Gate(model, servos))

@@ -161,7 +161,7 @@ class ArmClient(Node):
         return self.send(message, timeout_s)
 
     def send(self, message: JointTrajectory, timeout_s: float | None = None) -> float:
-        """Send a goal and wait until it is done."""
+        """Send a goal and wait until it is done; Ctrl-C meanwhile cancels it."""
         self.wait_holding()
         goal = uuid.uuid4().hex
         message.header.frame_id = goal
@@ -169,10 +169,19 @@ class ArmClient(Node):
         self.wait(lambda: goal in self.outcomes, ANSWER_S, "the controller does not answer")
         duration = float(values_of(self.outcomes[goal]).get("duration_s", "nan"))
         self._require(goal, "accepted", "done")
-        self.wait(lambda: values_of(self.outcomes[goal])["outcome"] != "accepted", timeout_s or duration + ANSWER_S,
-                  f"the motion of {duration:.1f} s did not end in time")
+        try:
+            self.wait(lambda: values_of(self.outcomes[goal])["outcome"] != "accepted", timeout_s or duration + ANSWER_S,
+                      f"the motion of {duration:.1f} s did not end in time")
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
         self._require(goal, "done")
         return duration
+
+    def cancel(self) -> None:
+        """Let the motion under way decelerate to a hold."""
+        self.goals.publish(JointTrajectory(joint_names=list(self.joint_names)))
+        self.wait(lambda: self.controller["phase"] != "executing", ANSWER_S, "the controller does not answer")
 
     def _require(self, goal: str, *outcomes: str) -> None:
         answer = self.outcomes[goal]

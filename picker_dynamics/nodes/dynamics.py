@@ -13,8 +13,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from picker_dynamics import cross_check, lagrangian
-from picker_dynamics.compensation import Compensator
+from picker_dynamics.compensation import MODES, Compensator
 from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.feasibility import Gate
 from picker_dynamics.joint_order import order_of
 from picker_dynamics.nodes.arm_setup import load_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, SETPOINT, WARN, array, status, values_of
@@ -51,7 +52,8 @@ class Dynamics(Node):
         self.cross_check_worst = self.self_test(model)
         self.compensator = Compensator(model, self.servos.model, mode, fade_s=fade_s, transition_s=transition_s,
                                        setpoint_lower=self.servos.setpoint_lower, setpoint_upper=self.servos.setpoint_upper)
-        self.epoch, self.last_stamp = None, None
+        self.model, self.epoch, self.last_stamp = model, None, None
+        self.pose: np.ndarray | None = None
         self.processed = self.rejected = 0
         self.problem = ""
         self.order_cache: tuple[tuple[str, ...], np.ndarray] | None = None
@@ -68,7 +70,7 @@ class Dynamics(Node):
 
     def self_test(self, model: RigidBody) -> float:
         """Worst relative difference of the two models; raises where they disagree."""
-        by_hand = lagrangian.from_description(self.arm, armature=self.servos.armature)
+        by_hand = lagrangian.by_hand(self.arm, armature=self.servos.armature)
         report = cross_check.compare(by_hand, model, self.arm.lower, self.arm.upper, self.arm.velocity)
         report.require(CROSS_CHECK_LIMIT)
         self.get_logger().info(f"cross-check passed: two models of {self.arm.name} agree to {report.worst:.1e}")
@@ -77,6 +79,8 @@ class Dynamics(Node):
     def on_hardware(self, message: DiagnosticStatus) -> None:
         """At a new epoch, fade in from the set-point that is on the outputs."""
         values = values_of(message)
+        if values.get("state") != "active":
+            self.epoch = self.pose = None
         if values.get("state") != "active" or values.get("epoch") == self.epoch:
             return
         try:
@@ -96,7 +100,7 @@ class Dynamics(Node):
         except PickerError as error:
             self.complain(f"reference ignored: {error}")
             return
-        self.last_stamp = stamp
+        self.last_stamp, self.pose = stamp, q
         self.processed += 1
         self.problem = ""
         self.command.header.stamp = message.header.stamp
@@ -125,13 +129,15 @@ class Dynamics(Node):
     def on_parameters(self, parameters) -> SetParametersResult:
         """Change payload or mode while running; a value that does not fit is refused and nothing changes."""
         wanted = {parameter.name: parameter.value for parameter in parameters}
+        mode = wanted.get("compensation", self.compensator.mode)
         mass = wanted.get("payload.mass", self.payload_mass)
         com = wanted.get("payload.com", self.payload_com)
         try:
-            if "compensation" in wanted:
-                self.compensator.set_mode(wanted["compensation"])
+            if mode not in MODES:
+                raise InputError(f"compensation is {mode!r}, must be one of {', '.join(MODES)}", joint="compensation", value=mode)
             if "payload.mass" in wanted or "payload.com" in wanted:
                 self.carry(mass, com)
+            self.compensator.set_mode(mode)
         except PickerError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -140,6 +146,9 @@ class Dynamics(Node):
         """Take a payload and tell everyone."""
         if len(com) != 3:
             raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", joint="payload.com", value=len(com), limit=3)
+        if self.pose is not None and mass > self.payload_mass:  # more than the servos hold here would push the arm away
+            loaded = self.model.with_payload(mass, tuple(com))
+            Gate(loaded, self.servos).check_point(self.pose, np.zeros(loaded.n), np.zeros(loaded.n))
         self.compensator.set_payload(mass, tuple(com))
         self.payload_mass, self.payload_com = float(mass), [float(x) for x in com]
         message = InertiaStamped()

@@ -4,7 +4,8 @@ Each time rclpy's executor waits, it goes in Python through everything that the 
 callback: it wakes itself in case another thread may now go on.  While the arm moves most of that is for nothing: services
 for parameters and lifecycle, and one handler for each publisher and subscription that tells of incompatible QoS.  Here
 
-* these are looked at ten times a second, and whenever nothing else happens, but not at each wake-up;
+* these are looked at ten times a second, whenever nothing else happens, and where something unseen ends a wait, but not
+  at each wake-up;
 * the thread that spins does not wake itself.
 
 Three nodes at 200 Hz take 36 % of a core instead of 46 %.
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ShutdownException, SingleThreadedExecutor, TimeoutException
 from rclpy.node import Node
 
 HOUSEKEEPING = ("rcl_interfaces", "lifecycle_msgs", "type_description_interfaces")
@@ -39,8 +40,14 @@ class FocusedExecutor(SingleThreadedExecutor):
         node.create_timer(LOOK_PERIOD_S, self._view.look_around, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
-        super().spin_once(timeout_sec)
+        self._view.waits = 0
+        try:
+            handler, _, _ = self.wait_for_ready_callbacks(timeout_sec, condition=self._view.before_a_wait)
+        except (ShutdownException, TimeoutException):
+            return
         self._view.looks -= 1
+        handler()
+        handler.result()  # raises what the callback raised
 
     def _make_handler(self, *arguments):
         """As in rclpy, but the handler triggers nothing: there is no other thread that it would have to wake."""
@@ -58,9 +65,20 @@ class _View:
         self._node = node
         self._own_services = [one for one in node.services if one.srv_type.__module__.split(".")[0] not in HOUSEKEEPING]
         self.looks = LOOKS
+        self.waits = 0
 
     def look_around(self) -> None:
         self.looks = LOOKS
+
+    def before_a_wait(self) -> bool:
+        """Called before each wait, and once where the callbacks of the last one are done; False: do wait.
+
+        A wait that brings no callback was ended by what is not looked at: an event of a subscription that is, for example.
+        """
+        self.waits += 1
+        if self.waits > 2:
+            self.look_around()
+        return False
 
     @property
     def subscriptions(self) -> Iterable:

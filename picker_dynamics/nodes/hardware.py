@@ -58,6 +58,7 @@ class Hardware(LifecycleNode):
         self.connecting: threading.Thread | None = None
         self.failure: Exception | None = None
         self.told: tuple | None = None
+        self.tick_period_s, self.tick_s, self.command_s = 1.0 / state_rate, 0.0, 0.0
         self.state = JointState(name=list(self.arm.joint_names))
 
         self.state_out = self.create_publisher(JointState, "joint_states", 10)
@@ -69,7 +70,7 @@ class Hardware(LifecycleNode):
         self.create_service(Trigger, "reset", self.on_reset)
         self.create_service(SetBool, "enable", self.on_enable)
         self.create_service(Trigger, "relax", self.on_relax)
-        self.create_timer(1.0 / state_rate, self.on_tick)
+        self.create_timer(self.tick_period_s, self.on_timer)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         self.add_on_set_parameters_callback(self.on_parameters)
         guard_change_state(self)
@@ -145,7 +146,7 @@ class Hardware(LifecycleNode):
     # -- topics --------------------------------------------------------------------------------------------
 
     def on_command(self, message: JointState) -> None:
-        now = time.monotonic()
+        now = self.command_s = time.monotonic()
         try:
             try:
                 q_cmd = ordered(message.name, message.position, self.arm.joint_names, "joint_commands")
@@ -155,6 +156,8 @@ class Hardware(LifecycleNode):
             self.session.command(now + seconds(message.header.stamp) - now_s(self), q_cmd, now)
         except PickerError as error:
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
+        if now - self.tick_s > 0.9 * self.tick_period_s:  # right behind a command: no other has to wait for it
+            self.on_tick()
 
     def on_payload(self, message: InertiaStamped) -> None:
         com = message.inertia.com
@@ -207,8 +210,13 @@ class Hardware(LifecycleNode):
 
     # -- time ----------------------------------------------------------------------------------------------
 
+    def on_timer(self) -> None:
+        """Tick where no command brings it along."""
+        if time.monotonic() - self.command_s > self.tick_period_s:
+            self.on_tick()
+
     def on_tick(self) -> None:
-        session = self.session
+        session, self.tick_s = self.session, time.monotonic()
         try:
             session.tick(time.monotonic())
         except PickerError as error:

@@ -7,16 +7,16 @@ import sys
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.controller import Goal, Motion, Phase, ReferenceGenerator
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.feasibility import Gate
 from picker_dynamics.goal_check import GoalCheck
 from picker_dynamics.joint_order import ordered
-from picker_dynamics.nodes.arm_setup import load_arm
+from picker_dynamics.nodes.arm_setup import load_controlled_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, WARN, array, status, values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, declare, now_s, run, seconds, to_stamp
 from picker_dynamics.rigid_body import RigidBody
@@ -30,13 +30,16 @@ class TrajectoryController(Node):
 
     def __init__(self):
         super().__init__("trajectory_controller")
-        self.arm, self.servos = load_arm(self)
+        controlled = load_controlled_arm(self)
+        self.arm, self.gate_for = controlled.description, controlled.gate
         self.rate_hz = declare(self, "rate_hz", 100.0, "rate of the reference [Hz]", low=10.0, high=500.0, read_only=True)
-        self.lead_s = declare(self, "lead_s", 0.06, "how long before it holds a reference is sent [s]", low=0.0, high=0.5)
+        self.lead_s = declare(self, "lead_s", 0.06, "how long before it holds a reference is sent [s]", low=0.0, high=0.5,
+                              read_only=True)
         self.tip_speed_limit = declare(self, "tip_speed_limit", 0.25, "largest speed of the tool [m/s]", low=0.01, high=2.0)
         self.stretch = declare(self, "stretch", True, "slow a goal that is too fast instead of refusing it")
-        deceleration = declare(self, "max_deceleration", 4.0, "with which a cancelled motion stops [rad/s^2]", low=0.5, high=50.0)
-        self.model = RigidBody(self.arm, armature=self.servos.armature)
+        deceleration = declare(self, "max_deceleration", 4.0, "with which a cancelled motion stops [rad/s^2]", low=0.5, high=50.0,
+                               read_only=True)
+        self.model = RigidBody(self.arm, armature=controlled.armature)
         self.generator = ReferenceGenerator(self.arm.joint_names, None, deceleration, self.arm.lower, self.arm.upper)
         self.stream = Stream(self.generator)
         self.accepted = self.refused = 0
@@ -51,6 +54,7 @@ class TrajectoryController(Node):
         self.create_subscription(JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
+        self.add_on_set_parameters_callback(self.on_parameters)
         self.create_timer(1.0 / self.rate_hz, self.on_tick)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         self.report(WARN, "waiting for the hardware")
@@ -58,6 +62,15 @@ class TrajectoryController(Node):
     def next_time(self) -> float:
         """Time for which the next reference will be sent [s, ROS clock]."""
         return now_s(self) + self.lead_s
+
+    def on_parameters(self, parameters) -> SetParametersResult:
+        """Tip speed and stretching; they apply from the next goal on."""
+        for parameter in parameters:
+            if parameter.name in ("tip_speed_limit", "stretch"):
+                setattr(self, parameter.name, parameter.value)
+        if self.generator.check is not None:
+            self.generator.check.tip_speed_limit, self.generator.check.stretch = self.tip_speed_limit, self.stretch
+        return SetParametersResult(successful=True)
 
     def on_payload(self, message: InertiaStamped) -> None:
         inertia = message.inertia
@@ -68,7 +81,7 @@ class TrajectoryController(Node):
             self.generator.check = None
             self.report(ERROR, f"payload refused: {error}")
             return
-        self.generator.check = GoalCheck(self.arm, Gate(model, self.servos), model,
+        self.generator.check = GoalCheck(self.arm, self.gate_for(model), model,
                                          tip_speed_limit=self.tip_speed_limit, stretch=self.stretch)
 
     def on_hardware(self, message: DiagnosticStatus) -> None:

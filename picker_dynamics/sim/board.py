@@ -25,7 +25,7 @@ from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.resources import resource
 from picker_dynamics.servo_map import ServoMap
 from picker_dynamics.sim.control_socket import BoardControl
-from picker_dynamics.sim.virtual_board import BAUD, BOOT_SILENCE_S, VirtualBoard
+from picker_dynamics.sim.virtual_board import BAUD, BOOT_SILENCE_S, HOST_TIMEOUT_S, VirtualBoard
 
 __all__ = ["VirtualBoard", "build", "main", "spawn_board"]
 
@@ -88,6 +88,8 @@ def _arguments(argv) -> argparse.Namespace:
     parser.add_argument("--boot-silence", type=float, default=BOOT_SILENCE_S, metavar="S",
                         help="silence after the reset that opening the port causes; 0: it causes none")
     parser.add_argument("--clock-drift", type=float, default=0.0, metavar="PPM", help="how much too fast the board's clock runs")
+    parser.add_argument("--host-timeout", type=float, default=HOST_TIMEOUT_S, metavar="S",
+                        help="silence of the host after which the board holds")
     parser.add_argument("--baud", type=int, default=BAUD, help="speed; a client at another one gets noise; 0: any")
     parser.add_argument("--linger", action="store_true",
                         help="at SIGINT go on until nobody has the port open (the host may be parking); SIGTERM ends at once")
@@ -120,7 +122,8 @@ def build(options: argparse.Namespace) -> VirtualBoard:
     plant = Plant(arm, servos, plant_error=options.plant_error, seed=options.seed, payload=options.payload,
                   q=_start_pose(options.start_pose, servos), support=not options.live)
     return VirtualBoard(plant, servos, options.link, control=options.control, boot_silence_s=options.boot_silence,
-                        clock_drift_ppm=options.clock_drift, baud=options.baud, live=options.live, seed=options.seed)
+                        clock_drift_ppm=options.clock_drift, baud=options.baud, live=options.live,
+                        host_timeout_s=options.host_timeout, seed=options.seed)
 
 
 def main(argv=None) -> int:

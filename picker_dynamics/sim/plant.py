@@ -1,4 +1,4 @@
-"""The simulated arm: MuJoCo on the URDF's own text, moved by hobby servos; the only module that imports mujoco.
+"""The simulated arm: MuJoCo on the URDF's own text, moved by hobby servos.
 
     M(q) a + c(q, v) = spring(q_cmd, q) - (D + b) v - dry friction - stops
 
@@ -83,11 +83,11 @@ class Plant:
         self.servo = ServoModel(nominal.stiffness * self.error.stiffness, nominal.deadband * self.error.deadband,
                                 nominal.damping * self.error.damping, nominal.stall_torque, self.joint_names)
         self._friction = description.friction + self.error.coulomb
-        self._m = _compile(description)
+        self._m, self._load = compile_arm(description)
         self._d, self._scratch = mujoco.MjData(self._m), mujoco.MjData(self._m)
         self._joint = np.array([self._m.joint(name).id for name in self.joint_names], dtype=int)
         self._q_index, self._dof = self._m.jnt_qposadr[self._joint], self._m.jnt_dofadr[self._joint]
-        self._tool, self._load = self._m.body(description.tool).id, self._m.body(_PAYLOAD).id
+        self._tool = self._m.body(description.tool).id
         self._configure(dt)
         self.payload = 0.0
         self.attach(payload)
@@ -263,8 +263,8 @@ class Plant:
 _PAYLOAD = "payload_of_the_simulation"
 
 
-def _compile(description: ArmDescription):
-    """MuJoCo's model of the URDF text, without its shapes, with an empty body welded to the tool.
+def compile_arm(description: ArmDescription) -> tuple[mujoco.MjModel, int]:
+    """MuJoCo's model of the URDF text, without its shapes, with an empty body welded to the tool, and that body's number.
 
     Shapes are dropped from the text because contacts are off, mesh files need not be there, and MuJoCo would
     invent the mass of a link without ``<inertial>`` from them.
@@ -287,4 +287,4 @@ def _compile(description: ArmDescription):
     if model.nv != description.n:
         raise DescriptionError(f"{description.source}: MuJoCo finds {model.nv} degrees of freedom, the description has "
                                f"{description.n}", value=model.nv, limit=description.n)
-    return model
+    return model, model.body(_PAYLOAD).id

@@ -29,13 +29,20 @@ CATCH_UP_S = 0.1
 BOOT_SILENCE_S = 1.0
 """How long an Uno's boot loader eats bytes after a reset [s]."""
 
+HOST_TIMEOUT_S = 0.25
+"""Silence of the host after which the board holds [s]."""
+
+LATE_S = 5e-3
+"""Lateness of a tick [s] from which on bytes count as received before it: this process stood still, not the wire."""
+
 SUPPLY_V, SUPPLY_MIN_V = 6.0, 4.5
 
 
-def firmware_config(servos: ServoMap) -> FirmwareConfig:
+def firmware_config(servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) -> FirmwareConfig:
     """What a firmware for these servos would have compiled in."""
     return FirmwareConfig(board_limits(servos), frame_us=round(servos.frame_s * 1e6),
-                          resolution_ns=round(servos.quantum_us * 1e3), supply_min_mv=round(SUPPLY_MIN_V * 1e3))
+                          resolution_ns=round(servos.quantum_us * 1e3), supply_min_mv=round(SUPPLY_MIN_V * 1e3),
+                          host_timeout_ms=round(host_timeout_s * 1e3))
 
 
 class VirtualBoard:
@@ -50,6 +57,7 @@ class VirtualBoard:
         clock_drift_ppm: how much faster than this machine's the board's clock runs [ppm].
         baud: speed [bit/s]; a client at another speed gets noise.  0 accepts any.
         live: the outputs run from the start, at the first pose, as a PCA9685's do after a reset of the board.
+        host_timeout_s: silence of the host after which the board holds [s].
         seed: of injected faults.
 
     Raises:
@@ -58,10 +66,10 @@ class VirtualBoard:
 
     def __init__(self, plant, servos: ServoMap, link: str | Path, *, control: str | Path | None = None,
                  boot_silence_s: float = BOOT_SILENCE_S, clock_drift_ppm: float = 0.0, baud: int = BAUD, live: bool = False,
-                 seed: int = 0):
+                 host_timeout_s: float = HOST_TIMEOUT_S, seed: int = 0):
         self.plant, self.boot_silence_s = plant, boot_silence_s
         found = servos.to_pulse_us(plant.q).tolist() if live else None
-        self.firmware = VirtualFirmware(firmware_config(servos), boot_id=1, found_us=found)
+        self.firmware = VirtualFirmware(firmware_config(servos, host_timeout_s), boot_id=1, found_us=found)
         self.firmware.set_supply(round(SUPPLY_V * 1e3))
         self.port = PtyPort(link, baud, seed)
         try:
@@ -72,7 +80,7 @@ class VirtualBoard:
         self._lock, self._stopped, self._leaving = threading.RLock(), threading.Event(), False
         self._thread: threading.Thread | None = None
         self._clock = (0.0, 0.0, 1.0 + clock_drift_ppm * 1e-6)  # real time, board time [s], rate since then
-        self._epoch, self._sim_s = time.monotonic(), 0.0
+        self._epoch, self._sim_s, self._ticked_s = time.monotonic(), 0.0, 0.0
         self._plug_in_at_s = math.inf
         self.behind_max_s = self.skipped_s = 0.0
 
@@ -128,11 +136,17 @@ class VirtualBoard:
             self.port.plug_in()
         if self.port.rose() and self.boot_silence_s > 0.0:
             self.firmware.reboot(self._board_us(now_s), silence_us=round(self.boot_silence_s * 1e6))
+        if now_s - self._ticked_s > LATE_S:
+            self._receive(self._ticked_s)
         self._simulate(now_s)
+        self._receive(now_s)
+        self._ticked_s = now_s
+        self.port.write(self.firmware.transmit())
+
+    def _receive(self, at_s: float) -> None:
         data = self.port.read()
         if data:
-            self.firmware.receive(data, self._board_us(now_s))
-        self.port.write(self.firmware.transmit())
+            self.firmware.receive(data, self._board_us(at_s))
 
     def _simulate(self, now_s: float) -> None:
         behind = now_s - self._sim_s

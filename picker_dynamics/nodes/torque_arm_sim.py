@@ -1,0 +1,167 @@
+"""``torque_arm_sim``: takes the place of ``hardware`` for a simulated arm of torque-controlled joints."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.joint_order import ordered
+from picker_dynamics.nodes.arm_setup import load_torque_arm
+from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, WARN, array, status
+from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, run
+from picker_dynamics.rigid_body import RigidBody
+from picker_dynamics.torque_session import State, TorqueSession
+
+DIAGNOSTIC_PERIOD_S = 1.0
+
+CATCH_UP_S = 0.5
+"""After a longer pause the simulation goes on from now: the machine was asleep."""
+
+
+class TorqueArmSim(Node):
+    """Runs a ``TorquePlant`` in real time under a ``TorqueSession``, and measures it."""
+
+    def __init__(self):
+        from picker_dynamics.sim.torque_plant import TorquePlant  # here, so that without MuJoCo the node ends with one line
+
+        super().__init__("torque_arm_sim")
+        arm = load_torque_arm(self)
+        self.arm = arm.description
+        rate = declare(self, "measure_rate_hz", 250.0, "rate of joint_states [Hz]", low=50.0, high=500.0, read_only=True)
+        error = declare(self, "plant_error", 0.0, "bound of the relative errors of the simulated arm's masses", low=0.0, high=0.5,
+                        read_only=True)
+        seed = declare(self, "seed", 0, "of those errors", low=0, high=2**31 - 1, read_only=True)
+        load = declare(self, "attached_kg", 0.0, "load hung on the simulated tool, of which the controller is not told [kg]",
+                       low=0.0, high=5.0)
+        self.plant = TorquePlant(self.arm, q=arm.home, plant_error=error, seed=seed)
+        self.plant.attach(load)
+        self.session = TorqueSession(RigidBody(self.arm), self.arm.effort, self.arm.velocity, arm.bandwidth)
+        self.session.enable()
+        self.now_s = time.monotonic()
+        self.told: tuple | None = None
+        self.rejected, self.skipped_s = 0, 0.0
+        self.state = JointState(name=list(self.arm.joint_names))
+
+        self.state_out = self.create_publisher(JointState, "joint_states", 10)
+        self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
+        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
+        self.create_service(SetBool, "emergency_stop", self.on_emergency_stop)
+        self.create_service(Trigger, "reset", self.on_reset)
+        self.create_service(SetBool, "enable", self.on_enable)
+        self.create_service(Trigger, "relax", self.on_relax)
+        self.add_on_set_parameters_callback(self.on_parameters)
+        self.create_timer(1.0 / rate, self.on_tick)
+        self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
+        self.tell()
+
+    def advance(self) -> None:
+        """Simulate until now."""
+        behind = time.monotonic() - self.now_s
+        if behind > CATCH_UP_S:
+            self.skipped_s += behind - CATCH_UP_S
+            self.now_s += behind - CATCH_UP_S
+        session, plant = self.session, self.plant
+        for _ in range(int((time.monotonic() - self.now_s) / plant.dt)):
+            plant.step(session.torque(plant.q, plant.v, self.now_s))
+            self.now_s += plant.dt
+
+    # -- topics and services -------------------------------------------------------------------------------
+
+    def on_command(self, message: JointState) -> None:
+        """Until a command comes, what acted before acts on."""
+        self.advance()
+        try:
+            self.session.command(ordered(message.name, message.effort, self.arm.joint_names, "joint_commands"), self.now_s)
+        except PickerError as error:
+            self.rejected += 1
+            self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
+
+    def on_emergency_stop(self, request, response):
+        if not request.data:
+            response.success, response.message = False, "emergency_stop only latches; call reset to clear it"
+            return response
+        return self.answer(response, self.session.stop, "stopped: braking, then holding; latched until reset")
+
+    def on_reset(self, _request, response):
+        return self.answer(response, self.session.reset, "reset: nothing moves; call enable to go on")
+
+    def on_relax(self, _request, response):
+        return self.answer(response, self.session.relax, "relaxed: all outputs off")
+
+    def on_enable(self, request, response):
+        return self.answer(response, *((self.session.enable, "") if request.data else (self.session.disable, "outputs off")))
+
+    def answer(self, response, action, done: str):
+        """Carry out ``action``; success and message tell what came of it."""
+        self.advance()
+        try:
+            response.success, response.message = True, action() or done
+        except PickerError as error:
+            response.success, response.message = False, str(error)
+        self.tell()
+        return response
+
+    def on_parameters(self, parameters) -> SetParametersResult:
+        for parameter in parameters:
+            if parameter.name == "attached_kg":
+                self.plant.attach(parameter.value)
+        return SetParametersResult(successful=True)
+
+    # -- time ----------------------------------------------------------------------------------------------
+
+    def on_tick(self) -> None:
+        self.advance()
+        self.session.tick(self.now_s)
+        self.tell()
+        self.state.header.stamp = self.get_clock().now().to_msg()
+        self.state.position, self.state.velocity = self.plant.q.tolist(), self.plant.v.tolist()
+        self.state.effort = self.plant.torque.tolist()
+        self.state_out.publish(self.state)
+
+    def tell(self) -> None:
+        """Publish ``hardware/status`` when something about it changed."""
+        session = self.session
+        facts = (session.state, session.problem, session.epoch, session.stop_latched)
+        if facts == self.told:
+            return
+        self.told = facts
+        message = session.problem or session.state.value
+        values = {"state": session.state.value, "epoch": session.epoch, "stop_latched": session.stop_latched}
+        if session.state is State.ACTIVE:
+            values |= {HELD + name: float(value) for name, value in zip(self.arm.joint_names, session.held)}
+        log = self.get_logger()
+        log.info(message) if self.level() == OK else log.warning(message)
+        self.status_out.publish(status(self.level(), self.name(), message, "simulated", **values))
+
+    def level(self):
+        session = self.session
+        if session.stop_latched or (session.problem and session.state is State.IDLE):
+            return ERROR
+        return WARN if session.state is not State.ACTIVE or session.problem else OK
+
+    def name(self) -> str:
+        return self.get_fully_qualified_name().lstrip("/")
+
+    def on_diagnostics(self) -> None:
+        session = self.session
+        drives = status(self.level(), f"{self.name()}: drives", session.problem or session.state.value, "simulated",
+                        state=session.state.value, commands_taken=session.taken, commands_not_active=session.not_active,
+                        commands_saturated=session.saturated, commands_rejected=self.rejected, skipped_s=self.skipped_s)
+        state = status(OK, f"{self.name()}: joint state", "measured", self.arm.name, provenance="measured")
+        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), drives, state))
+
+
+def main(args=None) -> int:
+    return run(TorqueArmSim, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""``torque_control``: takes the place of ``dynamics`` where joints take efforts: reference and measured state in, efforts out."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from picker_dynamics import cross_check, lagrangian
+from picker_dynamics.control.law import Reference
+from picker_dynamics.effort_gate import EffortGate
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.joint_order import ordered
+from picker_dynamics.nodes.arm_setup import load_torque_arm
+from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN, array, status, values_of
+from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
+from picker_dynamics.rigid_body import RigidBody
+from picker_dynamics.torque_loop import TorqueLoop
+
+DIAGNOSTIC_PERIOD_S = 1.0
+
+
+class TorqueControl(Node):
+    """Computes efforts for every measured state; the maths is in ``torque_loop``.
+
+    Each state is answered at once.  Without a fresh reference the answer brakes and holds; without states there is none, and
+    the drives hold by themselves (``torque_session``).
+
+    Raises:
+        CrossCheckError: at the start, where the hand-written model and Pinocchio disagree about the URDF.
+    """
+
+    def __init__(self):
+        super().__init__("torque_control")
+        arm = load_torque_arm(self)
+        self.arm = arm.description
+        bandwidth = declare(self, "bandwidth", arm.bandwidth, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", low=0.1,
+                            high=500.0, read_only=True)
+        mass = declare(self, "payload.mass", 0.0, "mass at the tool, on top of what the URDF has there [kg]", low=0.0, high=5.0)
+        com = declare(self, "payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]")
+        transition_s = declare(self, "payload.transition_s", 0.5, "duration of a change of payload [s]", low=0.0, high=10.0,
+                               read_only=True)
+        model = RigidBody(self.arm)
+        report = cross_check.compare(lagrangian.by_hand(self.arm), model, self.arm.lower, self.arm.upper, self.arm.velocity)
+        report.require()
+        self.cross_check_worst = float(report.worst)
+        self.get_logger().info(f"cross-check passed: two models of {self.arm.name} agree to {report.worst:.1e}")
+        self.model, self.gate = model, EffortGate(model, arm)
+        self.loop = TorqueLoop(model, bandwidth, transition_s)
+        self.pose: np.ndarray | None = None
+        self.epoch: str | None = None
+        self.processed = self.rejected = 0
+        self.problem = ""
+        self.command = JointState(name=list(self.arm.joint_names))
+
+        self.command_out = self.create_publisher(JointState, "joint_commands", LATEST)
+        self.payload_out = self.create_publisher(InertiaStamped, "payload", LATCHED)
+        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.carry(mass, com)
+        self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
+        self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
+        self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
+        self.add_on_set_parameters_callback(self.on_parameters)
+        self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
+
+    def on_hardware(self, message: DiagnosticStatus) -> None:
+        """At a new epoch the reference starts anew, and when the arm is not active nobody follows the old one."""
+        values = values_of(message)
+        if values.get("state") != "active" or values.get("epoch") != self.epoch:
+            self.loop.start()
+        self.epoch = values.get("epoch")
+
+    def on_reference(self, message: JointTrajectory) -> None:
+        try:
+            if len(message.points) != 1:
+                raise InputError(f"expected one point, got {len(message.points)}", value=len(message.points), limit=1)
+            point, names = message.points[0], message.joint_names
+            values = (ordered(names, values, self.arm.joint_names, "reference")
+                      for values in (point.positions, point.velocities, point.accelerations))
+            self.loop.references.push(seconds(message.header.stamp), Reference(*values))
+        except PickerError as error:
+            self.complain(f"reference ignored: {error}")
+
+    def on_state(self, message: JointState) -> None:
+        try:
+            q = ordered(message.name, message.position, self.arm.joint_names, "joint_states")
+            v = ordered(message.name, message.velocity, self.arm.joint_names, "joint_states")
+            tau = self.loop.effort(q, v, seconds(message.header.stamp))
+        except PickerError as error:
+            self.complain(f"state ignored: {error}")
+            return
+        self.pose = q
+        self.processed += 1
+        self.problem = ""
+        self.command.header.stamp = message.header.stamp
+        self.command.effort = tau.tolist()
+        self.command_out.publish(self.command)
+
+    def on_parameters(self, parameters) -> SetParametersResult:
+        """Change the payload while running; a value that does not fit is refused and nothing changes."""
+        wanted = {parameter.name: parameter.value for parameter in parameters}
+        try:
+            if "payload.mass" in wanted or "payload.com" in wanted:
+                self.carry(wanted.get("payload.mass", self.payload_mass), wanted.get("payload.com", self.payload_com))
+        except PickerError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def carry(self, mass: float, com) -> None:
+        """Take a payload and tell everyone."""
+        if len(com) != 3:
+            raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", joint="payload.com", value=len(com), limit=3)
+        if self.pose is not None and mass > self.payload_mass:  # more than the drives hold here would pull the arm down
+            still = np.zeros(self.model.n)
+            replace(self.gate, model=self.model.with_payload(mass, tuple(com))).check_point(self.pose, still, still)
+        self.loop.set_payload(mass, tuple(com), now_s(self))
+        self.payload_mass, self.payload_com = float(mass), [float(x) for x in com]
+        message = InertiaStamped()
+        message.header.frame_id = self.arm.tool
+        message.header.stamp = self.get_clock().now().to_msg()
+        message.inertia.m = self.payload_mass
+        message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = self.payload_com
+        self.payload_out.publish(message)
+
+    def complain(self, problem: str) -> None:
+        self.rejected += 1
+        if problem != self.problem:
+            self.get_logger().error(problem)
+        self.problem = problem
+
+    def on_diagnostics(self) -> None:
+        if self.problem:
+            level, message = ERROR, self.problem
+        elif not self.processed:
+            level, message = WARN, "waiting for joint_states"
+        else:
+            level, message = OK, "following" if self.loop.following else "no reference: holding"
+        worst = float(abs(self.loop.error).max())
+        entry = status(level, self.get_fully_qualified_name().lstrip("/"), message, self.arm.name,
+                       cross_check_worst=self.cross_check_worst, payload_kg=self.payload_mass, processed=self.processed,
+                       rejected=self.rejected, tracking_error=worst)
+        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
+
+
+def main(args=None) -> int:
+    return run(TorqueControl, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

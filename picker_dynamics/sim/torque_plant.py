@@ -1,0 +1,156 @@
+"""The simulated arm of torque-controlled joints: MuJoCo on the URDF's own text, moved by efforts.
+
+    M(q) a + c(q, v) = clip(tau, ±effort) - b v - dry friction - stops
+
+``b``, the dry friction and the effort limits are the URDF's.  Deviations come from ``plant_error``: masses, inertias, and
+added friction; the other factors of ``PlantError`` belong to servos.  As in ``plant``, the arm collides with nothing and
+has mechanical stops ``STOP_MARGIN`` beyond the URDF's limits, near enough that an arm which fell on one may leave from there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from picker_dynamics.description import ArmDescription
+from picker_dynamics.errors import InputError, MissingDependencyError
+from picker_dynamics.model import as_states
+from picker_dynamics.sim.plant import compile_arm
+from picker_dynamics.sim.plant_error import draw
+
+try:
+    import mujoco
+except ImportError as error:
+    raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", joint="mujoco") from error
+
+STEP_S = 1e-3
+"""Integration step [s]; Runge-Kutta of order 4."""
+
+STOP_MARGIN = {"revolute": 0.02, "prismatic": 0.002}
+"""How far beyond the URDF's limits the mechanical stops are [rad, m]."""
+
+STOP_SOLREF = (5e-3, 1.0)
+"""MuJoCo's time constant [s] and damping ratio of a stop: stiff, without a bounce."""
+
+
+class TorquePlant:
+    """The arm that efforts move; its state is the truth that errors are measured from.
+
+    Args:
+        description: the arm.
+        q: (n,) pose at the start [rad or m], default all 0.
+        plant_error: bound of the relative errors of the simulated arm's numbers, 0 <= e < 1.
+        seed: of those errors.
+        dt: integration step [s].
+
+    Raises:
+        DescriptionError: MuJoCo cannot simulate this URDF.
+        InputError: a value out of range.
+    """
+
+    def __init__(self, description: ArmDescription, *, q=None, plant_error: float = 0.0, seed: int = 0, dt: float = STEP_S):
+        self.description, self.joint_names, self.n = description, description.joint_names, description.n
+        self.error = draw(description, np.where(np.isfinite(description.effort), description.effort, 0.0), plant_error, seed)
+        self._m, self._load = compile_arm(description)
+        self._d, self._scratch = mujoco.MjData(self._m), mujoco.MjData(self._m)
+        self._joint = np.array([self._m.joint(name).id for name in self.joint_names], dtype=int)
+        self._q_index, self._dof = self._m.jnt_qposadr[self._joint], self._m.jnt_dofadr[self._joint]
+        self._tool = self._m.body(description.tool).id
+        self._configure(dt)
+        self.payload = 0.0
+        self.reset(np.zeros(self.n) if q is None else q)
+
+    def _configure(self, dt: float) -> None:
+        if not 0.0 < dt <= 0.005:
+            raise InputError(f"integration step is {dt} s, must be above 0 and at most 0.005 s", joint="dt", value=dt,
+                             limit=0.005)
+        m = self._m
+        m.opt.timestep = dt
+        m.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+        m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        m.dof_frictionloss[self._dof] = self.description.friction + self.error.coulomb
+        for name, factor in self.error.mass.items():
+            m.body_mass[m.body(name).id] *= factor
+        for name, factor in self.error.inertia.items():
+            m.body_inertia[m.body(name).id] *= factor
+        for index, joint in zip(self._joint, self.description.movable):
+            if joint.type != "continuous":
+                margin = STOP_MARGIN[joint.type]
+                m.jnt_solref[index] = STOP_SOLREF
+                m.jnt_range[index] = joint.lower - margin, joint.upper + margin
+        mujoco.mj_setConst(m, self._scratch)
+
+    def reset(self, q) -> None:
+        """Put the arm at rest at ``q`` (n,) [rad or m], at time 0; a load stays."""
+        q = as_states("q", q, self.n)
+        mujoco.mj_resetData(self._m, self._d)
+        self._d.qpos[self._q_index] = q
+        self._applied = np.zeros(self.n)
+        mujoco.mj_forward(self._m, self._d)
+
+    def attach(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
+        """Hang a point mass [kg] on the tool, at ``com`` (3,) [m, tool frame], in place of what is there; 0: take it off.
+
+        Raises:
+            InputError: negative or not finite.
+        """
+        com = as_states("com", com, 3)
+        if not 0.0 <= mass < np.inf:
+            raise InputError(f"load is {mass} kg, must be a finite number >= 0", joint="mass", value=mass, limit=0.0)
+        self.payload = float(mass)
+        self._m.body_mass[self._load], self._m.body_ipos[self._load] = mass, com
+        mujoco.mj_setConst(self._m, self._scratch)
+
+    def step(self, tau) -> None:
+        """Advance by one ``dt`` with constant efforts ``tau`` (n,) [N·m or N], clipped to the URDF's limits."""
+        self._applied = np.clip(tau, -self.description.effort, self.description.effort)
+        self._d.qfrc_applied[self._dof] = self._applied
+        mujoco.mj_step(self._m, self._d)
+
+    @property
+    def dt(self) -> float:
+        return self._m.opt.timestep
+
+    @property
+    def time(self) -> float:
+        """[s] since the last reset."""
+        return self._d.time
+
+    @property
+    def q(self) -> np.ndarray:
+        """(n,) joint positions [rad or m], a copy."""
+        return self._d.qpos[self._q_index]
+
+    @property
+    def v(self) -> np.ndarray:
+        """(n,) joint velocities [rad/s or m/s], a copy."""
+        return self._d.qvel[self._dof]
+
+    @property
+    def torque(self) -> np.ndarray:
+        """(n,) efforts of the last step [N·m or N]."""
+        return self._applied
+
+    @property
+    def tip(self) -> np.ndarray:
+        """(3,) position of the tool [m], base frame."""
+        return self._at(self.q, self.v).xpos[self._tool].copy()
+
+    # --- the third set of dynamics ------------------------------------------------------------------
+
+    def _at(self, q, v):
+        d = self._scratch
+        mujoco.mj_resetData(self._m, d)
+        d.qpos[self._q_index] = as_states("q", q, self.n)
+        d.qvel[self._dof] = as_states("v", v, self.n)
+        mujoco.mj_forward(self._m, d)
+        return d
+
+    def mass_matrix(self, q) -> np.ndarray:
+        """M(q), (n, n), of the simulated arm with its errors and its load."""
+        full = np.zeros((self._m.nv, self._m.nv))
+        mujoco.mj_fullM(self._m, self._at(q, np.zeros(self.n)), full)
+        return full[np.ix_(self._dof, self._dof)]
+
+    def bias(self, q, v) -> np.ndarray:
+        """C v + g, (n,) [N·m or N], of the simulated arm with its errors and its load."""
+        return self._at(q, v).qfrc_bias[self._dof].copy()

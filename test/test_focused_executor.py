@@ -1,0 +1,133 @@
+"""The executor that every node runs on: what it made itself at once, its housekeeping soon, one wait for each callback."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import rclpy
+from rcl_interfaces.srv import GetParameters
+from rclpy import executors
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from ros_graph import own_domain
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from picker_dynamics.nodes.focused_executor import FocusedExecutor
+
+pytestmark = pytest.mark.ros
+
+PERIOD_S = 0.002
+PATIENCE_S = 20.0
+
+
+class Busy(Node):
+    """A node with a fast timer, a service, and a subscription that is told of incompatible publishers."""
+
+    def __init__(self):
+        super().__init__("busy")
+        self.ticks, self.incompatible = 0, []
+        self.create_timer(PERIOD_S, self.on_tick)
+        self.create_service(Trigger, "own", lambda _request, response: response)
+        self.create_subscription(JointTrajectory, "wanted", lambda _message: None, QoSProfile(depth=1),
+                                 event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self.incompatible.append))
+
+    def on_tick(self) -> None:
+        self.ticks += 1
+
+
+@pytest.fixture
+def busy():
+    """The node, the executor under test, and another node on an executor of rclpy's own."""
+    with own_domain():
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        node, other = Busy(), Node("other")
+        plain = SingleThreadedExecutor()
+        plain.add_node(other)
+        try:
+            yield node, FocusedExecutor(node), other, plain
+        finally:
+            node.destroy_node()
+            other.destroy_node()
+            rclpy.shutdown()
+
+
+def unfit_publisher(node: Node) -> None:
+    node.create_publisher(JointTrajectory, "wanted", QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+
+
+def spin_until(condition, executor: FocusedExecutor, plain: SingleThreadedExecutor) -> None:
+    until_s = time.monotonic() + PATIENCE_S
+    while not condition() and time.monotonic() < until_s:
+        executor.spin_once()
+        plain.spin_once(timeout_sec=0.0)
+    assert condition()
+
+
+@pytest.mark.parametrize("kind, name", [(Trigger, "own"), (GetParameters, "busy/get_parameters")])
+def test_services_are_served_while_a_fast_timer_runs(busy, kind, name):
+    node, executor, other, plain = busy
+    client = other.create_client(kind, name)
+    spin_until(client.service_is_ready, executor, plain)
+    ticks, futures = node.ticks, []
+    for _ in range(3):
+        futures.append(client.call_async(kind.Request()))
+        spin_until(futures[-1].done, executor, plain)
+    assert all(future.result() is not None for future in futures)
+    assert node.ticks > ticks
+
+
+def test_incompatible_qos_is_told_while_a_fast_timer_runs(busy):
+    node, executor, other, plain = busy
+    unfit_publisher(other)
+    spin_until(lambda: node.incompatible, executor, plain)
+
+
+def test_one_wait_for_each_callback_and_housekeeping_left_out_of_most(busy, monkeypatch):
+    node, executor, other, _ = busy
+    unfit_publisher(other)  # an event that is not looked at must not end wait after wait either
+    sizes, wait_set = [], executors._rclpy.WaitSet
+
+    def counting(*counts):
+        sizes.append(sum(counts[:-1]))  # the last argument is the context
+        return wait_set(*counts)
+
+    monkeypatch.setattr(executors._rclpy, "WaitSet", counting)
+    spins = 300
+    for _ in range(spins):
+        executor.spin_once()
+    assert node.ticks > spins / 2
+    assert len(sizes) < 1.2 * spins  # rclpy itself waits twice as often
+    whole, focused = max(sizes), min(sizes)
+    assert whole - focused >= 6 + len(list(node.waitables))  # the six parameter services, and the event handlers
+    assert sizes.count(focused) > spins / 2
+
+
+def test_returns_also_where_nothing_happens_so_that_signals_are_seen():
+    with own_domain():
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            node = Node("idle")
+            executor, begin = FocusedExecutor(node), time.monotonic()
+            for _ in range(5):
+                executor.spin_once()
+            assert time.monotonic() - begin < PATIENCE_S
+            node.destroy_node()
+        finally:
+            rclpy.shutdown()
+
+
+def test_what_a_callback_raises_comes_out(busy):
+    node, executor, _, _ = busy
+
+    def broken():
+        raise ArithmeticError("broken")
+
+    node.create_timer(PERIOD_S, broken)
+    with pytest.raises(ArithmeticError, match="broken"):
+        for _ in range(1000):
+            executor.spin_once()
