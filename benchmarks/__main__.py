@@ -23,6 +23,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "dynamics": {"rounds": 3},
     "hold": {},
     "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
+    "study": {"rounds": 1},
 }
 
 

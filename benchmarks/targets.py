@@ -18,6 +18,9 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("loop.200_hz.median_of_runs.memory_mb.trajectory_controller", "at most", 150.0),
     ("loop.200_hz.median_of_runs.memory_mb.dynamics", "at most", 150.0),
     ("loop.200_hz.median_of_runs.memory_mb.hardware", "at most", 150.0),
+    ("study.laws.robust.sampled.wall_s.worst_load", "at most", 0.5),
+    ("study.laws.adaptive.sampled.wall_s.worst_load", "at most", 0.5),
+    ("study.laws.adaptive.continuous.wall_s.worst_load", "at most", 0.5),
 )
 
 

@@ -57,6 +57,9 @@ PAUSE_S = 0.3
 ENABLE_TIMEOUT_S, ENABLE_PATIENCE_S = 0.15, 2.0
 """For the answer to a joint's enabling, and how long it is asked for again where none comes: ticks wait for it."""
 
+SPACING_S = 0.003
+"""Commands that follow closer are thinned out [s]: the board's queue has to span the lead, and interpolates anyway."""
+
 PAST_S = 0.1
 """A command that should have held this long ago is not sent any more."""
 
@@ -78,6 +81,7 @@ class CommandCounts:
     stale: int = 0
     invalid: int = 0
     failed: int = 0
+    thinned: int = 0
 
 
 class HardwareSession:
@@ -274,6 +278,8 @@ class HardwareSession:
                 raise InputError(f"{name}: the set-point is {angle}, not a finite number", joint=name, value=float(angle))
         if not self._joins(time_s, q_cmd, now_s):
             return "away"
+        if self._last_command is not None and 0.0 <= time_s - self._last_command[0] < SPACING_S:
+            return "thinned"
         pulses = tuple(pulse_units(pulse) for pulse in self.servos.to_pulse_us(q_cmd))
         self.link.send_setpoint(self.link.board_time_us(time_s), pulses)
         self._last_command = (time_s, q_cmd)
