@@ -298,9 +298,9 @@ def test_commands_are_followed_to_the_last_one_and_all_are_counted(rig):
 def test_commands_that_follow_too_closely_are_thinned_and_counted(rig):
     session = rig.active()
     now, held = time.monotonic(), session.setpoint.copy()
-    sent = [session.command(now + LEAD_S + 0.001 * k, held, now) for k in range(10)]
-    assert sent == [k % 3 == 0 for k in range(10)]
-    assert session.counts == CommandCounts(sent=4, thinned=6)
+    sent = [session.command(now + LEAD_S + 0.002 * k, held, now) for k in range(10)]
+    assert sent == [k % 2 == 0 for k in range(10)]
+    assert session.counts == CommandCounts(sent=5, thinned=5)
 
 
 def test_a_first_command_away_from_the_held_set_point_is_not_sent(rig):

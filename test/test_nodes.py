@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,14 +13,15 @@ import pytest
 pytest.register_assert_rewrite("scenarios", "ros_graph")
 
 import scenarios  # noqa: E402
-from ros_graph import HOST_TIMEOUT_S, own_domain, running_graph, running_hardware  # noqa: E402
+from ros_graph import own_domain, running_graph  # noqa: E402
 from scenarios import HOME, REST, goal, moved, outcome, stands, start, start_swinging, until  # noqa: E402
 
+from picker_dynamics import cli  # noqa: E402
 from picker_dynamics.errors import PickerError  # noqa: E402
-from picker_dynamics.resources import resource  # noqa: E402
-from picker_dynamics.sim.board import spawn_board  # noqa: E402
 
 pytestmark = pytest.mark.ros
+
+PICKER = str(Path(sys.executable).with_name("picker"))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -68,6 +72,106 @@ def test_what_cannot_be_done_is_refused_and_moves_nothing(running, case):
 ], ids=lambda scenario: scenario.__name__)
 def test_the_arm(running, scenario):
     running.do(scenario)
+
+
+# -- the picker command on a running graph -------------------------------------------------------------
+
+
+@pytest.fixture
+def command(capsys):
+    """``picker WORDS`` in this process: exit code, what it printed, its complaints."""
+    def run(*words: str) -> tuple[int, str, list[str]]:
+        code = cli.main(list(words))
+        said = capsys.readouterr()
+        return code, said.out, said.err.splitlines()
+
+    return run
+
+
+def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(running, command):
+    def work(client, board) -> None:
+        scenarios.at_home(client, board)
+        for words, wanted in (
+            (["move", "--joints", "base=20", "wrist=-40"], moved(base=np.radians(20), wrist=0.8 - np.radians(40))),
+            (["jog", "base", "-12.5"], moved(base=np.radians(7.5), wrist=0.8 - np.radians(40))),
+            (["home"], HOME),
+            (["park"], REST),
+        ):
+            code, said, complaints = command(*words)
+            assert (code, complaints) == (0, []) and said.startswith("there after "), complaints
+            np.testing.assert_allclose(client.reference(), wanted, atol=1e-6)
+            np.testing.assert_allclose(stands(client, board), wanted, atol=0.03)
+        code, said, _ = command("move", "--tip", "0.2", "0.05", "0.2", "--duration", "1.5")
+        assert code == 0
+        until(client, lambda: np.linalg.norm(board.truth().tip - [0.2, 0.05, 0.2]) < 5e-3, "the tip at its place")
+        assert command("payload", "0.02")[:2] == (0, "payload 0.02 kg\n")
+        assert client.diagnostic("dynamics", "payload_kg") == 0.02
+        assert command("payload", "0")[0] == 0
+        code, said, _ = command("status")
+        assert code == 0 and said.startswith("hardware: active: active\ncontroller: holding: ")
+
+    running.do(work)
+
+
+def test_a_person_at_a_bench_stops_resets_and_enables(running, command):
+    def work(client, board) -> None:
+        before = scenarios.at_home(client, board)
+        assert command("stop")[0] == 0
+        code, _, complaints = command("enable", "--yes")
+        assert code == 1 and complaints == ["error: stop is latched: call reset first"]
+        assert "error: hardware" not in command("status")[1]
+        assert command("reset")[0] == 0
+        assert command("enable", "--yes")[0] == 0
+        client.wait_holding(scenarios.PATIENCE_S)
+        scenarios.is_where_it_was(client, board, before, tolerance=0.02)
+
+    running.do(work)
+
+
+@pytest.mark.parametrize(("words", "code", "named"), [
+    (["move", "--tip", "0.6", "0", "0.1"], 5, "too far"),
+    (["move", "--joints", "tail=5"], 5, "no joint 'tail'; the arm has base"),
+    (["move", "--joints", "base=nan"], 6, "base"),
+    (["move"], 5, "give either --tip"),
+    (["jog", "tail", "5"], 5, "no joint 'tail'"),
+    (["jog", "base", "200"], 6, "refused: base"),
+    (["move", "--joints", "shoulder=0", "elbow=0", "wrist=0"], 6, "shoulder needs"),
+    (["payload", "--", "-1"], 1, "payload.mass"),
+    (["payload", "1.5"], 1, "shoulder needs"),
+    (["enable"], 5, "not enabled"),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_a_command_that_cannot_be_carried_out_says_why_in_one_line(running, command, monkeypatch, words, code, named):
+    def nobody(_prompt):
+        raise EOFError
+
+    def work(client, board) -> None:
+        before = scenarios.at_home(client, board)
+        got, _, complaints = command(*words)
+        assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0], complaints
+        assert got == code
+        scenarios.is_where_it_was(client, board, before)
+
+    monkeypatch.setattr("builtins.input", nobody)
+    running.do(work)
+
+
+def test_ctrl_c_of_a_move_stops_the_arm(running):
+    """Whoever moves the arm from a terminal and presses Ctrl-C means the arm."""
+    def work(client, board) -> None:
+        scenarios.at_home(client, board)
+        words = [PICKER, "move", "--joints", "base=60", "--duration", "6"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            try:
+                until(client, lambda: board.truth().v[0] > 0.05 or process.poll() is not None, "motion")
+                process.send_signal(signal.SIGINT)
+                assert process.wait(scenarios.PATIENCE_S) == 130
+            finally:
+                process.kill()
+        assert stands(client, board)[0] < np.radians(50)
+        until(client, lambda: client.controller["phase"] == "holding", "the end of braking")
+        assert client.hardware["state"] == "active"
+
+    running.do(work)
 
 
 # -- two arms ------------------------------------------------------------------------------------------
@@ -126,63 +230,3 @@ def test_when_the_board_dies_the_hardware_node_lives_and_says_so(left):
     with pytest.raises(PickerError, match="not connected"):
         left.client.trigger("relax")
     left.runner.stop()  # it would take the next board that gets this terminal for its own
-
-
-# -- the hardware node alone ---------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def live_board(tmp_path_factory):
-    """A board whose outputs run, at the home pose, as after a restart of the host."""
-    overlay = str(resource("config/servos.sim.yaml"))
-    port = tmp_path_factory.mktemp("live") / "tty"
-    words = ["--live", "--start-pose", "home", "--boot-silence", "0", "--host-timeout", str(HOST_TIMEOUT_S)]
-    with spawn_board(port, *words, "--servo-overlay", overlay) as board:
-        yield str(port), board
-
-
-def test_hold_at_the_end_keeps_the_pose_and_the_next_start_adopts_it(live_board, tmp_path):
-    port, board = live_board
-    for _ in range(2):
-        before = board.truth()
-        with running_hardware(port, tmp_path, on_shutdown="hold") as (client, process):
-            until(client, lambda: client.hardware.get("state") == "active", "adoption")
-            np.testing.assert_array_equal(board.truth().setpoint, before.setpoint)
-            process.send_signal(signal.SIGINT)
-            process.wait(scenarios.PATIENCE_S)
-        assert process.returncode == 0
-        assert board.truth().live == scenarios.ALL
-        np.testing.assert_array_equal(board.truth().setpoint, before.setpoint)
-    np.testing.assert_allclose(board.truth().setpoint, HOME, atol=scenarios.QUANTUM)
-
-
-def test_park_at_the_end_brings_the_arm_to_its_rest_pose(live_board, tmp_path):
-    port, board = live_board
-    with scenarios.Watch(board) as watch, running_hardware(port, tmp_path, on_shutdown="park") as (client, process):
-        until(client, lambda: client.hardware.get("state") == "active", "adoption")
-    assert process.returncode == 0
-    assert watch.tip_speed() < 0.15 * 1.3
-    np.testing.assert_allclose(board.truth().q, REST, atol=0.03)
-    assert board.truth().live == scenarios.ALL
-
-
-def test_relax_at_the_end_switches_the_outputs_off_even_if_told_so_while_running(live_board, tmp_path):
-    port, board = live_board
-    with running_hardware(port, tmp_path, on_shutdown="hold") as (client, process):
-        until(client, lambda: client.hardware.get("state") == "active", "adoption")
-        with pytest.raises(PickerError, match="must be one of hold, park, relax"):
-            client.set_parameters("hardware", on_shutdown="drop")
-        client.set_parameters("hardware", on_shutdown="relax")
-    assert process.returncode == 0
-    assert board.truth().live == 0
-
-
-def test_outputs_that_are_off_are_not_switched_on_without_a_persons_word(live_board, tmp_path):
-    """As on a real board: the node comes up, asks for the rest pose, and enables only when told."""
-    port, board = live_board
-    assert board.truth().live == 0, "left so by the test before"
-    with running_hardware(port, tmp_path, on_shutdown="relax") as (client, _):
-        until(client, lambda: "put it at its rest pose" in client.hardware.get("message", ""), "the question")
-        assert client.hardware["state"] == "idle" and board.truth().live == 0
-        assert client.switch("enable", True).startswith("enabling base")
-        until(client, lambda: client.hardware["state"] == "active", "enabling")
