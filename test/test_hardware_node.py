@@ -1,0 +1,86 @@
+"""The hardware node alone, started and ended again and again on one board whose outputs outlive it."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+
+pytest.register_assert_rewrite("scenarios", "ros_graph")
+
+import scenarios  # noqa: E402
+from ros_graph import HOST_TIMEOUT_S, own_domain, running_hardware  # noqa: E402
+from scenarios import HOME, REST, until  # noqa: E402
+
+from picker_dynamics.errors import PickerError  # noqa: E402
+from picker_dynamics.resources import resource  # noqa: E402
+from picker_dynamics.sim.board import spawn_board  # noqa: E402
+
+pytestmark = pytest.mark.ros
+
+
+@pytest.fixture(scope="module", autouse=True)
+def domain():
+    with own_domain() as domain:
+        yield domain
+
+
+@pytest.fixture(scope="module")
+def live_board(tmp_path_factory):
+    """A board whose outputs run, at the home pose, as after a restart of the host."""
+    overlay = str(resource("config/servos.sim.yaml"))
+    port = tmp_path_factory.mktemp("live") / "tty"
+    words = ["--live", "--start-pose", "home", "--boot-silence", "0", "--host-timeout", str(HOST_TIMEOUT_S)]
+    with spawn_board(port, *words, "--servo-overlay", overlay) as board:
+        yield str(port), board
+
+
+def test_hold_at_the_end_keeps_the_pose_and_the_next_start_adopts_it(live_board, tmp_path):
+    port, board = live_board
+    for _ in range(2):
+        before = board.truth()
+        with running_hardware(port, tmp_path, on_shutdown="hold") as (client, process):
+            until(client, lambda: client.hardware.get("state") == "active", "adoption")
+            np.testing.assert_array_equal(board.truth().setpoint, before.setpoint)
+            process.send_signal(signal.SIGINT)
+            process.wait(scenarios.PATIENCE_S)
+        assert process.returncode == 0
+        assert board.truth().live == scenarios.ALL
+        np.testing.assert_array_equal(board.truth().setpoint, before.setpoint)
+    np.testing.assert_allclose(board.truth().setpoint, HOME, atol=scenarios.QUANTUM)
+
+
+def test_park_at_the_end_brings_the_arm_to_its_rest_pose(live_board, tmp_path):
+    port, board = live_board
+    with scenarios.Watch(board) as watch, running_hardware(port, tmp_path, on_shutdown="park") as (client, process):
+        until(client, lambda: client.hardware.get("state") == "active", "adoption")
+    assert process.returncode == 0
+    assert watch.tip_speed() < 0.15 * 1.3
+    np.testing.assert_allclose(board.truth().q, REST, atol=0.03)
+    assert board.truth().live == scenarios.ALL
+
+
+def test_relax_at_the_end_switches_the_outputs_off_even_if_told_so_while_running(live_board, tmp_path):
+    port, board = live_board
+    with running_hardware(port, tmp_path, on_shutdown="hold") as (client, process):
+        until(client, lambda: client.hardware.get("state") == "active", "adoption")
+        with pytest.raises(PickerError, match="must be one of hold, park, relax"):
+            client.set_parameters("hardware", on_shutdown="drop")
+        client.set_parameters("hardware", on_shutdown="relax")
+    assert process.returncode == 0
+    assert board.truth().live == 0
+
+
+def test_outputs_that_are_off_are_not_switched_on_without_a_persons_word(live_board, tmp_path):
+    """As on a real board: the node comes up, asks for the rest pose, and enables only when told."""
+    port, board = live_board
+    if board.truth().live:
+        with running_hardware(port, tmp_path, on_shutdown="relax") as (client, _):
+            until(client, lambda: client.hardware.get("state") == "active", "adoption")
+    assert board.truth().live == 0
+    with running_hardware(port, tmp_path, on_shutdown="relax") as (client, _):
+        until(client, lambda: "put it at its rest pose" in client.hardware.get("message", ""), "the question")
+        assert client.hardware["state"] == "idle" and board.truth().live == 0
+        assert client.switch("enable", True).startswith("enabling base")
+        until(client, lambda: client.hardware["state"] == "active", "enabling")

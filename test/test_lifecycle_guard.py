@@ -1,0 +1,79 @@
+"""rclpy's lifecycle made safe: what would kill a node is answered, what would be swallowed is told."""
+
+from __future__ import annotations
+
+import pytest
+import rclpy
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from ros_graph import own_domain
+
+from picker_dynamics.errors import LinkError
+from picker_dynamics.nodes.lifecycle_guard import allowed, guard_change_state, state_of, transition
+
+pytestmark = pytest.mark.ros
+
+
+class Fragile(LifecycleNode):
+    """Fails as it is told to."""
+
+    def __init__(self):
+        super().__init__("fragile")
+        self.failure: Exception | None = None
+        guard_change_state(self)
+
+    @transition
+    def on_configure(self, _state) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    @transition
+    def on_error(self, _state) -> None:
+        self.failure = None
+
+
+@pytest.fixture
+def node():
+    with own_domain():
+        rclpy.init()
+        made = Fragile()
+        yield made
+        made.destroy_node()
+        rclpy.try_shutdown()
+
+
+def ask(node, number: int = 0, label: str = "") -> bool:
+    """What the node's change_state service answers."""
+    request = ChangeState.Request(transition=Transition(id=number, label=label))
+    return node._service_change_state.callback(request, ChangeState.Response()).success
+
+
+@pytest.mark.parametrize("words", [{"number": Transition.TRANSITION_ACTIVATE}, {"number": 99}, {"label": "activate"},
+                                   {"label": "dance"}], ids=str)
+def test_an_illegal_request_is_refused_with_what_is_possible(node, words, capfd):
+    assert ask(node, **words) is False
+    assert state_of(node) == "unconfigured"
+    assert "is not possible in state unconfigured; possible: configure (1)" in capfd.readouterr().err
+
+
+def test_a_legal_request_is_carried_out_by_number_or_label(node):
+    assert ask(node, number=Transition.TRANSITION_CONFIGURE) is True
+    assert state_of(node) == "inactive"
+    assert ask(node, label="activate") is True
+    assert state_of(node) == "active" and "deactivate" in allowed(node).values()
+
+
+def test_an_expected_error_fails_the_transition_and_is_told(node, capfd):
+    node.failure = LinkError("no serial port /dev/ttyACM9")
+    assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+    assert state_of(node) == "unconfigured"
+    assert "on_configure: no serial port /dev/ttyACM9" in capfd.readouterr().err
+
+
+def test_an_unexpected_error_is_told_too_and_the_node_can_start_anew(node, capfd):
+    node.failure = ZeroDivisionError("by zero")
+    assert node.trigger_configure() is TransitionCallbackReturn.ERROR
+    assert "on_configure: ZeroDivisionError: by zero" in capfd.readouterr().err
+    assert state_of(node) == "unconfigured", "on_error has cleaned up"
+    assert ask(node, number=Transition.TRANSITION_CONFIGURE) is True
