@@ -115,8 +115,6 @@ class HardwareSession:
         self._asked_since: float | None = None
         self._last_step_s: float | None = None
 
-    # -- connection ----------------------------------------------------------------------------------------
-
     def connect(self) -> None:
         """Open the port and shake hands, again and again with growing pauses until it works or ``cancelled`` is set.
 

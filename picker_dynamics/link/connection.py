@@ -93,8 +93,6 @@ class Link:
         self._ready = False
         self.clock.restart()
 
-    # -- open and close --------------------------------------------------------------------------------
-
     def open(self, timeout_s: float = 3.0) -> Info:
         """Open the port, wait until the board speaks, shake hands.
 
