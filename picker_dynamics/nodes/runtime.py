@@ -17,6 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.nodes.focused_executor import FocusedExecutor
+from picker_dynamics.nodes.transport import avoid_shared_memory
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """For set-points: only the newest counts, and it must arrive."""
@@ -26,9 +27,6 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability
 
 OUTCOMES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For what became of goals: two answers that follow each other closely must both arrive."""
-
-TRANSPORT = ("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
-"""Not Fast DDS's shared memory: where somebody joins whose listener is busy, it sleeps 333 ms inside ``publish``."""
 
 
 def declare(node, name: str, default, description: str, *, low: float | None = None, high: float | None = None,
@@ -74,7 +72,7 @@ def run(make_node: Callable[[], object], args=None) -> int:
     ``hurried()`` turns true at a second signal) and ``failure`` (a PickerError that ends it).  rclpy's own signal
     handling loses the last message, so it is switched off and a flag takes its place.
     """
-    os.environ.setdefault(*TRANSPORT)
+    avoid_shared_memory()
     if "HOME" not in os.environ:
         os.environ.setdefault("ROS_LOG_DIR", os.path.join(tempfile.gettempdir(), "picker_dynamics_log"))
     stop = []

@@ -1,0 +1,68 @@
+"""Nodes keep away from Fast DDS's shared memory; discovery reaches as far as the user says, and no farther."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from rclpy.utilities import get_rmw_implementation_identifier
+from ros_graph import own_domain
+
+from picker_dynamics.nodes.transport import BUILTIN, PEERS, PROFILES, RANGE, avoid_shared_memory
+from picker_dynamics.resources import resource
+
+pytestmark = [pytest.mark.ros, pytest.mark.skipif(not get_rmw_implementation_identifier().startswith("rmw_fastrtps"),
+                                                  reason="another middleware than Fast DDS")]
+
+LOOK = """
+import os, pathlib, sys
+import rclpy
+from picker_dynamics.nodes.transport import avoid_shared_memory
+if sys.argv[1] == "avoid":
+    avoid_shared_memory()
+rclpy.init()
+node = rclpy.create_node("look")
+print(" ".join(path.read_text().strip() for path in pathlib.Path("/proc/self/task").glob("*/comm")))
+inodes = {os.readlink(path) for path in pathlib.Path("/proc/self/fd").iterdir() if path.is_symlink()}
+for row in pathlib.Path("/proc/self/net/udp").read_text().splitlines()[1:]:
+    fields = row.split()
+    if f"socket:[{fields[9]}]" in inodes:
+        print(fields[1])
+node.destroy_node()
+rclpy.shutdown()
+"""
+
+
+def looked(*arguments: str) -> tuple[str, list[str]]:
+    """Names of the threads of a process with a node, and the addresses, in hexadecimal, to which its sockets are bound."""
+    with own_domain():
+        done = subprocess.run([sys.executable, "-c", LOOK, *arguments], capture_output=True, text=True, check=True)
+    threads, *addresses = done.stdout.splitlines()
+    return threads, [address.split(":")[0] for address in addresses]
+
+
+def test_with_localhost_there_is_no_shared_memory_and_no_socket_beyond_the_loopback():
+    threads, addresses = looked("avoid")
+    assert "dds.udp" in threads
+    assert "dds.shm" not in threads
+    assert addresses and set(addresses) <= {"0100007F"}  # 127.0.0.1
+
+
+def test_without_it_localhost_means_shared_memory():
+    """Were this to change in Fast DDS or its rmw, the module under test could go."""
+    assert "dds.shm" in looked("leave")[0]
+
+
+@pytest.mark.parametrize("given, chosen", [
+    ({RANGE: "LOCALHOST"}, {RANGE: "SYSTEM_DEFAULT", PROFILES: str(resource("config/loopback.xml"))}),
+    ({RANGE: "SUBNET"}, {RANGE: "SUBNET", BUILTIN: "UDPv4"}),
+    ({}, {BUILTIN: "UDPv4"}),
+    ({BUILTIN: "LARGE_DATA"}, {BUILTIN: "LARGE_DATA"}),
+    ({RANGE: "LOCALHOST", PROFILES: "mine.xml"}, {RANGE: "LOCALHOST", PROFILES: "mine.xml"}),
+    ({RANGE: "LOCALHOST", PEERS: "10.0.0.2"}, {RANGE: "LOCALHOST", PEERS: "10.0.0.2"}),
+])
+def test_what_the_user_has_chosen_stays(given, chosen):
+    environment = dict(given)
+    avoid_shared_memory(environment)
+    assert environment == chosen
