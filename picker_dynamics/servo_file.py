@@ -18,6 +18,15 @@ PULSE_RANGE_US = (400.0, 2600.0)
 CHANNELS = 16
 """Outputs of a PCA9685."""
 
+FEEDBACK_ADCS = (0, 1, 2, 3)
+"""Analogue inputs for feedback potentiometers: A4 and A5 are the I2C bus."""
+
+SUPPLY_ADCS = (*FEEDBACK_ADCS, 6, 7)
+"""Analogue inputs for the servo supply: a Nano has A6 and A7 too."""
+
+OSCILLATOR_HZ = 25e6
+"""What a PCA9685's oscillator is meant to run at [Hz]."""
+
 # key -> (smallest, is the smallest itself allowed, largest)
 NUMBERS = {
     "zero_deg": (-360.0, True, 360.0),
@@ -31,10 +40,12 @@ NUMBERS = {
     "rest_rad": (-math.inf, False, math.inf),
     "home_rad": (-math.inf, False, math.inf),
 }
-BOARD = {"frame_us": (1000.0, True, 100000.0), "quantum_us": (0.0, False, 100.0)}
+BOARD = {"frame_us": (1000.0, True, 100000.0), "quantum_us": (0.0, False, 100.0), "oscillator_hz": (20e6, True, 30e6)}
+BOARD_OPTIONAL = {"oscillator_hz": OSCILLATOR_HZ, "supply": None}
+SUPPLY = {"divider": (1.0, True, 20.0), "minimum_v": (0.0, False, 60.0)}
 GRIP = {"contact_rad": (-math.inf, False, math.inf), "torque_nm": (0.0, False, math.inf)}
-JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip")
-OPTIONAL = {"stiffness_nm_rad": "unmeasured", "grip": None}
+JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip", "feedback_adc")
+OPTIONAL = {"stiffness_nm_rad": "unmeasured", "grip": None, "feedback_adc": None}
 
 
 class _Loader(yaml.SafeLoader):
@@ -53,19 +64,21 @@ class _Loader(yaml.SafeLoader):
 def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict, dict[str, dict]]:
     """Return the board's figures, and for each of ``joint_names``, in order, every key of ``JOINT_KEYS``.
 
-    Each joint's entry has ``unmeasured`` besides: the keys marked so.  An unmeasured stiffness is None.
+    Each joint's entry has ``unmeasured`` besides: the keys marked so.  An unmeasured stiffness is None, and so are
+    a supply and a feedback that are not measured.
 
     Raises:
-        ConfigurationError: unreadable file, unknown or missing joint or key, value out of range, channel used
-            twice.
+        ConfigurationError: unreadable file, unknown or missing joint or key, value out of range, channel or
+            analogue input used twice.
     """
     layers = [_read_layer(source, joint_names) for source in (path, overlay) if source is not None]
-    board = {}
+    board = dict(BOARD_OPTIONAL)
     for layer in layers:
         board.update(layer.get("board", {}))
     figures = {
         key: _number(key, _present(board, key, f"{path}: board"), BOARD[key], "board") for key in BOARD
     }
+    figures["supply"] = _supply(board["supply"])
     entries = {}
     for joint in joint_names:
         if not any(joint in layer.get("joints", {}) for layer in layers):
@@ -79,6 +92,7 @@ def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict
             merged.update(layer.get("joints", {}).get(joint, {}))
         entries[joint] = _checked(joint, merged, path)
     _require_distinct_channels(entries)
+    _require_distinct_inputs(entries, figures["supply"])
     return figures, entries
 
 
@@ -90,7 +104,7 @@ def _read_layer(path, joint_names) -> dict:
             f"cannot read servo map {path}: {' '.join(str(error).split())}", value=str(path)
         ) from error
     layer = _mapping(layer, ("board", "defaults", "joints"), str(path))
-    _mapping(layer.get("board", {}), BOARD, f"{path}: board")
+    _mapping(layer.get("board", {}), (*BOARD, "supply"), f"{path}: board")
     _mapping(layer.get("defaults", {}), JOINT_KEYS, f"{path}: defaults")
     for joint, entry in _mapping(layer.get("joints", {}), joint_names, f"{path}: joints").items():
         _mapping(entry, JOINT_KEYS, f"{path}: {joint}", joint)
@@ -139,6 +153,7 @@ def _checked(joint: str, merged: dict, path) -> dict:
                 "direction": _direction,
                 "pulse_map": _pulse_map,
                 "grip": _grip,
+                "feedback_adc": _feedback_adc,
             }[key](joint, value)
     return entry
 
@@ -192,6 +207,26 @@ def _grip(joint: str, value) -> dict | None:
     }
 
 
+def _feedback_adc(joint: str, value) -> int | None:
+    return None if value is None else _analogue_input(joint, "feedback_adc", value, FEEDBACK_ADCS)
+
+
+def _supply(value) -> dict | None:
+    if value is None:
+        return None
+    _mapping(value, ("adc", *SUPPLY), "board: supply", "board")
+    figures = {key: _number(f"supply.{key}", _present(value, key, "board: supply", "board"), bounds, "board")
+               for key, bounds in SUPPLY.items()}
+    return {"adc": _analogue_input("board", "supply.adc", value.get("adc"), SUPPLY_ADCS), **figures}
+
+
+def _analogue_input(joint: str, key: str, value, allowed: tuple[int, ...]) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
+        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be one of {', '.join(map(str, allowed))}", joint=joint,
+                                 value=value, limit=allowed[-1])
+    return value
+
+
 def _pulse_map(joint: str, value) -> tuple[tuple[float, float], ...]:
     if (
         not isinstance(value, list)
@@ -228,3 +263,13 @@ def _require_distinct_channels(entries: dict[str, dict]) -> None:
                 f"{joint}: channel {channel} already drives {used[channel]}", joint=joint, value=channel
             )
         used[channel] = joint
+
+
+def _require_distinct_inputs(entries: dict[str, dict], supply: dict | None) -> None:
+    used = {} if supply is None else {supply["adc"]: "the supply"}
+    for joint, entry in entries.items():
+        adc = entry["feedback_adc"]
+        if adc in used:
+            raise ConfigurationError(f"{joint}: feedback_adc {adc} already measures {used[adc]}", joint=joint, value=adc)
+        if adc is not None:
+            used[adc] = joint

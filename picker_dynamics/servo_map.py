@@ -18,7 +18,7 @@ import numpy as np
 from picker_dynamics.errors import ConfigurationError, LimitError
 from picker_dynamics.model import as_states
 from picker_dynamics.servo import ServoModel
-from picker_dynamics.servo_file import read_entries
+from picker_dynamics.servo_file import OSCILLATOR_HZ, read_entries
 
 STIFFNESS_UPPER_BOUND = 25.0
 """K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""
@@ -39,8 +39,20 @@ class Grip:
 
 
 @dataclass(frozen=True)
+class Supply:
+    """How the board measures the servo supply: analogue input, volts in per volt there, least voltage [V]."""
+
+    adc: int
+    divider: float
+    minimum_v: float
+
+
+@dataclass(frozen=True)
 class Servo:
-    """One servo and its joint; rad and SI, pulses in us.  ``unmeasured`` names assumed figures."""
+    """One servo and its joint; rad and SI, pulses in us.  ``unmeasured`` names assumed figures.
+
+    ``feedback_adc`` is the board's analogue input for a potentiometer at the joint, None where there is none.
+    """
 
     joint: str
     channel: int
@@ -59,6 +71,7 @@ class Servo:
     home: float
     grip: Grip | None = None
     unmeasured: tuple[str, ...] = ()
+    feedback_adc: int | None = None
 
     @property
     def damping(self) -> float:
@@ -94,11 +107,16 @@ class Servo:
 
 @dataclass(frozen=True)
 class ServoMap:
-    """The servos of an arm in the order of its joints; vectors are (n,) and read-only, batches (..., n)."""
+    """The servos of an arm in the order of its joints; vectors are (n,) and read-only, batches (..., n).
+
+    ``oscillator_hz`` is what the PCA9685's oscillator was measured to run at [Hz], else its nominal frequency.
+    """
 
     servos: tuple[Servo, ...]
     frame_s: float
     quantum_us: float
+    oscillator_hz: float = OSCILLATOR_HZ
+    supply: Supply | None = None
 
     @property
     def n(self) -> int:
@@ -263,7 +281,8 @@ def load(path, joint_names, overlay=None) -> ServoMap:
     """
     board, entries = read_entries(path, tuple(joint_names), overlay)
     return ServoMap(tuple(_servo(joint, entry) for joint, entry in entries.items()),
-                    frame_s=board["frame_us"] * 1e-6, quantum_us=board["quantum_us"])
+                    frame_s=board["frame_us"] * 1e-6, quantum_us=board["quantum_us"],
+                    oscillator_hz=board["oscillator_hz"], supply=board["supply"] and Supply(**board["supply"]))
 
 
 def _servo(joint: str, entry: dict) -> Servo:
@@ -289,6 +308,7 @@ def _servo(joint: str, entry: dict) -> Servo:
         entry["home_rad"],
         grip,
         unmeasured,
+        entry["feedback_adc"],
     )
     lower, upper = servo.setpoint_range
     if lower >= upper:

@@ -101,4 +101,6 @@ def run(make_node: Callable[[], object], args=None) -> int:
                 executor.shutdown()  # else its destructor may come too late, and complain
             node.destroy_node()
         rclpy.try_shutdown()
+        for number in (signal.SIGINT, signal.SIGTERM):  # one that comes while Python winds up would look like a crash
+            signal.signal(number, signal.SIG_IGN)
     return code
