@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -19,11 +18,9 @@ from picker_dynamics.feasibility import Gate
 from picker_dynamics.joint_order import order_of
 from picker_dynamics.nodes.arm_setup import load_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, SETPOINT, WARN, array, status, values_of
+from picker_dynamics.nodes.payload import Payload
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, run, seconds
 from picker_dynamics.rigid_body import RigidBody
-
-CROSS_CHECK_LIMIT = 1e-9
-"""Worst relative difference of the two models with which the arm may move."""
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
@@ -44,13 +41,11 @@ class Dynamics(Node):
         mode = declare(self, "compensation", "full", "none, gravity, or full (computed torque)")
         fade_s = declare(self, "fade_s", 0.5, "duration of the fade after activation and mode changes [s]", low=0.0, high=10.0,
                          read_only=True)
-        mass = declare(self, "payload.mass", 0.0, "mass at the tool [kg]", low=0.0, high=5.0)
-        com = declare(self, "payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]")
-        transition_s = declare(self, "payload.transition_s", 0.5, "duration of a change of payload [s]", low=0.0, high=10.0,
-                               read_only=True)
+        self.payload = Payload(self, self.arm.tool)
         model = RigidBody(self.arm, armature=self.servos.armature)
         self.cross_check_worst = self.self_test(model)
-        self.compensator = Compensator(model, self.servos.model, mode, fade_s=fade_s, transition_s=transition_s,
+        self.compensator = Compensator(model, self.servos.model, mode, fade_s=fade_s,
+                                       transition_s=self.payload.transition_s,
                                        setpoint_lower=self.servos.setpoint_lower, setpoint_upper=self.servos.setpoint_upper)
         self.model, self.epoch, self.last_stamp = model, None, None
         self.pose: np.ndarray | None = None
@@ -60,9 +55,8 @@ class Dynamics(Node):
         self.command = JointState(name=list(self.arm.joint_names))
 
         self.command_out = self.create_publisher(JointState, "joint_commands", LATEST)
-        self.payload_out = self.create_publisher(InertiaStamped, "payload", LATCHED)
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self.carry(mass, com)
+        self.carry(self.payload.mass, self.payload.com)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.add_on_set_parameters_callback(self.on_parameters)
@@ -72,7 +66,7 @@ class Dynamics(Node):
         """Worst relative difference of the two models; raises where they disagree."""
         by_hand = lagrangian.by_hand(self.arm, armature=self.servos.armature)
         report = cross_check.compare(by_hand, model, self.arm.lower, self.arm.upper, self.arm.velocity)
-        report.require(CROSS_CHECK_LIMIT)
+        report.require()
         self.get_logger().info(f"cross-check passed: two models of {self.arm.name} agree to {report.worst:.1e}")
         return float(report.worst)
 
@@ -130,13 +124,12 @@ class Dynamics(Node):
         """Change payload or mode while running; a value that does not fit is refused and nothing changes."""
         wanted = {parameter.name: parameter.value for parameter in parameters}
         mode = wanted.get("compensation", self.compensator.mode)
-        mass = wanted.get("payload.mass", self.payload_mass)
-        com = wanted.get("payload.com", self.payload_com)
+        payload = self.payload.wanted(wanted)
         try:
             if mode not in MODES:
                 raise InputError(f"compensation is {mode!r}, must be one of {', '.join(MODES)}", joint="compensation", value=mode)
-            if "payload.mass" in wanted or "payload.com" in wanted:
-                self.carry(mass, com)
+            if payload is not None:
+                self.carry(*payload)
             self.compensator.set_mode(mode)
         except PickerError as error:
             return SetParametersResult(successful=False, reason=str(error))
@@ -144,19 +137,12 @@ class Dynamics(Node):
 
     def carry(self, mass: float, com) -> None:
         """Take a payload and tell everyone."""
-        if len(com) != 3:
-            raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", joint="payload.com", value=len(com), limit=3)
-        if self.pose is not None and mass > self.payload_mass:  # more than the servos hold here would push the arm away
-            loaded = self.model.with_payload(mass, tuple(com))
+        com = self.payload.require_vector(com)
+        if self.pose is not None and mass > self.payload.mass:  # more than the servos hold here would push the arm away
+            loaded = self.model.with_payload(mass, com)
             Gate(loaded, self.servos).check_point(self.pose, np.zeros(loaded.n), np.zeros(loaded.n))
-        self.compensator.set_payload(mass, tuple(com))
-        self.payload_mass, self.payload_com = float(mass), [float(x) for x in com]
-        message = InertiaStamped()
-        message.header.frame_id = self.arm.tool
-        message.header.stamp = self.get_clock().now().to_msg()
-        message.inertia.m = self.payload_mass
-        message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = self.payload_com
-        self.payload_out.publish(message)
+        self.compensator.set_payload(mass, com)
+        self.payload.tell(mass, com)
 
     def complain(self, problem: str) -> None:
         self.rejected += 1
@@ -177,7 +163,7 @@ class Dynamics(Node):
             level, message = OK, "compensating"
         entry = status(level, self.get_fully_qualified_name().lstrip("/"), message, self.arm.name,
                        compensation=self.compensator.mode, cross_check_worst=self.cross_check_worst,
-                       payload_kg=self.payload_mass, processed=self.processed, rejected=self.rejected, unmeasured=unmeasured)
+                       payload_kg=self.payload.mass, processed=self.processed, rejected=self.rejected, unmeasured=unmeasured)
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
 
 

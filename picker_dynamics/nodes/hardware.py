@@ -11,12 +11,12 @@ from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.hardware_session import HardwareSession, State
 from picker_dynamics.joint_order import ordered
 from picker_dynamics.link import BAUD, Link
+from picker_dynamics.nodes.arm_services import ArmServices
 from picker_dynamics.nodes.arm_setup import load_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, array, status
 from picker_dynamics.nodes.lifecycle_guard import guard_change_state, state_of, transition
@@ -66,10 +66,7 @@ class Hardware(LifecycleNode):
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
         self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
-        self.create_service(SetBool, "emergency_stop", self.on_emergency_stop)
-        self.create_service(Trigger, "reset", self.on_reset)
-        self.create_service(SetBool, "enable", self.on_enable)
-        self.create_service(Trigger, "relax", self.on_relax)
+        ArmServices(self, self.enable, stopped="stopped: decelerating, then holding; latched until reset")
         self.create_timer(self.tick_period_s, self.on_timer)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         self.add_on_set_parameters_callback(self.on_parameters)
@@ -171,25 +168,6 @@ class Hardware(LifecycleNode):
         """Called by the link's thread for each set-point that the board refused."""
         self.refusals.append(str(error))
 
-    # -- services ------------------------------------------------------------------------------------------
-
-    def on_emergency_stop(self, request, response):
-        if not request.data:
-            response.success, response.message = False, "emergency_stop only latches; call reset to clear it"
-            return response
-        return self.answer(response, self.session.stop, "stopped: decelerating, then holding; latched until reset")
-
-    def on_reset(self, _request, response):
-        return self.answer(response, self.session.reset, "reset: nothing moves; call enable to go on")
-
-    def on_relax(self, _request, response):
-        return self.answer(response, self.session.relax, "relaxed: all outputs off")
-
-    def on_enable(self, request, response):
-        if not request.data:
-            return self.answer(response, self.session.disable, "outputs off")
-        return self.answer(response, self.enable, "")
-
     def enable(self) -> str:
         """Activate; whoever calls this says that the arm stands at its rest pose if its outputs are off."""
         if self.session.state in (State.ACTIVE, State.ENABLING):
@@ -198,15 +176,6 @@ class Hardware(LifecycleNode):
         if state_of(self) == "inactive":
             self.trigger_activate()
         return said
-
-    def answer(self, response, action, done: str):
-        """Carry out ``action``; success and message tell what came of it."""
-        try:
-            response.success, response.message = True, action() or done
-        except PickerError as error:
-            response.success, response.message = False, str(error)
-        self.tell()
-        return response
 
     # -- time ----------------------------------------------------------------------------------------------
 

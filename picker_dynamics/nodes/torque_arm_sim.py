@@ -9,10 +9,10 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.joint_order import ordered
+from picker_dynamics.nodes.arm_services import ArmServices
 from picker_dynamics.nodes.arm_setup import load_torque_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, WARN, array, status
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, run
@@ -53,10 +53,7 @@ class TorqueArmSim(Node):
         self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
-        self.create_service(SetBool, "emergency_stop", self.on_emergency_stop)
-        self.create_service(Trigger, "reset", self.on_reset)
-        self.create_service(SetBool, "enable", self.on_enable)
-        self.create_service(Trigger, "relax", self.on_relax)
+        ArmServices(self, self.session.enable, stopped="stopped: braking, then holding; latched until reset", before=self.advance)
         self.add_on_set_parameters_callback(self.on_parameters)
         self.create_timer(1.0 / rate, self.on_tick)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
@@ -73,7 +70,7 @@ class TorqueArmSim(Node):
             plant.step(session.torque(plant.q, plant.v, self.now_s))
             self.now_s += plant.dt
 
-    # -- topics and services -------------------------------------------------------------------------------
+    # -- topics and parameters -----------------------------------------------------------------------------
 
     def on_command(self, message: JointState) -> None:
         """Until a command comes, what acted before acts on."""
@@ -83,31 +80,6 @@ class TorqueArmSim(Node):
         except PickerError as error:
             self.rejected += 1
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
-
-    def on_emergency_stop(self, request, response):
-        if not request.data:
-            response.success, response.message = False, "emergency_stop only latches; call reset to clear it"
-            return response
-        return self.answer(response, self.session.stop, "stopped: braking, then holding; latched until reset")
-
-    def on_reset(self, _request, response):
-        return self.answer(response, self.session.reset, "reset: nothing moves; call enable to go on")
-
-    def on_relax(self, _request, response):
-        return self.answer(response, self.session.relax, "relaxed: all outputs off")
-
-    def on_enable(self, request, response):
-        return self.answer(response, *((self.session.enable, "") if request.data else (self.session.disable, "outputs off")))
-
-    def answer(self, response, action, done: str):
-        """Carry out ``action``; success and message tell what came of it."""
-        self.advance()
-        try:
-            response.success, response.message = True, action() or done
-        except PickerError as error:
-            response.success, response.message = False, str(error)
-        self.tell()
-        return response
 
     def on_parameters(self, parameters) -> SetParametersResult:
         for parameter in parameters:

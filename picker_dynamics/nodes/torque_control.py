@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -20,6 +19,7 @@ from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.joint_order import ordered
 from picker_dynamics.nodes.arm_setup import load_torque_arm
 from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN, array, status, values_of
+from picker_dynamics.nodes.payload import Payload
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
 from picker_dynamics.rigid_body import RigidBody
 from picker_dynamics.torque_loop import TorqueLoop
@@ -43,17 +43,14 @@ class TorqueControl(Node):
         self.arm = arm.description
         bandwidth = declare(self, "bandwidth", arm.bandwidth, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", low=0.1,
                             high=500.0, read_only=True)
-        mass = declare(self, "payload.mass", 0.0, "mass at the tool, on top of what the URDF has there [kg]", low=0.0, high=5.0)
-        com = declare(self, "payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]")
-        transition_s = declare(self, "payload.transition_s", 0.5, "duration of a change of payload [s]", low=0.0, high=10.0,
-                               read_only=True)
+        self.payload = Payload(self, self.arm.tool)
         model = RigidBody(self.arm)
         report = cross_check.compare(lagrangian.by_hand(self.arm), model, self.arm.lower, self.arm.upper, self.arm.velocity)
         report.require()
         self.cross_check_worst = float(report.worst)
         self.get_logger().info(f"cross-check passed: two models of {self.arm.name} agree to {report.worst:.1e}")
         self.model, self.gate = model, EffortGate(model, arm)
-        self.loop = TorqueLoop(model, bandwidth, transition_s)
+        self.loop = TorqueLoop(model, bandwidth, self.payload.transition_s)
         self.pose: np.ndarray | None = None
         self.epoch: str | None = None
         self.processed = self.rejected = 0
@@ -61,9 +58,8 @@ class TorqueControl(Node):
         self.command = JointState(name=list(self.arm.joint_names))
 
         self.command_out = self.create_publisher(JointState, "joint_commands", LATEST)
-        self.payload_out = self.create_publisher(InertiaStamped, "payload", LATCHED)
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self.carry(mass, com)
+        self.carry(self.payload.mass, self.payload.com)
         self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
@@ -105,29 +101,22 @@ class TorqueControl(Node):
 
     def on_parameters(self, parameters) -> SetParametersResult:
         """Change the payload while running; a value that does not fit is refused and nothing changes."""
-        wanted = {parameter.name: parameter.value for parameter in parameters}
+        payload = self.payload.wanted({parameter.name: parameter.value for parameter in parameters})
         try:
-            if "payload.mass" in wanted or "payload.com" in wanted:
-                self.carry(wanted.get("payload.mass", self.payload_mass), wanted.get("payload.com", self.payload_com))
+            if payload is not None:
+                self.carry(*payload)
         except PickerError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
     def carry(self, mass: float, com) -> None:
         """Take a payload and tell everyone."""
-        if len(com) != 3:
-            raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", joint="payload.com", value=len(com), limit=3)
-        if self.pose is not None and mass > self.payload_mass:  # more than the drives hold here would pull the arm down
+        com = self.payload.require_vector(com)
+        if self.pose is not None and mass > self.payload.mass:  # more than the drives hold here would pull the arm down
             still = np.zeros(self.model.n)
-            replace(self.gate, model=self.model.with_payload(mass, tuple(com))).check_point(self.pose, still, still)
-        self.loop.set_payload(mass, tuple(com), now_s(self))
-        self.payload_mass, self.payload_com = float(mass), [float(x) for x in com]
-        message = InertiaStamped()
-        message.header.frame_id = self.arm.tool
-        message.header.stamp = self.get_clock().now().to_msg()
-        message.inertia.m = self.payload_mass
-        message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = self.payload_com
-        self.payload_out.publish(message)
+            replace(self.gate, model=self.model.with_payload(mass, com)).check_point(self.pose, still, still)
+        self.loop.set_payload(mass, com, now_s(self))
+        self.payload.tell(mass, com)
 
     def complain(self, problem: str) -> None:
         self.rejected += 1
@@ -144,7 +133,7 @@ class TorqueControl(Node):
             level, message = OK, "following" if self.loop.following else "no reference: holding"
         worst = float(abs(self.loop.error).max())
         entry = status(level, self.get_fully_qualified_name().lstrip("/"), message, self.arm.name,
-                       cross_check_worst=self.cross_check_worst, payload_kg=self.payload_mass, processed=self.processed,
+                       cross_check_worst=self.cross_check_worst, payload_kg=self.payload.mass, processed=self.processed,
                        rejected=self.rejected, tracking_error=worst)
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
 
