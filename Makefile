@@ -1,9 +1,19 @@
 # `make demo` and `make test` are all a person needs; each makes .venv first where it has to (tools/make_venv.py).
 #   make setup PYTHON=python3.12     another Python than python3 (3.10 to 3.13)
 #   make demo ARGS="--seed 1"        arguments for what runs: demo, bench, test
+#   make demo BOARD=avr              the real firmware on a simulated Uno, instead of the virtual board
+#   make firmware                    the board's .hex for both back ends, and their sizes
+#   make apt                         Debian packages that build, simulate and fuzz the firmware, where missing and allowed;
+#                                    make test, firmware, fuzz and demo BOARD=avr do it too (APT=no: they do not)
+#   make soak MINUTES=10             the whole graph on the virtual board, with faults, on a busy machine: out/soak.json
+#   make fuzz TIME=600               each fuzzer of the firmware for so many seconds
 
 PYTHON ?= python3
 WORKERS ?= 2
+APT ?= yes
+BOARD ?=
+TIME ?= 60
+MINUTES ?= 10
 VENV := .venv/bin
 SCRATCH := build/colcon
 COLCON := $(VENV)/python -m colcon --log-base $(SCRATCH)/log
@@ -15,19 +25,40 @@ unexport ROS_STATIC_PEERS
 # Left by the Python of another environment, this would keep ours from finding its own libraries.
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: setup demo test bench lint colcon clean
+PACKAGES := $(if $(filter no,$(APT)),true,$(PYTHON) tools/apt_packages.py)
+
+.PHONY: setup apt demo test bench soak firmware fuzz lint colcon clean
 
 setup:
 	@$(PYTHON) tools/make_venv.py
 
-demo: setup
-	@$(VENV)/picker demo $(ARGS)
+apt:
+	@$(PYTHON) tools/apt_packages.py
 
+demo: setup
+	@$(if $(filter avr,$(BOARD)),$(PACKAGES) sim)
+	@$(VENV)/picker demo $(if $(BOARD),--board $(BOARD)) $(ARGS)
+
+# Without the packages tests of the firmware are left out, and the last line says which.
 test: setup
+	@$(PACKAGES) || true
 	@$(VENV)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 bench: setup
 	@$(VENV)/python -m benchmarks $(ARGS)
+
+soak: setup
+	@mkdir -p out
+	@$(VENV)/python -m benchmarks.soak --minutes $(MINUTES) --out out/soak.json $(ARGS)
+
+firmware:
+	@$(PACKAGES) avr
+	@for backend in pca9685 timer; do $(MAKE) -s -C firmware hex sizes BACKEND=$$backend && \
+		echo "  build/firmware/$$backend/picker_firmware.hex" || exit 1; done
+
+fuzz:
+	@$(PACKAGES) fuzz
+	@$(MAKE) -s -C firmware fuzz-run TIME=$(TIME)
 
 lint: setup
 	@$(VENV)/ruff check .

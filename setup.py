@@ -28,7 +28,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
-        *share("urdf", "config", "launch", "rviz"),
+        *share("urdf", "config", "launch", "rviz", "firmware"),
     ],
     zip_safe=True,
     install_requires=["numpy>=1.26", "PyYAML", "pyserial"],
@@ -50,6 +50,8 @@ setup(
         "peer": ["urchin"],
         # What `picker demo` and `picker study` show their results with, and what integrates in a study.
         "demo": ["matplotlib", "rich", "scipy"],
+        # `picker record` and `picker plot`.
+        "record": ["matplotlib", "mcap", "rosbags"],
         # colcon runs no test at all unless an extra of this name asks for pytest.
         "test": [
             "pytest>=7.4",
@@ -70,6 +72,7 @@ setup(
             "hardware = picker_dynamics.nodes.hardware:main",
             "torque_control = picker_dynamics.nodes.torque_control:main",
             "torque_arm_sim = picker_dynamics.nodes.torque_arm_sim:main",
+            "markers = picker_dynamics.nodes.markers:main",
             "virtual_board = picker_dynamics.sim.board:main",
         ],
     },

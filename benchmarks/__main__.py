@@ -3,6 +3,7 @@
     python -m benchmarks                 everything, about five minutes on two cores
     python -m benchmarks --quick         fewer rounds and poses: to see that it runs, not to quote
     python -m benchmarks --only loop     one of them; may be repeated
+    python -m benchmarks --slow          those that take long too: ten minutes of soak
 
 Figures depend on the machine and on what else it does: both are in the document.  Nothing fails for a figure that misses
 its target; the exit code tells whether everything ran.
@@ -22,9 +23,14 @@ from benchmarks.targets import judged
 BENCHMARKS = {  # name: arguments of run() in the quick form
     "dynamics": {"rounds": 3},
     "hold": {},
+    "firmware": {"minutes": 0.2, "levels": 10},
     "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
     "study": {"rounds": 1},
 }
+SLOW = {  # likewise, left out unless asked for
+    "soak": {"minutes": 0.5},
+}
+TELLING = ("loop", "soak")
 
 
 def tell(text: str) -> None:
@@ -34,8 +40,8 @@ def tell(text: str) -> None:
 
 def measured(name: str, quick: bool) -> dict:
     """The results of one benchmark."""
-    arguments = dict(BENCHMARKS[name]) if quick else {}
-    if name == "loop":
+    arguments = dict((BENCHMARKS | SLOW)[name]) if quick else {}
+    if name in TELLING:
         arguments["tell"] = tell
     return importlib.import_module(f"benchmarks.{name}").run(**arguments)
 
@@ -53,14 +59,17 @@ def table(rows: list[dict]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Run what was asked for and print it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
-    parser.add_argument("--only", action="append", choices=tuple(BENCHMARKS), help="run this one; may be repeated")
+    parser.add_argument("--only", action="append", choices=(*BENCHMARKS, *SLOW), help="run this one; may be repeated")
+    parser.add_argument("--slow", action="store_true", help="also those that take long")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: to see that it runs, not to quote")
     options = parser.parse_args(arguments)
     begin = time.monotonic()
     results: dict = {"quick": options.quick, "machine": machine.facts()}
-    for name in options.only or BENCHMARKS:
+    for name in options.only or (*BENCHMARKS, *(SLOW if options.slow else ())):
         tell(f"{name} ...")
         results[name] = measured(name, options.quick)
+        if "not_run" in results[name]:
+            tell(f"{name} did not run: {results[name]['not_run']}")
     results["targets"] = judged(results)
     results["load_average_at_the_end"] = machine.load()
     results["seconds"] = round(time.monotonic() - begin, 1)

@@ -20,12 +20,9 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,6 +35,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from benchmarks.domain import own_domain
 from benchmarks.machine import CpuMeter, load, resident_mb
 from benchmarks.stamping_board import StampingBoard, Wire
 from picker_dynamics import bringup, description, servo_map
@@ -49,10 +47,6 @@ from picker_dynamics.runner import GraphRunner
 
 LEAD_S = 0.06
 """Default of the controller's ``lead_s``."""
-
-DOMAINS = range(1, 100)
-DOMAIN_LOCK_PORT = 22_000
-PARTICIPANTS = 32
 
 READY_S = 30.0
 BROKEN_AT_MOST = 3
@@ -154,49 +148,11 @@ class SetPoints:
         return cls(*np.array(rows).T)
 
 
-@contextmanager
-def _own_domain() -> Iterator[dict[str, str]]:
-    """Discovery on this machine alone, in a domain that nobody else has; restored at the end.
-
-    As in the tests, whoever has bound a domain's port on the loopback owns the domain; and nobody may be left in it.
-    """
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as lock:
-        domain = next(number for number in DOMAINS if _deserted(number) and _bound(lock, DOMAIN_LOCK_PORT + number))
-        ours = bringup.LOCAL_ONLY | {"ROS_DOMAIN_ID": str(domain)}
-        before = {name: os.environ.get(name) for name in ours}
-        os.environ.update(ours)
-        try:
-            yield ours
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
-
-
-def _deserted(domain: int) -> bool:
-    """Whether no participant of a domain listens: port 7400 + 250 domain + 10 + 2 i is that of number i [RTPS 9.6.1.1]."""
-    for participant in range(PARTICIPANTS):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            if not _bound(probe, 7410 + 250 * domain + 2 * participant):
-                return False
-    return True
-
-
-def _bound(end: socket.socket, port: int) -> bool:
-    try:
-        end.bind(("127.0.0.1", port))
-    except OSError:
-        return False
-    return True
-
-
 def measure(interval_s: float, rate_hz: float) -> dict:
     """Start everything, measure one interval, end everything."""
     arm = description.load(resource("urdf/picker.urdf"))
     servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
-    with (_own_domain() as environment, tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
+    with (own_domain() as environment, tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
           StampingBoard(servos) as board):
         options = bringup.Options(hardware="serial", port=board.port, rate_hz=float(rate_hz),
                                   servo_overlay=str(resource("config/servos.sim.yaml")))

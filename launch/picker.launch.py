@@ -14,12 +14,13 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix
 
-from picker_dynamics import bringup
+from picker_dynamics import bringup, description, rviz_config
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
 from picker_dynamics.runner import PARK_S
 
 ARGUMENTS = (
     ("hardware", "sim", "sim (virtual board and arm) or serial"),
+    ("board", "virtual", "with hardware:=sim, virtual (the firmware's model) or avr (the real firmware on a simulated Uno)"),
     ("port", "", "serial port of the board, for example /dev/ttyACM0; needed with hardware:=serial"),
     ("arm", "", "an arm of config/arms.yaml, for example rrp (simulated, torque-controlled); empty: the picker"),
     ("urdf", "", "URDF of the arm; empty: the picker's"),
@@ -31,12 +32,12 @@ ARGUMENTS = (
     ("on_shutdown", "", "what the arm does at the end: hold, park or relax; empty: as the parameter file says"),
     ("params_file", "", "ROS parameter file; empty: config/picker.yaml"),
     ("log_level", "info", "of the nodes: debug, info, warn, error"),
-    ("rviz", "false", "true: start RViz too"),
+    ("rviz", "false", "true: start RViz too, and the node that publishes markers for it"),
 )
 
 
 def processes(context):
-    """The graph's processes as launch actions; each of them is required, RViz is not.
+    """The graph's processes as launch actions; what only shows things is not required.
 
     Whatever may be wrong has to be found here: an action that fails when others of this list have been started already
     ends the launch and leaves them running, a hardware node among them.
@@ -44,7 +45,7 @@ def processes(context):
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name != "rviz"}
     rviz = IfCondition(LaunchConfiguration("rviz")).evaluate(context)
     mass = _number("payload_mass", chosen.pop("payload_mass"))
-    options = bringup.Options(payload_mass=mass, **chosen)
+    options = bringup.Options(payload_mass=mass, markers=rviz, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
     graph = bringup.graph(options)
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
@@ -53,7 +54,7 @@ def processes(context):
     actions += [_node(spec) for spec in graph.nodes]
     actions.append(_state_publisher(options))
     if rviz:
-        actions.append(Node(package="rviz2", executable="rviz2", namespace=options.namespace, output="log"))
+        actions.append(_rviz(options))
     return actions
 
 
@@ -61,7 +62,7 @@ def _node(spec):
     # A Ctrl-C reaches all processes at once; whoever is still busy after sigterm_timeout (parking, say) is hurried.
     return Node(package=spec.package, executable=spec.executable, name=spec.name, namespace=spec.namespace,
                 parameters=[spec.params_file, spec.parameters], ros_arguments=["--log-level", spec.log_rule],
-                sigterm_timeout=str(PARK_S), output="screen", on_exit=_ended)
+                sigterm_timeout=str(PARK_S), output="screen", on_exit=_ended if spec.required else None)
 
 
 def _board(graph):
@@ -74,10 +75,15 @@ def _board(graph):
 
 def _state_publisher(options):
     text = Path(options.urdf_path).read_text(encoding="utf-8")
-    namespace = options.namespace.strip("/")
-    parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": f"{namespace}/" if namespace else ""}
+    parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": options.frame_prefix}
     return Node(package="robot_state_publisher", executable="robot_state_publisher", namespace=options.namespace,
                 parameters=[parameters], output="log", on_exit=_ended)
+
+
+def _rviz(options):
+    config, remove = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
+    return Node(package="rviz2", executable="rviz2", namespace=options.namespace, arguments=["-d", str(config)], output="log",
+                on_exit=lambda _event, _context: remove())
 
 
 def _ended(event, context, graph=None):

@@ -15,6 +15,7 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import PACKAGE, resource
 
 HARDWARE = ("sim", "serial")
+BOARDS = ("virtual", "avr")
 COMPENSATION = ("none", "gravity", "full")
 ON_SHUTDOWN = ("hold", "park", "relax")
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
@@ -37,6 +38,7 @@ class Options:
 
     Args:
         hardware: ``sim`` (virtual board and arm) or ``serial``.
+        board: with ``sim``, ``virtual`` (the firmware's model) or ``avr`` (the real firmware on a simulated Uno).
         arm: a name in config/arms.yaml; instead of ``urdf``.
         port: serial port of the board; only with ``serial``.
         namespace: ROS namespace; two arms side by side need two.
@@ -50,9 +52,11 @@ class Options:
         directory: for the virtual board's port and control socket; one of this process by default;
             who runs the graph makes and removes it.
         log_level: of the nodes.
+        markers: also what RViz shows beside the model.
     """
 
     hardware: str = "sim"
+    board: str = "virtual"
     arm: str = ""
     port: str = ""
     namespace: str = ""
@@ -69,10 +73,11 @@ class Options:
     seed: int = 0
     directory: str = ""
     log_level: str = "info"
+    markers: bool = False
 
     def __post_init__(self):
-        choices = {"hardware": HARDWARE, "compensation": ("", *COMPENSATION), "on_shutdown": ("", *ON_SHUTDOWN),
-                   "log_level": LOG_LEVELS}
+        choices = {"hardware": HARDWARE, "board": BOARDS, "compensation": ("", *COMPENSATION),
+                   "on_shutdown": ("", *ON_SHUTDOWN), "log_level": LOG_LEVELS}
         for name, allowed in choices.items():
             value = getattr(self, name)
             if value not in allowed:
@@ -83,6 +88,9 @@ class Options:
             raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", joint="port")
         if self.hardware == "sim" and self.port:
             raise ConfigurationError(f"port {self.port} is given, but hardware is sim", joint="port", value=self.port)
+        if self.board != "virtual" and self.hardware != "sim":
+            raise ConfigurationError(f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is",
+                                     joint="board", value=self.board)
         for name in ("urdf", "servos", "servo_overlay", "params_file"):
             path = getattr(self, name)
             if path and not Path(path).is_file():
@@ -99,6 +107,9 @@ class Options:
         if self.hardware != "sim":
             raise ConfigurationError(f"arm {self.arm} has torque-controlled joints: there is no driver for such hardware, "
                                      "it can only be simulated", joint="hardware", value=self.hardware)
+        if self.board != "virtual":
+            raise ConfigurationError(f"board is {self.board}, but arm {self.arm} has torque-controlled joints, no board",
+                                     joint="board", value=self.board)
         for name in ("servos", "servo_overlay", "compensation", "on_shutdown"):
             if getattr(self, name):
                 raise ConfigurationError(f"{name} is given, but arm {self.arm} has torque-controlled joints, no servos",
@@ -109,10 +120,19 @@ class Options:
         """The URDF of the arm, whatever names it."""
         return self.urdf or str(resource(f"urdf/{self.arm or arms.DEFAULT}.urdf"))
 
+    @property
+    def frame_prefix(self) -> str:
+        """What stands before the names of this arm's frames."""
+        namespace = self.namespace.strip("/")
+        return f"{namespace}/" if namespace else ""
+
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """One ROS node: its executable, parameters, and name, by default the executable's."""
+    """One ROS node: its executable, parameters, and name, by default the executable's.
+
+    The arm goes on where one that is not ``required`` ends by itself.
+    """
 
     executable: str
     parameters: dict[str, object]
@@ -121,6 +141,7 @@ class NodeSpec:
     log_level: str = "info"
     package: str = PACKAGE
     node_name: str = ""
+    required: bool = True
 
     @property
     def name(self) -> str:
@@ -160,7 +181,7 @@ class BoardSpec:
 
 @dataclass(frozen=True)
 class Graph:
-    """Everything that runs; each of them is required."""
+    """Everything that runs."""
 
     nodes: tuple[NodeSpec, ...]
     board: BoardSpec | None
@@ -174,6 +195,7 @@ def graph(options: Options) -> Graph:
 
     Raises:
         DescriptionError, ConfigurationError: a URDF or servo map that is wrong, said once before anything starts.
+        MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
     """
     if options.arm and arms.load(options.arm).control == "torque":
         return _torque_graph(options)
@@ -183,8 +205,10 @@ def graph(options: Options) -> Graph:
         port, control = str(directory / "tty"), str(directory / "control")
         overlay = overlay or str(resource("config/servos.sim.yaml"))
         board = BoardSpec(_board_arguments(options, port, control, overlay))
-    joints = description.load(options.urdf_path).joint_names
-    servo_map.load(options.servos or resource("config/servos.yaml"), joints, overlay or None)
+    arm = description.load(options.urdf_path)
+    servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
+    if options.board == "avr":
+        _compile_firmware(arm, servos)
     shared = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
     simulated = options.hardware == "sim"
     common = _common(options)
@@ -195,8 +219,32 @@ def graph(options: Options) -> Graph:
             compensation=options.compensation, **{"payload.mass": options.payload_mass}), **common),
         NodeSpec("hardware", shared | _given(port=port, on_shutdown=options.on_shutdown) | {
             "autostart": True, "at_rest_pose": simulated}, **common),
+        *_markers(options, shared, common),
     )
     return Graph(nodes, board, port, control, _environment())
+
+
+def view_graph(options: Options) -> Graph:
+    """Only what shows an arm whose joints somebody else moves, sliders for example.
+
+    Raises:
+        DescriptionError, ConfigurationError: a URDF or servo map that is wrong.
+    """
+    if options.arm and arms.load(options.arm).control == "torque":
+        which: dict[str, object] = {"control": "torque", "arm": options.arm}
+    else:
+        which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay)
+        arm = description.load(options.urdf_path)
+        servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay or None)
+    return Graph(_markers(options, which, _common(options)), None, "", "", _environment())
+
+
+def _compile_firmware(arm, servos) -> None:
+    """Now, so that what is missing is said before anything starts; the board finds it done."""
+    from picker_dynamics.firmware import toolchain
+
+    toolchain.build(servos, arm)
+    toolchain.library("sim")
 
 
 def _torque_graph(options: Options) -> Graph:
@@ -210,8 +258,14 @@ def _torque_graph(options: Options) -> Graph:
                  node_name="dynamics"),
         NodeSpec("torque_arm_sim", {"arm": arm.name, "plant_error": options.plant_error, "seed": options.seed}, **common,
                  node_name="hardware"),
+        *_markers(options, {"control": "torque", "arm": arm.name}, common),
     )
     return Graph(nodes, None, "", "", _environment())
+
+
+def _markers(options: Options, which_arm: dict[str, object], common: dict[str, str]) -> tuple[NodeSpec, ...]:
+    """The node that shows things, where somebody wants to see them; it moves nothing, so nothing ends with it."""
+    return (NodeSpec("markers", which_arm, **common, required=False),) if options.markers else ()
 
 
 def _common(options: Options) -> dict[str, str]:
@@ -249,6 +303,8 @@ def _board_arguments(options: Options, port: str, control: str, overlay: str) ->
     for flag, value in (("--urdf", options.urdf), ("--servos", options.servos)):
         if value:
             arguments += [flag, value]
+    if options.board != "virtual":
+        arguments += ["--board", options.board]
     if options.plant_error:
         arguments += ["--plant-error", repr(options.plant_error), "--seed", str(options.seed)]
     return arguments

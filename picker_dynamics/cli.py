@@ -6,8 +6,10 @@ import argparse
 import signal
 import sys
 
-from picker_dynamics import __version__, bench_commands, bringup, study
+from picker_dynamics import __version__, bench_commands, bringup, doctor, recording, study
+from picker_dynamics.calibration import command as calibration
 from picker_dynamics.errors import PickerError
+from picker_dynamics.firmware import command as firmware
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,6 +34,10 @@ def parser() -> argparse.ArgumentParser:
     _add_check(commands)
     _add_demo(commands)
     study.add_parser(commands)
+    recording.add_parser(commands)
+    firmware.add_parser(commands)
+    doctor.add_parser(commands)
+    calibration.add_parser(commands)
     return top
 
 
@@ -42,11 +48,17 @@ def _arm_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
 
 
+def _board_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--board", default="virtual", choices=bringup.BOARDS,
+                        help="what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)")
+
+
 def _add_up(commands) -> None:
     up = commands.add_parser("up", help="start the board (or its simulation) and the three nodes; Ctrl-C ends them")
     where = up.add_mutually_exclusive_group()
     where.add_argument("--sim", action="store_true", help="virtual board and arm (the default)")
     where.add_argument("--port", default="", help="serial port of the board, for example /dev/ttyACM0")
+    _board_option(up)
     _arm_options(up)
     up.add_argument("--servo-overlay", default="", help="file with differences from the servo map, for example a calibration")
     up.add_argument("--params-file", default="", help="ROS parameter file (default: config/picker.yaml)")
@@ -60,6 +72,7 @@ def _add_up(commands) -> None:
                     help="what the arm does at Ctrl-C: hold, park or relax")
     up.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE", help="simulate an arm that differs from its URDF")
     up.add_argument("--seed", type=int, default=0)
+    up.add_argument("--markers", action="store_true", help="also publish what RViz and Foxglove show beside the model")
     up.add_argument("--log-level", default="info", choices=("debug", "info", "warn", "error"))
     up.set_defaults(run=_up)
 
@@ -85,9 +98,11 @@ def _up(options) -> int:
         urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay, params_file=options.params_file,
         compensation=options.compensation, payload_mass=options.payload_mass, rate_hz=options.rate,
         tip_speed_limit=options.tip_speed, on_shutdown=options.on_shutdown, plant_error=options.plant_error,
-        seed=options.seed, log_level=options.log_level)
+        seed=options.seed, log_level=options.log_level, board=options.board,
+        markers=options.markers)
     graph = bringup.graph(chosen)
-    what = f"{'virtual board' if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm}"
+    board = "virtual board" if options.board == "virtual" else "simulated Uno"
+    what = f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm}"
     print(f"{what}; Ctrl-C ends", flush=True)
     with GraphRunner(graph) as runner:
         runners.append(runner)
@@ -152,6 +167,7 @@ def _add_demo(commands) -> None:
     demo.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE",
                       help="how far the arm differs from its URDF, 0 to 0.5")
     demo.add_argument("--seed", type=int, default=0)
+    _board_option(demo)
     demo.add_argument("--out", default="out/demo", help="folder for figures and summary.json")
     demo.set_defaults(run=_demo)
 

@@ -108,6 +108,12 @@ class BoardFaultError(PickerError):
     exit_code = 10
 
 
+class RecordingError(PickerError):
+    """A recording that can be written no more, or that cannot be read."""
+
+    exit_code = 13
+
+
 class MissingDependencyError(PickerError, ImportError):
     """An optional package is not installed; the message says how to get it."""
 

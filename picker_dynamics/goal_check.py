@@ -23,6 +23,9 @@ STRETCH_STEP = 1.05
 TIP_SAMPLES = 200
 """Samples of a motion at which the tip's speed is looked at."""
 
+SLOWER = (0.0, 0.25, 0.5, 0.75)
+"""Shares of its speed at which a motion must be possible too: it may be slowed, or stopped, anywhere."""
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -71,7 +74,32 @@ class GoalCheck:
         if speed > self.tip_speed_limit * (1.0 + 1e-6):
             raise LimitError(f"tip would move at {speed:.2f} m/s at {time_s:.2f} s, allowed {self.tip_speed_limit:.2f} m/s",
                              joint="tip", value=speed, limit=self.tip_speed_limit)
-        return self.gate.check(trajectory)
+        report = self.gate.check(trajectory)
+        self._require_slower(trajectory, report)
+        return report
+
+    def _require_slower(self, trajectory: Trajectory, report: FeasibilityReport) -> None:
+        """At the share s of its speed a motion needs  g + F(s v) + s² (tau - g - F(v)).
+
+        Gravity does not become less: where a swing relieves a joint, the arm could not be slowed.
+        """
+        q, v, _ = trajectory.sample(report.times)
+        g, friction = self.model.gravity(q), self.model.friction
+        inertial = report.torque - g - friction(v)
+        for share in SLOWER:
+            use = np.abs(g + friction(share * v) + share**2 * inertial) / report.peak_limit
+            k, j = np.unravel_index(int(use.argmax()), use.shape)
+            if use[k, j] > 1.0 + 1e-3:
+                joint, limit = trajectory.joint_names[j], float(report.peak_limit[j])
+                unit = self.description.effort_units[j]
+                torque, time_s = float(use[k, j] * limit), float(report.times[k])
+                raise InfeasibleError(f"{joint} would need {torque:.2f} {unit} at {time_s:.2f} s if the motion were slowed to "
+                                      f"{100 * share:.0f} %, allowed {limit:.2f}", joint=joint, value=torque, limit=limit,
+                                      time_s=time_s)
+
+    def torque_share(self, q, v, a) -> float:
+        """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
+        return float((np.abs(self.model.required_torque(q, v, a)) / self.gate.peak_limit).max())
 
     def fit(self, build: Callable[[float], Trajectory]) -> Fitted:
         """The motion ``build(factor)`` with the smallest factor >= 1 that may start.

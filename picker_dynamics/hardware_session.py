@@ -4,29 +4,26 @@
                           ^                    (outputs that run already are adopted: active at once)       |
                           +-------------------------------- link lost: offline, reconnect ------------------+
 
-All methods return at once, except ``connect`` (call it off the executor) and the short requests of ``reset`` and
-``release``.  ``tick`` advances everything that takes time.  Times are host seconds of ``time.monotonic``.
+All methods return at once, except ``connect`` (call it off the executor) and the short requests of ``activate``,
+``reset`` and ``disable``.  ``tick`` advances everything that takes time.  Times are host seconds of ``time.monotonic``.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
 from picker_dynamics.board_limits import board_limits
+from picker_dynamics.enabling import Enabling
 from picker_dynamics.errors import BoardFaultError, InputError, LinkError, PickerError
 from picker_dynamics.link import Link
 from picker_dynamics.protocol import (
     Adopt,
     BoardState,
     Disable,
-    Enable,
     Fault,
-    Reason,
     Relax,
     Reset,
     Stop,
@@ -36,7 +33,9 @@ from picker_dynamics.protocol import (
     limits_checksum,
     pulse_units,
 )
+from picker_dynamics.servo_budget import ServoBudget
 from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.session_state import CommandCounts, State
 from picker_dynamics.state_model import ArmStateModel
 
 REQUEST_TIMEOUT_S = 0.5
@@ -54,34 +53,14 @@ REJOIN_S = 0.3
 PAUSE_S = 0.3
 """After so long without a command the next one has to start from the outputs again."""
 
-ENABLE_TIMEOUT_S, ENABLE_PATIENCE_S = 0.15, 2.0
-"""For the answer to a joint's enabling, and how long it is asked for again where none comes: ticks wait for it."""
-
 SPACING_S = 0.003
 """Commands that follow closer are thinned out [s]: the board's queue has to span the lead, and interpolates anyway."""
 
+LONGEST_STEP_S = 0.1
+"""Of the modelled state: after a pause it goes on from where it was."""
+
 PAST_S = 0.1
 """A command that should have held this long ago is not sent any more."""
-
-
-class State(Enum):
-    OFFLINE = "offline"
-    IDLE = "idle"
-    ENABLING = "enabling"
-    ACTIVE = "active"
-
-
-@dataclass
-class CommandCounts:
-    """What became of the commands: every one that came is in exactly one of these."""
-
-    sent: int = 0
-    not_active: int = 0
-    away: int = 0
-    stale: int = 0
-    invalid: int = 0
-    failed: int = 0
-    thinned: int = 0
 
 
 class HardwareSession:
@@ -91,10 +70,12 @@ class HardwareSession:
         link: the serial link, not opened yet.
         servos: joint <-> pulse.
         state_model: the modelled joint state.
+        budget: estimates of current and temperature, fed from it.
     """
 
-    def __init__(self, link: Link, servos: ServoMap, state_model: ArmStateModel):
+    def __init__(self, link: Link, servos: ServoMap, state_model: ArmStateModel, budget: ServoBudget | None = None):
         self.link, self.servos, self.model = link, servos, state_model
+        self.budget = budget or ServoBudget(servos)
         self.state = State.OFFLINE
         self.problem = "not connected"
         self.stop_latched = self.relax_latched = False
@@ -107,12 +88,12 @@ class HardwareSession:
         self.lost = ""
         link.on_loss = self._on_loss
         self._mask = (1 << servos.n) - 1
+        self._all_live, self._no_torque = np.ones(servos.n, dtype=bool), np.zeros(servos.n)
         self._boot_id: int | None = None
         self._last_command: tuple[float, np.ndarray] | None = None
         self._away_since: float | None = None
         self._paused_s = 0.0
-        self._next_enable: tuple[float, int] | None = None
-        self._asked_since: float | None = None
+        self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
 
     def connect(self) -> None:
@@ -130,9 +111,19 @@ class HardwareSession:
                                   value=info.joints, limit=self.servos.n)
         telemetry = self.telemetry()
         self.limits_differ = info.limits_crc != limits_checksum(board_limits(self.servos))
-        self._boot_id = telemetry.boot_id
+        before, self._boot_id = self._boot_id, telemetry.boot_id
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
-        self.state, self.problem = State.IDLE, describe_faults(faults)
+        self.state, self.problem = State.IDLE, describe_faults(faults) or self._welcome(before)
+
+    def _welcome(self, boot_id: int | None) -> str:
+        """What is to be said of a board that is back, and that had this boot id; '' of a new one."""
+        if self.stop_latched:
+            return "connected; a stop is latched: reset, then enable, to go on"
+        if boot_id is None:
+            return ""
+        if boot_id == self._boot_id:
+            return "the board is back and holds; enable to go on"
+        return f"the board is back, and was reset meanwhile (boot id {boot_id} -> {self._boot_id}); enable to go on"
 
     def disconnect(self) -> None:
         """Close the port; the board holds what it has."""
@@ -180,7 +171,7 @@ class HardwareSession:
             raise BoardFaultError("outputs are off and the arm's pose is unknown: put it at its rest pose "
                                   f"({self._rest_text()}), then enable")
         self.state, self.problem = State.ENABLING, ""
-        self._next_enable, self._asked_since = (0.0, 0), None
+        self._enabling = Enabling(self.link, self.servos, ENABLE_PERIOD_S)
         off = [name for joint, name in enumerate(self.servos.joint_names) if not telemetry.live >> joint & 1]
         if not off:
             return "outputs were running: adopted as soon as they stand"
@@ -309,6 +300,7 @@ class HardwareSession:
     def tick(self, now_s: float) -> None:
         """Look at the newest telemetry and do what is due."""
         if self.state is State.OFFLINE:
+            self.budget.advance(self._since_last_step(now_s))  # it holds, and goes on warming up
             return
         if not self.link.connected:
             self._leave(State.OFFLINE, f"{self.lost or 'the link is lost'}; the board holds")
@@ -334,26 +326,11 @@ class HardwareSession:
             self._leave(State.IDLE, f"output off: {', '.join(off)}")
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
-        due_s, joint = self._next_enable
-        if now_s < due_s or self.moving:
-            return
-        while joint < self.servos.n and telemetry.live >> joint & 1:
-            joint += 1
-        if joint == self.servos.n:
-            self._become_active(telemetry)
-            return
-        pulses = [0] * self.servos.n
-        pulses[joint] = pulse_units(self.servos.to_pulse_us(self.servos.rest)[joint])
-        self._asked_since = self._asked_since or now_s
         try:
-            self.link.request(Enable(1 << joint, tuple(pulses)), ENABLE_TIMEOUT_S)
+            if self._enabling.advance(telemetry, self.moving, now_s):
+                self._become_active(telemetry)
         except PickerError as error:
-            if getattr(error, "reason", None) is Reason.ALREADY_LIVE:  # done, but the answer got lost
-                return
-            if not isinstance(error, LinkError) or now_s - self._asked_since > ENABLE_PATIENCE_S:
-                self._leave(State.IDLE, f"{self.servos.joint_names[joint]} could not be enabled: {error}")
-            return
-        self._next_enable, self._asked_since = (now_s + ENABLE_PERIOD_S, joint + 1), None
+            self._leave(State.IDLE, str(error))
 
     def _become_active(self, telemetry: Telemetry) -> None:
         self._begin_epoch(telemetry, "")
@@ -377,15 +354,30 @@ class HardwareSession:
 
     def _leave(self, state: State, problem: str) -> None:
         self.state, self.problem = state, problem
-        self._last_command = self._away_since = self._next_enable = None
+        self._last_command = self._away_since = self._enabling = None
+
+    def _since_last_step(self, now_s: float) -> float:
+        dt = 0.0 if self._last_step_s is None else now_s - self._last_step_s
+        self._last_step_s = now_s
+        return dt
 
     def _advance_model(self, telemetry: Telemetry, now_s: float) -> None:
-        dt = 0.0 if self._last_step_s is None else min(now_s - self._last_step_s, 0.1)
-        self._last_step_s = now_s
+        dt = self._since_last_step(now_s)
+        torque = self._no_torque
         if telemetry.live != self._mask:
             self.held = None  # the arm falls, or is being switched on: nobody knows where it is
         elif self.held is not None and dt > 0.0:
-            self.model.step(self._setpoint_of(telemetry), dt)
+            setpoint = self._setpoint_of(telemetry)
+            q, v = self.model.step(setpoint, min(dt, LONGEST_STEP_S))
+            torque = self.model.servo.torque(setpoint, q, v)
+        self.budget.load(torque, self._outputs(telemetry.live))
+        self.budget.advance(dt)
+
+    def _outputs(self, live: int) -> np.ndarray:
+        """(n,) whether each output runs."""
+        if live == self._mask:
+            return self._all_live
+        return np.array([bool(live >> joint & 1) for joint in range(self.servos.n)])
 
     def _setpoint_of(self, telemetry: Telemetry) -> np.ndarray:
         return self.servos.to_angle(np.array([pulse for pulse in telemetry.pulses_us], dtype=float))

@@ -33,6 +33,23 @@ def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message
     return np.array([list(names).index(name) for name in expected], dtype=int)
 
 
+def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> tuple[np.ndarray, np.ndarray]:
+    """For a message that speaks of some of the arm's joints: which they are, and where the message has them.
+
+    Returns:
+        joints: (k,) indices among ``expected``, increasing.
+        order: (k,) such that ``names[order[i]] == expected[joints[i]]``.
+
+    Raises:
+        JointNamesError: no joint at all, or one that is unknown or listed twice.
+    """
+    if not len(names):
+        raise JointNamesError(f"{what}: no joint is named; the arm has {', '.join(expected)}")
+    present = [name for name in expected if name in names]
+    order = order_of(names, present if set(names) <= set(expected) else expected, what)
+    return np.array([list(expected).index(name) for name in present], dtype=int), order
+
+
 def ordered(names: Sequence[str], values, expected: Sequence[str], what: str = "message") -> np.ndarray:
     """``values`` (one per entry of ``names``) in the order of the arm, (n,), finite.
 

@@ -42,6 +42,7 @@ class GraphRunner:
         self.processes: dict[str, subprocess.Popen] = {}
         self._log = None
         self._hurried_s: float | None = None
+        self._missed: set[str] = set()
 
     def __enter__(self) -> GraphRunner:
         try:
@@ -67,24 +68,34 @@ class GraphRunner:
                 stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
 
     def dead(self) -> tuple[str, int] | None:
-        """The first process that has ended, and its exit code."""
+        """The first process that has ended and is required, and its exit code."""
         for name, process in self.processes.items():
-            if process.poll() is not None:
+            if process.poll() is not None and name not in self._optional():
                 return name, process.returncode
         return None
+
+    def _optional(self) -> set[str]:
+        return {_label(spec) for spec in self.graph.nodes if not spec.required}
+
+    def _say_what_is_missed(self) -> None:
+        """Once for each process that has ended without being required."""
+        for name in self._optional() - self._missed:
+            if name in self.processes and self.processes[name].poll() is not None:
+                self._missed.add(name)
+                print(f"{name} {_how(self.processes[name].returncode)}; the others go on", file=sys.stderr, flush=True)
 
     def wait(self, stopped) -> None:
         """Return when ``stopped()`` is true.
 
         Raises:
-            ProcessEndedError: a process ended by itself; all of them are required.
+            ProcessEndedError: a required process ended by itself.
         """
         while not stopped():
             ended = self.dead()
             if ended is not None:
                 name, code = ended
-                how = f"was ended by signal {-code}" if code < 0 else f"ended by itself with exit code {code}"
-                raise ProcessEndedError(f"{name} {how}; stopping the others", joint=name, value=code)
+                raise ProcessEndedError(f"{name} {_how(code)}; stopping the others", joint=name, value=code)
+            self._say_what_is_missed()
             time.sleep(POLL_S)
 
     def signal(self, name: str, number: int) -> None:
@@ -124,6 +135,10 @@ class GraphRunner:
                 print(f"{name} did not end within {time.monotonic() - begin:.1f} s: killed", file=sys.stderr, flush=True)
                 self.processes[name].kill()
                 self.processes[name].wait()
+
+
+def _how(code: int) -> str:
+    return f"was ended by signal {-code}" if code < 0 else f"ended by itself with exit code {code}"
 
 
 def _label(spec: NodeSpec | BoardSpec) -> str:

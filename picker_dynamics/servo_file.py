@@ -41,11 +41,14 @@ NUMBERS = {
     "home_rad": (-math.inf, False, math.inf),
 }
 BOARD = {"frame_us": (1000.0, True, 100000.0), "quantum_us": (0.0, False, 100.0), "oscillator_hz": (20e6, True, 30e6)}
-BOARD_OPTIONAL = {"oscillator_hz": OSCILLATOR_HZ, "supply": None}
+BOARD_OPTIONAL = {"oscillator_hz": OSCILLATOR_HZ, "supply": None, "supply_a": None}
+SUPPLY_A = (0.0, False, 1000.0)
 SUPPLY = {"divider": (1.0, True, 20.0), "minimum_v": (0.0, False, 60.0)}
 GRIP = {"contact_rad": (-math.inf, False, math.inf), "torque_nm": (0.0, False, math.inf)}
-JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip", "feedback_adc")
-OPTIONAL = {"stiffness_nm_rad": "unmeasured", "grip": None, "feedback_adc": None}
+ELECTRIC = {"stall_a": (0.0, False, 100.0), "idle_a": (0.0, True, 10.0), "stall_rise_k": (0.0, False, 10_000.0),
+            "thermal_s": (0.0, False, 100_000.0)}
+JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip", "feedback_adc", "electric")
+OPTIONAL = {"stiffness_nm_rad": "unmeasured", "grip": None, "feedback_adc": None, "electric": None}
 
 
 class _Loader(yaml.SafeLoader):
@@ -79,6 +82,8 @@ def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict
         key: _number(key, _present(board, key, f"{path}: board"), BOARD[key], "board") for key in BOARD
     }
     figures["supply"] = _supply(board["supply"])
+    supply_a = board["supply_a"]
+    figures["supply_a"] = None if supply_a is None else _perhaps_assumed("supply_a", supply_a, SUPPLY_A, "board")
     entries = {}
     for joint in joint_names:
         if not any(joint in layer.get("joints", {}) for layer in layers):
@@ -104,7 +109,7 @@ def _read_layer(path, joint_names) -> dict:
             f"cannot read servo map {path}: {' '.join(str(error).split())}", value=str(path)
         ) from error
     layer = _mapping(layer, ("board", "defaults", "joints"), str(path))
-    _mapping(layer.get("board", {}), (*BOARD, "supply"), f"{path}: board")
+    _mapping(layer.get("board", {}), (*BOARD, "supply", "supply_a"), f"{path}: board")
     _mapping(layer.get("defaults", {}), JOINT_KEYS, f"{path}: defaults")
     for joint, entry in _mapping(layer.get("joints", {}), joint_names, f"{path}: joints").items():
         _mapping(entry, JOINT_KEYS, f"{path}: {joint}", joint)
@@ -134,19 +139,11 @@ def _checked(joint: str, merged: dict, path) -> dict:
     entry: dict = {"unmeasured": ()}
     for key in JOINT_KEYS:
         value = _present(merged, key, f"{path}: {joint}", joint)
-        if isinstance(value, dict) and key in NUMBERS:
-            _mapping(value, ("value", "measured"), f"{joint}: {key}", joint)
-            if not isinstance(value.get("measured"), bool):
-                raise ConfigurationError(
-                    f"{joint}: {key}: measured is {value.get('measured')!r}, must be true or false",
-                    joint=joint,
-                )
-            entry["unmeasured"] += () if value["measured"] else (key,)
-            value = _present(value, "value", f"{joint}: {key}", joint)
         if key == "stiffness_nm_rad" and value == "unmeasured":
             entry[key], entry["unmeasured"] = None, (*entry["unmeasured"], key)
         elif key in NUMBERS:
-            entry[key] = _number(key, value, NUMBERS[key], joint)
+            entry[key], measured = _perhaps_assumed(key, value, NUMBERS[key], joint)
+            entry["unmeasured"] += () if measured else (key,)
         else:
             entry[key] = {
                 "channel": _channel,
@@ -154,8 +151,21 @@ def _checked(joint: str, merged: dict, path) -> dict:
                 "pulse_map": _pulse_map,
                 "grip": _grip,
                 "feedback_adc": _feedback_adc,
+                "electric": _electric,
             }[key](joint, value)
     return entry
+
+
+def _perhaps_assumed(key: str, value, bounds: tuple[float, bool, float], joint: str) -> tuple[float, bool]:
+    """A plain number, or {value, measured}; the number, and whether it is known."""
+    measured = True
+    if isinstance(value, dict):
+        _mapping(value, ("value", "measured"), f"{joint}: {key}", joint)
+        measured = value.get("measured")
+        if not isinstance(measured, bool):
+            raise ConfigurationError(f"{joint}: {key}: measured is {measured!r}, must be true or false", joint=joint)
+        value = _present(value, "value", f"{joint}: {key}", joint)
+    return _number(key, value, bounds, joint), measured
 
 
 def _number(key: str, value, bounds: tuple[float, bool, float], joint: str) -> float:
@@ -205,6 +215,20 @@ def _grip(joint: str, value) -> dict | None:
         key: _number(f"grip.{key}", _present(value, key, f"{joint}: grip", joint), GRIP[key], joint)
         for key in GRIP
     }
+
+
+def _electric(joint: str, value) -> dict | None:
+    """Figures of the motor, and which of them are assumed."""
+    if value is None:
+        return None
+    _mapping(value, ELECTRIC, f"{joint}: electric", joint)
+    read = {key: _perhaps_assumed(f"electric.{key}", _present(value, key, f"{joint}: electric", joint), ELECTRIC[key], joint)
+            for key in ELECTRIC}
+    figures = {key: number for key, (number, _) in read.items()}
+    if figures["idle_a"] >= figures["stall_a"]:
+        raise ConfigurationError(f"{joint}: electric.idle_a is {figures['idle_a']:g} A, must be below stall_a, "
+                                 f"{figures['stall_a']:g} A", joint=joint, value=figures["idle_a"], limit=figures["stall_a"])
+    return figures | {"assumed": tuple(key for key, (_, measured) in read.items() if not measured)}
 
 
 def _feedback_adc(joint: str, value) -> int | None:

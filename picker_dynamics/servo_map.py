@@ -39,6 +39,18 @@ class Grip:
 
 
 @dataclass(frozen=True)
+class Electric:
+    """What a servo's motor draws and how it warms: at stall and without load [A]; the rise of its temperature in the long
+    run if it stalled [K], and how fast it gets there [s].  ``assumed`` names the figures that are no more than that."""
+
+    stall_a: float
+    idle_a: float
+    stall_rise_k: float
+    thermal_s: float
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Supply:
     """How the board measures the servo supply: analogue input, volts in per volt there, least voltage [V]."""
 
@@ -72,6 +84,7 @@ class Servo:
     grip: Grip | None = None
     unmeasured: tuple[str, ...] = ()
     feedback_adc: int | None = None
+    electric: Electric | None = None
 
     @property
     def damping(self) -> float:
@@ -109,7 +122,8 @@ class Servo:
 class ServoMap:
     """The servos of an arm in the order of its joints; vectors are (n,) and read-only, batches (..., n).
 
-    ``oscillator_hz`` is what the PCA9685's oscillator was measured to run at [Hz], else its nominal frequency.
+    ``oscillator_hz`` is what the PCA9685's oscillator was measured to run at [Hz], else its nominal frequency;
+    ``supply_a`` what the servos' supply gives [A], None where nobody says, and ``supply_assumed`` whether that is a guess.
     """
 
     servos: tuple[Servo, ...]
@@ -117,6 +131,8 @@ class ServoMap:
     quantum_us: float
     oscillator_hz: float = OSCILLATOR_HZ
     supply: Supply | None = None
+    supply_a: float | None = None
+    supply_assumed: bool = False
 
     @property
     def n(self) -> int:
@@ -280,9 +296,11 @@ def load(path, joint_names, overlay=None) -> ServoMap:
         ConfigurationError: naming file, joint, value and limit.
     """
     board, entries = read_entries(path, tuple(joint_names), overlay)
+    supply_a, known = board["supply_a"] or (None, True)
     return ServoMap(tuple(_servo(joint, entry) for joint, entry in entries.items()),
                     frame_s=board["frame_us"] * 1e-6, quantum_us=board["quantum_us"],
-                    oscillator_hz=board["oscillator_hz"], supply=board["supply"] and Supply(**board["supply"]))
+                    oscillator_hz=board["oscillator_hz"], supply=board["supply"] and Supply(**board["supply"]),
+                    supply_a=supply_a, supply_assumed=not known)
 
 
 def _servo(joint: str, entry: dict) -> Servo:
@@ -309,6 +327,7 @@ def _servo(joint: str, entry: dict) -> Servo:
         grip,
         unmeasured,
         entry["feedback_adc"],
+        entry["electric"] and Electric(**entry["electric"]),
     )
     lower, upper = servo.setpoint_range
     if lower >= upper:

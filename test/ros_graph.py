@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
-import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from arm_fixtures import picker
 from diagnostic_msgs.msg import DiagnosticStatus
+from patient import BOOT_SILENCE_S, HOST_TIMEOUT_S, with_patience
 
 from picker_dynamics import bringup
 from picker_dynamics.errors import PickerError
@@ -23,11 +23,12 @@ from picker_dynamics.resources import resource
 from picker_dynamics.runner import GraphRunner
 from picker_dynamics.sim.control_socket import BoardControl
 
-BOOT_SILENCE_S = 0.3
-"""Of the simulated board; a real Uno takes three times as long, and the tests open its port often."""
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-HOST_TIMEOUT_S = 5.0
-"""Of the simulated board, which is 0.25 s by default: a busy machine is no lost host."""
+from benchmarks import domain
+
+__all__ = ["BOOT_SILENCE_S", "BRING_UP_S", "HOST_TIMEOUT_S", "Running", "Stalls", "own_domain", "running_graph",
+           "running_hardware", "side_door"]
 
 STALL_S = 0.1
 """A thread that sleeps 10 ms and wakes so late shows that the machine had other things to do."""
@@ -37,33 +38,13 @@ ATTEMPTS = 3
 BRING_UP_S = 60.0
 """Patience with a graph that takes 4 s on an idle machine."""
 
-DOMAINS = range(1, 100)
-DOMAIN_LOCK_PORT = 22_000
-
 
 @contextlib.contextmanager
 def own_domain() -> Iterator[int]:
-    """A ROS_DOMAIN_ID that no other test on this machine uses, in the environment; discovery stays on this machine.
+    """A ROS_DOMAIN_ID that nobody else on this machine uses, in the environment; discovery stays on this machine."""
+    with domain.own_domain() as ours:
+        yield int(ours["ROS_DOMAIN_ID"])
 
-    Whoever has bound the domain's port on the loopback owns the domain; the system frees it whatever happens.
-    """
-    before = {name: os.environ.get(name) for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE")}
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as lock:
-        domain = next(number for number in DOMAINS if _bound(lock, DOMAIN_LOCK_PORT + number))
-        os.environ.update(ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
-        try:
-            yield domain
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
-
-
-def _bound(lock: socket.socket, port: int) -> bool:
-    try:
-        lock.bind(("127.0.0.1", port))
-    except OSError:
-        return False
-    return True
 
 
 class Stalls:
@@ -125,9 +106,7 @@ def running_graph(directory: Path, **options) -> Iterator[Running]:
     """The whole graph in simulation; ``options`` as for ``bringup.Options``.  What the nodes said is printed at the end."""
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / "nodes.log"
-    made = bringup.graph(bringup.Options(directory=str(directory), **options))
-    words = [*made.board.arguments, "--boot-silence", str(BOOT_SILENCE_S), "--host-timeout", str(HOST_TIMEOUT_S)]
-    made = dataclasses.replace(made, board=dataclasses.replace(made.board, arguments=words))
+    made = with_patience(bringup.graph(bringup.Options(directory=str(directory), **options)))
     try:
         with GraphRunner(made, log_path=log, grace_s=20.0) as runner, contextlib.ExitStack() as open_doors:
             client = open_doors.enter_context(ArmClient(picker().joint_names, options.get("namespace", "")))

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from picker_dynamics.bringup import Options, graph
+from picker_dynamics.bringup import Options, graph, view_graph
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource
 
@@ -77,4 +77,25 @@ def test_options_that_do_not_fit_are_refused_by_name(options, named):
 
 def test_the_parameter_file_names_the_nodes_of_the_graph():
     file = yaml.safe_load(resource("config/picker.yaml").read_text())
-    assert {key.removeprefix("/**/") for key in file} == {spec.name for spec in graph(Options()).nodes}
+    assert {key.removeprefix("/**/") for key in file} == {spec.name for spec in graph(Options(markers=True)).nodes}
+
+
+@pytest.mark.parametrize("arm", ["", "rrp"])
+def test_markers_come_on_request_and_nothing_depends_on_them(arm):
+    assert all(spec.required and spec.name != "markers" for spec in graph(Options(arm=arm)).nodes)
+    *others, markers = graph(Options(arm=arm, markers=True, namespace="left")).nodes
+    assert all(spec.required for spec in others) and len(others) == 3
+    assert (markers.name, markers.required, markers.namespace) == ("markers", False, "left")
+    assert markers.parameters.get("arm", "") == arm
+
+
+def test_a_view_of_an_arm_starts_what_shows_it_and_nothing_else(tmp_path):
+    assert [spec.name for spec in view_graph(Options(markers=True)).nodes] == ["markers"]
+    (tmp_path / "broken.yaml").write_text("joints: 5")
+    with pytest.raises(ConfigurationError):
+        view_graph(Options(markers=True, servos=str(tmp_path / "broken.yaml")))
+
+
+@pytest.mark.parametrize(("namespace", "prefix"), [("", ""), ("left", "left/"), ("/cell/left", "cell/left/")])
+def test_frames_are_named_after_the_namespace(namespace, prefix):
+    assert Options(namespace=namespace).frame_prefix == prefix

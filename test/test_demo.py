@@ -159,7 +159,7 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
         return dataclasses.replace(graph, board=dataclasses.replace(graph.board, arguments=words))
 
     monkeypatch.setattr(picking.bringup, "graph", patient)
-    options = type("Options", (), {"plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
+    options = type("Options", (), {"board": "virtual", "plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
     with own_domain():
         for attempt in range(3):
             code = demo.run(options)

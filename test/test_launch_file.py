@@ -1,4 +1,4 @@
-"""launch/picker.launch.py: its arguments, what it starts, and how it ends.
+"""launch/picker.launch.py and view.launch.py: their arguments, what they start, and how they end.
 
 launch and launch_ros come with ROS 2 and are not on PyPI.  Without them the arguments and the board's part in a Ctrl-C
 are tested.  With them the file is run, scripts standing in for the nodes; and, where the package is installed too,
@@ -31,6 +31,9 @@ from picker_dynamics.sim.control_socket import BoardControl
 ROOT = Path(__file__).resolve().parent.parent
 NODES = ("trajectory_controller", "dynamics", "hardware")
 STARTED = {*NODES, "virtual_board", "robot_state_publisher"}
+SHOWING = {"markers", "rviz2"}
+PICKER, VIEW = "launch/picker.launch.py", "launch/view.launch.py"
+VIEWED = {*SHOWING, "robot_state_publisher", "joint_state_publisher_gui"}
 
 RUN = """
 import sys
@@ -70,19 +73,20 @@ def wait_for(condition, timeout_s=20.0):
 # -- without launch ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def arguments() -> dict[str, tuple[str, str]]:
+def arguments_of(file: str) -> dict[str, tuple[str, str]]:
     """Argument -> (default, description), read without importing the file."""
-    tree = ast.parse(resource("launch/picker.launch.py").read_text(encoding="utf-8"))
+    tree = ast.parse(resource(file).read_text(encoding="utf-8"))
     table = next(node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "ARGUMENTS")
     return {name: (default, text) for name, default, text in ast.literal_eval(table)}
 
 
-def test_arguments_are_the_options_of_the_graph_with_their_defaults(arguments):
-    options = {field.name: field.default for field in dataclasses.fields(Options)}
-    assert set(arguments) - {"rviz"} <= set(options)
-    for name, (default, text) in arguments.items():
-        assert text and default == (options[name] or "" if name != "rviz" else "false")
+@pytest.mark.parametrize(("file", "switches"), [(PICKER, {"rviz": "false"}), (VIEW, {"rviz": "true", "sliders": "true"})])
+def test_arguments_are_the_options_of_the_graph_with_their_defaults(file, switches):
+    options = {field.name: field.default or "" for field in dataclasses.fields(Options)}
+    found = arguments_of(file)
+    assert set(found) - set(switches) <= set(options)
+    for name, (default, text) in found.items():
+        assert text and default == (switches | {key: options[key] for key in options if key not in switches})[name]
 
 
 def test_the_board_outlives_a_ctrl_c_until_its_port_is_free(tmp_path):
@@ -111,8 +115,8 @@ def test_the_board_outlives_a_ctrl_c_until_its_port_is_free(tmp_path):
 def prefix(tmp_path) -> Path:
     """An ament prefix in which scripts stand in for the executables."""
     pytest.importorskip("launch_ros.actions", reason="launch and launch_ros come with ROS 2, not from PyPI")
-    packages = {"picker_dynamics": (*NODES, "virtual_board"), "robot_state_publisher": ("robot_state_publisher",),
-                "rviz2": ("rviz2",)}
+    packages = {"picker_dynamics": (*NODES, "markers", "virtual_board"), "robot_state_publisher": ("robot_state_publisher",),
+                "rviz2": ("rviz2",), "joint_state_publisher_gui": ("joint_state_publisher_gui",)}
     for package, executables in packages.items():
         marker = tmp_path / "share/ament_index/resource_index/packages" / package
         marker.parent.mkdir(parents=True, exist_ok=True)
@@ -133,9 +137,9 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 @contextmanager
-def launched(env: dict[str, str], *words: str):
+def launched(env: dict[str, str], *words: str, file: str = PICKER):
     """The launch file as a process; it and all it started are gone afterwards."""
-    command = [sys.executable, "-c", RUN, str(resource("launch/picker.launch.py")), *words]
+    command = [sys.executable, "-c", RUN, str(resource(file)), *words]
     process = subprocess.Popen(command, env=env, cwd=env["TMPDIR"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
@@ -164,14 +168,15 @@ def parameters(command: list[str]) -> dict[str, object]:
             for key, value in section["ros__parameters"].items() if node.split("/")[-1] in names}
 
 
-def test_every_argument_is_declared_with_default_and_description(prefix, arguments):
+@pytest.mark.parametrize("file", [PICKER, VIEW])
+def test_every_argument_is_declared_with_default_and_description(prefix, file):
     from launch.actions import DeclareLaunchArgument
     from launch.launch_description_sources import get_launch_description_from_python_launch_file
 
-    made = get_launch_description_from_python_launch_file(str(resource("launch/picker.launch.py")))
+    made = get_launch_description_from_python_launch_file(str(resource(file)))
     declared = {action.name: ("".join(part.text for part in action.default_value), action.description)
                 for action in made.entities if isinstance(action, DeclareLaunchArgument)}
-    assert declared == arguments
+    assert declared == arguments_of(file)
 
 
 def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
@@ -200,7 +205,7 @@ def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
 def test_serial_needs_no_board_and_rviz_comes_on_request(prefix):
     env = stand_ins(prefix, ROS_AUTOMATIC_DISCOVERY_RANGE="SUBNET")
     with launched(env, "hardware:=serial", "port:=/dev/ttyACM0", "rviz:=true"):
-        wait_for(lambda: set(records(prefix)) == STARTED - {"virtual_board"} | {"rviz2"})
+        wait_for(lambda: set(records(prefix)) == STARTED - {"virtual_board"} | SHOWING)
         hardware = parameters(records(prefix)["hardware"]["arguments"])
         assert hardware["port"] == "/dev/ttyACM0" and hardware["at_rest_pose"] is False
         assert {record["range"] for record in records(prefix).values()} == {"SUBNET"}
@@ -215,11 +220,27 @@ def test_a_process_that_ends_by_itself_ends_the_launch_with_an_error(prefix, nam
     assert output.count("process has finished cleanly") == len(STARTED) - 1
 
 
-def test_closing_rviz_ends_nothing(prefix):
-    with launched(stand_ins(prefix, ENDS="rviz2"), "rviz:=true") as process:
-        wait_for(lambda: set(records(prefix)) == STARTED | {"rviz2"})
+@pytest.mark.parametrize("name", sorted(SHOWING))
+def test_what_only_shows_ends_nothing(prefix, name):
+    with launched(stand_ins(prefix, ENDS=name), "rviz:=true") as process:
+        wait_for(lambda: set(records(prefix)) == STARTED | SHOWING)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.5)
+
+
+def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(prefix):
+    given = {}
+    for namespace in ("", "left"):
+        with launched(stand_ins(prefix), "rviz:=true", f"namespace:={namespace}") as process:
+            wait_for(lambda: set(records(prefix)) == STARTED | SHOWING)
+            words = records(prefix)["rviz2"]["arguments"]
+            given[namespace] = Path(words[words.index("-d") + 1])
+            assert given[namespace].is_file() and ("__ns:=/left" in words) == (namespace == "left")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10.0) == 0, process.stdout.read()
+        for record in (prefix / "records").iterdir():
+            record.unlink()
+    assert given[""] == resource("rviz/picker.rviz") and given[""].is_file() and not given["left"].exists()
 
 
 @pytest.mark.parametrize(("words", "said"), [
@@ -248,6 +269,39 @@ def test_nothing_starts_where_a_package_is_missing(prefix, package):
     assert process.returncode == 1 and f"package {package} is not installed" in output
     time.sleep(0.3)
     assert records(prefix) == {}
+
+
+# -- the view --------------------------------------------------------------------------------------------------
+
+
+def test_the_view_starts_model_sliders_markers_and_rviz_in_the_namespace(prefix):
+    with launched(stand_ins(prefix), "namespace:=left", "arm:=rrp", file=VIEW) as process:
+        wait_for(lambda: set(records(prefix)) == VIEWED)
+        found = {name: record["arguments"] for name, record in records(prefix).items()}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10.0) == 0, process.stdout.read()
+    assert all("__ns:=/left" in command for command in found.values())
+    assert parameters(found["markers"])["arm"] == "rrp" and parameters(found["robot_state_publisher"])["frame_prefix"] == "left/"
+    assert parameters(found["robot_state_publisher"])["robot_description"] == resource("urdf/rrp.urdf").read_text()
+
+
+@pytest.mark.parametrize("name", ["rviz2", "joint_state_publisher_gui"])
+def test_closing_a_window_of_the_view_ends_it(prefix, name):
+    with launched(stand_ins(prefix, ENDS=name), "sliders:=true", file=VIEW) as process:
+        for other in VIEWED - {name}:  # the stand-in waits for as many records as the whole graph has
+            wait_for(lambda other=other: other in records(prefix))
+        (prefix / "records" / "one more").touch()
+        assert process.wait(20.0) == 0, process.stdout.read()
+
+
+def test_without_sliders_and_rviz_neither_package_is_needed(prefix):
+    for package in ("rviz2", "joint_state_publisher_gui"):
+        (prefix / "share/ament_index/resource_index/packages" / package).unlink()
+    with launched(stand_ins(prefix), "sliders:=false", "rviz:=false", file=VIEW):
+        wait_for(lambda: set(records(prefix)) == {"markers", "robot_state_publisher"})
+    with launched(stand_ins(prefix), "sliders:=true", file=VIEW) as process:
+        output, _ = process.communicate(timeout=20.0)
+    assert process.returncode == 1 and "package joint_state_publisher_gui is not installed" in output
 
 
 # -- with launch and the installed package ------------------------------------------------------------------

@@ -14,7 +14,7 @@ pytest.register_assert_rewrite("scenarios", "ros_graph")
 
 import scenarios  # noqa: E402
 from ros_graph import own_domain, running_graph  # noqa: E402
-from scenarios import HOME, REST, goal, moved, outcome, stands, start, start_swinging, until  # noqa: E402
+from scenarios import HOME, REST, moved, stands, start_swinging, until  # noqa: E402
 
 from picker_dynamics import cli  # noqa: E402
 from picker_dynamics.errors import PickerError  # noqa: E402
@@ -186,24 +186,7 @@ def left(arm, tmp_path_factory):
 
 
 def test_two_arms_side_by_side_do_not_disturb_each_other(arm, left):
-    def both_move(client, board) -> None:
-        for one in (arm, left):
-            scenarios.at_home(one.client, one.board)
-        here = start(client, goal(moved(base=0.3), times=[2.0]))
-        there = start(left.client, goal(moved(base=-0.5), times=[2.0]))
-        left.client.set_parameters("dynamics", payload__mass=0.02)
-        until(left.client, lambda: left.board.truth().v[0] < -0.1, "motion")
-        left.client.switch("emergency_stop", True)
-        until(left.client, lambda: outcome(left.client, there) == "aborted", "the stop")
-        until(client, lambda: outcome(client, here) != "accepted", "the end of the other motion")
-        assert outcome(client, here) == "done", client.outcomes[here].message
-        until(client, lambda: abs(board.truth().q[0] - 0.3) < 0.03, "arrival")
-        assert stands(left.client, left.board)[0] > -0.45
-        assert client.hardware["state"] == "active" and there not in client.outcomes
-        assert client.diagnostic("dynamics", "payload_kg") == 0.0
-        assert left.client.diagnostic("dynamics", "payload_kg") == 0.02
-
-    arm.do(both_move)
+    scenarios.do_with(arm, left, scenarios.two_arms_do_not_disturb_each_other)
 
 
 def test_a_killed_node_in_mid_motion_leaves_an_arm_that_holds(arm, left):

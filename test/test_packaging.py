@@ -15,13 +15,13 @@ from packaging.requirements import Requirement
 import picker_dynamics
 
 ROOT = Path(__file__).resolve().parent.parent
-SHARED = ("urdf", "config", "launch", "rviz")
+SHARED = ("urdf", "config", "launch", "rviz", "firmware")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-HEAVY = {"matplotlib", "mujoco", "numba", "scipy", "urchin"}
+HEAVY = {"matplotlib", "mcap", "mujoco", "numba", "rosbags", "scipy", "urchin"}
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
-ROSDEP_KEYS = {"matplotlib": "python3-matplotlib", "mujoco": None, "numba": None, "numpy": "python3-numpy",
-               "rich": "python3-rich", "scipy": "python3-scipy", "serial": "python3-serial", "urchin": None,
+ROSDEP_KEYS = {"matplotlib": "python3-matplotlib", "mcap": None, "mujoco": None, "numba": None, "numpy": "python3-numpy",
+               "rich": "python3-rich", "rosbags": None, "scipy": "python3-scipy", "serial": "python3-serial", "urchin": None,
                "yaml": "python3-yaml"}
 
 
@@ -123,7 +123,7 @@ def test_colcon_installs_data_files_and_executables(tmp_path, setup_data):
     installed = tmp_path / "install" / "picker_dynamics"
     share = installed / "share" / "picker_dynamics"
     files = {str(path.relative_to(share)) for path in share.rglob("*") if path.is_file()}
-    assert {"urdf/picker.urdf", "config/servos.yaml", "config/servos.sim.yaml"} <= shared_files() <= files
+    assert {"urdf/picker.urdf", "config/servos.yaml", "config/servos.sim.yaml", "firmware/Makefile"} <= shared_files() <= files
     assert "package.xml" in files
     assert (installed / "share/ament_index/resource_index/packages/picker_dynamics").is_file()
     executables = {path.name for path in (installed / "lib" / "picker_dynamics").iterdir()}
@@ -135,6 +135,7 @@ def test_colcon_installs_data_files_and_executables(tmp_path, setup_data):
 
 @pytest.mark.parametrize("executable, allowed", [
     ("picker", set()), ("trajectory_controller", set()), ("dynamics", set()), ("hardware", set()),
+    ("markers", set()),
     ("virtual_board", {"mujoco"}),
 ])
 def test_executables_start_without_heavy_imports(setup_data, executable, allowed):

@@ -102,6 +102,17 @@ def test_all_run_in_groups_of_their_own_and_end_in_order(graph, record, capfd):
     assert not Path(runner.graph.port).parent.exists()
 
 
+def test_one_that_only_shows_something_may_end(graph, record, capfd):
+    made = graph()
+    made = dataclasses.replace(made, nodes=(*made.nodes, StandIn("markers", {}, behaviour="failing", required=False)))
+    with GraphRunner(made, grace_s=PATIENCE_S) as runner:
+        wait_until(lambda: len(started(record)) >= 4 and runner.processes["markers"].poll() is not None, "its end")
+        rounds = iter([False, False, False, True])
+        runner.wait(lambda: next(rounds))
+        assert runner.dead() is None
+    assert capfd.readouterr().err.count("markers ended by itself with exit code 3; the others go on") == 1
+
+
 def test_a_process_that_ends_by_itself_is_named_with_its_exit_code(graph, record):
     with GraphRunner(graph(dynamics="failing"), grace_s=PATIENCE_S) as runner:
         with pytest.raises(ProcessEndedError, match="dynamics ended by itself with exit code 3") as caught:

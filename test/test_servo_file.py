@@ -120,6 +120,16 @@ def test_an_overlay_wins_over_defaults_and_joints_alike(tmp_path):
             r"elbow: grip leaves no set-points",
         ),
         ("board.quantum_us", 0, "board", r"quantum_us is 0, must be > 0"),
+        ("board.oscillator_hz", 25, "board", r"board: oscillator_hz is 25, must be >= 2e\+07"),
+        ("board.supply", 3, "board", r"board: supply: expected keys and values, found 3"),
+        ("board.supply", {"adc": 6, "divider": 2.0}, "board", r"board: supply: minimum_v is missing"),
+        ("board.supply", {"adc": 4, "divider": 2.0, "minimum_v": 4.5}, "board", r"supply\.adc is 4, must be one of 0, .* 7"),
+        ("board.supply", {"adc": 3, "divider": 0.5, "minimum_v": 4.5}, "board", r"supply\.divider is 0\.5, must be >= 1"),
+        ("board.supply", {"adc": 3, "divider": 2.0, "minimum_v": 0}, "board", r"supply\.minimum_v is 0, must be > 0"),
+        ("board.supply", {"adc": 3, "ratio": 2.0}, "board", r"board: supply: unknown 'ratio'"),
+        ("joints.elbow.feedback_adc", 4, "elbow", r"elbow: feedback_adc is 4, must be one of 0, 1, 2, 3"),
+        ("joints.elbow.feedback_adc", "A1", "elbow", r"elbow: feedback_adc is 'A1'"),
+        ("defaults.feedback_adc", 1, "elbow", r"elbow: feedback_adc 1 already measures shoulder"),
         ("board.frame_us", ..., None, r"board: frame_us is missing"),
         ("joints", ["shoulder", "elbow"], None, r"joints: expected keys and values"),
     ],
@@ -143,3 +153,17 @@ def test_text_that_is_no_map(tmp_path, text, message):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(ConfigurationError, match="cannot read servo map"):
         servo_map.load(tmp_path / "none.yaml", JOINTS)
+
+
+def test_what_the_board_measures(tmp_path):
+    """Nothing, where nothing is said; an input that is used twice is refused."""
+    arm = load(tmp_path, GOOD)
+    assert (arm.oscillator_hz, arm.supply, [servo.feedback_adc for servo in arm.servos]) == (25e6, None, [None, None])
+    content = changed("joints.elbow.feedback_adc", 2)
+    overlay = {"board": {"oscillator_hz": 25_750_000, "supply": {"adc": 3, "divider": 2.0, "minimum_v": 4.5}}}
+    arm = load(tmp_path, content, overlay)
+    assert (arm.oscillator_hz, arm.supply) == (25.75e6, servo_map.Supply(3, 2.0, 4.5))
+    assert [servo.feedback_adc for servo in arm.servos] == [None, 2]
+    overlay["board"]["supply"]["adc"] = 2
+    with pytest.raises(ConfigurationError, match="elbow: feedback_adc 2 already measures the supply"):
+        load(tmp_path, content, overlay)

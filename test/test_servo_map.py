@@ -45,7 +45,7 @@ def test_the_virtual_arm_is_known_and_otherwise_the_same(shipped, simulated):
     np.testing.assert_array_equal(simulated.model.stiffness, 10.0)
     np.testing.assert_allclose(simulated.model.deadband, radians(0.225))
     assert simulated.unmeasured == ()
-    known = {"stiffness": 0.0, "deadband_us": 0.0, "armature": 0.0, "unmeasured": ()}
+    known = {"stiffness": 0.0, "deadband_us": 0.0, "armature": 0.0, "unmeasured": (), "feedback_adc": None}
     for real, virtual in zip(shipped.servos, simulated.servos):
         assert dataclasses.replace(real, **known) == dataclasses.replace(virtual, **known)
 

@@ -103,3 +103,110 @@ def test_a_stream_does_not_interrupt_a_goal():
     with pytest.raises(PickerError, match="a goal is being executed"):
         made.push(HOME, 0.5, 0.51)
     assert made.generator.phase() is Phase.EXECUTING, "the goal goes on"
+
+
+def keep_sending(made: Stream, q, count: int, begin: float = 0.0):
+    """The same sample again and again, whatever is said against it; returns references and errors."""
+    references, errors = [], []
+    for k in range(count):
+        now = begin + k * PERIOD
+        try:
+            made.push(np.asarray(q), now, now)
+        except PickerError as error:
+            errors.append(error)
+        references.append(made.generator.sample(now + PERIOD)[0])
+    return references, errors
+
+
+@pytest.mark.parametrize("offset", [[0.045, 0, 0, 0, 0], [0, 0.045, 0, 0, 0], [0, 0, 0, 0.045, 0]])
+def test_the_way_to_a_first_command_is_no_faster_than_the_tip_may_be(offset):
+    made = stream()
+    references, errors = keep_sending(made, HOME + np.array(offset), 100)
+    assert errors == []
+    jacobian = goal_check().model.jacobian(HOME)
+    assert max(np.linalg.norm(jacobian @ r.v) for r in references) < 0.25 * 1.05
+    np.testing.assert_allclose(references[-1].q, HOME + offset, atol=1e-6)
+
+
+def test_velocity_is_by_the_sender_s_clock_where_it_gives_one():
+    """Samples of one motion, 20 ms apart when they were sent, arrive in pairs."""
+    made, limit = stream(), 0.0
+    for k, q in enumerate(swing(100, 0.6)):
+        arrival = (k + k % 2 * -0.9) * PERIOD
+        made.push(q, arrival, arrival, k * PERIOD + 1e9)
+        limit = max(limit, abs(made.generator.sample(arrival + PERIOD)[0].v[0]))
+    assert made.statistics.refused == 0
+    assert limit < 0.6 * 1.6
+
+
+def test_a_sender_s_clock_that_lies_does_not_make_the_arm_faster():
+    made = stream()
+    fastest = 0.0
+    with pytest.raises(LimitError, match="ahead of the arm"):
+        for k, q in enumerate(swing(500, 3.0)):  # ten times what it says
+            made.push(q, k * PERIOD, k * PERIOD, k * PERIOD * 10.0)
+            reference = made.generator.sample((k + 1) * PERIOD)[0]
+            fastest = max(fastest, float(np.linalg.norm(goal_check().model.jacobian(reference.q) @ reference.v)))
+    assert fastest < 0.25 * 1.3
+
+
+def test_a_stream_that_was_refused_is_taken_up_where_it_stands_not_where_it_passes():
+    made = stream()
+    away = [HOME + np.array([0.5 - 0.4 * PERIOD * k, 0, 0, 0, 0]) for k in range(125)]  # through the held pose, to -0.5
+    for k, q in enumerate(away):
+        with pytest.raises(LimitError, match="first command|only at rest"):
+            made.push(q, k * PERIOD, k * PERIOD)
+        np.testing.assert_array_equal(made.generator.sample((k + 1) * PERIOD)[0].q, HOME)
+    _, errors = keep_sending(made, HOME, 10, begin=3.0)
+    assert errors == [] and made.generator.phase() is Phase.STREAMING
+
+
+def test_after_a_deactivation_too():
+    made = stream()
+    feed(made, swing(50))
+    made.generator.deactivate()
+    made.reset()
+    made.generator.start(swing(51)[-1])
+    with pytest.raises(LimitError, match="only at rest"):
+        made.push(swing(52)[-1], 50 * PERIOD, 50 * PERIOD)
+
+
+@pytest.mark.parametrize("gap", [57, 60])
+def test_a_sender_that_stumbles_goes_on(gap):
+    made = stream()
+    path = swing(120)
+    feed(made, path[:50])
+    for k in range(50, gap):
+        made.silent(k * PERIOD, k * PERIOD)
+        made.generator.sample((k + 1) * PERIOD)
+    assert made.generator.phase() is not Phase.STREAMING
+    references = feed(made, path[gap:], begin=gap * PERIOD)
+    assert made.statistics.refused == 0
+    assert abs(references[-1].q[0] - path[-1][0]) < 0.3 * 2 * PERIOD
+    tip = [np.linalg.norm(goal_check().model.jacobian(r.q) @ r.v) for r in references]
+    assert max(tip) < 0.25 * 1.1
+
+
+def test_one_that_was_away_for_longer_begins_anew():
+    made = stream()
+    feed(made, swing(50))
+    for k in range(50, 80):
+        made.silent(k * PERIOD, k * PERIOD)
+        made.generator.sample((k + 1) * PERIOD)
+    with pytest.raises(LimitError, match="first command"):
+        made.push(swing(81)[-1], 80 * PERIOD, 80 * PERIOD)
+
+
+def test_a_refusal_that_goes_on_is_said_now_and_then():
+    made = stream()
+    said = []
+    for k in range(500):
+        now = k * 0.01
+        error = keep_sending(made, np.zeros(5), 1, begin=now)[1][0]
+        said += [now] if made.must_say(error, now) else []
+    assert said == pytest.approx([0.0, 2.0, 4.0])
+    other = keep_sending(made, HOME + np.array([0, 0, 0, 0, 0.5]), 1, begin=5.0)[1][0]
+    assert made.must_say(other, 5.0), "another reason is news"
+    made.push(HOME, 6.0, 6.0)
+    made.reset()
+    assert made.must_say(keep_sending(made, np.zeros(5), 1, begin=6.1)[1][0], 6.1), "and so is a new beginning"

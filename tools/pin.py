@@ -14,13 +14,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints"
 BUILD = ["pip", "setuptools>=70.1,<80"]  # colcon-core and --symlink-install end at setuptools 80
-WHEELS = [f"{ROOT}[ros,sim,demo,fast,peer,test,lint]", *BUILD]
+WHEELS = [f"{ROOT}[ros,sim,demo,fast,peer,record,test,lint]", *BUILD]
 WHEELS_HEADER = """\
 # Written by tools/pin.py: Linux without ROS 2, Python 3.10 to 3.13.
 """
 ROS_PYTHON = "3.12"  # Ubuntu 24.04
-ROS = [f"{ROOT}[sim,fast,peer,lint]", "import-linter", "numpy<2", *BUILD]
-FROM_UBUNTU = {"lxml", "numpy", "pillow", "pyserial", "python-dateutil", "pyyaml", "scipy", "six"}
+ROS = [f"{ROOT}[sim,fast,peer,record,lint]", "import-linter", "numpy<2", *BUILD]
+FROM_UBUNTU = {"contourpy", "cycler", "fonttools", "kiwisolver", "lxml", "matplotlib", "numpy", "packaging", "pillow",
+               "pyparsing", "pyserial", "python-dateutil", "pyyaml", "scipy", "six"}
 ROS_HEADER = """\
 # Written by tools/pin.py: Ubuntu 24.04 with ROS 2 Jazzy.  What rosdep brings stays as Ubuntu and ROS have it:
 numpy<2

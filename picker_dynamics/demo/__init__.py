@@ -20,7 +20,7 @@ def run(options) -> int:
     """The whole demo; exit code 0 only if every pick was near enough and nothing faulted.
 
     Args:
-        options: ``plant_error`` (share), ``seed``, ``out`` (folder).
+        options: ``board`` (virtual or avr), ``plant_error`` (share), ``seed``, ``out`` (folder).
     """
     if not 0.0 <= options.plant_error <= 0.5:
         raise ConfigurationError(f"--plant-error is {options.plant_error}, must be 0 to 0.5",
@@ -34,7 +34,7 @@ def run(options) -> int:
     show = report.Progress()
     log = out / "nodes.log"
     try:
-        live = pick_all(scene, arm, options.plant_error, options.seed, log, show)
+        live = pick_all(scene, arm, options.board, options.plant_error, options.seed, log, show)
     except PickerError:
         show.say(f"what the nodes said: {log}")
         raise

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from picker_dynamics.clock_fit import ClockFit
 from picker_dynamics.errors import LinkError, PickerError, ProtocolError, VersionError
-from picker_dynamics.link.port import Port, no_word
+from picker_dynamics.link.port import Port, no_word, wait_for_port
 from picker_dynamics.link.requests import PendingRequests, refusal
 from picker_dynamics.link.statistics import LinkCounters, LinkStatistics
 from picker_dynamics.protocol import (
@@ -43,8 +43,7 @@ _log = logging.getLogger(__name__)
 class Link:
     """One board on one serial port.
 
-    A thread of its own reads, pings (which keeps the board's watch over the host quiet), and sends requests
-    again that were not answered.
+    A thread of its own reads, pings (which keeps the board's watch over the host quiet), and repeats unanswered requests.
     Callbacks run in that thread: they return soon, and never call :meth:`request` or :meth:`close`.
     All host times are ``time.monotonic()`` [s].
 
@@ -65,8 +64,7 @@ class Link:
                  on_boot: Callable[[int, int], None] | None = None,
                  on_refused: Callable[[PickerError], None] | None = None):
         self.port, self.baud, self.joint_names = port, baud, tuple(joint_names)
-        self.on_telemetry, self.on_loss = on_telemetry, on_loss
-        self.on_boot, self.on_refused = on_boot, on_refused
+        self.on_telemetry, self.on_loss, self.on_boot, self.on_refused = on_telemetry, on_loss, on_boot, on_refused
         self.clock = ClockFit()
         self._counters = LinkCounters()
         self._requests = PendingRequests()
@@ -123,6 +121,9 @@ class Link:
         self._counters.connections += 1
         self._meet(self._info.boot_id)
         self._ready = True
+        if self._lost:  # just now, when nobody was told yet
+            self.close()
+            raise self._lost
         return self._info
 
     def close(self) -> None:
@@ -140,7 +141,7 @@ class Link:
 
     def reconnect(self, *, give_up_s: float = float("inf"), cancelled: threading.Event | None = None,
                   timeout_s: float = 3.0, on_failure: Callable[[LinkError], None] | None = None) -> Info:
-        """Close, then try to open until it works, with pauses that double from 0.25 to 2 s.
+        """Close, then try to open until it works, with pauses that double from 0.25 to 2 s; a port that appears ends one.
 
         Args:
             give_up_s: Raise the last error after so long [s].
@@ -160,11 +161,12 @@ class Link:
                 return self.open(timeout_s)
             except LinkError as error:
                 self._call(on_failure, error)
-                if cancelled.wait(pause_s):
+                appeared = wait_for_port(self.port, pause_s, cancelled)
+                if cancelled.is_set():
                     raise LinkError(f"reconnecting to {self.port} was cancelled; before: {error}") from error
                 if time.monotonic() >= until_s:
                     raise
-            pause_s = min(2.0 * pause_s, BACK_OFF_S[1])
+            pause_s = BACK_OFF_S[0] if appeared else min(2.0 * pause_s, BACK_OFF_S[1])
 
     def __enter__(self) -> Link:
         self.open()
@@ -391,9 +393,8 @@ class Link:
         if self._lost or self._closing:
             raise LinkError(str(self._lost or f"{self.port} was closed"))
         if self._other_version:
-            raise VersionError(
-                f"the board on {self.port} speaks protocol version {self._other_version}, this program "
-                f"{PROTOCOL_VERSION}: flash the firmware that belongs to it", value=self._other_version,
-                limit=PROTOCOL_VERSION)
+            raise VersionError(f"the board on {self.port} speaks protocol version {self._other_version}, this program "
+                               f"{PROTOCOL_VERSION}: flash the firmware that belongs to it",
+                               value=self._other_version, limit=PROTOCOL_VERSION)
         if not word():
             raise LinkError(no_word(self.port, self.baud, self._bytes_seen, timeout_s), value=timeout_s)

@@ -8,6 +8,8 @@ import os
 import select
 import sys
 import termios
+import threading
+import time
 
 import serial
 
@@ -15,6 +17,8 @@ from picker_dynamics.errors import LinkError
 
 BACKLOG_MAX = 1024
 """Bytes that wait for the operating system to take them; beyond it sending fails."""
+LOOK_S = 0.1
+"""How often somebody who waits looks whether the port is back."""
 _log = logging.getLogger(__name__)
 
 
@@ -103,6 +107,15 @@ class Port:
 
     def _gone(self, error: OSError | str) -> LinkError:
         return LinkError(f"the board on {self.name} is gone, was the cable pulled? ({error})")
+
+
+def wait_for_port(name: str, pause_s: float, cancelled: threading.Event) -> bool:
+    """Wait for ``pause_s`` [s], until ``cancelled``, or until a port that is not there appears; whether one did."""
+    absent, until_s = not os.path.exists(name), time.monotonic() + pause_s
+    while (left := until_s - time.monotonic()) > 0.0 and not cancelled.wait(min(left, LOOK_S)):
+        if absent and os.path.exists(name):
+            return True
+    return False
 
 
 def _why_not(port: str, error: Exception) -> str:

@@ -55,11 +55,15 @@ class ControlledArm:
         description: the arm.
         armature: (n,) rotor inertias [kg·m²], None for none.
         gate: from the arm with its present payload to the limits of its joints.
+        strongest: (n,) what the joints give at the most: stall torques, or effort limits [N·m or N].
+        grips: joints that grip, and with which torque they press at the most [N·m].
     """
 
     description: ArmDescription
     armature: np.ndarray | None
     gate: Callable[[DynamicsModel], Gate | EffortGate]
+    strongest: np.ndarray
+    grips: dict[str, float]
 
 
 def load_controlled_arm(node) -> ControlledArm:
@@ -70,6 +74,7 @@ def load_controlled_arm(node) -> ControlledArm:
                                  value=control)
     if control == "torque":
         arm = load_torque_arm(node)
-        return ControlledArm(arm.description, None, lambda model: EffortGate(model, arm))
+        return ControlledArm(arm.description, None, lambda model: EffortGate(model, arm), arm.description.effort, {})
     described, servos = load_arm(node)
-    return ControlledArm(described, servos.armature, lambda model: Gate(model, servos))
+    grips = {servo.joint: servo.grip.torque for servo in servos.servos if servo.grip is not None}
+    return ControlledArm(described, servos.armature, lambda model: Gate(model, servos), servos.stall_torque, grips)

@@ -164,7 +164,10 @@ class Dynamics(Node):
         entry = status(level, self.get_fully_qualified_name().lstrip("/"), message, self.arm.name,
                        compensation=self.compensator.mode, cross_check_worst=self.cross_check_worst,
                        payload_kg=self.payload.mass, processed=self.processed, rejected=self.rejected, unmeasured=unmeasured)
-        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
+        agreement = status(OK, f"{entry.name}: cross-check",
+                           f"two models of {self.arm.name} agree to {self.cross_check_worst:.1e}", self.arm.name,
+                           worst=self.cross_check_worst, limit=cross_check.LIMIT)
+        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry, agreement))
 
 
 def main(args=None) -> int:

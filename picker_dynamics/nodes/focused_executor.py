@@ -5,7 +5,7 @@ callback: it wakes itself in case another thread may now go on.  While the arm m
 for parameters and lifecycle, and one handler for each publisher and subscription that tells of incompatible QoS.  Here
 
 * these are looked at ten times a second, whenever nothing else happens, and where something unseen ends a wait, but not
-  at each wake-up;
+  at each wake-up; action servers fifty times a second;
 * the thread that spins does not wake itself.
 
 Three nodes at 200 Hz take 36 % of a core instead of 46 %.
@@ -13,8 +13,10 @@ Three nodes at 200 Hz take 36 % of a core instead of 46 %.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
+from rclpy.action import ActionServer
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ShutdownException, SingleThreadedExecutor, TimeoutException
 from rclpy.node import Node
@@ -23,6 +25,7 @@ HOUSEKEEPING = ("rcl_interfaces", "lifecycle_msgs", "type_description_interfaces
 """Packages whose services can wait."""
 
 LOOK_PERIOD_S = 0.1
+ACTION_PERIOD_S = 0.02
 LOOKS = 3
 """How many callbacks in a row everything is waited for: what is due at the first comes to its turn."""
 
@@ -37,15 +40,21 @@ class FocusedExecutor(SingleThreadedExecutor):
         super().__init__()
         self._view = _View(node)
         self.add_node(self._view)
+        node.executor = self  # where an action server has its goals executed
         node.create_timer(LOOK_PERIOD_S, self._view.look_around, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def add_node(self, node) -> bool:
+        """Of the node itself only the view is spun."""
+        return super().add_node(node) if isinstance(node, _View) else False
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         self._view.waits = 0
         try:
-            handler, _, _ = self.wait_for_ready_callbacks(timeout_sec, condition=self._view.before_a_wait)
+            handler, entity, _ = self.wait_for_ready_callbacks(timeout_sec, condition=self._view.before_a_wait)
         except (ShutdownException, TimeoutException):
             return
         self._view.looks -= 1
+        self._view.after_a_wait(entity)
         handler()
         handler.result()  # raises what the callback raised
 
@@ -66,6 +75,7 @@ class _View:
         self._own_services = [one for one in node.services if one.srv_type.__module__.split(".")[0] not in HOUSEKEEPING]
         self.looks = LOOKS
         self.waits = 0
+        self._actions_s, self._actions = 0.0, False
 
     def look_around(self) -> None:
         self.looks = LOOKS
@@ -75,10 +85,24 @@ class _View:
 
         A wait that brings no callback was ended by what is not looked at: an event of a subscription that is, for example.
         """
+        self._actions = time.monotonic() >= self._actions_s
         self.waits += 1
         if self.waits > 2:
             self.look_around()
         return False
+
+    def after_a_wait(self, entity) -> None:
+        """It brought a callback of ``entity``, perhaps not the first one (None: a task, which needs no wait).
+
+        Where an action server had something there may be more.
+        """
+        if entity is None:
+            return
+        if isinstance(entity, ActionServer):
+            self._actions_s = 0.0
+        elif self._actions:
+            self._actions_s = time.monotonic() + ACTION_PERIOD_S
+        self._actions = False
 
     @property
     def subscriptions(self) -> Iterable:
@@ -102,7 +126,9 @@ class _View:
 
     @property
     def waitables(self) -> Iterable:
-        return self._node.waitables if self.looks > 0 else ()
+        if self.looks > 0:
+            return self._node.waitables
+        return (one for one in self._node.waitables if isinstance(one, ActionServer)) if self._actions else ()
 
 
 class _Silent:

@@ -11,25 +11,32 @@ from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
-from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.hardware_session import HardwareSession, State
+from picker_dynamics.description_check import require_agreement
+from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
+from picker_dynamics.hardware_session import HardwareSession
 from picker_dynamics.joint_order import ordered
 from picker_dynamics.link import BAUD, Link
 from picker_dynamics.nodes.arm_services import ArmServices
 from picker_dynamics.nodes.arm_setup import load_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, array, status
+from picker_dynamics.nodes.hardware_report import PROVENANCE, HardwareReport
 from picker_dynamics.nodes.lifecycle_guard import guard_change_state, state_of, transition
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
 from picker_dynamics.park import park
 from picker_dynamics.rigid_body import RigidBody
+from picker_dynamics.servo_budget import ServoBudget
+from picker_dynamics.session_state import State
 from picker_dynamics.state_model import ArmStateModel
 
 DIAGNOSTIC_PERIOD_S = 1.0
 MODEL_STEP_S = 0.005
 """Of the modelled joint state [s]: within 0.6 mrad of much finer steps for the stiffest servos, at a tenth of their cost."""
 
-ON_SHUTDOWN = ("hold", "park", "relax")
+JOIN_S = 0.05
+CHOICES = {"on_shutdown": ("hold", "park", "relax"), "on_overheat": ("warn", "stop"), "state_source": (PROVENANCE,)}
+"""What these parameters may be."""
 
 
 class Hardware(LifecycleNode):
@@ -49,13 +56,22 @@ class Hardware(LifecycleNode):
         self.autostart = declare(self, "autostart", False, "configure and activate by itself", read_only=True)
         self.at_rest_pose = declare(self, "at_rest_pose", False, "the arm stands at its rest pose: outputs that are off may be "
                                     "switched on without asking (simulation only)", read_only=True)
-        self.require_known(self.on_end)
+        declare(self, "state_source", PROVENANCE, "where joint_states come from: modelled (servos tell nothing)", read_only=True)
+        ambient = declare(self, "ambient_c", 25.0, "temperature around the servos [deg C]", low=-20.0, high=60.0, read_only=True)
+        limit = declare(self, "temperature_limit_c", 75.0, "temperature that no servo should reach (estimated) [deg C]",
+                        low=30.0, high=150.0)
+        declare(self, "on_overheat", "warn", "what happens at that limit: warn, or stop (which latches, and holds)")
+        for name in CHOICES:
+            self.require_known(name, self.get_parameter(name).value)
         self.bare_model = RigidBody(self.arm, armature=self.servos.armature)
         self.session = HardwareSession(Link(self.port, baud=self.baud, joint_names=self.arm.joint_names), self.servos,
-                                       ArmStateModel(self.bare_model, self.servos.model, self.servos.rest, MODEL_STEP_S))
+                                       ArmStateModel(self.bare_model, self.servos.model, self.servos.rest, MODEL_STEP_S),
+                                       ServoBudget(self.servos, ambient_c=ambient, limit_c=limit))
+        self.report = HardwareReport(self.name(), self.port, self.arm.name, self.session)
         self.session.link.on_refused = self.on_refused
         self.refusals: list[str] = []
         self.connecting: threading.Thread | None = None
+        self.gave_up = False
         self.failure: Exception | None = None
         self.told: tuple | None = None
         self.tick_period_s, self.tick_s, self.command_s = 1.0 / state_rate, 0.0, 0.0
@@ -64,8 +80,10 @@ class Hardware(LifecycleNode):
         self.state_out = self.create_publisher(JointState, "joint_states", 10)
         self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
+        commands = self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
+        self.commands = commands.topic_name
         self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
+        self.create_subscription(String, "robot_description", self.on_description, LATCHED)
         ArmServices(self, self.enable, stopped="stopped: decelerating, then holding; latched until reset")
         self.create_timer(self.tick_period_s, self.on_timer)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
@@ -76,15 +94,20 @@ class Hardware(LifecycleNode):
             self.trigger_configure()
 
     @staticmethod
-    def require_known(on_end) -> None:
-        if on_end not in ON_SHUTDOWN:
-            raise InputError(f"on_shutdown is {on_end!r}, must be one of {', '.join(ON_SHUTDOWN)}", joint="on_shutdown")
+    def require_known(name: str, value) -> None:
+        if value not in CHOICES[name]:
+            raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(CHOICES[name])}", joint=name, value=value)
 
     def on_parameters(self, parameters) -> SetParametersResult:
+        budget = self.session.budget
+        limits = [parameter.value for parameter in parameters if parameter.name == "temperature_limit_c"]
         try:
             for parameter in parameters:
-                if parameter.name == "on_shutdown":
-                    self.require_known(parameter.value)
+                if parameter.name in CHOICES:
+                    self.require_known(parameter.name, parameter.value)
+            for limit in limits:
+                budget.require_limits(budget.ambient_c, limit)
+                budget.limit_c = limit
         except PickerError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -93,16 +116,16 @@ class Hardware(LifecycleNode):
 
     @transition
     def on_configure(self, _state) -> None:
-        self.session.problem = f"connecting to {self.port}"
+        self.session.problem, self.gave_up = f"connecting to {self.port}", False
         self.session.cancelled.clear()
-        self.connecting = threading.Thread(target=self.connect, name="connect", daemon=True)
-        self.connecting.start()
+        self.start_connecting()
 
     @transition
     def on_activate(self, _state) -> None:
         if self.session.state in (State.ACTIVE, State.ENABLING):
             return
         try:
+            self.require_description()
             self.get_logger().info(self.session.activate(self.at_rest_pose))
         except PickerError as error:
             self.session.problem = str(error)
@@ -124,20 +147,26 @@ class Hardware(LifecycleNode):
     def on_error(self, _state) -> None:
         self.disconnect()
 
+    def start_connecting(self) -> None:
+        self.connecting = threading.Thread(target=self.connect, name="connect", daemon=True)
+        self.connecting.start()
+
     def connect(self) -> None:
         """Runs in a thread of its own until the board answers, or there is no sense in going on."""
         try:
             self.session.connect()
         except PickerError as error:
             self.session.problem = str(error)
+            self.gave_up = not isinstance(error, LinkError)
         except Exception as error:  # a thread's exception would only be printed: it ends the node instead
             self.failure = error
 
     def disconnect(self) -> None:
         self.session.cancelled.set()
-        if self.connecting is not None:
-            self.connecting.join()
-            self.connecting = None
+        while self.connecting is not None and self.connecting.is_alive():
+            self.session.link.close()  # a handshake under way would take its time
+            self.connecting.join(JOIN_S)
+        self.connecting = None
         self.session.disconnect()
 
     # -- topics --------------------------------------------------------------------------------------------
@@ -150,7 +179,9 @@ class Hardware(LifecycleNode):
             except PickerError:
                 self.session.counts.invalid += 1
                 raise
-            self.session.command(now + seconds(message.header.stamp) - now_s(self), q_cmd, now)
+            holds = now + seconds(message.header.stamp) - now_s(self)
+            self.report.timing.note(now, holds)
+            self.session.command(holds, q_cmd, now)
         except PickerError as error:
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
         if now - self.tick_s > 0.9 * self.tick_period_s:  # right behind a command: no other has to wait for it
@@ -164,6 +195,25 @@ class Hardware(LifecycleNode):
         except PickerError as error:
             self.get_logger().error(f"payload ignored: {error}")
 
+    def on_description(self, message: String) -> None:
+        """Where somebody publishes another arm, this one holds: planners would go by the other one."""
+        before, self.report.description_problem = self.report.description_problem, ""
+        try:
+            require_agreement(message.data, self.arm)
+        except PickerError as error:
+            self.report.description_problem = str(error)
+        if self.report.description_problem in (before, ""):
+            return
+        self.get_logger().error(self.report.description_problem)
+        if self.session.state in (State.ACTIVE, State.ENABLING):
+            self.session.release()
+            self.session.problem = f"{self.report.description_problem}: holding"
+
+    def require_description(self) -> None:
+        """Raise a DescriptionError where others go by an arm that is not this one."""
+        if self.report.description_problem:
+            raise DescriptionError(self.report.description_problem)
+
     def on_refused(self, error: PickerError) -> None:
         """Called by the link's thread for each set-point that the board refused."""
         self.refusals.append(str(error))
@@ -172,6 +222,7 @@ class Hardware(LifecycleNode):
         """Activate; whoever calls this says that the arm stands at its rest pose if its outputs are off."""
         if self.session.state in (State.ACTIVE, State.ENABLING):
             return f"already {self.session.state.value}"
+        self.require_description()
         said = self.session.activate(at_rest_pose=True)
         if state_of(self) == "inactive":
             self.trigger_activate()
@@ -207,10 +258,8 @@ class Hardware(LifecycleNode):
         if lifecycle == "inactive" and state is State.IDLE and self.autostart:
             self.autostart = False
             self.trigger_activate()
-        if lifecycle == "inactive" and state is State.OFFLINE and self.session.lost:
-            self.session.lost = ""
-            self.connecting = threading.Thread(target=self.connect, name="reconnect", daemon=True)
-            self.connecting.start()
+        if lifecycle == "inactive" and state is State.OFFLINE and not self.gave_up and not self.connecting.is_alive():
+            self.start_connecting()
 
     def tell(self) -> None:
         """Publish ``hardware/status`` when something about it changed."""
@@ -220,7 +269,8 @@ class Hardware(LifecycleNode):
             return
         self.told = facts
         message = session.problem or session.state.value
-        values = {"state": session.state.value, "epoch": session.epoch, "stop_latched": session.stop_latched}
+        values = {"state": session.state.value, "epoch": session.epoch, "stop_latched": session.stop_latched,
+                  "provenance": PROVENANCE}
         if session.state is State.ACTIVE:
             for prefix, vector in ((HELD, session.held), (SETPOINT, session.setpoint)):
                 values |= {prefix + name: float(value) for name, value in zip(self.arm.joint_names, vector)}
@@ -242,25 +292,23 @@ class Hardware(LifecycleNode):
         return self.get_fully_qualified_name().lstrip("/")
 
     def on_diagnostics(self) -> None:
-        session, link = self.session, self.session.link.statistics
-        telemetry = session.link.telemetry
-        counts = {f"commands_{key}": value for key, value in vars(session.counts).items()}
-        board = {} if telemetry is None else {
-            "board_state": telemetry.state.name, "boot_id": telemetry.boot_id, "queue_depth": telemetry.queue_depth,
-            "accepted": telemetry.accepted, "rejected": telemetry.rejected, "underruns": telemetry.underruns,
-            "bad_frames": telemetry.bad_frames, "supply_mv": telemetry.supply_mv}
-        message, level = session.problem or session.state.value, self.level()
-        if level == OK and session.limits_differ:
-            level, message = WARN, "the board was built with other pulse or speed limits than this servo map has"
-        entries = [
-            status(level, f"{self.name()}: board", message, self.port, state=session.state.value, **counts, **board),
-            status(OK if link.connected else STALE, f"{self.name()}: link", "connected" if link.connected else message, self.port,
-                   **{key: getattr(link, key) for key in ("frames_sent", "frames_received", "frames_damaged", "losses",
-                                                          "round_trip_p99_ms", "drift_ppm", "board_restarts")}),
-            status(OK, f"{self.name()}: joint state", "modelled: the servos have no feedback", self.arm.name,
-                   provenance="modelled"),
-        ]
-        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), *entries))
+        self.rest_before_damage()
+        if self.count_publishers("robot_description") == 0:
+            self.report.description_problem = None
+        senders = self.get_publishers_info_by_topic(self.commands)
+        sources = [f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in senders]
+        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), *self.report.entries(self.level(), sources)))
+
+    def rest_before_damage(self) -> None:
+        """Stop at the temperature limit, where that is wanted."""
+        warmth = self.session.budget.warmth()
+        if warmth is None or not warmth.too_hot:
+            return
+        self.get_logger().warning(warmth.text, throttle_duration_sec=10.0)
+        if self.get_parameter("on_overheat").value == "stop" and not self.session.stop_latched:
+            self.session.stop()
+            self.session.problem = f"stopped: {warmth.text}"
+            self.tell()
 
     def close(self, hurried) -> None:
         """The last word: what ``on_shutdown`` says."""

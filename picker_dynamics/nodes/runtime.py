@@ -65,12 +65,12 @@ def now_s(node) -> float:
     return node.get_clock().now().nanoseconds * 1e-9
 
 
-def run(make_node: Callable[[], object], args=None) -> int:
+def run(make_node: Callable[[], object], args=None, make_executor: Callable = FocusedExecutor) -> int:
     """Spin a node until SIGINT or SIGTERM; returns the exit code for the shell.
 
     The node may have ``close(hurried)`` (its last word, called before it is destroyed, while it can still publish;
-    ``hurried()`` turns true at a second signal) and ``failure`` (a PickerError that ends it).  rclpy's own signal
-    handling loses the last message, so it is switched off and a flag takes its place.
+    ``hurried()`` turns true at a second signal), ``finished`` (true: it has done its work) and ``failure`` (a PickerError
+    that ends it).  rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
     """
     avoid_shared_memory()
     if "HOME" not in os.environ:
@@ -82,8 +82,8 @@ def run(make_node: Callable[[], object], args=None) -> int:
     node, executor, code = None, None, 0
     try:
         node = make_node()
-        executor = FocusedExecutor(node)
-        while not stop and rclpy.ok() and getattr(node, "failure", None) is None:
+        executor = make_executor(node)
+        while not (stop or getattr(node, "finished", False)) and rclpy.ok() and getattr(node, "failure", None) is None:
             executor.spin_once()
         if getattr(node, "failure", None) is not None:
             raise node.failure

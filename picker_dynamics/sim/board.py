@@ -1,6 +1,6 @@
 """The virtual board as a process: the real protocol on a pseudo-terminal, its servos moving the simulated arm.
 
-    python -m picker_dynamics.sim.board --link /tmp/picker/tty --control /tmp/picker/control
+    python -m picker_dynamics.sim.board --link /tmp/picker/tty --control /tmp/picker/control [--board avr]
 
 The arm starts unpowered at its rest pose, where an operator has put it, leaning on something; see ``plant``.
 ``spawn_board`` starts such a process from Python.
@@ -25,9 +25,11 @@ from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.resources import resource
 from picker_dynamics.servo_map import ServoMap
 from picker_dynamics.sim.control_socket import BoardControl
-from picker_dynamics.sim.virtual_board import BAUD, BOOT_SILENCE_S, HOST_TIMEOUT_S, VirtualBoard
+from picker_dynamics.sim.virtual_board import BAUD, BOOT_SILENCE_S, HOST_TIMEOUT_S, TICK_S, VirtualBoard
 
-__all__ = ["VirtualBoard", "build", "main", "spawn_board"]
+BOARDS = ("virtual", "avr")
+
+__all__ = ["BOARDS", "VirtualBoard", "build", "main", "spawn_board"]
 
 
 @contextmanager
@@ -90,7 +92,13 @@ def _arguments(argv) -> argparse.Namespace:
     parser.add_argument("--clock-drift", type=float, default=0.0, metavar="PPM", help="how much too fast the board's clock runs")
     parser.add_argument("--host-timeout", type=float, default=HOST_TIMEOUT_S, metavar="S",
                         help="silence of the host after which the board holds")
+    parser.add_argument("--board", default="virtual", choices=BOARDS,
+                        help="virtual: the firmware's model in Python; avr: the real firmware on a simulated Uno")
+    parser.add_argument("--backend", default="pca9685", help="with avr: what makes the pulses, pca9685 or timer")
+    parser.add_argument("--oscillator", type=float, default=25e6, metavar="HZ", help="with avr: the PCA9685's true frequency")
     parser.add_argument("--baud", type=int, default=BAUD, help="speed; a client at another one gets noise; 0: any")
+    parser.add_argument("--tick", type=float, default=TICK_S, metavar="S", help="how often it looks at its wire at least")
+    parser.add_argument("--ledger", action="store_true", help="keep books of every set-point, for the command ledger")
     parser.add_argument("--linger", action="store_true",
                         help="at SIGINT go on until nobody has the port open (the host may be parking); SIGTERM ends at once")
     return parser.parse_args(argv)
@@ -113,17 +121,24 @@ def build(options: argparse.Namespace) -> VirtualBoard:
     """The board that the command line describes.
 
     Raises:
-        PickerError: a file, value or path that cannot be used, or MuJoCo missing.
+        PickerError: a file, value or path that cannot be used, MuJoCo missing, or with ``avr`` the tools to build it.
     """
     from picker_dynamics.sim.plant import Plant  # not before it is needed: clients of this module do without MuJoCo
 
     arm = description.load(options.urdf or resource("urdf/picker.urdf"))
     servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay)
-    plant = Plant(arm, servos, plant_error=options.plant_error, seed=options.seed, payload=options.payload,
-                  q=_start_pose(options.start_pose, servos), support=not options.live)
+    firmware, pose = None, _start_pose(options.start_pose, servos)
+    if options.board == "avr":
+        from picker_dynamics.sim.avr_board import avr_firmware
+
+        firmware = avr_firmware(arm, servos, pose if options.live else None, backend=options.backend,
+                                oscillator_hz=options.oscillator, baud=options.baud, host_timeout_s=options.host_timeout)
+    plant = Plant(arm, servos, plant_error=options.plant_error, seed=options.seed, payload=options.payload, q=pose,
+                  support=not options.live, quantise=firmware is None)
     return VirtualBoard(plant, servos, options.link, control=options.control, boot_silence_s=options.boot_silence,
                         clock_drift_ppm=options.clock_drift, baud=options.baud, live=options.live,
-                        host_timeout_s=options.host_timeout, seed=options.seed)
+                        host_timeout_s=options.host_timeout, seed=options.seed, firmware=firmware,
+                        ledger=options.ledger, tick_s=options.tick)
 
 
 def main(argv=None) -> int:
@@ -134,7 +149,8 @@ def main(argv=None) -> int:
         signal.signal(signal.SIGTERM, lambda *_: board.stop())
         signal.signal(signal.SIGINT, lambda *_: board.stop_when_free() if options.linger else board.stop())
         errors = f", every number off by up to {options.plant_error:.0%}" if options.plant_error else ""
-        print(f"virtual board: {board.plant.description.name} on {options.link} (process {os.getpid()}){errors}", flush=True)
+        kind = "simulated Uno" if options.board == "avr" else "virtual board"
+        print(f"{kind}: {board.plant.description.name} on {options.link} (process {os.getpid()}){errors}", flush=True)
         board.run()
     except PickerError as error:
         print(f"virtual board: {error}", file=sys.stderr)

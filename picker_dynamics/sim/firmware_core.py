@@ -27,6 +27,7 @@ from picker_dynamics.protocol import (
     Info,
     JointLimits,
     Message,
+    MessageType,
     Nack,
     Ping,
     RawFrame,
@@ -241,19 +242,30 @@ class VirtualFirmware:
             self._send(self._info(raw.sequence))
             return
         age = self._age(raw.sequence)
-        if isinstance(message, Unknown):
-            self._refuse(raw, message.reason, 0)
-        elif isinstance(message, SetPoint):
-            self._set_point(raw, message, now_us)
+        reason = self._not_understood(raw, message)
+        if raw.type_id == MessageType.SET_POINT:
+            self._set_point(raw, message, reason, now_us)
+        elif reason is not Reason.NONE:
+            self._refuse(raw, reason, 0)
         elif isinstance(message, Ping):
             self._answer(raw, Reason.NONE, 0, now_us)
         elif age > self._request_age:
             self._answer(raw, Reason.STALE, 0, now_us)
         else:
             if age != self._request_age:  # else a retransmission: the same answer once more
-                self._request_reply = self._carry_out(message)
+                self._request_reply = self._carry_out(message, now_us)
                 self._request_age = age
             self._answer(raw, *self._request_reply, now_us)
+
+    def _not_understood(self, raw: RawFrame, message: Message | Unknown) -> Reason:
+        """Why this board can do nothing with a message; NONE where it can."""
+        if raw.type_id >= MessageType.INFO:  # from a board: it has lost its way
+            return Reason.UNKNOWN_TYPE
+        if isinstance(message, Unknown):
+            return message.reason
+        if isinstance(message, (SetPoint, Enable)) and len(message.pulses) != len(self.config.joints):
+            return Reason.BAD_LENGTH
+        return Reason.NONE
 
     def _age(self, sequence: int) -> int:
         """How many frames ago ``sequence`` was the newest; counts the gaps and keeps the newest."""
@@ -264,13 +276,11 @@ class VirtualFirmware:
             self._request_age = min(_NO_REQUEST, self._request_age + ahead)
         return (self._newest - sequence) & 0xFFFF
 
-    def _set_point(self, raw: RawFrame, message: SetPoint, now_us: int) -> None:
-        reason, detail = Reason.NONE, 0
-        if len(message.pulses) != len(self.config.joints):
-            reason = Reason.BAD_LENGTH
-        elif self.faults:
+    def _set_point(self, raw: RawFrame, message: SetPoint | Unknown, reason: Reason, now_us: int) -> None:
+        detail = 0
+        if reason is Reason.NONE and self.faults:
             reason, detail = Reason.FAULT, self.faults
-        else:
+        elif reason is Reason.NONE:
             point = Point(message.time_us, message.pulses)
             lead_us = self.config.max_lead_ms * 1000
             reason, detail = self._motion.accept(point, self.board_time_us(now_us), lead_us)
@@ -282,7 +292,7 @@ class VirtualFirmware:
             self._last_reason = reason
             self._refuse(raw, reason, detail)
 
-    def _carry_out(self, message: Message) -> tuple[Reason, int]:
+    def _carry_out(self, message: Message, now_us: int) -> tuple[Reason, int]:
         motion = self._motion
         if isinstance(message, Stop):
             self._latch(Fault.STOPPED)
@@ -292,11 +302,9 @@ class VirtualFirmware:
             self.faults &= self._causes
             return (Reason.FAULT_PERSISTS, self.faults) if self.faults else (Reason.NONE, 0)
         elif isinstance(message, TelemetryPeriod):
-            return self._set_period(message.period_ms)
-        elif isinstance(message, (Enable, Adopt, Disable)):
+            return self._set_period(message.period_ms, now_us)
+        else:
             return self._switch(message)
-        else:  # a message from a board: it has lost its way
-            return Reason.UNKNOWN_TYPE, 0
         return Reason.NONE, 0
 
     def _switch(self, message: Enable | Adopt | Disable) -> tuple[Reason, int]:
@@ -310,14 +318,12 @@ class VirtualFirmware:
             return Reason.FAULT, self.faults
         if isinstance(message, Adopt):
             return self._motion.adopt(message.mask)
-        if len(message.pulses) != count:
-            return Reason.BAD_LENGTH, 0
         return self._motion.enable(message.mask, message.pulses)
 
-    def _set_period(self, period_ms: int) -> tuple[Reason, int]:
+    def _set_period(self, period_ms: int, now_us: int) -> tuple[Reason, int]:
         if not _PERIOD_MS[0] <= period_ms <= _PERIOD_MS[1]:
             return Reason.BAD_VALUE, period_ms
-        self._next_telemetry_us += (period_ms * 1000) - self._period_us
+        self._next_telemetry_us = max(now_us, self._next_telemetry_us + period_ms * 1000 - self._period_us)
         self._period_us = period_ms * 1000
         return Reason.NONE, 0
 

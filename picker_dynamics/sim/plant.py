@@ -19,21 +19,15 @@ What the numbers leave open is settled as follows.
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
-
 import numpy as np
 
 from picker_dynamics.description import ArmDescription
-from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
+from picker_dynamics.errors import InputError
 from picker_dynamics.model import as_states
 from picker_dynamics.servo import ServoModel
 from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.sim.mujoco_arm import MujocoArm, mujoco
 from picker_dynamics.sim.plant_error import PlantError, draw
-
-try:
-    import mujoco
-except ImportError as error:
-    raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", joint="mujoco") from error
 
 STEP_S = 5e-4
 """Integration step [s].  The method is of first order: against a step 25 times finer the tip of a fast move is off by
@@ -50,7 +44,7 @@ _STIFF_CONSTRAINT = ((2e-3, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0))
 """MuJoCo's solref (time constant [s], damping ratio) and solimp for dry friction that holds instead of creeping."""
 
 
-class Plant:
+class Plant(MujocoArm):
     """The arm that pulses move; its state is the truth that errors are measured from.
 
     Args:
@@ -62,6 +56,7 @@ class Plant:
         dt: integration step [s].
         q: (n,) pose at the start [rad], default the servo map's rest pose.
         support: hold every joint at the first pose until it is first powered.
+        quantise: round pulses to what the servo map's output can make; False where they come from such an output.
 
     Raises:
         DescriptionError: MuJoCo cannot simulate this URDF.
@@ -74,42 +69,28 @@ class Plant:
     """
 
     def __init__(self, description: ArmDescription, servo_map: ServoMap, *, plant_error: float | PlantError = 0.0, seed: int = 0,
-                 payload: float = 0.0, dt: float = STEP_S, q=None, support: bool = False):
-        self.description, self.servo_map = description, servo_map
-        self.joint_names, self.n = description.joint_names, description.n
-        self.error = (plant_error if isinstance(plant_error, PlantError)
-                      else draw(description, servo_map.stall_torque, plant_error, seed))
+                 payload: float = 0.0, dt: float = STEP_S, q=None, support: bool = False,
+                 quantise: bool = True):
+        error = (plant_error if isinstance(plant_error, PlantError)
+                 else draw(description, servo_map.stall_torque, plant_error, seed))
+        super().__init__(description, error, dt, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
+        self.servo_map, self._quantise = servo_map, quantise
         nominal = servo_map.model
         self.servo = ServoModel(nominal.stiffness * self.error.stiffness, nominal.deadband * self.error.deadband,
                                 nominal.damping * self.error.damping, nominal.stall_torque, self.joint_names)
         self._friction = description.friction + self.error.coulomb
-        self._m, self._load = compile_arm(description)
-        self._d, self._scratch = mujoco.MjData(self._m), mujoco.MjData(self._m)
-        self._joint = np.array([self._m.joint(name).id for name in self.joint_names], dtype=int)
-        self._q_index, self._dof = self._m.jnt_qposadr[self._joint], self._m.jnt_dofadr[self._joint]
-        self._tool = self._m.body(description.tool).id
-        self._configure(dt)
+        self._configure()
         self.payload = 0.0
         self.attach(payload)
         self.reset(servo_map.rest if q is None else q, support=support)
 
     # --- set-up -----------------------------------------------------------------------------------
 
-    def _configure(self, dt: float) -> None:
+    def _configure(self) -> None:
         m = self._m
-        if not 0.0 < dt <= 0.005:
-            raise InputError(f"integration step is {dt} s, must be above 0 and at most 0.005 s", joint="dt", value=dt,
-                             limit=0.005)
-        m.opt.timestep = dt
-        m.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         m.dof_armature[self._dof] = self.servo_map.armature * self.error.armature
         m.dof_solref[:], m.dof_solimp[:] = _STIFF_CONSTRAINT
         m.jnt_solref[:], m.jnt_solimp[:] = _STIFF_CONSTRAINT
-        for name, factor in self.error.mass.items():
-            m.body_mass[m.body(name).id] *= factor
-        for name, factor in self.error.inertia.items():
-            m.body_inertia[m.body(name).id] *= factor
         for index, joint, servo in zip(self._joint, self.description.movable, self.servo_map.servos):
             if joint.type != "continuous":
                 margin = STOP_MARGIN[joint.type]
@@ -178,8 +159,10 @@ class Plant:
         if len(pulses) != self.n:
             raise InputError(f"{len(pulses)} pulses for {self.n} joints", value=len(pulses), limit=self.n)
         live = np.array([bool(pulse) for pulse in pulses])
-        quantised = self.servo_map.quantise_us([pulse or 0.0 for pulse in pulses])
-        angles = [servo.to_angle(pulse) for servo, pulse in zip(self.servo_map.servos, quantised)]
+        arriving = [pulse or 0.0 for pulse in pulses]
+        if self._quantise:
+            arriving = self.servo_map.quantise_us(arriving)
+        angles = [servo.to_angle(pulse) for servo, pulse in zip(self.servo_map.servos, arriving)]
         self.setpoint = np.where(live, angles, np.nan)
         self.setpoint.setflags(write=False)
         self._aim = np.where(live, angles, 0.0)
@@ -194,31 +177,6 @@ class Plant:
     # --- what is there ----------------------------------------------------------------------------
 
     @property
-    def dt(self) -> float:
-        return self._m.opt.timestep
-
-    @property
-    def time(self) -> float:
-        """[s] since the last reset."""
-        return self._d.time
-
-    @property
-    def q(self) -> np.ndarray:
-        """(n,) joint positions [rad], a copy."""
-        return self._d.qpos[self._q_index]
-
-    @property
-    def v(self) -> np.ndarray:
-        """(n,) joint velocities [rad/s], a copy."""
-        return self._d.qvel[self._dof]
-
-    @property
-    def tip(self) -> np.ndarray:
-        """(3,) position of the tool [m], base frame."""
-        mujoco.mj_kinematics(self._m, self._d)
-        return self._d.xpos[self._tool].copy()
-
-    @property
     def torque(self) -> np.ndarray:
         """(n,) torque of the servos on the joints now [N·m], damping included; 0 where relaxed."""
         return self.servo.torque(self._aim, self.q, self.v) * self._live
@@ -227,26 +185,6 @@ class Plant:
     def perturbed(self) -> dict:
         """What ``plant_error`` changed, ready for JSON."""
         return self.error.report()
-
-    # --- the third set of dynamics ------------------------------------------------------------------
-
-    def _at(self, q, v):
-        d = self._scratch
-        mujoco.mj_resetData(self._m, d)
-        d.qpos[self._q_index] = as_states("q", q, self.n)
-        d.qvel[self._dof] = as_states("v", v, self.n)
-        mujoco.mj_forward(self._m, d)
-        return d
-
-    def mass_matrix(self, q) -> np.ndarray:
-        """M(q), (n, n) [kg·m²], armature included, of the simulated arm with its errors."""
-        full = np.zeros((self._m.nv, self._m.nv))
-        mujoco.mj_fullM(self._m, self._at(q, np.zeros(self.n)), full)
-        return full[np.ix_(self._dof, self._dof)]
-
-    def bias(self, q, v) -> np.ndarray:
-        """C v + g, (n,) [N·m], of the simulated arm with its errors."""
-        return self._at(q, v).qfrc_bias[self._dof].copy()
 
     def tip_at(self, q) -> np.ndarray:
         """(3,) where the tool would be at ``q`` [m], base frame."""
@@ -258,33 +196,3 @@ class Plant:
         kinetic = 0.5 * v @ self.mass_matrix(q) @ v
         heights = self._at(q, v).xipos @ self._m.opt.gravity
         return float(kinetic), float(-self._m.body_mass @ heights)
-
-
-_PAYLOAD = "payload_of_the_simulation"
-
-
-def compile_arm(description: ArmDescription) -> tuple[mujoco.MjModel, int]:
-    """MuJoCo's model of the URDF text, without its shapes, with an empty body welded to the tool, and that body's number.
-
-    Shapes are dropped from the text because contacts are off, mesh files need not be there, and MuJoCo would
-    invent the mass of a link without ``<inertial>`` from them.
-    """
-    robot = ElementTree.fromstring(description.urdf)
-    for link in robot.findall("link"):
-        for element in (*link.findall("visual"), *link.findall("collision")):
-            link.remove(element)
-    try:
-        spec = mujoco.MjSpec.from_string(ElementTree.tostring(robot, encoding="unicode"))
-        spec.compiler.fusestatic = False
-        spec.compiler.discardvisual = True
-        load = spec.body(description.tool).add_body(name=_PAYLOAD)
-        load.explicitinertial, load.mass, load.inertia = True, 0.0, [0.0, 0.0, 0.0]
-        load.ipos = [1e-3, 0.0, 0.0]  # off the frame, or MuJoCo would not read ipos again
-        model = spec.compile()
-    except ValueError as error:
-        why = " ".join(str(error).split())
-        raise DescriptionError(f"{description.source}: MuJoCo cannot simulate this arm: {why}") from error
-    if model.nv != description.n:
-        raise DescriptionError(f"{description.source}: MuJoCo finds {model.nv} degrees of freedom, the description has "
-                               f"{description.n}", value=model.nv, limit=description.n)
-    return model, model.body(_PAYLOAD).id

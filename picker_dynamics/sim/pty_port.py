@@ -24,6 +24,7 @@ from picker_dynamics.errors import LinkError
 
 CFLAG, ISPEED, OSPEED = 2, 4, 5
 """Fields of what termios.tcgetattr returns."""
+_SPEEDS = {getattr(termios, name): int(name[1:]) for name in dir(termios) if name[:1] == "B" and name[1:].isdigit()}
 
 
 class Wire:
@@ -50,6 +51,7 @@ class PtyPort:
         link: symbolic link to make; it is removed at the end.
         baud: speed of the board [bit/s], 0 to accept any.
         seed: of the faults that are injected.
+        noise: what passes at another speed becomes noise here; False where the board sees to that, from ``client_speed``.
 
     Raises:
         LinkError: the link cannot be made.
@@ -59,7 +61,8 @@ class PtyPort:
         lost_bytes: sent while nobody listened, or nobody took them.
     """
 
-    def __init__(self, link: str | Path, baud: int, seed: int = 0):
+    def __init__(self, link: str | Path, baud: int, seed: int = 0, *, noise: bool = True):
+        self._noise = noise
         self.link, self.wire, self.lost_bytes = Path(link), Wire(seed), 0
         self._speed = getattr(termios, f"B{baud}", None) if baud else None
         if baud and self._speed is None:
@@ -181,4 +184,11 @@ class PtyPort:
         self.lost_bytes += max(0, len(data) - sent)
 
     def _other_speed(self) -> bool:
-        return self._speed is not None and termios.tcgetattr(self._master)[OSPEED] != self._speed
+        return self._noise and self._speed is not None and termios.tcgetattr(self._master)[OSPEED] != self._speed
+
+    @property
+    def client_speed(self) -> int:
+        """Speed that the client has set [bit/s]; 0 where this board accepts any, 1 where it is none of those a terminal knows."""
+        if self._speed is None or self._master < 0:
+            return 0
+        return _SPEEDS.get(termios.tcgetattr(self._master)[OSPEED], 1)

@@ -12,15 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from picker_dynamics.description import ArmDescription
-from picker_dynamics.errors import InputError, MissingDependencyError
+from picker_dynamics.errors import InputError
 from picker_dynamics.model import as_states
-from picker_dynamics.sim.plant import compile_arm
+from picker_dynamics.sim.mujoco_arm import MujocoArm, mujoco
 from picker_dynamics.sim.plant_error import draw
-
-try:
-    import mujoco
-except ImportError as error:
-    raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", joint="mujoco") from error
 
 STEP_S = 1e-3
 """Integration step [s]; Runge-Kutta of order 4."""
@@ -32,7 +27,7 @@ STOP_SOLREF = (5e-3, 1.0)
 """MuJoCo's time constant [s] and damping ratio of a stop: stiff, without a bounce."""
 
 
-class TorquePlant:
+class TorquePlant(MujocoArm):
     """The arm that efforts move; its state is the truth that errors are measured from.
 
     Args:
@@ -48,30 +43,15 @@ class TorquePlant:
     """
 
     def __init__(self, description: ArmDescription, *, q=None, plant_error: float = 0.0, seed: int = 0, dt: float = STEP_S):
-        self.description, self.joint_names, self.n = description, description.joint_names, description.n
-        self.error = draw(description, np.where(np.isfinite(description.effort), description.effort, 0.0), plant_error, seed)
-        self._m, self._load = compile_arm(description)
-        self._d, self._scratch = mujoco.MjData(self._m), mujoco.MjData(self._m)
-        self._joint = np.array([self._m.joint(name).id for name in self.joint_names], dtype=int)
-        self._q_index, self._dof = self._m.jnt_qposadr[self._joint], self._m.jnt_dofadr[self._joint]
-        self._tool = self._m.body(description.tool).id
-        self._configure(dt)
+        friction_scale = np.where(np.isfinite(description.effort), description.effort, 0.0)
+        super().__init__(description, draw(description, friction_scale, plant_error, seed), dt, mujoco.mjtIntegrator.mjINT_RK4)
+        self._configure()
         self.payload = 0.0
         self.reset(np.zeros(self.n) if q is None else q)
 
-    def _configure(self, dt: float) -> None:
-        if not 0.0 < dt <= 0.005:
-            raise InputError(f"integration step is {dt} s, must be above 0 and at most 0.005 s", joint="dt", value=dt,
-                             limit=0.005)
+    def _configure(self) -> None:
         m = self._m
-        m.opt.timestep = dt
-        m.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
-        m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         m.dof_frictionloss[self._dof] = self.description.friction + self.error.coulomb
-        for name, factor in self.error.mass.items():
-            m.body_mass[m.body(name).id] *= factor
-        for name, factor in self.error.inertia.items():
-            m.body_inertia[m.body(name).id] *= factor
         for index, joint in zip(self._joint, self.description.movable):
             if joint.type != "continuous":
                 margin = STOP_MARGIN[joint.type]
@@ -107,50 +87,6 @@ class TorquePlant:
         mujoco.mj_step(self._m, self._d)
 
     @property
-    def dt(self) -> float:
-        return self._m.opt.timestep
-
-    @property
-    def time(self) -> float:
-        """[s] since the last reset."""
-        return self._d.time
-
-    @property
-    def q(self) -> np.ndarray:
-        """(n,) joint positions [rad or m], a copy."""
-        return self._d.qpos[self._q_index]
-
-    @property
-    def v(self) -> np.ndarray:
-        """(n,) joint velocities [rad/s or m/s], a copy."""
-        return self._d.qvel[self._dof]
-
-    @property
     def torque(self) -> np.ndarray:
         """(n,) efforts of the last step [N·m or N]."""
         return self._applied
-
-    @property
-    def tip(self) -> np.ndarray:
-        """(3,) position of the tool [m], base frame."""
-        return self._at(self.q, self.v).xpos[self._tool].copy()
-
-    # --- the third set of dynamics ------------------------------------------------------------------
-
-    def _at(self, q, v):
-        d = self._scratch
-        mujoco.mj_resetData(self._m, d)
-        d.qpos[self._q_index] = as_states("q", q, self.n)
-        d.qvel[self._dof] = as_states("v", v, self.n)
-        mujoco.mj_forward(self._m, d)
-        return d
-
-    def mass_matrix(self, q) -> np.ndarray:
-        """M(q), (n, n), of the simulated arm with its errors and its load."""
-        full = np.zeros((self._m.nv, self._m.nv))
-        mujoco.mj_fullM(self._m, self._at(q, np.zeros(self.n)), full)
-        return full[np.ix_(self._dof, self._dof)]
-
-    def bias(self, q, v) -> np.ndarray:
-        """C v + g, (n,) [N·m or N], of the simulated arm with its errors and its load."""
-        return self._at(q, v).qfrc_bias[self._dof].copy()

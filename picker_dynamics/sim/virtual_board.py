@@ -1,7 +1,7 @@
 """``VirtualBoard``: an Uno, its servos and its arm in real time; ``board`` runs one as a process of its own.
 
-It joins four parts: a ``PtyPort`` (the cable), a ``VirtualFirmware`` (the board), a ``Plant`` (servos and arm) and a
-``ControlServer`` (the side door).  It is paced to absolute times; when the machine stalls it catches up, and beyond
+It joins four parts: a ``PtyPort`` (the cable), a ``VirtualFirmware`` or ``AvrFirmware`` (the board), a ``Plant`` (servos and
+arm) and a ``ControlServer`` (the side door).  It is paced to absolute times; when the machine stalls it catches up, and beyond
 ``CATCH_UP_S`` the arm's time is left out while the board's clock goes on: ``skipped_s`` tells.
 """
 
@@ -13,16 +13,21 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
+
 from picker_dynamics.board_limits import board_limits
 from picker_dynamics.errors import InputError, LinkError, PickerError
-from picker_dynamics.protocol import Fault
+from picker_dynamics.protocol import TIME_MODULUS, Fault
 from picker_dynamics.servo_map import ServoMap
 from picker_dynamics.sim.control_socket import ControlServer
 from picker_dynamics.sim.firmware_core import FirmwareConfig, VirtualFirmware
+from picker_dynamics.sim.ledger import Ledger
 from picker_dynamics.sim.pty_port import PtyPort
 
 BAUD = 500_000
 TICK_S = 1e-3
+"""How often the board looks at its wire and at its clock [s]."""
+
 CATCH_UP_S = 0.1
 """How far behind real time the simulation may fall and still make it up [s]."""
 
@@ -36,6 +41,9 @@ LATE_S = 5e-3
 """Lateness of a tick [s] from which on bytes count as received before it: this process stood still, not the wire."""
 
 SUPPLY_V, SUPPLY_MIN_V = 6.0, 4.5
+ADC_COUNTS = 1023
+MEASURE_S = 5e-3
+"""How often the potentiometers' voltages follow the joints [s]: no telemetry asks more often."""
 
 
 def firmware_config(servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) -> FirmwareConfig:
@@ -43,6 +51,25 @@ def firmware_config(servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) ->
     return FirmwareConfig(board_limits(servos), frame_us=round(servos.frame_s * 1e6),
                           resolution_ns=round(servos.quantum_us * 1e3), supply_min_mv=round(SUPPLY_MIN_V * 1e3),
                           host_timeout_ms=round(host_timeout_s * 1e3))
+
+
+class Potentiometers:
+    """What analogue inputs see of the joints: the ends of a servo's pulse map lie a tenth from the ends of the ADC's range."""
+
+    def __init__(self, servos: ServoMap):
+        self._servos = servos
+        self._ends = np.array([(servo.pulses_us[0], servo.pulses_us[-1]) for servo in servos.servos]).T
+        self._wired = [servo.feedback_adc is not None for servo in servos.servos]
+
+    def __bool__(self) -> bool:
+        return any(self._wired)
+
+    def counts(self, q) -> tuple[int | None, ...]:
+        """Raw ADC value of each joint at ``q`` (n,) [rad]; None where it has no potentiometer."""
+        first, last = self._ends
+        share = (self._servos.to_pulse_us(q) - first) / (last - first)
+        values = np.rint(ADC_COUNTS * (0.1 + 0.8 * share)).astype(int).tolist()
+        return tuple(value if wired else None for value, wired in zip(values, self._wired))
 
 
 class VirtualBoard:
@@ -59,6 +86,10 @@ class VirtualBoard:
         live: the outputs run from the start, at the first pose, as a PCA9685's do after a reset of the board.
         host_timeout_s: silence of the host after which the board holds [s].
         seed: of injected faults.
+        firmware: what runs on the board, in place of a ``VirtualFirmware`` for these servos; it sees to ``live`` and
+            ``host_timeout_s`` itself.
+        ledger: keep books of every set-point, for the command ``ledger``.
+        tick_s: how often it looks at its wire and its clock at least [s].
 
     Raises:
         LinkError: port or control socket cannot be made.
@@ -66,12 +97,19 @@ class VirtualBoard:
 
     def __init__(self, plant, servos: ServoMap, link: str | Path, *, control: str | Path | None = None,
                  boot_silence_s: float = BOOT_SILENCE_S, clock_drift_ppm: float = 0.0, baud: int = BAUD, live: bool = False,
-                 host_timeout_s: float = HOST_TIMEOUT_S, seed: int = 0):
+                 host_timeout_s: float = HOST_TIMEOUT_S, seed: int = 0, firmware=None,
+                 ledger: bool = False, tick_s: float = TICK_S):
         self.plant, self.boot_silence_s = plant, boot_silence_s
-        found = servos.to_pulse_us(plant.q).tolist() if live else None
-        self.firmware = VirtualFirmware(firmware_config(servos, host_timeout_s), boot_id=1, found_us=found)
+        if firmware is None:
+            found = servos.to_pulse_us(plant.q).tolist() if live else None
+            firmware = VirtualFirmware(firmware_config(servos, host_timeout_s), boot_id=1, found_us=found)
+        self.firmware = firmware
         self.firmware.set_supply(round(SUPPLY_V * 1e3))
-        self.port = PtyPort(link, baud, seed)
+        self.ledger = Ledger(board_limits(servos), round(servos.frame_s * 1e6), servos.joint_names) if ledger else None
+        self._outbox = b""
+        self._line_speed = getattr(firmware, "line_speed", None)  # a receiver that is executed makes its noise itself
+        self._potentiometers, self._measure_at_s = Potentiometers(servos), 0.0
+        self.port = PtyPort(link, baud, seed, noise=self._line_speed is None)
         try:
             self.control = None if control is None else ControlServer(control, self.answer)
         except LinkError:
@@ -80,6 +118,7 @@ class VirtualBoard:
         self._lock, self._stopped, self._leaving = threading.RLock(), threading.Event(), False
         self._thread: threading.Thread | None = None
         self._clock = (0.0, 0.0, 1.0 + clock_drift_ppm * 1e-6)  # real time, board time [s], rate since then
+        self._tick_s = tick_s
         self._epoch, self._sim_s, self._ticked_s = time.monotonic(), 0.0, 0.0
         self._plug_in_at_s = math.inf
         self.behind_max_s = self.skipped_s = 0.0
@@ -91,7 +130,7 @@ class VirtualBoard:
         self._epoch = time.monotonic()
         try:
             while not (self._stopped.is_set() or (self._leaving and self.port.descriptor is None)):
-                ready = self._wait(self._epoch + self._sim_s + TICK_S)
+                ready = self._wait(self._epoch + self._sim_s + self._tick_s)
                 with self._lock:
                     self._tick(time.monotonic() - self._epoch)
                     if self.control is not None:
@@ -134,30 +173,62 @@ class VirtualBoard:
         if now_s >= self._plug_in_at_s:
             self._plug_in_at_s = math.inf
             self.port.plug_in()
+            self._note_wire()
+            if self.ledger is not None:
+                self.ledger.plugged_in()
         if self.port.rose() and self.boot_silence_s > 0.0:
             self.firmware.reboot(self._board_us(now_s), silence_us=round(self.boot_silence_s * 1e6))
+        if self._line_speed is not None:
+            self._line_speed(self.port.client_speed)
         if now_s - self._ticked_s > LATE_S:
             self._receive(self._ticked_s)
         self._simulate(now_s)
         self._receive(now_s)
         self._ticked_s = now_s
-        self.port.write(self.firmware.transmit())
+        self._collect()
+        self.port.write(self._outbox)
+        self._outbox = b""
+
+    def _collect(self) -> None:
+        data = self.firmware.transmit()
+        self._outbox += data
+        if self.ledger is not None:
+            self.ledger.answered(data)
 
     def _receive(self, at_s: float) -> None:
         data = self.port.read()
-        if data:
-            self.firmware.receive(data, self._board_us(at_s))
+        if not data:
+            return
+        now_us = self._board_us(at_s)
+        if self.ledger is not None:
+            self.firmware.advance(now_us)
+            self.ledger.look(self.firmware, now_us)
+            self._collect()
+            self.ledger.received(data, deaf=self.firmware.board_time_us(now_us) > TIME_MODULUS // 2)
+        self.firmware.receive(data, now_us)
+        self._collect()
+
+    def _note_wire(self) -> None:
+        """Tell the books whether what is lost now is lost on purpose."""
+        if self.ledger is not None:
+            disturbed = self.port.wire.drop or self.port.wire.corrupt or self._plug_in_at_s < math.inf
+            (self.ledger.disturbed if disturbed else self.ledger.quiet)()
 
     def _simulate(self, now_s: float) -> None:
         behind = now_s - self._sim_s
-        self.behind_max_s = max(self.behind_max_s, behind - TICK_S)
+        self.behind_max_s = max(self.behind_max_s, behind - self._tick_s)
         if behind > CATCH_UP_S:
             self.skipped_s += behind - CATCH_UP_S
             self._sim_s = now_s - CATCH_UP_S
         firmware, plant, dt = self.firmware, self.plant, self.plant.dt
+        if self._potentiometers and now_s >= self._measure_at_s:
+            self._measure_at_s = now_s + MEASURE_S
+            firmware.feedback = self._potentiometers.counts(plant.q)
         while self._sim_s + dt <= now_s:
             self._sim_s += dt
             firmware.advance(self._board_us(self._sim_s))
+            if self.ledger is not None:
+                self.ledger.look(firmware, self._board_us(self._sim_s))
             plant.step(firmware.pulses_us)
 
     def _board_us(self, real_s: float) -> int:
@@ -202,6 +273,7 @@ class VirtualBoard:
             if not 0.0 <= share <= 1.0:
                 raise InputError(f"{name} is {share}, must be a share from 0 to 1", joint=name, value=share)
         self.port.wire.drop, self.port.wire.corrupt = drop, corrupt
+        self._note_wire()
 
     def _reset(self, keep_outputs: bool = True, fault: str | None = None) -> None:
         self.firmware.reboot(self._board_us(self._sim_s), keep_outputs=keep_outputs,
@@ -212,6 +284,7 @@ class VirtualBoard:
             raise InputError(f"seconds is {seconds}, must be above 0", joint="seconds", value=seconds, limit=0.0)
         self.port.unplug()
         self._plug_in_at_s = self._sim_s + seconds
+        self._note_wire()
 
     def _set_clock(self, jump_s: float = 0.0, drift_ppm: float | None = None) -> None:
         if not 0.0 <= jump_s <= 60.0:
@@ -219,6 +292,11 @@ class VirtualBoard:
                              limit=60.0)
         rate = self._clock[2] if drift_ppm is None else 1.0 + drift_ppm * 1e-6
         self._clock = (self._sim_s, self._board_us(self._sim_s) * 1e-6 + jump_s, rate)
+
+    def _books(self) -> dict:
+        if self.ledger is None:
+            raise InputError("this board keeps no books: start it with --ledger", joint="ledger")
+        return self.ledger.as_dict()
 
     def _supply(self, volt: float) -> None:
         self.firmware.set_supply(round(volt * 1e3))
@@ -234,5 +312,5 @@ _COMMANDS = {
     "truth": VirtualBoard._truth, "attach": VirtualBoard._attach, "detach": VirtualBoard._detach,
     "plant_error": VirtualBoard._plant_error, "wire": VirtualBoard._wire, "reset": VirtualBoard._reset,
     "unplug": VirtualBoard._unplug, "clock": VirtualBoard._set_clock, "supply": VirtualBoard._supply,
-    "cause": VirtualBoard._cause, "quit": VirtualBoard._quit,
+    "cause": VirtualBoard._cause, "ledger": VirtualBoard._books, "quit": VirtualBoard._quit,
 }

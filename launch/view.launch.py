@@ -1,0 +1,72 @@
+"""Look at an arm without any hardware: `ros2 launch picker_dynamics view.launch.py`.
+
+Model, a slider for each joint, and RViz, which shows the torque that holds each pose, and where the tip cannot be held.
+"""
+
+from pathlib import Path
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackagePrefix
+
+from picker_dynamics import bringup, description, rviz_config
+from picker_dynamics.errors import MissingDependencyError
+
+ARGUMENTS = (
+    ("arm", "", "an arm of config/arms.yaml, for example rrp; empty: the picker"),
+    ("urdf", "", "URDF of the arm; empty: the picker's"),
+    ("servos", "", "servo map; empty: config/servos.yaml"),
+    ("servo_overlay", "", "file with differences from the servo map, for example a calibration"),
+    ("namespace", "", "ROS namespace; two arms side by side need two"),
+    ("params_file", "", "ROS parameter file; empty: config/picker.yaml"),
+    ("log_level", "info", "of the markers: debug, info, warn, error"),
+    ("sliders", "true", "false: joint_states come from elsewhere, for example from a bag"),
+    ("rviz", "true", "false: show it with something else"),
+)
+SWITCHES = ("sliders", "rviz")
+
+
+def processes(context):
+    """What is to run, as launch actions; whatever may be wrong is found before anything starts."""
+    chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
+    sliders, rviz = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
+    options = bringup.Options(markers=True, **chosen)
+    wanted = (("robot_state_publisher", True), ("joint_state_publisher_gui", sliders), ("rviz2", rviz))
+    for package in (package for package, needed in wanted if needed):
+        try:
+            FindPackagePrefix(package).perform(context)
+        except LookupError:
+            raise MissingDependencyError(f"package {package} is not installed: run rosdep install") from None
+    graph = bringup.view_graph(options)
+    actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
+    actions += [Node(package=spec.package, executable=spec.executable, name=spec.name, namespace=spec.namespace, output="screen",
+                     parameters=[spec.params_file, spec.parameters], ros_arguments=["--log-level", spec.log_rule])
+                for spec in graph.nodes]
+    text = Path(options.urdf_path).read_text(encoding="utf-8")
+    parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": options.frame_prefix}
+    actions.append(_tool("robot_state_publisher", options, parameters=[parameters]))
+    if sliders:
+        actions.append(_tool("joint_state_publisher_gui", options, on_exit=Shutdown(reason="the sliders were closed")))
+    if rviz:
+        config, remove = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
+
+        def closed(_event, _context):
+            remove()
+            return Shutdown(reason="RViz was closed")
+
+        actions.append(_tool("rviz2", options, arguments=["-d", str(config)], on_exit=closed))
+    return actions
+
+
+def _tool(name, options, **more):
+    return Node(package=name, executable=name, namespace=options.namespace, output="log", **more)
+
+
+def generate_launch_description():
+    """Declare the arguments; what they mean is decided when their values are known."""
+    declared = [DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS]
+    return LaunchDescription([*declared, OpaqueFunction(function=processes)])

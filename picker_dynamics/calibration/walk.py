@@ -1,0 +1,138 @@
+"""The way from a box of parts to a calibrated arm: apart on the table, unloaded joints, bare poses, then weights.
+
+Bare poses come first: with zeros that may be degrees off, a weight could be more than a servo holds.  What they tell goes
+into the choice of the poses with weights, and everything read goes into the last fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from picker_dynamics import description as descriptions
+from picker_dynamics.calibration.droop import PRIORS, DroopFit, DroopModel, Reading, fit
+from picker_dynamics.calibration.mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
+from picker_dynamics.calibration.measured import Measured
+from picker_dynamics.calibration.poses import SIDES, Station, Weight, candidates, cautious_gate, choose
+from picker_dynamics.calibration.write_back import ServoFigures, calibrated_servos, figures_from, urdf_text
+from picker_dynamics.description import ArmDescription
+from picker_dynamics.feasibility import Gate
+from picker_dynamics.rigid_body import RigidBody
+from picker_dynamics.servo_map import ServoMap
+
+BARE, LOADED, CANDIDATES = 5, 9, 120
+"""Stations without and with weights, and random poses among which they are chosen."""
+
+ANGLE_SD = RULER_SD / 0.3
+"""Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""
+
+
+class Bench(Protocol):
+    """The arm, and whoever reads the instruments."""
+
+    def link(self, name: str) -> LinkReadings:
+        """Weigh, balance and swing a link."""
+
+    def angle(self, joint: str, servos: ServoMap, setpoint: float) -> float:
+        """Send a joint that bears nothing to a set-point, and tell from the tip on a ruler where it is [rad]."""
+
+    def elevations(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Come to a station from one side, wait, and read the elevation of its links [rad]."""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What came out: properties and figures, and the arm and its servo map with them."""
+
+    links: Mapping[str, LinkProperties]
+    figures: Mapping[str, ServoFigures]
+    fit: DroopFit
+    description: ArmDescription
+    servos: ServoMap
+
+
+def gravity_joints(description: ArmDescription) -> tuple[str, ...]:
+    """Joints whose servos bear weight somewhere: those of which a droop tells."""
+    q = np.random.default_rng(0).uniform(np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi),
+                                         (64, description.n))
+    bears = np.abs(RigidBody(description).gravity(q)).max(axis=0) > 1e-3
+    return tuple(name for name, loaded in zip(description.joint_names, bears) if loaded)
+
+
+def measured_links(description: ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
+    """Links whose mass those joints bear."""
+    carried = []
+    for name, link in description.links.items():
+        if link.mass > 0.0 and any(joint.name in joints for joint in description.path_to(name)):
+            carried.append(name)
+    return tuple(carried)
+
+
+def calibrate(description: ArmDescription, servos: ServoMap, bench: Bench, weights: Sequence[Weight], *, seed: int = 0,
+              when: str = "", tell: Callable[[str], None] = lambda _text: None) -> Calibrated:
+    """Walk the whole way.
+
+    Args:
+        description, servos: as believed before.
+        weights: that can be hung on.
+        seed: of the random poses.
+        when: date, for the files.
+        tell: what is told of the progress.
+
+    Raises:
+        PickerError: a reading that cannot be, or an arm that cannot be calibrated so.
+    """
+    joints = gravity_joints(description)
+    links = {}
+    for name in measured_links(description, joints):
+        tell(f"link {name}: weigh, balance, swing")
+        links[name] = link_properties(name, bench.link(name))
+    weighed = descriptions.parse(urdf_text(description, links, when), description.source)
+    angles = {name: angle_pair(name, servos, description, bench, tell) for name in description.joint_names if name not in joints}
+    model = DroopModel(weighed, servos, joints, links)
+    seen = tuple(description.joint(name).child for name in joints)
+
+    gate = cautious_gate(RigidBody(weighed), calibrated_servos(servos, angles))
+    stations = choose(model, gate, candidates(model, gate, [Weight()], seen, count=CANDIDATES, seed=seed), BARE)
+    readings = visit(stations, gate, bench, model, [], tell)
+    first = fit(model, readings)
+
+    gate = cautious_gate(RigidBody(weighed), calibrated_servos(servos, figures_from(first, angles)))
+    found = candidates(model, gate, weights, seen, count=CANDIDATES, seed=seed + 1)
+    stations = choose(model, gate, found, LOADED, first.unknowns, np.linalg.inv(first.covariance))
+    last = fit(model, visit(stations, gate, bench, model, readings, tell))
+    figures = figures_from(last, angles)
+    return Calibrated(links, figures, last, weighed, calibrated_servos(servos, figures))
+
+
+def visit(stations: Sequence[Station], gate: Gate, bench: Bench, model: DroopModel, before: Sequence[Reading],
+          tell) -> list[Reading]:
+    """Readings of all stations, each from both sides, after those from ``before``."""
+    readings = list(before)
+    for number, station in enumerate(stations, start=1):
+        hung = f", {station.weight.mass * 1e3:.0f} g on" if station.weight.mass else ""
+        tell(f"station {number} of {len(stations)}{hung}")
+        for side in SIDES:
+            values = bench.elevations(gate, station, side, model.columns)
+            readings += station.readings(model.description.tool, values, len(readings))
+    return readings
+
+
+def angle_pair(joint: str, servos: ServoMap, description: ArmDescription, bench: Bench, tell) -> ServoFigures:
+    """Zero and scale of a joint that bears nothing, from two places of the tip on a ruler."""
+    tell(f"joint {joint}: read two angles")
+    column = description.joint_names.index(joint)
+    servo, low, high = servos.servos[column], description.lower[column], description.upper[column]
+    told = np.array([low + 0.1 * (high - low), high - 0.1 * (high - low)])
+    read = np.array([bench.angle(joint, servos, one) for one in told])
+    away = told + servo.direction * servo.zero  # from mid-travel
+    known = np.diag([1.0 / PRIORS[figure][1] for figure in ("zero", "scale")])
+    matrix = np.vstack([np.stack([np.ones(2), away], axis=-1) / ANGLE_SD, known])
+    covariance = np.linalg.inv(matrix.T @ matrix)
+    zero, scale = covariance @ matrix.T @ np.concatenate([(read - told) / ANGLE_SD, np.zeros(2)])
+    sd = np.sqrt(np.diag(covariance))
+    return ServoFigures(Measured(float(zero), float(sd[0])), Measured(float(scale), float(sd[1])),
+                        how="two places of the tip on a ruler")

@@ -1,0 +1,62 @@
+"""What the controller offers where control_msgs is installed: two actions, its state, and a topic for the speed."""
+
+from __future__ import annotations
+
+import time
+
+from control_msgs.msg import JointTrajectoryControllerState, SpeedScalingFactor
+
+from picker_dynamics.goal_desk import GoalDesk
+from picker_dynamics.goal_tracking import Error
+from picker_dynamics.gripping import GripperSettings
+from picker_dynamics.nodes.follow_action import FollowAction
+from picker_dynamics.nodes.goal_messages import error_points, point
+from picker_dynamics.nodes.gripper_action import GripperAction
+from picker_dynamics.nodes.runtime import LATCHED, to_stamp
+
+LAST_WORDS_S = 0.2
+"""At the end, where somebody waits for a goal: until the answer is through."""
+
+
+class ControlInterfaces:
+    """Names, types and QoS of joint_trajectory_controller and parallel_gripper_action_controller.
+
+    Args:
+        node: the controller.
+        desk: takes the goals.
+        gripper: None: the arm has none.
+    """
+
+    def __init__(self, node, desk: GoalDesk, gripper: GripperSettings | None):
+        self.node = node
+        self.follow = FollowAction(node, desk)
+        self.gripper = GripperAction(node, desk, gripper) if gripper is not None else None
+        self.state_out = node.create_publisher(JointTrajectoryControllerState, "arm_controller/controller_state", 10)
+        node.create_subscription(SpeedScalingFactor, "arm_controller/speed_scaling_input", self.on_speed, LATCHED)
+
+    def on_speed(self, message: SpeedScalingFactor) -> None:
+        self.node.want_speed(message.factor)
+
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens to ``controller_state``."""
+        return self.state_out.get_subscription_count() > 0
+
+    def publish_state(self, error: Error, progress_s: float, speed: float, reference) -> None:
+        """``reference`` is the newest that was sent: what the dynamics node makes set-points of."""
+        desired, actual, difference = error_points(error, progress_s)
+        message = JointTrajectoryControllerState(
+            joint_names=list(self.node.arm.joint_names), reference=desired, feedback=actual, error=difference,
+            output=point(progress_s, reference.q, reference.v, reference.a), speed_scaling_factor=float(speed))
+        to_stamp(message.header.stamp, error.actual.time_s)
+        self.state_out.publish(message)
+
+    def close(self) -> None:
+        """Deliver what was concluded, and end."""
+        servers = [action.server for action in (self.follow, self.gripper) if action is not None]
+        if any(server.concluding for server in servers) and self.node.executor is not None:
+            until_s = time.monotonic() + LAST_WORDS_S
+            while time.monotonic() < until_s:
+                self.node.executor.spin_once(timeout_sec=0.01)
+        for server in servers:
+            server.destroy()

@@ -1,0 +1,60 @@
+"""What of the trajectory controller can be changed while it runs; the names are joint_trajectory_controller's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from rcl_interfaces.msg import SetParametersResult
+
+from picker_dynamics.description import ArmDescription
+from picker_dynamics.nodes.runtime import declare
+from picker_dynamics.tolerances import Tolerances
+
+
+class ControllerParameters:
+    """Declares them, keeps their values, and refuses what does not fit; they apply from the next goal on.
+
+    Args:
+        changed: called after a change, with the names.
+    """
+
+    def __init__(self, node, arm: ArmDescription, changed: Callable[[set[str]], None]):
+        self.arm, self.changed = arm, changed
+        self.values = {}
+
+        def add(name: str, default, description: str, low: float | None = None, high: float | None = None) -> None:
+            self.values[name] = declare(node, name, default, description, low=low, high=high)
+
+        add("tip_speed_limit", 0.25, "largest speed of the tool [m/s]", 0.01, 2.0)
+        add("stretch", True, "slow a goal that is too fast instead of refusing it")
+        add("speed_scaling", 1.0, "share of their speed with which goals are executed; 0 pauses", 0.0, 1.0)
+        add("allow_partial_joints_goal", False, "take goals that name only some joints; the others hold")
+        add("constraints.goal_time", 0.0, "how long after its end an action goal may take to come within its goal tolerances; "
+            "0: as long as it takes [s]", 0.0, 600.0)
+        add("constraints.stopped_velocity_tolerance", 0.01, "largest speed of a joint that has arrived [rad/s, m/s]; 0: any",
+            0.0, 100.0)
+        for joint, unit in zip(arm.joint_names, arm.position_units):
+            add(f"constraints.{joint}.trajectory", 0.0, f"path tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
+            add(f"constraints.{joint}.goal", 0.0, f"goal tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
+        node.add_on_set_parameters_callback(self.on_change)
+
+    def __getitem__(self, name: str):
+        return self.values[name]
+
+    def tolerances(self) -> Tolerances:
+        """What a goal has that names none."""
+        path, goal = ([self.values[f"constraints.{joint}.{what}"] for joint in self.arm.joint_names]
+                      for what in ("trajectory", "goal"))
+        return Tolerances.of(path, goal, self["constraints.stopped_velocity_tolerance"], self["constraints.goal_time"])
+
+    def on_change(self, parameters) -> SetParametersResult:
+        """All of them or none."""
+        wanted = {one.name: one.value for one in parameters if one.name in self.values}
+        for name, value in wanted.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                return SetParametersResult(successful=False, reason=f"{name} is {value}, not a finite number")
+        self.values.update(wanted)
+        if wanted:
+            self.changed(set(wanted))
+        return SetParametersResult(successful=True)

@@ -1,0 +1,84 @@
+"""``arm_controller/follow_joint_trajectory``: goals whose sender wants to know what becomes of them."""
+
+from __future__ import annotations
+
+from control_msgs.action import FollowJointTrajectory
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.goal import MAIN_TRACK, Goal
+from picker_dynamics.goal_desk import GoalDesk, Request
+from picker_dynamics.goal_tracking import Error, GoalTracker, Verdict
+from picker_dynamics.nodes.deferred_action import DeferredActionServer
+from picker_dynamics.nodes.goal_messages import error_points, goal_from
+from picker_dynamics.nodes.runtime import seconds, to_stamp
+from picker_dynamics.tolerances import JointTolerance, Tolerances
+
+
+class FollowAction:
+    """Every goal is accepted, and one that cannot be executed is aborted at once: a rejection could not say why.
+
+    Args:
+        node: has ``arm`` (a description), ``tolerances``, ``partial`` and ``next_time()``.
+        desk: takes the goals.
+    """
+
+    def __init__(self, node, desk: GoalDesk):
+        self.node, self.desk = node, desk
+        self.requests: dict[bytes, Request] = {}
+        self.server = DeferredActionServer(node, FollowJointTrajectory, "arm_controller/follow_joint_trajectory", self.on_goal,
+                                           self.on_cancel)
+
+    def on_goal(self, handle) -> None:
+        key, wanted = bytes(handle.goal_id.uuid), _Wanted(self.node, handle.request)
+
+        def answer(verdict: Verdict) -> None:
+            self.requests.pop(key, None)
+            self.server.conclude(handle, verdict, FollowJointTrajectory.Result(error_code=int(verdict.code),
+                                                                               error_string=verdict.text))
+
+        def feedback(error: Error, progress_s: float) -> None:
+            desired, actual, difference = error_points(error, progress_s)
+            message = FollowJointTrajectory.Feedback(joint_names=list(self.node.arm.joint_names), desired=desired, actual=actual,
+                                                     error=difference)
+            to_stamp(message.header.stamp, error.actual.time_s)
+            handle.publish_feedback(message)
+
+        self.requests[key] = Request(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback)
+        self.desk.receive(self.requests[key])
+
+    def on_cancel(self, handle) -> bool:
+        request = self.requests.get(bytes(handle.goal_id.uuid))
+        if request is None:
+            return False
+        self.desk.cancel(request, self.node.next_time())
+        return True
+
+
+class _Wanted:
+    """What one goal asks for, read when it is looked at."""
+
+    def __init__(self, node, request):
+        self.node, self.request = node, request
+        self.tolerances: Tolerances | None = None
+
+    def goal(self) -> Goal:
+        request, names = self.request, self.node.arm.joint_names
+        for field in ("component_path_tolerance", "component_goal_tolerance"):
+            if len(getattr(request, field)):
+                raise InputError(f"{field} is for joints with several degrees of freedom; this arm has none", joint=field)
+        if len(request.multi_dof_trajectory.joint_names) or len(request.multi_dof_trajectory.points):
+            raise InputError("multi_dof_trajectory is given; this arm has joints of one degree of freedom only",
+                             joint="multi_dof_trajectory")
+        goal = goal_from(request.trajectory, self.node.partial)
+        self.tolerances = self.node.tolerances.wanted(_joints(request.path_tolerance), _joints(request.goal_tolerance),
+                                                      seconds(request.goal_time_tolerance), names)
+        return goal
+
+    def tracker(self, motion) -> GoalTracker:
+        arm, factor = self.node.arm, motion.fitted.factor
+        remark = f"slowed {factor:.2f} times to fit" if factor > 1.0 else ""
+        return GoalTracker(arm.joint_names, arm.position_units, self.tolerances.only(motion.joints), motion.start_s, remark)
+
+
+def _joints(tolerances) -> list[JointTolerance]:
+    return [JointTolerance(one.name, one.position, one.velocity, one.acceleration) for one in tolerances]

@@ -1,0 +1,69 @@
+"""Goals and states in messages, as the pure modules want them, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.goal import Goal
+from picker_dynamics.goal_tracking import ArmState, Error
+from picker_dynamics.joint_order import ordered
+from picker_dynamics.nodes.polled import Polled
+from picker_dynamics.nodes.runtime import LATEST, now_s, seconds, to_stamp
+
+
+def goal_from(message: JointTrajectory, partial: bool) -> Goal:
+    """The goal in a message; an empty field at every point means that it is not given."""
+    points = message.points
+
+    def rows(field):
+        values = [getattr(point, field) for point in points]
+        return values if any(len(row) for row in values) else None
+
+    return Goal(message.joint_names, [seconds(point.time_from_start) for point in points], [p.positions for p in points],
+                rows("velocities"), rows("accelerations"), seconds(message.header.stamp) or None, partial=partial)
+
+
+class ArmStates:
+    """``joint_states`` of an arm, read when somebody wants to know."""
+
+    def __init__(self, node, joint_names):
+        self._node, self._names = node, tuple(joint_names)
+        self._topic = Polled(node, JointState, "joint_states", LATEST)
+        self.state: ArmState | None = None
+        self.problem = ""
+
+    def look(self) -> bool:
+        """Read what has come; whether ``state`` is new."""
+        if not self._topic.look():
+            return False
+        message = self._topic.newest
+        try:
+            q = ordered(message.name, message.position, self._names, "joint_states")
+            v = ordered(message.name, message.velocity, self._names, "joint_states") if len(message.velocity) else None
+        except PickerError as error:
+            self.problem = str(error)
+            return False
+        self.state = ArmState(seconds(message.header.stamp) or now_s(self._node), q, v)
+        self.problem = ""
+        return True
+
+
+def point(time_s: float, q, v=None, a=None) -> JointTrajectoryPoint:
+    """A trajectory point of arrays (n,)."""
+    made = JointTrajectoryPoint(positions=np.asarray(q).tolist())
+    if v is not None:
+        made.velocities = np.asarray(v).tolist()
+    if a is not None:
+        made.accelerations = np.asarray(a).tolist()
+    to_stamp(made.time_from_start, max(time_s, 0.0))
+    return made
+
+
+def error_points(error: Error, progress_s: float) -> tuple[JointTrajectoryPoint, JointTrajectoryPoint, JointTrajectoryPoint]:
+    """Desired, actual, and their difference."""
+    desired, actual = error.desired, error.actual
+    return (point(progress_s, desired.q, desired.v, desired.a), point(progress_s, actual.q, actual.v),
+            point(progress_s, error.q, error.v))

@@ -1,0 +1,85 @@
+"""``gripper_controller/gripper_cmd``: opens and closes the joint that grips; the arm goes on with what it does."""
+
+from __future__ import annotations
+
+from control_msgs.action import ParallelGripperCommand
+from sensor_msgs.msg import JointState
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.goal import Goal
+from picker_dynamics.goal_desk import GoalDesk, Request
+from picker_dynamics.goal_tracking import Error, Verdict
+from picker_dynamics.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of
+from picker_dynamics.nodes.deferred_action import DeferredActionServer
+from picker_dynamics.nodes.runtime import to_stamp
+
+
+class GripperAction:
+    """The result of this action has no text: a command that makes no sense is rejected, and the log and
+    ``arm_controller/status`` say why.
+
+    Args:
+        node: has ``arm``, ``generator``, ``states``, ``next_time()``, and ``complain(text)``.
+        desk: takes the goals.
+    """
+
+    def __init__(self, node, desk: GoalDesk, settings: GripperSettings):
+        self.node, self.desk, self.settings = node, desk, settings
+        self.index = node.arm.joint_names.index(settings.joint)
+        self.requests: dict[bytes, Request] = {}
+        self.server = DeferredActionServer(node, ParallelGripperCommand, "gripper_controller/gripper_cmd", self.on_goal,
+                                           self.on_cancel, self.refuses)
+
+    def refuses(self, request) -> bool:
+        try:
+            self.goal(request.command, 0.0)
+        except PickerError as error:
+            self.node.complain(f"gripper command refused: {error}", error)
+            return True
+        return False
+
+    def goal(self, command: JointState, now: float) -> Goal:
+        wanted = GripperCommand(command.name, command.position, command.velocity, command.effort)
+        return goal_of(wanted, self.settings, self.node.arm, now)
+
+    def on_goal(self, handle) -> None:
+        key, command, trackers = bytes(handle.goal_id.uuid), handle.request.command, []
+
+        def goal() -> Goal:
+            generator = self.node.generator
+            now = float(generator.state_at(self.node.next_time())[0][self.index]) if generator.active else 0.0
+            return self.goal(command, now)
+
+        def tracker(motion) -> GripperTracker:
+            trackers.append(GripperTracker(self.settings, self.index, float(command.position[0]), motion.start_s))
+            return trackers[0]
+
+        def answer(verdict: Verdict) -> None:
+            self.requests.pop(key, None)
+            result = ParallelGripperCommand.Result(state=self.state())
+            if trackers:
+                result.reached_goal, result.stalled = trackers[0].reached, trackers[0].stalled
+            self.server.conclude(handle, verdict, result)
+
+        def feedback(_error: Error, _progress_s: float) -> None:
+            handle.publish_feedback(ParallelGripperCommand.Feedback(state=self.state()))
+
+        self.requests[key] = Request(goal, TRACK, key.hex(), tracker, answer, feedback)
+        self.desk.receive(self.requests[key])
+
+    def on_cancel(self, handle) -> bool:
+        request = self.requests.get(bytes(handle.goal_id.uuid))
+        if request is None:
+            return False
+        self.desk.cancel(request, self.node.next_time())
+        return True
+
+    def state(self) -> JointState:
+        """Where the gripper is; empty while nobody knows."""
+        message, state = JointState(name=[self.settings.joint]), self.node.states.state
+        if state is not None:
+            to_stamp(message.header.stamp, state.time_s)
+            message.position = [float(state.q[self.index])]
+            if state.v is not None:
+                message.velocity = [float(state.v[self.index])]
+        return message

@@ -1,0 +1,126 @@
+"""What the hardware node says in ``/diagnostics``: one entry for each part that can fail, each with its figures."""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import DiagnosticStatus
+
+from picker_dynamics.command_timing import CommandTiming, Timing
+from picker_dynamics.hardware_session import HardwareSession
+from picker_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN, status
+from picker_dynamics.session_state import State
+
+LINK_FIGURES = ("frames_sent", "frames_received", "frames_damaged", "frames_missed", "retransmissions", "losses", "connections",
+                "board_restarts", "round_trip_median_ms", "round_trip_p99_ms", "latency_ms", "drift_ppm", "telemetry_age_ms")
+PROVENANCE = "modelled"
+"""Of ``joint_states``: computed from what is on the outputs, with the servo model; nothing is measured."""
+
+
+class HardwareReport:
+    """The entries of one hardware node.
+
+    Args:
+        name: of the node, first word of each entry.
+        port, arm: hardware ids.
+        session: whose state it is.
+    """
+
+    def __init__(self, name: str, port: str, arm: str, session: HardwareSession):
+        self._name, self._port, self._arm, self._session = name, port, arm, session
+        self.timing = CommandTiming()
+        self.description_problem: str | None = None
+        self._trouble: tuple[int, ...] | None = None
+
+    def entries(self, level, sources: list[str]) -> list[DiagnosticStatus]:
+        """All of them, ``level`` being that of the node; ``sources`` are the nodes whose commands it is given."""
+        return [self._board(level), self._link(), self._queue(), self._timing(self.timing.take(), sources), self._temperature(),
+                self._supply(), self._state(), self._description()]
+
+    def _entry(self, level, part: str, message: str, hardware: str, **values) -> DiagnosticStatus:
+        return status(level, f"{self._name}: {part}", message, hardware, **values)
+
+    def _board(self, level) -> DiagnosticStatus:
+        session, telemetry = self._session, self._session.link.telemetry
+        counts = {f"commands_{key}": value for key, value in vars(session.counts).items()}
+        board = {} if telemetry is None else {
+            "board_state": telemetry.state.name, "boot_id": telemetry.boot_id, "bad_frames": telemetry.bad_frames,
+            "live": telemetry.live, "owned": telemetry.owned, "faults": telemetry.faults}
+        message = session.problem or session.state.value
+        if level == OK and session.limits_differ:
+            level, message = WARN, "the board was built with other pulse or speed limits than this servo map has"
+        return self._entry(level, "board", message, self._port, state=session.state.value, **counts, **board)
+
+    def _link(self) -> DiagnosticStatus:
+        link = self._session.link.statistics
+        level, message = (OK, "connected") if link.connected else (STALE, self._session.problem or "not connected")
+        return self._entry(level, "link", message, self._port, **{key: getattr(link, key) for key in LINK_FIGURES})
+
+    def _queue(self) -> DiagnosticStatus:
+        """Set-points on the board; what went wrong is a warning only when there is more of it than at the last look."""
+        link, telemetry = self._session.link.statistics, self._session.link.telemetry
+        refused = {f"refused_{reason.name.lower()}": count for reason, count in link.setpoints_refused.items()}
+        values = {"setpoints_sent": link.setpoints_sent, "setpoints_not_sent": link.setpoints_not_sent, **refused}
+        if telemetry is None:
+            return self._entry(STALE, "queue", "not connected", self._port, **values)
+        values |= {"queue_depth": telemetry.queue_depth, "accepted": telemetry.accepted, "rejected": telemetry.rejected,
+                   "underruns": telemetry.underruns, "frames_missed_by_board": telemetry.missed_frames}
+        now = (telemetry.boot_id, telemetry.underruns, telemetry.rejected)
+        before, self._trouble = self._trouble, now
+        level, message = OK, "as it should be"
+        if before is not None and before[0] == now[0] and before != now:
+            underruns, rejected = ((new - old) & 0xFFFF for new, old in zip(now[1:], before[1:]))
+            level = WARN
+            message = f"{underruns} times empty in motion, {rejected} set-points refused ({telemetry.last_reason.name})"
+        return self._entry(level, "queue", message, self._port, **values)
+
+    def _timing(self, timing: Timing | None, sources: list[str]) -> DiagnosticStatus:
+        values = {"command_sources": ", ".join(sources)}
+        if timing is not None:
+            values |= {"commands": timing.commands, "period_ms": timing.period, "period_longest_ms": timing.period_longest,
+                       "jitter_p99_ms": timing.jitter_p99, "ahead_ms": timing.ahead, "ahead_least_ms": timing.ahead_least,
+                       "missed": timing.missed, "late": timing.late}
+        frame_ms = 1e3 * self._session.servos.frame_s
+        level, message = OK, "no commands" if timing is None else "as it should be"
+        if len(sources) > 1:
+            level, message = WARN, f"{len(sources)} nodes send joint_commands ({', '.join(sources)}): one arm, one sender"
+        elif timing is not None and timing.late:
+            level, message = WARN, (f"{timing.late} of {timing.commands} commands came after the moment at which they should "
+                                    f"have held, the worst by {-timing.ahead_least:.1f} ms")
+        elif timing is not None and timing.ahead_least < frame_ms:
+            level, message = WARN, (f"a command came {timing.ahead_least:.1f} ms before it had to hold, the board wants a servo "
+                                    f"frame, {frame_ms:g} ms")
+        return self._entry(level, "timing", message, self._port, **values)
+
+    def _temperature(self) -> DiagnosticStatus:
+        budget, names = self._session.budget, self._session.servos.joint_names
+        values = {f"celsius.{name}": round(float(celsius), 1) for name, celsius in zip(names, budget.celsius)}
+        values |= {f"stall_share.{name}": round(float(share), 3) for name, share in zip(names, budget.share)}
+        values |= {"limit_celsius": budget.limit_c, "ambient_celsius": budget.ambient_c, "provenance": "estimated",
+                   "assumed": ", ".join(budget.assumed)}
+        warmth = budget.warmth()
+        if warmth is not None:
+            return self._entry(ERROR if warmth.too_hot else WARN, "temperature", warmth.text, self._arm, **values)
+        unknown = f"; nothing electric is known of {', '.join(budget.unknown)}" if budget.unknown else ""
+        return self._entry(OK, "temperature", f"estimated, all cool{unknown}", self._arm, **values)
+
+    def _supply(self) -> DiagnosticStatus:
+        budget, telemetry = self._session.budget, self._session.link.telemetry
+        now_a = budget.current_a
+        peak_a, complaint = budget.take_peak()
+        values = {f"ampere.{name}": round(float(one), 2) for name, one in zip(self._session.servos.joint_names, now_a)}
+        values |= {"ampere": round(float(now_a.sum()), 2), "ampere_peak": round(peak_a, 2), "provenance": "estimated",
+                   "supply_gives_ampere": budget.servos.supply_a, "assumed": ", ".join(budget.assumed),
+                   "measured_mv": telemetry.supply_mv if telemetry is not None else 0}
+        return self._entry(WARN if complaint else OK, "supply", complaint or f"{peak_a:.1f} A at most (estimated)", self._arm,
+                           **values)
+
+    def _state(self) -> DiagnosticStatus:
+        known = self._session.held is not None and self._session.state is not State.OFFLINE
+        return self._entry(OK if known else WARN, "joint state",
+                           "modelled from what is on the outputs" if known else "nobody knows where the arm is", self._arm,
+                           provenance=PROVENANCE if known else "none")
+
+    def _description(self) -> DiagnosticStatus:
+        if self.description_problem is None:
+            return self._entry(OK, "robot description", "nobody publishes one", self._arm)
+        return self._entry(ERROR if self.description_problem else OK, "robot description",
+                           self.description_problem or "agrees with this arm", self._arm)

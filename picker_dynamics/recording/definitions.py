@@ -1,0 +1,63 @@
+"""The definition of a message type with those of all types in it, as a recording carries it.
+
+The text of the .msg files, joined the way ROS bags join it: a line of 80 ``=``, ``MSG: package/Type``, and the text.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from pathlib import Path
+
+from picker_dynamics.errors import ConfigurationError
+
+PLAIN = frozenset({"bool", "byte", "char", "string", "wstring", "float32", "float64",
+                   *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
+FIELD = re.compile(r"^\s*(?P<type>[A-Za-z][\w/]*)(<=\d+)?(\[[^\]]*\])?\s+[A-Za-z]\w*")
+SEPARATOR = "=" * 80
+
+
+def definition(kind: str) -> str:
+    """All text of a type such as ``sensor_msgs/msg/JointState``.
+
+    Raises:
+        ConfigurationError: a package or file is missing.
+    """
+    package, _, name = kind.replace("/msg/", "/").partition("/")
+    first = _text(package, name)
+    parts, known, waiting = [first], {(package, name)}, _inner(first, package)
+    while waiting:
+        inner = waiting.pop(0)
+        if inner in known:
+            continue
+        known.add(inner)
+        text = _text(*inner)
+        parts.append(f"{SEPARATOR}\nMSG: {inner[0]}/{inner[1]}\n{text}")
+        waiting += _inner(text, inner[0])
+    return "\n".join(parts)
+
+
+def _text(package: str, name: str) -> str:
+    for prefix in _prefixes(package):
+        path = prefix / "share" / package / "msg" / f"{name}.msg"
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    raise ConfigurationError(f"no definition of message type {package}/{name}: is the package {package} installed?",
+                             value=f"{package}/{name}")
+
+
+def _prefixes(package: str) -> list[Path]:
+    """Where a package may have been installed: what ROS 2 has sourced, and beside its Python module (wheels)."""
+    found = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+    module = importlib.util.find_spec(package)
+    if module is not None and module.origin is not None:
+        found += Path(module.origin).resolve().parents[4:5]  # prefix/lib/python3.x/site-packages/package/__init__.py
+    return found
+
+
+def _inner(text: str, package: str) -> list[tuple[str, str]]:
+    """(package, name) of the types that are no plain ones."""
+    fields = (FIELD.match(line) for line in text.splitlines())
+    kinds = (match["type"] for match in fields if match and match["type"] not in PLAIN)
+    return [(kind.partition("/")[0], kind.rpartition("/")[2]) if "/" in kind else (package, kind) for kind in kinds]

@@ -1,0 +1,65 @@
+"""From a servo map to its firmware on a simulated Uno: compile what is due, wire it up, switch it on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from picker_dynamics.description import ArmDescription
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.firmware import toolchain
+from picker_dynamics.firmware.header import PCA9685_COUNTS, TIMER_FIRST_PIN, TIMER_RESOLUTION_NS
+from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.sim.avr_firmware import AvrFirmware, Wiring
+from picker_dynamics.sim.firmware_core import FirmwareConfig
+from picker_dynamics.sim.virtual_board import BAUD, HOST_TIMEOUT_S, firmware_config
+
+
+def prepare(arm: ArmDescription, servos: ServoMap, backend: str = "pca9685", *, baud: int = BAUD) -> tuple[str, str]:
+    """Compile simulator and firmware where that is due; paths of the library and the ELF.
+
+    Raises:
+        MissingDependencyError: what the build needs is not installed; names the packages.
+        BuildError: it does not compile.
+    """
+    elf = toolchain.build(servos, arm, backend, baud=baud or BAUD)
+    return str(toolchain.library("sim")), str(elf)
+
+
+def avr_firmware(arm: ArmDescription, servos: ServoMap, found_q=None, *, backend: str = "pca9685", oscillator_hz: float = 25e6,
+                 baud: int = BAUD, host_timeout_s: float = HOST_TIMEOUT_S) -> AvrFirmware:
+    """The firmware for these servos, switched on.
+
+    Args:
+        found_q: (n,) pose at which a PCA9685 runs already [rad], None where it is off.
+        backend: ``pca9685`` or ``timer``.
+        oscillator_hz: true frequency of the chip [Hz].
+        baud: speed of board and client [bit/s]; 0: the usual one, and any client.
+        host_timeout_s: what is compiled in, nothing else [s].
+
+    Raises:
+        ConfigurationError: a time-out that is not compiled in, or an unknown back end.
+        MissingDependencyError, BuildError: see ``prepare``.
+    """
+    if host_timeout_s != HOST_TIMEOUT_S:
+        raise ConfigurationError(f"host_timeout is {host_timeout_s:g} s, the firmware has {HOST_TIMEOUT_S:g} s compiled in",
+                                 joint="host_timeout", value=host_timeout_s, limit=HOST_TIMEOUT_S)
+    library, elf = prepare(arm, servos, backend, baud=baud)
+    found_us = None if found_q is None else servos.to_pulse_us(found_q).tolist()
+    return AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), found_us=found_us,
+                       oscillator_hz=oscillator_hz, baud=baud)
+
+
+def wiring(servos: ServoMap, backend: str = "pca9685") -> Wiring:
+    """What has to be connected for a firmware for this servo map."""
+    first = TIMER_FIRST_PIN if backend == "timer" else 0
+    supply = {} if servos.supply is None else {"supply_adc": servos.supply.adc, "supply_divider": servos.supply.divider}
+    return Wiring(backend, tuple(first + channel for channel in servos.channels),
+                  tuple(servo.feedback_adc for servo in servos.servos), **supply)
+
+
+def compiled_in(servos: ServoMap, backend: str = "pca9685") -> FirmwareConfig:
+    """What ``arm_config.h`` says for these servos."""
+    least_mv = 0 if servos.supply is None else round(1e3 * servos.supply.minimum_v)
+    usual = firmware_config(servos)
+    resolution_ns = TIMER_RESOLUTION_NS if backend == "timer" else round(usual.frame_us * 1e3 / PCA9685_COUNTS)
+    return replace(usual, supply_min_mv=least_mv, resolution_ns=resolution_ns)

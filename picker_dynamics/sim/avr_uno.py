@@ -1,0 +1,335 @@
+"""The simulated Uno from Python: ``firmware/sim/uno.h`` through ctypes, with times in board cycles.
+
+    uno = Uno(library, "picker_firmware.elf")
+    uno.run(16_000_000)                     # a second of simulated time
+    for cycle, byte in uno.fetch(): ...
+
+Nothing here looks at the machine's clock: the same calls give the same answers, to the bit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from picker_dynamics.errors import InputError, MissingDependencyError, PickerError
+
+CYCLES_PER_US = 16
+ADC_REFERENCE_MV, ADC_COUNTS = 5000, 1023
+"""What an analogue input is compared with [mV], and what it reads there."""
+CHUNK = 4096
+"""Bytes and markers taken at a time."""
+
+_SIGNATURES = {
+    "uno_new": (c_void_p, c_char_p, c_char_p, c_size_t), "uno_free": (None, c_void_p), "uno_run": (c_int, c_void_p, c_uint64),
+    "uno_cycle": (c_uint64, c_void_p), "uno_trouble": (c_char_p, c_void_p),
+    "uno_reset": (None, c_void_p, c_int, c_uint64, c_int), "uno_started": (c_uint64, c_void_p),
+    "uno_line_speed": (None, c_void_p, c_uint32), "uno_board_speed": (c_uint32, c_void_p),
+    "uno_send": (None, c_void_p, c_char_p, c_size_t, c_uint64), "uno_line_free": (c_uint64, c_void_p),
+    "uno_fetch": (c_size_t, c_void_p, POINTER(c_uint8), POINTER(c_uint64), c_size_t),
+    "uno_chip_oscillator": (None, c_void_p, c_double), "uno_chip_connected": (None, c_void_p, c_int),
+    "uno_chip_power": (None, c_void_p, c_int), "uno_bus": (None, c_void_p, c_int),
+    "uno_chip_register": (c_uint8, c_void_p, c_uint8), "uno_chip_set_register": (None, c_void_p, c_uint8, c_uint8),
+    "uno_chip_counts": (c_uint16, c_void_p, c_int), "uno_chip_count_us": (c_double, c_void_p),
+    "uno_pin_pulse": (c_uint32, c_void_p, c_int, POINTER(c_uint64), POINTER(c_uint64)),
+    "uno_adc": (None, c_void_p, c_int, c_uint32),
+    "uno_markers": (c_size_t, c_void_p, POINTER(c_uint8), POINTER(c_uint64), c_size_t),
+    "uno_statistics": (None, c_void_p, c_void_p), "uno_clear_statistics": (None, c_void_p),
+    "uno_symbol": (c_int32, c_void_p, c_char_p), "uno_peek": (c_uint8, c_void_p, c_uint16),
+    "uno_poke": (None, c_void_p, c_uint16, c_uint8), "uno_eeprom": (c_uint8, c_void_p, c_uint16),
+    "uno_set_eeprom": (None, c_void_p, c_uint16, c_uint8),
+}
+
+
+class Cause(enum.IntEnum):
+    """What resets the AVR."""
+
+    POWER_ON = 0
+    EXTERNAL = 1
+    BROWN_OUT = 2
+    WATCHDOG = 3
+
+
+class Bus(enum.IntEnum):
+    """What is wrong with the I2C bus."""
+
+    FREE = 0
+    SDA_HELD = 1  # by a slave in the middle of a byte, until nine clocks have passed
+    SDA_SHORT = 2
+    SCL_SHORT = 3
+
+
+class UnoCrashedError(PickerError):
+    """The simulated AVR has stopped executing: an invalid instruction or address, or asleep for good."""
+
+
+class _Counts(ctypes.Structure):
+    _fields_ = [(name, c_uint64) for name in ("cycles", "asleep", "longest_blocked")] + [(name, c_uint32) for name in (
+        "blocked_pc", "interrupts", "bytes_in", "bytes_out", "overruns", "noise", "deaf", "transmit_lost", "resets",
+        "watchdog_resets", "bad_sleeps", "bus_writes", "markers_lost", "stack", "static_ram")]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What uno.h's structure of this name counts, since power-on or since it was cleared.
+
+    Attributes:
+        cycles: that passed while the firmware ran, boot loader left out.
+        asleep: of them, in sleep mode.
+        longest_blocked: longest time with interrupts off [cycles]; ``blocked_pc`` is the byte address where it began.
+        overruns: bytes lost because three were pending.
+        noise, deaf: bytes at a speed too different, and bytes that came while the receiver was off.
+        stack, static_ram: most bytes of stack used, bytes of .data and .bss.
+    """
+
+    cycles: int
+    asleep: int
+    longest_blocked: int
+    blocked_pc: int
+    interrupts: int
+    bytes_in: int
+    bytes_out: int
+    overruns: int
+    noise: int
+    deaf: int
+    transmit_lost: int
+    resets: int
+    watchdog_resets: int
+    bad_sleeps: int
+    bus_writes: int
+    markers_lost: int
+    stack: int
+    static_ram: int
+
+    @property
+    def load(self) -> float:
+        """Share of the time that the AVR was awake."""
+        return 1.0 - self.asleep / self.cycles if self.cycles else 0.0
+
+    @property
+    def longest_blocked_us(self) -> float:
+        """Longest time with interrupts off [us]."""
+        return self.longest_blocked / CYCLES_PER_US
+
+
+class Stamped(NamedTuple):
+    """A byte that left the board, or a marker, and when [cycles]."""
+
+    cycle: int
+    value: int
+
+
+class Pulse(NamedTuple):
+    """The last complete pulse on a pin: how many so far, when it rose and how long it was high [cycles]."""
+
+    count: int
+    rose: int
+    width: int
+
+
+def load_library(path: str | Path) -> ctypes.CDLL:
+    """The simulator's shared library.
+
+    Raises:
+        MissingDependencyError: it is not there, or libsimavr is not.
+    """
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise MissingDependencyError(f"the simulated Uno cannot be loaded: {error}", value=str(path)) from error
+    for name, (result, *arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+class Uno:
+    """One simulated Uno and the PCA9685 at its I2C bus.
+
+    Args:
+        library: path of libpicker_uno.so.
+        elf: the program.
+
+    Raises:
+        InputError: no program in that file.
+        MissingDependencyError: the library cannot be loaded.
+    """
+
+    def __init__(self, library: str | Path, elf: str | Path):
+        self._handle = None
+        self._c = load_library(library)
+        error = ctypes.create_string_buffer(300)
+        self._handle = self._c.uno_new(str(elf).encode(), error, len(error))
+        if not self._handle:
+            raise InputError(error.value.decode(errors="replace"), joint="elf", value=str(elf))
+        self._values = (c_uint8 * CHUNK)()
+        self._cycles = (c_uint64 * CHUNK)()
+
+    def close(self) -> None:
+        """Free it; nothing else may be called afterwards."""
+        if self._handle:
+            self._c.uno_free(self._handle)
+            self._handle = None
+
+    def __del__(self):
+        self.close()
+
+    # --- time ----------------------------------------------------------------------------------------------
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since power-on."""
+        return self._c.uno_cycle(self._handle)
+
+    @property
+    def started(self) -> int:
+        """Cycle at which the program started last: after the boot loader."""
+        return self._c.uno_started(self._handle)
+
+    def run(self, until: int) -> None:
+        """Let time pass until cycle ``until``.
+
+        Raises:
+            UnoCrashedError: the AVR executes nothing any more; the time has passed all the same.
+        """
+        if self._c.uno_run(self._handle, until):
+            raise UnoCrashedError(f"the simulated Uno: {self._c.uno_trouble(self._handle).decode(errors='replace').strip()}")
+
+    def reset(self, cause: Cause = Cause.EXTERNAL, silence: int = 0, *, hide_cause: bool = False) -> None:
+        """Reset the AVR now.
+
+        Args:
+            silence: what a boot loader takes before the program starts [cycles].
+            hide_cause: it clears MCUSR, as that of a stock Uno does.
+        """
+        self._c.uno_reset(self._handle, cause, silence, hide_cause)
+
+    # --- serial line -----------------------------------------------------------------------------------------
+
+    def line_speed(self, baud: int) -> None:
+        """Speed of the client [bit/s]; 0: whatever the board has set."""
+        self._c.uno_line_speed(self._handle, baud)
+
+    @property
+    def board_speed(self) -> int:
+        """Speed that the program has set [bit/s]; 0 while its receiver is off."""
+        return self._c.uno_board_speed(self._handle)
+
+    def send(self, data: bytes, at_cycle: int = 0) -> None:
+        """Put bytes on the line, from ``at_cycle`` on or when it is free."""
+        self._c.uno_send(self._handle, bytes(data), len(data), at_cycle)
+
+    @property
+    def line_free(self) -> int:
+        """Cycle at which everything queued has arrived."""
+        return self._c.uno_line_free(self._handle)
+
+    def fetch(self) -> list[Stamped]:
+        """Bytes that have left the board, and when their stop bits ended."""
+        return self._take(self._c.uno_fetch)
+
+    def fetch_bytes(self) -> tuple[bytes, list[int]]:
+        """The same as bytes, and their cycles beside them: up to ``CHUNK`` of them, the rest with the next call."""
+        count = self._c.uno_fetch(self._handle, self._values, self._cycles, CHUNK)
+        return bytes(self._values[:count]), self._cycles[:count]
+
+    # --- PCA9685 and pins ------------------------------------------------------------------------------------
+
+    def chip_oscillator(self, hertz: float) -> None:
+        """The chip's true frequency [Hz]; nominally 25 MHz."""
+        self._c.uno_chip_oscillator(self._handle, hertz)
+
+    def chip_connected(self, connected: bool) -> None:
+        """Pull or plug the I2C wires; the outputs go on."""
+        self._c.uno_chip_connected(self._handle, connected)
+
+    def chip_power(self, on: bool) -> None:
+        """Take the chip's supply away (no outputs), or give it back (its reset state)."""
+        self._c.uno_chip_power(self._handle, on)
+
+    def bus(self, state: Bus) -> None:
+        """Make the I2C bus stick, or free it."""
+        self._c.uno_bus(self._handle, state)
+
+    def chip_register(self, address: int) -> int:
+        """A register of the chip."""
+        return self._c.uno_chip_register(self._handle, address)
+
+    def set_chip_register(self, address: int, value: int) -> None:
+        """Set a register of the chip, as the program finds it; the outputs follow at once."""
+        self._c.uno_chip_set_register(self._handle, address, value)
+
+    def chip_counts(self, channel: int) -> int:
+        """High time of an output [counts of 4096 a period]; 0 where it is off."""
+        return self._c.uno_chip_counts(self._handle, channel)
+
+    @property
+    def chip_count_us(self) -> float:
+        """True duration of a count [us]."""
+        return self._c.uno_chip_count_us(self._handle)
+
+    def pin_pulse(self, pin: int) -> Pulse:
+        """The last complete pulse on a digital pin, 0 to 13."""
+        rose, width = c_uint64(), c_uint64()
+        count = self._c.uno_pin_pulse(self._handle, pin, ctypes.byref(rose), ctypes.byref(width))
+        return Pulse(count, rose.value, width.value)
+
+    def adc(self, channel: int, millivolt: int) -> None:
+        """Voltage at an analogue input, 0 to 7 [mV]."""
+        self._c.uno_adc(self._handle, channel, millivolt)
+
+    # --- looking inside ----------------------------------------------------------------------------------------
+
+    def markers(self) -> list[Stamped]:
+        """Values that the program wrote to GPIOR0, and when; the simulator keeps 65536."""
+        return self._take(self._c.uno_markers)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was counted."""
+        counts = _Counts()
+        self._c.uno_statistics(self._handle, ctypes.byref(counts))
+        return Statistics(*(getattr(counts, name) for name, _ in _Counts._fields_))
+
+    def clear_statistics(self) -> None:
+        """Count anew from here."""
+        self._c.uno_clear_statistics(self._handle)
+
+    def symbol(self, name: str) -> int:
+        """RAM address of a variable of the program.
+
+        Raises:
+            InputError: the ELF names none such.
+        """
+        address = self._c.uno_symbol(self._handle, name.encode())
+        if address < 0:
+            raise InputError(f"the program has no symbol {name}", joint=name)
+        return address
+
+    def peek(self, address: int, count: int = 1) -> bytes:
+        """Bytes of RAM."""
+        return bytes(self._c.uno_peek(self._handle, address + i) for i in range(count))
+
+    def poke(self, address: int, data: bytes) -> None:
+        """Change bytes of RAM."""
+        for offset, value in enumerate(data):
+            self._c.uno_poke(self._handle, address + offset, value)
+
+    def eeprom(self, address: int, count: int = 1) -> bytes:
+        """Bytes of EEPROM."""
+        return bytes(self._c.uno_eeprom(self._handle, address + i) for i in range(count))
+
+    def set_eeprom(self, address: int, data: bytes) -> None:
+        """Change bytes of EEPROM."""
+        for offset, value in enumerate(data):
+            self._c.uno_set_eeprom(self._handle, address + offset, value)
+
+    def _take(self, function) -> list[Stamped]:
+        taken: list[Stamped] = []
+        while count := function(self._handle, self._values, self._cycles, CHUNK):
+            taken += map(Stamped, self._cycles[:count], self._values[:count])
+        return taken

@@ -1,0 +1,129 @@
+"""What every simulated arm has in common: MuJoCo's model of a URDF text with the drawn errors, its state, its dynamics.
+
+``plant`` moves it by hobby servos, ``torque_plant`` by efforts.
+"""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+
+from picker_dynamics.description import ArmDescription
+from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
+from picker_dynamics.model import as_states
+from picker_dynamics.sim.plant_error import PlantError
+
+try:
+    import mujoco
+except ImportError as error:
+    raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", joint="mujoco") from error
+
+_PAYLOAD = "payload_of_the_simulation"
+
+
+class MujocoArm:
+    """MuJoCo's model of an arm; ``_m`` and ``_d`` are its model and data, ``_joint``, ``_q_index``, ``_dof`` its joints' places.
+
+    Args:
+        description: the arm.
+        error: factors on its masses and inertias.
+        dt: integration step [s], at most 0.005.
+        integrator: one of MuJoCo's.
+
+    Raises:
+        DescriptionError: MuJoCo cannot simulate this URDF.
+        InputError: a step out of range.
+    """
+
+    def __init__(self, description: ArmDescription, error: PlantError, dt: float, integrator):
+        self.description, self.joint_names, self.n = description, description.joint_names, description.n
+        self.error = error
+        if not 0.0 < dt <= 0.005:
+            raise InputError(f"integration step is {dt} s, must be above 0 and at most 0.005 s", joint="dt", value=dt,
+                             limit=0.005)
+        self._m, self._load = compile_arm(description)
+        self._d, self._scratch = mujoco.MjData(self._m), mujoco.MjData(self._m)
+        self._joint = np.array([self._m.joint(name).id for name in self.joint_names], dtype=int)
+        self._q_index, self._dof = self._m.jnt_qposadr[self._joint], self._m.jnt_dofadr[self._joint]
+        self._tool = self._m.body(description.tool).id
+        self._m.opt.timestep, self._m.opt.integrator = dt, integrator
+        self._m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        for name, factor in error.mass.items():
+            self._m.body_mass[self._m.body(name).id] *= factor
+        for name, factor in error.inertia.items():
+            self._m.body_inertia[self._m.body(name).id] *= factor
+
+    # --- what is there ----------------------------------------------------------------------------
+
+    @property
+    def dt(self) -> float:
+        return self._m.opt.timestep
+
+    @property
+    def time(self) -> float:
+        """[s] since the last reset."""
+        return self._d.time
+
+    @property
+    def q(self) -> np.ndarray:
+        """(n,) joint positions [rad or m], a copy."""
+        return self._d.qpos[self._q_index]
+
+    @property
+    def v(self) -> np.ndarray:
+        """(n,) joint velocities [rad/s or m/s], a copy."""
+        return self._d.qvel[self._dof]
+
+    @property
+    def tip(self) -> np.ndarray:
+        """(3,) position of the tool [m], base frame."""
+        mujoco.mj_kinematics(self._m, self._d)
+        return self._d.xpos[self._tool].copy()
+
+    # --- the third set of dynamics ------------------------------------------------------------------
+
+    def _at(self, q, v):
+        d = self._scratch
+        mujoco.mj_resetData(self._m, d)
+        d.qpos[self._q_index] = as_states("q", q, self.n)
+        d.qvel[self._dof] = as_states("v", v, self.n)
+        mujoco.mj_forward(self._m, d)
+        return d
+
+    def mass_matrix(self, q) -> np.ndarray:
+        """M(q), (n, n), of the simulated arm with its errors, rotors and load."""
+        full = np.zeros((self._m.nv, self._m.nv))
+        mujoco.mj_fullM(self._m, self._at(q, np.zeros(self.n)), full)
+        return full[np.ix_(self._dof, self._dof)]
+
+    def bias(self, q, v) -> np.ndarray:
+        """C v + g, (n,) [N·m or N], of the simulated arm with its errors and its load."""
+        return self._at(q, v).qfrc_bias[self._dof].copy()
+
+
+def compile_arm(description: ArmDescription) -> tuple[mujoco.MjModel, int]:
+    """MuJoCo's model of the URDF text, without its shapes, with an empty body welded to the tool, and that body's number.
+
+    Shapes are dropped from the text because contacts are off, mesh files need not be there, and MuJoCo would
+    invent the mass of a link without ``<inertial>`` from them.
+    """
+    robot = ElementTree.fromstring(description.urdf)
+    for link in robot.findall("link"):
+        for element in (*link.findall("visual"), *link.findall("collision")):
+            link.remove(element)
+    try:
+        spec = mujoco.MjSpec.from_string(ElementTree.tostring(robot, encoding="unicode"))
+        spec.compiler.fusestatic = False
+        spec.compiler.discardvisual = True
+        load = spec.body(description.tool).add_body(name=_PAYLOAD)
+        load.explicitinertial, load.mass, load.inertia = True, 0.0, [0.0, 0.0, 0.0]
+        load.ipos = [1e-3, 0.0, 0.0]  # off the frame, or MuJoCo would not read ipos again
+        model = spec.compile()
+    except ValueError as error:
+        why = " ".join(str(error).split())
+        raise DescriptionError(f"{description.source}: MuJoCo cannot simulate this arm: {why}") from error
+    if model.nv != description.n:
+        raise DescriptionError(f"{description.source}: MuJoCo finds {model.nv} degrees of freedom, the description has "
+                               f"{description.n}", value=model.nv, limit=description.n)
+    return model, model.body(_PAYLOAD).id

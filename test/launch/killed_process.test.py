@@ -1,0 +1,31 @@
+"""launch_test test/launch/killed_process.test.py: `ros2 launch` when a node or the board is killed while the arm moves."""
+
+import sys
+import unittest
+from pathlib import Path
+
+import launch_testing
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import scenarios
+from launch_bench import Bench
+from started_graph import BOARD
+
+
+@launch_testing.parametrize("name", ["trajectory_controller", "dynamics", "hardware", BOARD])
+def generate_test_description(name):
+    bench = Bench()
+    description, process = bench.ros2_launch()
+    return description, {"bench": bench, "process": process}
+
+
+class TestKilled(unittest.TestCase):
+    def test_all_others_end_and_the_reason_is_said(self, bench, process, name, proc_info, proc_output):
+        with bench.started(process, proc_info, proc_output) as graph:
+            scenarios.ends_when_a_process_dies(graph, name)
+        self.assertEqual(bench.left_behind(), [])
+
+    @classmethod
+    def tearDownClass(cls, bench):
+        bench.close()

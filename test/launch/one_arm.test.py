@@ -1,0 +1,68 @@
+"""launch_test test/launch/one_arm.test.py: picker.launch.py brings an arm up, and it does what it shall."""
+
+import sys
+import unittest
+from pathlib import Path
+
+import launch_testing
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import scenarios
+from launch_bench import Bench
+
+
+def generate_test_description():
+    bench = Bench()
+    return bench.arms(""), {"bench": bench}
+
+
+class TestTheArm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls, bench):
+        cls.arm = cls.enterClassContext(bench.connected())
+
+    def test_it_comes_up_holding(self):
+        self.arm.do(scenarios.comes_up_holding)
+
+    def test_it_executes_a_trajectory(self):
+        self.arm.do(scenarios.executes_a_trajectory)
+
+    def test_it_refuses_what_cannot_be_done(self):
+        for case in scenarios.IMPOSSIBLE:
+            with self.subTest(case):
+                self.arm.do(scenarios.refuses, case)
+
+    def test_it_refuses_a_goal_from_the_past(self):
+        self.arm.do(scenarios.refuses_a_goal_from_the_past)
+
+    def test_it_stops_and_resumes_nothing(self):
+        self.arm.do(scenarios.stops_and_resumes_nothing)
+
+    def test_it_takes_no_goal_while_it_is_off(self):
+        self.arm.do(scenarios.takes_no_goal_while_it_is_off)
+
+    def test_it_follows_a_stream(self):
+        self.arm.do(scenarios.follows_a_good_stream)
+
+    def test_it_follows_ros2_control(self):
+        self.arm.do(scenarios.ros2_control_moves_the_arm, scenarios.THRESHOLDS[0])
+
+    def test_it_survives_a_board_reset(self):
+        self.arm.do(scenarios.survives_a_board_reset_in_mid_motion)
+
+    def test_it_survives_a_pulled_cable(self):
+        self.arm.do(scenarios.survives_a_pulled_cable)
+
+
+@launch_testing.post_shutdown_test()
+class TestAfterwards(unittest.TestCase):
+    def test_every_process_ended_by_itself_when_told(self, proc_info):
+        launch_testing.asserts.assertExitCodes(proc_info)
+
+    def test_nothing_is_left_behind(self, bench):
+        self.assertEqual(bench.left_behind(), [])
+
+    @classmethod
+    def tearDownClass(cls, bench):
+        bench.close()

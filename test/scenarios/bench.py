@@ -1,0 +1,206 @@
+"""What every scenario needs: where the arm is, goals, waiting, and witnesses that look while it moves."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+
+import numpy as np
+from arm_fixtures import picker, servos
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import to_stamp
+from picker_dynamics.sim.control_socket import BoardControl
+
+NAMES = picker().joint_names
+SERVOS = servos()
+HOME, REST = np.array(SERVOS.home), np.array(SERVOS.rest)
+ALL = (1 << len(NAMES)) - 1
+QUANTUM = SERVOS.quantum_us * np.pi / 2000.0
+"""One step of the simulated board's outputs [rad]."""
+PATIENCE_S = 30.0
+STILL = 0.02
+"""Speed of the true arm [rad/s] below which it stands."""
+
+
+def moved(q=HOME, **by) -> np.ndarray:
+    target = np.array(q, dtype=float)
+    for joint, amount in by.items():
+        target[NAMES.index(joint)] += amount
+    return target
+
+
+# -- looking -------------------------------------------------------------------------------------------
+
+
+def until(client, condition, what: str) -> None:
+    """Spin until ``condition()``; says what did not happen, and what the graph said last."""
+    try:
+        client.wait(condition, PATIENCE_S, what)
+    except PickerError as error:
+        raise AssertionError(f"{what} did not happen; hardware: {client.hardware}; controller: {client.controller}") from error
+
+
+def stands(client, board) -> np.ndarray:
+    """Wait until the true arm stands still; its pose."""
+    looks = []
+
+    def still() -> bool:
+        looks.append(np.abs(board.truth().v).max() < STILL)
+        return len(looks) > 2 and all(looks[-3:])
+
+    until(client, still, "standstill")
+    return board.truth().q
+
+
+def ready(client) -> None:
+    """Enabled and holding, whatever happened before."""
+    client.wait(lambda: client.hardware and client.controller, PATIENCE_S, "nobody answers")
+    if client.hardware["state"] not in ("active", "enabling"):
+        until(client, lambda: client.hardware["state"] == "idle", "a board")
+        client.trigger("reset")
+        client.switch("enable", True)
+    client.wait_holding(PATIENCE_S)
+
+
+def at_home(client, board) -> np.ndarray:
+    """Holding at the home pose; where the true arm is then."""
+    ready(client)
+    if np.abs(client.reference() - HOME).max() > 1e-6:
+        client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+    return stands(client, board)
+
+
+def is_where_it_was(client, board, before: np.ndarray, tolerance: float = 3.0 * QUANTUM) -> None:
+    np.testing.assert_allclose(stands(client, board), before, atol=tolerance)
+
+
+class Watch:
+    """Looks at the true set-points from a thread of its own, and asserts that none was ever faster than its servo."""
+
+    def __init__(self, board: BoardControl):
+        self._board = BoardControl(board.path, timeout_s=PATIENCE_S)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self.samples = []
+
+    def _look(self) -> None:
+        while not self._over.wait(0.01):
+            try:
+                self.samples.append(self._board.truth())
+            except PickerError:  # the board was killed
+                return
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind, *_exception) -> None:
+        self._over.set()
+        self._thread.join()
+        self._board.close()
+        if kind is None:
+            self.require_no_step()
+
+    def require_no_step(self) -> None:
+        assert len(self.samples) > 3, "nothing was seen"
+        for before, now in zip(self.samples, self.samples[1:]):
+            frames = (now.monotonic_s - before.monotonic_s) // SERVOS.frame_s + 1
+            allowed = SERVOS.no_load_speed * SERVOS.frame_s * frames + 2.0 * QUANTUM
+            step = np.abs(now.setpoint - before.setpoint)
+            assert not (step > allowed).any(), f"set-points moved by {step} rad within {frames} frames"
+
+    def tip_speed(self, over_s: float = 0.2) -> float:
+        """Largest mean speed of the true tip over windows of ``over_s`` [m/s]."""
+        times, tips = np.array([t.monotonic_s for t in self.samples]), np.array([t.tip for t in self.samples])
+        later = np.searchsorted(times, times + over_s)
+        pairs = [(i, j) for i, j in enumerate(later) if j < len(times)]
+        return max(float(np.linalg.norm(tips[j] - tips[i]) / (times[j] - times[i])) for i, j in pairs)
+
+
+class Commands:
+    """The set-points that the dynamics node sends, in the order of the arm, while a ``with`` block lasts."""
+
+    def __init__(self, client):
+        self._client, self.positions, self.efforts = client, [], []
+
+    def _take(self, message: JointState) -> None:
+        order = [message.name.index(name) for name in NAMES]
+        self.positions.append(np.array(message.position)[order])
+        self.efforts.append(np.array(message.effort)[order])
+
+    def __enter__(self) -> Commands:
+        self._subscription = self._client.create_subscription(JointState, "joint_commands", self._take, 100)
+        until(self._client, lambda: self.positions, "commands")
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        self._client.destroy_subscription(self._subscription)
+
+    def more(self, count: int) -> None:
+        wanted = len(self.positions) + count
+        until(self._client, lambda: len(self.positions) >= wanted, "commands")
+
+    def largest_step(self) -> float:
+        return float(np.abs(np.diff(self.positions, axis=0)).max())
+
+
+# -- goals ---------------------------------------------------------------------------------------------
+
+
+def goal(*targets, times=(1.0,), names=NAMES, rest: bool = True, **fields) -> JointTrajectory:
+    """A goal as a message; ``rest``: velocity and acceleration zero at every point."""
+    message = JointTrajectory(joint_names=list(names))
+    for time_s, target in zip(times, targets):
+        point = JointTrajectoryPoint(positions=[float(angle) for angle in target])
+        if rest:
+            point.velocities = point.accelerations = [0.0] * len(target)
+        for name, values in fields.items():
+            setattr(point, name, values)
+        to_stamp(point.time_from_start, time_s)
+        message.points.append(point)
+    return message
+
+
+def start(client, message: JointTrajectory) -> str:
+    """Send a goal, wait until it was accepted, and return its name."""
+    client.wait_holding(PATIENCE_S)
+    name = message.header.frame_id = uuid.uuid4().hex
+    client.goals.publish(message)
+    until(client, lambda: name in client.outcomes, "an answer to a goal")
+    assert outcome(client, name) in ("accepted", "done"), client.outcomes[name].message
+    return name
+
+
+def outcome(client, name: str) -> str:
+    return values_of(client.outcomes[name])["outcome"]
+
+
+def start_swinging(client, board) -> str:
+    """Start a slow, wide motion of the base from home, and wait until the arm really moves; leaves it moving."""
+    at_home(client, board)
+    name = start(client, goal(moved(base=0.9), times=[4.0]))
+    until(client, lambda: board.truth().v[0] > 0.15, "motion")
+    return name
+
+
+def hardware_figures(client) -> dict[str, float]:
+    """The numbers in the next diagnostics of this graph's hardware node."""
+    found: dict[str, float] = {}
+    name = f"{client.get_namespace()}/hardware: board".lstrip("/")
+
+    def look(message: DiagnosticArray) -> None:
+        for entry in message.status:
+            if entry.name == name:
+                found.update({key: float(value) for key, value in values_of(entry).items() if value.isdigit()})
+
+    subscription = client.create_subscription(DiagnosticArray, "/diagnostics", look, 10)
+    try:
+        until(client, lambda: found, "diagnostics")
+    finally:
+        client.destroy_subscription(subscription)
+    return found

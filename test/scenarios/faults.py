@@ -1,0 +1,224 @@
+"""What must not happen when something breaks, when a person stops the arm, or when somebody sends nonsense."""
+
+from __future__ import annotations
+
+import uuid
+
+import numpy as np
+import pytest
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from sensor_msgs.msg import JointState
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.nodes.runtime import LATEST, to_stamp
+from scenarios.bench import (
+    ALL,
+    HOME,
+    NAMES,
+    PATIENCE_S,
+    REST,
+    STILL,
+    Watch,
+    at_home,
+    goal,
+    hardware_figures,
+    is_where_it_was,
+    moved,
+    outcome,
+    ready,
+    stands,
+    start,
+    start_swinging,
+    until,
+)
+
+
+def stops_and_resumes_nothing(client, board) -> None:
+    """emergency_stop in mid-motion: decelerate, hold, latch; reset moves nothing; enable starts from the held pose."""
+    at_home(client, board)  # before the watch: what a fault left behind is no part of this
+    with Watch(board):
+        name = start_swinging(client, board)
+        client.switch("emergency_stop", True)
+        until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
+        assert "stopped" in client.outcomes[name].message
+        until(client, lambda: "STOPPED" in board.truth().faults and board.truth().state == "HOLD", "a board that holds")
+        held = stands(client, board)
+        assert held[0] < 0.8, "it did not go on to the end"
+        assert client.hardware["state"] == "idle" and client.hardware["stop_latched"] == "true"
+        with pytest.raises(PickerError, match="only latches"):
+            client.switch("emergency_stop", False)
+        with pytest.raises(PickerError, match="stop is latched"):
+            client.switch("enable", True)
+        client.trigger("reset")
+        until(client, lambda: client.hardware["stop_latched"] == "false", "reset")
+        until(client, lambda: board.truth().faults == (), "a board without faults")
+        client.spin(0.3)  # time in which it could resume
+        assert client.hardware["state"] == "idle"
+        is_where_it_was(client, board, held)
+        assert "adopted" in client.switch("enable", True)
+        client.wait_holding(PATIENCE_S)
+        is_where_it_was(client, board, held, tolerance=0.02)
+    client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+
+
+def takes_no_goal_while_it_is_off(client, board) -> None:
+    """Between stop and enable a goal is refused, not kept for later."""
+    before = at_home(client, board)
+    client.switch("emergency_stop", True)
+    until(client, lambda: client.controller["phase"] == "inactive", "an inactive controller")
+    message = goal(moved(base=0.5))
+    message.header.frame_id = name = uuid.uuid4().hex
+    client.goals.publish(message)
+    until(client, lambda: name in client.outcomes, "an answer")
+    assert outcome(client, name) == "refused" and "not active" in client.outcomes[name].message
+    ready(client)
+    is_where_it_was(client, board, before, tolerance=0.02)
+
+
+def relaxes(client, board) -> None:
+    """All pulses are cut, the arm falls, and nobody claims to know where it is; enabling starts at the rest pose."""
+    at_home(client, board)
+    client.switch("emergency_stop", True)
+    client.trigger("relax")
+    until(client, lambda: board.truth().live == 0, "outputs off")
+    assert np.isnan(board.truth().setpoint).all()
+    until(client, lambda: board.truth().q[1] < HOME[1] - 0.2 or board.truth().q[1] > HOME[1] + 0.2, "the fall")
+    client.spin(0.2)
+    client.state = None
+    client.spin(0.3)
+    assert client.state is None, "joint_states of an arm that nobody knows"
+    with pytest.raises(PickerError, match="stop is latched"):
+        client.switch("enable", True)
+    client.trigger("reset")
+    said = client.switch("enable", True)
+    assert said.startswith("enabling base, shoulder")
+    client.wait_holding(PATIENCE_S)
+    np.testing.assert_allclose(stands(client, board), REST, atol=0.05)
+
+
+def survives_a_board_reset_in_mid_motion(client, board) -> None:
+    """The outputs stay as they are, everyone says why, and the arm goes on only when it is told."""
+    at_home(client, board)
+    boot = board.truth().boot_id
+    with Watch(board):
+        name = start_swinging(client, board)
+        board.reset(keep_outputs=True)
+        until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
+        assert f"the board was reset (boot id {boot} -> {boot + 1})" in client.outcomes[name].message
+        held = board.truth().setpoint
+        client.spin(0.3)
+        truth = board.truth()
+        np.testing.assert_array_equal(truth.setpoint, held)
+        assert (truth.live, truth.owned) == (ALL, 0) and client.hardware["state"] == "idle"
+        assert "adopted" in client.switch("enable", True)
+        client.wait_holding(PATIENCE_S)
+    client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+
+
+def survives_a_pulled_cable(client, board) -> None:
+    """One second without a cable, in mid-motion: the board holds, the link comes back, nothing moves until enable."""
+    at_home(client, board)  # before the watch: what a fault left behind is no part of this
+    with Watch(board):
+        name = start_swinging(client, board)
+        board.unplug(1.0)
+        until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
+        assert "cable pulled" in client.outcomes[name].message
+        until(client, lambda: client.hardware["state"] == "idle", "the way back")
+        held = board.truth()
+        client.spin(0.3)
+        truth = board.truth()
+        np.testing.assert_array_equal(truth.setpoint, held.setpoint)
+        assert truth.live == ALL and client.hardware["state"] == "idle" and np.abs(truth.v).max() < STILL
+        assert "adopted" in client.switch("enable", True)
+        client.wait_holding(PATIENCE_S)
+        np.testing.assert_allclose(stands(client, board), truth.q, atol=0.02)
+    client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+
+
+def arrives_in_spite_of_damaged_frames(client, board) -> None:
+    """One frame in ten is damaged: the board drops and counts them, and plays what it has."""
+    at_home(client, board)
+    target = moved(base=-0.4)
+    board.wire(corrupt=0.005)
+    try:
+        with Watch(board):
+            name = start(client, goal(target, times=[2.0]))
+            until(client, lambda: outcome(client, name) != "accepted", "the end of the motion")
+    finally:
+        board.wire()
+    assert outcome(client, name) == "done", client.outcomes[name].message
+    until(client, lambda: np.abs(board.truth().q - target).max() < 0.03, "arrival")
+    assert client.hardware["state"] == "active"
+    until(client, lambda: hardware_figures(client)["bad_frames"] > 0, "a count of damaged frames")
+
+
+def brakes_at_a_fault_and_names_it(client, board) -> None:
+    """The servo supply breaks down in mid-motion: hold, say it, and go on only after it is back, reset and enable."""
+    at_home(client, board)  # before the watch: what a fault left behind is no part of this
+    with Watch(board):
+        name = start_swinging(client, board)
+        board.supply(3.9)
+        until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
+        assert "SUPPLY_LOW" in client.outcomes[name].message
+        stands(client, board)
+        with pytest.raises(PickerError, match="SUPPLY_LOW"):
+            client.trigger("reset")
+        with pytest.raises(PickerError, match="SUPPLY_LOW"):
+            client.switch("enable", True)
+        board.supply(6.0)
+        client.trigger("reset")
+        client.switch("enable", True)
+        client.wait_holding(PATIENCE_S)
+    client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+
+
+def refuses_illegal_transitions_and_lives(client, board) -> None:
+    """rclpy would let an illegal lifecycle request kill the node; the guard answers it."""
+    before = at_home(client, board)
+
+    def change(number: int) -> bool:
+        return client.call(ChangeState, "hardware/change_state", ChangeState.Request(transition=Transition(id=number))).success
+
+    def state() -> str:
+        return client.call(GetState, "hardware/get_state", GetState.Request()).current_state.label
+
+    for illegal in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_CLEANUP, 99):
+        assert change(illegal) is False
+        assert state() == "active"
+    assert change(Transition.TRANSITION_DEACTIVATE) is True
+    until(client, lambda: client.hardware["state"] == "idle", "deactivation")
+    assert change(Transition.TRANSITION_DEACTIVATE) is False
+    is_where_it_was(client, board, before)
+    assert change(Transition.TRANSITION_ACTIVATE) is True
+    client.wait_holding(PATIENCE_S)
+    assert state() == "active"
+    is_where_it_was(client, board, before, tolerance=0.02)
+
+
+def ignores_commands_that_do_not_fit(client, board) -> None:
+    """Straight to the hardware node, past the gate: nothing away from the outputs, stale, or not finite is sent."""
+    before = at_home(client, board)
+    intruder = client.create_publisher(JointState, "joint_commands", LATEST)
+    cases = {"commands_away": (moved(base=0.5), NAMES, 0.0), "commands_stale": (HOME, NAMES, 5.0),
+             "commands_invalid": (moved(base=np.nan), NAMES, 0.0)}
+    try:
+        until(client, lambda: intruder.get_subscription_count() > 0, "a listener")
+        counts = hardware_figures(client)
+        for position, names, late in (*cases.values(), (HOME[:-1], NAMES[:-1], 0.0)):
+            message = JointState(name=list(names), position=position.tolist())
+            for _ in range(20):  # the other commands, 100 a second, take the only place in the queue from most of them
+                to_stamp(message.header.stamp, client.get_clock().now().nanoseconds * 1e-9 + 0.06 - late)
+                intruder.publish(message)
+                client.spin(0.005)
+        figures: dict[str, float] = {}
+
+        def counted() -> bool:
+            figures.update(hardware_figures(client))
+            return all(figures[key] > counts[key] for key in cases)
+
+        until(client, counted, f"one more of each of {', '.join(cases)}")
+        assert figures["commands_sent"] > counts["commands_sent"]
+        is_where_it_was(client, board, before)
+    finally:
+        client.destroy_publisher(intruder)

@@ -1,0 +1,72 @@
+"""Whole graphs: two side by side, and one of which a process dies.
+
+What has a ``client`` and a ``board`` will do as an arm (ros_graph.Running, for one).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from picker_dynamics.sim.control_socket import BoardControl
+from scenarios.bench import Watch, at_home, goal, moved, outcome, stands, start, start_swinging, until
+
+
+class StartedGraph(Protocol):
+    """A graph in the hands of the program that started it, `picker up` or `ros2 launch`."""
+
+    board: BoardControl
+    failure: int
+    """Exit code of that program when one of its processes dies."""
+
+    def do(self, scenario) -> None:
+        """Carry out a scenario on it; see ros_graph.Running."""
+
+    def kill(self, name: str) -> None:
+        """SIGKILL to a process of the graph."""
+
+    def ended(self) -> tuple[int, str]:
+        """Wait until the program has ended; its exit code, and all that it said."""
+
+    def survivors(self) -> list[str]:
+        """Processes that it started and that still run."""
+
+
+def do_with(here, there, scenario) -> None:
+    """Carry out a scenario of two arms; again, where the machine had stalled for either."""
+    here.do(lambda _client, _board: there.do(lambda _client, _board: scenario(here, there)))
+
+
+def two_arms_do_not_disturb_each_other(here, there) -> None:
+    """One is stopped and gets a payload while the other finishes its motion and hears nothing of it."""
+    client, board = here.client, here.board
+    for one in (here, there):
+        at_home(one.client, one.board)
+    mine = start(client, goal(moved(base=0.3), times=[2.0]))
+    theirs = start(there.client, goal(moved(base=-0.5), times=[2.0]))
+    there.client.set_parameters("dynamics", payload__mass=0.02)
+    until(there.client, lambda: there.board.truth().v[0] < -0.1, "motion")
+    there.client.switch("emergency_stop", True)
+    until(there.client, lambda: outcome(there.client, theirs) == "aborted", "the stop")
+    until(client, lambda: outcome(client, mine) != "accepted", "the end of the other motion")
+    assert outcome(client, mine) == "done", client.outcomes[mine].message
+    until(client, lambda: abs(board.truth().q[0] - 0.3) < 0.03, "arrival")
+    assert stands(there.client, there.board)[0] > -0.45
+    assert client.hardware["state"] == "active" and theirs not in client.outcomes
+    assert client.diagnostic("dynamics", "payload_kg") == 0.0
+    assert there.client.diagnostic("dynamics", "payload_kg") == 0.02
+
+
+def ends_when_a_process_dies(graph: StartedGraph, name: str) -> None:
+    """Killed in mid-motion, node or board: the arm brakes as long as there is one, and all others end, with the reason."""
+    graph.do(at_home)
+    with Watch(graph.board) as watch:
+        graph.do(start_swinging)
+        graph.kill(name)
+        code, said = graph.ended()
+    assert code == graph.failure, said
+    assert re.search(rf"{name}\S* (was ended by signal 9|ended by itself with exit code -9); stopping the others", said), said
+    assert graph.survivors() == [] and "Traceback" not in said, said
+    last = watch.samples[-1]
+    assert last.q[0] < 0.85, "it did not go on to the end"
+    assert set(last.faults) <= {"HOST_LOST"}, "nothing but that nobody is there any more"

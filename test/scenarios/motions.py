@@ -1,0 +1,141 @@
+"""What an arm has to do, and what it has to refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arm_fixtures import rigid_body
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.nodes.client import GoalRefusedError
+from picker_dynamics.nodes.runtime import to_stamp
+from scenarios.bench import (
+    ALL,
+    HOME,
+    NAMES,
+    PATIENCE_S,
+    Commands,
+    Watch,
+    at_home,
+    goal,
+    is_where_it_was,
+    moved,
+    stands,
+    until,
+)
+
+
+def comes_up_holding(client, board) -> None:
+    """Bring-up ends with all outputs on, at the pose where the arm stood."""
+    client.wait_holding(60.0)
+    truth = board.truth()
+    assert (truth.live, truth.owned, truth.faults) == (ALL, ALL, ())
+    assert client.hardware["state"] == "active"
+    np.testing.assert_allclose(stands(client, board), client.reference(), atol=0.03)
+
+
+def executes_a_trajectory(client, board) -> None:
+    """Through two points, in a hurry, yet no faster than the tip may be, to where it was told; the tip within 5 mm."""
+    at_home(client, board)
+    middle, end = moved(base=0.4, shoulder=-0.2), moved(base=0.1, shoulder=-0.3, elbow=0.3, wrist=-0.2)
+    with Watch(board) as watch:
+        client.move_through([0.2, 0.4], [middle, end], timeout_s=PATIENCE_S)
+        np.testing.assert_allclose(client.reference(), end, atol=1e-6)
+        wanted = rigid_body().forward_kinematics(end)
+        until(client, lambda: np.linalg.norm(board.truth().tip - wanted) < 5e-3, "the tip within 5 mm")
+    assert watch.tip_speed() < 0.25 * 1.25, "people stand beside it; a quarter for what springs add"
+    passed = min(np.abs(truth.q - middle).max() for truth in watch.samples)
+    assert passed < 0.15, "it went by way of the first point"
+    until(client, lambda: np.abs(client.state - board.truth().q).max() < 0.03, "a modelled state near the truth")
+
+
+IMPOSSIBLE = {
+    "a pose that cannot be held": (dict(targets=[np.zeros(5)], times=[6.0]), "shoulder", "N·m"),
+    "beyond a limit": (dict(targets=[moved(elbow=2.5)], times=[6.0]), "elbow", "limit"),
+    "a joint that the arm does not have": (dict(targets=[HOME], names=(*NAMES[:-1], "tail")), "tail", "unknown"),
+    "a joint missing": (dict(targets=[HOME[:-1]], names=NAMES[:-1]), "scissor", "missing"),
+    "not a number": (dict(targets=[moved(wrist=np.nan)]), "wrist", "nan"),
+    "infinite": (dict(targets=[moved(wrist=np.inf)]), "wrist", "inf"),
+    "points out of order": (dict(targets=[HOME, HOME], times=[2.0, 1.0]), None, "point 1"),
+    "speed at the end": (dict(targets=[HOME], velocities=[0.1] * 5), "base", "last point"),
+    "too few positions": (dict(targets=[HOME[:-1]], rest=False), None, "4 positions for 5 joints"),
+    "no points": (dict(targets=[]), None, "no points"),
+}
+
+
+def refuses(client, board, case: str) -> None:
+    """One clear answer with the joint, the value and the limit, and the arm stays where it is."""
+    options, joint, words = IMPOSSIBLE[case]
+    before, reference = at_home(client, board), client.reference()
+    targets = options["targets"]
+    message = goal(*targets, **{key: value for key, value in options.items() if key != "targets"})
+    with pytest.raises(GoalRefusedError) as caught:
+        client.send(message)
+    assert words in str(caught.value), str(caught.value)
+    assert (caught.value.joint or None) == joint
+    if words == "N·m":
+        assert caught.value.value > caught.value.limit > 0.0
+    np.testing.assert_array_equal(client.reference(), reference)
+    assert client.controller["phase"] == "holding"
+    is_where_it_was(client, board, before)
+
+
+def refuses_a_goal_from_the_past(client, board) -> None:
+    before = at_home(client, board)
+    message = goal(moved(base=0.3))
+    to_stamp(message.header.stamp, client.get_clock().now().nanoseconds * 1e-9 - 5.0)
+    with pytest.raises(GoalRefusedError, match=r"should have started \d.\d+ s ago"):
+        client.send(message)
+    is_where_it_was(client, board, before)
+
+
+def refuses_to_hurry_where_slowing_is_off(client, board) -> None:
+    before = at_home(client, board)
+    client.set_parameters("trajectory_controller", stretch=False)
+    try:
+        with pytest.raises(GoalRefusedError, match="tip would move at .* m/s") as caught:
+            client.send(goal(moved(base=1.0), times=[0.4]))
+        assert (caught.value.joint, caught.value.limit) == ("tip", 0.25)
+        is_where_it_was(client, board, before)
+    finally:
+        client.set_parameters("trajectory_controller", stretch=True)
+    assert client.send(goal(moved(base=0.1), times=[0.1])) > 0.1, "slowed instead"
+
+
+def carries_a_payload_without_a_jump(client, board) -> None:
+    """The set-points rise to what the berry weighs, gradually; a bad value changes nothing."""
+    at_home(client, board)
+    with Commands(client) as commands:
+        bare = commands.efforts[-1]
+        client.set_parameters("dynamics", payload__mass=0.05)
+        heavier = rigid_body(0.05).gravity(HOME) - rigid_body().gravity(HOME)
+        until(client, lambda: np.allclose(commands.efforts[-1] - bare, heavier, atol=1e-6), "the torque of the payload")
+        assert np.abs(heavier).max() > 0.02
+        for bad in (-0.1, np.nan, 1e3, "heavy"):
+            with pytest.raises(PickerError):
+                client.set_parameters("dynamics", payload__mass=bad)
+        for bad in ([0.1], [0.0, 0.0, np.nan]):
+            with pytest.raises(PickerError, match="com|number"):
+                client.set_parameters("dynamics", payload__com=bad)
+        commands.more(20)
+        np.testing.assert_allclose(commands.efforts[-1] - bare, heavier, atol=1e-6)
+        client.set_parameters("dynamics", payload__mass=0.0)
+        until(client, lambda: np.allclose(commands.efforts[-1], bare, atol=1e-6), "the torque of the bare arm")
+    assert commands.largest_step() < 0.004, "half a second for the passage, at 100 Hz"
+
+
+def changes_compensation_without_a_jump(client, board) -> None:
+    """Without compensation the arm sags, with it it does not; an unknown mode changes nothing."""
+    at_home(client, board)
+    wanted = rigid_body().forward_kinematics(HOME)
+    with Commands(client) as commands:
+        for mode, near in (("none", False), ("gravity", True), ("none", False), ("full", True)):
+            client.set_parameters("dynamics", compensation=mode)
+            until(client, lambda near=near: bool(np.linalg.norm(board.truth().tip - wanted) < 4e-3) is near, f"effect of {mode}")
+        commands.more(80)  # the end of the passage
+        before = commands.positions[-1]
+        with pytest.raises(PickerError, match="none, gravity, full"):
+            client.set_parameters("dynamics", compensation="most")
+        commands.more(80)
+        np.testing.assert_allclose(commands.positions[-1], before, atol=0.01)
+    assert commands.largest_step() < 0.008

@@ -1,0 +1,19 @@
+"""`picker up` when one of its processes is killed while the arm moves; launch_test does the same to `ros2 launch`."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.register_assert_rewrite("scenarios", "ros_graph", "started_graph")
+
+import scenarios  # noqa: E402
+from ros_graph import own_domain  # noqa: E402
+from started_graph import BOARD, picker_up  # noqa: E402
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("name", ["trajectory_controller", "dynamics", "hardware", BOARD])
+def test_picker_up_ends_and_says_why(tmp_path, name):
+    with own_domain(), picker_up(tmp_path) as graph:
+        scenarios.ends_when_a_process_dies(graph, name)
+    assert [path.name for path in tmp_path.iterdir()] == ["log"], "no folder is left behind"
