@@ -1,10 +1,15 @@
-"""One line at the very end: which tests of the firmware did not run, and what would have to be installed."""
+"""What all tests share: helpers whose asserts explain themselves, and one line at the very end: which tests of the firmware
+did not run, and what would have to be installed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from picker_dynamics.firmware import packages
+
+pytest.register_assert_rewrite("ros_graph", "scenarios", "started_graph", "topic_system")
 
 OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
 

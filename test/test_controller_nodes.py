@@ -8,21 +8,18 @@ import uuid
 
 import numpy as np
 import pytest
+import scenarios
+from diagnostic_msgs.msg import DiagnosticStatus
+from ros_graph import own_domain, running_graph
+from scenarios import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, start, until
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-pytest.register_assert_rewrite("scenarios", "ros_graph")
-
-import scenarios  # noqa: E402
-from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
-from ros_graph import own_domain, running_graph  # noqa: E402
-from scenarios import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, start, until  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
-
-from picker_dynamics import bringup  # noqa: E402
-from picker_dynamics.errors import PickerError  # noqa: E402
-from picker_dynamics.nodes.diagnostics import values_of  # noqa: E402
-from picker_dynamics.nodes.runtime import LATEST, to_stamp  # noqa: E402
-from picker_dynamics.resources import resource  # noqa: E402
+from picker_dynamics import bringup
+from picker_dynamics.errors import PickerError
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import LATEST, to_stamp
+from picker_dynamics.resources import resource
 
 pytestmark = pytest.mark.ros
 

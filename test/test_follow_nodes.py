@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 
 pytest.importorskip("control_msgs", reason="control_msgs is not installed; a ROS 2 machine has it")
-pytest.register_assert_rewrite("scenarios", "ros_graph")
 
-import scenarios  # noqa: E402
-from action_client import Actions  # noqa: E402
-from control_msgs.action import FollowJointTrajectory  # noqa: E402
-from control_msgs.msg import JointTolerance, JointTrajectoryControllerState, SpeedScalingFactor  # noqa: E402
-from ros_graph import own_domain, running_graph  # noqa: E402
-from scenarios import HOME, NAMES, PATIENCE_S, Watch, at_home, is_where_it_was, moved, stands, until  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory  # noqa: E402
+import scenarios
+from action_client import Actions
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance, JointTrajectoryControllerState, SpeedScalingFactor
+from ros_graph import own_domain, running_graph
+from scenarios import HOME, NAMES, PATIENCE_S, Watch, at_home, is_where_it_was, moved, stands, until
+from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.goal_tracking import Code  # noqa: E402
-from picker_dynamics.nodes.runtime import LATCHED, seconds  # noqa: E402
+from picker_dynamics.goal_tracking import Code
+from picker_dynamics.nodes.runtime import LATCHED, seconds
 
 pytestmark = pytest.mark.ros
 

@@ -6,16 +6,13 @@ import signal
 
 import numpy as np
 import pytest
+import scenarios
+from ros_graph import HOST_TIMEOUT_S, own_domain, running_hardware
+from scenarios import HOME, REST, until
 
-pytest.register_assert_rewrite("scenarios", "ros_graph")
-
-import scenarios  # noqa: E402
-from ros_graph import HOST_TIMEOUT_S, own_domain, running_hardware  # noqa: E402
-from scenarios import HOME, REST, until  # noqa: E402
-
-from picker_dynamics.errors import PickerError  # noqa: E402
-from picker_dynamics.resources import resource  # noqa: E402
-from picker_dynamics.sim.board import spawn_board  # noqa: E402
+from picker_dynamics.errors import PickerError
+from picker_dynamics.resources import resource
+from picker_dynamics.sim.board import spawn_board
 
 pytestmark = pytest.mark.ros
 

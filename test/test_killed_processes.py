@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-pytest.register_assert_rewrite("scenarios", "ros_graph", "started_graph")
-
-import scenarios  # noqa: E402
-from ros_graph import own_domain  # noqa: E402
-from started_graph import BOARD, picker_up  # noqa: E402
+import scenarios
+from ros_graph import own_domain
+from started_graph import BOARD, picker_up
 
 
 @pytest.mark.ros

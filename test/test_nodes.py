@@ -9,15 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scenarios
+from ros_graph import own_domain, running_graph
+from scenarios import HOME, REST, moved, stands, start_swinging, until
 
-pytest.register_assert_rewrite("scenarios", "ros_graph")
-
-import scenarios  # noqa: E402
-from ros_graph import own_domain, running_graph  # noqa: E402
-from scenarios import HOME, REST, moved, stands, start_swinging, until  # noqa: E402
-
-from picker_dynamics import cli  # noqa: E402
-from picker_dynamics.errors import PickerError  # noqa: E402
+from picker_dynamics import cli
+from picker_dynamics.errors import PickerError
 
 pytestmark = pytest.mark.ros
 

@@ -9,18 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scenarios
 import yaml
 from arm_fixtures import picker
+from ros_graph import own_domain, running_graph
+from topic_system import block
 
-pytest.register_assert_rewrite("scenarios", "ros_graph", "topic_system")
-
-import scenarios  # noqa: E402
-from ros_graph import own_domain, running_graph  # noqa: E402
-from topic_system import block  # noqa: E402
-
-from picker_dynamics import description  # noqa: E402
-from picker_dynamics.resources import resource  # noqa: E402
-from picker_dynamics.rigid_body import RigidBody  # noqa: E402
+from picker_dynamics import description
+from picker_dynamics.resources import resource
+from picker_dynamics.rigid_body import RigidBody
 
 
 @pytest.fixture(scope="module")
