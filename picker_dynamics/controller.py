@@ -173,10 +173,11 @@ class ReferenceGenerator:
     # -- what is asked -------------------------------------------------------------------------------------
 
     def must_wait(self, goal: Goal, time_s: float) -> bool:
-        """Whether the arm is busy with another motion until a goal that starts later does."""
-        if goal.start_s is None or goal.start_s <= max(time_s, self._sent_s) or self._path is None:
+        """Whether a goal that starts later has to wait because another motion is under way: begun now, it would end that one."""
+        earliest_s = max(time_s, self._sent_s)
+        if goal.start_s is None or goal.start_s <= earliest_s or self._path is None:
             return False
-        return self.progress_at(goal.start_s) < self._path.trajectory.duration
+        return self.progress_at(earliest_s) < self._path.trajectory.duration
 
     def require_sound(self, goal: Goal, time_s: float) -> None:
         """Raise what is wrong with a goal whatever the arm does: a PickerError."""

@@ -77,7 +77,9 @@ def test_a_goal_for_later_waits_for_another_motion_and_is_refused_too_far_ahead(
     made = generator()
     made.submit(base_goal([0.3], [3.0]), 0.0)
     later = base_goal([0.0], [2.0], start_s=2.0)
-    assert made.must_wait(later, 0.01) and not made.must_wait(base_goal([0.0], [2.0], start_s=3.5), 0.01)
+    assert made.must_wait(later, 0.01)
+    assert made.must_wait(base_goal([0.0], [2.0], start_s=30.0), 0.01), "begun now, it would end the motion under way"
+    assert not made.must_wait(base_goal([0.0], [2.0], start_s=3.5), 3.2), "that motion is over"
     with pytest.raises(TrajectoryError, match="while another moves the arm"):
         made.submit(later, 0.01)
     with pytest.raises(TrajectoryError, match="from now"):

@@ -12,6 +12,7 @@ import uuid
 import numpy as np
 import pytest
 from ros_graph import own_domain
+from sensor_msgs.msg import JointState
 
 from picker_dynamics import arms, bringup
 from picker_dynamics.errors import PickerError
@@ -36,6 +37,9 @@ def graph(tmp_path_factory):
         try:
             with GraphRunner(bringup.graph(bringup.Options(arm="rrp")), log_path=log) as runner, ArmClient(NAMES) as client:
                 client.wait_holding(60.0)
+                heard = []
+                client.create_subscription(JointState, "joint_commands", heard.append, 10)
+                client.wait(lambda: heard, 60.0, "the dynamics node does not speak")
                 yield runner, client
         finally:
             print(f"--- {log}\n{log.read_text()}")

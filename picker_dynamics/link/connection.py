@@ -287,13 +287,15 @@ class Link:
     # -- the thread ------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        next_ping_s = 0.0
+        next_ping_s, port = 0.0, self._port
         try:
             while not self._closing:
-                self._take_bytes(self._port.read(_POLL_S))
+                self._take_bytes(port.read(_POLL_S))
                 now_s = time.monotonic()
                 with self._send_lock:
-                    self._port.flush()
+                    if self._port is None:  # closed meanwhile, by somebody who did not wait for this thread
+                        return
+                    port.flush()
                     for wire in self._requests.due(now_s):
                         self._write(wire)
                 if self._ready and now_s >= next_ping_s:
