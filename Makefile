@@ -9,7 +9,7 @@
 #   make fuzz TIME=600               each fuzzer of the firmware for so many seconds
 
 PYTHON ?= python3
-WORKERS ?= 3
+WORKERS ?= 2
 APT ?= yes
 BOARD ?=
 TIME ?= 60

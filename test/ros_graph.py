@@ -30,7 +30,7 @@ from benchmarks import domain
 __all__ = ["BOOT_SILENCE_S", "BRING_UP_S", "HOST_TIMEOUT_S", "Running", "Stalls", "own_domain", "running_graph",
            "running_hardware", "side_door"]
 
-STALL_S = 0.1
+STALL_S = 0.05
 """A thread that sleeps 10 ms and wakes so late shows that the machine had other things to do."""
 
 ATTEMPTS = 3
