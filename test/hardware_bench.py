@@ -6,12 +6,14 @@ import contextlib
 import time
 
 import numpy as np
+import pytest
 import rclpy
 from arm_fixtures import servos
 from board_on_cable import BoardOnCable
 from board_on_pty import PATIENCE_S
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from ros_graph import own_domain
 
 from picker_dynamics.board_limits import board_limits
 from picker_dynamics.nodes.focused_executor import FocusedExecutor
@@ -24,6 +26,18 @@ HOME = np.array(SERVOS.home)
 OVERLAY = str(resource("config/servos.sim.yaml"))
 CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
 ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
+
+
+@pytest.fixture(scope="module", autouse=True)
+def domain():
+    with own_domain():
+        yield
+
+
+@pytest.fixture
+def board(tmp_path):
+    with board_that_holds(tmp_path / "tty") as made:
+        yield made
 
 
 @contextlib.contextmanager

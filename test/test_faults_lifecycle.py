@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import hardware_bench
 import pytest
 from board_on_pty import ALL, speaker
 from hardware_bench import (
@@ -13,14 +14,12 @@ from hardware_bench import (
     DEACTIVATE,
     HOME,
     ask,
-    board_that_holds,
     change,
     entry,
     hardware,
     port_of,
 )
 from lifecycle_msgs.msg import Transition
-from ros_graph import own_domain
 from std_srvs.srv import SetBool
 
 from picker_dynamics.nodes.diagnostics import STALE
@@ -30,16 +29,7 @@ from picker_dynamics.session_state import State
 pytestmark = pytest.mark.ros
 
 
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    with own_domain():
-        yield
-
-
-@pytest.fixture
-def board(tmp_path):
-    with board_that_holds(tmp_path / "tty") as made:
-        yield made
+domain, board = hardware_bench.domain, hardware_bench.board
 
 
 def test_the_transitions_that_a_ros2_control_user_knows(board):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import hardware_bench
 import pytest
 import rclpy
 from arm_fixtures import picker
@@ -16,7 +17,6 @@ from hardware_bench import (
     Spun,
     Strangers,
     ask,
-    board_that_holds,
     change,
     entry,
     hardware,
@@ -25,7 +25,6 @@ from hardware_bench import (
     words,
 )
 from rclpy.parameter import Parameter
-from ros_graph import own_domain
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -42,16 +41,7 @@ from picker_dynamics.session_state import State
 pytestmark = pytest.mark.ros
 
 
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    with own_domain():
-        yield
-
-
-@pytest.fixture
-def board(tmp_path):
-    with board_that_holds(tmp_path / "tty") as made:
-        yield made
+domain, board = hardware_bench.domain, hardware_bench.board
 
 
 @pytest.fixture

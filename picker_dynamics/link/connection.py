@@ -34,9 +34,7 @@ from picker_dynamics.protocol import (
 BAUD = 500_000  # a 16 MHz AVR makes it exactly; it misses 115200 by 2 %
 SILENCE_S = 1.5
 """A board that was heard and then says nothing for so long is lost."""
-PING_PERIOD_S = 0.1
-BACK_OFF_S = (0.25, 2.0)
-_POLL_S = 0.02
+PING_PERIOD_S, BACK_OFF_S, _POLL_S = 0.1, (0.25, 2.0), 0.02
 _log = logging.getLogger(__name__)
 
 
