@@ -95,7 +95,7 @@ def check_batch(model, q, v, a, j, *, tip: bool = True) -> None:
         np.testing.assert_allclose(batch, one_by_one, rtol=1e-12, atol=rounding, err_msg=name)
         nested = function(*(x[:, None] for x in arguments))
         assert nested.shape == (len(q), 1, *batch.shape[1:]), name
-        np.testing.assert_array_equal(nested[:, 0], batch, err_msg=name)
+        np.testing.assert_allclose(nested[:, 0], batch, rtol=1e-12, atol=rounding, err_msg=name)
         if len(arguments) > 1:
             np.testing.assert_allclose(function(q, *(x[0] for x in arguments[1:])),
                                        function(q, *(np.broadcast_to(x[0], x.shape) for x in arguments[1:])),

@@ -10,7 +10,7 @@ import pytest
 from picker_dynamics import description as descriptions
 from picker_dynamics import servo_map as servo_maps
 from picker_dynamics.calibration import walk
-from picker_dynamics.calibration.droop import FIGURES, DroopModel, Reading, fit
+from picker_dynamics.calibration.droop import FIGURES, DroopModel, Sight, fit
 from picker_dynamics.calibration.mass_properties import link_properties
 from picker_dynamics.calibration.poses import SIDES, Station, Weight, candidates, cautious_gate, choose, way
 from picker_dynamics.calibration.simulated import SimulatedBench
@@ -26,12 +26,13 @@ BELIEVED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names)
 SIMULATED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, resource("config/servos.sim.yaml"))
 WEIGHTS = (Weight(), Weight(0.2), Weight(0.4), Weight(0.3, (-0.08, 0.0, 0.0)))
 JOINTS = ("shoulder", "elbow", "wrist")
+SIGHTS = tuple(Sight("elevation", link) for link in ("upper_arm", "forearm", "hand"))
 
 
 class StaticBench(SimulatedBench):
     """The same arm, already at rest: where MuJoCo's gravity and the hidden servos balance, by iteration; no friction, no time."""
 
-    def elevations(self, gate, station, side, columns):
+    def look(self, gate, station, side, columns):
         plant, column = self.plant, list(columns)
         plant.attach(station.weight.mass, station.weight.point)
         told = plant.servo_map.to_angle(station.pulses_us)
@@ -39,7 +40,7 @@ class StaticBench(SimulatedBench):
         for _ in range(40):
             q[column] = plant.servo.resting_position(told, plant.bias(q, np.zeros(ARM.n)))[column]
         poses = link_poses(ARM, q)
-        return [float(elevation(poses[link]) + self.noise * self.rng.normal()) for link in station.links]
+        return [float(sight.of(poses) + self.noise * self.rng.normal()) for sight in station.sights]
 
 
 def bench(seed, noise=0.1 * np.pi / 180):
@@ -141,20 +142,20 @@ def test_slips_of_sign_and_too_few_readings_are_refused(calibrated):
     with pytest.raises(InputError, match=r"a weight of 200 kg was hung on, .* are these grams\?"):
         replace(readings[0], weight=200.0)
     with pytest.raises(InputError, match="reading is of 'depth', must be elevation or height"):
-        Reading(readings[0].pulses_us, "depth", "hand", 0.0, 0)
+        Sight("depth", "hand")
 
 
 def test_chosen_poses_tell_more_than_the_first_ones_that_come():
     links = {name: link_properties(name, bench(0).link(name)) for name in walk.measured_links(ARM, JOINTS)}
     model = DroopModel(ARM, BELIEVED, JOINTS, links)
     gate = cautious_gate(RigidBody(ARM), BELIEVED)
-    stations = candidates(model, gate, WEIGHTS, ("upper_arm", "forearm", "hand"), count=40, seed=2)
+    stations = candidates(model, gate, WEIGHTS, SIGHTS, count=40, seed=2)
     chosen = choose(model, gate, stations, 6)
 
     def spread(some):
         readings = [one for number, station in enumerate(some) for one in station.readings(ARM.tool, visit=number)]
         mean, sd = model.prior()
-        jacobian = model.sensitivity(mean, readings) / readings[0].sd
+        jacobian = model.sensitivity(mean, readings) / readings[0].sight.sd
         return np.linalg.slogdet(np.linalg.inv(jacobian.T @ jacobian + np.diag(sd**-2)))[1]
 
     assert spread(chosen) < spread(stations[:6]) - 1.0
@@ -175,11 +176,11 @@ def test_the_arm_comes_to_stations_from_both_sides_and_is_read_at_rest():
     still = bench(2, noise=0.0)
     gate = cautious_gate(RigidBody(ARM), BELIEVED)
     pulses = BELIEVED.quantise_us(BELIEVED.to_pulse_us(np.array([0.0, 1.7, -1.2, -0.6, 1.2])))
-    station = Station(pulses, Weight(0.2), ("upper_arm", "forearm", "hand"))
+    station = Station(pulses, Weight(0.2), SIGHTS)
     columns = tuple(ARM.joint_names.index(name) for name in JOINTS)
-    expected = still.elevations(gate, station, 1.0, columns)
+    expected = still.look(gate, station, 1.0, columns)
     for side in SIDES:
-        np.testing.assert_allclose(moving.elevations(gate, station, side, columns), expected, atol=np.radians(1.2))
+        np.testing.assert_allclose(moving.look(gate, station, side, columns), expected, atol=np.radians(1.2))
     assert moving.plant.payload == 0.0
 
 

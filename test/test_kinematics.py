@@ -77,7 +77,7 @@ def test_a_batch_is_just_more_leading_axes(arm, picker):
     ):
         batch = method(q)
         assert batch.shape == shape
-        assert np.array_equal(batch[1, 2], method(q[1, 2]))
+        np.testing.assert_allclose(batch[1, 2], method(q[1, 2]), rtol=1e-12, atol=1e-15)
 
 
 def test_inverse_of_forward_returns_to_the_pose_it_came_from(arm, picker):

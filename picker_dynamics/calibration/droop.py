@@ -29,7 +29,7 @@ from picker_dynamics.description import ArmDescription
 from picker_dynamics.errors import InputError
 from picker_dynamics.servo import SIGN_TORQUE
 from picker_dynamics.servo_map import ServoMap
-from picker_dynamics.tree import link_poses
+from picker_dynamics.tree import Pose, link_poses
 
 FIGURES = ("zero", "scale", "compliance", "deadband")
 
@@ -52,21 +52,42 @@ MISREAD = 5.0
 
 
 @dataclass(frozen=True)
+class Sight:
+    """What is read of an arm at rest: ``elevation`` of a link [rad] by inclinometer, or ``height`` of its origin above the
+    base [m] by ruler."""
+
+    kind: str
+    link: str
+
+    def __post_init__(self):
+        if self.kind not in ("elevation", "height"):
+            raise InputError(f"reading is of {self.kind!r}, must be elevation or height", joint="kind", value=self.kind)
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of one reading [rad or m]."""
+        return INCLINOMETER_SD if self.kind == "elevation" else RULER_SD
+
+    def of(self, poses: Mapping[str, Pose]) -> np.ndarray:
+        """The reading without error [rad or m], (...), with the links at ``poses``."""
+        pose = poses[self.link]
+        return elevation(pose) if self.kind == "elevation" else pose.position[..., 2]
+
+
+@dataclass(frozen=True)
 class Reading:
     """One look at the arm at rest.
 
     Args:
         pulses_us: (n,) on the servos' inputs, as the board makes them.
-        kind: ``elevation`` of ``link`` [rad], or ``height`` of the origin of ``link`` above the base [m].
-        link: that was read.
+        sight: what was read.
         value: the reading.
         visit: number of the visit to a pose at which it was taken; readings of one visit share its friction.
         weight: mass [kg] hung at ``weight_point`` (3,) [m] of ``weight_link``; 0: none.
     """
 
     pulses_us: np.ndarray
-    kind: str
-    link: str
+    sight: Sight
     value: float
     visit: int
     weight: float = 0.0
@@ -74,16 +95,9 @@ class Reading:
     weight_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self):
-        if self.kind not in ("elevation", "height"):
-            raise InputError(f"reading is of {self.kind!r}, must be elevation or height", joint="kind", value=self.kind)
         if not 0.0 <= self.weight <= 1.0:
             raise InputError(f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
                              joint="weight", value=self.weight, limit=1.0)
-
-    @property
-    def sd(self) -> float:
-        """Standard deviation of the reading [rad or m]."""
-        return INCLINOMETER_SD if self.kind == "elevation" else RULER_SD
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +166,9 @@ class DroopModel:
         return self._seen(self.resting(unknowns, readings), readings)
 
     def _seen(self, q, readings: Sequence[Reading]) -> np.ndarray:
-        poses, expected = link_poses(self.description, q), np.empty(len(readings))
-        for row, one in enumerate(readings):
-            pose = poses[one.link]
-            expected[row] = elevation(pose)[row] if one.kind == "elevation" else pose.position[row, 2]
-        return expected
+        poses, sights = link_poses(self.description, q), {one.sight for one in readings}
+        seen = {sight: sight.of(poses) for sight in sights}
+        return np.array([seen[one.sight][row] for row, one in enumerate(readings)])
 
     def sensitivity(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
         """(r, u) derivatives of the readings by the unknowns, by differences of a hundredth of the prior."""
@@ -249,7 +261,7 @@ def whitening(model: DroopModel, unknowns, sensitivity, readings: Sequence[Readi
     whiten, visits = np.zeros((len(readings), len(readings))), np.array([one.visit for one in readings])
     for visit in np.unique(visits):
         rows = np.flatnonzero(visits == visit)
-        covariance = friction[rows] @ friction[rows].T + np.diag([readings[row].sd ** 2 for row in rows])
+        covariance = friction[rows] @ friction[rows].T + np.diag([readings[row].sight.sd ** 2 for row in rows])
         whiten[np.ix_(rows, rows)] = np.linalg.inv(np.linalg.cholesky(covariance))
     return whiten
 
@@ -266,13 +278,13 @@ def _require_plausible(model: DroopModel, mean, readings) -> None:
     """A reading further from what is expected than any servo explains is a slip: of sign, unit or link."""
     off = _wrapped(np.array([one.value for one in readings]) - model.predict(mean, readings), readings)
     for number, (one, error) in enumerate(zip(readings, off), start=1):
-        limit, unit = (0.7, "rad") if one.kind == "elevation" else (0.25, "m")
+        limit, unit = (0.7, "rad") if one.sight.kind == "elevation" else (0.25, "m")
         if abs(error) > limit:
-            raise InputError(f"reading {number}, {one.kind} of {one.link}, is {one.value:.3f} {unit}, expected about "
-                             f"{one.value - error:.3f} {unit}: sign, unit or link mixed up?", joint=one.link,
+            raise InputError(f"reading {number}, {one.sight.kind} of {one.sight.link}, is {one.value:.3f} {unit}, expected about "
+                             f"{one.value - error:.3f} {unit}: sign, unit or link mixed up?", joint=one.sight.link,
                              value=one.value, limit=limit)
 
 
 def _wrapped(difference: np.ndarray, readings) -> np.ndarray:
-    turns = np.array([one.kind == "elevation" for one in readings])
+    turns = np.array([one.sight.kind == "elevation" for one in readings])
     return np.where(turns, (difference + np.pi) % (2.0 * np.pi) - np.pi, difference)

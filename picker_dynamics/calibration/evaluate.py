@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.calibration.droop import Reading
+from picker_dynamics.calibration.droop import Reading, Sight
 from picker_dynamics.calibration.walk import Calibrated
 from picker_dynamics.description import ArmDescription
 from picker_dynamics.feasibility import Gate
@@ -70,6 +70,6 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
 
 def _resting(found: Calibrated, unknowns, pulses) -> np.ndarray:
     """(k, n) where an arm with these figures rests; joints that bear nothing, at their set-points."""
-    tool = found.description.tool
-    readings = [Reading(row, "height", tool, 0.0, 0) for row in pulses]
+    tool = Sight("height", found.description.tool)
+    readings = [Reading(row, tool, 0.0, 0) for row in pulses]
     return found.fit.model.resting(np.asarray(unknowns), readings)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.calibration.droop import FIGURES, DroopModel, Reading, whitening
+from picker_dynamics.calibration.droop import FIGURES, DroopModel, Reading, Sight, whitening
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.feasibility import Gate
 from picker_dynamics.model import DynamicsModel
@@ -43,17 +43,17 @@ class Weight:
 
 @dataclass(frozen=True)
 class Station:
-    """A pose to be looked at, as pulses (n,) [us] that the board can make; what hangs there; whose elevations are read."""
+    """A pose to be looked at, as pulses (n,) [us] that the board can make; what hangs there; what is read there."""
 
     pulses_us: np.ndarray
     weight: Weight
-    links: tuple[str, ...]
+    sights: tuple[Sight, ...]
 
     def readings(self, tool: str, values: Sequence[float] | None = None, visit: int = 0) -> list[Reading]:
-        """What is read at one visit, of each link; values 0 while they are not known."""
-        values = np.zeros(len(self.links)) if values is None else values
-        return [Reading(self.pulses_us, "elevation", link, float(value), visit, self.weight.mass, tool, self.weight.point)
-                for link, value in zip(self.links, values)]
+        """What is read at one visit, sight by sight; values 0 while they are not known."""
+        values = np.zeros(len(self.sights)) if values is None else values
+        return [Reading(self.pulses_us, sight, float(value), visit, self.weight.mass, tool, self.weight.point)
+                for sight, value in zip(self.sights, values)]
 
 
 def cautious_gate(model: DynamicsModel, servos: ServoMap) -> Gate:
@@ -63,7 +63,7 @@ def cautious_gate(model: DynamicsModel, servos: ServoMap) -> Gate:
     return Gate(model, replace(servos, servos=wary))
 
 
-def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], links: tuple[str, ...], *, count: int,
+def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], sights: tuple[Sight, ...], *, count: int,
                seed: int) -> list[Station]:
     """Random poses, each with one of the weights, that the servos can hold and that keep off the table.
 
@@ -90,7 +90,7 @@ def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], links: 
         except PickerError:
             continue
         if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN:
-            found.append(Station(pulses, weight, links))
+            found.append(Station(pulses, weight, sights))
     raise InputError(f"only {len(found)} of {50 * count} random poses can be held", joint="poses", value=len(found), limit=count)
 
 

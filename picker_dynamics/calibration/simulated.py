@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.calibration.droop import INCLINOMETER_SD
 from picker_dynamics.calibration.mass_properties import GRAVITY, RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown
 from picker_dynamics.calibration.poses import TRAVEL_SPEED, Station, stand_off, way
-from picker_dynamics.calibration.statics import elevation
 from picker_dynamics.calibration.walk import ANGLE_SD
 from picker_dynamics.description import ArmDescription
 from picker_dynamics.feasibility import Gate
@@ -84,8 +82,8 @@ class SimulatedBench:
 
     # -- put together ----------------------------------------------------------------------------------------------
 
-    def elevations(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
-        """Come to the station from one side, hang the weight on, wait, and read the elevation of its links [rad]."""
+    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Come to the station from one side, hang the weight on, wait, and read its sights [rad or m]."""
         plant, servos = self.plant, gate.servo_map
         for passed in way(gate, servos.to_angle(self._told), stand_off(gate, station, side, columns)):
             self._travel(servos, passed)
@@ -94,7 +92,7 @@ class SimulatedBench:
         self._told = np.array(station.pulses_us)
         plant.advance(tuple(self._told.tolist()), SETTLE_S)
         poses = link_poses(plant.description, plant.q)
-        values = [float(elevation(poses[link]) + self.rng.normal(0.0, INCLINOMETER_SD)) for link in station.links]
+        values = [float(sight.of(poses) + self.rng.normal(0.0, sight.sd)) for sight in station.sights]
         self._load(station, HANDS_OFF[::-1])
         return values
 

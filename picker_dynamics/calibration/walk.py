@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from picker_dynamics import description as descriptions
-from picker_dynamics.calibration.droop import PRIORS, DroopFit, DroopModel, Reading, fit
+from picker_dynamics.calibration.droop import PRIORS, DroopFit, DroopModel, Reading, Sight, fit
 from picker_dynamics.calibration.mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
 from picker_dynamics.calibration.measured import Measured
 from picker_dynamics.calibration.poses import SIDES, Station, Weight, candidates, cautious_gate, choose
@@ -39,8 +39,8 @@ class Bench(Protocol):
     def angle(self, joint: str, servos: ServoMap, setpoint: float) -> float:
         """Send a joint that bears nothing to a set-point, and tell from the tip on a ruler where it is [rad]."""
 
-    def elevations(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
-        """Come to a station from one side, wait, and read the elevation of its links [rad]."""
+    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Come to a station from one side, wait, and read its sights [rad or m]."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def calibrate(description: ArmDescription, servos: ServoMap, bench: Bench, weigh
     weighed = descriptions.parse(urdf_text(description, links, when), description.source)
     angles = {name: angle_pair(name, servos, description, bench, tell) for name in description.joint_names if name not in joints}
     model = DroopModel(weighed, servos, joints, links)
-    seen = tuple(description.joint(name).child for name in joints)
+    seen = tuple(Sight("elevation", description.joint(name).child) for name in joints)
 
     gate = cautious_gate(RigidBody(weighed), calibrated_servos(servos, angles))
     stations = choose(model, gate, candidates(model, gate, [Weight()], seen, count=CANDIDATES, seed=seed), BARE)
@@ -116,7 +116,7 @@ def visit(stations: Sequence[Station], gate: Gate, bench: Bench, model: DroopMod
         hung = f", {station.weight.mass * 1e3:.0f} g on" if station.weight.mass else ""
         tell(f"station {number} of {len(stations)}{hung}")
         for side in SIDES:
-            values = bench.elevations(gate, station, side, model.columns)
+            values = bench.look(gate, station, side, model.columns)
             readings += station.readings(model.description.tool, values, len(readings))
     return readings
 
