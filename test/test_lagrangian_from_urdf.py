@@ -180,3 +180,21 @@ def test_payload_is_refused_where_no_joint_carries_it():
     assert not model.jacobian(np.ones(2)).any() and model.orientation(np.ones((3, 2))).shape == (3, 3, 3)
     with pytest.raises(InputError, match="the tool is fixed to the base: no joint would carry the payload"):
         model.with_payload(0.1)
+
+
+@pytest.mark.parametrize("com", [(0.02, 0.0, 0.0), (0.02, 0.01, -0.015)])
+def test_by_hand_carries_a_payload_on_the_hands_axis_and_off_it(com):
+    """The closed form takes the first, the chain the second; Pinocchio takes any."""
+    arm = description.load(resource("urdf/picker.urdf"))
+    q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 50, arm.n))
+    armature = np.full(arm.n, 1e-3)
+    expected = RigidBody(arm, armature=armature).with_payload(0.025, com).inverse_dynamics(q, v, a)
+    by_hand = lagrangian.by_hand(arm, armature, 0.025, com)
+    np.testing.assert_allclose(by_hand.inverse_dynamics(q, v, a), expected, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("mass, com, message", [(-0.1, (0, 0, 0), "payload mass is -0.1 kg"),
+                                                (0.1, (np.nan, 0, 0), "payload com")])
+def test_by_hand_refuses_a_payload_that_cannot_be(mass, com, message):
+    with pytest.raises(InputError, match=message):
+        lagrangian.by_hand(description.load(resource("urdf/picker.urdf")), None, mass, com)

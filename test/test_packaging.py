@@ -17,7 +17,7 @@ import picker_dynamics
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-HEAVY = {"matplotlib", "mcap", "mujoco", "numba", "rosbags", "scipy", "urchin"}
+HEAVY = {"matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy", "urchin"}
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
 ROSDEP_KEYS = {"matplotlib": "python3-matplotlib", "mcap": None, "mujoco": None, "numba": None, "numpy": "python3-numpy",
@@ -134,7 +134,7 @@ def test_colcon_installs_data_files_and_executables(tmp_path, setup_data):
 
 
 @pytest.mark.parametrize("executable, allowed", [
-    ("picker", set()), ("trajectory_controller", set()), ("dynamics", set()), ("hardware", set()),
+    ("picker", set()), ("trajectory_controller", set()), ("dynamics", {"pinocchio"}), ("hardware", set()),
     ("markers", set()),
     ("virtual_board", {"mujoco"}),
 ])

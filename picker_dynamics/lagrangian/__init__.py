@@ -34,6 +34,7 @@ from picker_dynamics.lagrangian.spatial_2r import Spatial2R
 from picker_dynamics.lagrangian.spring_mass import SpringMass
 from picker_dynamics.lagrangian.three_link import ThreeLink
 from picker_dynamics.lagrangian.two_link import TwoLink
+from picker_dynamics.model import payload_values
 
 __all__ = ["SYSTEMS", "AnalyticModel", "ChainModel", "ClosedForm", "PickerModel", "by_hand", "chain", "chain_of",
            "from_description", "from_urdf", "linearise", "make", "names"]
@@ -73,20 +74,28 @@ def make(name: str, **parameters: float) -> ClosedForm:
     return system.from_parameters(**{key: _checked(name, key, value) for key, value in parameters.items()})
 
 
-def by_hand(description: ArmDescription, armature=None) -> AnalyticModel:
-    """The hand-written model of any arm: the closed form where it fits the arm's shape, otherwise the chain.
+def by_hand(description: ArmDescription, armature=None, payload_mass: float = 0.0, payload_com=(0.0, 0.0, 0.0)) -> AnalyticModel:
+    """The hand-written model of any arm: the closed form where it fits the arm's shape and its load, otherwise the chain.
 
     Args:
         description: any fixed-base arm.
         armature: (n,) rotor inertia at each joint [kg·m²], default none.
+        payload_mass: of a point mass at the tool [kg], default none.
+        payload_com: (3,) where it is [m], tool frame.
 
     Raises:
         DescriptionError: no joint of the arm moves.
+        InputError: a payload that :func:`~picker_dynamics.model.payload_values` refuses.
     """
+    payload_values(payload_mass, payload_com, None)
     try:
-        return from_description(description, armature)
-    except DescriptionError:
-        return chain_of(description, armature=armature)
+        return _carrying(from_description(description, armature), payload_mass, payload_com)
+    except (DescriptionError, InputError):
+        return _carrying(chain_of(description, armature=armature), payload_mass, payload_com)
+
+
+def _carrying(model: AnalyticModel, mass: float, com) -> AnalyticModel:
+    return model.with_payload(mass, com) if mass else model
 
 
 def _checked(system: str, parameter: str, value) -> float:

@@ -13,6 +13,7 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from picker_dynamics import lagrangian
 from picker_dynamics.description_check import require_agreement
 from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
 from picker_dynamics.hardware_session import HardwareSession
@@ -25,7 +26,6 @@ from picker_dynamics.nodes.hardware_report import PROVENANCE, HardwareReport
 from picker_dynamics.nodes.lifecycle_guard import guard_change_state, state_of, transition
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
 from picker_dynamics.park import park
-from picker_dynamics.rigid_body import RigidBody
 from picker_dynamics.servo_budget import ServoBudget
 from picker_dynamics.session_state import State
 from picker_dynamics.state_model import ArmStateModel
@@ -63,9 +63,9 @@ class Hardware(LifecycleNode):
         declare(self, "on_overheat", "warn", "what happens at that limit: warn, or stop (which latches, and holds)")
         for name in CHOICES:
             self.require_known(name, self.get_parameter(name).value)
-        self.bare_model = RigidBody(self.arm, armature=self.servos.armature)
-        self.session = HardwareSession(Link(self.port, baud=self.baud, joint_names=self.arm.joint_names), self.servos,
-                                       ArmStateModel(self.bare_model, self.servos.model, self.servos.rest, MODEL_STEP_S),
+        model = ArmStateModel(lagrangian.by_hand(self.arm, self.servos.armature), self.servos.model, self.servos.rest,
+                              MODEL_STEP_S)
+        self.session = HardwareSession(Link(self.port, baud=self.baud, joint_names=self.arm.joint_names), self.servos, model,
                                        ServoBudget(self.servos, ambient_c=ambient, limit_c=limit))
         self.report = HardwareReport(self.name(), self.port, self.arm.name, self.session)
         self.session.link.on_refused = self.on_refused
@@ -190,8 +190,8 @@ class Hardware(LifecycleNode):
     def on_payload(self, message: InertiaStamped) -> None:
         com = message.inertia.com
         try:
-            self.session.model.model = (self.bare_model.with_payload(message.inertia.m, (com.x, com.y, com.z))
-                                        if message.inertia.m else self.bare_model)
+            self.session.model.model = lagrangian.by_hand(self.arm, self.servos.armature, message.inertia.m,
+                                                          (com.x, com.y, com.z))
         except PickerError as error:
             self.get_logger().error(f"payload ignored: {error}")
 

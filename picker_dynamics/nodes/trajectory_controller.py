@@ -13,6 +13,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from picker_dynamics import lagrangian
 from picker_dynamics.controller import ReferenceGenerator
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError
 from picker_dynamics.goal import OutdatedError
@@ -27,7 +28,6 @@ from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, WARN, array, stat
 from picker_dynamics.nodes.goal_messages import ArmStates, goal_from
 from picker_dynamics.nodes.rivals import Rivals
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, declare, now_s, run, seconds, to_stamp
-from picker_dynamics.rigid_body import RigidBody
 from picker_dynamics.streaming import Stream
 
 DIAGNOSTIC_PERIOD_S = 1.0
@@ -60,7 +60,7 @@ class TrajectoryController(Node):
                              "tolerances are looked at [Hz]", low=1.0, high=100.0, read_only=True)
         self.parameters = ControllerParameters(self, self.arm, self.on_parameters)
         gripper = self.declare_gripper(controlled.grips)
-        self.model = RigidBody(self.arm, armature=controlled.armature)
+        self.armature = controlled.armature
         self.generator = ReferenceGenerator(self.arm.joint_names, None, deceleration, self.arm.lower, self.arm.upper)
         self.stream = Stream(self.generator)
         self.sent = SentReferences(math.ceil((self.lead_s + REACH_BACK_S) * self.rate_hz))
@@ -157,7 +157,7 @@ class TrajectoryController(Node):
         inertia = message.inertia
         com = (inertia.com.x, inertia.com.y, inertia.com.z)
         try:
-            model = self.model.with_payload(inertia.m, com) if inertia.m else self.model
+            model = lagrangian.by_hand(self.arm, self.armature, inertia.m, com)
         except PickerError as error:
             self.generator.check = None
             self.report(ERROR, f"payload refused: {error}")
