@@ -9,7 +9,7 @@
 #   make fuzz TIME=600               each fuzzer of the firmware for so many seconds
 
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 APT ?= yes
 BOARD ?=
 TIME ?= 60
@@ -42,7 +42,7 @@ demo: setup
 # Without the packages tests of the firmware are left out, and the last line says which.
 test: setup
 	@$(PACKAGES) || true
-	@$(VENV)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(VENV)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: setup
 	@$(VENV)/python -m benchmarks $(ARGS)
@@ -68,7 +68,7 @@ colcon: setup
 	@mkdir -p $(SCRATCH)
 	@$(COLCON) build $(SPACES) --install-base $(SCRATCH)/install
 	@$(COLCON) test $(SPACES) --install-base $(SCRATCH)/install --event-handlers console_direct+ \
-		--pytest-args " -n" $(WORKERS) " --dist" loadfile
+		--pytest-args " -n" $(WORKERS) " --dist" loadfile " --no-loadscope-reorder"
 	@$(COLCON) test-result --test-result-base $(SCRATCH)/build --verbose
 
 clean:
