@@ -175,7 +175,8 @@ def _interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], i
     cpu = CpuMeter(nodes | {"board": board.pid, "benchmark": os.getpid()})
     board.wire()
     operator.spin(interval_s)
-    wire, shares, memory = board.wire(), cpu.shares(), {name: resident_mb(pid) for name, pid in nodes.items()}
+    wire, shares = board.wire(), cpu.shares()
+    memory, files = ({name: resident_mb(pid, what) for name, pid in nodes.items()} for what in ("VmRSS", "RssFile"))
     references, commands = operator.listen(CLOCK_CHECK_S)
     check = SetPoints.of(board.wire(), board.start_s)
     error = clock_error(check.hold, references[:, 0], rate_hz)
@@ -189,6 +190,7 @@ def _interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], i
         "period": {"reference": regularity(points.hold, rate_hz), "arrival": regularity(points.arrival, rate_hz)},
         "cpu_percent": {name: shares[name] for name in nodes} | {"nodes": sum(shares[name] for name in nodes)},
         "memory_mb": memory,
+        "memory_of_files_mb": files,
         "beside": {"cpu_percent": {name: share for name, share in shares.items() if name not in nodes},
                    "load_average": load()[0], "late_wake_up_ms": _spread(1e3 * late_wake_ups(wire, board.start_s))},
         "board": _board(wire, len(points.hold)),

@@ -24,9 +24,9 @@ def load() -> list[float]:
     return [round(value, 2) for value in os.getloadavg()]
 
 
-def resident_mb(pid: int) -> float:
-    """VmRSS [MB = 1e6 bytes]."""
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS:"))
+def resident_mb(pid: int, what: str = "VmRSS") -> float:
+    """Resident memory [MB = 1e6 bytes]; ``RssFile``: what of it is libraries' pages, which all processes share."""
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(f"{what}:"))
     return int(line.split()[1]) * 1024 / 1e6
 
 
