@@ -78,6 +78,7 @@ def test_the_arm(running, scenario):
 def command(capsys):
     """``picker WORDS`` in this process: exit code, what it printed, its complaints."""
     def run(*words: str) -> tuple[int, str, list[str]]:
+        capsys.readouterr()  # what others printed before
         code = cli.main(list(words))
         said = capsys.readouterr()
         return code, said.out, said.err.splitlines()
