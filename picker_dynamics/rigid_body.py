@@ -156,6 +156,15 @@ class RigidBody(DynamicsModel):
         """dtau/dq and dtau/dv at constant ``a``, each (..., n, n), by the derivatives of RNEA."""
         return tuple(self._evaluate(derivative, (self.n, self.n), (-2, -1), q=q, v=v, a=a) for derivative in (_by_q, _by_v))
 
+    def regressor(self, q, v, a) -> np.ndarray:
+        """Y(q, v, a) with Y pi = M a + C v + g, (..., n, 10 n): linear in the bodies' parameters pi, rotors and friction apart.
+
+        ``pi`` holds for each joint, in our order, the ten of what it moves, up to the next joints: m, m c (3), then Ixx, Ixy,
+        Iyy, Ixz, Iyz, Izz about the origin of the joint's child link, in its axes (``identification.parameters``).
+        """
+        by_body = self._evaluate(_regressor, (self.n, self.n, 10), (-3, -2), q=q, v=v, a=a)
+        return by_body.reshape(*by_body.shape[:-2], 10 * self.n)
+
     def kinetic_energy(self, q, v) -> np.ndarray:
         """T(q, v), (...) [J], of the links by Pinocchio, of the rotors as 1/2 sum armature v².
 
@@ -213,6 +222,10 @@ def _mass_matrix(model, data, q):
 def _mirrored(model, upper):
     upper = np.triu(np.reshape(upper, (model.nv, model.nv)))
     return upper + np.triu(upper, 1).T
+
+
+def _regressor(model, data, q, v, a):
+    return np.array(pin.computeJointTorqueRegressor(model, data, q, v, a))  # a copy: Pinocchio's own is overwritten
 
 
 def _by_q(model, data, q, v, a):

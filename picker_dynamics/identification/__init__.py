@@ -1,0 +1,1 @@
+"""Dynamic parameters of an arm that measures torque (or current) and position: ``picker identify``, docs/identification.md."""

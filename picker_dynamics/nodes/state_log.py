@@ -1,0 +1,42 @@
+"""A client that keeps what ``joint_states`` say while a motion goes on: positions and efforts, with their stamps."""
+
+from __future__ import annotations
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.joint_order import ordered
+from picker_dynamics.nodes.client import ArmClient
+
+
+class StateLog(ArmClient):
+    """An ``ArmClient`` with a log.
+
+    Attributes:
+        rows: (stamp [s], positions (n,), efforts (n,)) while ``logging``.
+    """
+
+    def __init__(self, joint_names, namespace: str = ""):
+        self.logging, self.rows = False, []
+        super().__init__(joint_names, namespace)
+
+    def on_state(self, message: JointState) -> None:
+        super().on_state(message)
+        if self.logging and message.effort:
+            stamp = message.header.stamp
+            self.rows.append((stamp.sec + 1e-9 * stamp.nanosec,
+                              ordered(message.name, message.position, self.joint_names, "joint_states"),
+                              ordered(message.name, message.effort, self.joint_names, "joint_states")))
+
+    def logged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Times since the first (k,) [s], positions and efforts (k, n).
+
+        Raises:
+            InputError: the states had no efforts.
+        """
+        if not self.rows:
+            raise InputError("joint_states have no efforts: this arm does not measure torque", joint="effort")
+        t, q, tau = (np.array(x) for x in zip(*self.rows))
+        t, first = np.unique(t, return_index=True)
+        return t - t[0], q[first], tau[first]
