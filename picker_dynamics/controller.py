@@ -10,7 +10,7 @@ same path.  A new goal joins in the trajectory's time, so it is checked for full
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -20,6 +20,7 @@ from picker_dynamics.errors import InputError, PickerError, TrajectoryError
 from picker_dynamics.goal import MAIN_TRACK, MAX_GOAL_S, PAST_TOLERANCE_S, Goal, points_of
 from picker_dynamics.goal_check import Fitted, GoalCheck
 from picker_dynamics.pace import Pace
+from picker_dynamics.stopping import along_path, first_that_fits
 from picker_dynamics.trajectory import Trajectory, blend, from_points, stop_trajectory
 from picker_dynamics.trajectory_parts import beside, only, standing, tail
 
@@ -256,8 +257,7 @@ class ReferenceGenerator:
             self._begin(replace(chosen[0], start_s=start_s, trajectory=trajectory, ends=self._stop(start_s).duration,
                                 cancelled=True), staying)
             return chosen[0]
-        q, v, a = self.state_at(start_s)
-        stop = stop_trajectory(q, v, a, self.max_deceleration, joint_names=self.joint_names, lower=self.lower, upper=self.upper)
+        stop = self._stop_that_fits(start_s)
         stopping = [replace(m, start_s=start_s, trajectory=stop, phase=Phase.STOPPING, ends=stop.duration, cancelled=True)
                     for m in chosen]
         self._begin(stopping[0])
@@ -313,6 +313,25 @@ class ReferenceGenerator:
         q, v, a = self._own_state(start_s)
         return stop_trajectory(q, np.where(free, v, 0.0), np.where(free, a, 0.0), self.max_deceleration,
                                joint_names=self.joint_names, lower=self.lower, upper=self.upper)
+
+    def _stop_that_fits(self, start_s: float) -> Trajectory:
+        """From the reference's state to rest, with no more torque than allowed where that is possible."""
+        ways = self._ways_to_rest(start_s)
+        if self.check is None:
+            return next(ways)
+        lower, upper = self.check.description.lower, self.check.description.upper
+        return first_that_fits(ways, self.check.torque_share, lower, upper)
+
+    def _ways_to_rest(self, start_s: float) -> Iterator[Trajectory]:
+        """Straight on, and along the path of a goal; then both ever more gently."""
+        state, path = self.state_at(start_s), self._path
+        follows = path is not None and path.phase is Phase.EXECUTING and start_s >= path.start_s
+        for halvings in range(RATE_HALVINGS + 1):
+            yield stop_trajectory(*state, self.max_deceleration / 2.0**halvings, joint_names=self.joint_names, lower=self.lower,
+                                  upper=self.upper)
+            if follows:
+                rate = self._rate(path.trajectory, self.progress_at(start_s)) / 2.0**halvings
+                yield along_path(path.trajectory, self._pace or Pace(path.start_s), start_s, rate)
 
     def _begin(self, motion: Motion, staying: tuple[Motion, ...] = ()) -> Motion:
         """Let ``motion`` take over; one that starts later holds where the present one is until then."""

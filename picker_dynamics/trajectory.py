@@ -8,6 +8,7 @@ state that was last sent, ``stop_trajectory`` brings it to rest.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -341,15 +342,23 @@ def stop_trajectory(
     T = max(float((1.5 * np.abs(v) / allowed).max()), min_s)
     while (_peak(v, a, T) > allowed * (1.0 + 1e-9)).any():
         T *= 1.05
-    stops_at = q + v * T / 2.0 + a * T**2 / 12.0
-    for limit, beyond in ((lower, np.less), (upper, np.greater)):
+    for limit, side in ((lower, -1.0), (upper, 1.0)):
         if limit is not None:
-            room = np.abs(np.asarray(limit) - q)
-            for j in np.flatnonzero(beyond(stops_at, limit) & ~beyond(q, limit)):
-                T = max(min(T, 2.0 * float(room[j] / max(abs(v[j]), 1e-12))), min_s)
+            T = _within(side * v, side * a, side * (np.asarray(limit) - q), T, min_s)
     c2, c3 = -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
     coefficients = np.array([q, v, a / 2.0, c2 / 3.0, c3 / 4.0, np.zeros(n)])
     return Trajectory(tuple(joint_names), [0.0, T], [coefficients])
+
+
+def _within(v, a, room, T: float, min_s: float) -> float:
+    """The duration, at most ``T`` and at least ``min_s``, after which no joint has gone farther than ``room`` (n,), if >= 0.
+
+    A stop covers v T / 2 + a T² / 12.
+    """
+    for j in np.flatnonzero((v * T / 2.0 + a * T**2 / 12.0 > room) & (room >= 0.0)):
+        root = math.sqrt(max(v[j] ** 2 / 4.0 + a[j] * room[j] / 3.0, 0.0))
+        T = max(min(T, 2.0 * float(room[j]) / max(float(v[j]) / 2.0 + root, 1e-12)), min_s)
+    return T
 
 
 def _peak(v, a, T: float) -> np.ndarray:
