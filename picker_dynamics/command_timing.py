@@ -1,10 +1,63 @@
-"""How regularly commands come, and how long before they have to hold: what a board's queue lives on."""
+"""When commands hold, on the host's clocks and on the board's, and how regularly they come: what a board's queue lives on."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
+from picker_dynamics.protocol import TIME_MODULUS, ahead_us
+
+SLOWEST = 0.9
+"""Share of its pace at which a board's time runs on for set-points while the estimate of it is corrected backwards."""
+
+CORRECTION_MAX_US = 100_000
+"""Beyond this it is another clock, and set-points are stamped anew [us]."""
+
+CALM_S, READINGS = 2e-4, 4
+"""Between two readings of a clock that counts as uninterrupted [s], and how often that is tried."""
+
+
+def clocks_apart_s(monotonic: Callable[[], float], other: Callable[[], float]) -> float:
+    """How far the monotonic clock is ahead of another one [s].
+
+    Whoever reads one clock and then the other may stand still in between, on a machine that is busy: a set-point would be
+    stamped so much too early, before the one that was sent last.  So the other is read between two readings of the first.
+    """
+    least, apart = math.inf, 0.0
+    for _ in range(READINGS):
+        before, there, after = monotonic(), other(), monotonic()
+        if after - before < least:
+            least, apart = after - before, 0.5 * (before + after) - there
+        if least < CALM_S:
+            break
+    return apart
+
+
+class Stamps:
+    """Board times of successive set-points, each after the one before, whatever becomes of the estimate of the board's clock.
+
+    The estimate gets better, and with a fast answer after slow ones it steps back by up to 50 ms: stamped with it, the next
+    set-points would lie before those that the board has queued, and it would refuse them.
+    """
+
+    def __init__(self):
+        self._last: tuple[float, int] | None = None
+
+    def restart(self) -> None:
+        """What comes next follows nothing."""
+        self._last = None
+
+    def stamp(self, time_s: float, board_us: int) -> int:
+        """Board time [us], modulo 2^32, for what holds at host time ``time_s``, which is ``board_us`` as far as is known."""
+        if self._last is not None and time_s > self._last[0]:
+            least = self._last[1] + round(SLOWEST * (time_s - self._last[0]) * 1e6)
+            if 0 < ahead_us(least, board_us) < CORRECTION_MAX_US:
+                board_us = least % TIME_MODULUS
+        self._last = time_s, board_us
+        return board_us
 
 
 @dataclass(frozen=True)

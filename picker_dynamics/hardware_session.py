@@ -16,6 +16,7 @@ import time
 import numpy as np
 
 from picker_dynamics.board_limits import board_limits
+from picker_dynamics.command_timing import Stamps
 from picker_dynamics.enabling import Enabling
 from picker_dynamics.errors import BoardFaultError, InputError, LinkError, PickerError
 from picker_dynamics.link import Link
@@ -92,7 +93,7 @@ class HardwareSession:
         self._boot_id: int | None = None
         self._last_command: tuple[float, np.ndarray] | None = None
         self._away_since: float | None = None
-        self._paused_s = 0.0
+        self._paused_s, self._stamps = 0.0, Stamps()
         self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
 
@@ -270,7 +271,9 @@ class HardwareSession:
         if self._last_command is not None and 0.0 <= time_s - self._last_command[0] < SPACING_S:
             return "thinned"
         pulses = tuple(pulse_units(pulse) for pulse in self.servos.to_pulse_us(q_cmd))
-        self.link.send_setpoint(self.link.board_time_us(time_s), pulses)
+        if self._last_command is None:
+            self._stamps.restart()
+        self.link.send_setpoint(self._stamps.stamp(time_s, self.link.board_time_us(time_s)), pulses)
         self._last_command = (time_s, q_cmd)
         return "sent"
 
