@@ -10,12 +10,10 @@ Nothing moves before somebody has agreed, and the outputs are left as they were 
 from __future__ import annotations
 
 import json
-import signal
 import sys
-import threading
-from contextlib import contextmanager
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.interrupt import interruptible
 
 NOT_CONFORMING = 15
 """Exit code: the board answers, but a check failed, or it was flashed for another arm."""
@@ -70,7 +68,7 @@ def run(options, *, ask=input) -> int:
     if pot is not None and pot.joint not in servos.joint_names:
         raise InputError(f"there is no joint {pot.joint}, only {' '.join(servos.joint_names)}", joint=pot.joint, value=pot.joint)
     doctor = Doctor(servos, options, checks, ask)
-    with _interruptible():
+    with interruptible():
         report = doctor.examine(pot)
     if options.json:
         print(json.dumps(report.as_dict(), indent=2, ensure_ascii=False))
@@ -212,20 +210,3 @@ class Doctor:
         if session.all & ~session.usable:
             lines.append(f"  left alone, for their pulses are outside the limits: {patient.names(session.all & ~session.usable)}")
         return "\n".join(lines)
-
-
-@contextmanager
-def _interruptible():
-    """SIGTERM ends as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -1,128 +1,209 @@
-"""``picker calibrate --simulated``: the whole way with an arm whose numbers are hidden, and what it was worth."""
+"""``picker calibrate``: a guided session at a terminal, with a real board or a simulated arm; goes on where it was left."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
 import json
-from collections.abc import Mapping
+import sys
 from pathlib import Path
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.interrupt import interruptible
+
+INTERRUPTED = 130
+STEP_NAMES = ("trim", "map", "limits", "rest", "links", "droop", "sweep", "result")
+DESCRIPTION = """\
+Find the numbers of your own arm, step by step: how pulses become angles, how far joints go, what links weigh, how far the arm
+sags.  You need a kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is kept at once: Ctrl-C ends
+at any time, and the same command goes on there.  Nothing moves without your word.  docs/calibration.md explains each step."""
+EXAMPLES = """\
+examples:
+  picker calibrate --simulated                      rehearse all of it, unattended, on an arm with hidden numbers
+  picker calibrate --port /dev/ttyACM0              begin, or go on, with the real arm
+  picker calibrate --port /dev/ttyACM0 --step droop only this step; may be repeated
+  picker calibrate --step links                     on the table: no board needed
+  picker calibrate --list                           what is done and what is open
+
+exit codes: 0 done (or left on purpose), 1 the simulated arm holds no better than before, 5 a value or file that cannot be used,
+9 the link is gone, 10 the board reports a fault, 130 interrupted; what was answered is kept in all cases."""
 
 
 def add_parser(commands) -> None:
     """Register ``calibrate`` with an argparse sub-parser group; imports nothing heavy."""
-    one = commands.add_parser("calibrate", help="find masses, zeros and stiffness of an arm with scale, ruler and inclinometer",
-                              description="Rehearse a calibration on a simulated arm with hidden numbers, read with the noise of "
-                              "real instruments; show what it finds and what that is worth.")
-    one.add_argument("--simulated", action="store_true", required=True, help="an arm with hidden numbers (the only bench so far)")
-    one.add_argument("--plant-error", type=float, default=0.15, metavar="SHARE", help="bound of the hidden errors (default 0.15)")
-    one.add_argument("--seed", type=int, default=0, help="of the hidden errors and of the noise")
-    one.add_argument("--out", default="out/calibration", help="folder for URDF, servo-map overlay and report.json")
-    one.add_argument("--json", action="store_true", help="print the report as JSON")
+    one = commands.add_parser("calibrate", help="find the numbers of an arm with scale, ruler, stopwatch and inclinometer",
+                              description=DESCRIPTION, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    where = one.add_mutually_exclusive_group()
+    where.add_argument("--port", default="", help="serial port of the board, for example /dev/ttyACM0")
+    where.add_argument("--simulated", action="store_true", help="an arm with hidden numbers, and a person who is simulated too")
+    one.add_argument("--baud", type=int, default=500_000, help="speed of the serial line (default 500000)")
+    one.add_argument("--urdf", default="", help="URDF of the arm (default: the picker's)")
+    one.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
+    one.add_argument("--servo-overlay", default="", help="differences from the servo map, as the board was flashed")
+    one.add_argument("--out", default="out/calibration", help="folder for the session and for what comes out")
+    one.add_argument("--step", action="append", choices=STEP_NAMES, metavar="NAME",
+                     help=f"only this step; may be repeated: {', '.join(STEP_NAMES)}")
+    one.add_argument("--list", action="store_true", help="what is done and what is open, then end")
+    one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as session.json.1 ...")
+    one.add_argument("--repeats", type=int, default=3, metavar="N", help="readings of each link, of a kind (default 3)")
+    one.add_argument("--settle", type=float, default=2.5, metavar="S", help="coming to rest before a reading (default 2.5 s)")
+    one.add_argument("--seed", type=int, default=0, help="of the random poses; with --simulated also of hidden errors and noise")
+    one.add_argument("--plant-error", type=float, default=0.15, metavar="SHARE", help="simulated: bound of the hidden errors")
+    one.add_argument("--horn-error", type=float, default=1.0, metavar="SHARE",
+                     help="simulated: hidden errors of the horns' zeros and scales, as a share of the usual 2 deg and 3 %%")
+    one.add_argument("--quiet", action="store_true", help="with --simulated: do not show questions and answers")
+    one.add_argument("--json", action="store_true", help="print the report as JSON; what happens goes to standard error")
     one.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Walk the whole way; exit code 0 only if the tip holds better than before."""
-    import numpy as np
+def run(options: argparse.Namespace, *, ask=None) -> int:
+    """Walk the session on from where it is.
+
+    Args:
+        options: from :func:`add_parser`.
+        ask: how a line is read from a person, default ``input``; then standard input has to be a terminal.
+
+    Returns:
+        Exit code, see the command's help.
+
+    Raises:
+        PickerError: a file, value, board or answer that cannot be used; what was answered is kept.
+    """
+    from picker_dynamics.calibration import guided
+    from picker_dynamics.calibration.workplace import LeaveError
+
+    _require_sane(options)
+    console = _console(options)
+    simulation = _simulation(options, console) if options.simulated and not options.list else None
+    session, belief = _opened(options, simulation)
+    if options.list:
+        _list(console, session)
+        return 0
+    person = simulation.person if simulation else _terminal(console, ask)
+    mover, board = (simulation.mover, None) if simulation else _board(options, belief)
+    work = _workplace(options, session, person, mover)
+    person.tell(_greeting(session, options), "hint")
+    try:
+        with interruptible():
+            belief = guided.walk(work, belief, options.step or ())
+            guided.leave(work)
+    except LeaveError as error:
+        person.tell(f"{error}", "warning")
+        return 0
+    except KeyboardInterrupt:
+        holds = "the arm holds, and " if mover is not None else ""
+        person.tell(f"\ninterrupted: {holds}every answer is kept in {session.path}. The same command goes on here.", "warning")
+        return INTERRUPTED
+    finally:
+        if board is not None:
+            board.let_go()
+    return _ended(options, console, belief, simulation)
+
+
+def _require_sane(options) -> None:
+    for name, least, largest in (("seed", 0, 2**31), ("repeats", 1, 20), ("settle", 0.0, 60.0)):
+        value = getattr(options, name)
+        if not least <= value <= largest:
+            raise InputError(f"{name} is {value}, must be {least} to {largest}", joint=name, value=value, limit=least)
+    if options.restart and options.list:
+        raise InputError("--restart and --list do not go together", joint="restart")
+
+
+def _console(options):
     from rich.console import Console
 
+    return Console(stderr=options.json, highlight=False)
+
+
+def _opened(options, simulation):
+    """The session, and what is believed before its first step."""
     from picker_dynamics import description, servo_map
-    from picker_dynamics.calibration import evaluate, walk, write_back
-    from picker_dynamics.calibration.poses import Weight
-    from picker_dynamics.calibration.simulated import SimulatedBench
+    from picker_dynamics.calibration.belief import Belief
+    from picker_dynamics.calibration.session import NAME, Session, checksums
     from picker_dynamics.resources import resource
-    from picker_dynamics.sim.plant import Plant
 
-    if options.seed < 0:
-        raise InputError(f"seed is {options.seed}, must be >= 0", joint="seed", value=options.seed, limit=0)
-    console = Console(stderr=options.json)
-    arm = description.load(resource("urdf/picker.urdf"))
-    believed = servo_map.load(resource("config/servos.yaml"), arm.joint_names)
-    simulated = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
-    bench = SimulatedBench.with_errors(arm, simulated, plant_error=options.plant_error, seed=options.seed)
-    weights = [Weight(), Weight(0.2), Weight(0.4), Weight(0.3, WRIST)]
-    when = datetime.date.today().isoformat()
-    with console.status("calibrating") as status:
-        found = walk.calibrate(arm, believed, bench, weights, seed=options.seed, when=when, tell=status.update)
-        status.update("moving the arm as it was believed to be, and as it was found to be")
-        paths = evaluate.usual_paths(arm, simulated)
-
-        def hold(beliefs, servos):
-            return evaluate.errors(Plant(arm, bench.plant.servo_map, plant_error=bench.plant.error), beliefs, servos, paths)
-
-        before, after = hold(arm, believed), hold(found.description, found.servos)
-        uncertain = evaluate.tip_uncertainty(found, [path.end for path in paths])
-    out = Path(options.out)
-    overlay = write_back.overlay_text(found.servos, found.figures, when)
-    files = {"arm.urdf": found.description.urdf, "servos.calibrated.yaml": overlay}
-    report = {"seed": options.seed, "plant_error": options.plant_error, "joints": _joints(found, bench.plant, believed),
-              "links": _links(found, bench.plant), "misfit": found.fit.misfit,
-              "visits": len({one.visit for one in found.fit.readings}),
-              "hold_mm": {name: {"median": 1e3 * float(np.median(one.hold)), "max": 1e3 * float(one.hold.max())}
-                          for name, one in (("before", before), ("after", after))},
-              "tip_uncertainty_95_mm": 1e3 * uncertain}
-    for name, text in (*files.items(), ("report.json", json.dumps(report, indent=2) + "\n")):
-        backup = write_back.write(out / name, text)
-        if backup is not None:
-            console.print(f"{out / name} was there already: kept as {backup.name}")
-    if options.json:
-        print(json.dumps(report))
-    else:
-        _show(console, report, out)
-    return 0 if np.median(after.hold) < np.median(before.hold) else 1
+    arm = description.load(options.urdf or resource("urdf/picker.urdf"))
+    files = [options.servos or resource("config/servos.yaml"), *([options.servo_overlay] if options.servo_overlay else [])]
+    servos = servo_map.load(files[0], arm.joint_names, options.servo_overlay or None)
+    kind = "a simulated arm" if options.simulated else "a real arm"
+    tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": str(files[0]), **checksums(arm.urdf, *files)}
+    settings = {"seed": options.seed, "repeats": options.repeats}
+    if options.simulated:
+        settings |= {"plant_error": options.plant_error, "horn_error": options.horn_error}
+    belief = Belief(arm, servos)
+    if options.list and not (Path(options.out) / NAME).exists():
+        return Session(Path(options.out) / NAME, tied, settings), belief  # nothing is written to look at it
+    session = Session.open(options.out, tied, settings, restart=options.restart)
+    if simulation and session.answers:  # its arm is gone
+        session = Session.open(options.out, tied, settings, restart=True)
+    return session, belief
 
 
-WRIST = (-0.08, 0.0, 0.0)
-"""The wrist axis in the picker's tool frame [m], where a weight bears on shoulder and elbow alone."""
+def _workplace(options, session, person, mover):
+    from picker_dynamics.calibration.workplace import Workplace
+
+    return Workplace(session, person, mover, Path(options.out), int(session.settings["seed"]), datetime.date.today().isoformat(),
+                     options.settle, int(session.settings["repeats"]), options.urdf, options.servos, options.servo_overlay)
 
 
-def _joints(found, plant, believed) -> dict:
-    """What was found of each servo, and the truth [rad, N·m/rad]."""
-    rows = {}
-    for column, (joint, one) in enumerate((name, found.figures[name]) for name in plant.joint_names):
-        true, was = plant.servo_map.servos[column], believed.servos[column]
-        entries = {"zero_rad": (one.zero, -was.direction * (true.zero - was.zero)),
-                   "scale": (one.scale, true.horn_angles[-1] / was.horn_angles[-1] - 1.0)}
-        if one.stiffness is not None:
-            entries["stiffness_nm_rad"] = one.stiffness, float(plant.servo.stiffness[column])
-            entries["deadband_rad"] = one.deadband, float(plant.servo.deadband[column])
-        rows[joint] = {key: _entry(*pair) for key, pair in entries.items()}
-    return rows
+def _terminal(console, ask):
+    from picker_dynamics.calibration.person import Terminal
+
+    if ask is None and not sys.stdin.isatty():
+        raise InputError("there is nobody to ask: standard input is no terminal; --simulated walks unattended", joint="input")
+    return Terminal(console, ask or input)
 
 
-def _links(found, plant) -> dict:
-    rows = {}
-    for name, one in found.links.items():
-        link, error = plant.description.links[name], plant.error
-        entries = {"mass_kg": (one.mass, link.mass * error.mass[name]), "centre_m": (one.distance, float(link.com[0]))}
-        if one.inertia is not None:
-            entries["inertia_kg_m2"] = one.inertia, float(link.inertia[1, 1] * error.inertia[name])
-        rows[name] = {key: _entry(*pair) for key, pair in entries.items()}
-    return rows
+def _board(options, belief):
+    """The arm on a port, and its outputs; without a port nothing can move."""
+    if not options.port:
+        return None, None
+    from picker_dynamics.board_limits import board_limits
+    from picker_dynamics.calibration.board_bench import BoardOutputs
+    from picker_dynamics.calibration.mover import Mover
+    from picker_dynamics.link import Link
+
+    names = belief.servos.joint_names
+    outputs = BoardOutputs(Link(options.port, baud=options.baud, joint_names=names), board_limits(belief.servos), names)
+    outputs.take()
+    return Mover(outputs), outputs
 
 
-def _entry(measured, truth: float) -> dict:
-    return {"found": measured.value, "sd": measured.sd, "truth": truth}
+def _simulation(options, console):
+    from picker_dynamics.calibration.rehearsal import Rehearsal
+
+    return Rehearsal.of(options, console)
 
 
-def _show(console, report: Mapping, out: Path) -> None:
+def _greeting(session, options) -> str:
+    if not session.answers:
+        return (f"A new session in {session.path}: every answer is kept there at once. At any question, back takes the last "
+                "answer back; Ctrl-C ends, and the same command goes on there.")
+    done = ", ".join(session.done) or "no step"
+    return f"Going on with the session of {session.started} in {session.path}: {done} done, {len(session.answers)} answers."
+
+
+def _list(console, session) -> None:
     from rich.table import Table
 
-    for title, rows in (("servos", report["joints"]), ("links", report["links"])):
-        table = Table(title=title, title_justify="left")
-        for heading in ("", "figure", "found", "± (95 %)", "truth"):
-            table.add_column(heading, justify="left" if heading in ("", "figure") else "right")
-        for name, figures in rows.items():
-            for key, one in figures.items():
-                table.add_row(name, key, *(f"{value:.4g}" for value in (one["found"], 1.96 * one["sd"], one["truth"])))
-                name = ""
-        console.print(table)
-    hold = report["hold_mm"]
-    console.print(f"tip at rest, median (worst): before {hold['before']['median']:.1f} ({hold['before']['max']:.1f}) mm, "
-                  f"after {hold['after']['median']:.1f} ({hold['after']['max']:.1f}) mm", soft_wrap=True)
-    console.print(f"with these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
-                  f"friction aside; {report['visits']} visits of poses, misfit {report['misfit']:.2f}", soft_wrap=True)
-    console.print(f"to use it: picker up --urdf {out}/arm.urdf --servo-overlay {out}/servos.calibrated.yaml", soft_wrap=True)
+    from picker_dynamics.calibration import guided
+
+    table = Table(title=str(session.path), title_justify="left")
+    for heading in ("step", "what", "how far"):
+        table.add_column(heading)
+    for row in guided.table(session):
+        table.add_row(*row)
+    console.print(table)
+
+
+def _ended(options, console, belief, simulation) -> int:
+    report_path, code = Path(options.out) / "report.json", 0
+    if simulation is not None and not options.step:
+        report, code = simulation.judged(belief, json.loads(report_path.read_text(encoding="utf-8")))
+        report_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        simulation.show(report)
+    if options.json:
+        if not report_path.exists():
+            raise InputError(f"there is no {report_path} yet: run the step result", joint="json")
+        print(report_path.read_text(encoding="utf-8").rstrip())
+    return code

@@ -2,17 +2,22 @@
 
 A servo told q_cmd that bears G(q) rests at
 
-    q = q_cmd + z + s (q_cmd - q_mid) - c (G(q) + f) - delta tanh(G(q) / 0.01 N·m)
+    q = q_cmd + z + s (q_cmd - q_mid) - c L - delta tanh(L / 0.01 N·m),        L = G(q) + side phi + f
 
-zero offset z [rad], scale error s, compliance c = 1/K [rad/(N·m)], half deadband delta [rad]; f is what dry friction happens
-to hold back: another one at each visit of a pose, as the arm comes to rest swinging.  q is found by iteration, as G is that
-of the sagged pose.  Weights hung on the arm, and leaning it over to the other side, tell these figures apart.
+zero offset z [rad], scale error s, compliance c = 1/K [rad/(N·m)], half deadband delta [rad], and what dry friction holds
+back [N·m]: phi on average, whose sign is that of the side from which the joint came (+1 from below), and f by chance, another
+one at each visit.  A joint that its servo brakes well stops as it came (phi near its friction); one that comes to rest swinging
+may stop anywhere (f).  The servo's pull L, not the load, tells on which side of its deadband it rests.  Weights hung on the
+arm, and leaning it over to the other side, tell these figures apart.
 
 The fit is Gauss-Newton on inclinometer and ruler readings, with what is known beforehand (masses as weighed, a servo's usual
 figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's uncertainty,
 and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction: their covariance is
 
-    R = sd² 1 + Σ_j (c_j f_sd)² (∂y/∂z_j) (∂y/∂z_j)ᵀ
+    R = sd² 1 + Σ_j f_j² (∂y/∂f_j) (∂y/∂f_j)ᵀ
+
+with the size f_j of each joint's friction found along the way (``variance``).  Derivatives are exact: with r(q, x) = q -
+(right-hand side), dq/dx = -(∂r/∂q)⁻¹ ∂r/∂x.
 """
 
 from __future__ import annotations
@@ -24,31 +29,35 @@ import numpy as np
 
 from picker_dynamics.calibration.mass_properties import LinkProperties
 from picker_dynamics.calibration.measured import Measured
-from picker_dynamics.calibration.statics import PointMass, elevation, gravity_torques, links_of
+from picker_dynamics.calibration.plausible import require_plausible, wrapped
+from picker_dynamics.calibration.statics import PointMass, elevation, elevation_rates, height_rates, links_of, loads
+from picker_dynamics.calibration.variance import FRICTION_SD, friction_round, update
 from picker_dynamics.description import ArmDescription
 from picker_dynamics.errors import InputError
 from picker_dynamics.servo import SIGN_TORQUE
 from picker_dynamics.servo_map import ServoMap
 from picker_dynamics.tree import Pose, link_poses
 
-FIGURES = ("zero", "scale", "compliance", "deadband")
+FIGURES = ("zero", "scale", "compliance", "deadband", "drag")
 
-PRIORS = {"zero": (0.0, 0.10), "scale": (0.0, 0.05), "compliance": (0.08, 0.06), "deadband": (0.0039, 0.0020)}
+PRIORS = {"zero": (0.0, 0.10), "scale": (0.0, 0.05), "compliance": (0.08, 0.06), "deadband": (0.0039, 0.0020),
+          "drag": (0.0, 0.015)}
 """Mean and standard deviation of a hobby servo's figures before anything is read: zero within 6 degrees at one standard
-deviation, scale 5 %, stiffness 7 to 50 N·m/rad, deadband 5 us in all."""
-
-FRICTION_SD = 0.01
-"""Standard deviation [N·m] of what dry friction holds back where a servo has come to rest: 1 % of stall torque."""
+deviation, scale 5 %, stiffness 7 to 50 N·m/rad, deadband 5 us in all, friction phi 1.5 % of stall torque."""
 
 INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
 """Standard deviation of one reading: [rad], [m]."""
 
-STATIC_ITERATIONS, MORE_ITERATIONS = 12, 5
-"""The sag changes the load by about a tenth of itself, so each iteration gains a digit; fewer do from a pose nearby."""
+NEWTON_STEPS, STATIC_STEPS, STATIC_TOLERANCE = 8, 40, 1e-9
+"""Newton's method takes about four; where a joint tips over within its deadband, slower steps without that slope follow."""
 
-FIT_ITERATIONS, FIT_TOLERANCE = 15, 1e-6
-MISREAD = 5.0
-"""Standard deviations from the fit beyond which a reading is shown as an outlier."""
+FIT_ITERATIONS, FIT_TOLERANCE, FRICTION_ROUNDS = 20, 2e-3, 8
+MAX_STEP = 0.1
+"""[rad]"""
+
+MISREAD, NORMAL_MEDIAN = 5.0, 0.6745
+"""A reading further than so many standard deviations from the fit is shown as an outlier; were all of them larger than stated,
+the median of their sizes, 0.67 for a normal distribution, says so."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,10 @@ class Sight:
         pose = poses[self.link]
         return elevation(pose) if self.kind == "elevation" else pose.position[..., 2]
 
+    def rates(self, description: ArmDescription, poses: Mapping[str, Pose]) -> np.ndarray:
+        """(..., n) derivatives of the reading by the joint positions."""
+        return (elevation_rates if self.kind == "elevation" else height_rates)(description, self.link, poses)
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -84,6 +97,7 @@ class Reading:
         value: the reading.
         visit: number of the visit to a pose at which it was taken; readings of one visit share its friction.
         weight: mass [kg] hung at ``weight_point`` (3,) [m] of ``weight_link``; 0: none.
+        side: from which the arm came: +1 from below, -1 from above, 0 not known.
     """
 
     pulses_us: np.ndarray
@@ -93,11 +107,33 @@ class Reading:
     weight: float = 0.0
     weight_link: str = ""
     weight_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    side: float = 0.0
 
     def __post_init__(self):
         if not 0.0 <= self.weight <= 1.0:
             raise InputError(f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
                              joint="weight", value=self.weight, limit=1.0)
+
+    @property
+    def pose(self) -> tuple:
+        """What decides where the arm rests: readings with the same are of one pose."""
+        return (*np.asarray(self.pulses_us, dtype=float).tolist(), self.side, self.weight, self.weight_link, self.weight_point)
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """Where the arm rests at some poses, and how that changes.
+
+    Attributes:
+        q: (v, n) [rad].
+        load: (v, n) gravity torques there [N·m].
+        by_unknowns: (v, n, u) derivatives of q; by_friction: (v, n, j) by the friction at each sought joint [rad/(N·m)].
+    """
+
+    q: np.ndarray
+    load: np.ndarray
+    by_unknowns: np.ndarray
+    by_friction: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,37 +184,94 @@ class DroopModel:
                 if one.link in found else one for one in links_of(self.description)]
 
     def resting(self, unknowns, readings: Sequence[Reading], near=None) -> np.ndarray:
-        """(r, n) where the joints rest [rad]; ``near``: where they do for almost the same unknowns."""
-        setpoint = self.servos.to_angle([one.pulses_us for one in readings])
-        figures = np.reshape(unknowns[: len(self.joints) * len(FIGURES)], (-1, len(FIGURES)))
-        zero, scale, compliance, deadband = figures.T
-        columns, masses = list(self.columns), [*self.masses(unknowns), *hung_weights(readings)]
-        told = setpoint[:, columns]
-        unloaded = told + zero + scale * (told - self._middle[columns])
-        q = np.array(setpoint if near is None else near)
-        for _ in range(STATIC_ITERATIONS if near is None else MORE_ITERATIONS):
-            load = gravity_torques(self.description, q, masses)[:, columns]
-            q[:, columns] = unloaded - compliance * load - deadband * np.tanh(load / SIGN_TORQUE)
-        return q
+        """(r, n) where the joints rest [rad]; ``near``: (r, n) where they do for almost the same unknowns."""
+        poses, rows = _poses(readings)
+        q, _ = self._balance(unknowns, poses, None if near is None else np.asarray(near)[_first(rows)])
+        return q[rows]
+
+    def rest(self, unknowns, readings: Sequence[Reading]) -> Rest:
+        """Where the joints rest at the pose of each reading, with derivatives."""
+        q, told = self._balance(unknowns, readings)
+        figures, columns = self._figures(unknowns), list(self.columns)
+        load, pull, slope = self._loads(unknowns, readings, figures, q)
+        turn = np.linalg.inv(np.eye(len(columns)) + slope[..., None] * load.by_q[:, columns][:, :, columns])
+        away, side = told - self._middle[columns], np.array([one.side for one in readings])[:, None]
+        direct = np.stack([np.ones_like(told), away, -pull, -np.tanh(pull / SIGN_TORQUE), -slope * side], axis=-1)
+        count = len(columns)
+        by_figures = np.einsum("vij,vjf->vijf", turn, direct).reshape(len(q), count, -1)
+        places = [[one.link for one in links_of(self.description)].index(link) for link in self.links]
+        both = np.stack([load.by_mass[:, columns][..., places], load.by_x[:, columns][..., places]], axis=-1)
+        by_links = -turn @ (slope[..., None] * both.reshape(len(q), count, -1))
+        by_unknowns = np.zeros((len(q), self.description.n, by_figures.shape[-1] + by_links.shape[-1]))
+        by_unknowns[:, columns] = np.concatenate([by_figures, by_links], axis=-1)
+        by_friction = np.zeros((len(q), self.description.n, count))
+        by_friction[:, columns] = -turn * slope[:, None, :]
+        return Rest(q, load.torque, by_unknowns, by_friction)
 
     def predict(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
         """(r,) the readings as they should be [rad or m]."""
-        return self._seen(self.resting(unknowns, readings), readings)
-
-    def _seen(self, q, readings: Sequence[Reading]) -> np.ndarray:
-        poses, sights = link_poses(self.description, q), {one.sight for one in readings}
-        seen = {sight: sight.of(poses) for sight in sights}
-        return np.array([seen[one.sight][row] for row, one in enumerate(readings)])
+        poses, rows = _poses(readings)
+        return self._seen(self._balance(unknowns, poses)[0], rows, readings)
 
     def sensitivity(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
-        """(r, u) derivatives of the readings by the unknowns, by differences of a hundredth of the prior."""
-        q = self.resting(unknowns, readings)
-        expected, columns = self._seen(q, readings), []
-        for i, step in enumerate(1e-2 * self.prior()[1]):
-            shifted = np.array(unknowns, dtype=float)
-            shifted[i] += step
-            columns.append(_wrapped(self._seen(self.resting(shifted, readings, q), readings) - expected, readings) / step)
-        return np.stack(columns, axis=-1)
+        """(r, u) derivatives of the readings by the unknowns."""
+        return self.linearised(unknowns, readings)[1]
+
+    def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The readings as they should be (r,), their derivatives by the unknowns (r, u) and by the friction of its visit at each
+        sought joint (r, j)."""
+        poses, rows = _poses(readings)
+        rest = self.rest(unknowns, poses)
+        links = link_poses(self.description, rest.q)
+        rates = {sight: sight.rates(self.description, links) for sight in {one.sight for one in readings}}
+        own = np.stack([rates[one.sight][row] for one, row in zip(readings, rows)])[:, None, :]
+        return (self._seen(rest.q, rows, readings), (own @ rest.by_unknowns[rows])[:, 0], (own @ rest.by_friction[rows])[:, 0])
+
+    def _balance(self, unknowns, readings: Sequence[Reading], near=None) -> tuple[np.ndarray, np.ndarray]:
+        """(v, n) where the joints rest, by Newton's method, and (v, j) what they were told."""
+        figures, columns = self._figures(unknowns), list(self.columns)
+        setpoint = self.servos.to_angle([one.pulses_us for one in readings])
+        told = setpoint[:, columns]
+        unloaded = told + figures["zero"] + figures["scale"] * (told - self._middle[columns])
+        q = np.array(setpoint if near is None else near)
+        q[:, columns] = unloaded if near is None else q[:, columns]
+        for count in range(STATIC_STEPS):
+            load, pull, slope = self._loads(unknowns, readings, figures, q)
+            sag = figures["compliance"] * pull + figures["deadband"] * np.tanh(pull / SIGN_TORQUE)
+            slope = slope if count < NEWTON_STEPS else figures["compliance"]
+            matrix = np.eye(len(columns)) + np.broadcast_to(slope, sag.shape)[..., None] * load.by_q[:, columns][:, :, columns]
+            step = np.linalg.solve(matrix, (unloaded - sag - q[:, columns])[..., None])[..., 0]
+            q[:, columns] += np.clip(step, -MAX_STEP, MAX_STEP)
+            if np.abs(step).max(initial=0.0) < STATIC_TOLERANCE:
+                break
+        return q, told
+
+    def _loads(self, unknowns, readings, figures, q):
+        """Gravity's loads, the servos' pull L (v, j) [N·m], and the slope (v, j) of their sag by it [rad/(N·m)]."""
+        load = loads(self.description, q, [*self.masses(unknowns), *hung_weights(readings)])
+        pull = load.torque[:, list(self.columns)] + np.array([one.side for one in readings])[:, None] * figures["drag"]
+        slope = figures["compliance"] + figures["deadband"] / SIGN_TORQUE / np.cosh(np.clip(pull / SIGN_TORQUE, -50.0, 50.0)) ** 2
+        return load, pull, slope
+
+    def _figures(self, unknowns) -> dict[str, np.ndarray]:
+        """(j,) each of ``FIGURES``, joint by joint."""
+        return dict(zip(FIGURES, np.reshape(unknowns[: len(self.joints) * len(FIGURES)], (-1, len(FIGURES))).T))
+
+    def _seen(self, q, rows, readings: Sequence[Reading]) -> np.ndarray:
+        poses = link_poses(self.description, q)
+        seen = {sight: sight.of(poses) for sight in {one.sight for one in readings}}
+        return np.array([seen[one.sight][row] for one, row in zip(readings, rows)])
+
+
+def _poses(readings: Sequence[Reading]) -> tuple[list[Reading], np.ndarray]:
+    """One reading of each pose, and (r,) which of them each reading is of."""
+    number: dict[tuple, int] = {}
+    rows = np.array([number.setdefault(one.pose, len(number)) for one in readings], dtype=int)
+    return [readings[i] for i in _first(rows)], rows
+
+
+def _first(rows: np.ndarray) -> np.ndarray:
+    return np.unique(rows, return_index=True)[1]
 
 
 def hung_weights(readings: Sequence[Reading]) -> list[PointMass]:
@@ -200,6 +293,7 @@ class DroopFit:
         residuals: (r,) reading minus fit, in standard deviations.
         misfit: root mean square of the residuals' part that the fit did not use up; about 1 where the model fits.
         outliers: indices of readings further than ``MISREAD`` from the fit.
+        friction: (j,) standard deviation of what friction holds back by chance at each sought joint [N·m].
     """
 
     model: DroopModel
@@ -209,6 +303,7 @@ class DroopFit:
     residuals: np.ndarray
     misfit: float
     outliers: tuple[int, ...]
+    friction: np.ndarray
 
     def figure(self, joint: str, name: str) -> Measured:
         """One of ``FIGURES`` of a joint."""
@@ -234,36 +329,26 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
         raise InputError(f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
                          joint="readings", value=len(readings), limit=len(model.joints) * len(FIGURES))
     mean, prior_sd = model.prior()
-    _require_plausible(model, mean, readings)
-    value = np.array([one.value for one in readings])
-    unknowns = mean.copy()
+    require_plausible(model, mean, readings)
+    value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sight.sd) for one in readings)))
+    unknowns, friction = mean.copy(), np.full(len(model.joints), FRICTION_SD)
     for _ in range(FIT_ITERATIONS):
-        raw = model.sensitivity(unknowns, readings)
-        whiten = whitening(model, unknowns, raw, readings)
-        residuals, jacobian = whiten @ _wrapped(value - model.predict(unknowns, readings), readings), whiten @ raw
-        information = jacobian.T @ jacobian + np.diag(prior_sd**-2)
-        step = np.linalg.solve(information, jacobian.T @ residuals + (mean - unknowns) / prior_sd**2)
-        unknowns = _physical(model, unknowns + step)
-        if np.abs(step / prior_sd).max() < FIT_TOLERANCE:
+        expected, jacobian, by_friction = model.linearised(unknowns, readings)
+        off = wrapped(value - expected, readings)
+        for _ in range(FRICTION_ROUNDS):
+            found = update(off, jacobian, by_friction * friction, mean - unknowns, prior_sd, visits, sd)
+            friction = friction_round(friction, by_friction, found, visits)
+        unknowns = _physical(model, unknowns + found.step)
+        if np.abs(found.step / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
             break
-    residuals = whiten @ _wrapped(value - model.predict(unknowns, readings), readings)
-    covariance = np.linalg.inv(information)
-    used = float(np.trace(jacobian @ covariance @ jacobian.T))
-    misfit = float(np.sqrt((residuals @ residuals) / max(1.0, len(readings) - used)))
-    worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, misfit)))
-    return DroopFit(model, tuple(readings), unknowns, covariance * max(1.0, misfit) ** 2, residuals, misfit, worst)
-
-
-def whitening(model: DroopModel, unknowns, sensitivity, readings: Sequence[Reading]) -> np.ndarray:
-    """(r, r) matrix that makes the readings' errors independent and of size 1: R's inverse Cholesky factor, visit by visit."""
-    zero, compliance = (np.arange(len(model.joints)) * len(FIGURES) + FIGURES.index(name) for name in ("zero", "compliance"))
-    friction = sensitivity[:, zero] * (np.asarray(unknowns)[compliance] * FRICTION_SD)
-    whiten, visits = np.zeros((len(readings), len(readings))), np.array([one.visit for one in readings])
-    for visit in np.unique(visits):
-        rows = np.flatnonzero(visits == visit)
-        covariance = friction[rows] @ friction[rows].T + np.diag([readings[row].sight.sd ** 2 for row in rows])
-        whiten[np.ix_(rows, rows)] = np.linalg.inv(np.linalg.cholesky(covariance))
-    return whiten
+    off = wrapped(value - model.predict(unknowns, readings), readings)
+    whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + ((by_friction * friction) ** 2).sum(axis=1))
+    used = float(np.trace(found.jacobian @ found.covariance @ found.jacobian.T))
+    misfit = float(np.sqrt((whitened @ whitened) / max(1.0, len(readings) - used)))
+    usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
+    worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, usual)))
+    covariance = found.covariance * max(1.0, misfit) ** 2
+    return DroopFit(model, tuple(readings), unknowns, covariance, residuals, misfit, worst, friction)
 
 
 def _physical(model: DroopModel, unknowns: np.ndarray) -> np.ndarray:
@@ -272,19 +357,3 @@ def _physical(model: DroopModel, unknowns: np.ndarray) -> np.ndarray:
     figures[:, 2] = np.maximum(figures[:, 2], 0.005)
     figures[:, 3] = np.maximum(figures[:, 3], 0.0)
     return unknowns
-
-
-def _require_plausible(model: DroopModel, mean, readings) -> None:
-    """A reading further from what is expected than any servo explains is a slip: of sign, unit or link."""
-    off = _wrapped(np.array([one.value for one in readings]) - model.predict(mean, readings), readings)
-    for number, (one, error) in enumerate(zip(readings, off), start=1):
-        limit, unit = (0.7, "rad") if one.sight.kind == "elevation" else (0.25, "m")
-        if abs(error) > limit:
-            raise InputError(f"reading {number}, {one.sight.kind} of {one.sight.link}, is {one.value:.3f} {unit}, expected about "
-                             f"{one.value - error:.3f} {unit}: sign, unit or link mixed up?", joint=one.sight.link,
-                             value=one.value, limit=limit)
-
-
-def _wrapped(difference: np.ndarray, readings) -> np.ndarray:
-    turns = np.array([one.sight.kind == "elevation" for one in readings])
-    return np.where(turns, (difference + np.pi) % (2.0 * np.pi) - np.pi, difference)

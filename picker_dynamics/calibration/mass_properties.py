@@ -12,8 +12,10 @@ sometimes do, it is three times too large for the picker's upper arm.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from picker_dynamics.calibration.measured import Measured, mean, propagate
 from picker_dynamics.errors import InputError
@@ -36,6 +38,8 @@ class LinkReadings:
         swing_times_s: each the time of ``swings`` full swings about the joint axis; none: no pendulum.
         swings: full swings that each time was taken over.
         amplitude: of the swings, from the vertical [rad].
+        holds: further links in what was weighed, balanced and swung as a whole (``assembly.properties``).
+        pose: of the joints between them meanwhile [rad], by name; others at 0.
     """
 
     masses_kg: Sequence[float]
@@ -43,6 +47,8 @@ class LinkReadings:
     swing_times_s: Sequence[float] = ()
     swings: int = 20
     amplitude: float = 0.15
+    holds: tuple[str, ...] = ()
+    pose: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,11 @@ def without(assembly: LinkProperties, part: LinkProperties) -> LinkProperties:
     pivot = propagate(lambda whole, off: whole - off, assembly.pivot_inertia, part.pivot_inertia)
     centre = propagate(lambda inertia, m, d: inertia - m * d**2, pivot, mass, distance)
     return LinkProperties(mass, distance, pivot, centre)
+
+
+def weighings(mass: float) -> int:
+    """How often to weigh what is about so heavy [kg], so that two per cent are three standard deviations; 1 to 10."""
+    return int(np.clip(math.ceil((3.0 * SCALE_SD / (0.02 * mass)) ** 2), 1, 10)) if mass > 0.0 else 10
 
 
 def swing_slowdown(amplitude: float) -> float:

@@ -1,20 +1,29 @@
-"""Which poses and weights tell most: chosen one by one so that the determinant of the information grows most.
+"""Which poses and weights tell most: chosen one by one among random ones, by what they add to the information.
 
-    information = Σ J_kᵀ R_k⁻¹ J_k + prior,      next = argmax log det(information with it)      (D-optimal, greedy)
+    information = Σ J_kᵀ R_k⁻¹ J_k + prior
+    next        = argmax log det(information with it)                      without an aim (D-optimal, greedy)
+                  argmin trace(aim · (information with it)⁻¹)              with one       (L-optimal, greedy)
+
+The aim weighs what the figures are for: the variance of the tip at rest, averaged over poses, against ``TIP_GOAL``, and of
+each compliance against ``COMPLIANCE_GOAL``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
-from picker_dynamics.calibration.droop import FIGURES, DroopModel, Reading, Sight, whitening
+from picker_dynamics.calibration.droop import FIGURES, DroopFit, DroopModel, Reading, Sight
+from picker_dynamics.calibration.variance import FRICTION_SD, whitening
+from picker_dynamics.description import ArmDescription
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.feasibility import Gate
 from picker_dynamics.model import DynamicsModel
 from picker_dynamics.profiles import joint_move
+from picker_dynamics.rigid_body import RigidBody
 from picker_dynamics.servo_map import ServoMap
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
@@ -29,6 +38,20 @@ SIDES = (-1.0, 1.0)
 HOLD_SHARE, PEAK_SHARE = 0.4, 0.6
 """Of stall torque while calibrating: the arm may weigh more, sag more and swing more than is believed yet."""
 
+LOADED_HOLD_SHARE, LOADED_PEAK_SHARE = 0.5, 0.7
+"""The same when bare poses have told the zeros."""
+
+BARE, LOADED, CANDIDATES = 5, 9, 200
+"""Stations without and with weights, and random poses among which they are chosen."""
+
+TIP_GOAL, COMPLIANCE_GOAL = 0.7e-3, 0.027
+"""Standard deviations to aim at: of the tip at rest [m], of each compliance as a share."""
+
+TIPPING = 1.5
+"""Where a joint would turn more than so many times its servo's zero if that shifted, it is about to tip over."""
+
+INSTRUMENTS = ("inclinometer", "ruler", "both")
+
 HEIGHT_MIN = 0.03
 """Of the tool above the mounting plane [m]."""
 
@@ -41,6 +64,11 @@ class Weight:
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
+WEIGHTS = (Weight(), Weight(0.2), Weight(0.4), Weight(0.2, (0.12, 0.0, 0.0)))
+"""What a kitchen offers: nothing, 200 g and 400 g at the tool, and a stick tied along the hand with 200 g, stick included, whose
+common centre (where stick and weight balance) is 120 mm beyond the tool: the wrist has no other lever."""
+
+
 @dataclass(frozen=True)
 class Station:
     """A pose to be looked at, as pulses (n,) [us] that the board can make; what hangs there; what is read there."""
@@ -49,23 +77,65 @@ class Station:
     weight: Weight
     sights: tuple[Sight, ...]
 
-    def readings(self, tool: str, values: Sequence[float] | None = None, visit: int = 0) -> list[Reading]:
-        """What is read at one visit, sight by sight; values 0 while they are not known."""
+    def readings(self, tool: str, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0) -> list[Reading]:
+        """What is read at one visit from one side, sight by sight; values 0 while they are not known."""
         values = np.zeros(len(self.sights)) if values is None else values
-        return [Reading(self.pulses_us, sight, float(value), visit, self.weight.mass, tool, self.weight.point)
+        return [Reading(self.pulses_us, sight, float(value), visit, self.weight.mass, tool, self.weight.point, side)
                 for sight, value in zip(self.sights, values)]
 
 
-def cautious_gate(model: DynamicsModel, servos: ServoMap) -> Gate:
-    """The gate for an arm whose numbers are not known well yet."""
-    wary = tuple(replace(servo, hold_share=min(HOLD_SHARE, servo.hold_share), peak_share=min(PEAK_SHARE, servo.peak_share))
+def cautious_gate(model: DynamicsModel, servos: ServoMap, hold: float = HOLD_SHARE, peak: float = PEAK_SHARE) -> Gate:
+    """The gate for an arm whose numbers are not known well yet; shares of stall torque."""
+    wary = tuple(replace(servo, hold_share=min(hold, servo.hold_share), peak_share=min(peak, servo.peak_share))
                  for servo in servos.servos)
     return Gate(model, replace(servos, servos=wary))
 
 
-def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], sights: tuple[Sight, ...], *, count: int,
+def sights(description: ArmDescription, joints: Sequence[str], instrument: str = "inclinometer") -> tuple[Sight, ...]:
+    """What is read at a station of an arm whose sought joints, from the base outwards, are ``joints``.
+
+    Args:
+        instrument: ``inclinometer``: the elevation of each link that such a joint moves; ``ruler``: the height above the mounting
+            plane of each such link's far end, the next joint's axis or the tool; ``both``.
+
+    Raises:
+        InputError: another instrument.
+    """
+    if instrument not in INSTRUMENTS:
+        raise InputError(f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", joint="instrument", value=instrument)
+    links = [description.joint(name).child for name in joints]
+    elevations = tuple(Sight("elevation", link) for link in links)
+    heights = tuple(Sight("height", link) for link in (*links[1:], description.tool))
+    return {"inclinometer": elevations, "ruler": heights, "both": elevations + heights}[instrument]
+
+
+def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[Sight, ...], seed: int) -> tuple[Gate, list[Station]]:
+    """The first stations to look at, without weights, and the gate to go there by: only the masses are known yet.
+
+    Args:
+        servos: as believed now.
+    """
+    gate = cautious_gate(RigidBody(model.description), servos)
+    return gate, choose(model, gate, candidates(model, gate, [Weight()], seen, count=CANDIDATES // 2, seed=seed), BARE)
+
+
+def loaded_stations(first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[Sight, ...],
+                    seed: int) -> tuple[Gate, list[Station]]:
+    """The stations to look at next, with weights, after what the first ones told, and the gate to go there by.
+
+    Args:
+        servos: with what was found.
+    """
+    model = first.model
+    gate = cautious_gate(RigidBody(model.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
+    found = candidates(model, gate, weights, seen, count=CANDIDATES, seed=seed)
+    return gate, choose(model, gate, found, LOADED, first.unknowns, np.linalg.inv(first.covariance), first.friction,
+                        aim(model, found, first.unknowns))
+
+
+def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], *, count: int,
                seed: int) -> list[Station]:
-    """Random poses, each with one of the weights, that the servos can hold and that keep off the table.
+    """Random poses, as many with each of the weights, that the servos can hold and that keep off the table.
 
     Args:
         gate: with what is believed of masses and servos now.
@@ -78,56 +148,112 @@ def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], sights:
     margin = 2.0 * STAND_OFF
     lower = np.maximum(description.lower, servos.setpoint_lower) + margin
     upper = np.minimum(description.upper, servos.setpoint_upper) - margin
-    for _ in range(50 * count):
-        if len(found) == count:
-            return found
-        q = np.array(servos.home)
-        q[columns] = rng.uniform(lower[columns], upper[columns])
-        weight = weights[int(rng.integers(len(weights)))]
-        pulses = servos.quantise_us(servos.to_pulse_us(q))
-        try:
-            _loaded(gate, weight).check_point(servos.to_angle(pulses), still, still)
-        except PickerError:
-            continue
-        if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN:
-            found.append(Station(pulses, weight, sights))
-    raise InputError(f"only {len(found)} of {50 * count} random poses can be held", joint="poses", value=len(found), limit=count)
+    tries = 100 * count // len(weights)
+    for number, weight in enumerate(weights):
+        loaded, wanted = _loaded(gate, weight), count * (number + 1) // len(weights)
+        for _ in range(tries):
+            if len(found) == wanted:
+                break
+            q = np.array(servos.home)
+            q[columns] = rng.uniform(lower[columns], upper[columns])
+            pulses = servos.quantise_us(servos.to_pulse_us(q))
+            if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN and _passes(loaded, servos.to_angle(pulses), still):
+                found.append(Station(pulses, weight, seen))
+        else:
+            some = len(found) - count * number // len(weights)
+            raise InputError(f"with {weight.mass:g} kg hung on, only {some} of {tries} random poses can be held", joint="poses",
+                             value=some, limit=wanted)
+    return found
 
 
-def choose(model: DroopModel, gate: Gate, stations: Sequence[Station], count: int, unknowns=None,
-           information=None) -> list[Station]:
-    """The ``count`` stations that together tell most about the servo figures, the best first; all can be visited.
+def _passes(gate: Gate, q, still) -> bool:
+    try:
+        gate.check_point(q, still, still)
+    except PickerError:
+        return False
+    return True
 
-    Masses are known from weighing: what counts is the information about the figures with the masses left free.
+
+def choose(model: DroopModel, gate: Gate, stations: Sequence[Station], count: int, unknowns=None, information=None,
+           friction=FRICTION_SD, towards=None) -> list[Station]:
+    """The ``count`` stations that together tell most, the best first; all can be visited.
+
+    Masses are known from weighing: without an aim, what counts is the information about the figures with the masses left free.
 
     Args:
         unknowns: (u,) estimate about which to look; default: the prior.
         information: (u, u) that there is already, the prior's included; default: the prior's.
+        friction: standard deviation of what it holds back by chance, a number or (j,) [N·m].
+        towards: (u, u) see ``aim``.
+
+    Raises:
+        InputError: none of them can be visited.
     """
     mean, prior_sd = model.prior()
-    unknowns = mean if unknowns is None else unknowns
-    information = np.eye(len(mean)) if information is None else information * np.outer(prior_sd, prior_sd)
+    unknowns, scale = mean if unknowns is None else unknowns, np.outer(prior_sd, prior_sd)
+    information = np.eye(len(mean)) if information is None else information * scale
     figures, chosen = len(model.joints) * len(FIGURES), []
-    gains = dict(enumerate(_gains(model, unknowns, stations, prior_sd)))
-    while gains and len(chosen) < count:
-        best = max(gains, key=lambda i: _about(information + gains[i], figures))
-        gain = gains.pop(best)
-        if can_be_visited(stations[best], gate, model.columns):
-            chosen.append(stations[best])
-            information = information + gain
+    gains = _gains(model, unknowns, stations, prior_sd, friction)
+    left = [int(i) for i in np.flatnonzero(_steady(model, unknowns, stations))]
+    while left and len(chosen) < count:
+        covariance = np.linalg.inv(information + gains[left])
+        if towards is None:
+            cost = np.linalg.slogdet(covariance[:, :figures, :figures])[1]
+        else:
+            cost = np.einsum("sij,ij->s", covariance, towards * scale)
+        for best in [left[i] for i in np.argsort(cost, kind="stable")]:
+            left.remove(best)
+            if can_be_visited(stations[best], gate, model.columns):
+                chosen.append(stations[best])
+                information = information + gains[best]
+                break
+    if not chosen:
+        raise InputError(f"none of {len(stations)} poses can be reached from home and come to from both sides", joint="poses",
+                         value=0, limit=count)
     return chosen
 
 
-def _gains(model: DroopModel, unknowns, stations: Sequence[Station], prior_sd) -> list[np.ndarray]:
-    """(u, u) information of each station, visited from both sides, in units of the prior."""
-    visits = [station.readings(model.description.tool, visit=number) for number, station in enumerate(stations)]
-    sensitivity, row, gains = model.sensitivity(unknowns, [one for readings in visits for one in readings]), 0, []
-    for readings in visits:
-        rows = sensitivity[row : row + len(readings)]
-        scaled = whitening(model, unknowns, rows, readings) @ rows * prior_sd
-        gains.append(len(SIDES) * scaled.T @ scaled)
+def aim(model: DroopModel, stations: Sequence[Station], unknowns) -> np.ndarray:
+    """(u, u) what is wanted of the figures' covariance: trace(aim · covariance) is 1 per goal that is met just so.
+
+    The tip rests off by A (estimate - truth), A = (Jacobian of the tip) · dq/d(unknowns), as the set-points of a calibrated arm
+    are those of its estimate; friction's part of it, which comes anew each time, does not count.
+
+    Args:
+        stations: over whose poses, without their weights, the tip's variance is averaged.
+    """
+    tool, mean = model.description.tool, np.asarray(unknowns)
+    rest = model.rest(mean, [reading for station in stations for reading in replace(station, weight=Weight()).readings(tool)[:1]])
+    off = RigidBody(model.description).jacobian(rest.q) @ rest.by_unknowns
+    figures = len(model.joints) * len(FIGURES)
+    off[:, :, FIGURES.index("drag") : figures : len(FIGURES)] = 0.0
+    goal = np.einsum("vxi,vxj->ij", off, off) / (len(stations) * TIP_GOAL**2)
+    compliances = np.arange(FIGURES.index("compliance"), figures, len(FIGURES))
+    goal[compliances, compliances] += (COMPLIANCE_GOAL * mean[compliances]) ** -2
+    return goal
+
+
+def _gains(model: DroopModel, unknowns, stations: Sequence[Station], prior_sd, friction) -> np.ndarray:
+    """(s, u, u) information of each station, visited from both sides, in units of the prior."""
+    tool = model.description.tool
+    visits = [station.readings(tool, None, number, side) for number, (station, side) in enumerate(product(stations, SIDES))]
+    _, sensitivity, held = model.linearised(unknowns, [one for readings in visits for one in readings])
+    row, gains = 0, np.zeros((len(stations), len(prior_sd), len(prior_sd)))
+    for number, readings in enumerate(visits):
+        rows = slice(row, row + len(readings))
+        sd = [reading.sight.sd for reading in readings]
+        scaled = whitening(held[rows] * friction, [number] * len(readings), sd) @ sensitivity[rows] * prior_sd
+        gains[number // len(SIDES)] += scaled.T @ scaled
         row += len(readings)
     return gains
+
+
+def _steady(model: DroopModel, unknowns, stations: Sequence[Station]) -> np.ndarray:
+    """(s,) whether the arm rests there without being about to tip over within a deadband, come from either side."""
+    tool = model.description.tool
+    rest = model.rest(unknowns, [station.readings(tool, None, 0, side)[0] for station, side in product(stations, SIDES)])
+    zeros = rest.by_unknowns[:, :, FIGURES.index("zero") : len(model.joints) * len(FIGURES) : len(FIGURES)]
+    return np.abs(zeros).max(axis=(1, 2)).reshape(len(stations), -1).max(axis=1) < TIPPING
 
 
 def stand_off(gate: Gate, station: Station, side: float, columns: Sequence[int]) -> np.ndarray:
@@ -172,8 +298,3 @@ def _loaded(gate: Gate, weight: Weight) -> Gate:
 def _require_bearable(gate: Gate, start, end) -> None:
     if np.abs(np.subtract(end, start)).max() > 1e-9:
         gate.check(joint_move(start, end, TRAVEL_SPEED, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names))
-
-
-def _about(information: np.ndarray, figures: int) -> float:
-    """log det of the information about the first unknowns, the others being unknown too (Schur complement)."""
-    return float(np.linalg.slogdet(information)[1] - np.linalg.slogdet(information[figures:, figures:])[1])

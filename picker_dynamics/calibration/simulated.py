@@ -13,7 +13,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.calibration.mass_properties import GRAVITY, RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown
+from picker_dynamics.calibration.mass_properties import (
+    GRAVITY,
+    RULER_SD,
+    SCALE_SD,
+    STOPWATCH_SD,
+    LinkReadings,
+    swing_slowdown,
+    weighings,
+)
 from picker_dynamics.calibration.poses import TRAVEL_SPEED, Station, stand_off, way
 from picker_dynamics.calibration.walk import ANGLE_SD
 from picker_dynamics.description import ArmDescription
@@ -29,10 +37,22 @@ APPROACH_S, SETTLE_S, FRAME_S = 3.0, 2.5, 0.02
 HAND_S, HANDS_OFF = 1.0, tuple(np.arange(11) / 10.0)
 """How long a hand takes to let go of a weight [s], and the shares of it that the arm bears meanwhile."""
 
+OWN_SHARE, CHANCE_SHARE = (-0.5, 0.9), 0.4
+"""Of the friction held back at rest, as a share of each joint's friction: range of the part that follows the side from which it
+came, and standard deviation of the rest.  Over motions of MuJoCo's arm the first is 0.7 at the wrist, which its servo brakes
+well, and -0.5 to 0.6 at shoulder and elbow, which swing."""
 
-def hidden_servos(servos: ServoMap, rng: np.random.Generator) -> ServoMap:
-    """The servo map as it truly is: each horn mounted askew, each servo turning a little more or less per microsecond."""
-    return replace(servos, servos=tuple(mounted(servo, rng.normal(0.0, ZERO_SD), rng.uniform(-SCALE_ERROR, SCALE_ERROR))
+REST_STEPS, REST_TOLERANCE = 40, 1e-7
+
+
+def hidden_servos(servos: ServoMap, rng: np.random.Generator, horn_error: float = 1.0) -> ServoMap:
+    """The servo map as it truly is: each horn mounted askew, each servo turning a little more or less per microsecond.
+
+    Args:
+        horn_error: size of both, as a share of what is usual; 0: the horns are as the map says.
+    """
+    return replace(servos, servos=tuple(mounted(servo, rng.normal(0.0, horn_error * ZERO_SD),
+                                                rng.uniform(-horn_error * SCALE_ERROR, horn_error * SCALE_ERROR))
                                         for servo in servos.servos))
 
 
@@ -55,24 +75,25 @@ class SimulatedBench:
 
     @classmethod
     def with_errors(cls, description: ArmDescription, servos: ServoMap, *, plant_error: float = 0.15,
-                    seed: int = 0) -> SimulatedBench:
+                    seed: int = 0, horn_error: float = 1.0) -> SimulatedBench:
         """An arm that differs from ``description`` and ``servos`` by hidden errors.
 
         Args:
             servos: what the simulated servos are built around.
+            horn_error: size of the horns' errors, as a share of what is usual.
         """
         rng = np.random.default_rng(seed)
-        plant = Plant(description, hidden_servos(servos, rng), plant_error=plant_error, seed=seed, q=servos.rest)
+        plant = Plant(description, hidden_servos(servos, rng, horn_error), plant_error=plant_error, seed=seed, q=servos.rest)
         return cls(plant, rng)
 
     # -- apart, on the table ---------------------------------------------------------------------------------------
 
     def link(self, name: str, repeats: int = 3, swings: int = 20, amplitude: float = 0.15) -> LinkReadings:
-        """Weigh, balance and swing a link about its joint's axis."""
+        """Weigh, balance and swing a link about its joint's axis; weigh a light one more often (``weighings``)."""
         link, error = self.plant.description.links[name], self.plant.error
         mass = link.mass * error.mass[name]
         distance, inertia = float(link.com[0]), link.inertia[1, 1] * error.inertia[name]
-        masses = self.rng.normal(mass, SCALE_SD, repeats)
+        masses = self.rng.normal(mass, SCALE_SD, max(repeats, weighings(link.mass)))
         if distance < 10 * RULER_SD:  # it balances on its axis, and does not swing
             return LinkReadings(tuple(masses))
         balances = self.rng.normal(distance, RULER_SD, repeats)
@@ -116,3 +137,39 @@ class SimulatedBench:
             smooth = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
             self._told = servos.quantise_us(servos.to_pulse_us(servos.clamp(start + smooth * (setpoint - start))))
             self.plant.advance(tuple(self._told.tolist()), FRAME_S)
+
+
+@dataclass
+class RestingBench(SimulatedBench):
+    """The same arm already at rest, many times faster: where MuJoCo's gravity, the hidden servos' springs and friction balance.
+
+    What friction holds back is not the outcome of a motion but drawn, as motions leave it: a share of each joint's friction
+    that is its own and follows the side from which it came, and as much again by chance.
+    """
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._own = self.rng.uniform(*OWN_SHARE, self.plant.n)
+
+    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Be at rest at the station with the weight on, and read its sights [rad or m]."""
+        shares = np.clip(side * self._own + self.rng.normal(0.0, CHANCE_SHARE, self.plant.n), -1.0, 1.0)
+        poses = link_poses(self.plant.description, self.resting(station, columns, shares))
+        return [float(sight.of(poses) + self.rng.normal(0.0, sight.sd)) for sight in station.sights]
+
+    def resting(self, station: Station, columns: Sequence[int], shares) -> np.ndarray:
+        """(n,) where the joints rest [rad] with the weight on, friction holding back ``shares`` (n,) of what it can."""
+        plant, column = self.plant, list(columns)
+        plant.attach(station.weight.mass, station.weight.point)
+        friction = plant.description.friction + plant.error.coulomb
+        told = plant.servo_map.to_angle(station.pulses_us)
+        q = np.array(told)
+        for count in range(REST_STEPS):
+            pull = plant.bias(q, np.zeros(plant.n)) + shares * friction
+            rest = told - pull / plant.servo.stiffness - plant.servo.deadband * np.sign(pull)
+            step = rest[column] - q[column]
+            q[column] += step if count < REST_STEPS // 2 else 0.5 * step
+            if np.abs(step).max() < REST_TOLERANCE:
+                break
+        plant.detach()
+        return q

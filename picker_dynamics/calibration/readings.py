@@ -1,0 +1,146 @@
+"""What a person types, as numbers in SI units: "82 g", "40 mm", "-12.5", "20 swings in 11.4 s", "52 mm at 300 mm".
+
+A number without a unit has the one that the question names: g, mm, deg, us.  What cannot be is refused with what was
+probably meant; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from picker_dynamics.errors import InputError
+
+NUMBER = r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?"
+MASS = {"g": 1e-3, "kg": 1.0, "mg": 1e-6}
+LENGTH = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
+ANGLE = {"deg": math.pi / 180.0, "°": math.pi / 180.0, "rad": 1.0}
+PULSE = {"us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3}
+
+MASS_MIN, MASS_MAX = 1e-3, 3.0
+"""Of a part of such an arm [kg]: a kitchen scale tells no less than a gram."""
+LENGTH_MIN, SWINGS_MIN = 1e-3, 5
+
+
+def quantity(what: str, text: str, units: Mapping[str, float], usual: str) -> float:
+    """A number with one of ``units``, without any: of the ``usual`` one; in SI units.
+
+    Raises:
+        InputError: no number, or a unit of something else.
+    """
+    match = re.fullmatch(rf"\s*({NUMBER})\s*([^\s\d]*)\s*", text, re.IGNORECASE)
+    if match is None:
+        raise InputError(f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", joint=what, value=text)
+    unit = match[2].lower().rstrip(".") or usual
+    if unit not in units:
+        raise InputError(f"{what}: {match[2]!r} is none of {', '.join(units)}", joint=what, value=text)
+    return float(match[1].replace(",", ".")) * units[unit]
+
+
+def mass(what: str, text: str, expected: float | None = None) -> float:
+    """A mass [kg]; ``expected`` [kg]: what it should be about.
+
+    Raises:
+        InputError: no such mass.
+    """
+    value = quantity(what, text, MASS, "g")
+    shown = f"{1e3 * value:g} g"
+    if value <= 0.0:
+        raise InputError(f"{what} is {shown}, must be above 0: was the scale set to zero with the part on it?", joint=what,
+                         value=value, limit=0.0)
+    if value < MASS_MIN:
+        raise InputError(f"{what} is {shown}: a scale does not tell so little; were these kilograms? "
+                         f"then type {1e6 * value:g} g", joint=what, value=value, limit=MASS_MIN)
+    if value > MASS_MAX:
+        raise InputError(f"{what} is {value:g} kg, must be at most {MASS_MAX:g}: are these grams?", joint=what, value=value,
+                         limit=MASS_MAX)
+    if expected and not 0.25 < value / expected < 4.0:
+        raise InputError(f"{what} is {shown}, the URDF has {1e3 * expected:.0f} g: another part, or another unit?", joint=what,
+                         value=value, limit=expected)
+    return value
+
+
+def length(what: str, text: str, longest: float) -> float:
+    """A length from 0 to ``longest`` [m].
+
+    Raises:
+        InputError: negative, or beyond.
+    """
+    value = quantity(what, text, LENGTH, "mm")
+    if value < 0.0:
+        raise InputError(f"{what} is {1e3 * value:g} mm, must not be negative: measure from the joint's axis outwards",
+                         joint=what, value=value, limit=0.0)
+    if 0.0 < value < LENGTH_MIN:
+        raise InputError(f"{what} is {1e3 * value:g} mm: were these metres? then type {1e6 * value:g} mm", joint=what,
+                         value=value, limit=LENGTH_MIN)
+    if value > longest:
+        raise InputError(f"{what} is {1e3 * value:g} mm, the part reaches {1e3 * longest:.0f} mm: another unit, or from the "
+                         "other end?", joint=what, value=value, limit=longest)
+    return value
+
+
+def angle(what: str, text: str) -> float:
+    """An angle [rad]: degrees, or with a ruler as ``ACROSS mm at OUT mm``.
+
+    Raises:
+        InputError: no angle, or more than a full turn.
+    """
+    across = re.fullmatch(rf"\s*({NUMBER})\s*(mm|cm|m)?\s*at\s*({NUMBER})\s*(mm|cm|m)?\s*", text, re.IGNORECASE)
+    if across is not None:
+        over, out = (float(across[i].replace(",", ".")) * LENGTH[(across[i + 1] or "mm").lower()] for i in (1, 3))
+        if out == 0.0 and over == 0.0:
+            raise InputError(f"{what}: both lengths are 0", joint=what, value=text)
+        return math.atan2(over, out)
+    value = quantity(what, text, ANGLE, "deg")
+    if abs(value) > 2.0 * math.pi:
+        raise InputError(f"{what} is {math.degrees(value):g} deg, must be within one turn", joint=what, value=value,
+                         limit=2.0 * math.pi)
+    return value
+
+
+def swings(what: str, text: str) -> tuple[int, float]:
+    """``20 swings in 11.4 s`` (or ``20 in 11.4``, ``11.4 s`` of 20): how many, and the time of all [s].
+
+    Raises:
+        InputError: too few, or no time.
+    """
+    form = rf"\s*(?:(\d+)\s*(?:x|swings?)?\s*(?:in|:)\s*)?({NUMBER})\s*(ms|s|sec|seconds?)?\s*"
+    match = re.fullmatch(form, text, re.IGNORECASE)
+    if match is None:
+        raise InputError(f"{what}: {text.strip()!r} is not of the form 20 swings in 11.4 s", joint=what, value=text)
+    count, seconds = int(match[1] or 20), float(match[2].replace(",", ".")) * (1e-3 if match[3] == "ms" else 1.0)
+    if count < SWINGS_MIN:
+        raise InputError(f"{what}: {count} swings, must be at least {SWINGS_MIN}: a thumb on a stopwatch is off by 50 ms",
+                         joint=what, value=count, limit=SWINGS_MIN)
+    if not 0.1 < seconds / count < 5.0:
+        raise InputError(f"{what}: {seconds:g} s for {count} swings is {seconds / count:.2g} s each: the time of all of them, "
+                         "to and fro?", joint=what, value=seconds / count, limit=0.1)
+    return count, seconds
+
+
+def pulse(what: str, text: str) -> float:
+    """The length of a pulse [us].
+
+    Raises:
+        InputError: none that a servo understands.
+    """
+    value = quantity(what, text, PULSE, "us")
+    if not 100.0 <= value <= 5000.0:
+        hint = f"were these ms? then type {1e3 * value:g} us" if 0.1 <= value <= 5.0 else "servo pulses are 500 to 2500 us long"
+        raise InputError(f"{what} is {value:g} us: {hint}", joint=what, value=value, limit=100.0)
+    return value
+
+
+def near(what: str, value: float, expected: float, tolerance: float) -> str:
+    """Why an angle [rad] cannot be right, '' where it is within ``tolerance`` of what is expected."""
+    off = math.remainder(value - expected, 2.0 * math.pi)
+    if abs(off) <= tolerance:
+        return ""
+    said, wanted = math.degrees(value), math.degrees(expected)
+    hints = ((-value, "the sign?"), (math.degrees(value), "is it in rad? then type the unit too"),
+             (math.pi / 2.0 - value, "from the vertical?"), (value - math.copysign(math.pi, value), "the other end of the link?"),
+             (math.pi - value, "does it lean back beyond the vertical? then type 180 minus that"))
+    likely = [hint for other, hint in hints if abs(math.remainder(other - expected, 2.0 * math.pi)) <= tolerance]
+    hint = likely[0] if likely else "another link, or not at rest yet?"
+    return f"{what} is {said:.1f} deg, expected about {wanted:.1f}: {hint}"
