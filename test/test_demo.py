@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import math
@@ -12,8 +13,10 @@ import yaml
 from arm_fixtures import goal_check, picker, servos
 from ros_graph import BOOT_SILENCE_S, HOST_TIMEOUT_S, own_domain
 
-from picker_dynamics import bringup, demo
+from picker_dynamics import bringup, demo, servo_map
+from picker_dynamics.calibration.simulated import SimulatedBench
 from picker_dynamics.demo import picking, report
+from picker_dynamics.demo.beliefs import sides
 from picker_dynamics.demo.measure import MODES, ModeResult
 from picker_dynamics.demo.picking import Live, Pick
 from picker_dynamics.demo.scene import load_scene
@@ -25,7 +28,8 @@ from picker_dynamics.trajectory import from_points
 
 SCENE_FILE = resource("config/demo.yaml")
 KEYS = {
-    "picks": list, "hold_error_mm": dict, "tracking_rms_mm": dict, "cross_check_worst": float, "loop": dict, "refused": dict,
+    "board": str, "picks": list, "hold_error_mm": dict, "tracking_rms_mm": dict, "cross_check_worst": float, "loop": dict,
+    "refused": dict,
 }
 INNER_KEYS = {
     "hold_error_mm": {"none", "gravity", "full"}, "tracking_rms_mm": {"none", "gravity", "full"},
@@ -125,10 +129,86 @@ def test_the_summary_has_the_promised_keys_and_millimetres():
     nothing = np.zeros((0,))
     recording = Recording(*[nothing] * len(dataclasses.fields(Recording)))
     measured = {mode: ModeResult(np.array([0.001, 0.003, 0.002]), 0.0005, recording) for mode in MODES}
-    summary = json.loads(json.dumps(report.summarise(good_live(), measured)))
+    summary = json.loads(json.dumps(report.summarise(good_live(), measured, "avr")))
     require_promised(summary)
+    assert summary["board"] == "avr" and "calibration" not in summary
     assert summary["picks"][0] == {"target_m": [0.2, 0.0, 0.1], "tip_error_mm": 1.2, "ok": True}
     assert summary["hold_error_mm"]["full"] == {"median": 2.0, "max": 3.0} and summary["tracking_rms_mm"]["none"] == 0.5
+
+
+@pytest.mark.parametrize(("floor_mm", "shipped_mm", "reached"), [(1.5, 7.0, True), (0.9, 7.0, False), (1.5, 5.0, False)])
+def test_the_summary_says_whether_a_calibration_reached_what_it_should(floor_mm, shipped_mm, reached):
+    recording = Recording(*[np.zeros(0)] * len(dataclasses.fields(Recording)))
+
+    def held(millimetres):
+        return ModeResult(1e-3 * np.array([millimetres] * 3), 0.0005, recording)
+
+    worth = {"shipped": held(shipped_mm), "configured": held(3.0), "floor": held(floor_mm)}
+    found = report.summarise(good_live(), {mode: held(2.0) for mode in MODES}, "virtual", "out/x", worth)["calibration"]
+    assert found["folder"] == "out/x" and found["reached"] is reached
+    assert found["above_floor_mm"] == pytest.approx(2.0 - floor_mm)
+    assert found["times_smaller"] == pytest.approx(shipped_mm / 2.0)
+    assert found["hold_error_mm"]["shipped"] == {"median": shipped_mm, "max": shipped_mm}
+
+
+# -- what is believed, and what is true ----------------------------------------------------------------
+
+
+def options(**changes):
+    usual = {"board": "virtual", "plant_error": 0.15, "seed": 3, "calibrated": "", "horn_error": None}
+    return argparse.Namespace(**(usual | changes))
+
+
+@pytest.fixture
+def calibrated(tmp_path):
+    """As picker calibrate --simulated leaves it."""
+    folder = tmp_path / "calibrated"
+    folder.mkdir()
+    (folder / "arm.urdf").write_text(picker().urdf)
+    (folder / "servos.calibrated.yaml").write_text("joints:\n  shoulder: {zero_deg: -66.0, stiffness_nm_rad: 9.0}\n")
+    (folder / "report.json").write_text(json.dumps({"simulated": {"plant_error": 0.15, "seed": 3, "horn_error": 1.0}}))
+    return folder
+
+
+def test_without_a_calibration_nothing_is_hidden_but_the_plants_errors(tmp_path):
+    known = sides(options(), tmp_path)
+    assert known.believed == known.true == known.configured and not known.folder
+    assert known.graph == bringup.Options(plant_error=0.15, seed=3) and list(tmp_path.iterdir()) == []
+
+
+def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp_path):
+    known = sides(options(calibrated=str(calibrated)), tmp_path)
+    assert known.believed[1].servos[1].zero == pytest.approx(math.radians(-66.0))
+    rehearsed = SimulatedBench.with_errors(picker(), servos(), plant_error=0.15, seed=3).plant.servo_map
+    assert known.true[1] == rehearsed != known.configured[1]
+    words = bringup.graph(known.graph).board.arguments
+    board = servo_map.load(resource("config/servos.yaml"), picker().joint_names, words[words.index("--servo-overlay") + 1])
+    for ours, true in zip(board.servos, rehearsed.servos):
+        assert ours.zero == pytest.approx(true.zero, abs=1e-12)
+        np.testing.assert_allclose(ours.horn_angles, true.horn_angles, atol=1e-12)
+    assert (board.servos[0].feedback_adc, board.servos[0].stiffness, board.supply.adc) == (0, 10.0, 6)
+    assert words[words.index("--urdf") + 1] == str(resource("urdf/picker.urdf"))
+    for node in bringup.graph(known.graph).nodes:
+        assert node.parameters["urdf"] == str(calibrated / "arm.urdf")
+        assert node.parameters["servo_overlay"] == str(calibrated / "servos.calibrated.yaml")
+
+
+@pytest.mark.parametrize(("changes", "named"), [
+    ({"seed": 4}, "another simulated arm: give --plant-error 0.15 --seed 3 --horn-error 1"),
+    ({"horn_error": 0.0}, "another simulated arm"),
+    ({"calibrated": "/nowhere"}, "cannot read /nowhere/report.json"),
+])
+def test_a_calibration_of_another_arm_is_refused(calibrated, tmp_path, changes, named):
+    with pytest.raises(ConfigurationError, match=named):
+        sides(options(**({"calibrated": str(calibrated)} | changes)), tmp_path)
+
+
+def test_a_calibration_of_a_real_arm_is_refused(calibrated, tmp_path):
+    (calibrated / "report.json").write_text("{}")
+    with pytest.raises(ConfigurationError, match="says nothing of a simulated arm"):
+        sides(options(calibrated=str(calibrated)), tmp_path)
+    with pytest.raises(ConfigurationError, match="--horn-error is 3.0, must be 0 to 2"):
+        sides(options(horn_error=3.0), tmp_path)
 
 
 def require_promised(summary: dict) -> None:
@@ -159,10 +239,10 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
         return dataclasses.replace(graph, board=dataclasses.replace(graph.board, arguments=words))
 
     monkeypatch.setattr(picking.bringup, "graph", patient)
-    options = type("Options", (), {"board": "virtual", "plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
+    given = type("Options", (), {"board": "virtual", "plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
     with own_domain():
         for attempt in range(3):
-            code = demo.run(options)
+            code = demo.run(given)
             summary = json.loads((tmp_path / "demo" / "summary.json").read_text())
             if not any("commands paused" in fault for fault in summary["faults"]):  # a machine that stalled
                 break

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from picker_dynamics.calibration.evaluate import exact
+from picker_dynamics.demo.beliefs import Sides
 from picker_dynamics.demo.scene import Scene
 from picker_dynamics.description import ArmDescription
 from picker_dynamics.feasibility import Gate
@@ -26,18 +28,32 @@ class ModeResult:
     recording: Recording
 
 
-def measure(scene: Scene, arm: ArmDescription, servos: ServoMap, plant_error: float, seed: int, show) -> dict[str, ModeResult]:
+def measure(scene: Scene, sides: Sides, show) -> dict[str, ModeResult]:
     """Drive the tour once per mode on one and the same (perturbed) plant."""
     results = {}
     for mode in MODES:
         show.step(f"measuring: {mode}")
-        results[mode] = _drive(scene, arm, servos, mode, plant_error, seed)
+        results[mode] = _drive(scene, _plant(sides), *sides.believed, mode)
     return results
 
 
-def _drive(scene: Scene, arm: ArmDescription, servos: ServoMap, mode: str, plant_error: float, seed: int) -> ModeResult:
+def measure_worth(scene: Scene, sides: Sides, show) -> dict[str, ModeResult]:
+    """Drive the tour with the numbers as shipped and as configured, and with the arm's own, which nobody knows: the floor."""
+    others = {"shipped": sides.shipped, "configured": sides.configured, "floor": exact(_plant(sides), sides.configured[1])}
+    results = {}
+    for name, numbers in others.items():
+        show.step(f"measuring: {name} numbers")
+        results[name] = _drive(scene, _plant(sides), *numbers, "full")
+    return results
+
+
+def _plant(sides: Sides) -> Plant:
+    return Plant(*sides.true, plant_error=sides.plant_error, seed=sides.seed)
+
+
+def _drive(scene: Scene, plant: Plant, arm: ArmDescription, servos: ServoMap, mode: str) -> ModeResult:
     model = RigidBody(arm, armature=servos.armature)
-    loop = ClosedLoop(Plant(arm, servos, plant_error=plant_error, seed=seed), model, servos, mode)
+    loop = ClosedLoop(plant, model, servos, mode)
     loop.start(scene.home)
     recording, hold, tracking, before, carrying = loop.hold(SETTLE_S), [], [], scene.home, False
     for stop in (stop for stops in scene.picks for stop in stops):

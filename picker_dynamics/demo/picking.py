@@ -43,7 +43,7 @@ class Live:
     cross_check_worst: float = float("nan")
 
 
-def pick_all(scene: Scene, arm: ArmDescription, board_kind: str, plant_error: float, seed: int, log: Path, show) -> Live:
+def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: Path, show) -> Live:
     """Bring the graph up, pick every berry, ask for a pose that cannot be held, and shut down.
 
     Raises:
@@ -51,11 +51,11 @@ def pick_all(scene: Scene, arm: ArmDescription, board_kind: str, plant_error: fl
     """
     os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
     log.unlink(missing_ok=True)
-    graph = bringup.graph(bringup.Options(board=board_kind, plant_error=plant_error, seed=seed))
+    graph = bringup.graph(options)
     os.environ.update(graph.environment)
     live = Live()
     with GraphRunner(graph, log_path=log) as runner, ArmClient(arm.joint_names) as client:
-        what = "virtual board" if board_kind == "virtual" else "real firmware on a simulated Uno"
+        what = "virtual board" if options.board == "virtual" else "real firmware on a simulated Uno"
         show.say(f"starting the {what} and the three nodes (trajectory_controller, dynamics, hardware)")
         client.wait_holding(BRINGUP_S)
         with BoardControl(graph.control) as board:
