@@ -24,6 +24,8 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE := LOCALHOST
 unexport ROS_STATIC_PEERS
 # Left by the Python of another environment, this would keep ours from finding its own libraries.
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
+# Images set this; then every process that tests and demo start would compile the whole package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 PACKAGES := $(if $(filter no,$(APT)),true,$(PYTHON) tools/apt_packages.py)
 

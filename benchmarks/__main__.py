@@ -1,9 +1,9 @@
 """All benchmarks: one JSON document on standard output, progress and a table on standard error.
 
-    python -m benchmarks                 everything, about five minutes on two cores
+    python -m benchmarks                 everything, about eight minutes on two cores
     python -m benchmarks --quick         fewer rounds and poses: to see that it runs, not to quote
     python -m benchmarks --only loop     one of them; may be repeated
-    python -m benchmarks --slow          those that take long too: ten minutes of soak
+    python -m benchmarks --slow          those that take long too: ten minutes of soak, ten arms
 
 Figures depend on the machine and on what else it does: both are in the document.  Nothing fails for a figure that misses
 its target; the exit code tells whether everything ran.
@@ -25,12 +25,18 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "hold": {},
     "firmware": {"minutes": 0.2, "levels": 10},
     "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
+    "bringup": {"runs": 2},
     "study": {"rounds": 1},
+    "identification": {"seeds": (1,), "coverage_seeds": 5, "bettered": 200},
+    "calibration": {"arms": 8, "moved": 1, "others": 2},
+    "payload": {"seeds": 5},
 }
 SLOW = {  # likewise, left out unless asked for
     "soak": {"minutes": 0.5},
+    "arms": {"arms": 2, "seconds": 5.0},
+    "calibration_moved": {"arms": 2},
 }
-TELLING = ("loop", "soak")
+TELLING = ("loop", "soak", "arms")
 
 
 def tell(text: str) -> None:

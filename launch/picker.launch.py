@@ -6,7 +6,7 @@ Reads the same graph as `picker up` (picker_dynamics/bringup.py) and adds robot_
 from functools import partial
 from pathlib import Path
 
-from launch import LaunchDescription
+from launch import LaunchDescription, logging
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction, SetEnvironmentVariable
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
@@ -32,8 +32,11 @@ ARGUMENTS = (
     ("on_shutdown", "", "what the arm does at the end: hold, park or relax; empty: as the parameter file says"),
     ("params_file", "", "ROS parameter file; empty: config/picker.yaml"),
     ("log_level", "info", "of the nodes: debug, info, warn, error"),
+    ("one_process", "false", "true: all nodes of the arm in one process, for many arms on one machine"),
     ("rviz", "false", "true: start RViz too, and the node that publishes markers for it"),
 )
+
+SWITCHES = ("rviz", "one_process")
 
 
 def processes(context):
@@ -42,16 +45,18 @@ def processes(context):
     Whatever may be wrong has to be found here: an action that fails when others of this list have been started already
     ends the launch and leaves them running, a hardware node among them.
     """
-    chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name != "rviz"}
-    rviz = IfCondition(LaunchConfiguration("rviz")).evaluate(context)
+    for problem in bringup.misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
+        logging.get_logger("picker").warning(f"{problem} It is ignored.")
+    chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
+    rviz, one_process = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
     mass = _number("payload_mass", chosen.pop("payload_mass"))
-    options = bringup.Options(payload_mass=mass, markers=rviz, **chosen)
+    options = bringup.Options(payload_mass=mass, markers=rviz, one_process=one_process, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
     graph = bringup.graph(options)
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
     if graph.board is not None:
         actions.append(_board(graph))
-    actions += [_node(spec) for spec in graph.nodes]
+    actions += [_node(spec) for spec in graph.processes]
     actions.append(_state_publisher(options))
     if rviz:
         actions.append(_rviz(options))
@@ -60,9 +65,11 @@ def processes(context):
 
 def _node(spec):
     # A Ctrl-C reaches all processes at once; whoever is still busy after sigterm_timeout (parking, say) is hurried.
+    how = {"sigterm_timeout": str(PARK_S), "output": "screen", "on_exit": _ended if spec.required else None}
+    if isinstance(spec, bringup.TogetherSpec):
+        return Node(package=spec.package, executable=spec.executable, arguments=spec.arguments(), **how)
     return Node(package=spec.package, executable=spec.executable, name=spec.name, namespace=spec.namespace,
-                parameters=[spec.params_file, spec.parameters], ros_arguments=["--log-level", spec.log_rule],
-                sigterm_timeout=str(PARK_S), output="screen", on_exit=_ended if spec.required else None)
+                parameters=[spec.params_file, spec.parameters], ros_arguments=["--log-level", spec.log_rule], **how)
 
 
 def _board(graph):

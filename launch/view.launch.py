@@ -5,7 +5,7 @@ Model, a slider for each joint, and RViz, which shows the torque that holds each
 
 from pathlib import Path
 
-from launch import LaunchDescription
+from launch import LaunchDescription, logging
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
@@ -32,6 +32,8 @@ SWITCHES = ("sliders", "rviz")
 
 def processes(context):
     """What is to run, as launch actions; whatever may be wrong is found before anything starts."""
+    for problem in bringup.misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
+        logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
     sliders, rviz = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
     options = bringup.Options(markers=True, **chosen)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import re
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +21,10 @@ BOARDS = ("virtual", "avr")
 COMPENSATION = ("none", "gravity", "full")
 ON_SHUTDOWN = ("hold", "park", "relax")
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
+RANGES = {"payload_mass": (0.0, 5.0, "kg"), "rate_hz": (10.0, 500.0, "Hz"), "tip_speed_limit": (0.01, 2.0, "m/s"),
+          "plant_error": (0.0, 0.5, "")}
+"""What numbers may be, and their unit; the nodes refuse the same."""
+
 NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
 
 LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
@@ -30,6 +36,22 @@ def require_namespace(namespace: str) -> None:
     if not NAMESPACE.fullmatch(namespace):
         raise ConfigurationError(f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
                                  joint="namespace", value=namespace)
+
+
+def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
+    """Raise a ConfigurationError that says what there is, and what may be meant, where ``value`` is none of it."""
+    if value not in allowed:
+        meant = difflib.get_close_matches(value, list(filter(None, allowed)), 1)
+        hint = f"; did you mean {meant[0]}?" if meant else ""
+        raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}{hint}", joint=name,
+                                 value=value)
+
+
+def misspelt(given: Iterable[str], known: Iterable[str]) -> list[str]:
+    """What is to be said of launch arguments that do not exist, and look like some that do: launch ignores them."""
+    known = list(known)
+    found = ((name, difflib.get_close_matches(name, known, 1, 0.8)) for name in sorted(set(given) - set(known)))
+    return [f"there is no argument {name}, did you mean {meant[0]}?" for name, meant in found if meant]
 
 
 @dataclass(frozen=True)
@@ -49,10 +71,12 @@ class Options:
         tip_speed_limit: [m/s].
         on_shutdown: what the arm does at Ctrl-C.
         plant_error, seed: how far the simulated arm differs from its URDF.
+        plant_urdf, plant_overlay: URDF and servo-map overlay of the simulated arm, where the nodes are to believe other ones.
         directory: for the virtual board's port and control socket; one of this process by default;
             who runs the graph makes and removes it.
         log_level: of the nodes.
         markers: also what RViz shows beside the model.
+        one_process: all required nodes in one process, for many arms on one machine.
     """
 
     hardware: str = "sim"
@@ -71,19 +95,20 @@ class Options:
     on_shutdown: str = ""
     plant_error: float = 0.0
     seed: int = 0
+    plant_urdf: str = ""
+    plant_overlay: str = ""
     directory: str = ""
     log_level: str = "info"
     markers: bool = False
+    one_process: bool = False
 
     def __post_init__(self):
         choices = {"hardware": HARDWARE, "board": BOARDS, "compensation": ("", *COMPENSATION),
                    "on_shutdown": ("", *ON_SHUTDOWN), "log_level": LOG_LEVELS}
         for name, allowed in choices.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}",
-                                         joint=name, value=value)
+            require_choice(name, getattr(self, name), allowed)
         require_namespace(self.namespace)
+        self._check_numbers()
         if self.hardware == "serial" and not self.port:
             raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", joint="port")
         if self.hardware == "sim" and self.port:
@@ -91,12 +116,22 @@ class Options:
         if self.board != "virtual" and self.hardware != "sim":
             raise ConfigurationError(f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is",
                                      joint="board", value=self.board)
-        for name in ("urdf", "servos", "servo_overlay", "params_file"):
+        for name in ("urdf", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay"):
             path = getattr(self, name)
             if path and not Path(path).is_file():
                 raise ConfigurationError(f"{name}: no such file: {path}", joint=name, value=path)
         if self.arm:
             self._check_arm()
+
+    def _check_numbers(self) -> None:
+        for name, (low, high, unit) in RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not low <= value <= high:  # NaN is not
+                raise ConfigurationError(f"{name} is {value:g}, must be {low:g} to {high:g} {unit}".rstrip(), joint=name,
+                                         value=value, limit=low if value < low else high)
+        if self.plant_error and self.hardware != "sim":
+            raise ConfigurationError(f"plant_error is {self.plant_error:g}, but hardware is {self.hardware}: only a simulated "
+                                     "arm has errors to choose", joint="plant_error", value=self.plant_error)
 
     def _check_arm(self) -> None:
         """A named arm brings its own URDF, and one without servos has no use for what servos need."""
@@ -153,6 +188,11 @@ class NodeSpec:
         return f"{PACKAGE}.nodes.{self.executable}"
 
     @property
+    def drives(self) -> bool:
+        """Whether it is what drives the joints, which may take its time to end."""
+        return self.name == "hardware"
+
+    @property
     def log_rule(self) -> str:
         """Level for this node's logger, which is named after namespace and node; other loggers keep theirs."""
         return f"{'.'.join(filter(None, (*self.namespace.split('/'), self.name)))}:={self.log_level}"
@@ -167,6 +207,27 @@ class NodeSpec:
         for key, value in self.parameters.items():
             arguments += ["-p", f"{key}:={json.dumps(value)}"]
         return arguments
+
+
+@dataclass(frozen=True)
+class TogetherSpec:
+    """Nodes that share a process."""
+
+    nodes: tuple[NodeSpec, ...]
+    executable: str = "one_process"
+    module: str = f"{PACKAGE}.nodes.one_process"
+    package: str = PACKAGE
+    name: str = "nodes"
+    required: bool = True
+    drives: bool = True
+
+    @property
+    def namespace(self) -> str:
+        return self.nodes[0].namespace
+
+    def arguments(self) -> list[str]:
+        """Arguments of the process: those of each node behind its name."""
+        return [word for spec in self.nodes for word in ("--node", spec.executable, *spec.ros_arguments(), "--")]
 
 
 @dataclass(frozen=True)
@@ -188,6 +249,15 @@ class Graph:
     port: str
     control: str = ""
     environment: dict[str, str] = field(default_factory=dict)
+    one_process: bool = False
+
+    @property
+    def processes(self) -> tuple[NodeSpec | TogetherSpec, ...]:
+        """The nodes as they are started."""
+        if not self.one_process:
+            return self.nodes
+        required = tuple(spec for spec in self.nodes if spec.required)
+        return (TogetherSpec(required), *(spec for spec in self.nodes if not spec.required))
 
 
 def graph(options: Options) -> Graph:
@@ -204,7 +274,7 @@ def graph(options: Options) -> Graph:
         directory = Path(options.directory or _directory(options.namespace))
         port, control = str(directory / "tty"), str(directory / "control")
         overlay = overlay or str(resource("config/servos.sim.yaml"))
-        board = BoardSpec(_board_arguments(options, port, control, overlay))
+        board = BoardSpec(_board_arguments(options, port, control, options.plant_overlay or overlay))
     arm = description.load(options.urdf_path)
     servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
     if options.board == "avr":
@@ -221,7 +291,7 @@ def graph(options: Options) -> Graph:
             "autostart": True, "at_rest_pose": simulated}, **common),
         *_markers(options, shared, common),
     )
-    return Graph(nodes, board, port, control, _environment())
+    return Graph(nodes, board, port, control, _environment(), options.one_process)
 
 
 def view_graph(options: Options) -> Graph:
@@ -260,7 +330,7 @@ def _torque_graph(options: Options) -> Graph:
                  node_name="hardware"),
         *_markers(options, {"control": "torque", "arm": arm.name}, common),
     )
-    return Graph(nodes, None, "", "", _environment())
+    return Graph(nodes, None, "", "", _environment(), options.one_process)
 
 
 def _markers(options: Options, which_arm: dict[str, object], common: dict[str, str]) -> tuple[NodeSpec, ...]:
@@ -300,7 +370,7 @@ def _given(**values) -> dict[str, object]:
 
 def _board_arguments(options: Options, port: str, control: str, overlay: str) -> list[str]:
     arguments = ["--link", port, "--control", control, "--servo-overlay", overlay, "--linger"]
-    for flag, value in (("--urdf", options.urdf), ("--servos", options.servos)):
+    for flag, value in (("--urdf", options.plant_urdf or options.urdf), ("--servos", options.servos)):
         if value:
             arguments += [flag, value]
     if options.board != "virtual":

@@ -6,10 +6,12 @@ import argparse
 import signal
 import sys
 
-from picker_dynamics import __version__, bench_commands, bringup, doctor, recording, study
+from picker_dynamics import __version__, bench_commands, bringup, doctor, recording, study, weigh
 from picker_dynamics.calibration import command as calibration
+from picker_dynamics.calibration import compare_command as comparison
 from picker_dynamics.errors import PickerError
 from picker_dynamics.firmware import command as firmware
+from picker_dynamics.identification import command as identification
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,6 +40,9 @@ def parser() -> argparse.ArgumentParser:
     firmware.add_parser(commands)
     doctor.add_parser(commands)
     calibration.add_parser(commands)
+    weigh.add_parser(commands)
+    comparison.add_parser(commands)
+    identification.add_parser(commands)
     return top
 
 
@@ -73,6 +78,7 @@ def _add_up(commands) -> None:
     up.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE", help="simulate an arm that differs from its URDF")
     up.add_argument("--seed", type=int, default=0)
     up.add_argument("--markers", action="store_true", help="also publish what RViz and Foxglove show beside the model")
+    up.add_argument("--one-process", action="store_true", help="all nodes in one process, for many arms on one machine")
     up.add_argument("--log-level", default="info", choices=("debug", "info", "warn", "error"))
     up.set_defaults(run=_up)
 
@@ -99,7 +105,7 @@ def _up(options) -> int:
         compensation=options.compensation, payload_mass=options.payload_mass, rate_hz=options.rate,
         tip_speed_limit=options.tip_speed, on_shutdown=options.on_shutdown, plant_error=options.plant_error,
         seed=options.seed, log_level=options.log_level, board=options.board,
-        markers=options.markers)
+        markers=options.markers, one_process=options.one_process)
     graph = bringup.graph(chosen)
     board = "virtual board" if options.board == "virtual" else "simulated Uno"
     what = f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm}"
@@ -167,6 +173,10 @@ def _add_demo(commands) -> None:
     demo.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE",
                       help="how far the arm differs from its URDF, 0 to 0.5")
     demo.add_argument("--seed", type=int, default=0)
+    demo.add_argument("--horn-error", type=float, default=None, metavar="SHARE", help="servo horns askew as in picker calibrate "
+                      "--simulated, as a share of it (default 0; with --calibrated what that arm had)")
+    demo.add_argument("--calibrated", default="", metavar="FOLDER", help="believe the numbers that picker calibrate --simulated "
+                      "found for this --plant-error and --seed")
     _board_option(demo)
     demo.add_argument("--out", default="out/demo", help="folder for figures and summary.json")
     demo.set_defaults(run=_demo)

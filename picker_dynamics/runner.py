@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from picker_dynamics.bringup import BoardSpec, Graph, NodeSpec, remove_leftovers
+from picker_dynamics.bringup import BoardSpec, Graph, NodeSpec, TogetherSpec, remove_leftovers
 from picker_dynamics.errors import PickerError
 
 POLL_S, END_POLL_S = 0.1, 0.01
@@ -62,7 +62,7 @@ class GraphRunner:
         if self.graph.board is not None:
             Path(self.graph.port).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         environment = os.environ | self.graph.environment
-        for spec in filter(None, (self.graph.board, *self.graph.nodes)):
+        for spec in filter(None, (self.graph.board, *self.graph.processes)):
             self.processes[_label(spec)] = subprocess.Popen(
                 [sys.executable, "-m", spec.module, *_arguments(spec)], env=environment, start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
@@ -75,7 +75,7 @@ class GraphRunner:
         return None
 
     def _optional(self) -> set[str]:
-        return {_label(spec) for spec in self.graph.nodes if not spec.required}
+        return {_label(spec) for spec in self.graph.processes if not spec.required}
 
     def _say_what_is_missed(self) -> None:
         """Once for each process that has ended without being required."""
@@ -111,9 +111,9 @@ class GraphRunner:
 
     def stop(self) -> None:
         """End the hardware node first (it may park the arm), then the others, the board last."""
-        nodes = [_label(spec) for spec in self.graph.nodes]
-        self._end([name for name in nodes if name.endswith("hardware")], max(PARK_S, self.grace_s))
-        self._end([name for name in nodes if not name.endswith("hardware")], self.grace_s)
+        nodes = {_label(spec): spec for spec in self.graph.processes}
+        self._end([name for name, spec in nodes.items() if spec.drives], max(PARK_S, self.grace_s))
+        self._end([name for name, spec in nodes.items() if not spec.drives], self.grace_s)
         self._end([name for name in self.processes if name not in nodes], self.grace_s)
         if self._log is not None:
             self._log.close()
@@ -141,9 +141,11 @@ def _how(code: int) -> str:
     return f"was ended by signal {-code}" if code < 0 else f"ended by itself with exit code {code}"
 
 
-def _label(spec: NodeSpec | BoardSpec) -> str:
+def _label(spec: NodeSpec | TogetherSpec | BoardSpec) -> str:
     return "virtual_board" if isinstance(spec, BoardSpec) else "/".join(filter(None, (spec.namespace, spec.name)))
 
 
-def _arguments(spec: NodeSpec | BoardSpec) -> list[str]:
-    return list(spec.arguments) if isinstance(spec, BoardSpec) else spec.ros_arguments()
+def _arguments(spec: NodeSpec | TogetherSpec | BoardSpec) -> list[str]:
+    if isinstance(spec, BoardSpec):
+        return list(spec.arguments)
+    return spec.arguments() if isinstance(spec, TogetherSpec) else spec.ros_arguments()

@@ -24,6 +24,10 @@ from picker_dynamics.servo import ServoModel
 
 GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
 
+REST_SPEED, REST_ACCELERATION = 1e-6, 1e-5
+"""Slower than this [rad/s] and nearer to standstill [rad/s²], an arm whose set-point does not change rests: what is left of
+its way is some microradians at most, and nothing has to be integrated until something changes."""
+
 SETTLE_STEP_S = 0.1
 """Pseudo-time step of ``settle`` [s]."""
 
@@ -62,6 +66,7 @@ class ArmStateModel:
         """Be at ``q`` (n,) [rad] with velocity ``v`` (n,) [rad/s], default at rest."""
         self._q = self._vector("q", q)
         self._v = np.zeros(self.model.n) if v is None else self._vector("v", v)
+        self._rests: tuple | None = None  # model and set-point with which it does
 
     @property
     def q(self) -> np.ndarray:
@@ -78,10 +83,19 @@ class ArmStateModel:
         setpoint = self._vector("set-point", setpoint)
         if not (np.isfinite(dt) and dt >= 0.0):
             raise InputError(f"dt is {dt} s, must be >= 0", joint="dt", value=dt, limit=0.0)
-        count = max(1, math.ceil(dt / self.max_step_s - 1e-9))
+        if self._rests is not None and self._rests[0] is self.model and (self._rests[1] == setpoint).all():
+            return self.q, self.v
+        before, count = self._v, max(1, math.ceil(dt / self.max_step_s - 1e-9))
         for _ in range(count):
             self._advance(setpoint, dt / count)
+        self._look_for_rest(setpoint, before, dt)
         return self.q, self.v
+
+    def _look_for_rest(self, setpoint, before, dt: float) -> None:
+        slow = dt > 0.0 and np.abs(self._v).max() < REST_SPEED and np.abs(self._v - before).max() <= REST_ACCELERATION * dt
+        self._rests = (self.model, setpoint) if slow else None
+        if slow:
+            self._v = np.zeros_like(self._v)
 
     def settle(self, setpoint, start=None) -> np.ndarray:
         """Come to rest at ``setpoint`` (n,) [rad] and return the position (n,) [rad].

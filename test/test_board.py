@@ -118,18 +118,33 @@ def test_the_arm_runs_in_real_time(make_board):
 
 def test_a_machine_that_stalls_is_caught_up_with_or_reported(make_board):
     board, control = make_board()
-    before, step = control.truth(), board.plant.step
+    before, advance = control.truth(), board.plant.advance
 
-    def stall(pulses):
-        board.plant.step = step
+    def stall(pulses, duration_s):
+        board.plant.advance = advance
         time.sleep(0.5)
+        advance(pulses, duration_s)
 
-    board.plant.step = stall
+    board.plant.advance = stall
     eventually(lambda: control.truth().behind_max_s > 0.45)
     after = control.truth()
     assert after.skipped_s - before.skipped_s > 0.3
     elapsed = after.monotonic_s - before.monotonic_s  # the board's clock has not stopped
     assert after.time_s - before.time_s == pytest.approx(elapsed - (after.skipped_s - before.skipped_s), abs=5e-3)
+
+
+def test_the_board_of_an_arm_at_rest_sleeps_and_its_telemetry_comes_in_time(make_board):
+    board, control = make_board(boot_silence_s=0.0)
+    waits = []
+    wait = board._wait
+    with Link(port_of(board)) as link:
+        eventually(lambda: board.plant.at_rest)
+        before = link.statistics
+        board._wait = lambda until_s: waits.append(1) or wait(until_s)
+        time.sleep(0.5)
+        heard = link.statistics.telemetry_received - before.telemetry_received
+        assert 20 <= heard <= 30  # every 20 ms
+        assert len(waits) < 4 * heard  # servo frames, telemetry, pings; not every millisecond
 
 
 def test_relax_lets_the_arm_fall(make_board):

@@ -1,11 +1,13 @@
 """The graph as data: what runs with which options, and options that do not fit together."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import yaml
 
-from picker_dynamics.bringup import Options, graph, view_graph
+from picker_dynamics.bringup import RANGES, Options, graph, misspelt, view_graph
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource
 
@@ -69,10 +71,39 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
     ({"namespace": "2nd"}, "namespace"),
     ({"urdf": "/nowhere/arm.urdf"}, "urdf"),
     ({"params_file": "/nowhere/p.yaml"}, "params_file"),
+    ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full; did you mean gravity?"),
+    ({"payload_mass": -0.1}, "payload_mass is -0.1, must be 0 to 5 kg"),
+    ({"payload_mass": float("nan")}, "payload_mass is nan, must be 0 to 5 kg"),
+    ({"rate_hz": 5000.0}, "rate_hz is 5000, must be 10 to 500 Hz"),
+    ({"tip_speed_limit": 0.0}, "tip_speed_limit is 0, must be 0.01 to 2 m/s"),
+    ({"plant_error": 3.0}, "plant_error is 3, must be 0 to 0.5$"),
+    ({"hardware": "serial", "port": "/dev/ttyACM0", "plant_error": 0.1}, "only a simulated arm has errors to choose"),
+    ({"hardware": "serial", "port": "/dev/ttyACM0", "board": "avr"}, "board is avr, but hardware is serial"),
+    ({"arm": "picer"}, "picer"),
+    ({"arm": "rrp", "hardware": "serial", "port": "/dev/ttyACM0"}, "arm rrp has torque-controlled joints: there is no driver"),
+    ({"arm": "rrp", "compensation": "full"}, "compensation is given, but arm rrp has torque-controlled joints"),
+    ({"arm": "rrp", "board": "avr"}, "board is avr, but arm rrp has torque-controlled joints"),
+    ({"arm": "rrp", "urdf": str(resource("urdf/picker.urdf"))}, "not both"),
 ])
 def test_options_that_do_not_fit_are_refused_by_name(options, named):
     with pytest.raises(ConfigurationError, match=named):
         Options(**options)
+
+
+def test_the_numbers_that_are_refused_are_those_that_the_nodes_refuse():
+    """Read from the sources: a node is not made for it."""
+    sources = " ".join("".join(Path(resource(f"picker_dynamics/nodes/{name}.py")).read_text().split())
+                       for name in ("trajectory_controller", "controller_parameters", "payload", "torque_arm_sim"))
+    for name, (low, high, _) in RANGES.items():
+        name = name.replace("payload_mass", "payload.mass")
+        text = sources[sources.index(f'"{name}",'):][:300]
+        found = re.search(r"low=([\d.]+),high=([\d.]+)|,([\d.]+),([\d.]+)\)", text)
+        assert [float(number) for number in found.groups() if number] == [low, high], name
+
+
+def test_a_launch_argument_that_looks_like_another_is_named():
+    assert misspelt(["hardwre", "prt", "hardware", "another_file's"], ["hardware", "port"]) == [
+        "there is no argument hardwre, did you mean hardware?", "there is no argument prt, did you mean port?"]
 
 
 def test_the_parameter_file_names_the_nodes_of_the_graph():

@@ -59,6 +59,10 @@ def bad_urdf(tmp_path):
     (["--servos", "/nowhere/servos.yaml"], 4, "servos: no such file: /nowhere/servos.yaml"),
     (["--servo-overlay", "/nowhere/o.yaml"], 4, "servo_overlay: no such file"),
     (["--params-file", "/nowhere/p.yaml"], 4, "params_file: no such file"),
+    (["--payload-mass", "-1"], 4, "payload_mass is -1, must be 0 to 5 kg"),
+    (["--rate", "5"], 4, "rate_hz is 5, must be 10 to 500 Hz"),
+    (["--plant-error", "3"], 4, "plant_error is 3, must be 0 to 0.5"),
+    (["--arm", "picer"], 4, "no arm 'picer'"),
 ], ids=lambda value: value[0] if isinstance(value, list) else "")
 def test_up_refuses_what_does_not_exist_or_fit(picker_command, words, code, named):
     got, _, complaints = picker_command("up", "--sim", *words)
@@ -96,8 +100,11 @@ def test_words_that_make_no_command_get_the_usage(picker_command, words):
 
 @pytest.mark.ros
 def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path):
+    file = tmp_path / "slow.yaml"
+    file.write_text("/**/trajectory_controller: {ros__parameters: {rate_hz: 5.0}}")
     with own_domain():
-        done = subprocess.run([PICKER, "up", "--sim", "--rate", "5"], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([PICKER, "up", "--sim", "--params-file", str(file)], capture_output=True, text=True, timeout=60,
+                              check=False)
     assert done.returncode == runner.ProcessEndedError.exit_code
     assert "trajectory_controller ended by itself with exit code 4" in done.stderr
     assert "rate_hz" in done.stderr and "Traceback" not in done.stderr

@@ -102,14 +102,18 @@ def test_the_speed_can_be_changed_on_the_way_down_to_a_pause(running):
     running.do(work)
 
 
-def test_some_joints_only_where_that_is_allowed(running):
+def test_some_joints_only_unless_that_is_forbidden(running):
+    """Forbidden is the node's default, as joint_trajectory_controller's; config/picker.yaml allows it."""
     def work(client, board) -> None:
         before = at_home(client, board)
-        name = send(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
-        until(client, lambda: name in client.outcomes, "an answer")
-        assert outcome(client, name) == "refused" and "elbow is missing" in client.outcomes[name].message
-        is_where_it_was(client, board, before)
-        client.set_parameters("trajectory_controller", allow_partial_joints_goal=True)
+        client.set_parameters("trajectory_controller", allow_partial_joints_goal=False)
+        try:
+            name = send(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
+            until(client, lambda: name in client.outcomes, "an answer")
+            assert outcome(client, name) == "refused" and "elbow is missing" in client.outcomes[name].message
+            is_where_it_was(client, board, before)
+        finally:
+            client.set_parameters("trajectory_controller", allow_partial_joints_goal=True)
         name = start(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
         until(client, lambda: outcome(client, name) == "done", "arrival")
         np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
@@ -184,10 +188,10 @@ def test_two_controllers_on_one_arm_are_noticed_and_the_arm_holds(running, tmp_p
                 until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
                 assert "second_controller publishes /arm_controller/reference too" in client.outcomes[name].message
                 assert stands(client, board)[0] < 0.85
-                refused = send(client, goal(HOME))
+                until(client, lambda: "two controllers on one arm" in log.read_text(), "the other one to say so too")
+                refused = send(client, goal(HOME))  # both hear it
                 until(client, lambda: refused in client.outcomes, "an answer")
                 assert outcome(client, refused) == "refused"
-                until(client, lambda: "two controllers on one arm" in log.read_text(), "the other one to say so too")
             finally:
                 process.terminate()
                 process.wait(30)

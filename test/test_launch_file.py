@@ -80,7 +80,8 @@ def arguments_of(file: str) -> dict[str, tuple[str, str]]:
     return {name: (default, text) for name, default, text in ast.literal_eval(table)}
 
 
-@pytest.mark.parametrize(("file", "switches"), [(PICKER, {"rviz": "false"}), (VIEW, {"rviz": "true", "sliders": "true"})])
+@pytest.mark.parametrize(("file", "switches"), [(PICKER, {"rviz": "false", "one_process": "false"}),
+                                                (VIEW, {"rviz": "true", "sliders": "true"})])
 def test_arguments_are_the_options_of_the_graph_with_their_defaults(file, switches):
     options = {field.name: field.default or "" for field in dataclasses.fields(Options)}
     found = arguments_of(file)
@@ -250,6 +251,12 @@ def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(pr
     (["namespace:=left arm"], "namespace is 'left arm'"),
     (["log_level:=loud"], "log_level is 'loud'"),
     (["rviz:=maybe"], "maybe"),
+    (["port:=/dev/ttyACM0"], "port /dev/ttyACM0 is given, but hardware is sim"),
+    (["arm:=picer"], "no arm 'picer'"),
+    (["payload_mass:=-1"], "payload_mass is -1, must be 0 to 5 kg"),
+    (["compensation:=gravty"], "did you mean gravity?"),
+    (["arm:=rrp", "hardware:=serial", "port:=/dev/ttyACM0"], "arm rrp has torque-controlled joints: there is no driver"),
+    (["one_process:=perhaps"], "perhaps"),
     (["urdf:=/nowhere/arm.urdf"], "urdf: no such file: /nowhere/arm.urdf"),
 ])
 def test_a_bad_argument_gets_one_error_and_starts_nothing(prefix, words, said):
@@ -259,6 +266,29 @@ def test_a_bad_argument_gets_one_error_and_starts_nothing(prefix, words, said):
     assert process.returncode == 1 and len(errors) == 1 and said in errors[0]
     time.sleep(0.3)
     assert records(prefix) == {}
+
+
+def test_an_argument_that_does_not_exist_is_named(prefix):
+    """launch itself ignores it."""
+    with launched(stand_ins(prefix), "hardwre:=serial") as process:
+        wait_for(lambda: set(records(prefix)) == STARTED)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20.0)
+    assert output.count("there is no argument hardwre, did you mean hardware? It is ignored.") == 1
+
+
+def test_nodes_together_in_one_process(prefix):
+    script = prefix / "lib/picker_dynamics/one_process"
+    script.write_text(STAND_IN)
+    script.chmod(0o755)
+    with launched(stand_ins(prefix), "one_process:=true", "namespace:=left", "rviz:=true") as process:
+        wait_for(lambda: set(records(prefix)) == {"one_process", "virtual_board", "robot_state_publisher", *SHOWING})
+        words = records(prefix)["one_process"]["arguments"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10.0) == 0, process.stdout.read()
+    made = graph(Options(one_process=True, namespace="left")).processes[0].arguments()
+    port = next(word for word in words if word.startswith("port:="))
+    assert [word for word in words[:len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
 
 
 @pytest.mark.parametrize("package", ["robot_state_publisher", "rviz2"])

@@ -198,6 +198,32 @@ def test_dry_friction_holds_without_creeping(arm):
     np.testing.assert_allclose(arm.q, folded, atol=1e-4)
 
 
+@pytest.mark.parametrize("errors", [0.0, 0.15])
+def test_an_arm_at_rest_is_left_there_until_something_changes(errors):
+    plant = Plant(ARM, SERVOS, plant_error=errors, seed=3)
+    home, rest = (tuple(SERVOS.to_pulse_us(pose)) for pose in (SERVOS.home, SERVOS.rest))
+    plant.advance(rest, 0.1)
+    assert not plant.at_rest
+    for _ in range(100):
+        plant.advance(rest, 0.1)
+    assert plant.at_rest
+    q, time = plant.q, plant.time
+    plant.advance(rest, 1.0)
+    assert plant.time == pytest.approx(time + 1.0) and (plant.q == q).all()
+    plant._wake()  # integrated after all: it stays where it is
+    plant.advance(rest, 1.0)
+    np.testing.assert_allclose(plant.q, q, atol=2e-6)
+    for change in (lambda: plant.attach(0.05), lambda: plant.advance(home, 0.02)):
+        for _ in range(60):
+            plant.advance(rest, 0.1)
+        assert plant.at_rest
+        q = plant.q
+        change()
+        assert not plant.at_rest
+        plant.advance(rest, 0.2)
+        assert np.abs(plant.q - q).max() > 1e-4
+
+
 def test_one_joint_may_be_relaxed_alone(arm):
     pulses = pulses_for(REACHING)
     pulses[SHOULDER] = None

@@ -179,6 +179,41 @@ def test_bad_input(model, servos, call, message):
         call(ArmStateModel(model, servos.model, servos.rest))
 
 
+class Counted:
+    """A model that counts how often it is asked for an acceleration."""
+
+    def __init__(self, model):
+        self._model, self.asked = model, 0
+
+    def __getattr__(self, name):
+        return getattr(self._model, name)
+
+    def forward_dynamics(self, *state):
+        self.asked += 1
+        return self._model.forward_dynamics(*state)
+
+
+def test_at_rest_nothing_is_integrated_until_something_changes(model, servos):
+    counted = Counted(model)
+    state = ArmStateModel(counted, servos.model, servos.rest, 0.005)
+    goal = np.array(servos.rest) + [0.02, -0.05, 0.05, 0.02, 0.1]
+    for _ in range(800):  # in the deadband an arm creeps for long
+        state.step(goal, 0.02)
+    asked, (q, v) = counted.asked, state.step(goal, 0.02)
+    assert counted.asked == asked and not v.any()
+    np.testing.assert_allclose(q, state.settle(goal, start=q), atol=1e-5)
+    state.step(goal, 0.02)
+    assert counted.asked > asked, "whoever puts it somewhere has it looked at again"
+    asked = counted.asked
+    assert np.abs(state.step(goal + 0.01, 0.02)[1]).max() > 1e-3 and counted.asked > asked
+    for _ in range(800):
+        state.step(goal, 0.02)
+    before = state.q
+    state.model = model.with_payload(0.1, (0.0, 0.0, 0.0))
+    state.step(goal, 0.1)
+    assert np.abs(state.q - before).max() > 1e-4
+
+
 def test_states_handed_out_are_copies(model, servos):
     state = ArmStateModel(model, servos.model, servos.rest)
     q, _ = state.step(servos.rest, 0.01)

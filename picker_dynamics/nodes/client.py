@@ -95,6 +95,40 @@ class ArmClient(Node):
         self.wait(lambda: self.desired is not None, ANSWER_S, "no reference arrives")
         return self.desired
 
+    def next_command(self, joint_names) -> JointState:
+        """The next of ``joint_commands``, its positions in the order of ``joint_names``.
+
+        Raises:
+            LinkError: none comes: the arm is not active.
+        """
+        heard: list[JointState] = []
+        subscription = self.create_subscription(JointState, "joint_commands", heard.append, LATEST)
+        try:
+            self.wait(lambda: heard, ANSWER_S, "no joint_commands arrive")
+        finally:
+            self.destroy_subscription(subscription)
+        command = heard[0]
+        command.position = ordered(command.name, command.position, tuple(joint_names), "joint_commands").tolist()
+        return command
+
+    def listen(self, duration_s: float) -> tuple[np.ndarray, np.ndarray | None]:
+        """Positions (s, n) [rad or m] of the states of the next ``duration_s`` [s], and efforts (s, n), or None without any.
+
+        Raises:
+            LinkError: no states come.
+        """
+        heard: list[JointState] = []
+        subscription = self.create_subscription(JointState, "joint_states", heard.append, 10)
+        try:
+            self.spin(duration_s)
+            self.wait(lambda: heard, ANSWER_S, "no joint_states arrive")
+        finally:
+            self.destroy_subscription(subscription)
+        positions = np.array([ordered(one.name, one.position, self.joint_names, "joint_states") for one in heard])
+        if not all(len(one.effort) for one in heard):
+            return positions, None
+        return positions, np.array([ordered(one.name, one.effort, self.joint_names, "joint_states") for one in heard])
+
     # -- waiting -------------------------------------------------------------------------------------------
 
     def wait(self, condition, timeout_s: float, complaint: str) -> None:

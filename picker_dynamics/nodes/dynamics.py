@@ -15,14 +15,18 @@ from picker_dynamics import cross_check, lagrangian
 from picker_dynamics.compensation import MODES, Compensator
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.feasibility import Gate
-from picker_dynamics.joint_order import order_of
+from picker_dynamics.joint_order import order_of, ordered
 from picker_dynamics.nodes.arm_setup import load_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, SETPOINT, WARN, array, status, values_of
-from picker_dynamics.nodes.payload import Payload
+from picker_dynamics.nodes.payload import Following, Payload
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, run, seconds
+from picker_dynamics.payload_follow import PayloadFollower
 from picker_dynamics.rigid_body import RigidBody
 
 DIAGNOSTIC_PERIOD_S = 1.0
+
+ANGLE_SD, FRICTION_SHARE = 0.003, 0.01
+"""Of a measured joint angle [rad], and of what dry friction holds back, as a share of stall torque."""
 
 LONGEST_STEP_S = 0.1
 """A gap between references counts as this much time at the most, so that no fade is skipped."""
@@ -35,8 +39,8 @@ class Dynamics(Node):
         CrossCheckError: at the start, where the hand-written model and Pinocchio disagree about the URDF.
     """
 
-    def __init__(self):
-        super().__init__("dynamics")
+    def __init__(self, **options):
+        super().__init__("dynamics", **options)
         self.arm, self.servos = load_arm(self)
         mode = declare(self, "compensation", "full", "none, gravity, or full (computed torque)")
         fade_s = declare(self, "fade_s", 0.5, "duration of the fade after activation and mode changes [s]", low=0.0, high=10.0,
@@ -47,8 +51,11 @@ class Dynamics(Node):
         self.compensator = Compensator(model, self.servos.model, mode, fade_s=fade_s,
                                        transition_s=self.payload.transition_s,
                                        setpoint_lower=self.servos.setpoint_lower, setpoint_upper=self.servos.setpoint_upper)
+        self.following = Following(self, self.payload, self.make_follower, self.believe, self.listen)
+        self.states = None
         self.model, self.epoch, self.last_stamp = model, None, None
         self.pose: np.ndarray | None = None
+        self.still = self.velocity = np.zeros(model.n)
         self.processed = self.rejected = 0
         self.problem = ""
         self.order_cache: tuple[tuple[str, ...], np.ndarray] | None = None
@@ -73,6 +80,7 @@ class Dynamics(Node):
     def on_hardware(self, message: DiagnosticStatus) -> None:
         """At a new epoch, fade in from the set-point that is on the outputs."""
         values = values_of(message)
+        self.following.measured(values.get("provenance", ""))
         if values.get("state") != "active":
             self.epoch = self.pose = None
         if values.get("state") != "active" or values.get("epoch") == self.epoch:
@@ -94,7 +102,7 @@ class Dynamics(Node):
         except PickerError as error:
             self.complain(f"reference ignored: {error}")
             return
-        self.last_stamp, self.pose = stamp, q
+        self.last_stamp, self.pose, self.velocity = stamp, q, v
         self.processed += 1
         self.problem = ""
         self.command.header.stamp = message.header.stamp
@@ -128,9 +136,11 @@ class Dynamics(Node):
         try:
             if mode not in MODES:
                 raise InputError(f"compensation is {mode!r}, must be one of {', '.join(MODES)}", joint="compensation", value=mode)
+            self.following.require(wanted, self.payload.mass if payload is None else payload[0])
             if payload is not None:
                 self.carry(*payload)
             self.compensator.set_mode(mode)
+            self.following.apply(wanted)
         except PickerError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -138,11 +148,53 @@ class Dynamics(Node):
     def carry(self, mass: float, com) -> None:
         """Take a payload and tell everyone."""
         com = self.payload.require_vector(com)
-        if self.pose is not None and mass > self.payload.mass:  # more than the servos hold here would push the arm away
+        if mass > self.payload.mass:
+            self.require_holdable(mass, com)
+        self.compensator.set_payload(self.following.mass if self.following.on else mass, com)
+        self.payload.tell(mass, com, self.following.mass)
+
+    def require_holdable(self, mass: float, com) -> None:
+        """More than the servos hold here would push the arm away: raises an InfeasibleError."""
+        if self.pose is not None:
             loaded = self.model.with_payload(mass, com)
             Gate(loaded, self.servos).check_point(self.pose, np.zeros(loaded.n), np.zeros(loaded.n))
-        self.compensator.set_payload(mass, com)
-        self.payload.tell(mass, com)
+
+    # -- following the payload: a servo whose angle is measured tells by its spring what it bears ---------------
+
+    def make_follower(self, **bounds) -> PayloadFollower:
+        servo = self.servos.model
+        sd = np.hypot(servo.stiffness * ANGLE_SD, FRICTION_SHARE * servo.stall_torque)
+        return PayloadFollower(self.model, sd, at_rest_only=True, **bounds)
+
+    def believe(self, mass: float) -> None:
+        """What the springs say of the payload; raises an InfeasibleError where that could not be held here."""
+        if mass > self.payload.mass:
+            self.require_holdable(mass, self.payload.com)
+        self.compensator.set_payload(mass, self.payload.com)
+
+    def listen(self, on: bool) -> None:
+        """Hear joint_states while the payload is followed, and not otherwise."""
+        if on:
+            self.states = self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
+        else:
+            self.destroy_subscription(self.states)
+
+    def on_state(self, message: JointState) -> None:
+        if not self.following.on:
+            return
+        if self.pose is None or self.velocity.any():
+            self.following.follower.pause()
+            return
+        try:
+            q = ordered(message.name, message.position, self.arm.joint_names, "joint_states")
+            v = ordered(message.name, message.velocity, self.arm.joint_names, "joint_states") if message.velocity else self.still
+        except PickerError as error:
+            self.following.obstacle = f"the payload is not followed: {error}"
+            return
+        setpoint, servo = np.asarray(self.command.position), self.servos.model
+        sure = np.abs(setpoint - q) > servo.deadband  # inside it a servo bears anything up to its friction
+        self.following.obstacle = ""
+        self.following.follower.observe(q, v, servo.spring_torque(setpoint, q), seconds(message.header.stamp), sure)
 
     def complain(self, problem: str) -> None:
         self.rejected += 1
@@ -157,13 +209,16 @@ class Dynamics(Node):
             level, message = ERROR, self.problem
         elif clamped:
             level, message = WARN, f"set-point at the end of its pulse range: {clamped}"
+        elif self.following.problem:
+            level, message = WARN, self.following.problem
         elif unmeasured:
             level, message = WARN, f"not measured, assumed: {unmeasured}"
         else:
             level, message = OK, "compensating"
         entry = status(level, self.get_fully_qualified_name().lstrip("/"), message, self.arm.name,
                        compensation=self.compensator.mode, cross_check_worst=self.cross_check_worst,
-                       payload_kg=self.payload.mass, processed=self.processed, rejected=self.rejected, unmeasured=unmeasured)
+                       payload_kg=self.payload.mass, processed=self.processed, rejected=self.rejected, unmeasured=unmeasured,
+                       **self.following.facts())
         agreement = status(OK, f"{entry.name}: cross-check",
                            f"two models of {self.arm.name} agree to {self.cross_check_worst:.1e}", self.arm.name,
                            worst=self.cross_check_worst, limit=cross_check.LIMIT)

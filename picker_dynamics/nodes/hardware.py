@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from picker_dynamics import lagrangian
+from picker_dynamics.command_timing import clocks_apart_s
 from picker_dynamics.description_check import require_agreement
 from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
 from picker_dynamics.hardware_session import HardwareSession
@@ -31,6 +32,10 @@ from picker_dynamics.session_state import State
 from picker_dynamics.state_model import ArmStateModel
 
 DIAGNOSTIC_PERIOD_S = 1.0
+
+PATIENCE = 1.6
+"""Periods of the joint states after which the timer takes over from commands that come no more."""
+
 MODEL_STEP_S = 0.005
 """Of the modelled joint state [s]: within 0.6 mrad of much finer steps for the stiffest servos, at a tenth of their cost."""
 
@@ -46,8 +51,8 @@ class Hardware(LifecycleNode):
     or switches them on; a fault deactivates the node, which stays alive.
     """
 
-    def __init__(self):
-        super().__init__("hardware")
+    def __init__(self, **options):
+        super().__init__("hardware", **options)
         self.arm, self.servos = load_arm(self)
         self.port = declare(self, "port", "/dev/ttyACM0", "serial port of the board", read_only=True)
         self.baud = declare(self, "baud", BAUD, "speed of the port [bit/s]", low=9600, high=2_000_000, read_only=True)
@@ -74,7 +79,7 @@ class Hardware(LifecycleNode):
         self.gave_up = False
         self.failure: Exception | None = None
         self.told: tuple | None = None
-        self.tick_period_s, self.tick_s, self.command_s = 1.0 / state_rate, 0.0, 0.0
+        self.tick_period_s, self.tick_s = 1.0 / state_rate, 0.0
         self.state = JointState(name=list(self.arm.joint_names))
 
         self.state_out = self.create_publisher(JointState, "joint_states", 10)
@@ -85,7 +90,7 @@ class Hardware(LifecycleNode):
         self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
         self.create_subscription(String, "robot_description", self.on_description, LATCHED)
         ArmServices(self, self.enable, stopped="stopped: decelerating, then holding; latched until reset")
-        self.create_timer(self.tick_period_s, self.on_timer)
+        self.ticks = self.create_timer(self.tick_period_s, self.on_timer)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         self.add_on_set_parameters_callback(self.on_parameters)
         guard_change_state(self)
@@ -172,20 +177,21 @@ class Hardware(LifecycleNode):
     # -- topics --------------------------------------------------------------------------------------------
 
     def on_command(self, message: JointState) -> None:
-        now = self.command_s = time.monotonic()
+        now = time.monotonic()
         try:
             try:
                 q_cmd = ordered(message.name, message.position, self.arm.joint_names, "joint_commands")
             except PickerError:
                 self.session.counts.invalid += 1
                 raise
-            holds = now + seconds(message.header.stamp) - now_s(self)
+            holds = seconds(message.header.stamp) + clocks_apart_s(time.monotonic, lambda: now_s(self))
             self.report.timing.note(now, holds)
             self.session.command(holds, q_cmd, now)
         except PickerError as error:
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
         if now - self.tick_s > 0.9 * self.tick_period_s:  # right behind a command: no other has to wait for it
             self.on_tick()
+            self.tick_by_timer(PATIENCE * self.tick_period_s)
 
     def on_payload(self, message: InertiaStamped) -> None:
         com = message.inertia.com
@@ -232,8 +238,17 @@ class Hardware(LifecycleNode):
 
     def on_timer(self) -> None:
         """Tick where no command brings it along."""
-        if time.monotonic() - self.command_s > self.tick_period_s:
-            self.on_tick()
+        self.on_tick()
+        self.tick_by_timer(self.tick_period_s)
+
+    def tick_by_timer(self, period_s: float) -> None:
+        """Have the timer wake this node after ``period_s``, unless a command has brought a tick along before."""
+        period_ns = round(1e9 * period_s)
+        if self.ticks.timer_period_ns != period_ns:
+            self.ticks.timer_period_ns = period_ns
+            self.ticks.reset()
+        elif period_s > self.tick_period_s:
+            self.ticks.reset()
 
     def on_tick(self) -> None:
         session, self.tick_s = self.session, time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import gc
 import os
 import signal
@@ -29,6 +30,11 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability
 OUTCOMES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For what became of goals: two answers that follow each other closely must both arrive."""
 
+
+ENDS = (signal.SIGINT, signal.SIGTERM)
+
+ALIKE = 0.8
+"""From which share of equal letters on (difflib's ratio) an unknown parameter is taken for a misspelt one."""
 
 COLLECTIONS = (20_000, 20, 20)
 """Thresholds of Python's collector: at 200 Hz a young collection every second or so, instead of thirty in it."""
@@ -70,27 +76,81 @@ def now_s(node) -> float:
     return node.get_clock().now().nanoseconds * 1e-9
 
 
+def require_known_parameters(node) -> None:
+    """Look at what the node was given at the start and does not have: ROS ignores that without a word.
+
+    Parameters for all nodes (``/**``) may be another one's, so an unknown name is only told; but one that looks like a
+    name of this node is a mistake.
+
+    Raises:
+        ConfigurationError: such a name.
+    """
+    given = node._parameter_overrides
+    unknown = [name for name in given if not node.has_parameter(name) and not name.startswith("qos_overrides.")]
+    for name in unknown:
+        meant = difflib.get_close_matches(name, node._parameters, 1, ALIKE)
+        if meant:
+            raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", joint=name)
+    if unknown:
+        node.get_logger().warning(f"not parameters of this node, ignored: {', '.join(unknown)}")
+
+
+def listen(args, stop: list[int], tell: Callable[[], None] = lambda: None) -> None:
+    """Begin: ``stop`` gets the number of each SIGINT and SIGTERM, ``tell`` is called then; ROS is initialised.
+
+    rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
+    """
+    def hear(received, _frame) -> None:
+        stop.append(received)
+        tell()
+
+    avoid_shared_memory()
+    if "HOME" not in os.environ:
+        os.environ.setdefault("ROS_LOG_DIR", os.path.join(tempfile.gettempdir(), "picker_dynamics_log"))
+    for number in ENDS:
+        signal.signal(number, hear)
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+
+
+def deaf() -> None:
+    """End: ROS is shut down; a signal that comes while Python winds up would look like a crash."""
+    rclpy.try_shutdown()
+    for number in ENDS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def goes_on(node) -> bool:
+    """Whether a node has neither failed nor done its work, and ROS is there."""
+    return not getattr(node, "finished", False) and getattr(node, "failure", None) is None and rclpy.ok()
+
+
+def close(node, executor, hurried: Callable[[], bool]) -> None:
+    """A node's last word, while it can still publish; then it is gone."""
+    last_word = getattr(node, "close", None)
+    if last_word is not None:
+        last_word(hurried)
+    if executor is not None:
+        executor.shutdown()  # else its destructor may come too late, and complain
+    node.destroy_node()
+
+
 def run(make_node: Callable[[], object], args=None, make_executor: Callable = FocusedExecutor) -> int:
     """Spin a node until SIGINT or SIGTERM; returns the exit code for the shell.
 
     The node may have ``close(hurried)`` (its last word, called before it is destroyed, while it can still publish;
     ``hurried()`` turns true at a second signal), ``finished`` (true: it has done its work) and ``failure`` (a PickerError
-    that ends it).  rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
+    that ends it).
     """
-    avoid_shared_memory()
-    if "HOME" not in os.environ:
-        os.environ.setdefault("ROS_LOG_DIR", os.path.join(tempfile.gettempdir(), "picker_dynamics_log"))
-    stop = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda received, _frame: stop.append(received))
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    stop: list[int] = []
     node, executor, code = None, None, 0
+    listen(args, stop)
     try:
         node = make_node()
+        require_known_parameters(node)
         executor = make_executor(node)
         gc.freeze()  # what is there now stays until the end: no collection has to look at it again
         gc.set_threshold(*COLLECTIONS)
-        while not (stop or getattr(node, "finished", False)) and rclpy.ok() and getattr(node, "failure", None) is None:
+        while not stop and goes_on(node):
             executor.spin_once()
         if getattr(node, "failure", None) is not None:
             raise node.failure
@@ -101,13 +161,6 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
         code = error.exit_code
     finally:
         if node is not None:
-            close = getattr(node, "close", None)
-            if close is not None:
-                close(lambda: len(stop) > 1)
-            if executor is not None:
-                executor.shutdown()  # else its destructor may come too late, and complain
-            node.destroy_node()
-        rclpy.try_shutdown()
-        for number in (signal.SIGINT, signal.SIGTERM):  # one that comes while Python winds up would look like a crash
-            signal.signal(number, signal.SIG_IGN)
+            close(node, executor, lambda: len(stop) > 1)
+        deaf()
     return code

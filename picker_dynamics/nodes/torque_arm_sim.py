@@ -28,10 +28,10 @@ CATCH_UP_S = 0.5
 class TorqueArmSim(Node):
     """Runs a ``TorquePlant`` in real time under a ``TorqueSession``, and measures it."""
 
-    def __init__(self):
+    def __init__(self, **options):
         from picker_dynamics.sim.torque_plant import TorquePlant  # here, so that without MuJoCo the node ends with one line
 
-        super().__init__("torque_arm_sim")
+        super().__init__("torque_arm_sim", **options)
         arm = load_torque_arm(self)
         self.arm = arm.description
         rate = declare(self, "measure_rate_hz", 250.0, "rate of joint_states [Hz]", low=50.0, high=500.0, read_only=True)
@@ -106,7 +106,8 @@ class TorqueArmSim(Node):
             return
         self.told = facts
         message = session.problem or session.state.value
-        values = {"state": session.state.value, "epoch": session.epoch, "stop_latched": session.stop_latched}
+        values = {"state": session.state.value, "epoch": session.epoch, "stop_latched": session.stop_latched,
+                  "provenance": "measured"}
         if session.state is State.ACTIVE:
             values |= {HELD + name: float(value) for name, value in zip(self.arm.joint_names, session.held)}
         log = self.get_logger()

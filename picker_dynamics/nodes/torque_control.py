@@ -19,12 +19,16 @@ from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.joint_order import ordered
 from picker_dynamics.nodes.arm_setup import load_torque_arm
 from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN, array, status, values_of
-from picker_dynamics.nodes.payload import Payload
+from picker_dynamics.nodes.payload import Following, Payload
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
+from picker_dynamics.payload_follow import PayloadFollower
 from picker_dynamics.rigid_body import RigidBody
 from picker_dynamics.torque_loop import TorqueLoop
 
 DIAGNOSTIC_PERIOD_S = 1.0
+
+EFFORT_SD = 0.003
+"""Of a measured effort, and of what the model misses, as a share of the joint's limit; dry friction comes on top."""
 
 
 class TorqueControl(Node):
@@ -37,8 +41,8 @@ class TorqueControl(Node):
         CrossCheckError: at the start, where the hand-written model and Pinocchio disagree about the URDF.
     """
 
-    def __init__(self):
-        super().__init__("torque_control")
+    def __init__(self, **options):
+        super().__init__("torque_control", **options)
         arm = load_torque_arm(self)
         self.arm = arm.description
         bandwidth = declare(self, "bandwidth", arm.bandwidth, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", low=0.1,
@@ -51,6 +55,7 @@ class TorqueControl(Node):
         self.get_logger().info(f"cross-check passed: two models of {self.arm.name} agree to {report.worst:.1e}")
         self.model, self.gate = model, EffortGate(model, arm)
         self.loop = TorqueLoop(model, bandwidth, self.payload.transition_s)
+        self.following = Following(self, self.payload, self.make_follower, self.believe)
         self.pose: np.ndarray | None = None
         self.epoch: str | None = None
         self.processed = self.rejected = 0
@@ -72,6 +77,7 @@ class TorqueControl(Node):
         if values.get("state") != "active" or values.get("epoch") != self.epoch:
             self.loop.start()
         self.epoch = values.get("epoch")
+        self.following.measured(values.get("provenance", ""))
 
     def on_reference(self, message: JointTrajectory) -> None:
         try:
@@ -88,7 +94,8 @@ class TorqueControl(Node):
         try:
             q = ordered(message.name, message.position, self.arm.joint_names, "joint_states")
             v = ordered(message.name, message.velocity, self.arm.joint_names, "joint_states")
-            tau = self.loop.effort(q, v, seconds(message.header.stamp))
+            time_s = seconds(message.header.stamp)
+            tau = self.loop.effort(q, v, time_s)
         except PickerError as error:
             self.complain(f"state ignored: {error}")
             return
@@ -98,13 +105,28 @@ class TorqueControl(Node):
         self.command.header.stamp = message.header.stamp
         self.command.effort = tau.tolist()
         self.command_out.publish(self.command)
+        if self.following.on and self.loop.following:
+            self.learn(message, q, v, time_s)
+
+    def learn(self, message: JointState, q, v, time_s: float) -> None:
+        """What the efforts that acted until now say of the payload."""
+        try:
+            effort = ordered(message.name, message.effort, self.arm.joint_names, "joint_states")
+        except PickerError as error:
+            self.following.obstacle = f"the payload is not followed: no efforts are measured: {error}"
+            return
+        self.following.obstacle = ""
+        self.following.follower.observe(q, v, effort, time_s)
 
     def on_parameters(self, parameters) -> SetParametersResult:
         """Change the payload while running; a value that does not fit is refused and nothing changes."""
-        payload = self.payload.wanted({parameter.name: parameter.value for parameter in parameters})
+        wanted = {parameter.name: parameter.value for parameter in parameters}
+        payload = self.payload.wanted(wanted)
         try:
+            self.following.require(wanted, self.payload.mass if payload is None else payload[0])
             if payload is not None:
                 self.carry(*payload)
+            self.following.apply(wanted)
         except PickerError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -112,11 +134,25 @@ class TorqueControl(Node):
     def carry(self, mass: float, com) -> None:
         """Take a payload and tell everyone."""
         com = self.payload.require_vector(com)
-        if self.pose is not None and mass > self.payload.mass:  # more than the drives hold here would pull the arm down
+        if mass > self.payload.mass:
+            self.require_holdable(mass, com)
+        self.loop.set_payload(self.following.mass if self.following.on else mass, com, now_s(self))
+        self.payload.tell(mass, com, self.following.mass)
+
+    def require_holdable(self, mass: float, com) -> None:
+        """More than the drives hold here would pull the arm down: raises an InfeasibleError."""
+        if self.pose is not None:
             still = np.zeros(self.model.n)
             replace(self.gate, model=self.model.with_payload(mass, com)).check_point(self.pose, still, still)
-        self.loop.set_payload(mass, com, now_s(self))
-        self.payload.tell(mass, com)
+
+    def make_follower(self, **bounds) -> PayloadFollower:
+        return PayloadFollower(self.model, np.hypot(EFFORT_SD * self.arm.effort, self.arm.friction), **bounds)
+
+    def believe(self, mass: float) -> None:
+        """What the efforts say of the payload; raises an InfeasibleError where that could not be held here."""
+        if mass > self.payload.mass:
+            self.require_holdable(mass, self.payload.com)
+        self.loop.set_payload(mass, self.payload.com, now_s(self))
 
     def complain(self, problem: str) -> None:
         self.rejected += 1
@@ -129,12 +165,14 @@ class TorqueControl(Node):
             level, message = ERROR, self.problem
         elif not self.processed:
             level, message = WARN, "waiting for joint_states"
+        elif self.following.problem:
+            level, message = WARN, self.following.problem
         else:
             level, message = OK, "following" if self.loop.following else "no reference: holding"
         worst = float(abs(self.loop.error).max())
         entry = status(level, self.get_fully_qualified_name().lstrip("/"), message, self.arm.name,
                        cross_check_worst=self.cross_check_worst, payload_kg=self.payload.mass, processed=self.processed,
-                       rejected=self.rejected, tracking_error=worst)
+                       rejected=self.rejected, tracking_error=worst, **self.following.facts())
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
 
 

@@ -47,8 +47,8 @@ LEVELS = {"": OK, "accepted": OK, "done": OK, "cancelled": WARN, "refused": ERRO
 class TrajectoryController(Node):
     """Runs the gate and produces the reference; all decisions are in ``goal_desk``, ``controller`` and ``goal_check``."""
 
-    def __init__(self):
-        super().__init__("trajectory_controller")
+    def __init__(self, **options):
+        super().__init__("trajectory_controller", **options)
         controlled = load_controlled_arm(self)
         self.arm, self.gate_for = controlled.description, controlled.gate
         self.rate_hz = declare(self, "rate_hz", 100.0, "rate of the reference [Hz]", low=10.0, high=500.0, read_only=True)

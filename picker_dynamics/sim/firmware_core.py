@@ -158,6 +158,11 @@ class VirtualFirmware:
         """What the board does with the joints that the host owns."""
         return self._motion.state
 
+    @property
+    def due_us(self) -> int:
+        """The owner's time [us] of the next servo frame or telemetry: until then nothing happens but what is received."""
+        return min(self._next_frame_us, self._next_telemetry_us)
+
     def board_time_us(self, now_us: int) -> int:
         """Board time [us], modulo 2^32, at the owner's time ``now_us``."""
         return (now_us - self._booted_us + self.config.start_time_us) % TIME_MODULUS
@@ -166,7 +171,7 @@ class VirtualFirmware:
 
     def advance(self, now_us: int) -> None:
         """Run servo frames and telemetry that fall due until ``now_us``, in their order."""
-        while (due := min(self._next_frame_us, self._next_telemetry_us)) <= now_us:
+        while (due := self.due_us) <= now_us:
             if due == self._next_frame_us:
                 self._next_frame_us += self.config.frame_us
                 self._frame(due)

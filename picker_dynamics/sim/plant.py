@@ -13,6 +13,7 @@ What the numbers leave open is settled as follows.
   limits (those bound what is asked for, not what the hardware can do); a joint with a grip stops where it touches.
 * A relaxed joint has no spring and is not braked to a halt: it is back-driven through its gears, with ``BACKDRIVE_DRAG``
   times D and a dry friction of ``BACKDRIVE_FRICTION`` of stall torque.  Both are plausible, not measured.
+* An arm at rest under constant pulses is left there: from ``REST_SPEED`` down no step is computed, only time goes on.
 * ``support=True``: the operator has put the arm at its first pose, leaning on something.  Every joint is held
   there, stiffly, until its servo is first given pulses; never again after that.
 """
@@ -40,6 +41,10 @@ BACKDRIVE_DRAG, BACKDRIVE_FRICTION = 3.0, 0.25
 SUPPORT_STIFFNESS = 200.0
 """[N·m/rad] of what holds a joint that has not been powered yet."""
 
+REST_SPEED, REST_LOOK_S = 5e-7, 0.05
+"""Mean speed of every joint over so long [s] from which on it rests [rad/s, m/s]: what is left of its way is some 1e-7 rad,
+and MuJoCo's dry friction, which is to hold, creeps at half of that for ever."""
+
 _STIFF_CONSTRAINT = ((2e-3, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0))
 """MuJoCo's solref (time constant [s], damping ratio) and solimp for dry friction that holds instead of creeping."""
 
@@ -66,6 +71,7 @@ class Plant(MujocoArm):
         error: the drawn ``PlantError``.
         servo: the ``ServoModel`` of the simulated servos, errors included.
         setpoint: (n,) angles the pulses stand for, after quantisation [rad]; NaN where relaxed.
+        at_rest: nothing moves until pulses or load change.
     """
 
     def __init__(self, description: ArmDescription, servo_map: ServoMap, *, plant_error: float | PlantError = 0.0, seed: int = 0,
@@ -107,6 +113,7 @@ class Plant(MujocoArm):
         self._pulses = None
         self._command((None,) * self.n)
         mujoco.mj_forward(self._m, self._d)
+        self._wake()
 
     def attach(self, mass: float, com=(0.0, 0.0, 0.0), radius: float = 0.0) -> None:
         """Weld a berry to the tool, in place of what is there; momentum is not conserved: it had the tool's speed.
@@ -129,6 +136,7 @@ class Plant(MujocoArm):
         self._m.body_ipos[self._load] = com
         self._m.body_inertia[self._load] = 0.4 * mass * radius * radius
         mujoco.mj_setConst(self._m, self._scratch)
+        self._wake()
 
     def detach(self) -> None:
         """Let go of the berry."""
@@ -150,10 +158,26 @@ class Plant(MujocoArm):
         if pulses != self._pulses:
             self._command(pulses)
         m, d, position, force = self._m, self._d, self._d.qpos, self._d.qfrc_applied
-        for _ in range(round(duration_s / self.dt)):
+        steps = round(duration_s / self.dt)
+        if self.at_rest:
+            d.time += steps * self.dt
+            return
+        for _ in range(steps):
             spring = self.servo.spring_torque(self._aim, position[self._q_index])
             force[self._dof] = spring * self._live
             mujoco.mj_step(m, d)
+        self._look_for_rest()
+
+    def _wake(self) -> None:
+        """Something has changed that may move the arm."""
+        self.at_rest, self._looked_s, self._looked_q = False, self._d.time, self._d.qpos.copy()
+
+    def _look_for_rest(self) -> None:
+        since_s = self._d.time - self._looked_s
+        if since_s >= REST_LOOK_S:
+            moved = np.abs(self._d.qpos - self._looked_q).max()
+            self._wake()
+            self.at_rest = bool(moved < REST_SPEED * since_s)
 
     def _command(self, pulses: tuple) -> None:
         if len(pulses) != self.n:
@@ -173,6 +197,7 @@ class Plant(MujocoArm):
         self._m.dof_frictionloss[self._dof] = self._friction + gears
         self._m.jnt_stiffness[self._joint[live]] = 0.0
         self._pulses = pulses
+        self._wake()
 
     # --- what is there ----------------------------------------------------------------------------
 

@@ -45,6 +45,9 @@ ADC_COUNTS = 1023
 MEASURE_S = 5e-3
 """How often the potentiometers' voltages follow the joints [s]: no telemetry asks more often."""
 
+REST_TICK_S = 0.02
+"""Likewise, at the most, for the board of an arm at rest: it sleeps until its firmware has something to do [s]."""
+
 
 def firmware_config(servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) -> FirmwareConfig:
     """What a firmware for these servos would have compiled in."""
@@ -89,7 +92,7 @@ class VirtualBoard:
         firmware: what runs on the board, in place of a ``VirtualFirmware`` for these servos; it sees to ``live`` and
             ``host_timeout_s`` itself.
         ledger: keep books of every set-point, for the command ``ledger``.
-        tick_s: how often it looks at its wire and its clock at least [s].
+        tick_s: how often it looks at its wire and its clock at least, while the arm moves [s].
 
     Raises:
         LinkError: port or control socket cannot be made.
@@ -108,7 +111,7 @@ class VirtualBoard:
         self.ledger = Ledger(board_limits(servos), round(servos.frame_s * 1e6), servos.joint_names) if ledger else None
         self._outbox = b""
         self._line_speed = getattr(firmware, "line_speed", None)  # a receiver that is executed makes its noise itself
-        self._potentiometers, self._measure_at_s = Potentiometers(servos), 0.0
+        self._potentiometers, self._measure_at_s, self._measured_at_rest = Potentiometers(servos), 0.0, False
         self.port = PtyPort(link, baud, seed, noise=self._line_speed is None)
         try:
             self.control = None if control is None else ControlServer(control, self.answer)
@@ -119,7 +122,7 @@ class VirtualBoard:
         self._thread: threading.Thread | None = None
         self._clock = (0.0, 0.0, 1.0 + clock_drift_ppm * 1e-6)  # real time, board time [s], rate since then
         self._tick_s = tick_s
-        self._epoch, self._sim_s, self._ticked_s = time.monotonic(), 0.0, 0.0
+        self._epoch, self._sim_s, self._wake_s = time.monotonic(), 0.0, 0.0
         self._plug_in_at_s = math.inf
         self.behind_max_s = self.skipped_s = 0.0
 
@@ -130,7 +133,8 @@ class VirtualBoard:
         self._epoch = time.monotonic()
         try:
             while not (self._stopped.is_set() or (self._leaving and self.port.descriptor is None)):
-                ready = self._wait(self._epoch + self._sim_s + self._tick_s)
+                self._wake_s = self._next_look()
+                ready = self._wait(self._epoch + self._wake_s)
                 with self._lock:
                     self._tick(time.monotonic() - self._epoch)
                     if self.control is not None:
@@ -162,6 +166,13 @@ class VirtualBoard:
     def __exit__(self, *_exception) -> None:
         self.stop()
 
+    def _next_look(self) -> float:
+        """When to look at wire and clock again, if nobody writes before."""
+        due_s = self._due_s()
+        if due_s is None or not self.plant.at_rest:
+            return self._sim_s + self._tick_s
+        return min(max(due_s + self.plant.dt, self._sim_s + self._tick_s), self._sim_s + REST_TICK_S)
+
     def _wait(self, until_s: float) -> list:
         """Sleep until then or until somebody writes; what is readable."""
         readers = self.control.readers if self.control is not None else []
@@ -180,11 +191,10 @@ class VirtualBoard:
             self.firmware.reboot(self._board_us(now_s), silence_us=round(self.boot_silence_s * 1e6))
         if self._line_speed is not None:
             self._line_speed(self.port.client_speed)
-        if now_s - self._ticked_s > LATE_S:
-            self._receive(self._ticked_s)
+        if now_s - self._wake_s > LATE_S:
+            self._receive(self._wake_s)
         self._simulate(now_s)
         self._receive(now_s)
-        self._ticked_s = now_s
         self._collect()
         self.port.write(self._outbox)
         self._outbox = b""
@@ -216,20 +226,38 @@ class VirtualBoard:
 
     def _simulate(self, now_s: float) -> None:
         behind = now_s - self._sim_s
-        self.behind_max_s = max(self.behind_max_s, behind - self._tick_s)
+        self.behind_max_s = max(self.behind_max_s, now_s - self._wake_s)
         if behind > CATCH_UP_S:
             self.skipped_s += behind - CATCH_UP_S
             self._sim_s = now_s - CATCH_UP_S
         firmware, plant, dt = self.firmware, self.plant, self.plant.dt
-        if self._potentiometers and now_s >= self._measure_at_s:
-            self._measure_at_s = now_s + MEASURE_S
-            firmware.feedback = self._potentiometers.counts(plant.q)
+        self._measure(now_s)
         while self._sim_s + dt <= now_s:
-            self._sim_s += dt
-            firmware.advance(self._board_us(self._sim_s))
+            firmware.advance(self._board_us(self._sim_s + dt))
             if self.ledger is not None:
-                self.ledger.look(firmware, self._board_us(self._sim_s))
-            plant.step(firmware.pulses_us)
+                self.ledger.look(firmware, self._board_us(self._sim_s + dt))
+            steps = max(1, min(self._steps_alike(), int((now_s - self._sim_s) / dt)))
+            plant.advance(firmware.pulses_us, steps * dt)
+            self._sim_s += steps * dt
+
+    def _measure(self, now_s: float) -> None:
+        at_rest = self.plant.at_rest
+        if self._potentiometers and now_s >= self._measure_at_s and not (at_rest and self._measured_at_rest):
+            self._measure_at_s, self._measured_at_rest = now_s + MEASURE_S, at_rest
+            self.firmware.feedback = self._potentiometers.counts(self.plant.q)
+
+    def _steps_alike(self) -> int:
+        """For how many steps of the arm the firmware leaves its outputs alone: 1 where it does not say."""
+        due_s = self._due_s()
+        return 1 if due_s is None else math.ceil((due_s - self._sim_s) / self.plant.dt) - 1
+
+    def _due_s(self) -> float | None:
+        """When the firmware has something to do, if it can tell: one that is executed has all the time, and books want looks."""
+        due_us = getattr(self.firmware, "due_us", None)
+        if due_us is None or self.ledger is not None:
+            return None
+        since_s, board_s, rate = self._clock
+        return since_s + (due_us * 1e-6 - board_s) / rate
 
     def _board_us(self, real_s: float) -> int:
         since_s, board_s, rate = self._clock

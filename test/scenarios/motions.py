@@ -53,7 +53,7 @@ IMPOSSIBLE = {
     "a pose that cannot be held": (dict(targets=[np.zeros(5)], times=[6.0]), "shoulder", "N·m"),
     "beyond a limit": (dict(targets=[moved(elbow=2.5)], times=[6.0]), "elbow", "limit"),
     "a joint that the arm does not have": (dict(targets=[HOME], names=(*NAMES[:-1], "tail")), "tail", "unknown"),
-    "a joint missing": (dict(targets=[HOME[:-1]], names=NAMES[:-1]), "scissor", "missing"),
+    "a joint named twice": (dict(targets=[HOME], names=(*NAMES[:-1], NAMES[0])), "base", "twice"),
     "not a number": (dict(targets=[moved(wrist=np.nan)]), "wrist", "nan"),
     "infinite": (dict(targets=[moved(wrist=np.inf)]), "wrist", "inf"),
     "points out of order": (dict(targets=[HOME, HOME], times=[2.0, 1.0]), None, "point 1"),

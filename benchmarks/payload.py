@@ -1,0 +1,44 @@
+"""How well the scissor's payload is weighed with an inclinometer on the forearm: ``python -m benchmarks.payload``.
+
+Each seed is another simulated arm with hidden masses, stiffness, deadband, zeros, scales and dry friction, known as well as a
+calibration knows it (K 4 %, zero 0.15°, masses 1 %, one standard deviation); poses and their number are those that ``picker
+weigh`` plans for ± 3 g.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+
+PAYLOAD_KG, SEEDS = 0.025, 24
+
+
+def run(seeds: int = SEEDS) -> dict:
+    """Errors [g] over the seeds, how often the stated interval contains the truth, and what a person has to read."""
+    from picker_dynamics.calibration import payload_simulated as rehearsal
+    from picker_dynamics.calibration.droop import Sight
+    from picker_dynamics.calibration.payload_poses import plan
+
+    started, forearm = time.perf_counter(), Sight("elevation", "forearm")
+    errors, inside, readings = [], [], []
+    for seed in range(seeds):
+        person, gate = rehearsal.person(PAYLOAD_KG, seed=seed)
+        visits, _ = plan(person.scale, gate, [forearm], person.scale.servos.home)
+        found = person.scale.weigh(person.read(visits, [forearm])).mass
+        errors.append(1e3 * abs(found.value - PAYLOAD_KG))
+        inside.append(found.contains(PAYLOAD_KG))
+        readings.append(len(visits))
+    return {
+        "payload_g": 1e3 * PAYLOAD_KG, "seeds": seeds, "error_g": {
+            "median": round(float(np.median(errors)), 2), "p95": round(float(np.quantile(errors, 0.95)), 2),
+            "max": round(float(max(errors)), 2)},
+        "share_within_3_g": float(np.mean(np.array(errors) <= 3.0)), "intervals_with_the_truth": float(np.mean(inside)),
+        "readings": {"median": float(np.median(readings)), "max": int(max(readings))},
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(), indent=2))

@@ -1,0 +1,130 @@
+"""``one_process``: the nodes of an arm in one process, where many arms share a machine.
+
+    one_process --node trajectory_controller --ros-args -p rate_hz:=50.0 -- --node dynamics -- --node hardware --
+
+Behind each ``--node`` stand its name and its own arguments.  Together the nodes are one participant of DDS, which hands
+messages over without sending them; at 50 Hz they take two thirds of what they take apart.  Each has a thread, so stop is served
+while another one computes.  Where one ends, all end: the hardware first, it may be parking.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.nodes.focused_executor import FocusedExecutor
+from picker_dynamics.nodes.runtime import COLLECTIONS, close, deaf, goes_on, listen, require_known_parameters
+
+NODES = {"trajectory_controller": "TrajectoryController", "dynamics": "Dynamics", "torque_control": "TorqueControl",
+         "hardware": "Hardware", "torque_arm_sim": "TorqueArmSim"}
+"""Module and class."""
+
+MARK = "--node"
+
+SWITCH_S = 0.001
+"""How long a thread may compute while another one waits for Python [s]."""
+
+
+def split(words: list[str]) -> list[tuple[str, list[str]]]:
+    """Each node's name and arguments.
+
+    Raises:
+        InputError: no node, or one that does not exist.
+    """
+    groups: list[tuple[str, list[str]]] = []
+    for number, word in enumerate(words):
+        if word == MARK:
+            groups.append((words[number + 1] if number + 1 < len(words) else "", []))
+        elif groups and words[number - 1] != MARK:
+            groups[-1][1].append(word)
+        elif not groups:
+            raise InputError(f"one_process: {word!r} stands before the first {MARK}", value=word)
+    if not groups:
+        raise InputError(f"one_process: no node is named, for example {MARK} hardware")
+    for name, _ in groups:
+        if name not in NODES:
+            raise InputError(f"one_process: no node {name!r}; there are {', '.join(NODES)}", joint=MARK, value=name)
+    return groups
+
+
+def log_levels(words: list[str]) -> list[str]:
+    """What of a node's arguments is about logging: that is the process's, not a node's."""
+    pairs = zip(words, words[1:])
+    return [word for pair in pairs if pair[0] == "--log-level" for word in pair]
+
+
+class Spun(threading.Thread):
+    """A node and the thread that spins it until it fails or is told to end.
+
+    Args:
+        node: made already.
+        over: called when it spins no longer.
+        hurried: whether the last word must be short.
+    """
+
+    def __init__(self, node, over: Callable[[], None], hurried: Callable[[], bool]):
+        super().__init__(name=node.get_name())
+        self._node, self._executor, self._over, self._hurried = node, FocusedExecutor(node), over, hurried
+        self._ending = threading.Event()
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            while not self._ending.is_set() and goes_on(self._node):
+                self._executor.spin_once()
+            self.error = getattr(self._node, "failure", None)
+        except BaseException as error:  # told by end(), in the thread that decides
+            self.error = error
+        self._over()
+
+    def end(self) -> int:
+        """Let it end; its exit code."""
+        self._ending.set()
+        if self.ident is not None:  # else another node could not be made, and this one never began
+            self.join()
+        close(self._node, self._executor, self._hurried)
+        if self.error is None:
+            return 0
+        if isinstance(self.error, PickerError):
+            print(f"error: {self.error}", file=sys.stderr, flush=True)
+            return self.error.exit_code
+        traceback.print_exception(self.error)
+        return 1
+
+
+def main(args=None) -> int:
+    """Spin all nodes until SIGINT or SIGTERM, or until one of them ends; the exit code is that of the first that failed."""
+    stop: list[int] = []
+    news, code = threading.Event(), 0
+    spun: list[Spun] = []
+    try:
+        groups = split(sys.argv[1:] if args is None else args)
+        sys.setswitchinterval(SWITCH_S)
+        listen(["--ros-args", *(word for _, words in groups for word in log_levels(words))], stop, news.set)
+        for name, words in groups:
+            node = getattr(import_module(f"picker_dynamics.nodes.{name}"), NODES[name])(cli_args=words)
+            spun.append(Spun(node, news.set, lambda: len(stop) > 1))
+            require_known_parameters(node)
+        gc.freeze()
+        gc.set_threshold(*COLLECTIONS)
+        for one in spun:
+            one.start()
+        if not stop:
+            news.wait()
+    except PickerError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        code = error.exit_code
+    finally:
+        for one in reversed(spun):
+            code = one.end() or code
+        deaf()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
