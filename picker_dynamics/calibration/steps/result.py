@@ -49,7 +49,8 @@ def walk(work: Workplace, belief: Belief) -> Belief:
     overlay = merged(overlay_text(servos, belief.figures, work.when, before=given, remarks=belief.remarks), work.overlay)
     urdf = urdf_text(belief.description, {}, work.when, limits=belief.limits)
     with guide.busy("picker check"):
-        for finding in check_result(urdf, overlay, servos=work.servos or None).findings:
+        checked = check_result(urdf, overlay, servos=work.servos or None)
+        for finding in (*checked.refused, *checked.notes):
             guide.tell(f"picker check: {finding}", "warning")
         backups = write_result(work.folder, urdf, overlay, servos=work.servos or None,
                                more={REPORT_NAME: json.dumps(report, indent=2) + "\n"})
