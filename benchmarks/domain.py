@@ -20,8 +20,8 @@ def own_domain() -> Iterator[dict[str, str]]:
 
     As in the tests, whoever has bound a domain's port on the loopback owns the domain; and nobody may be left in it.
     """
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as lock:
-        domain = next(number for number in DOMAINS if _deserted(number) and _bound(lock, DOMAIN_LOCK_PORT + number))
+    domain, lock = next(found for found in map(_taken, DOMAINS) if found is not None)
+    with lock:
         ours = bringup.LOCAL_ONLY | {"ROS_DOMAIN_ID": str(domain)}
         before = {name: os.environ.get(name) for name in ours}
         os.environ.update(ours)
@@ -33,6 +33,18 @@ def own_domain() -> Iterator[dict[str, str]]:
                     del os.environ[name]
                 else:
                     os.environ[name] = value
+
+
+def _taken(domain: int) -> tuple[int, socket.socket] | None:
+    """The domain and the lock on it; None if somebody has it or is left in it.
+
+    The lock comes first: to look for participants in a domain that another one is about to fill would take their ports.
+    """
+    lock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if _bound(lock, DOMAIN_LOCK_PORT + domain) and _deserted(domain):
+        return domain, lock
+    lock.close()
+    return None
 
 
 def _deserted(domain: int) -> bool:
