@@ -66,13 +66,13 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "picker = picker_dynamics.cli:main",
+            "picker = picker_dynamics.commands.cli:main",
             "trajectory_controller = picker_dynamics.nodes.trajectory_controller:main",
             "dynamics = picker_dynamics.nodes.dynamics:main",
             "hardware = picker_dynamics.nodes.hardware:main",
             "torque_control = picker_dynamics.nodes.torque_control:main",
             "torque_arm_sim = picker_dynamics.nodes.torque_arm_sim:main",
-            "markers = picker_dynamics.nodes.markers:main",
+            "markers = picker_dynamics.nodes.markers.node:main",
             "one_process = picker_dynamics.nodes.one_process:main",
             "virtual_board = picker_dynamics.sim.board:main",
         ],

@@ -25,10 +25,10 @@ from rclpy.signals import SignalHandlerOptions
 from benchmarks import machine
 from benchmarks.domain import own_domain
 from benchmarks.machine import CpuMeter
-from picker_dynamics import bringup
+from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED
-from picker_dynamics.runner import GraphRunner
 
 READY_S = 120.0
 BOARD_TICK_S = 0.004

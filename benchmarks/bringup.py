@@ -30,7 +30,7 @@ def _once() -> float:
     with own_domain() as environment:
         witness = Witness(int(environment["ROS_DOMAIN_ID"]))
         begin_s = time.monotonic()
-        process = subprocess.Popen([sys.executable, "-m", "picker_dynamics.cli", "up", "--sim"], env=os.environ | environment,
+        process = subprocess.Popen([sys.executable, "-m", "picker_dynamics.commands.cli", "up", "--sim"], env=os.environ | environment,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             while witness.state != "active":

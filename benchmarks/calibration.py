@@ -18,12 +18,12 @@ from os import cpu_count
 
 import numpy as np
 
-from picker_dynamics import description, servo_map
-from picker_dynamics.calibration import evaluate, walk
-from picker_dynamics.calibration.droop_quality import cross_validation
-from picker_dynamics.calibration.poses import INSTRUMENTS, WEIGHTS, Station, Weight
-from picker_dynamics.calibration.simulated import RestingBench, SimulatedBench
+from picker_dynamics.estimation.calibration import evaluate, walk
+from picker_dynamics.estimation.calibration.droop_quality import cross_validation
+from picker_dynamics.estimation.calibration.poses import INSTRUMENTS, WEIGHTS, Station, Weight
+from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
 from picker_dynamics.resources import resource
+from picker_dynamics.robot import description, servo_map
 
 PLANT_ERROR = 0.15
 ARMS, MOVED, OTHER_ARMS = 200, 3, 20

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from picker_dynamics import bringup
+from picker_dynamics.bringup import bringup
 
 DOMAINS = range(1, 100)
 DOMAIN_LOCK_PORT = 22_000

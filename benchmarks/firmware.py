@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks import uno_rig
 from benchmarks.uno_rig import FRAME_US, POINT_US, Rig
+from picker_dynamics.board.firmware.packages import missing
 from picker_dynamics.errors import MissingDependencyError
-from picker_dynamics.firmware.packages import missing
 from picker_dynamics.sim.avr_uno import CYCLES_PER_US
 
 BACKENDS = ("pca9685", "timer")
@@ -218,7 +218,7 @@ def lost_host(words: int = 10) -> dict:
 
 def conformance(backend: str) -> dict:
     """The conformance suite on the firmware: how it ends, and how long it takes on this machine."""
-    from picker_dynamics.conformance import Status, run
+    from picker_dynamics.board.conformance import Status, run
 
     begin_s = time.monotonic()
     rig = Rig(backend, ready=False)

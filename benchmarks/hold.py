@@ -12,12 +12,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics import description, servo_map
-from picker_dynamics.compensation import MODES
-from picker_dynamics.feasibility import Gate
+from picker_dynamics.control.compensation import MODES
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.closed_loop import (
+    REACH_M,
+    SETTLE_S,
+    TIP_SPEED,
+    ClosedLoop,
+    feasible_poses,
+    hold_errors,
+    paths_between,
+)
+from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.resources import resource
-from picker_dynamics.rigid_body import RigidBody
-from picker_dynamics.sim.closed_loop import REACH_M, SETTLE_S, TIP_SPEED, ClosedLoop, feasible_poses, hold_errors, paths_between
+from picker_dynamics.robot import description, servo_map
 from picker_dynamics.sim.plant import STEP_S, Plant
 from picker_dynamics.sim.plant_error import scaled_masses
 

@@ -15,12 +15,12 @@ import time
 import numpy as np
 
 from benchmarks.dynamics import serial_arm
-from picker_dynamics import arms, description
-from picker_dynamics.description import ArmDescription
-from picker_dynamics.identification import base, limits, procedure, simulated
-from picker_dynamics.identification.columns import Columns
-from picker_dynamics.identification.excitation import BETTERED, Search
-from picker_dynamics.rigid_body import RigidBody
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.identification import base, limits, procedure, simulated
+from picker_dynamics.estimation.identification.columns import Columns
+from picker_dynamics.estimation.identification.excitation import BETTERED, Search
+from picker_dynamics.robot import arms, description
+from picker_dynamics.robot.description import ArmDescription
 
 TIP_SPEED = 2.0
 """Largest that a controller accepts [m/s]: nobody stands beside these arms."""

@@ -38,12 +38,13 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from benchmarks.domain import own_domain
 from benchmarks.machine import CpuMeter, load, resident_mb
 from benchmarks.stamping_board import StampingBoard, Wire
-from picker_dynamics import bringup, description, servo_map
+from picker_dynamics.board.protocol import SetPoint, Telemetry
+from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, seconds, to_stamp
-from picker_dynamics.protocol import SetPoint, Telemetry
 from picker_dynamics.resources import resource
-from picker_dynamics.runner import GraphRunner
+from picker_dynamics.robot import description, servo_map
 
 LEAD_S = 0.06
 """Default of the controller's ``lead_s``."""

@@ -34,10 +34,11 @@ from benchmarks.cpu_load import cpu_load
 from benchmarks.domain import own_domain
 from benchmarks.machine import CpuMeter
 from benchmarks.soak_operator import PATIENCE_S, Machine, Operator, SoakError
-from picker_dynamics import bringup, description, servo_map
+from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.errors import PickerError
 from picker_dynamics.resources import resource
-from picker_dynamics.runner import GraphRunner
+from picker_dynamics.robot import description, servo_map
 from picker_dynamics.sim.control_socket import BoardControl
 
 RECOVERY_S, STOP_P99_MS = 3.0, 20.0

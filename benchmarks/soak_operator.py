@@ -13,11 +13,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.description import ArmDescription
 from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import to_stamp
-from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.control_socket import BoardControl
 
 PATIENCE_S = 30.0

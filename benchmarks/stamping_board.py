@@ -14,8 +14,8 @@ import time
 import tty
 from dataclasses import dataclass
 
-from picker_dynamics.protocol import Frame, FrameDecoder
-from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.board.protocol import Frame, FrameDecoder
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.virtual_board import firmware_config
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from statistics import median
 
-from picker_dynamics.study import rrp
-from picker_dynamics.study.rrp_summary import WALL_S
+from picker_dynamics.commands.study import rrp
+from picker_dynamics.commands.study.rrp_summary import WALL_S
 
 
 def run(rounds: int = 3) -> dict:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from picker_dynamics import description, servo_map
-from picker_dynamics.conformance import Host, LockStepWire, Need, meet
-from picker_dynamics.firmware import toolchain
-from picker_dynamics.protocol import Ping, Reset, SetPoint, Stop, Telemetry, TelemetryPeriod, pulse_units
+from picker_dynamics.board.conformance import Host, LockStepWire, Need, meet
+from picker_dynamics.board.firmware import toolchain
+from picker_dynamics.board.protocol import Ping, Reset, SetPoint, Stop, Telemetry, TelemetryPeriod, pulse_units
 from picker_dynamics.resources import resource
+from picker_dynamics.robot import description, servo_map
 from picker_dynamics.sim.avr_board import compiled_in, wiring
 from picker_dynamics.sim.avr_firmware import AvrFirmware
 

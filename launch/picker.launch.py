@@ -1,6 +1,6 @@
 """Bring the arm up: `ros2 launch picker_dynamics picker.launch.py hardware:=sim`.
 
-Reads the same graph as `picker up` (picker_dynamics/bringup.py) and adds robot_state_publisher and, on request, RViz.
+Reads the same graph as `picker up` (picker_dynamics/bringup/bringup.py) and adds robot_state_publisher and, on request, RViz.
 """
 
 from functools import partial
@@ -14,9 +14,10 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix
 
-from picker_dynamics import bringup, description, rviz_config
+from picker_dynamics.bringup import bringup, rviz_config
+from picker_dynamics.bringup.runner import PARK_S
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
-from picker_dynamics.runner import PARK_S
+from picker_dynamics.robot import description
 
 ARGUMENTS = (
     ("hardware", "sim", "sim (virtual board and arm) or serial"),

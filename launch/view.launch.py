@@ -13,8 +13,9 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackagePrefix
 
-from picker_dynamics import bringup, description, rviz_config
+from picker_dynamics.bringup import bringup, rviz_config
 from picker_dynamics.errors import MissingDependencyError
+from picker_dynamics.robot import description
 
 ARGUMENTS = (
     ("arm", "", "an arm of config/arms.yaml, for example rrp; empty: the picker"),

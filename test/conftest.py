@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from picker_dynamics.firmware import packages
+from picker_dynamics.board.firmware import packages
 
 pytest.register_assert_rewrite("ros_graph", "scenarios", "started_graph", "topic_system")
 

@@ -21,8 +21,8 @@ from rclpy.action import get_action_server_names_and_types_by_node
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 
-from picker_dynamics.bringup import Graph, NodeSpec
-from picker_dynamics.runner import GraphRunner
+from picker_dynamics.bringup.bringup import Graph, NodeSpec
+from picker_dynamics.bringup.runner import GraphRunner
 
 DOC = Path(__file__).resolve().parent.parent / "docs" / "ros.md"
 PATIENCE_S = 60.0

@@ -1,28 +1,5 @@
-"""Control laws for joints that take torques, as pure functions of (model, state, reference).
-
-    law = ComputedTorque(model, Kp=100.0, Kd=20.0)
-    tau, rate = law(q, v, Reference(q_d, v_d, a_d), state)        first: law.initial_state(q, v, reference)
-
-    FeedForward         inverse dynamics of the reference, no feedback
-    ComputedTorque      inverse dynamics + PD
-    PdGravity           PD + weight
-    Pid                 PID per joint, no model
-    Robust              inverse dynamics + PD + a bounded, smooth min-max term
-    Adaptive            Slotine-Li, learns the mass of the load
-
-Each file has its law's equation, what it guarantees, and where that comes from.  Any ``DynamicsModel`` will do; all
-arrays are (..., n).
+"""From a reference to what the joints are told: servo set-points that make up for the servo's compliance, torques of control
+laws, and the models of both.  Imports ``robot``, ``dynamics`` by its interface and ``trajectory``.
 """
 
-from __future__ import annotations
-
-from picker_dynamics.control.adaptive import Adaptive
-from picker_dynamics.control.computed_torque import ComputedTorque
-from picker_dynamics.control.feed_forward import FeedForward
-from picker_dynamics.control.law import NO_STATE, ControlLaw, Reference
-from picker_dynamics.control.pd_gravity import PdGravity
-from picker_dynamics.control.pid import Pid
-from picker_dynamics.control.robust import Robust, model_error
-
-__all__ = ["NO_STATE", "Adaptive", "ComputedTorque", "ControlLaw", "FeedForward", "PdGravity", "Pid", "Reference", "Robust",
-           "model_error"]
+__all__ = ["compensation", "laws", "payload_follow", "state_model", "torque_loop"]

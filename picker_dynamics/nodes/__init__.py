@@ -1,1 +1,3 @@
-"""The ROS 2 nodes: thin shells around the pure modules, and the only place that imports rclpy and messages."""
+"""ROS 2 nodes: shells around the rooms below, which convert, call and publish.  The only room that imports rclpy and messages."""
+
+__all__ = ["client", "loop_meter", "recorder", "runtime", "state_log"]

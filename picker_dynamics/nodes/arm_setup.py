@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics import arms, description, servo_map
-from picker_dynamics.arms import Arm
-from picker_dynamics.description import ArmDescription
-from picker_dynamics.effort_gate import EffortGate
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.feasibility import Gate
-from picker_dynamics.model import DynamicsModel
+from picker_dynamics.execution.effort_gate import EffortGate
+from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.nodes.runtime import declare
 from picker_dynamics.resources import resource
-from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.robot import arms, description, servo_map
+from picker_dynamics.robot.arms import Arm
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.servo_map import ServoMap
 
 
 def load_arm(node) -> tuple[ArmDescription, ServoMap]:

@@ -6,9 +6,9 @@ import time
 
 from control_msgs.msg import JointTrajectoryControllerState, SpeedScalingFactor
 
-from picker_dynamics.goal_desk import GoalDesk
-from picker_dynamics.goal_tracking import Error
-from picker_dynamics.gripping import GripperSettings
+from picker_dynamics.execution.goal_manager import GoalDesk
+from picker_dynamics.execution.goal_tracking import Error
+from picker_dynamics.execution.gripping import GripperSettings
 from picker_dynamics.nodes.follow_action import FollowAction
 from picker_dynamics.nodes.goal_messages import error_points, point
 from picker_dynamics.nodes.gripper_action import GripperAction

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from rcl_interfaces.msg import SetParametersResult
 
-from picker_dynamics.description import ArmDescription
+from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.nodes.runtime import declare
-from picker_dynamics.tolerances import Tolerances
+from picker_dynamics.robot.description import ArmDescription
 
 
 class ControllerParameters:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-from picker_dynamics.goal_tracking import Outcome, Verdict
+from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 
 REQUESTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 """So many goals may come at once, each is answered; of more the middleware drops the oldest."""

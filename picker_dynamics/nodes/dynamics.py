@@ -11,17 +11,17 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics import cross_check, lagrangian
-from picker_dynamics.compensation import MODES, Compensator
+from picker_dynamics.control.compensation import MODES, Compensator
+from picker_dynamics.control.payload_follow import PayloadFollower
+from picker_dynamics.dynamics import cross_check, lagrangian
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.feasibility import Gate
-from picker_dynamics.joint_order import order_of, ordered
+from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.nodes.arm_setup import load_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, SETPOINT, WARN, array, status, values_of
 from picker_dynamics.nodes.payload import Following, Payload
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, run, seconds
-from picker_dynamics.payload_follow import PayloadFollower
-from picker_dynamics.rigid_body import RigidBody
+from picker_dynamics.robot.joint_order import order_of, ordered
 
 DIAGNOSTIC_PERIOD_S = 1.0
 

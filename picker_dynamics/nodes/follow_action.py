@@ -5,13 +5,13 @@ from __future__ import annotations
 from control_msgs.action import FollowJointTrajectory
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.goal import MAIN_TRACK, Goal
-from picker_dynamics.goal_desk import GoalDesk, Request
-from picker_dynamics.goal_tracking import Error, GoalTracker, Verdict
+from picker_dynamics.execution.goal import MAIN_TRACK, Goal
+from picker_dynamics.execution.goal_manager import GoalDesk, Request
+from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Verdict
+from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
 from picker_dynamics.nodes.deferred_action import DeferredActionServer
 from picker_dynamics.nodes.goal_messages import error_points, goal_from
 from picker_dynamics.nodes.runtime import seconds, to_stamp
-from picker_dynamics.tolerances import JointTolerance, Tolerances
 
 
 class FollowAction:

@@ -7,11 +7,11 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.goal import Goal
-from picker_dynamics.goal_tracking import ArmState, Error
-from picker_dynamics.joint_order import ordered
+from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_tracking import ArmState, Error
 from picker_dynamics.nodes.polled import Polled
 from picker_dynamics.nodes.runtime import LATEST, now_s, seconds, to_stamp
+from picker_dynamics.robot.joint_order import ordered
 
 
 def goal_from(message: JointTrajectory, partial: bool) -> Goal:

@@ -6,10 +6,10 @@ from control_msgs.action import ParallelGripperCommand
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.goal import Goal
-from picker_dynamics.goal_desk import GoalDesk, Request
-from picker_dynamics.goal_tracking import Error, Verdict
-from picker_dynamics.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of
+from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_manager import GoalDesk, Request
+from picker_dynamics.execution.goal_tracking import Error, Verdict
+from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of
 from picker_dynamics.nodes.deferred_action import DeferredActionServer
 from picker_dynamics.nodes.runtime import to_stamp
 

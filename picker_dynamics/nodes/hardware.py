@@ -13,23 +13,23 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from picker_dynamics import lagrangian
-from picker_dynamics.command_timing import clocks_apart_s
-from picker_dynamics.description_check import require_agreement
+from picker_dynamics.board.command_timing import clocks_apart_s
+from picker_dynamics.board.hardware_session import HardwareSession
+from picker_dynamics.board.link import BAUD, Link
+from picker_dynamics.board.session_state import State
+from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
-from picker_dynamics.hardware_session import HardwareSession
-from picker_dynamics.joint_order import ordered
-from picker_dynamics.link import BAUD, Link
 from picker_dynamics.nodes.arm_services import ArmServices
 from picker_dynamics.nodes.arm_setup import load_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, array, status
 from picker_dynamics.nodes.hardware_report import PROVENANCE, HardwareReport
 from picker_dynamics.nodes.lifecycle_guard import guard_change_state, state_of, transition
+from picker_dynamics.nodes.park import park
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
-from picker_dynamics.park import park
-from picker_dynamics.servo_budget import ServoBudget
-from picker_dynamics.session_state import State
-from picker_dynamics.state_model import ArmStateModel
+from picker_dynamics.robot.description_check import require_agreement
+from picker_dynamics.robot.joint_order import ordered
+from picker_dynamics.robot.servo_budget import ServoBudget
 
 DIAGNOSTIC_PERIOD_S = 1.0
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from picker_dynamics.command_timing import CommandTiming, Timing
-from picker_dynamics.hardware_session import HardwareSession
+from picker_dynamics.board.command_timing import CommandTiming, Timing
+from picker_dynamics.board.hardware_session import HardwareSession
+from picker_dynamics.board.session_state import State
 from picker_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN, status
-from picker_dynamics.session_state import State
 
 LINK_FIGURES = ("frames_sent", "frames_received", "frames_damaged", "frames_missed", "retransmissions", "losses", "connections",
                 "board_restarts", "round_trip_median_ms", "round_trip_p99_ms", "latency_ms", "drift_ppm", "telemetry_age_ms")

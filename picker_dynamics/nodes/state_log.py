@@ -6,8 +6,8 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.joint_order import ordered
 from picker_dynamics.nodes.client import ArmClient
+from picker_dynamics.robot.joint_order import ordered
 
 
 class StateLog(ArmClient):

@@ -10,14 +10,14 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from picker_dynamics.board.torque_session import State, TorqueSession
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
-from picker_dynamics.joint_order import ordered
 from picker_dynamics.nodes.arm_services import ArmServices
 from picker_dynamics.nodes.arm_setup import load_torque_arm
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, WARN, array, status
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, run
-from picker_dynamics.rigid_body import RigidBody
-from picker_dynamics.torque_session import State, TorqueSession
+from picker_dynamics.robot.joint_order import ordered
 
 DIAGNOSTIC_PERIOD_S = 1.0
 

@@ -12,18 +12,18 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics import cross_check, lagrangian
-from picker_dynamics.control.law import Reference
-from picker_dynamics.effort_gate import EffortGate
+from picker_dynamics.control.laws.law import Reference
+from picker_dynamics.control.payload_follow import PayloadFollower
+from picker_dynamics.control.torque_loop import TorqueLoop
+from picker_dynamics.dynamics import cross_check, lagrangian
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.joint_order import ordered
+from picker_dynamics.execution.effort_gate import EffortGate
 from picker_dynamics.nodes.arm_setup import load_torque_arm
 from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN, array, status, values_of
 from picker_dynamics.nodes.payload import Following, Payload
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
-from picker_dynamics.payload_follow import PayloadFollower
-from picker_dynamics.rigid_body import RigidBody
-from picker_dynamics.torque_loop import TorqueLoop
+from picker_dynamics.robot.joint_order import ordered
 
 DIAGNOSTIC_PERIOD_S = 1.0
 

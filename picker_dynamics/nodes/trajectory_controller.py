@@ -13,22 +13,22 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics import lagrangian
-from picker_dynamics.controller import ReferenceGenerator
+from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError
-from picker_dynamics.goal import OutdatedError
-from picker_dynamics.goal_check import GoalCheck
-from picker_dynamics.goal_desk import OVERTAKEN, PREEMPTED, Event, GoalDesk, Request
-from picker_dynamics.goal_tracking import GoalTracker, SentReferences
-from picker_dynamics.gripping import GripperSettings, settings_problem
-from picker_dynamics.joint_order import ordered
+from picker_dynamics.execution.goal import OutdatedError
+from picker_dynamics.execution.goal_check import GoalCheck
+from picker_dynamics.execution.goal_manager import OVERTAKEN, PREEMPTED, Event, GoalDesk, Request
+from picker_dynamics.execution.goal_tracking import GoalTracker, SentReferences
+from picker_dynamics.execution.gripping import GripperSettings, settings_problem
+from picker_dynamics.execution.reference_generator import ReferenceGenerator
+from picker_dynamics.execution.streaming import Stream
 from picker_dynamics.nodes.arm_setup import load_controlled_arm
 from picker_dynamics.nodes.controller_parameters import ControllerParameters
 from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, WARN, array, status, values_of
+from picker_dynamics.nodes.duplicate_publishers import Rivals
 from picker_dynamics.nodes.goal_messages import ArmStates, goal_from
-from picker_dynamics.nodes.rivals import Rivals
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, declare, now_s, run, seconds, to_stamp
-from picker_dynamics.streaming import Stream
+from picker_dynamics.robot.joint_order import ordered
 
 DIAGNOSTIC_PERIOD_S = 1.0
 

@@ -10,12 +10,18 @@ import os
 import re
 from pathlib import Path
 
-from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.errors import ConfigurationError, MissingDependencyError
 
 PLAIN = frozenset({"bool", "byte", "char", "string", "wstring", "float32", "float64",
                    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
 FIELD = re.compile(r"^\s*(?P<type>[A-Za-z][\w/]*)(<=\d+)?(\[[^\]]*\])?\s+[A-Za-z]\w*")
 SEPARATOR = "=" * 80
+
+
+def missing(error: ImportError) -> MissingDependencyError:
+    """What to say where a package of the extra is not installed."""
+    return MissingDependencyError(f'{error.name} is not installed; recordings need it: pip install "picker_dynamics[record]"',
+                                  joint=error.name)
 
 
 def definition(kind: str) -> str:

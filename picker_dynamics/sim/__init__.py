@@ -1,1 +1,8 @@
-"""The simulated arm: firmware, board and plant, which meet the controller only through the real protocol."""
+"""The simulated arm and boards: MuJoCo from the same URDF, a virtual board that speaks the real protocol, and the real firmware
+on a simulated Uno.  Imports ``robot`` and ``board``; knows no model and no control of ours.
+"""
+
+__all__ = [
+    "avr_board", "avr_firmware", "avr_uno", "board", "control_socket", "firmware_core", "ledger", "mujoco_arm",
+    "output_motion", "plant", "plant_error", "pty_port", "setpoint_queue", "torque_plant", "virtual_board",
+]

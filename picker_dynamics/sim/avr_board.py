@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from picker_dynamics.description import ArmDescription
+from picker_dynamics.board.firmware import toolchain
+from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.header import PCA9685_COUNTS, TIMER_FIRST_PIN, TIMER_RESOLUTION_NS
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.firmware import toolchain
-from picker_dynamics.firmware.header import PCA9685_COUNTS, TIMER_FIRST_PIN, TIMER_RESOLUTION_NS
-from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.avr_firmware import AvrFirmware, Wiring
-from picker_dynamics.sim.firmware_core import FirmwareConfig
 from picker_dynamics.sim.virtual_board import BAUD, HOST_TIMEOUT_S, firmware_config
 
 

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics import description, servo_map
 from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.resources import resource
-from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.control_socket import BoardControl
 from picker_dynamics.sim.virtual_board import BAUD, BOOT_SILENCE_S, HOST_TIMEOUT_S, TICK_S, VirtualBoard
 

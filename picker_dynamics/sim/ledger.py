@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
-from picker_dynamics.protocol import (
+from picker_dynamics.board.protocol import (
     BoardState,
     Disable,
     FrameDecoder,

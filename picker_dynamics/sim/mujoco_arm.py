@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from picker_dynamics.description import ArmDescription
 from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
-from picker_dynamics.model import as_states
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import as_states
 from picker_dynamics.sim.plant_error import PlantError
 
 try:

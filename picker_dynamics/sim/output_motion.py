@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from picker_dynamics.protocol import BoardState, JointLimits, Reason
+from picker_dynamics.board.protocol import BoardState, JointLimits, Reason
 from picker_dynamics.sim.setpoint_queue import Point, SetPointQueue
 
 STILL = 8

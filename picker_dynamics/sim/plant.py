@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.description import ArmDescription
 from picker_dynamics.errors import InputError
-from picker_dynamics.model import as_states
-from picker_dynamics.servo import ServoModel
-from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.servo import ServoModel
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.mujoco_arm import MujocoArm, mujoco
 from picker_dynamics.sim.plant_error import PlantError, draw
 

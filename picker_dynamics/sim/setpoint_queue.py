@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from picker_dynamics.protocol import TIME_MODULUS, Reason, ahead_us
+from picker_dynamics.board.protocol import TIME_MODULUS, Reason, ahead_us
 
 
 class Point(NamedTuple):

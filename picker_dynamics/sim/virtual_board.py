@@ -15,12 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.board_limits import board_limits
+from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.protocol import TIME_MODULUS, Fault
 from picker_dynamics.errors import InputError, LinkError, PickerError
-from picker_dynamics.protocol import TIME_MODULUS, Fault
-from picker_dynamics.servo_map import ServoMap
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.control_socket import ControlServer
-from picker_dynamics.sim.firmware_core import FirmwareConfig, VirtualFirmware
+from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.ledger import Ledger
 from picker_dynamics.sim.pty_port import PtyPort
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import launch_testing
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import scenarios
 from launch_bench import Bench

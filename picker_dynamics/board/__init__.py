@@ -1,0 +1,8 @@
+"""From a set-point to bytes on the wire and back: protocol, serial link, the session that owns the board, the firmware's build
+and its conformance checks.  Imports ``robot``, ``control`` and, for the firmware's gravity model, ``dynamics``.
+"""
+
+__all__ = [
+    "board_limits", "clock_fit", "command_timing", "conformance", "doctor_report", "firmware", "hardware_session", "link",
+    "oscillator", "protocol", "session_state", "torque_session",
+]

@@ -1,0 +1,105 @@
+"""When commands hold, on the host's clocks and on the board's, and how regularly they come: what a board's queue lives on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.board.protocol import TIME_MODULUS, ahead_us
+
+SLOWEST = 0.9
+"""Share of its pace at which a board's time runs on for set-points while the estimate of it is corrected backwards."""
+
+CORRECTION_MAX_US = 100_000
+"""Beyond this it is another clock, and set-points are stamped anew [us]."""
+
+CALM_S, READINGS = 2e-4, 4
+"""Between two readings of a clock that counts as uninterrupted [s], and how often that is tried."""
+
+
+def clocks_apart_s(monotonic: Callable[[], float], other: Callable[[], float]) -> float:
+    """How far the monotonic clock is ahead of another one [s].
+
+    Whoever reads one clock and then the other may stand still in between, on a machine that is busy: a set-point would be
+    stamped so much too early, before the one that was sent last.  So the other is read between two readings of the first.
+    """
+    least, apart = math.inf, 0.0
+    for _ in range(READINGS):
+        before, there, after = monotonic(), other(), monotonic()
+        if after - before < least:
+            least, apart = after - before, 0.5 * (before + after) - there
+        if least < CALM_S:
+            break
+    return apart
+
+
+class Stamps:
+    """Board times of successive set-points, each after the one before, whatever becomes of the estimate of the board's clock.
+
+    The estimate gets better, and with a fast answer after slow ones it steps back by up to 50 ms: stamped with it, the next
+    set-points would lie before those that the board has queued, and it would refuse them.
+    """
+
+    def __init__(self):
+        self._last: tuple[float, int] | None = None
+
+    def restart(self) -> None:
+        """What comes next follows nothing."""
+        self._last = None
+
+    def stamp(self, time_s: float, board_us: int) -> int:
+        """Board time [us], modulo 2^32, for what holds at host time ``time_s``, which is ``board_us`` as far as is known."""
+        if self._last is not None and time_s > self._last[0]:
+            least = self._last[1] + round(SLOWEST * (time_s - self._last[0]) * 1e6)
+            if 0 < ahead_us(least, board_us) < CORRECTION_MAX_US:
+                board_us = least % TIME_MODULUS
+        self._last = time_s, board_us
+        return board_us
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Of the commands since the last look; all in ms.
+
+    Args:
+        commands: how many came.
+        period: median between two arrivals.  period_longest: the longest.
+        jitter_p99: of |period - median|.
+        ahead_least, ahead: how long before it holds a command came, at worst and in the median.
+        missed: how many periods were longer than one and a half.
+        late: how many came after the moment at which they should have held.
+    """
+
+    commands: int
+    period: float
+    period_longest: float
+    jitter_p99: float
+    ahead_least: float
+    ahead: float
+    missed: int
+    late: int
+
+
+class CommandTiming:
+    """Notes arrivals at next to no cost; the arithmetic is done once for many."""
+
+    def __init__(self):
+        self._rows: list[tuple[float, float]] = []
+
+    def note(self, arrived_s: float, holds_s: float) -> None:
+        """A command came at ``arrived_s`` that holds at ``holds_s``, on one clock."""
+        self._rows.append((arrived_s, holds_s))
+
+    def take(self) -> Timing | None:
+        """What came since the last call; None of fewer than three commands."""
+        rows, self._rows = self._rows, self._rows[-1:]
+        if len(rows) < 3:
+            return None
+        arrived, holds = 1e3 * np.array(rows).T
+        periods, ahead = np.diff(arrived), (holds - arrived)[1:]
+        median = float(np.median(periods))
+        return Timing(len(periods), median, float(periods.max()), float(np.percentile(np.abs(periods - median), 99)),
+                      float(ahead.min()), float(np.median(ahead)), int((periods > 1.5 * median).sum()), int((ahead < 0.0).sum()))

@@ -1,0 +1,19 @@
+"""One conformance suite of the serial protocol for every board: virtual, simulated, or real.
+
+    session = meet(Host(LockStepWire(VirtualFirmware(config))), limits=config.joints, start=pulses, allowed=Need.BARE)
+    for outcome in run(session): ...
+    session.leave()
+
+Each check is a rule of docs/protocol.md and a function that asks a board for it through frames alone.  Time is the
+board's: what is judged are the time stamps of its answers and telemetry, so the same checks run in simulated time on a board
+that is owned, and in real time on a serial port.
+"""
+
+from picker_dynamics.board.conformance.check import Check, Need, NotHere, Outcome, Status, Violation
+from picker_dynamics.board.conformance.host import Host
+from picker_dynamics.board.conformance.session import Session, meet
+from picker_dynamics.board.conformance.suite import CHECKS, named, run, run_one, why_not
+from picker_dynamics.board.conformance.wire import LockStepWire, SerialWire, Wire
+
+__all__ = ["CHECKS", "Check", "Host", "LockStepWire", "Need", "NotHere", "Outcome", "SerialWire", "Session", "Status",
+           "Violation", "Wire", "meet", "named", "run", "run_one", "why_not"]

@@ -1,0 +1,194 @@
+"""Checks that need speed: limits, braking by `brake`, the ends of the pulse range.  Only where nothing is connected."""
+
+from __future__ import annotations
+
+from picker_dynamics.board.conformance.check import Checks, Need, NotHere, require, require_ack
+from picker_dynamics.board.conformance.motion import begin_us, even
+from picker_dynamics.board.conformance.outputs import joints_of
+from picker_dynamics.board.conformance.session import Session
+from picker_dynamics.board.conformance.track import directions, evaluated_us, moved, phase_us, play, send, steps, watch_closely
+from picker_dynamics.board.protocol import BoardState, SetPoint, Stop, Telemetry, ahead_us
+
+check = Checks()
+
+
+def room(session: Session) -> int:
+    """How far every joint can go in its direction [1/8 us]."""
+    return min(limit.highest - pulse if sign > 0 else pulse - limit.lowest
+               for pulse, sign, limit in zip(session.start, directions(session), session.limits) if sign)
+
+
+def top_speed(session: Session) -> int:
+    """A speed that all joints reach, and from which braking takes a while [1/8 us per frame]."""
+    speed = min(min(limit.speed for limit in session.limits) * 6 // 10, room(session) // 20)
+    if speed < 40:
+        raise NotHere(f"{room(session) / 8:g} us of room are too little to be fast")
+    return speed
+
+
+def moving(session: Session, speed: int, count: int) -> None:
+    """All joints in even motion, half way through."""
+    host = session.host
+    watch_closely(session)
+    points = even(session, speed, count, begin_us(session))
+    send(session, points)
+    host.until(lambda: ahead_us(host.telemetry[-1].time_us, points[count // 2][0]) >= 0)
+
+
+def frames_of(session: Session, seen: list[Telemetry], joint: int) -> list[int]:
+    """Steps of a joint from frame to frame, without the standing before and after them."""
+    all_steps = steps(session, seen, joint)
+    while all_steps and not all_steps[-1]:
+        all_steps.pop()
+    while all_steps and not all_steps[0]:
+        all_steps.pop(0)
+    return all_steps
+
+
+def like(got: list[int], wanted: list[int], speed: int) -> bool:
+    """Whether steps are those of plain braking, but for what gravity compensation may add: the page leaves that to the board."""
+    return len(got) == len(wanted) and all(abs(a - b) <= compensation(speed) for a, b in zip(got, wanted))
+
+
+def compensation(speed: int) -> int:
+    """How much gravity compensation may add to a braked step from this speed [1/8 us]: less than half of `brake` takes off."""
+    return 1 + speed // 12
+
+
+def require_braked(session: Session, seen: list[Telemetry], speed: int) -> None:
+    """From even motion each step is smaller by `brake` than the one before, until the joint stands."""
+    for joint in joints_of(session.usable):
+        limit = session.limits[joint]
+        got = frames_of(session, seen, joint)
+        wanted = list(range(speed - limit.brake, 0, -limit.brake))
+        tail = got[len(got) - len(wanted):]
+        require(like(tail, wanted, speed), f"joint {joint} to brake in steps of {wanted} from {speed} per frame", tail)
+        before = got[:len(got) - len(wanted)]
+        require(max(before, default=0) <= speed + 1, f"joint {joint} at {speed} per frame before", before)
+
+
+@check("no joint moves by more than `speed` per frame; who lags is reported in limited, and still arrives", need=Need.BARE)
+def the_speed_limit_holds(session: Session) -> None:
+    host = session.host
+    session.take()
+    phase_us(session)
+    session.take()
+    watch_closely(session)
+    far = room(session) * 8 // 10
+    begin = begin_us(session)
+    ends = moved(session, (far,) * session.n)
+    points = [(begin, session.start), (begin + 1, ends), (begin + 2, ends)]
+    seen = play(session, points)
+    for joint in joints_of(session.usable):
+        speed = session.limits[joint].speed
+        got = frames_of(session, seen, joint)
+        wanted = [speed] * (far // speed) + ([far % speed] if far % speed else [])
+        require(got == wanted, f"joint {joint} to move in steps of {wanted}", got)
+    held_back = {one.limited for one in seen if one.state is BoardState.MOVE and one.queue_depth == 0}
+    require(session.usable in held_back, f"limited {session.usable:#x}", [hex(one) for one in held_back])
+    last = seen[-1]
+    require((last.state, last.limited, last.pulses) == (BoardState.HOLD, 0, ends), f"HOLD at {ends}, none limited",
+            f"{last.state.name} at {last.pulses}, limited {last.limited:#x}")
+    require(host.fresh().underruns == seen[0].underruns, "no underrun", host.telemetry[-1].underruns)
+
+
+@check("BRAKE takes `brake` off the speed in each frame: STOP", need=Need.BARE)
+def stop_brakes_evenly(session: Session) -> None:
+    host = session.host
+    session.take()
+    phase_us(session)
+    session.take()
+    speed = top_speed(session)
+    begin = len(host.telemetry)
+    moving(session, speed, 12)
+    require_ack(host.ask(Stop()), "STOP")
+    session.still()
+    host.wait(2 * session.frame_us)
+    seen = host.telemetry[begin:]
+    require_braked(session, seen, speed)
+    require(any(one.state is BoardState.BRAKE for one in seen), "state BRAKE while it brakes", {one.state.name for one in seen})
+
+
+@check("BRAKE takes `brake` off the speed in each frame: an underrun", need=Need.BARE)
+def an_underrun_brakes_evenly(session: Session) -> None:
+    session.take()
+    phase_us(session)
+    session.take()
+    speed = top_speed(session)
+    watch_closely(session)
+    points = even(session, speed, 10, begin_us(session))
+    seen = play(session, points)
+    for joint in joints_of(session.usable):
+        brake = session.limits[joint].brake
+        got = frames_of(session, seen, joint)
+        wanted = list(range(speed - brake, 0, -brake))
+        first, rest = got[len(got) - len(wanted)], got[len(got) - len(wanted) + 1:]
+        require(like(rest, wanted[1:], speed), f"joint {joint} to brake in steps of {wanted[1:]}", rest)
+        slack = compensation(speed)
+        require(wanted[0] - slack <= first <= speed + slack, f"a first braked step of {wanted[0]} to {speed}", first)
+    require(seen[-1].underruns - seen[0].underruns & 0xFFFF == 1, "one underrun", seen[-1].underruns - seen[0].underruns)
+
+
+@check("braking ends at the joint's limit, without going beyond it", need=Need.BARE)
+def braking_ends_at_the_limit(session: Session) -> None:
+    session.take()
+    phase_us(session)
+    session.take()
+    speed = top_speed(session)
+    signs = directions(session)
+    limits = tuple(pulse if not sign else limit.highest if sign > 0 else limit.lowest
+                   for pulse, sign, limit in zip(session.start, signs, session.limits))
+    near = tuple(limit - sign * 6 * speed for limit, sign in zip(limits, signs))
+    begin = begin_us(session)
+    way = max(abs(a - b) for a, b in zip(near, session.start)) // speed + 2
+    frame = session.frame_us
+    points = [(begin, session.start), (begin + way * frame, near)]
+    points += [(begin + (way + k) * frame, tuple(end + sign * k * speed for end, sign in zip(near, signs))) for k in range(1, 7)]
+    seen = play(session, points)
+    for one in seen:
+        for joint in joints_of(session.usable):
+            limit = session.limits[joint]
+            require(limit.lowest <= one.pulses[joint] <= limit.highest, f"joint {joint} within its limits", one.pulses[joint])
+    near = all(abs(a - b) <= compensation(speed) for a, b in zip(seen[-1].pulses, limits))
+    require(seen[-1].state is BoardState.HOLD and near, f"HOLD at {limits}", f"{seen[-1].state.name} at {seen[-1].pulses}")
+    require(seen[-1].underruns - seen[0].underruns & 0xFFFF == 1, "one underrun", seen[-1].underruns - seen[0].underruns)
+
+
+@check("a point that finds the arm lagging starts its line at the target, not at where the arm is", need=Need.BARE, exact=True)
+def a_lagging_arm_is_led_from_its_target(session: Session) -> None:
+    host = session.host
+    session.take()
+    phase_us(session)
+    session.take()
+    watch_closely(session)
+    speed = min(limit.speed for limit in session.limits)
+    if room(session) < 3 * speed:
+        raise NotHere("too little room")
+    ends = moved(session, (5 * speed // 2,) * session.n)
+    begin, mark = begin_us(session), len(host.telemetry)
+    send(session, [(begin, session.start), (begin + 1, ends), (begin + 2, ends)])
+    host.until(lambda: host.telemetry[-1].limited and not host.telemetry[-1].queue_depth)
+    host.send(SetPoint(host.board_now_us() + 5 * session.frame_us & 0xFFFF_FFFF, ends))
+    session.still()
+    host.wait(2 * session.frame_us)
+    slowest = min(joints_of(session.usable), key=lambda joint: session.limits[joint].speed)
+    got = frames_of(session, host.telemetry[mark:], slowest)
+    require(got == [speed, speed, 5 * speed // 2 - 2 * speed], f"steps of {speed}, {speed}, {5 * speed // 2 - 2 * speed}", got)
+
+
+@check("a motion that has ended leaves no speed behind: a small one after it is no underrun", need=Need.BARE, exact=True)
+def a_motion_leaves_no_speed_behind(session: Session) -> None:
+    host = session.host
+    session.take()
+    phase_us(session)
+    session.take()
+    speed = top_speed(session)
+    begin = begin_us(session)
+    ends = moved(session, (speed // 2 * 3,) * session.n)
+    first = play(session, [(begin, session.start), (begin + 1, ends), (begin + 2, ends)])[-1]
+    ends = moved(session, (speed // 2 * 3 + 1,) * session.n)
+    host.listen(session.frame_us, lambda: 4_000 <= evaluated_us(session, host.board_now_us())[1] < 6_000)
+    played, _ = evaluated_us(session, host.board_now_us())
+    last = play(session, [(played + session.frame_us - 1_000, ends)])[-1]  # passed in the first frame that knows it
+    require((last.underruns, last.pulses, last.state) == (first.underruns, ends, BoardState.HOLD), f"HOLD at {ends}, no underrun",
+            f"{last.state.name} at {last.pulses}, {last.underruns - first.underruns} underruns")

@@ -1,0 +1,182 @@
+"""Checks that only the owner of a simulated board can make: faults of the supply and the outputs, resets, true pulses."""
+
+from __future__ import annotations
+
+from picker_dynamics.board.conformance.check import Checks, Need, NotHere, require, require_ack, require_nack
+from picker_dynamics.board.conformance.motion import begin_us, even, slow
+from picker_dynamics.board.conformance.session import PERIOD_MS, Session, meet, spread_us
+from picker_dynamics.board.conformance.track import play, send, watch_closely, wavy
+from picker_dynamics.board.protocol import (
+    PULSE_UNITS_PER_US,
+    Adopt,
+    BoardState,
+    Disable,
+    Enable,
+    Fault,
+    Reason,
+    Reset,
+    SetPoint,
+    Telemetry,
+    ahead_us,
+)
+
+check = Checks()
+PCA9685_NS = 2_500
+"""A resolution above this means a PCA9685, which outlives a reset of the board; timer-driven pins do not."""
+PIN_US = 7.0
+"""How far a pulse of a timer-driven pin may be off, where interrupts get in its way [us]."""
+
+
+def keeps_outputs(session: Session) -> bool:
+    """Whether the outputs outlive a reset of the board."""
+    return session.info.resolution_ns > PCA9685_NS
+
+
+@check("the outputs carry what telemetry says, to half a step of a PCA9685, to 7 us of a pin", need=Need.MOTION, owned=True)
+def outputs_carry_the_pulses(session: Session) -> None:
+    host = session.host
+    session.take()
+    watch_closely(session)
+    step_us = session.info.resolution_ns * 1e-3
+    worst, limit = 0.0, step_us / 2 + 0.5 if keeps_outputs(session) else PIN_US
+    send(session, wavy(session))
+    while host.telemetry[-1].state is BoardState.MOVE:
+        host.listen(500)
+    host.wait(3 * session.frame_us)
+    true, told = host.wire.owner.pulses_us, host.telemetry[-1].pulses
+    for joint, pulse in enumerate(true):
+        require((pulse is None) == (told[joint] == 0), f"joint {joint} to be off where its pulse is 0", pulse)
+        if pulse is not None:
+            worst = max(worst, abs(pulse - told[joint] / PULSE_UNITS_PER_US))
+    require(worst <= limit, f"outputs within {limit:.2f} us of what telemetry says", f"{worst:.2f} us")
+
+
+@check("SUPPLY_LOW is raised where the supply falls below its minimum, brakes, and stays until it is back", owned=True)
+def a_low_supply_is_a_fault(session: Session) -> None:
+    host, owner = session.host, session.host.wire.owner
+    least = getattr(owner.config, "supply_min_mv", 0)
+    if not least:
+        raise NotHere("the board does not measure its supply")
+    owner.set_supply(least + 800)
+    host.wait(200_000)
+    require(abs(host.fresh().supply_mv - least - 800) <= 60, f"a supply of {least + 800} mV", host.telemetry[-1].supply_mv)
+    try:
+        owner.set_supply(least - 300)
+        host.wait(300_000)
+        low = host.fresh()
+        require(low.faults == Fault.SUPPLY_LOW.bit, "SUPPLY_LOW", low.fault_text or "no fault")
+        require_nack(host.ask(Reset()), Reason.FAULT_PERSISTS, "RESET while the supply is low", Fault.SUPPLY_LOW.bit)
+    finally:
+        owner.set_supply(least + 800)
+    host.wait(300_000)
+    require(host.fresh().faults == Fault.SUPPLY_LOW.bit, "SUPPLY_LOW to stay latched", host.telemetry[-1].fault_text)
+    require_ack(host.ask(Reset()), "RESET once the supply is back")
+    require(not host.fresh().faults, "no fault", host.telemetry[-1].fault_text)
+
+
+@check("OUTPUT_FAILED is raised where the output stage does not answer; a motion is braked; RESET clears it once it is back",
+       need=Need.MOTION, owned=True)
+def a_dead_output_is_a_fault(session: Session) -> None:
+    host, owner = session.host, session.host.wire.owner
+    if not keeps_outputs(session):
+        raise NotHere("pins cannot be unplugged")
+    session.take()
+    begin = begin_us(session)
+    points = [(begin + 3 * session.frame_us * k, at) for k, (_, at) in enumerate(even(session, slow(session), 14, begin))]
+    send(session, points)
+    host.wait(ahead_us(begin & 0xFFFF_FFFF, host.board_now_us()) + 200_000)
+    try:
+        owner.set_cause(Fault.OUTPUT_FAILED, True)
+        host.wait(300_000)
+        failed = session.still()
+        require(failed.faults == Fault.OUTPUT_FAILED.bit, "OUTPUT_FAILED", failed.fault_text or "no fault")
+        require((failed.state, failed.queue_depth) == (BoardState.HOLD, 0), "HOLD, an empty queue", failed.state.name)
+        require(failed.pulses != points[-1][1], "the motion not to be finished", failed.pulses)
+        require_nack(host.ask(Reset()), Reason.FAULT_PERSISTS, "RESET while it does not answer", Fault.OUTPUT_FAILED.bit)
+        require_ack(host.ask(Disable(session.one())), "DISABLE of a joint while it does not answer")
+    finally:
+        owner.set_cause(Fault.OUTPUT_FAILED, False)
+    host.wait(300_000)
+    require_ack(host.ask(Reset()), "RESET once the output stage answers")
+    after = host.fresh()
+    require(not after.faults, "no fault", after.fault_text)
+    kept = failed.live & ~session.one()
+    require(after.live == kept, f"live {kept:#x}: all but what was disabled", f"live {after.live:#x}")
+    host.wait(3 * session.frame_us)
+    running = sum(1 << joint for joint, pulse in enumerate(owner.pulses_us) if pulse is not None)
+    require(running == kept, f"outputs {kept:#x} to run", f"{running:#x}")
+    step_us = session.info.resolution_ns * 1e-3
+    for joint, pulse in enumerate(owner.pulses_us):
+        told = host.telemetry[-1].pulses[joint] / PULSE_UNITS_PER_US
+        require(abs((pulse or 0.0) - told) <= step_us, f"joint {joint} to be told as it runs, {pulse} us", f"{told} us")
+
+
+@check("after a reset what ran keeps running (a PCA9685), nothing is owned, counters are 0, the boot id is another",
+       need=Need.MOTION, owned=True)
+def a_reset_keeps_the_outputs(session: Session) -> None:
+    host, owner = session.host, session.host.wire.owner
+    session.take()
+    play(session, even(session, slow(session), 4, begin_us(session)))
+    before = host.fresh()
+    host.keep_alive = False
+    mark = host.mark()
+    owner.reboot(host.wire.now_us, keep_outputs=keeps_outputs(session), silence_us=200_000)
+    after = _first_after_reset(session, before, mark)
+    kept = keeps_outputs(session)
+    require(after.boot_id != before.boot_id, "another boot id", after.boot_id)
+    require((after.live, after.owned, after.state) == (before.live if kept else 0, 0, BoardState.IDLE),
+            f"live {before.live if kept else 0:#x}, nothing owned, IDLE",
+            f"live {after.live:#x}, owned {after.owned:#x}, {after.state.name}")
+    step = -(-session.info.resolution_ns // 125)
+    for joint, (a, b) in enumerate(zip(before.pulses, after.pulses)):
+        require(abs(a - b) <= step if kept else not b, f"joint {joint} at {a if kept else 0}", b)
+    require((after.accepted, after.rejected, after.underruns, after.bad_frames, after.faults, after.queue_depth) == (0,) * 6,
+            "counters at 0 and no fault", after)
+    again = _meet_again(session)
+    require(again.info.boot_id == after.boot_id, f"boot id {after.boot_id} in INFO", again.info.boot_id)
+    spread = spread_us(again.first)
+    require(all(abs(gap - 1000 * PERIOD_MS) <= 1_000 for gap in spread), "telemetry every 20 ms again", spread)
+    require_nack(host.ask(SetPoint(begin_us(session), session.start)), Reason.NOT_ENABLED, "SET_POINT after the reset", 0)
+    mark = host.mark()
+    host.wait(200_000)
+    for one in host.since(mark, Telemetry):
+        require(one.pulses == after.pulses, "nothing to change before the host says so", one.pulses)
+    if kept:
+        require_ack(host.ask(Adopt(after.live & session.usable)), "ADOPT of what still runs")
+
+
+@check("a restart by a brown-out or the board's own watchdog is RESTARTED, latched until RESET", need=Need.MOTION, owned=True)
+def a_restart_is_latched(session: Session) -> None:
+    host, owner = session.host, session.host.wire.owner
+    session.take()
+    before = host.fresh()
+    host.keep_alive = False
+    mark = host.mark()
+    owner.reboot(host.wire.now_us, keep_outputs=keeps_outputs(session), fault=Fault.RESTARTED)
+    after = _first_after_reset(session, before, mark)
+    require(after.faults == Fault.RESTARTED.bit, "RESTARTED", after.fault_text or "no fault")
+    _meet_again(session)
+    require_nack(host.ask(Adopt(1)), Reason.FAULT, "ADOPT", Fault.RESTARTED.bit)
+    require_nack(host.ask(Enable(1, session.masked(session.start, 1))), Reason.FAULT, "ENABLE", Fault.RESTARTED.bit)
+    require_ack(host.ask(Reset()), "RESET")
+    require(not host.fresh().faults, "no fault", host.telemetry[-1].fault_text)
+
+
+def _first_after_reset(session: Session, before: Telemetry, mark: int) -> Telemetry:
+    """The first telemetry of the new start."""
+    host = session.host
+
+    def anew() -> list[Telemetry]:
+        return [one for one in host.since(mark, Telemetry)
+                if one.boot_id != before.boot_id or ahead_us(one.time_us, before.time_us) < 0]
+
+    require(host.listen(4_000_000, anew), "telemetry after a reset", "none in 4 s")
+    session.phase_us = None
+    return anew()[0]
+
+
+def _meet_again(session: Session) -> Session:
+    """Shake hands as a new host does."""
+    host = session.host
+    host.telemetry.clear()
+    return meet(host, limits=session.limits, start=session.start, allowed=session.allowed)

@@ -1,0 +1,186 @@
+"""Checks of what the queue takes and refuses.  Every point stands at where the joints are: nothing moves."""
+
+from __future__ import annotations
+
+from picker_dynamics.board.conformance.check import Checks, Need, require, require_nack, told
+from picker_dynamics.board.conformance.outputs import joints_of
+from picker_dynamics.board.conformance.session import Session
+from picker_dynamics.board.conformance.track import PACE_US, evaluated_us, phase_us
+from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Nack, Reason, SetPoint, Telemetry
+
+check = Checks()
+UNSURE_US = 100
+"""How closely the instant of an evaluation is known from telemetry."""
+
+
+def send_points(session: Session, stamps, pulses=None) -> tuple[Telemetry, list[Nack]]:
+    """Send points at these board times; telemetry after they have been handled, and the refusals."""
+    host, mark = session.host, session.host.mark()
+    for stamp in stamps:
+        host.send(SetPoint(stamp % TIME_MODULUS, tuple(pulses or session.start)))
+        host.listen(PACE_US)
+    after = host.fresh()
+    return after, host.since(mark, Nack)
+
+
+def require_refused(session: Session, stamp: int, reason: Reason, what: str, pulses=None, detail: int = 0) -> None:
+    """One point has to be refused for this reason, and counted."""
+    before = session.host.fresh()
+    after, refusals = send_points(session, [stamp], pulses)
+    require_nack(refusals[0] if refusals else None, reason, what, detail)
+    require((after.rejected - before.rejected & 0xFFFF, after.last_reason) == (1, reason),
+            f"one more rejected, {reason.name}", f"{after.rejected - before.rejected} more, {after.last_reason.name}")
+    require((after.accepted, after.last_sequence) == (before.accepted, before.last_sequence), "nothing accepted",
+            f"{after.accepted - before.accepted} more")
+
+
+def soon(session: Session) -> int:
+    """A board time that is ahead of now by enough to send some points."""
+    return session.host.board_now_us() + max(400_000, session.host.lead_us)
+
+
+@check("a set-point that is taken is not answered: accepted and last_sequence tell", need=Need.MOTION)
+def taken_points_are_counted_not_answered(session: Session) -> None:
+    host = session.host
+    before = session.take()
+    begin, mark = soon(session), host.mark()
+    numbers = []
+    for k in range(3):
+        numbers.append(host.send(SetPoint(begin + 20_000 * k & 2**32 - 1, session.start)))
+        host.listen(PACE_US)
+    after = host.fresh()
+    answers = [one for one in host.answers(mark) if one.request in numbers]
+    require(not answers, "no answer", [told(one) for one in answers])
+    require(after.accepted - before.accepted & 0xFFFF == 3, "3 more accepted", after.accepted - before.accepted)
+    require(after.last_sequence == numbers[-1], f"last_sequence {numbers[-1]}", after.last_sequence)
+    require((after.state, after.queue_depth) == (BoardState.MOVE, 3), "MOVE with 3 points waiting",
+            f"{after.state.name} with {after.queue_depth}")
+    require(after.rejected == before.rejected, "none rejected", after.rejected - before.rejected)
+
+
+@check("the queue takes queue_capacity points, then refuses with QUEUE_FULL and keeps what it has", need=Need.MOTION)
+def the_queue_is_as_long_as_it_says(session: Session) -> None:
+    capacity = session.info.queue_capacity
+    session.take()
+    begin = soon(session)
+    step = min(20_000, (session.info.max_lead_ms * 1000 - 700_000) // capacity)
+    after, refusals = send_points(session, [begin + step * k for k in range(capacity)])
+    require(not refusals, f"{capacity} points to be taken", told(refusals[0] if refusals else None))
+    require(after.queue_depth == capacity, f"queue_depth {capacity}", after.queue_depth)
+    require_refused(session, begin + step * capacity, Reason.QUEUE_FULL, f"point {capacity + 1}")
+    require_refused(session, begin + step * (capacity - 1), Reason.NOT_LATER, "a point that is both too many and not later")
+    require(session.host.fresh().queue_depth == capacity, f"queue_depth {capacity}", session.host.telemetry[-1].queue_depth)
+
+
+@check("points leave the queue once their time has been evaluated", need=Need.MOTION)
+def points_leave_the_queue(session: Session) -> None:
+    host = session.host
+    session.take()
+    begin = soon(session)
+    send_points(session, [begin + 60_000 * k for k in range(5)])
+    mark = host.mark()
+    session.still()
+    seen = host.since(mark, Telemetry)
+    frame = session.frame_us
+    for one in seen:
+        passed = (one.time_us - begin + 2**31) % 2**32 - 2**31
+        at_most = 5 - max(0, min(5, (passed - frame) // 60_000 + 1))
+        at_least = 5 - max(0, min(5, (passed + frame) // 60_000 + 1))
+        require(at_least <= one.queue_depth <= at_most, f"{at_least} to {at_most} points {passed} us after the first",
+                one.queue_depth)
+    require(seen[-1].state is BoardState.HOLD, "HOLD at the end, where the points stand still", seen[-1].state.name)
+
+
+@check("a point that is not after the one queued last is refused with NOT_LATER", need=Need.MOTION)
+def points_come_in_order(session: Session) -> None:
+    session.take()
+    begin = soon(session) + 200_000
+    send_points(session, [begin])
+    for stamp in (begin, begin - 1, begin - 100_000):
+        require_refused(session, stamp, Reason.NOT_LATER, f"a point {begin - stamp} us before the last")
+    after, refusals = send_points(session, [begin + 1])
+    require(not refusals and after.queue_depth == 2, "a point 1 us later to be taken", told(refusals[0] if refusals else None))
+
+
+@check("a point that is not after the instant evaluated last is refused with PAST, before NOT_LATER", need=Need.MOTION)
+def the_past_is_refused(session: Session) -> None:
+    host = session.host
+    session.take()
+    for before_us in (session.frame_us + 1_000, 1_000_000, 2**30):
+        require_refused(session, host.fresh().time_us - before_us, Reason.PAST, f"a point {before_us} us ago")
+    send_points(session, [soon(session)])
+    require_refused(session, host.fresh().time_us - 1_000_000, Reason.PAST, "a point that is past and not later than the last")
+
+
+@check("a point more than max_lead_ms ahead of now is refused with TOO_FAR", need=Need.MOTION)
+def the_far_future_is_refused(session: Session) -> None:
+    host, lead_us = session.host, session.info.max_lead_ms * 1000
+    session.take()
+    for ahead in (lead_us + 2_000_000, 2**30, 2**31 - 4_000_000):
+        require_refused(session, host.fresh().time_us + ahead, Reason.TOO_FAR, f"a point {ahead} us ahead")
+    after, refusals = send_points(session, [host.fresh().time_us + lead_us - 1_000])
+    require(not refusals and after.queue_depth == 1, "a point just within the lead to be taken",
+            told(refusals[0] if refusals else None))
+    session.forget()
+
+
+@check("TOO_FAR begins at max_lead_ms, to some ms", need=Need.MOTION, exact=True)
+def the_lead_is_kept_closely(session: Session) -> None:
+    host, lead_us = session.host, session.info.max_lead_ms * 1000
+    session.take()
+    way_us = round(10e6 / host.wire.baud * (12 + 2 * session.n)) + 1_000
+    require_refused(session, host.board_now_us() + lead_us + 25_000 + way_us, Reason.TOO_FAR, "a point 25 ms beyond the lead")
+    after, refusals = send_points(session, [host.board_now_us() + lead_us - 1_000])
+    require(not refusals, "a point 1 ms within the lead to be taken", told(refusals[0] if refusals else None))
+    session.forget()
+
+
+@check("a pulse outside an owned joint's limits is refused with OUT_OF_LIMITS and the joint, before TOO_FAR and PAST",
+       need=Need.MOTION)
+def pulses_outside_are_refused(session: Session) -> None:
+    host = session.host
+    session.take()
+    far = host.fresh().time_us + session.info.max_lead_ms * 1000 - 1_000  # should it be taken, nothing moves far
+    for joint in joints_of(session.usable):
+        limit = session.limits[joint]
+        for pulse in (limit.lowest - 1, limit.highest + 1, 0):
+            pulses = list(session.start)
+            pulses[joint] = pulse
+            try:
+                require_refused(session, far, Reason.OUT_OF_LIMITS, f"joint {joint} at {pulse}", pulses, joint)
+            except Exception:
+                session.forget()
+                raise
+    pulses = [limit.highest + 1 for limit in session.limits]
+    first = joints_of(session.usable)[0]
+    for stamp in (far + 2**29, far - 2**30):
+        require_refused(session, stamp, Reason.OUT_OF_LIMITS, "a point outside the limits, too far or past", pulses, first)
+
+
+@check("pulses at the limits themselves are taken", need=Need.BARE)
+def pulses_at_the_limits_are_taken(session: Session) -> None:
+    host = session.host
+    session.take()
+    for name in ("lowest", "highest"):
+        pulses = [getattr(limit, name) for limit in session.limits]
+        _, refusals = send_points(session, [host.board_now_us() + session.info.max_lead_ms * 1000 - 5_000], pulses)
+        require(not refusals, f"pulses at their {name} to be taken", told(refusals[0] if refusals else None))
+        session.forget()
+        session.take()
+
+
+@check("PAST begins at the instant evaluated last, half a frame after the frame's start", need=Need.MOTION, exact=True)
+def the_past_begins_at_the_last_evaluation(session: Session) -> None:
+    host = session.host
+    session.take()
+    phase_us(session)
+    for beyond, past in ((-UNSURE_US, True), (UNSURE_US, False)):
+        host.listen(session.frame_us, lambda: 4_000 <= evaluated_us(session, host.board_now_us())[1] < 6_000)
+        played, _ = evaluated_us(session, host.board_now_us())
+        _, refusals = send_points(session, [played + beyond])
+        if past:
+            require_nack(refusals[0] if refusals else None, Reason.PAST, f"a point {UNSURE_US} us before the last evaluation", 0)
+        else:
+            require(not refusals, f"a point {UNSURE_US} us after the last evaluation to be taken",
+                    told(refusals[0] if refusals else None))
+        session.still()

@@ -1,0 +1,218 @@
+"""What ``picker doctor`` found out about a board, in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import median
+
+from picker_dynamics.board.conformance import Outcome, Session, Status
+from picker_dynamics.board.oscillator import OscillatorEstimate
+from picker_dynamics.board.protocol import (
+    FAULT_TEXT,
+    PROTOCOL_VERSION,
+    PULSE_UNITS_PER_US,
+    Fault,
+    JointLimits,
+    Telemetry,
+    describe_faults,
+    limits_checksum,
+)
+
+PCA9685_NS = 2_500
+"""A resolution above this means a PCA9685 [ns]."""
+
+
+@dataclass(frozen=True)
+class LinkFigures:
+    """What the wire did until the checks began to damage frames on purpose.
+
+    Args:
+        seconds: how long it was watched.
+        frames, bytes_per_s: from the board.
+        damaged, missed: frames from the board that were damaged, and gaps in its sequence.
+        round_trip_median_ms, round_trip_max_ms: Ping to Ack; None before the first.
+        latency_ms: least one-way delay of telemetry.
+        drift_ppm: how much faster the board's clock runs than this machine's.
+        board_bad_frames, board_missed_frames: what the board counted since its start.
+    """
+
+    seconds: float
+    frames: int
+    bytes_per_s: float
+    damaged: int
+    missed: int
+    round_trip_median_ms: float | None
+    round_trip_max_ms: float | None
+    latency_ms: float
+    drift_ppm: float
+    board_bad_frames: int
+    board_missed_frames: int
+
+    @classmethod
+    def of(cls, session: Session, seconds: float) -> LinkFigures:
+        """As of now, since the board's present start was heard."""
+        host = session.host
+        begin = next(k for k, one in enumerate(host.heard) if one.message is session.first[0])
+        numbers = [one.sequence for one in host.heard[begin:]]
+        trips = [1e-3 * trip for trip in host.round_trips_us]
+        last = host.telemetry[-1]
+        return cls(round(seconds, 2), len(numbers), round(host.bytes_received / max(seconds, 1e-3), 0),
+                   host.damaged - session.damaged_before,
+                   sum((b - a - 1) & 0xFFFF for a, b in zip(numbers, numbers[1:])),
+                   round(median(trips), 2) if trips else None, round(max(trips), 2) if trips else None,
+                   round(1e3 * host.clock.latency_s, 2), round(1e6 * host.clock.drift, 1), last.bad_frames, last.missed_frames)
+
+
+@dataclass(frozen=True)
+class Patient:
+    """The board as it was found.
+
+    Args:
+        port, baud: where.
+        session: the meeting.
+        joint_names: of the servo map.
+        map_limits: what the servo map says of the joints.
+        link: what the wire did.
+    """
+
+    port: str
+    baud: int
+    session: Session
+    joint_names: tuple[str, ...]
+    map_limits: tuple[JointLimits, ...]
+    link: LinkFigures
+
+    @property
+    def limits_match(self) -> bool:
+        """The board was flashed for this servo map."""
+        return self.session.limits is not None
+
+    def names(self, mask: int) -> str:
+        """The joints in a mask."""
+        chosen = [self.name(joint) for joint in range(self.session.n) if mask >> joint & 1]
+        return " ".join(chosen) or "none"
+
+    def name(self, joint: int) -> str:
+        """A joint's name, where the board has the map's joints."""
+        return self.joint_names[joint] if len(self.joint_names) == self.session.n else f"#{joint}"
+
+    def _joined(self, values: Iterable[float | None]) -> str:
+        return ", ".join(f"{self.name(joint)} {value:g}" for joint, value in enumerate(values) if value is not None)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Name and value of each finding, for a person."""
+        info, found, link = self.session.info, self.session.found, self.link
+        output = "PCA9685" if info.resolution_ns > PCA9685_NS else "timer-driven pins"
+        crcs = f"board {info.limits_crc:#06x}, servo map {limits_checksum(self.map_limits):#06x}"
+        pulses = self._joined(pulse / PULSE_UNITS_PER_US if pulse else None for pulse in found.pulses)
+        trips = ("none came back" if link.round_trip_median_ms is None else
+                 f"{link.round_trip_median_ms:g} ms median, {link.round_trip_max_ms:g} ms at most")
+        return [
+            ("firmware", f"{info.firmware_version}, protocol version {PROTOCOL_VERSION}"),
+            ("boot id", f"{info.boot_id}, board time {found.time_us * 1e-6:.1f} s"),
+            ("joints", f"{info.joints}" + (f": {' '.join(self.joint_names)}" if len(self.joint_names) == info.joints else
+                                            f", the servo map has {len(self.joint_names)}")),
+            ("limits", f"those of the servo map ({crcs})" if self.limits_match else
+             f"NOT those of the servo map ({crcs}): flash the firmware that belongs to this arm"),
+            ("outputs", f"{output}, {info.resolution_ns / 1e3:g} us a step, a frame every {info.frame_us / 1e3:g} ms"),
+            ("found live", f"{self.names(found.live)}" + (f" at {pulses} us" if pulses else "")),
+            ("found owned", f"{self.names(found.owned)}, state {found.state.name}"),
+            ("faults", describe_faults(found.faults) or "none latched"),
+            ("supply", f"{found.supply_mv / 1000:g} V" if found.supply_mv else "not measured"),
+            ("feedback", self._joined(found.feedback) or "no potentiometers"),
+            ("queue", f"{info.queue_capacity} set-points, at most {info.max_lead_ms} ms ahead"),
+            ("host timeout", f"{info.host_timeout_ms} ms"),
+            ("link", f"{link.frames} frames in {link.seconds:g} s, {link.damaged} damaged, {link.missed} missed; "
+             f"the board saw {link.board_bad_frames} damaged, {link.board_missed_frames} missed"),
+            ("round trip", trips),
+            ("clock", f"{link.drift_ppm:+.0f} ppm against this machine, {link.latency_ms:g} ms one way"),
+        ]
+
+
+@dataclass
+class Report:
+    """Everything.
+
+    Args:
+        patient: the board as it was found.
+        outcomes: of the checks.
+        oscillator: estimate, or why there is none.
+        left_as_found: None where nothing was touched.
+        drift_ppm: how much faster the board's clock runs than this machine's, at the end.
+        interrupted: by a person.
+    """
+
+    patient: Patient
+    outcomes: list[Outcome] = field(default_factory=list)
+    oscillator: OscillatorEstimate | str = ""
+    left_as_found: bool | None = None
+    drift_ppm: float | None = None
+    interrupted: bool = False
+
+    def count(self, status: Status) -> int:
+        """Checks that ended so."""
+        return sum(one.status is status for one in self.outcomes)
+
+    @property
+    def passed(self) -> bool:
+        """Nothing is wrong with the board, as far as was looked."""
+        return self.patient.limits_match and not self.count(Status.FAILED) and self.left_as_found is not False
+
+    def oscillator_text(self) -> str:
+        """The estimate in words."""
+        one = self.oscillator
+        return one if isinstance(one, str) else (f"about {one.hz / 1e6:.2f} MHz, give or take {one.error_hz / 1e6:.2f} "
+                                                 f"(from the potentiometer of {one.joint}); write it into the servo map")
+
+    def verdict(self) -> str:
+        """One line."""
+        figures = ", ".join(f"{self.count(status)} {status.value}" for status in Status if self.count(status))
+        troubles = []
+        if not self.patient.limits_match:
+            troubles.append("other limits than the servo map's")
+        if self.left_as_found is False:
+            troubles.append("the outputs are not as they were found")
+        if self.interrupted:
+            troubles.append("interrupted")
+        return f"checks: {figures or 'none made'}" + "".join(f"; {one}" for one in troubles)
+
+    def as_dict(self) -> dict:
+        """For JSON."""
+        patient = self.patient
+        info, found = patient.session.info, patient.session.found
+        return {
+            "port": patient.port, "baud": patient.baud, "firmware_version": info.firmware_version,
+            "protocol_version": PROTOCOL_VERSION, "boot_id": info.boot_id, "joints": info.joints,
+            "joint_names": list(patient.joint_names),
+            "limits": {"match": patient.limits_match, "board_crc": info.limits_crc,
+                       "servo_map_crc": limits_checksum(patient.map_limits)},
+            "queue_capacity": info.queue_capacity, "frame_us": info.frame_us, "resolution_ns": info.resolution_ns,
+            "host_timeout_ms": info.host_timeout_ms, "max_lead_ms": info.max_lead_ms, "found": _telemetry(found),
+            "supply_mv": found.supply_mv or None, "link": asdict(patient.link),
+            "oscillator": self.oscillator if isinstance(self.oscillator, str) else asdict(self.oscillator),
+            "checks": [{"name": one.check.name, "says": one.check.says, "status": one.status.value, "detail": one.detail,
+                        "attempts": one.attempts} for one in self.outcomes],
+            "drift_ppm": self.drift_ppm, "left_as_found": self.left_as_found, "interrupted": self.interrupted,
+            "passed": self.passed,
+        }
+
+
+def _telemetry(found: Telemetry) -> dict:
+    return {"live": found.live, "owned": found.owned, "state": found.state.name, "pulses_us": list(found.pulses_us),
+            "feedback": list(found.feedback),
+            "faults": [{"number": int(fault), "name": fault.name, "action": FAULT_TEXT[fault].action}
+                       for fault in Fault if found.faults & fault.bit]}
+
+
+def line(outcome: Outcome) -> str:
+    """A check in a line, and what was expected where it failed."""
+    text = f"  {outcome.status.value:8}{outcome.check.name}"
+    if outcome.status is Status.FAILED:
+        return f"{text}\n          the protocol says: {outcome.check.says}\n          {outcome.detail}"
+    return f"{text}  ({outcome.detail})" if outcome.detail else text
+
+
+def table(facts: Sequence[tuple[str, str]]) -> str:
+    """Findings, one a line."""
+    return "\n".join(f"  {name:14}{value}" for name, value in facts)

@@ -1,0 +1,162 @@
+"""``arm_config.h``: what the firmware has compiled in for one arm, written from its servo map and URDF.
+
+Limits and their checksum are those that the host computes (``board_limits``), so that a board flashed for another arm is
+noticed; the gravity model is there where the arm has the picker's shape, and otherwise the header says why it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.gravity_export import GravityModel, gravity_model
+from picker_dynamics.board.protocol import JOINTS_MAX, JointLimits, limits_checksum
+from picker_dynamics.errors import ConfigurationError, DescriptionError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import ServoMap
+
+PCA9685_COUNTS = 4096
+"""Steps of a PCA9685 in one servo frame."""
+
+TIMER_RESOLUTION_NS = 500
+"""A count of Timer1 at 16 MHz / 8 [ns]."""
+
+TIMER_FIRST_PIN, TIMER_CHANNELS = 4, 8
+"""Channel k of the timer back end is Arduino pin 4 + k: 2 and 3 stay free for interrupts, 12 and 13 for a programmer."""
+
+FRAME_US_MAX = 32767
+"""Longest servo frame [us] that the firmware's arithmetic holds."""
+
+ROLES = ("SHOULDER", "ELBOW", "WRIST")
+
+NONE = 255
+"""In the header: no such pin or input."""
+
+ADC_REFERENCE_MV, ADC_COUNTS = 5000, 1024
+SUPPLY_SHIFT = 8
+"""The divider is written in mV per ADC count times 2**SUPPLY_SHIFT."""
+
+
+def header_text(servo_map: ServoMap, description: ArmDescription, sources: Sequence[str] = ()) -> str:
+    """The text of ``arm_config.h``.
+
+    Args:
+        servo_map: of the description's joints, in their order.
+        sources: names of the files it comes from, for its first lines.
+
+    Raises:
+        ConfigurationError: the arm or its servo frame does not fit a board.
+    """
+    _require_a_board(servo_map)
+    limits = board_limits(servo_map)
+    config = FirmwareConfig(limits, frame_us=round(servo_map.frame_s * 1e6))
+    try:
+        gravity = _gravity(gravity_model(servo_map, description), servo_map.n)
+    except DescriptionError as error:
+        gravity = (f"// No gravity model, braking does without: {_plain(error)}.\n"
+                   "constexpr const picker::GravityModel* GRAVITY = nullptr;")
+    return "\n\n".join([_opening(servo_map, description, sources), *_board(servo_map), _limits(limits, servo_map.joint_names),
+                        gravity, _config(config, servo_map)]) + "\n"
+
+
+def _require_a_board(servo_map: ServoMap) -> None:
+    if servo_map.n > JOINTS_MAX:
+        raise ConfigurationError(f"{servo_map.n} joints: a board drives at most {JOINTS_MAX}", value=servo_map.n,
+                                 limit=JOINTS_MAX)
+    frame_us = round(servo_map.frame_s * 1e6)
+    if frame_us > FRAME_US_MAX:
+        raise ConfigurationError(f"board: frame_us is {frame_us}, the firmware's longest is {FRAME_US_MAX}", joint="board",
+                                 value=frame_us, limit=FRAME_US_MAX)
+
+
+def _opening(servo_map: ServoMap, description: ArmDescription, sources: Sequence[str]) -> str:
+    origin = f", from {', '.join(map(_plain, sources))}" if sources else ""
+    return f"""// What the firmware has compiled in for the arm '{_plain(description.name)}'.
+// Written by `picker firmware header`{origin}.  Change those and write it anew, not this.
+#pragma once
+
+#define PICKER_JOINTS {servo_map.n}
+
+#include "src/core/config.h"
+#include "src/core/gravity.h"
+
+namespace arm_config {{"""
+
+
+def _board(servo_map: ServoMap) -> list[str]:
+    """Constants of the board layer, one block each."""
+    servos = servo_map.servos
+    pins = [TIMER_FIRST_PIN + servo.channel if servo.channel < TIMER_CHANNELS else NONE for servo in servos]
+    supply = servo_map.supply
+    frame_us = round(servo_map.frame_s * 1e6)
+    step = round(ADC_REFERENCE_MV * supply.divider / ADC_COUNTS * (1 << SUPPLY_SHIFT)) if supply else 0
+    return [
+        "// Joint by joint: " + ", ".join(map(_plain, servo_map.joint_names)) + f".  {NONE} is none.\n"
+        + _array("uint8_t", "CHANNELS", (servo.channel for servo in servos), "outputs of the PCA9685") + "\n"
+        + _array("uint8_t", "TIMER_PINS", pins, "Arduino pins of the timer back end") + "\n"
+        + _array("uint8_t", "FEEDBACK_ADC", (NONE if servo.feedback_adc is None else servo.feedback_adc for servo in servos),
+                 "potentiometers"),
+        f"constexpr uint8_t SUPPLY_ADC = {supply.adc if supply else NONE};  // servo supply\n"
+        f"constexpr uint16_t SUPPLY_DIVIDER = {step};  // [mV per ADC count] x 2^SUPPLY_SHIFT\n"
+        f"constexpr uint8_t SUPPLY_SHIFT = {SUPPLY_SHIFT};",
+        "constexpr uint8_t PCA9685_ADDRESS = 0x40;\n"
+        f"constexpr uint32_t OSCILLATOR_HZ = {round(servo_map.oscillator_hz)};  // of this PCA9685; 25000000 where not measured",
+        "#ifdef PICKER_BACKEND_TIMER\n"
+        + (f"#error channels from {TIMER_CHANNELS} on have no pin of the board\n" if NONE in pins else "")
+        + f"constexpr uint16_t RESOLUTION_NS = {TIMER_RESOLUTION_NS};\n"
+        "#else\n"
+        f"constexpr uint16_t RESOLUTION_NS = {round(frame_us * 1e3 / PCA9685_COUNTS)};\n"
+        "#endif",
+    ]
+
+
+def _limits(limits: Iterable[JointLimits], joints: Iterable[str]) -> str:
+    rows = [f"    {{{one.lowest}, {one.highest}, {one.speed}, {one.brake}}},  // {_plain(joint)}"
+            for one, joint in zip(limits, joints)]
+    return "\n".join(["// Shortest and longest pulse [1/8 us], speed [1/8 us per frame], brake [1/8 us per frame per frame].",
+                      "constexpr picker::JointLimits LIMITS[PICKER_JOINTS] = {", *rows, "};"])
+
+
+def _gravity(model: GravityModel, joints: int) -> str:
+    """Pulse maps of the three joints that bear weight, and the model."""
+    lines = ["// Pulse maps of the joints that bear weight: pulse [1/8 us], angle [rad], rad per 1/8 us, 1/8 us per N m."]
+    for role, pieces in zip(ROLES, model.maps):
+        lines.append(f"constexpr picker::MapPiece {role}[{len(pieces)}] = {{")
+        lines += [f"    {{{piece.pulse}, {', '.join(map(_float, (piece.angle, piece.slope, piece.gain)))}}}," for piece in pieces]
+        lines.append("};")
+    maps = ", ".join(f"{{{len(pieces)}, {role}}}" for role, pieces in zip(ROLES, model.maps))
+    return "\n".join([*lines, f"""
+// Which joints are shoulder, elbow and wrist; g P1, g P2, g P3 [N m]; their maps.
+constexpr picker::GravityModel GRAVITY_MODEL = {{
+    {joints},
+    {{{', '.join(map(str, model.pitch))}}},
+    {{{', '.join(map(_float, model.moments))}}},
+    {{{maps}}}}};
+constexpr const picker::GravityModel* GRAVITY = &GRAVITY_MODEL;"""])
+
+
+def _config(config: FirmwareConfig, servo_map: ServoMap) -> str:
+    supply_min_mv = round(servo_map.supply.minimum_v * 1e3) if servo_map.supply else 0
+    rows = [("PICKER_JOINTS", ""), ("LIMITS", ""), (f"0x{limits_checksum(config.joints):04x}", "limits_crc"),
+            ("RESOLUTION_NS", ""), (config.frame_us, "frame_us"), (config.host_timeout_ms, "host_timeout_ms"),
+            (config.max_lead_ms, "max_lead_ms"), (supply_min_mv, "supply_min_mv"), ("GRAVITY", "")]
+    lines = [f"    {value}," + (f"  // {name}" if name else "") for value, name in rows]
+    return "\n".join(["constexpr picker::Config CONFIG = {", *lines, "};", "", "}  // namespace arm_config"])
+
+
+def _array(kind: str, name: str, values: Iterable[int], meaning: str) -> str:
+    return f"constexpr {kind} {name}[PICKER_JOINTS] = {{{', '.join(map(str, values))}}};  // {meaning}"
+
+
+def _plain(text) -> str:
+    """A name from a file, as a comment can hold it: on one line, which does not go on with the next."""
+    return "".join(letter if letter.isprintable() and letter != "\\" else "_" for letter in str(text))
+
+
+def _float(value: float) -> str:
+    """A float literal with every digit that 32 bits hold."""
+    text = f"{np.float32(value):.9g}"
+    return text + ("f" if any(mark in text for mark in ".e") else ".0f")

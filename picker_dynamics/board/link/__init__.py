@@ -1,0 +1,14 @@
+"""The serial link to the board: open, shake hands, keep time, send, receive, notice loss, come back.
+
+    with Link("/dev/ttyUSB0", on_telemetry=show) as link:  # opens the port and shakes hands
+        link.request(Enable(0b00001, pulses))              # waits for the Ack; raises where refused
+        link.send_setpoint(link.board_time_us(time.monotonic() + 0.06), pulses)
+
+The only place that imports pyserial.
+"""
+
+from picker_dynamics.board.link.connection import BAUD, Link
+from picker_dynamics.board.link.requests import RefusedError
+from picker_dynamics.board.link.statistics import LinkStatistics
+
+__all__ = ["BAUD", "Link", "LinkStatistics", "RefusedError"]

@@ -1,0 +1,400 @@
+"""One board on one serial port: handshake, requests, set-points, telemetry, board time, loss and return."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+
+from picker_dynamics.board.clock_fit import ClockFit
+from picker_dynamics.board.link.port import Port, no_word, wait_for_port
+from picker_dynamics.board.link.requests import PendingRequests, refusal
+from picker_dynamics.board.link.statistics import LinkCounters, LinkStatistics
+from picker_dynamics.board.protocol import (
+    PROTOCOL_VERSION,
+    Ack,
+    FrameDecoder,
+    Hello,
+    Info,
+    Message,
+    MessageType,
+    Nack,
+    Ping,
+    Reason,
+    SetPoint,
+    Telemetry,
+    Unknown,
+    encode,
+)
+from picker_dynamics.errors import LinkError, PickerError, ProtocolError, VersionError
+
+BAUD = 500_000  # a 16 MHz AVR makes it exactly; it misses 115200 by 2 %
+SILENCE_S = 1.5
+"""A board that was heard and then says nothing for so long is lost."""
+PING_PERIOD_S, BACK_OFF_S, _POLL_S = 0.1, (0.25, 2.0), 0.02
+_log = logging.getLogger(__name__)
+
+
+class Link:
+    """One board on one serial port.
+
+    A thread of its own reads, pings (which keeps the board's watch over the host quiet), and repeats unanswered requests.
+    Callbacks run in that thread: they return soon, and never call :meth:`request` or :meth:`close`.
+    All host times are ``time.monotonic()`` [s].
+
+    Args:
+        port: Device, for example ``/dev/ttyUSB0``.
+        baud: Speed [bit/s]; must be the firmware's.
+        joint_names: Names in the order of the board's joints, for messages.
+        on_telemetry: Called with (telemetry, host time of its arrival).
+        on_loss: Called with the LinkError once the link is lost.
+        on_boot: Called with (old boot id, new boot id) when the board has started anew; after
+            :meth:`reconnect` in the thread that called it.
+        on_refused: Called with the error for each set-point that the board refused.
+    """
+
+    def __init__(self, port: str, *, baud: int = BAUD, joint_names: Sequence[str] = (),
+                 on_telemetry: Callable[[Telemetry, float], None] | None = None,
+                 on_loss: Callable[[LinkError], None] | None = None,
+                 on_boot: Callable[[int, int], None] | None = None,
+                 on_refused: Callable[[PickerError], None] | None = None):
+        self.port, self.baud, self.joint_names = port, baud, tuple(joint_names)
+        self.on_telemetry, self.on_loss, self.on_boot, self.on_refused = on_telemetry, on_loss, on_boot, on_refused
+        self.clock = ClockFit()
+        self._counters = LinkCounters()
+        self._requests = PendingRequests()
+        self._port: Port | None = None
+        self._thread: threading.Thread | None = None
+        self._send_lock = threading.Lock()
+        self._news = threading.Condition()
+        self._closing = False
+        self._sequence = 0
+        self._boot_id: int | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start of a connection: nothing is known of the board but its last boot id."""
+        self._decoder = FrameDecoder(in_step=False)
+        self._pings: dict[int, float] = {}
+        self._board_sequence: int | None = None
+        self._info: Info | None = None
+        self._telemetry: Telemetry | None = None
+        self._heard_s = self._telemetry_s = 0.0
+        self._bytes_seen = 0
+        self._other_version: int | None = None
+        self._lost: LinkError | None = None
+        self._ready = False
+        self.clock.restart()
+
+    def open(self, timeout_s: float = 3.0) -> Info:
+        """Open the port, wait until the board speaks, shake hands.
+
+        Opening resets many boards, and their boot loader eats bytes: nothing is sent before the board speaks.
+
+        Args:
+            timeout_s: How long to wait for its first frame, and then for its answer [s].
+
+        Raises:
+            LinkError: no such port, no permission, busy, silent, speaks something else, pulled.
+            VersionError: the board speaks another protocol version.
+        """
+        if self._thread is not None:
+            raise LinkError(f"{self.port} is open already")
+        self._forget()
+        self._port = Port(self.port, self.baud)
+        self._closing = False
+        thread = threading.Thread(target=self._run, name=f"link {self.port}", daemon=True)
+        thread.start()
+        self._thread = thread  # not before it runs: close() may come at any moment, and joins it
+        try:
+            self._wait_for(lambda: self._heard_s, timeout_s)
+            self._info = self._submit(Hello(), timeout_s).result()
+            self._wait_for(lambda: self._telemetry, timeout_s)
+        except BaseException:
+            self.close()
+            raise
+        self._counters.connections += 1
+        self._meet(self._info.boot_id)
+        self._ready = True
+        if self._lost:  # just now, when nobody was told yet
+            self.close()
+            raise self._lost
+        return self._info
+
+    def close(self) -> None:
+        """Stop the thread and close the port.  Sends nothing: what the arm does then is for the caller."""
+        self._not_in_callback("close()")
+        self._ready, self._closing = False, True
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join()
+        with self._send_lock:
+            if self._port is not None:
+                self._port.close()
+                self._port = None
+        self._requests.fail_all(LinkError(f"{self.port} was closed"))
+
+    def reconnect(self, *, give_up_s: float = float("inf"), cancelled: threading.Event | None = None,
+                  timeout_s: float = 3.0, on_failure: Callable[[LinkError], None] | None = None) -> Info:
+        """Close, then try to open until it works, with pauses that double from 0.25 to 2 s; a port that appears ends one.
+
+        Args:
+            give_up_s: Raise the last error after so long [s].
+            cancelled: Set by another thread to end the attempts.
+            timeout_s: As for :meth:`open`, per attempt.
+            on_failure: Called with the error of each attempt that failed.
+
+        Raises:
+            LinkError: where it gave up or was cancelled.
+            VersionError: at once, for trying again does not help.
+        """
+        self.close()
+        cancelled = cancelled or threading.Event()
+        pause_s, until_s = BACK_OFF_S[0], time.monotonic() + give_up_s
+        while True:
+            try:
+                return self.open(timeout_s)
+            except LinkError as error:
+                self._call(on_failure, error)
+                appeared = wait_for_port(self.port, pause_s, cancelled)
+                if cancelled.is_set():
+                    raise LinkError(f"reconnecting to {self.port} was cancelled; before: {error}") from error
+                if time.monotonic() >= until_s:
+                    raise
+            pause_s = BACK_OFF_S[0] if appeared else min(2.0 * pause_s, BACK_OFF_S[1])
+
+    def __enter__(self) -> Link:
+        self.open()
+        return self
+
+    def __exit__(self, *exc_info) -> None:
+        self.close()
+
+    # -- what is known ---------------------------------------------------------------------------------
+
+    @property
+    def connected(self) -> bool:
+        """True from the handshake to loss or close."""
+        return self._ready and self._lost is None
+
+    @property
+    def info(self) -> Info | None:
+        """The board's own description; None before the handshake."""
+        return self._info
+
+    @property
+    def telemetry(self) -> Telemetry | None:
+        """The latest telemetry; None before the first."""
+        return self._telemetry
+
+    @property
+    def statistics(self) -> LinkStatistics:
+        """A frozen snapshot of the counters."""
+        age_ms = 1e3 * (time.monotonic() - self._telemetry_s) if self._telemetry else None
+        return self._counters.snapshot(
+            connected=self.connected, retransmissions=self._requests.retransmissions, telemetry_age_ms=age_ms,
+            latency_ms=1e3 * self.clock.latency_s, drift_ppm=1e6 * self.clock.drift)
+
+    def board_time_us(self, host_s: float | None = None) -> int:
+        """Board time [us], modulo 2^32, at a host time [s, ``time.monotonic()``; default: now]."""
+        return self.clock.board_us(time.monotonic() if host_s is None else host_s)
+
+    # -- sending ---------------------------------------------------------------------------------------
+
+    def send_setpoint(self, time_us: int, pulses: Sequence[int]) -> int:
+        """Send one set-point and return its sequence number; its refusal arrives at ``on_refused``.
+
+        Args:
+            time_us: Board time at which it holds [us], modulo 2^32.
+            pulses: One per joint [1/8 us]; 0 for joints that are off.
+
+        Raises:
+            LinkError: where the link is lost or the board takes no data.
+            InputError: where a pulse does not fit its field.
+        """
+        try:
+            sequence = self.send(SetPoint(time_us, tuple(pulses)))
+        except LinkError:
+            self._counters.setpoints_not_sent += 1
+            raise
+        self._counters.setpoints_sent += 1
+        return sequence
+
+    def send(self, message: Message) -> int:
+        """Send one message, wait for nothing, and return its sequence number."""
+        self._require_connection()
+        with self._send_lock:
+            sequence = self._sequence
+            self._write(encode(message, sequence))
+            self._sequence = sequence + 1 & 0xFFFF
+        return sequence
+
+    def request(self, message: Message, timeout_s: float = 0.5) -> Ack | Info:
+        """Send a request, again while it is not answered, and wait for the answer.
+
+        Raises:
+            RefusedError: the board refused it; ``.reason`` says why.
+            BoardFaultError: it refused it because of a latched fault.
+            LinkError: no answer, or the link was lost, or the board has started anew meanwhile.
+        """
+        self._not_in_callback("request()")
+        return self.request_async(message, timeout_s).result()
+
+    def request_async(self, message: Message, timeout_s: float = 0.5) -> Future:
+        """As :meth:`request`, but returns at once; the future gets the answer or the exception."""
+        self._require_connection()
+        return self._submit(message, timeout_s)
+
+    def ping(self, timeout_s: float = 0.5) -> float:
+        """Round trip [s] of one Ping, as the calling thread sees it."""
+        start_s = time.monotonic()
+        self.request(Ping(), timeout_s)
+        return time.monotonic() - start_s
+
+    def _submit(self, message: Message, timeout_s: float) -> Future:
+        with self._send_lock:
+            sequence = self._sequence
+            wire = encode(message, sequence)
+            future = self._requests.add(sequence, message, wire, time.monotonic(), timeout_s)
+            try:
+                self._write(wire)
+            except LinkError as error:
+                self._requests.fail(sequence, error)
+            self._sequence = sequence + 1 & 0xFFFF
+        return future
+
+    def _write(self, wire: bytes) -> None:
+        """Hand ``wire`` to the port; the lock is held."""
+        if self._port is None:
+            raise LinkError(f"{self.port} is not open")
+        self._port.send(wire)
+        self._counters.frames_sent += 1
+        self._counters.bytes_sent += len(wire)
+
+    def _require_connection(self) -> None:
+        if not self.connected:
+            raise LinkError(str(self._lost) if self._lost else f"{self.port} is not connected")
+
+    def _not_in_callback(self, what: str) -> None:
+        if threading.current_thread() is self._thread:
+            raise ProtocolError(f"{what} in a callback of the link would wait for itself")
+
+    # -- the thread ------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        next_ping_s, port = 0.0, self._port
+        try:
+            while not self._closing:
+                self._take_bytes(port.read(_POLL_S))
+                now_s = time.monotonic()
+                with self._send_lock:
+                    if self._port is None:  # closed meanwhile, by somebody who did not wait for this thread
+                        return
+                    port.flush()
+                    for wire in self._requests.due(now_s):
+                        self._write(wire)
+                if self._ready and now_s >= next_ping_s:
+                    next_ping_s = now_s + PING_PERIOD_S
+                    self._send_ping()
+                if self._ready and now_s - self._heard_s > SILENCE_S:
+                    raise LinkError(f"the board on {self.port} is silent for {SILENCE_S} s", value=SILENCE_S)
+        except LinkError as error:
+            self._lose(error)
+
+    def _take_bytes(self, data: bytes) -> None:
+        arrived_s = time.monotonic()
+        self._counters.bytes_received += len(data)
+        self._bytes_seen += len(data)
+        damaged = self._decoder.counters.broken
+        for sequence, message in self._decoder.feed(data):
+            self._take(sequence, message, arrived_s)
+        self._counters.frames_damaged += self._decoder.counters.broken - damaged
+        with self._news:
+            self._news.notify_all()
+
+    def _take(self, sequence: int, message: Message | Unknown, arrived_s: float) -> None:
+        if isinstance(message, Unknown):
+            self._counters.frames_not_understood += 1
+            if message.reason is Reason.OTHER_VERSION:
+                self._other_version = message.version
+            return
+        self._counters.frames_received += 1
+        self._heard_s = arrived_s
+        if isinstance(message, Telemetry):
+            self._take_telemetry(message, arrived_s)
+        elif isinstance(message, (Ack, Nack, Info)):
+            self._take_answer(message, arrived_s)
+        if self._board_sequence is not None:
+            self._counters.frames_missed += (sequence - self._board_sequence - 1) & 0xFFFF
+        self._board_sequence = sequence
+
+    def _take_telemetry(self, telemetry: Telemetry, arrived_s: float) -> None:
+        if self._ready and telemetry.boot_id != self._boot_id:
+            self._board_sequence = None
+            self._info = replace(self._info, boot_id=telemetry.boot_id)
+            self.clock.restart()
+            self._requests.fail_all(LinkError(f"the board on {self.port} has started anew"))
+            self._meet(telemetry.boot_id)
+        self.clock.add(arrived_s, telemetry.time_us)
+        self._telemetry, self._telemetry_s = telemetry, arrived_s
+        self._counters.telemetry_received += 1
+        self._call(self.on_telemetry, telemetry, arrived_s)
+
+    def _take_answer(self, answer: Ack | Nack | Info, arrived_s: float) -> None:
+        sent_s = self._pings.pop(answer.request, None)
+        if sent_s is not None and isinstance(answer, Ack):
+            self._counters.round_trips_s.append(arrived_s - sent_s)
+            self.clock.add_round_trip(sent_s, answer.time_us, arrived_s)
+        elif isinstance(answer, Nack) and answer.request_type == MessageType.SET_POINT:
+            self._counters.setpoints_refused[answer.reason] += 1
+            self._call(self.on_refused, refusal(answer, self.joint_names))
+        else:
+            self._requests.answered(answer, self.joint_names)
+
+    def _send_ping(self) -> None:
+        if len(self._pings) >= 32:  # their answers were lost
+            self._pings.clear()
+        with self._send_lock:
+            sequence, self._sequence = self._sequence, self._sequence + 1 & 0xFFFF
+            self._pings[sequence] = time.monotonic()
+            self._write(encode(Ping(), sequence))
+
+    def _meet(self, boot_id: int) -> None:
+        """Note the board's boot id, and tell where it is another than the last."""
+        old, self._boot_id = self._boot_id, boot_id
+        if old is not None and old != boot_id:
+            self._counters.board_restarts += 1
+            self._call(self.on_boot, old, boot_id)
+
+    def _lose(self, error: LinkError) -> None:
+        self._lost = error
+        self._requests.fail_all(error)
+        with self._news:
+            self._news.notify_all()
+        if self._ready:
+            self._counters.losses += 1
+            self._call(self.on_loss, error)
+
+    @staticmethod
+    def _call(callback: Callable | None, *arguments) -> None:
+        try:
+            if callback is not None:
+                callback(*arguments)
+        except Exception:
+            _log.exception("a callback of the serial link failed")
+
+    def _wait_for(self, word: Callable, timeout_s: float) -> None:
+        """Part of the handshake: wait until ``word()`` is true, or say why it never came."""
+        with self._news:
+            self._news.wait_for(lambda: word() or self._lost or self._other_version or self._closing, timeout_s)
+        if self._lost or self._closing:
+            raise LinkError(str(self._lost or f"{self.port} was closed"))
+        if self._other_version:
+            raise VersionError(f"the board on {self.port} speaks protocol version {self._other_version}, this program "
+                               f"{PROTOCOL_VERSION}: flash the firmware that belongs to it",
+                               value=self._other_version, limit=PROTOCOL_VERSION)
+        if not word():
+            raise LinkError(no_word(self.port, self.baud, self._bytes_seen, timeout_s), value=timeout_s)

@@ -1,0 +1,141 @@
+"""The drives of torque-controlled joints, free of ROS: take efforts, watch over them, brake and hold, switch off.
+
+    idle (holding) --enable--> enabling (braking) --at rest--> active --stop--> idle (holding, latched)
+    any --disable, relax--> idle (off: the arm falls, dragged by its gears)
+
+Effort commands are valid for ``FRESH_S``: without new ones the drives hold by themselves, and go on when commands come back
+at once.  After ``REJOIN_S`` without any a new epoch begins, so that everyone restarts from the pose that is held then.
+Times are seconds of any one clock.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from picker_dynamics.control.torque_loop import HoldLaw
+from picker_dynamics.errors import BoardFaultError, InputError
+from picker_dynamics.robot.model import DynamicsModel
+
+FRESH_S = 0.03
+"""Longest that a command acts [s]."""
+
+REJOIN_S = 0.5
+"""After so long without a command everyone restarts from the held pose [s]."""
+
+OFF_DRAG = 0.2
+"""A switched-off joint is dragged by its gear: this share of its effort limit at its velocity limit."""
+
+
+class State(Enum):
+    IDLE = "idle"
+    ENABLING = "enabling"
+    ACTIVE = "active"
+
+
+class TorqueSession:
+    """The drives of one arm, which starts idle, holding.
+
+    Args:
+        model: the arm as the drives believe it, for braking and holding.
+        effort, velocity: (n,) limits of the joints.
+        bandwidth: w of the holding [rad/s].
+    """
+
+    def __init__(self, model: DynamicsModel, effort, velocity, bandwidth: float):
+        self.joint_names = model.joint_names
+        self.effort = np.array(effort, dtype=float)
+        self._drag = OFF_DRAG * self.effort / velocity
+        self._hold = HoldLaw(model, bandwidth)
+        self.state, self.problem, self.epoch = State.IDLE, "", 0
+        self.powered, self.stop_latched = True, False
+        self.held: np.ndarray | None = None
+        self.taken = self.not_active = self.saturated = 0
+        self._command: np.ndarray | None = None
+        self._command_s = -np.inf
+
+    # -- switching -----------------------------------------------------------------------------------------
+
+    def enable(self) -> str:
+        """Brake, hold, and take commands from then on; returns what is being done.
+
+        Raises:
+            BoardFaultError: stop is latched.
+        """
+        if self.stop_latched:
+            raise BoardFaultError("stop is latched: call reset first")
+        if self.state is not State.IDLE:
+            return f"already {self.state.value}"
+        self.powered, self.state, self.problem = True, State.ENABLING, ""
+        return f"enabling {', '.join(self.joint_names)}: holding where it comes to rest"
+
+    def stop(self) -> None:
+        """Latch the stop: brake and hold."""
+        self.stop_latched = True
+        self._leave("stopped: holding; reset, then enable, to go on" if self.powered else
+                    "stopped: outputs off; reset, then enable, to go on")
+
+    def relax(self) -> None:
+        """Switch off and latch: the arm falls."""
+        self.stop_latched, self.powered = True, False
+        self._leave("relaxed: outputs off; reset, then enable, to go on")
+
+    def disable(self) -> None:
+        """Switch off: the arm falls."""
+        self.powered = False
+        self._leave("outputs off")
+
+    def reset(self) -> None:
+        """Clear the stop; moves and resumes nothing."""
+        self.stop_latched = False
+        if self.state is State.IDLE:
+            self.problem = "" if self.powered else "outputs off"
+
+    def _leave(self, problem: str) -> None:
+        self.state, self.problem, self._command = State.IDLE, problem, None
+        if not self.powered:
+            self._hold.release()
+
+    # -- efforts -------------------------------------------------------------------------------------------
+
+    def command(self, tau, time_s: float) -> bool:
+        """Let ``tau`` (n,) [N·m or N] act from ``time_s`` on; returns whether it is taken.  Beyond the limits it is clipped.
+
+        Raises:
+            InputError: not finite; nothing changes.
+        """
+        tau = np.asarray(tau, dtype=float)
+        for name, value in zip(self.joint_names, tau):
+            if not np.isfinite(value):
+                raise InputError(f"{name}: the effort is {value}, not a finite number", joint=name, value=float(value))
+        if self.state is not State.ACTIVE:
+            self.not_active += 1
+            return False
+        clipped = np.clip(tau, -self.effort, self.effort)
+        self.saturated += int((clipped != tau).any())
+        self.taken += 1
+        self._command, self._command_s, self.problem = clipped, time_s, ""
+        return True
+
+    def torque(self, q: np.ndarray, v: np.ndarray, time_s: float) -> np.ndarray:
+        """What the drives give now, (n,) [N·m or N]: the command, their own hold, or only drag."""
+        if not self.powered:
+            return -self._drag * v
+        if self._command is not None and time_s - self._command_s <= FRESH_S:
+            self._hold.release()
+            return self._command
+        return np.clip(self._hold(q, v, time_s), -self.effort, self.effort)
+
+    def tick(self, time_s: float) -> None:
+        """Do what is due."""
+        at_rest = self._hold.pose is not None
+        if self.state is State.ENABLING and at_rest:
+            self._begin_epoch("")
+        elif self.state is State.ACTIVE and self._command is not None and time_s - self._command_s > REJOIN_S and at_rest:
+            self._begin_epoch(f"no effort commands for {REJOIN_S} s: holding")
+
+    def _begin_epoch(self, remark: str) -> None:
+        self.held = self._hold.pose.copy()
+        self.epoch += 1
+        self.state, self.problem, self._command = State.ACTIVE, remark, None

@@ -1,0 +1,380 @@
+"""The graph of processes described once, as data; ``picker up`` and launch/picker.launch.py both read it."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.resources import PACKAGE, resource
+from picker_dynamics.robot import arms, description, servo_map
+
+HARDWARE = ("sim", "serial")
+BOARDS = ("virtual", "avr")
+COMPENSATION = ("none", "gravity", "full")
+ON_SHUTDOWN = ("hold", "park", "relax")
+LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
+RANGES = {"payload_mass": (0.0, 5.0, "kg"), "rate_hz": (10.0, 500.0, "Hz"), "tip_speed_limit": (0.01, 2.0, "m/s"),
+          "plant_error": (0.0, 0.5, "")}
+"""What numbers may be, and their unit; the nodes refuse the same."""
+
+NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
+
+LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+"""Discovery stays on this machine unless the user's environment says otherwise."""
+
+
+def require_namespace(namespace: str) -> None:
+    """Raise a ConfigurationError where ROS would not take this as a namespace."""
+    if not NAMESPACE.fullmatch(namespace):
+        raise ConfigurationError(f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
+                                 joint="namespace", value=namespace)
+
+
+def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
+    """Raise a ConfigurationError that says what there is, and what may be meant, where ``value`` is none of it."""
+    if value not in allowed:
+        meant = difflib.get_close_matches(value, list(filter(None, allowed)), 1)
+        hint = f"; did you mean {meant[0]}?" if meant else ""
+        raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}{hint}", joint=name,
+                                 value=value)
+
+
+def misspelt(given: Iterable[str], known: Iterable[str]) -> list[str]:
+    """What is to be said of launch arguments that do not exist, and look like some that do: launch ignores them."""
+    known = list(known)
+    found = ((name, difflib.get_close_matches(name, known, 1, 0.8)) for name in sorted(set(given) - set(known)))
+    return [f"there is no argument {name}, did you mean {meant[0]}?" for name, meant in found if meant]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person may choose at bring-up; None or empty: the default of the nodes.
+
+    Args:
+        hardware: ``sim`` (virtual board and arm) or ``serial``.
+        board: with ``sim``, ``virtual`` (the firmware's model) or ``avr`` (the real firmware on a simulated Uno).
+        arm: a name in config/arms.yaml; instead of ``urdf``.
+        port: serial port of the board; only with ``serial``.
+        namespace: ROS namespace; two arms side by side need two.
+        urdf, servos, servo_overlay, params_file: files.
+        compensation: ``none``, ``gravity`` or ``full``.
+        payload_mass: [kg].
+        rate_hz: of the reference [Hz].
+        tip_speed_limit: [m/s].
+        on_shutdown: what the arm does at Ctrl-C.
+        plant_error, seed: how far the simulated arm differs from its URDF.
+        plant_urdf, plant_overlay: URDF and servo-map overlay of the simulated arm, where the nodes are to believe other ones.
+        directory: for the virtual board's port and control socket; one of this process by default;
+            who runs the graph makes and removes it.
+        log_level: of the nodes.
+        markers: also what RViz shows beside the model.
+        one_process: all required nodes in one process, for many arms on one machine.
+    """
+
+    hardware: str = "sim"
+    board: str = "virtual"
+    arm: str = ""
+    port: str = ""
+    namespace: str = ""
+    urdf: str = ""
+    servos: str = ""
+    servo_overlay: str = ""
+    params_file: str = ""
+    compensation: str = ""
+    payload_mass: float | None = None
+    rate_hz: float | None = None
+    tip_speed_limit: float | None = None
+    on_shutdown: str = ""
+    plant_error: float = 0.0
+    seed: int = 0
+    plant_urdf: str = ""
+    plant_overlay: str = ""
+    directory: str = ""
+    log_level: str = "info"
+    markers: bool = False
+    one_process: bool = False
+
+    def __post_init__(self):
+        choices = {"hardware": HARDWARE, "board": BOARDS, "compensation": ("", *COMPENSATION),
+                   "on_shutdown": ("", *ON_SHUTDOWN), "log_level": LOG_LEVELS}
+        for name, allowed in choices.items():
+            require_choice(name, getattr(self, name), allowed)
+        require_namespace(self.namespace)
+        self._check_numbers()
+        if self.hardware == "serial" and not self.port:
+            raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", joint="port")
+        if self.hardware == "sim" and self.port:
+            raise ConfigurationError(f"port {self.port} is given, but hardware is sim", joint="port", value=self.port)
+        if self.board != "virtual" and self.hardware != "sim":
+            raise ConfigurationError(f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is",
+                                     joint="board", value=self.board)
+        for name in ("urdf", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay"):
+            path = getattr(self, name)
+            if path and not Path(path).is_file():
+                raise ConfigurationError(f"{name}: no such file: {path}", joint=name, value=path)
+        if self.arm:
+            self._check_arm()
+
+    def _check_numbers(self) -> None:
+        for name, (low, high, unit) in RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not low <= value <= high:  # NaN is not
+                raise ConfigurationError(f"{name} is {value:g}, must be {low:g} to {high:g} {unit}".rstrip(), joint=name,
+                                         value=value, limit=low if value < low else high)
+        if self.plant_error and self.hardware != "sim":
+            raise ConfigurationError(f"plant_error is {self.plant_error:g}, but hardware is {self.hardware}: only a simulated "
+                                     "arm has errors to choose", joint="plant_error", value=self.plant_error)
+
+    def _check_arm(self) -> None:
+        """A named arm brings its own URDF, and one without servos has no use for what servos need."""
+        if self.urdf:
+            raise ConfigurationError(f"give either the arm {self.arm} or a urdf, not both", joint="urdf", value=self.urdf)
+        if arms.load(self.arm).control != "torque":
+            return
+        if self.hardware != "sim":
+            raise ConfigurationError(f"arm {self.arm} has torque-controlled joints: there is no driver for such hardware, "
+                                     "it can only be simulated", joint="hardware", value=self.hardware)
+        if self.board != "virtual":
+            raise ConfigurationError(f"board is {self.board}, but arm {self.arm} has torque-controlled joints, no board",
+                                     joint="board", value=self.board)
+        for name in ("servos", "servo_overlay", "compensation", "on_shutdown"):
+            if getattr(self, name):
+                raise ConfigurationError(f"{name} is given, but arm {self.arm} has torque-controlled joints, no servos",
+                                         joint=name, value=getattr(self, name))
+
+    @property
+    def urdf_path(self) -> str:
+        """The URDF of the arm, whatever names it."""
+        return self.urdf or str(resource(f"urdf/{self.arm or arms.DEFAULT}.urdf"))
+
+    @property
+    def frame_prefix(self) -> str:
+        """What stands before the names of this arm's frames."""
+        namespace = self.namespace.strip("/")
+        return f"{namespace}/" if namespace else ""
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One ROS node: its executable, parameters, and name, by default the executable's.
+
+    The arm goes on where one that is not ``required`` ends by itself.
+    """
+
+    executable: str
+    parameters: dict[str, object]
+    namespace: str = ""
+    params_file: str = ""
+    log_level: str = "info"
+    package: str = PACKAGE
+    node_name: str = ""
+    required: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.node_name or self.executable
+
+    @property
+    def module(self) -> str:
+        """Python module that runs this node."""
+        return f"{PACKAGE}.nodes.{self.executable}"
+
+    @property
+    def drives(self) -> bool:
+        """Whether it is what drives the joints, which may take its time to end."""
+        return self.name == "hardware"
+
+    @property
+    def log_rule(self) -> str:
+        """Level for this node's logger, which is named after namespace and node; other loggers keep theirs."""
+        return f"{'.'.join(filter(None, (*self.namespace.split('/'), self.name)))}:={self.log_level}"
+
+    def ros_arguments(self) -> list[str]:
+        """Arguments for a process started without launch."""
+        arguments = ["--ros-args", "-r", f"__node:={self.name}", "--log-level", self.log_rule]
+        if self.namespace:
+            arguments += ["-r", f"__ns:=/{self.namespace.strip('/')}"]
+        if self.params_file:
+            arguments += ["--params-file", self.params_file]
+        for key, value in self.parameters.items():
+            arguments += ["-p", f"{key}:={json.dumps(value)}"]
+        return arguments
+
+
+@dataclass(frozen=True)
+class TogetherSpec:
+    """Nodes that share a process."""
+
+    nodes: tuple[NodeSpec, ...]
+    executable: str = "one_process"
+    module: str = f"{PACKAGE}.nodes.one_process"
+    package: str = PACKAGE
+    name: str = "nodes"
+    required: bool = True
+    drives: bool = True
+
+    @property
+    def namespace(self) -> str:
+        return self.nodes[0].namespace
+
+    def arguments(self) -> list[str]:
+        """Arguments of the process: those of each node behind its name."""
+        return [word for spec in self.nodes for word in ("--node", spec.executable, *spec.ros_arguments(), "--")]
+
+
+@dataclass(frozen=True)
+class BoardSpec:
+    """The virtual board: a process of its own, no ROS node."""
+
+    arguments: list[str]
+    executable: str = "virtual_board"
+    module: str = f"{PACKAGE}.sim.board"
+    package: str = PACKAGE
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Everything that runs."""
+
+    nodes: tuple[NodeSpec, ...]
+    board: BoardSpec | None
+    port: str
+    control: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    one_process: bool = False
+
+    @property
+    def processes(self) -> tuple[NodeSpec | TogetherSpec, ...]:
+        """The nodes as they are started."""
+        if not self.one_process:
+            return self.nodes
+        required = tuple(spec for spec in self.nodes if spec.required)
+        return (TogetherSpec(required), *(spec for spec in self.nodes if not spec.required))
+
+
+def graph(options: Options) -> Graph:
+    """The processes for these options.
+
+    Raises:
+        DescriptionError, ConfigurationError: a URDF or servo map that is wrong, said once before anything starts.
+        MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
+    """
+    if options.arm and arms.load(options.arm).control == "torque":
+        return _torque_graph(options)
+    board, port, control, overlay = None, options.port, "", options.servo_overlay
+    if options.hardware == "sim":
+        directory = Path(options.directory or _directory(options.namespace))
+        port, control = str(directory / "tty"), str(directory / "control")
+        overlay = overlay or str(resource("config/servos.sim.yaml"))
+        board = BoardSpec(_board_arguments(options, port, control, options.plant_overlay or overlay))
+    arm = description.load(options.urdf_path)
+    servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
+    if options.board == "avr":
+        _compile_firmware(arm, servos)
+    shared = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
+    simulated = options.hardware == "sim"
+    common = _common(options)
+    nodes = (
+        NodeSpec("trajectory_controller", shared | _given(
+            rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit), **common),
+        NodeSpec("dynamics", shared | _given(
+            compensation=options.compensation, **{"payload.mass": options.payload_mass}), **common),
+        NodeSpec("hardware", shared | _given(port=port, on_shutdown=options.on_shutdown) | {
+            "autostart": True, "at_rest_pose": simulated}, **common),
+        *_markers(options, shared, common),
+    )
+    return Graph(nodes, board, port, control, _environment(), options.one_process)
+
+
+def view_graph(options: Options) -> Graph:
+    """Only what shows an arm whose joints somebody else moves, sliders for example.
+
+    Raises:
+        DescriptionError, ConfigurationError: a URDF or servo map that is wrong.
+    """
+    if options.arm and arms.load(options.arm).control == "torque":
+        which: dict[str, object] = {"control": "torque", "arm": options.arm}
+    else:
+        which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay)
+        arm = description.load(options.urdf_path)
+        servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay or None)
+    return Graph(_markers(options, which, _common(options)), None, "", "", _environment())
+
+
+def _compile_firmware(arm, servos) -> None:
+    """Now, so that what is missing is said before anything starts; the board finds it done."""
+    from picker_dynamics.board.firmware import toolchain
+
+    toolchain.build(servos, arm)
+    toolchain.library("sim")
+
+
+def _torque_graph(options: Options) -> Graph:
+    """Torque-controlled joints, simulated: other nodes in the places of ``dynamics`` and ``hardware``, and no board."""
+    arm, common = arms.load(options.arm), _common(options)
+    speed = arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit
+    nodes = (
+        NodeSpec("trajectory_controller", {"control": "torque", "arm": arm.name, "tip_speed_limit": speed}
+                 | _given(rate_hz=options.rate_hz), **common),
+        NodeSpec("torque_control", {"arm": arm.name} | _given(**{"payload.mass": options.payload_mass}), **common,
+                 node_name="dynamics"),
+        NodeSpec("torque_arm_sim", {"arm": arm.name, "plant_error": options.plant_error, "seed": options.seed}, **common,
+                 node_name="hardware"),
+        *_markers(options, {"control": "torque", "arm": arm.name}, common),
+    )
+    return Graph(nodes, None, "", "", _environment(), options.one_process)
+
+
+def _markers(options: Options, which_arm: dict[str, object], common: dict[str, str]) -> tuple[NodeSpec, ...]:
+    """The node that shows things, where somebody wants to see them; it moves nothing, so nothing ends with it."""
+    return (NodeSpec("markers", which_arm, **common, required=False),) if options.markers else ()
+
+
+def _common(options: Options) -> dict[str, str]:
+    return {"namespace": options.namespace, "log_level": options.log_level,
+            "params_file": options.params_file or str(resource("config/picker.yaml"))}
+
+
+def _environment() -> dict[str, str]:
+    return {key: value for key, value in LOCAL_ONLY.items() if key not in os.environ}
+
+
+def remove_leftovers(made: Graph) -> None:
+    """Remove what a virtual board that was killed has left behind, and its folder if nothing else is in it."""
+    if made.board is None:
+        return
+    for path in (made.port, made.control, f"{made.port}.lock"):
+        Path(path).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # gone, or somebody else's files are in it
+        Path(made.port).parent.rmdir()
+
+
+def _directory(namespace: str) -> Path:
+    """A folder for the simulated board of one namespace, which no other process and no other user names."""
+    arm = namespace.strip("/").replace("/", "_") or "arm"
+    return Path(tempfile.gettempdir()) / f"picker_{arm}_{os.getpid()}"
+
+
+def _given(**values) -> dict[str, object]:
+    """Only what the person chose: the rest stays with the parameter file and the nodes' defaults."""
+    return {key: value for key, value in values.items() if value not in ("", None)}
+
+
+def _board_arguments(options: Options, port: str, control: str, overlay: str) -> list[str]:
+    arguments = ["--link", port, "--control", control, "--servo-overlay", overlay, "--linger"]
+    for flag, value in (("--urdf", options.plant_urdf or options.urdf), ("--servos", options.servos)):
+        if value:
+            arguments += [flag, value]
+    if options.board != "virtual":
+        arguments += ["--board", options.board]
+    if options.plant_error:
+        arguments += ["--plant-error", repr(options.plant_error), "--seed", str(options.seed)]
+    return arguments

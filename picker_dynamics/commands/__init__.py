@@ -1,0 +1,3 @@
+"""What a person types: ``picker`` and all that it does, the demo and the studies among it.  Imports every room; nobody imports it."""
+
+__all__ = ["cli"]

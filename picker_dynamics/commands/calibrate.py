@@ -1,0 +1,209 @@
+"""``picker calibrate``: a guided session at a terminal, with a real board or a simulated arm; goes on where it was left."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+from pathlib import Path
+
+from picker_dynamics.commands.interrupt import interruptible
+from picker_dynamics.errors import InputError
+
+INTERRUPTED = 130
+STEP_NAMES = ("trim", "map", "limits", "rest", "links", "droop", "sweep", "result")
+DESCRIPTION = """\
+Find the numbers of your own arm, step by step: how pulses become angles, how far joints go, what links weigh, how far the arm
+sags.  You need a kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is kept at once: Ctrl-C ends
+at any time, and the same command goes on there.  Nothing moves without your word.  docs/calibration.md explains each step."""
+EXAMPLES = """\
+examples:
+  picker calibrate --simulated                      rehearse all of it, unattended, on an arm with hidden numbers
+  picker calibrate --port /dev/ttyACM0              begin, or go on, with the real arm
+  picker calibrate --port /dev/ttyACM0 --step droop only this step; may be repeated
+  picker calibrate --step links                     on the table: no board needed
+  picker calibrate --list                           what is done and what is open
+
+exit codes: 0 done (or left on purpose), 1 the simulated arm holds no better than before, 5 a value or file that cannot be used,
+9 the link is gone, 10 the board reports a fault, 130 interrupted; what was answered is kept in all cases."""
+
+
+def add_parser(commands) -> None:
+    """Register ``calibrate`` with an argparse sub-parser group; imports nothing heavy."""
+    one = commands.add_parser("calibrate", help="find the numbers of an arm with scale, ruler, stopwatch and inclinometer",
+                              description=DESCRIPTION, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    where = one.add_mutually_exclusive_group()
+    where.add_argument("--port", default="", help="serial port of the board, for example /dev/ttyACM0")
+    where.add_argument("--simulated", action="store_true", help="an arm with hidden numbers, and a person who is simulated too")
+    one.add_argument("--baud", type=int, default=500_000, help="speed of the serial line (default 500000)")
+    one.add_argument("--urdf", default="", help="URDF of the arm (default: the picker's)")
+    one.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
+    one.add_argument("--servo-overlay", default="", help="differences from the servo map, as the board was flashed")
+    one.add_argument("--out", default="out/calibration", help="folder for the session and for what comes out")
+    one.add_argument("--step", action="append", choices=STEP_NAMES, metavar="NAME",
+                     help=f"only this step; may be repeated: {', '.join(STEP_NAMES)}")
+    one.add_argument("--list", action="store_true", help="what is done and what is open, then end")
+    one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as session.json.1 ...")
+    one.add_argument("--repeats", type=int, default=3, metavar="N", help="readings of each link, of a kind (default 3)")
+    one.add_argument("--settle", type=float, default=2.5, metavar="S", help="coming to rest before a reading (default 2.5 s)")
+    one.add_argument("--seed", type=int, default=0, help="of the random poses; with --simulated also of hidden errors and noise")
+    one.add_argument("--plant-error", type=float, default=0.15, metavar="SHARE", help="simulated: bound of the hidden errors")
+    one.add_argument("--horn-error", type=float, default=1.0, metavar="SHARE",
+                     help="simulated: hidden errors of the horns' zeros and scales, as a share of the usual 2 deg and 3 %%")
+    one.add_argument("--quiet", action="store_true", help="with --simulated: do not show questions and answers")
+    one.add_argument("--json", action="store_true", help="print the report as JSON; what happens goes to standard error")
+    one.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace, *, ask=None) -> int:
+    """Walk the session on from where it is.
+
+    Args:
+        options: from :func:`add_parser`.
+        ask: how a line is read from a person, default ``input``; then standard input has to be a terminal.
+
+    Returns:
+        Exit code, see the command's help.
+
+    Raises:
+        PickerError: a file, value, board or answer that cannot be used; what was answered is kept.
+    """
+    from picker_dynamics.estimation.calibration import guided
+    from picker_dynamics.estimation.calibration.workplace import LeaveError
+
+    _require_sane(options)
+    console = _console(options)
+    simulation = _simulation(options, console) if options.simulated and not options.list else None
+    session, belief = _opened(options, simulation)
+    if options.list:
+        _list(console, session)
+        return 0
+    person = simulation.person if simulation else _terminal(console, ask)
+    mover, board = (simulation.mover, None) if simulation else _board(options, belief)
+    work = _workplace(options, session, person, mover)
+    person.tell(_greeting(session, options), "hint")
+    try:
+        with interruptible():
+            belief = guided.walk(work, belief, options.step or ())
+            guided.leave(work)
+    except LeaveError as error:
+        person.tell(f"{error}", "warning")
+        return 0
+    except KeyboardInterrupt:
+        holds = "the arm holds, and " if mover is not None else ""
+        person.tell(f"\ninterrupted: {holds}every answer is kept in {session.path}. The same command goes on here.", "warning")
+        return INTERRUPTED
+    finally:
+        if board is not None:
+            board.let_go()
+    return _ended(options, console, belief, simulation)
+
+
+def _require_sane(options) -> None:
+    for name, least, largest in (("seed", 0, 2**31), ("repeats", 1, 20), ("settle", 0.0, 60.0)):
+        value = getattr(options, name)
+        if not least <= value <= largest:
+            raise InputError(f"{name} is {value}, must be {least} to {largest}", joint=name, value=value, limit=least)
+    if options.restart and options.list:
+        raise InputError("--restart and --list do not go together", joint="restart")
+
+
+def _console(options):
+    from rich.console import Console
+
+    return Console(stderr=options.json, highlight=False)
+
+
+def _opened(options, simulation):
+    """The session, and what is believed before its first step."""
+    from picker_dynamics.estimation.calibration.belief import Belief
+    from picker_dynamics.estimation.calibration.session import NAME, Session, checksums
+    from picker_dynamics.resources import resource
+    from picker_dynamics.robot import description, servo_map
+
+    arm = description.load(options.urdf or resource("urdf/picker.urdf"))
+    files = [options.servos or resource("config/servos.yaml"), *([options.servo_overlay] if options.servo_overlay else [])]
+    servos = servo_map.load(files[0], arm.joint_names, options.servo_overlay or None)
+    kind = "a simulated arm" if options.simulated else "a real arm"
+    tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": str(files[0]), **checksums(arm.urdf, *files)}
+    settings = {"seed": options.seed, "repeats": options.repeats}
+    if options.simulated:
+        settings |= {"plant_error": options.plant_error, "horn_error": options.horn_error}
+    belief = Belief(arm, servos)
+    if options.list and not (Path(options.out) / NAME).exists():
+        return Session(Path(options.out) / NAME, tied, settings), belief  # nothing is written to look at it
+    session = Session.open(options.out, tied, settings, restart=options.restart)
+    if simulation and session.answers:  # its arm is gone
+        session = Session.open(options.out, tied, settings, restart=True)
+    return session, belief
+
+
+def _workplace(options, session, person, mover):
+    from picker_dynamics.estimation.calibration.workplace import Workplace
+
+    return Workplace(session, person, mover, Path(options.out), int(session.settings["seed"]), datetime.date.today().isoformat(),
+                     options.settle, int(session.settings["repeats"]), options.urdf, options.servos, options.servo_overlay)
+
+
+def _terminal(console, ask):
+    from picker_dynamics.estimation.calibration.person import Terminal
+
+    if ask is None and not sys.stdin.isatty():
+        raise InputError("there is nobody to ask: standard input is no terminal; --simulated walks unattended", joint="input")
+    return Terminal(console, ask or input)
+
+
+def _board(options, belief):
+    """The arm on a port, and its outputs; without a port nothing can move."""
+    if not options.port:
+        return None, None
+    from picker_dynamics.board.board_limits import board_limits
+    from picker_dynamics.board.link import Link
+    from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
+    from picker_dynamics.estimation.calibration.mover import Mover
+
+    names = belief.servos.joint_names
+    outputs = BoardOutputs(Link(options.port, baud=options.baud, joint_names=names), board_limits(belief.servos), names)
+    outputs.take()
+    return Mover(outputs), outputs
+
+
+def _simulation(options, console):
+    from picker_dynamics.estimation.calibration.rehearsal import Rehearsal
+
+    return Rehearsal.of(options, console)
+
+
+def _greeting(session, options) -> str:
+    if not session.answers:
+        return (f"A new session in {session.path}: every answer is kept there at once. At any question, back takes the last "
+                "answer back; Ctrl-C ends, and the same command goes on there.")
+    done = ", ".join(session.done) or "no step"
+    return f"Going on with the session of {session.started} in {session.path}: {done} done, {len(session.answers)} answers."
+
+
+def _list(console, session) -> None:
+    from rich.table import Table
+
+    from picker_dynamics.estimation.calibration import guided
+
+    table = Table(title=str(session.path), title_justify="left")
+    for heading in ("step", "what", "how far"):
+        table.add_column(heading)
+    for row in guided.table(session):
+        table.add_row(*row)
+    console.print(table)
+
+
+def _ended(options, console, belief, simulation) -> int:
+    report_path, code = Path(options.out) / "report.json", 0
+    if simulation is not None and not options.step:
+        report, code = simulation.judged(belief, json.loads(report_path.read_text(encoding="utf-8")))
+        report_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        simulation.show(report)
+    if options.json:
+        if not report_path.exists():
+            raise InputError(f"there is no {report_path} yet: run the step result", joint="json")
+        print(report_path.read_text(encoding="utf-8").rstrip())
+    return code

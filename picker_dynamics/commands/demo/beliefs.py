@@ -1,0 +1,116 @@
+"""What the demo's controller believes of the arm, and what the simulated arm is.
+
+    configured    urdf/picker.urdf with config/servos.sim.yaml: what the simulation is built around
+    shipped       the same URDF with config/servos.yaml alone: what a calibration begins with, its stiffness a guess
+    calibrated    a folder of ``picker calibrate --simulated``, whose arm had the same hidden errors
+    true          configured, with horns askew as in the rehearsal (horn error), and the plant's errors on top
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from picker_dynamics.bringup.bringup import Options
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.estimation.calibration.compare import load
+from picker_dynamics.estimation.calibration.result import OVERLAY_NAME, URDF_NAME
+from picker_dynamics.estimation.calibration.simulated import hidden_servos
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import ServoMap
+
+HIDDEN_NAME = "servos.hidden.yaml"
+SETTINGS = ("plant_error", "seed", "horn_error")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """An arm and its servos as the controller believes them, as the demo configures them, as they are shipped, and as they are.
+
+    ``folder``: of the calibration that is believed, "" where the configured numbers are.  ``graph``: what the graph of nodes
+    has to know.
+    """
+
+    believed: tuple[ArmDescription, ServoMap]
+    configured: tuple[ArmDescription, ServoMap]
+    shipped: tuple[ArmDescription, ServoMap]
+    true: tuple[ArmDescription, ServoMap]
+    plant_error: float
+    seed: int
+    folder: str
+    graph: Options
+
+
+def sides(options, out: Path) -> Sides:
+    """As the command's options have it; a hidden servo map goes into ``out``, where the simulated board reads it.
+
+    Raises:
+        ConfigurationError: files that are missing, or a calibration of another simulated arm.
+    """
+    urdf, servos, simulated = resource("urdf/picker.urdf"), resource("config/servos.yaml"), resource("config/servos.sim.yaml")
+    arm = description.load(urdf)
+    configured = servo_map.load(servos, arm.joint_names, simulated)
+    folder = getattr(options, "calibrated", "")
+    horn_error = getattr(options, "horn_error", None)
+    if folder:
+        rehearsed = _rehearsed(folder)
+        horn_error = rehearsed.get("horn_error", 0.0) if horn_error is None else horn_error
+        _require_same_arm(folder, rehearsed, (options.plant_error, options.seed, horn_error))
+    horn_error = horn_error or 0.0
+    if not 0.0 <= horn_error <= 2.0:
+        raise ConfigurationError(f"--horn-error is {horn_error}, must be 0 to 2", value=horn_error, limit=2.0)
+    graph = Options(board=options.board, plant_error=options.plant_error, seed=options.seed)
+    true, believed = configured, (arm, configured)
+    if horn_error:
+        true = hidden_servos(configured, np.random.default_rng(options.seed), horn_error)
+        (out / HIDDEN_NAME).write_text(hidden_overlay(true, simulated), encoding="utf-8")
+        graph = replace(graph, servo_overlay=str(simulated), plant_overlay=str(out / HIDDEN_NAME))
+    if folder:
+        numbers = load(folder)
+        believed = numbers.description, numbers.servos
+        graph = replace(graph, urdf=str(Path(folder) / URDF_NAME), servo_overlay=str(Path(folder) / OVERLAY_NAME),
+                        plant_urdf=str(urdf), plant_overlay=graph.plant_overlay or str(simulated))
+    return Sides(believed, (arm, configured), (arm, servo_map.load(servos, arm.joint_names)), (arm, true), options.plant_error,
+                 options.seed, folder, graph)
+
+
+def hidden_overlay(true: ServoMap, overlay: Path) -> str:
+    """The text of a servo-map overlay with each horn as it truly is, and all that ``overlay`` has."""
+    layer = yaml.safe_load(overlay.read_text(encoding="utf-8"))
+    for servo in true.servos:
+        points = [[float(angle), float(pulse)] for angle, pulse in zip(np.degrees(servo.horn_angles), servo.pulses_us)]
+        entry = layer.setdefault("joints", {}).setdefault(servo.joint, {})
+        entry.update(pulse_map=points, zero_deg=float(np.degrees(servo.zero)))
+    return yaml.safe_dump(layer, sort_keys=False)
+
+
+def _rehearsed(folder: str) -> dict:
+    """Which simulated arm a calibration was of, by its report.
+
+    Raises:
+        ConfigurationError: no report, or one of a real arm.
+    """
+    path = Path(folder) / "report.json"
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        simulated = report.get("simulated")
+    except (OSError, ValueError, AttributeError) as error:
+        raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}; the demo needs a folder of picker "
+                                 "calibrate --simulated", value=str(path)) from error
+    if not isinstance(simulated, dict):
+        raise ConfigurationError(f"{path} says nothing of a simulated arm: the demo needs a folder of picker calibrate "
+                                 "--simulated", value=str(path))
+    return simulated
+
+
+def _require_same_arm(folder: str, rehearsed: dict, asked: tuple[float, int, float]) -> None:
+    known = tuple(rehearsed.get(key, 0.0) for key in SETTINGS)
+    if known != asked:
+        words = " ".join(f"--{key.replace('_', '-')} {value:g}" for key, value in zip(SETTINGS, known))
+        raise ConfigurationError(f"{folder} is the calibration of another simulated arm: give {words}", value=folder)

@@ -1,0 +1,69 @@
+"""The same tour with each compensation mode, faster than real time: what the arm's true tip does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.commands.demo.beliefs import Sides
+from picker_dynamics.commands.demo.scene import Scene
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.calibration.evaluate import exact
+from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recording, paths_between
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.sim.plant import Plant
+
+MODES = ("none", "gravity", "full")
+
+
+@dataclass(frozen=True)
+class ModeResult:
+    """One mode over the whole tour: hold errors (k,) [m], tracking error rms [m], and the recording of it all."""
+
+    hold: np.ndarray
+    tracking_rms: float
+    recording: Recording
+
+
+def measure(scene: Scene, sides: Sides, show) -> dict[str, ModeResult]:
+    """Drive the tour once per mode on one and the same (perturbed) plant."""
+    results = {}
+    for mode in MODES:
+        show.step(f"measuring: {mode}")
+        results[mode] = _drive(scene, _plant(sides), *sides.believed, mode)
+    return results
+
+
+def measure_worth(scene: Scene, sides: Sides, show) -> dict[str, ModeResult]:
+    """Drive the tour with the numbers as shipped and as configured, and with the arm's own, which nobody knows: the floor."""
+    others = {"shipped": sides.shipped, "configured": sides.configured, "floor": exact(_plant(sides), sides.configured[1])}
+    results = {}
+    for name, numbers in others.items():
+        show.step(f"measuring: {name} numbers")
+        results[name] = _drive(scene, _plant(sides), *numbers, "full")
+    return results
+
+
+def _plant(sides: Sides) -> Plant:
+    return Plant(*sides.true, plant_error=sides.plant_error, seed=sides.seed)
+
+
+def _drive(scene: Scene, plant: Plant, arm: ArmDescription, servos: ServoMap, mode: str) -> ModeResult:
+    model = RigidBody(arm, armature=servos.armature)
+    loop = ClosedLoop(plant, model, servos, mode)
+    loop.start(scene.home)
+    recording, hold, tracking, before, carrying = loop.hold(SETTLE_S), [], [], scene.home, False
+    for stop in (stop for stops in scene.picks for stop in stops):
+        if stop.carrying != carrying:
+            carrying = stop.carrying
+            loop.carry(scene.payload_kg if carrying else 0.0)
+        gate = Gate(model.with_payload(scene.payload_kg) if carrying else model, servos)
+        way = loop.run(paths_between([before, stop.q], gate)[0])
+        rest = loop.hold(SETTLE_S)
+        tracking.append(way.tip_error)
+        hold.append(rest.tip_error[-1])
+        recording, before = recording.joined(way).joined(rest), stop.q
+    return ModeResult(np.array(hold), float(np.sqrt(np.mean(np.concatenate(tracking) ** 2))), recording)

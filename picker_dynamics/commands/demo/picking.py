@@ -1,0 +1,108 @@
+"""The live part: the real graph on the virtual board, a client that picks, and the truth from the simulation."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.runner import GraphRunner
+from picker_dynamics.commands.demo.scene import Scene, Stop
+from picker_dynamics.errors import PickerError
+from picker_dynamics.nodes.client import ArmClient, GoalRefusedError
+from picker_dynamics.nodes.loop_meter import LoopMeter
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.sim.control_socket import BoardControl
+
+BRINGUP_S = 25.0
+SHORTEST_S = 0.6
+"""Each move asks for this; the controller slows it to what tip speed and torque allow."""
+
+
+@dataclass
+class Pick:
+    """One berry: where it hung, and how far the true tip was from it when the scissor closed."""
+
+    target_m: list[float]
+    tip_error_m: float
+    ok: bool
+
+
+@dataclass
+class Live:
+    """What happened on the live graph."""
+
+    picks: list[Pick] = field(default_factory=list)
+    refused: dict = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    loop: dict = field(default_factory=dict)
+    cross_check_worst: float = float("nan")
+
+
+def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: Path, show) -> Live:
+    """Bring the graph up, pick every berry, ask for a pose that cannot be held, and shut down.
+
+    Raises:
+        PickerError: the graph did not come up, or a process of it died; the nodes' own words are in ``log``.
+    """
+    os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
+    log.unlink(missing_ok=True)
+    graph = bringup.graph(options)
+    os.environ.update(graph.environment)
+    live = Live()
+    with GraphRunner(graph, log_path=log) as runner, ArmClient(arm.joint_names) as client:
+        what = "virtual board" if options.board == "virtual" else "real firmware on a simulated Uno"
+        show.say(f"starting the {what} and the three nodes (trajectory_controller, dynamics, hardware)")
+        client.wait_holding(BRINGUP_S)
+        with BoardControl(graph.control) as board:
+            meter = LoopMeter(client)
+            client.set_parameters("dynamics", payload__mass=0.0)
+            try:
+                for number, stops in enumerate(scene.picks, 1):
+                    live.picks.append(_pick(number, stops, scene, client, board, show))
+                live.refused = _refusal(arm, client, show)
+                client.move_through([SHORTEST_S], [scene.home])
+            except PickerError as error:
+                live.faults.append(str(error))
+                show.say(f"the arm gave up: {error}")
+            live.faults += board.truth().faults
+            live.loop = meter.summary()
+            live.cross_check_worst = client.diagnostic("dynamics", "cross_check_worst")
+        ended = runner.dead()
+        if ended is not None:
+            live.faults.append(f"{ended[0]} ended with exit code {ended[1]}")
+    return live
+
+
+def _pick(number: int, stops: tuple[Stop, ...], scene: Scene, client: ArmClient, board: BoardControl, show) -> Pick:
+    pick = None
+    for stop in stops:
+        show.step(f"berry {number}: {stop.kind}")
+        if stop.kind == "leave":
+            board.detach()
+            client.set_parameters("dynamics", payload__mass=0.0)
+        client.move_through([SHORTEST_S], [stop.q])
+        if stop.kind == "berry":
+            client.spin(scene.settle_s)
+            error = float(np.linalg.norm(board.truth().tip - stop.target))
+            pick = Pick(stop.target.tolist(), error, error <= scene.tolerance_m)
+        elif stop.kind == "close":
+            board.attach(scene.payload_kg)
+            client.set_parameters("dynamics", payload__mass=scene.payload_kg)
+    where = ", ".join(f"{x:.2f}" for x in pick.target_m)
+    show.say(f"berry {number} at ({where}) m: tip was {1e3 * pick.tip_error_m:.2f} mm away")
+    return pick
+
+
+def _refusal(arm: ArmDescription, client: ArmClient, show) -> dict:
+    """Ask for full reach on purpose; what the gate says."""
+    try:
+        client.move_through([4.0], [np.zeros(arm.n)])
+    except GoalRefusedError as refusal:
+        show.say(f"asked for full reach on purpose: {refusal}")
+        return {"joint": refusal.joint, "torque_nm": refusal.value, "limit_nm": refusal.limit}
+    raise PickerError("the gate let a full-reach goal pass, which no servo of this arm can hold")

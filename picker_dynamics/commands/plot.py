@@ -1,0 +1,106 @@
+"""``picker plot``: three figures of a recording, and one line a joint of what is in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.recording.definitions import missing
+from picker_dynamics.recording.reader import ArmRecording, read
+from picker_dynamics.recording.tracking import tracking_error
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import arms, description, servo_map
+
+
+class Limits(NamedTuple):
+    """(n,) each [N·m or N]: what the joints give at the most, along a motion, and where it ends; units of positions."""
+
+    stall: np.ndarray
+    peak: np.ndarray
+    hold: np.ndarray
+    units: tuple[str, ...]
+
+
+def add_parser(commands) -> None:
+    """``picker plot`` and its options."""
+    parser = commands.add_parser("plot", help="figures from a recording, ours or any rosbag2 (MCAP or SQLite)")
+    parser.add_argument("file", help="an .mcap or .db3 file, or the folder of a bag")
+    parser.add_argument("-o", "--out", default="", metavar="DIR", help="folder for the figures (default: beside the file)")
+    parser.add_argument("--namespace", default=None, help="of the arm, where the recording has several")
+    parser.add_argument("--arm", default="", metavar="NAME", help="an arm of config/arms.yaml (default: as recorded)")
+    parser.add_argument("--urdf", default="", help="URDF of the arm")
+    parser.add_argument("--servos", default="", help="servo map")
+    parser.set_defaults(run=plot)
+
+
+def plot(options) -> int:
+    """Draw; returns the exit code.
+
+    Raises:
+        RecordingError, ConfigurationError, DescriptionError, MissingDependencyError: with the reason.
+    """
+    try:
+        from picker_dynamics.recording import figures
+    except ImportError as error:
+        raise missing(error) from error
+    recorded = read(options.file, options.namespace)
+    limits = limits_of(recorded, options.arm, options.urdf, options.servos)
+    source = Path(options.file)
+    folder = Path(options.out) if options.out else source.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = figures.draw(recorded, limits, folder, source.stem)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write figures to {folder}: {error.strerror or error}", joint="out",
+                                 value=str(folder)) from error
+    for line in summary(recorded, limits):
+        print(line)
+    print("figures: " + ", ".join(map(str, paths)))
+    if recorded.damaged:
+        print(f"note: {recorded.damaged}")
+    return 0
+
+
+def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str = "") -> Limits | None:
+    """The limits of the recorded arm; None where nothing says which arm it was.
+
+    Raises:
+        ConfigurationError, DescriptionError: the arm that was asked for does not exist, or has other joints.
+    """
+    asked = bool(arm or urdf or servos)
+    name = arm or ("" if urdf else recorded.arm if recorded.arm in arms.names() else arms.DEFAULT)
+    if name and arms.load(name).control == "torque":
+        chosen = arms.load(name)
+        described, limits = chosen.description, (chosen.description.effort, chosen.peak_limit, chosen.hold_limit)
+    else:
+        described = description.load(urdf or resource("urdf/picker.urdf"))
+        held = servo_map.load(servos or resource("config/servos.yaml"), described.joint_names)
+        limits = held.stall_torque, held.peak_share * held.stall_torque, held.hold_share * held.stall_torque
+    if set(described.joint_names) != set(recorded.joint_names):
+        if asked:
+            raise ConfigurationError(f"the recording has the joints {', '.join(recorded.joint_names)}, {described.name} has "
+                                     f"{', '.join(described.joint_names)}", joint="arm", value=described.name)
+        return None
+    order = [described.joint_names.index(joint) for joint in recorded.joint_names]
+    return Limits(*(np.asarray(one)[order] for one in limits), tuple(described.position_units[i] for i in order))
+
+
+def summary(recorded: ArmRecording, limits: Limits | None) -> list[str]:
+    """One line a joint: tracking error, and torque as a share of what the joint gives at the most."""
+    error = np.abs(tracking_error(recorded.reference, recorded.state).values)
+    lines = [f"{len(recorded.state)} states, {len(recorded.reference)} references, {len(recorded.setpoint)} set-points, "
+             f"{len(recorded.events)} outcomes of goals" + (f", arm {recorded.arm}" if recorded.arm else "")]
+    for j, joint in enumerate(recorded.joint_names):
+        unit = limits.units[j] if limits else "rad or m"
+        known = error[:, j][np.isfinite(error[:, j])]
+        parts = [f"error at most {known.max():.4f} {unit}, rms {np.sqrt(np.mean(known**2)):.4f}" if known.size else "no error"]
+        torque = recorded.torque if len(recorded.torque) else recorded.state_torque
+        if len(torque):
+            peak = float(np.abs(torque.values[:, j]).max())
+            share = f" ({100.0 * peak / limits.stall[j]:.0f} % of stall)" if limits else ""
+            parts.append(f"torque at most {peak:.3f} {'N' if unit == 'm' else 'N·m'}{share}")
+        lines.append(f"{joint}: {', '.join(parts)}")
+    return lines

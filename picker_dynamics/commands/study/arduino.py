@@ -1,0 +1,119 @@
+"""The strawberry-arm note's simplified Arduino formulas against the exact model.
+
+Random states      angles within ±pi, rates within ±3 rad/s, accelerations within ±10 rad/s², independent and uniform.
+Exact model        ``lagrangian.make("picker", …)`` with the note's numbers; of those that the note does not give, Iix = 0,
+                   Iiz = Iiy, no payload, no inertia of turret and scissor.
+Degrees            the note's program hands the servos' degrees to formulas that take radians: what that costs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from picker_dynamics.commands.study import arduino_formulas as formulas
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.errors import InputError
+
+JOINTS = ("base", "shoulder", "elbow", "wrist")
+"""The scissor has no torque of note in the exact model."""
+
+ANGLE, RATE, ACCELERATION = math.pi, 3.0, 10.0
+BERRY_KG = 0.025
+
+START_POSE_DEG = (90.0, 95.0, 80.0, 90.0, 180.0)
+"""The pose at which the note's program begins."""
+
+MOST_SAMPLES = 5_000_000
+
+
+def exact_model(payload_kg: float = 0.0):
+    """The note's arm."""
+    f = formulas
+    return lagrangian.make("picker", g=f.g, L1=f.L1, L2=f.L2, L3=f.L3, m1=f.m1, m2=f.m2, m3=f.m3, m4=f.m4, m_p=payload_kg,
+                           I0z=0.0, I1x=0.0, I1y=f.I1y, I1z=f.I1y,
+                           I2x=0.0, I2y=f.I2y, I2z=f.I2y, I3x=0.0, I3y=f.I3y, I3z=f.I3y, I4=0.0)
+
+
+def random_states(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, v, a, (samples, 5) each.
+
+    Raises:
+        InputError: a number of samples that is not 1 to ``MOST_SAMPLES``, a seed that is negative.
+    """
+    for name, value, least, most in (("samples", samples, 1, MOST_SAMPLES), ("seed", seed, 0, math.inf)):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise InputError(f"{name} is {value!r}, must be a whole number, {least} to {most:,}",
+                             joint=name, value=value, limit=least)
+    rng = np.random.default_rng(seed)
+    return tuple(rng.uniform(-limit, limit, (samples, 5)) for limit in (ANGLE, RATE, ACCELERATION))
+
+
+def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
+    """The whole study, ready for JSON; torques in N·m."""
+    model = exact_model()
+    q, v, a = random_states(samples, seed)
+    inertial, coriolis, gravity = formulas.parts(q, v, a)
+    exact = model.inverse_dynamics(q, v, a)
+    exact_gravity = model.gravity(q)
+    exact_coriolis = model.inverse_dynamics(q, v, np.zeros_like(a)) - exact_gravity
+    error = inertial + coriolis + gravity - exact
+    with_berry = inertial + coriolis + gravity - exact_model(BERRY_KG).inverse_dynamics(q, v, a)
+    rms_error, rms_exact, rms_motion = _rms(error), _rms(exact), _rms(exact - exact_gravity)
+    figures = {
+        "rms_error": rms_error, "largest_error": np.abs(error).max(axis=0), "rms_torque": rms_exact,
+        "error_percent_of_torque": 100.0 * rms_error / rms_exact,
+        "error_percent_of_motion_torque": 100.0 * rms_error / rms_motion,
+        "rms_error_of_gravity": _rms(gravity - exact_gravity),
+        "rms_error_of_inertia": _rms(inertial - (exact - exact_coriolis - exact_gravity)),
+        "rms_error_of_coriolis": _rms(coriolis - exact_coriolis),
+        "rms_coriolis": _rms(exact_coriolis),
+        "rms_error_with_berry": _rms(with_berry),
+    }
+    return {
+        "samples": samples, "seed": seed, "angles_within_rad": ANGLE, "rates_within_rad_s": RATE,
+        "accelerations_within_rad_s2": ACCELERATION, "berry_kg": BERRY_KG,
+        "joints": {joint: {name: float(values[i]) for name, values in figures.items()} for i, joint in enumerate(JOINTS)},
+        "stretched_out": _stretched_out(model),
+        "degrees": _degrees(model, samples, seed),
+    }
+
+
+def _rms(values: np.ndarray) -> np.ndarray:
+    """Over the states, for each of ``JOINTS``."""
+    return np.sqrt(np.mean(values[:, :len(JOINTS)] ** 2, axis=0))
+
+
+def _stretched_out(model) -> dict:
+    """The diagonal of the mass matrix at q = 0 [kg·m²]."""
+    exact = model.mass_matrix(np.zeros(5)).diagonal()
+    simplified = [formulas.compute_mass_matrix_element(i, i, 0.0, 0.0, 0.0) for i in range(5)]
+    return {JOINTS[i]: {"simplified": float(simplified[i]), "exact": float(exact[i]), "ratio": float(simplified[i] / exact[i])}
+            for i in (1, 2, 3)}
+
+
+def _degrees(model, samples: int, seed: int) -> dict:
+    """The formulas, right or wrong, with degrees in place of radians; the program leaves accelerations at 0."""
+    pose = np.array(START_POSE_DEG)
+    standing = np.zeros(5)
+    rng = np.random.default_rng(seed)
+    servo_deg = rng.uniform(0.0, 180.0, (samples, 5))
+    _, _, gravity = formulas.parts(servo_deg, standing, np.broadcast_to(standing, servo_deg.shape))
+    exact_gravity = model.gravity(np.radians(servo_deg))
+    slip, truth = _rms(gravity - exact_gravity), _rms(exact_gravity)
+    said = formulas.compute_joint_torques(pose, standing, standing)
+    needed = model.gravity(np.radians(pose))
+    rate = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
+    bent = np.array([0.0, 0.0, np.pi / 2, 0.0, 0.0])
+    in_radians = formulas.parts(bent, rate, standing)[1][2]
+    return {
+        "joints": {joint: {"rms_error_of_gravity": float(slip[i]), "rms_gravity": float(truth[i]),
+                           "error_percent_of_gravity": float(100.0 * slip[i] / truth[i]),
+                           "start_pose_said": float(said[i]), "start_pose_needed": float(needed[i])}
+                   for i, joint in enumerate(JOINTS) if i > 0},
+        "start_pose_deg": list(START_POSE_DEG),
+        "rate_products_times": float(np.degrees(1.0) ** 2),
+        "elbow_coriolis_at_1_rad_s": {"radians": float(in_radians),
+                                      "degrees": float(formulas.parts(bent, np.degrees(rate), standing)[1][2])},
+    }

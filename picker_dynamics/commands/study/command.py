@@ -1,0 +1,80 @@
+"""``picker study rrp`` and ``picker study arduino``: run a study, write its figures and summary.json, print its tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from picker_dynamics.errors import ConfigurationError
+
+
+def add_parser(commands) -> None:
+    """Register ``study`` and its two studies with an argparse sub-parser group; imports nothing heavy."""
+    study = commands.add_parser("study", help="repeat a study of the reference notes, with figures")
+    studies = study.add_subparsers(dest="study", required=True, metavar="STUDY")
+    for name, text, run in (("rrp", "six control laws on the RRP arm, told the wrong load", run_rrp),
+                            ("arduino", "the notes' simplified Arduino formulas against the exact model", run_arduino)):
+        one = studies.add_parser(name, help=text)
+        one.add_argument("--out", default=f"out/study/{name}",
+                         help=f"folder for figures and summary.json (default: out/study/{name})")
+        one.add_argument("--json", action="store_true", help="print the summary as JSON instead of tables")
+        one.set_defaults(run=run)
+        if name == "arduino":
+            one.add_argument("--samples", type=int, default=1_000_000, help="random states (default 1000000)")
+            one.add_argument("--seed", type=int, default=0)
+
+
+def run_rrp(options) -> int:
+    """The study of the RRP arm; exit code 0 only if every requirement is met."""
+    from picker_dynamics.commands.study import rrp, rrp_figures, rrp_report, rrp_summary
+
+    console, out, begun = _console(options), _folder(options), time.monotonic()
+    with console.status("simulating") as status:
+        comparison = rrp.comparison(status.update)
+        profiles = rrp.profiles(status.update)
+        open_loop = rrp.open_loop()
+        status.update("drawing")
+        summary = rrp_summary.summarise(comparison, profiles, open_loop)
+        rrp_figures.draw(comparison, profiles, open_loop, out)
+    _finish(summary, out, options, console, rrp_report.show)
+    console.print(f"{'every requirement is met' if summary['passed'] else 'NOT every requirement is met'}; "
+                  f"{time.monotonic() - begun:.0f} s; figures and numbers in {out}/", soft_wrap=True)
+    return 0 if summary["passed"] else 1
+
+
+def run_arduino(options) -> int:
+    """The study of the simplified formulas."""
+    from picker_dynamics.commands.study import arduino, arduino_figure, arduino_report
+
+    console, out = _console(options), _folder(options)
+    summary = arduino.summarise(options.samples, options.seed)
+    arduino_figure.draw(summary, out, options.seed)
+    _finish(summary, out, options, console, arduino_report.show)
+    console.print(f"figure and numbers in {out}/", soft_wrap=True)
+    return 0
+
+
+def _console(options):
+    from rich.console import Console
+
+    return Console(highlight=False, stderr=options.json)
+
+
+def _folder(options) -> Path:
+    out = Path(options.out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"cannot make the folder {out}: {error.strerror}", joint="out", value=str(out)) from error
+    return out
+
+
+def _finish(summary: dict, out: Path, options, console, show) -> None:
+    text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    (out / "summary.json").write_text(text, encoding="utf-8")
+    if options.json:
+        sys.stdout.write(text)
+    else:
+        show(summary, console)

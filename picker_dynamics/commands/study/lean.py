@@ -1,0 +1,76 @@
+"""A hand-written model without checks, for loops that ask for one state thousands of times.
+
+The equations are the model's own; what is left out is the look at shapes and NaN before each call, which takes longer
+than the equations.  Compiled code would be faster still, but compiling takes longer than simulating.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from picker_dynamics.dynamics.lagrangian import ClosedForm
+from picker_dynamics.errors import InputError
+
+
+class LeanModel:
+    """``model``'s equations for single states (n,), given as arrays that are known to be sound; batches go to ``model``.
+
+    Offers what control laws use of a ``DynamicsModel``, and ``acceleration`` for plants.
+
+    Raises:
+        InputError: a model with rotor inertias, which stand beside its equations.
+    """
+
+    def __init__(self, model: ClosedForm):
+        if model.armature.any():
+            raise InputError(f"{model.system}: armature is {model.armature.tolist()}, must be 0 here", joint="armature",
+                             value=model.armature, limit=0.0)
+        self.full = model
+        self.n, self.joint_names = model.n, model.joint_names
+        self._equations, self._constants = model.equations, model.constants
+
+    def inverse_dynamics(self, q, v, a) -> np.ndarray:
+        if q.ndim > 1:
+            return self.full.inverse_dynamics(q, v, a)
+        return np.array(self._equations.inverse_dynamics(self._constants, q.tolist(), v.tolist(), a.tolist()))
+
+    def mass_matrix(self, q) -> np.ndarray:
+        if q.ndim > 1:
+            return self.full.mass_matrix(q)
+        return np.array(self._equations.mass_matrix(self._constants, q.tolist()))
+
+    def coriolis_matrix(self, q, v) -> np.ndarray:
+        if q.ndim > 1:
+            return self.full.coriolis_matrix(q, v)
+        return np.array(self._equations.coriolis_matrix(self._constants, q.tolist(), v.tolist()))
+
+    def gravity(self, q) -> np.ndarray:
+        if q.ndim > 1:
+            return self.full.gravity(q)
+        return np.array(self._equations.gravity(self._constants, q.tolist()))
+
+    def acceleration(self, q: list[float], v: list[float], tau: list[float]) -> list[float]:
+        """M^-1 (tau - C v - g) of one state, all lists of n numbers."""
+        k = self._constants
+        bias = self._equations.inverse_dynamics(k, q, v, [0.0] * self.n)
+        return solve([list(row) for row in self._equations.mass_matrix(k, q)], [t - b for t, b in zip(tau, bias)])
+
+
+def solve(A: list[list[float]], b: list[float]) -> list[float]:
+    """x with A x = b for a small symmetric positive definite A, by elimination; both are overwritten."""
+    n = len(b)
+    for i in range(n):
+        pivot = A[i]
+        for j in range(i + 1, n):
+            factor = A[j][i] / pivot[i]
+            if factor:
+                row = A[j]
+                for k in range(i + 1, n):
+                    row[k] -= factor * pivot[k]
+                b[j] -= factor * b[i]
+    for i in range(n - 1, -1, -1):
+        row, rest = A[i], b[i]
+        for j in range(i + 1, n):
+            rest -= row[j] * b[j]
+        b[i] = rest / row[i]
+    return b

@@ -1,0 +1,215 @@
+"""The RRP arm under six control laws that are told the wrong load: the reference notes' study of the serial robot, with feedback.
+
+The task      the tool goes 0.66 m straight in 2 s and holds for one more; the controller believes in a load of 0.5 kg,
+              the arm carries 0 to 1 kg.
+comparison    every law and load, started 1 cm too high, in continuous time and sampled at 1 kHz, quintic profile
+profiles      every law and profile, nominal and wrong load, started on the path
+open loop     the note's own experiment: planned efforts (inverse dynamics) into the arm (forward dynamics), no feedback
+
+Errors are distances of the tool from where it should be at that time, in per cent of the path's length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.commands.study.lean import LeanModel
+from picker_dynamics.commands.study.simulate import Run, continuous, sampled
+from picker_dynamics.commands.study.tool_path import ToolPath, straight
+from picker_dynamics.control.laws import (
+    Adaptive,
+    ComputedTorque,
+    ControlLaw,
+    FeedForward,
+    PdGravity,
+    Pid,
+    Reference,
+    Robust,
+    model_error,
+)
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.errors import InputError
+from picker_dynamics.trajectory.profiles import NAMES as PROFILES
+
+ARM = {"g": 9.81, "l2": 1.6, "l": 1.2, "l4": 0.3, "m2": 10.8, "m3": 8.4}
+"""The note's parameters; the load M comes on top."""
+
+BELIEVED_KG = 0.5
+LOADS_KG = (0.0, 0.25, 0.5, 0.75, 1.0)
+Q_BEGIN, Q_END = (0.2, 2.2, 0.5), (0.6, 2.0, 0.7)
+MOVE_S, TOTAL_S = 2.0, 3.0
+START_OFF_M = (0.0, 0.0, 0.01)
+"""Where the tool starts, against where the path does."""
+
+PERIOD_S = 1e-3
+LATE_S = 1.5
+"""From here on the start must be forgotten."""
+
+MODES = {"continuous": continuous, "sampled": sampled}
+
+KP, KD = 100.0, 20.0
+"""Double integrators with poles at -10 1/s, for the laws that have a model."""
+
+JOINT_KP, JOINT_KD, JOINT_KI = (6000.0, 12000.0, 4000.0), (600.0, 1200.0, 400.0), (20000.0, 40000.0, 14000.0)
+"""The same in N·m/rad (and N/m), at a little more than the largest inertia, times 4, for the laws that have none."""
+
+RHO, EPSILON = (0.3, 0.8, 0.8), (0.003, 0.008, 0.008)
+"""RHO is twice and more the largest model error that occurs (``largest_model_error`` in the summary)."""
+
+L, K, GAMMA = 10.0, (300.0, 700.0, 180.0), 10.0
+
+LAWS = {
+    "feed_forward": "feed-forward",
+    "computed_torque": "inverse dynamics + PD",
+    "pd_gravity": "PD + gravity",
+    "pid": "PID",
+    "robust": "robust (min-max)",
+    "adaptive": "adaptive (Slotine-Li)",
+}
+"""Laws, and what to call them."""
+
+
+def arm(load_kg: float) -> LeanModel:
+    """The note's arm with that load."""
+    return LeanModel(lagrangian.make("rrp", **ARM, M=load_kg))
+
+
+def law(name: str) -> ControlLaw:
+    """One of ``LAWS``, told ``BELIEVED_KG``.
+
+    Raises:
+        InputError: another name.
+    """
+    believed = arm(BELIEVED_KG)
+    if name == "feed_forward":
+        return FeedForward(believed)
+    if name == "computed_torque":
+        return ComputedTorque(believed, KP, KD)
+    if name == "pd_gravity":
+        return PdGravity(believed, JOINT_KP, JOINT_KD)
+    if name == "pid":
+        return Pid(believed, JOINT_KP, JOINT_KI, JOINT_KD)
+    if name == "robust":
+        return Robust(believed, KP, KD, RHO, EPSILON)
+    if name == "adaptive":
+        return Adaptive(arm(0.0), arm(1.0), L, K, GAMMA, estimate=BELIEVED_KG)
+    raise InputError(f"no law {name!r}; there are {', '.join(LAWS)}", joint="law", value=name)
+
+
+def path(profile_name: str = "quintic") -> ToolPath:
+    """The straight tool path with that profile."""
+    return straight(arm(BELIEVED_KG).full, Q_BEGIN, Q_END, MOVE_S, profile_name)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One simulation and its errors.
+
+    Attributes:
+        law, load_kg, mode: what was simulated.
+        run: what happened.
+        tool: (s, 3) where the tool was [m].
+        error: (s,) [% of the path].
+    """
+
+    law: str
+    load_kg: float
+    mode: str
+    run: Run
+    tool: np.ndarray
+    error: np.ndarray
+
+    def error_at(self, time_s: float) -> float:
+        """[% of the path]"""
+        return float(self.error[np.searchsorted(self.run.t, time_s - 1e-9)])
+
+    def worst_from(self, time_s: float) -> float:
+        """[% of the path]"""
+        return float(self.error[self.run.t >= time_s - 1e-9].max())
+
+    def passes(self, percent: float) -> float | None:
+        """When the error exceeds that for the first time [s]; None if it never does."""
+        beyond = self.error > percent
+        return float(self.run.t[beyond.argmax()]) if beyond.any() else None
+
+    def total_variation(self, from_s: float = 0.0) -> np.ndarray:
+        """Sum of |changes| of the efforts from sample to sample, (n,) [N·m or N]."""
+        return np.abs(np.diff(self.run.tau[self.run.t >= from_s - 1e-9], axis=0)).sum(axis=0)
+
+
+def simulate(law_name: str, load_kg: float, mode: str, way: ToolPath, *, start_off=START_OFF_M,
+             duration_s: float = TOTAL_S) -> Case:
+    """One law on the arm with that load, from rest, the tool ``start_off`` (3,) [m] beside the begin of the path.
+
+    Raises:
+        InputError: an unknown law or mode, a negative load.
+        UnreachableError: no joint values put the tool there.
+    """
+    if mode not in MODES:
+        raise InputError(f"no mode {mode!r}; there are {', '.join(MODES)}", joint="mode", value=mode)
+    carrying = arm(load_kg)
+    q0 = carrying.full.inverse_kinematics(way.begin + np.asarray(start_off))
+    if mode == "sampled":
+        run = sampled(law(law_name), carrying, way.trajectory, q0, duration_s, period_s=PERIOD_S)
+    else:
+        run = continuous(law(law_name), carrying, way.trajectory, q0, duration_s, output_s=PERIOD_S)
+    tool = carrying.full.forward_kinematics(run.q)
+    error = 100.0 * np.linalg.norm(tool - way.tool(run.t), axis=-1) / way.length
+    return Case(law_name, load_kg, mode, run, tool, error)
+
+
+def comparison(progress=lambda text: None) -> dict[tuple[str, float, str], Case]:
+    """Every law, load and mode."""
+    way, cases = path(), {}
+    for name in LAWS:
+        progress(f"{LAWS[name]}, every load")
+        for load_kg in LOADS_KG:
+            for mode in MODES:
+                cases[name, load_kg, mode] = simulate(name, load_kg, mode, way)
+    return cases
+
+
+def profiles(progress=lambda text: None) -> dict[tuple[str, str, float], Case]:
+    """Every profile, law and two loads, started on the path, in continuous time."""
+    cases = {}
+    for profile_name in PROFILES:
+        progress(f"{profile_name} profile, every law")
+        way = path(profile_name)
+        for name in LAWS:
+            for load_kg in (BELIEVED_KG, 1.0):
+                cases[profile_name, name, load_kg] = simulate(name, load_kg, "continuous", way, start_off=(0.0, 0.0, 0.0))
+    return cases
+
+
+def open_loop() -> dict[str, Case]:
+    """The planned efforts, for the load told, into the arm: on the path or not, the load right or not."""
+    way = path()
+    starts = {"on the path": (0.0, 0.0, 0.0), "1 um too high": (0.0, 0.0, 1e-6), "1 cm too high": START_OFF_M}
+    return {f"{load_kg:g} kg, {start}": simulate("feed_forward", load_kg, "continuous", way, start_off=off)
+            for load_kg in (BELIEVED_KG, 1.0) for start, off in starts.items()}
+
+
+def planned_efforts(way: ToolPath, load_kg: float) -> tuple[np.ndarray, np.ndarray]:
+    """Inverse dynamics: t (s,) and the efforts (s, n) that move the load along the path, and hold it."""
+    t = np.linspace(0.0, TOTAL_S, round(TOTAL_S / PERIOD_S) + 1)
+    return t, arm(load_kg).full.inverse_dynamics(*way.trajectory.sample(t))
+
+
+def unstable_poles(load_kg: float) -> dict[str, float]:
+    """Fastest growth [1/s] of the arm held by a constant effort, at both ends of the path."""
+    model = arm(load_kg).full
+    poles = {}
+    for name, q in (("begin", Q_BEGIN), ("end", Q_END)):
+        A, _ = lagrangian.linearise(model, np.array(q), np.zeros(model.n), model.gravity(q))
+        poles[name] = float(np.linalg.eigvals(A).real.max())
+    return poles
+
+
+def largest_model_error(case: Case, way: ToolPath) -> np.ndarray:
+    """Largest |eta| of each joint, (n,), along a run of the robust law; the law's theory asks for RHO above it."""
+    robust, run = law("robust"), case.run
+    reference = Reference(*way.trajectory.sample(run.t))
+    u = robust.acceleration(run.q, run.v, reference, run.state)
+    return np.abs(model_error(arm(case.load_kg).full, robust.model.full, run.q, run.v, u)).max(axis=0)

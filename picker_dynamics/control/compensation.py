@@ -1,0 +1,186 @@
+"""From a reference (q_d, v_d, a_d) to the servo set-point and the torque: the servo model, inverted.
+
+    mode none      q_cmd = q_d
+    mode gravity   q_cmd = q_d + offset(u),   u = g(q_d)
+    mode full      q_cmd = q_d + offset(u),   u = tau_d + D v_d
+    offset(u) = u / K + delta tanh(u / u_s),   tau_d = M a_d + C v_d + g + F(v_d) - J^T f_ext
+
+Nothing jumps: the offset fades from what it was to what the mode wants after the start and after a change of
+mode, and a change of payload passes from one model's torque to the other's.  Time is what ``update`` is told.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.model import DynamicsModel, as_states
+from picker_dynamics.robot.servo import ServoModel
+
+MODES = ("none", "gravity", "full")
+
+SETTLED_WEIGHT = 1e-12
+"""Share of torque below which a former payload is forgotten."""
+
+
+def smoothstep(x: float) -> float:
+    """3 x² - 2 x³ on [0, 1], constant outside: a passage without kinks."""
+    x = min(max(x, 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+class Compensator:
+    """Set-points for position servos that bear a load.
+
+    Args:
+        model: the arm; its payload, if any, is the one it starts with.
+        servo_model: of the same joints.
+        mode: ``full``, ``gravity`` or ``none``.
+        fade_s: duration of the fade after ``start`` and ``set_mode`` [s].
+        transition_s: duration of a change of payload [s].
+        setpoint_lower, setpoint_upper: (n,) range of set-points [rad]; those beyond are clamped, and named in
+            ``clamped``.
+
+    Attributes:
+        clamped: names of the joints whose last set-point was clamped.
+    """
+
+    def __init__(
+        self,
+        model: DynamicsModel,
+        servo_model: ServoModel,
+        mode: str = "full",
+        *,
+        fade_s: float = 0.5,
+        transition_s: float = 0.5,
+        setpoint_lower=None,
+        setpoint_upper=None,
+    ):
+        for name, value in (("fade_s", fade_s), ("transition_s", transition_s)):
+            if not (np.isfinite(value) and value >= 0.0):
+                raise InputError(f"{name} is {value}, must be >= 0", joint=name, value=value, limit=0.0)
+        if servo_model.n != model.n:
+            raise InputError(
+                f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n
+            )
+        self._bare, self._servo = model, servo_model
+        self.fade_s, self.transition_s = float(fade_s), float(transition_s)
+        self._lower = (
+            np.full(model.n, -np.inf) if setpoint_lower is None else np.asarray(setpoint_lower, dtype=float)
+        )
+        self._upper = (
+            np.full(model.n, np.inf) if setpoint_upper is None else np.asarray(setpoint_upper, dtype=float)
+        )
+        self._former: tuple[tuple[float, DynamicsModel], ...] = ()
+        self._model, self._payload_elapsed = model, self.transition_s
+        self._mode = _checked_mode(mode)
+        self.clamped: tuple[str, ...] = ()
+        self._offset = np.zeros(model.n)
+        self.start()
+
+    @property
+    def mode(self) -> str:
+        return self._mode
+
+    @property
+    def model(self) -> DynamicsModel:
+        """The arm with the payload that was set last."""
+        return self._model
+
+    @property
+    def settled(self) -> bool:
+        """Whether neither a fade nor a change of payload is under way."""
+        return self._fade_elapsed >= self.fade_s and self._payload_elapsed >= self.transition_s
+
+    def start(self, offset=None) -> None:
+        """Fade in, from ``offset`` (n,) [rad]: the set-point now sent less the desired one; default 0."""
+        self._offset_from = (
+            np.zeros(self._bare.n) if offset is None else np.array(as_states("offset", offset, self._bare.n))
+        )
+        self._fade_elapsed = 0.0
+
+    def set_mode(self, mode: str) -> None:
+        """Change the mode; the set-point passes over within ``fade_s``.
+
+        Raises:
+            InputError: an unknown mode.
+        """
+        if _checked_mode(mode) != self._mode:
+            self._mode = mode
+            self.start(self._offset)
+
+    def set_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=None) -> None:
+        """Carry another load, within ``transition_s``; a change under way goes on from where it is.
+
+        Args:
+            mass: [kg], >= 0.
+            com: (3,) centre of mass [m], tool frame.
+            inertia: (3, 3) about it [kg·m²], or None: a point mass.
+
+        Raises:
+            InputError: a negative mass, or values that are not finite.
+        """
+        new = (
+            self._bare.with_payload(mass, com)
+            if inertia is None
+            else self._bare.with_payload(mass, com, inertia)
+        )
+        self._former = tuple((w, model) for w, model in self._mixture() if w > SETTLED_WEIGHT)
+        self._model, self._payload_elapsed = new, 0.0
+
+    def update(self, q, v, a, dt: float, wrench=None) -> tuple[np.ndarray, np.ndarray]:
+        """Set-point and torque for the reference ``dt`` [s] after the one before.
+
+        Args:
+            q, v, a: (n,) desired state [rad, rad/s, rad/s²].
+            wrench: (6,) that the surroundings apply to the tool [N, N·m], base axes, or None.
+
+        Returns:
+            q_cmd: (n,) servo set-point [rad].
+            tau_d: (n,) torque [N·m], whatever the mode.
+        """
+        if not (np.isfinite(dt) and dt >= 0.0):
+            raise InputError(f"dt is {dt} s, must be >= 0", joint="dt", value=dt, limit=0.0)
+        self._fade_elapsed += dt
+        self._payload_elapsed += dt
+        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        mixture = self._mixture()
+        tau_d = sum(w * model.required_torque(q, v, a, wrench) for w, model in mixture)
+        weight = _progress(self._fade_elapsed, self.fade_s)
+        wanted = (1.0 - weight) * self._offset_from + weight * self._wanted_offset(mixture, q, v, tau_d)
+        q_cmd = np.clip(q + wanted, self._lower, self._upper)
+        self._offset = q_cmd - q
+        beyond = (q + wanted < self._lower) | (q + wanted > self._upper)
+        self.clamped = (
+            tuple(name for name, out in zip(self._bare.joint_names, beyond) if out) if beyond.any() else ()
+        )
+        return q_cmd, tau_d
+
+    def _wanted_offset(self, mixture, q, v, tau_d) -> np.ndarray:
+        if self._mode == "none":
+            return np.zeros(self._bare.n)
+        if self._mode == "gravity":
+            return self._servo.offset(sum(w * model.gravity(q) for w, model in mixture))
+        return self._servo.offset(self._servo.spring_demand(v, tau_d))
+
+    def _mixture(self) -> tuple[tuple[float, DynamicsModel], ...]:
+        """Weights, summing to 1, and the models whose torques they weigh."""
+        weight = _progress(self._payload_elapsed, self.transition_s)
+        if weight == 1.0:
+            self._former = ()
+        return (
+            *(((1.0 - weight) * w, model) for w, model in self._former),
+            (weight if self._former else 1.0, self._model),
+        )
+
+
+def _progress(elapsed: float, duration: float) -> float:
+    return 1.0 if elapsed >= duration else smoothstep(elapsed / duration)
+
+
+def _checked_mode(mode: str) -> str:
+    if mode not in MODES:
+        raise InputError(
+            f"compensation mode is {mode!r}, must be one of {', '.join(MODES)}", joint="mode", value=mode
+        )
+    return mode

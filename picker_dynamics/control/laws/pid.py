@@ -1,0 +1,39 @@
+"""PID, joint by joint: no model but the weight at the start.
+
+    tau = Kp e + Kd ed + z,     dz/dt = Ki e,     z(0) = g(q(0))                             [1]
+
+The integral z starts as the effort that held the arm before (bumpless transfer), and learns what the load weighs.
+Locally stable if Ki is small enough; for a joint of inertia m:  Ki m < Kp Kd  (Routh).
+
+References:
+    [1] S. Arimoto, F. Miyazaki, Stability and robustness of PID feedback control for robot manipulators, in Robotics
+        Research: First International Symposium, MIT Press, 1984.
+"""
+
+from __future__ import annotations
+
+from picker_dynamics.control.laws.law import ControlLaw
+
+
+class Pid(ControlLaw):
+    """PID; its state is the integral part of the effort, (n,).
+
+    Args:
+        model: the arm as believed; only its gravity at the start is used.
+        Kp: (n,) or a number [N·m/rad or N/m], > 0.
+        Ki: (n,) or a number [N·m/(rad·s) or N/(m·s)], >= 0.
+        Kd: (n,) or a number [N·m·s/rad or N·s/m], > 0.
+    """
+
+    def __init__(self, model, Kp, Ki, Kd):
+        super().__init__(model)
+        self.Kp, self.Kd = self._gains("Kp", Kp), self._gains("Kd", Kd)
+        self.Ki = self._gains("Ki", Ki, zero=True)
+
+    def initial_state(self, q, v, reference):
+        """The weight as believed at ``q``, (n,)."""
+        return self.model.gravity(q)
+
+    def __call__(self, q, v, reference, state):
+        e = reference.q - q
+        return self.Kp * e + self.Kd * (reference.v - v) + state, self.Ki * e

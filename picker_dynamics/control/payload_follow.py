@@ -1,0 +1,151 @@
+"""What the tool carries, followed while the arm works, free of ROS: from measured efforts, or from what a servo's spring gives.
+
+The torque that the arm bears beyond the model of the empty arm is the payload's, at rest as in motion:
+
+    r = LP tau - tau_0(LP q, LP v, LP a) = Y m + e          Y: what a kilogram adds to tau_0;  LP a = (LP v)'
+    m = (Σ λ^k Yᵀ W r) / (Σ λ^k Yᵀ W Y)                     recursive least squares, forgetting within FORGET_S
+
+LP is the same first-order low-pass for all, so that no acceleration has to be measured.  r does not depend on the mass that the
+controller believes in, so nothing is fed back and nothing can oscillate.  Where Y says too little (the tool above its joints)
+nothing is learned and nothing forgotten.  What is believed goes towards m no faster than the rate, between 0 and a largest mass.
+
+A push on the arm looks like a payload: the bound and the rate are what keeps that harmless.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from picker_dynamics.control.laws.law import positive
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.model import as_states
+
+FILTER_S, FORGET_S = 0.02, 0.3
+"""Time constants of the low-pass and of the forgetting [s]."""
+
+PAUSE_S = 0.25
+"""After a longer one without a state the filters begin anew [s]."""
+
+SETTLE_FILTERS = 5.0
+"""Time constants after which the filters have forgotten how they began."""
+
+SEEN = 2.0
+"""The largest mass must show as so many standard deviations, or the pose says nothing."""
+
+REST_SPEED = 0.02
+"""Where only an arm at rest tells: what counts as such [rad/s or m/s]."""
+
+REST_S = 0.3
+"""And for how long it has to [s]."""
+
+SAME = 0.002
+"""Changes below this share of the largest mass are not worth a change of model."""
+
+BEYOND = 0.05
+"""Share of the largest mass by which an estimate may be outside of what is possible before that is said."""
+
+
+class PayloadFollower:
+    """Estimates the payload, and says what to believe.
+
+    Args:
+        model: the arm without payload; must offer ``with_payload``.
+        effort_sd: (n,) what an effort is not known to [N·m or N], > 0: noise, friction.
+        com: (3,) where the payload is [m], tool frame.
+        max_kg: largest mass that is followed [kg], > 0.
+        rate_kg_s: fastest change of what is believed [kg/s], > 0.
+        start_kg: what is believed at first [kg].
+        at_rest_only: learn only while the arm stands.
+
+    Attributes:
+        mass: what is believed [kg].
+        estimate: what the efforts say [kg], None while they have said nothing.
+        problem: why it does not follow further, empty where it does.
+    """
+
+    def __init__(self, model, effort_sd, *, com=(0.0, 0.0, 0.0), max_kg: float, rate_kg_s: float, start_kg: float = 0.0,
+                 at_rest_only: bool = False):
+        self._empty, self._kilogram = model, model.with_payload(1.0, tuple(com))
+        sd = np.array(as_states("effort_sd", effort_sd, model.n))
+        if not (sd > 0.0).all():
+            raise InputError(f"noise of the efforts is {sd.min():g}, must be above 0", joint="effort_sd", value=float(sd.min()),
+                             limit=0.0)
+        self._weight, self._at_rest_only = 1.0 / sd**2, at_rest_only
+        self.limit(max_kg, rate_kg_s)
+        self.mass, self.problem = float(start_kg), ""
+        self._information = self._projection = self._learned_s = 0.0
+        self._news_s: float | None = None
+        self.pause()
+
+    def limit(self, max_kg: float, rate_kg_s: float) -> None:
+        """Other bounds from now on."""
+        self.max_kg, self.rate = positive("payload.follow_max", max_kg), positive("payload.follow_rate", rate_kg_s)
+
+    def pause(self) -> None:
+        """The states that come next do not go on from the last one: filters begin anew, what was learned stays."""
+        self._time_s: float | None = None
+        self._stood_s = 0.0
+
+    @property
+    def estimate(self) -> float | None:
+        """Mass that the efforts say [kg]."""
+        return self._projection / self._information if self._learned_s >= FORGET_S else None
+
+    def observe(self, q, v, effort, time_s: float, sure=None) -> None:
+        """Take a measured state.
+
+        Args:
+            q, v: (n,) [rad or m, per s].  effort: (n,) that acted until now [N·m or N].  time_s: of the state.
+            sure: (n,) whether a joint's effort is known; None: all are.
+        """
+        measured = np.stack([np.asarray(x, dtype=float) for x in (q, v, effort)])
+        if not np.isfinite(measured).all():
+            return
+        step_s = 0.0 if self._time_s is None else time_s - self._time_s
+        if self._time_s is None or not 0.0 <= step_s <= PAUSE_S:
+            self._filtered, self._since_s = measured, 0.0
+            self._time_s, self._stood_s = time_s, 0.0
+            return
+        if step_s == 0.0:
+            return
+        self._time_s = time_s
+        before = self._filtered[1]
+        self._filtered = self._filtered + (1.0 - math.exp(-step_s / FILTER_S)) * (measured - self._filtered)
+        self._since_s += step_s
+        self._stood_s = self._stood_s + step_s if np.abs(self._filtered[1]).max() < REST_SPEED else 0.0
+        if self._since_s < SETTLE_FILTERS * FILTER_S or (self._at_rest_only and self._stood_s < REST_S):
+            return
+        self._learn((self._filtered[1] - before) / step_s, step_s, sure)
+
+    def _learn(self, acceleration, step_s: float, sure) -> None:
+        q, v, effort = self._filtered
+        if self._at_rest_only:
+            v = acceleration = np.zeros_like(q)
+        empty = self._empty.required_torque(q, v, acceleration)
+        slope = self._kilogram.required_torque(q, v, acceleration) - empty
+        weight = self._weight if sure is None else self._weight * np.asarray(sure, dtype=float)
+        information = float(slope @ (weight * slope))
+        if information * self.max_kg**2 < SEEN**2:
+            return
+        kept = math.exp(-step_s / FORGET_S)
+        self._information = kept * self._information + (1.0 - kept) * information
+        self._projection = kept * self._projection + (1.0 - kept) * float(slope @ (weight * (effort - empty)))
+        self._learned_s += step_s
+        self._news_s = self._time_s
+
+    def step(self, duration_s: float) -> float:
+        """What to believe from now on [kg], ``duration_s`` [s] after the step before; ``mass`` where nothing new came."""
+        self.problem = ""
+        if self.estimate is None or self._news_s is None or self._time_s is None or self._time_s - self._news_s > PAUSE_S:
+            return self.mass
+        margin = BEYOND * self.max_kg
+        if not -margin <= self.estimate <= self.max_kg + margin:
+            limit = (f"payload.follow_max, {self.max_kg:g} kg" if self.estimate > 0.0 else
+                     "0 kg: something lifts the tool, or the arm is lighter than its description")
+            self.problem = f"the efforts say that the tool carries {self.estimate:.3f} kg, not followed beyond {limit}"
+        change = min(max(self.estimate, 0.0), self.max_kg) - self.mass
+        if abs(change) >= SAME * self.max_kg:
+            self.mass += math.copysign(min(abs(change), self.rate * duration_s), change)
+        return self.mass

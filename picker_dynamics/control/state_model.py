@@ -1,0 +1,174 @@
+"""The modelled joint state: where the arm is according to the model, for servos that do not tell.
+
+    M(q) dv/dt = clip(K dz(q_cmd - q, delta), -tau_stall, tau_stall) - D v - C(q, v) v - g(q) - F(v)
+
+K and D over the inertia of a light joint make this stiff (with 1e-3 kg·m²: 160 rad/s).  It is integrated by
+the two-stage Rosenbrock method ROS2 (J. Verwer et al., A second-order Rosenbrock method applied to
+photochemical dispersion problems, SIAM J. Sci. Comput. 20, 1999), of order 2 whatever its Jacobian:
+
+    (I - gamma h A) k_1 = h f(y),   (I - gamma h A) k_2 = h f(y + k_1) - 2 k_1,   y+ = y + 3/2 k_1 + 1/2 k_2
+
+with A = [[0, I], [-M^-1 K, -M^-1 B]], B = D + F(v) / v: springs and dampers, implicit; the rest explicit.
+It is a *modelled* state, and whoever publishes it says so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from picker_dynamics.errors import InfeasibleError, InputError
+from picker_dynamics.robot.model import COULOMB_SPEED, DynamicsModel, as_states
+from picker_dynamics.robot.servo import ServoModel
+
+GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
+
+REST_SPEED, REST_ACCELERATION = 1e-6, 1e-5
+"""Slower than this [rad/s] and nearer to standstill [rad/s²], an arm whose set-point does not change rests: what is left of
+its way is some microradians at most, and nothing has to be integrated until something changes."""
+
+SETTLE_STEP_S = 0.1
+"""Pseudo-time step of ``settle`` [s]."""
+
+SETTLE_RESIDUAL = 1e-10
+"""Unbalanced torque [N·m] that counts as rest."""
+
+SETTLE_ITERATIONS = 5000
+
+
+class ArmStateModel:
+    """An arm on position servos, integrated in step with its set-points.
+
+    Args:
+        model: the arm; assign ``model`` another one when the payload changes.
+        servo_model: of the same joints.
+        q0: (n,) position at the begin [rad], at rest.
+        max_step_s: longest integration step [s]; a longer ``dt`` is divided.
+
+    Raises:
+        InputError: sizes that differ, values that are not finite.
+    """
+
+    def __init__(self, model: DynamicsModel, servo_model: ServoModel, q0, max_step_s: float = 0.0025):
+        if servo_model.n != model.n:
+            raise InputError(
+                f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n
+            )
+        if not (np.isfinite(max_step_s) and max_step_s > 0.0):
+            raise InputError(
+                f"max_step_s is {max_step_s}, must be > 0", joint="max_step_s", value=max_step_s, limit=0.0
+            )
+        self.model, self.servo, self.max_step_s = model, servo_model, float(max_step_s)
+        self.reset(q0)
+
+    def reset(self, q, v=None) -> None:
+        """Be at ``q`` (n,) [rad] with velocity ``v`` (n,) [rad/s], default at rest."""
+        self._q = self._vector("q", q)
+        self._v = np.zeros(self.model.n) if v is None else self._vector("v", v)
+        self._rests: tuple | None = None  # model and set-point with which it does
+
+    @property
+    def q(self) -> np.ndarray:
+        """(n,) position [rad]."""
+        return self._q.copy()
+
+    @property
+    def v(self) -> np.ndarray:
+        """(n,) velocity [rad/s]."""
+        return self._v.copy()
+
+    def step(self, setpoint, dt: float) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity ``dt`` [s] later, with the servos at ``setpoint`` (n,) [rad] meanwhile."""
+        setpoint = self._vector("set-point", setpoint)
+        if not (np.isfinite(dt) and dt >= 0.0):
+            raise InputError(f"dt is {dt} s, must be >= 0", joint="dt", value=dt, limit=0.0)
+        if self._rests is not None and self._rests[0] is self.model and (self._rests[1] == setpoint).all():
+            return self.q, self.v
+        before, count = self._v, max(1, math.ceil(dt / self.max_step_s - 1e-9))
+        for _ in range(count):
+            self._advance(setpoint, dt / count)
+        self._look_for_rest(setpoint, before, dt)
+        return self.q, self.v
+
+    def _look_for_rest(self, setpoint, before, dt: float) -> None:
+        slow = dt > 0.0 and np.abs(self._v).max() < REST_SPEED and np.abs(self._v - before).max() <= REST_ACCELERATION * dt
+        self._rests = (self.model, setpoint) if slow else None
+        if slow:
+            self._v = np.zeros_like(self._v)
+
+    def settle(self, setpoint, start=None) -> np.ndarray:
+        """Come to rest at ``setpoint`` (n,) [rad] and return the position (n,) [rad].
+
+        The over-damped motion D dq/dt = spring(q_cmd - q) - g(q) is followed until it stands, so that of
+        several poses at rest (any angle of the deadband, without load) it finds a stable one near ``start``.
+
+        Args:
+            start: (n,) [rad] where to begin, default the set-point itself.
+
+        Raises:
+            InfeasibleError: no rest was found: the arm falls.
+        """
+        setpoint = self._vector("set-point", setpoint)
+        q = setpoint.copy() if start is None else self._vector("start", start)
+        servo = self.servo
+        residual = np.zeros(self.model.n)
+        for _ in range(SETTLE_ITERATIONS):
+            residual = servo.spring_torque(setpoint, q) - self.model.gravity(q)
+            if np.abs(residual).max() < SETTLE_RESIDUAL:
+                self.reset(q)
+                return self.q
+            distance = np.abs(setpoint - q)
+            loose = distance < servo.deadband
+            pulling = ~loose & (distance < servo.deadband + servo.stall_torque / servo.stiffness)
+            step = residual / (servo.damping / SETTLE_STEP_S + np.where(pulling, servo.stiffness, 0.0))
+            longest = np.where(loose, servo.deadband, servo.stall_torque / servo.stiffness)
+            q = q + np.clip(step, -longest, longest)
+        j = int(np.abs(residual).argmax())
+        joint, stall = self.model.joint_names[j], float(self.servo.stall_torque[j])
+        raise InfeasibleError(
+            f"{joint} finds no rest at set-point {setpoint[j]:.3f} rad: "
+            f"{abs(residual[j]):.2f} N·m are not borne, stall is {stall:.2f}",
+            joint=joint,
+            value=float(abs(residual[j])),
+            limit=stall,
+            time_s=0.0,
+        )
+
+    def _vector(self, name: str, value) -> np.ndarray:
+        array = np.array(as_states(name, value, self.model.n))
+        if array.ndim != 1:
+            raise InputError(
+                f"{name} has shape {array.shape}, expected ({self.model.n},)",
+                joint=name,
+                value=array.shape,
+                limit=self.model.n,
+            )
+        return array
+
+    def _acceleration(self, setpoint, q, v) -> np.ndarray:
+        return self.model.forward_dynamics(q, v, self.servo.torque(setpoint, q, v) - self.model.friction(v))
+
+    def _drag(self, v) -> np.ndarray:
+        """B = D + F(v) / v, whose limit at standstill is the slope of F."""
+        speed = np.maximum(np.abs(v), 1e-9)
+        return (
+            self.servo.damping
+            + self.model.viscous
+            + self.model.coulomb * np.tanh(speed / COULOMB_SPEED) / speed
+        )
+
+    def _advance(self, setpoint, h: float) -> None:
+        q, v = self._q, self._v
+        M, K = self.model.mass_matrix(q), self.servo.stiffness
+        left = np.linalg.inv(M + np.diag(GAMMA * h * self._drag(v) + (GAMMA * h) ** 2 * K))
+
+        def solve(r_q, r_v):
+            k_v = left @ (M @ r_v - GAMMA * h * K * r_q)
+            return r_q + GAMMA * h * k_v, k_v
+
+        k1_q, k1_v = solve(h * v, h * self._acceleration(setpoint, q, v))
+        a = self._acceleration(setpoint, q + k1_q, v + k1_v)
+        k2_q, k2_v = solve(h * (v + k1_v) - 2.0 * k1_q, h * a - 2.0 * k1_v)
+        self._q = q + 1.5 * k1_q + 0.5 * k2_q
+        self._v = v + 1.5 * k1_v + 0.5 * k2_v

@@ -1,0 +1,159 @@
+"""What runs beside torque-controlled joints, free of ROS: follow a reference, or brake and hold where there is none.
+
+    tau = M(q) (a_d + Kd (v_d - v) + Kp (q_d - q)) + C(q, v) v + g(q)          computed torque, from the measured state
+    tau = M(q) (-BRAKE_RATE v)                     + C(q, v) v + g(q)          braking: no reference
+    the first with q_d = where it came to rest, v_d = a_d = 0                  holding: after that
+
+with Kp = w², Kd = 2 w, and q_d - q bounded to 2 CATCH_UP / w, which the PD makes good at speed CATCH_UP: after a pause, in
+which the reference went on and the arm did not, it does not leap.  References come some time before they hold; between
+two of them the acceleration is linear, and velocity and position are its integrals from the earlier one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from picker_dynamics.control.laws.computed_torque import ComputedTorque
+from picker_dynamics.control.laws.law import Reference, positive
+from picker_dynamics.robot.model import DynamicsModel
+
+BRAKE_RATE = 8.0
+"""Share of its speed that a braking arm loses per second [1/s]."""
+
+STANDSTILL = 0.02
+"""Speed below which a braking arm is held where it is [rad/s or m/s]."""
+
+BRAKE_S = 1.0
+"""It is held after this long in any case: with a load that the model does not know it would creep on."""
+
+CATCH_UP = 0.25
+"""Speed with which a large error is made good, on top of the reference's own [rad/s or m/s]."""
+
+STALE_S = 0.05
+"""How long after the time of the last reference it is still extended [s]."""
+
+KEPT = 512
+"""References kept: those of half a second, the longest lead, at the highest rate, twice."""
+
+
+class ReferenceBuffer:
+    """References in the order of their times, and the one for any time between them."""
+
+    def __init__(self):
+        self._points: deque[tuple[float, Reference]] = deque(maxlen=KEPT)
+
+    def clear(self) -> None:
+        self._points.clear()
+
+    def push(self, time_s: float, reference: Reference) -> None:
+        """Append; one that is earlier than the last (the reference began anew) replaces what was to come after it."""
+        while self._points and self._points[-1][0] >= time_s:
+            self._points.pop()
+        self._points.append((time_s, reference))
+
+    def sample(self, time_s: float) -> Reference | None:
+        """The reference for ``time_s``, None before the first and ``STALE_S`` after the last."""
+        points = self._points
+        while len(points) > 1 and points[1][0] <= time_s:
+            points.popleft()
+        if not points or time_s < points[0][0]:
+            return None
+        start_s, (q, v, a) = points[0]
+        dt, jerk = time_s - start_s, 0.0
+        if len(points) > 1:
+            next_s, (_, _, next_a) = points[1]
+            jerk = (next_a - a) / (next_s - start_s)
+        elif dt > STALE_S:
+            return None
+        return Reference(q + dt * (v + dt * (a / 2.0 + dt * jerk / 6.0)), v + dt * (a + dt * jerk / 2.0), a + dt * jerk)
+
+
+class HoldLaw:
+    """Brakes the arm, then holds it where it came to rest.
+
+    Args:
+        model: the arm as believed.
+        bandwidth: w of the holding [rad/s].
+    """
+
+    def __init__(self, model: DynamicsModel, bandwidth: float):
+        bandwidth = positive("bandwidth", bandwidth)
+        self._law = ComputedTorque(model, bandwidth**2, 2.0 * bandwidth)
+        self._still = np.zeros(model.n)
+        self._since_s: float | None = None
+        self.pose: np.ndarray | None = None
+
+    def use(self, model: DynamicsModel) -> None:
+        """Believe in another model from now on."""
+        self._law.model = model
+
+    def release(self) -> None:
+        """Something else moves the arm: brake anew when asked again."""
+        self.pose = self._since_s = None
+
+    def settle(self, q) -> None:
+        """Hold ``q`` (n,) at once: the arm stands there."""
+        self.pose = np.array(q, dtype=float)
+
+    def __call__(self, q: np.ndarray, v: np.ndarray, time_s: float) -> np.ndarray:
+        """The effort now, (n,) [N·m or N]."""
+        if self.pose is None:
+            self._since_s = time_s if self._since_s is None else self._since_s
+            if np.abs(v).max() > STANDSTILL and time_s - self._since_s < BRAKE_S:
+                return self._law.model.inverse_dynamics(q, v, -BRAKE_RATE * v)
+            self.settle(q)
+        return self._law(q, v, Reference(self.pose, self._still, self._still))[0]
+
+
+class TorqueLoop:
+    """Efforts from measured states and buffered references.
+
+    Args:
+        model: the arm without payload; must offer ``with_payload``.
+        bandwidth: w [rad/s].
+        transition_s: how long a change of payload takes to be believed [s].
+    """
+
+    def __init__(self, model, bandwidth: float, transition_s: float = 0.5):
+        bandwidth = positive("bandwidth", bandwidth)
+        self._bare = self._old = model
+        self._law = ComputedTorque(model, bandwidth**2, 2.0 * bandwidth)
+        self._hold = HoldLaw(model, bandwidth)
+        self._bound = 2.0 * CATCH_UP / bandwidth
+        self._transition_s, self._changed_s = transition_s, -np.inf
+        self.references = ReferenceBuffer()
+        self.following = False
+        self.error = np.zeros(model.n)
+
+    def start(self) -> None:
+        """Forget all references: the arm starts anew from where it is held."""
+        self.references.clear()
+        self._hold.release()
+
+    def set_payload(self, mass: float, com, time_s: float) -> None:
+        """Carry another payload, from ``time_s`` on.
+
+        Raises:
+            InputError: it can be none.
+        """
+        model = self._bare.with_payload(mass, com) if mass else self._bare
+        self._old, self._law.model, self._changed_s = self._law.model, model, time_s
+        self._hold.use(model)
+
+    def effort(self, q: np.ndarray, v: np.ndarray, time_s: float) -> np.ndarray:
+        """Efforts (n,) [N·m or N] for the state measured at ``time_s``."""
+        reference = self.references.sample(time_s)
+        self.following = reference is not None
+        if reference is None:
+            return self._hold(q, v, time_s)
+        self._hold.release()
+        self.error = reference.q - q
+        reference = reference._replace(q=q + np.clip(self.error, -self._bound, self._bound))
+        tau = self._law(q, v, reference)[0]
+        left = 1.0 - (time_s - self._changed_s) / self._transition_s if self._transition_s > 0.0 else 0.0
+        if left > 0.0:
+            old = ComputedTorque(self._old, self._law.Kp, self._law.Kd)
+            tau = tau + min(left, 1.0) * (old(q, v, reference)[0] - tau)
+        return tau

@@ -1,0 +1,211 @@
+"""``picker check [URDF]``: is this URDF in order, and do all models of it agree?
+
+    lint          masses, inertias, limits, holding torques: what cannot be, or is unlikely
+    readers       urchin against this package's reader, and against Pinocchio: three parsers of one text
+    dynamics      hand-written models against Pinocchio over random states: M, C v, g, tau, forward dynamics,
+                  the tool and its Jacobian; the N-joint chain for any fixed-base arm, and the closed form too
+                  where the arm has the shape of one
+
+Nothing here moves an arm.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.dynamics.cross_check import LIMIT, compare
+from picker_dynamics.dynamics.urchin_peer import UrchinArm, compare_with_urchin
+from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
+from picker_dynamics.robot.lint import Finding, holding_torque, lint
+from picker_dynamics.robot.model import GRAVITY, DynamicsModel
+
+PAYLOAD_KG = 0.025
+"""Every state is compared again with this at the tool: a berry."""
+
+PEER_POSES = 50
+"""Random poses for urchin."""
+
+NOTICEABLE_M = 1e-3
+"""A position is measured against at least this [m], an energy against the arm's weight lifted by it."""
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What was found, and how well the models agree.
+
+    Attributes:
+        source: where the URDF came from.
+        robot: its name.
+        joints: its movable joints.
+        findings: of the linter.
+        comparisons: what was compared -> term -> worst relative residual.
+        notes: what could not be compared, and why.
+    """
+
+    source: str
+    robot: str
+    joints: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    comparisons: dict[str, dict[str, float]]
+    notes: tuple[str, ...]
+
+    @property
+    def worst(self) -> float:
+        """The worst residual of all; NaN counts as infinite, 0 if nothing was compared."""
+        residuals = [value for terms in self.comparisons.values() for value in terms.values()]
+        return max((value if math.isfinite(value) else math.inf for value in residuals), default=0.0)
+
+    def passed(self, strict: bool) -> bool:
+        """Models agree, and nothing fatal was found (with ``strict``: nothing at all)."""
+        return self.worst <= LIMIT and not any(strict or finding.fatal for finding in self.findings)
+
+
+def run(path: str | Path | None = None, *, strict: bool = False, samples: int = 1000, seed: int = 0,
+        as_json: bool = False, stream=None) -> int:
+    """Check a URDF and print the result.
+
+    Args:
+        path: the URDF; default the picker's.
+        strict: every finding of the linter is fatal.
+        samples: number of random states.
+        seed: of those states.
+        as_json: print JSON instead of text.
+        stream: where to print, default stdout.
+
+    Returns:
+        Exit code: 0, or 1 for residuals above 1e-9 or fatal findings.
+
+    Raises:
+        DescriptionError: the URDF is malformed.
+        InputError: fewer than one sample.
+        MissingDependencyError: Pinocchio is not installed.
+    """
+    report = check(description.load(path or resource("urdf/picker.urdf")), samples=samples, seed=seed)
+    print((as_json_text if as_json else as_text)(report, strict), file=stream or sys.stdout)
+    return 0 if report.passed(strict) else 1
+
+
+def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckReport:
+    """Lint an arm and compare the models of it; see :func:`run`."""
+    if samples < 1:
+        raise InputError(f"samples is {samples}, must be >= 1", joint="samples", value=samples, limit=1)
+    findings = lint(arm)
+    comparisons: dict[str, dict[str, float]] = {}
+    notes: list[str] = []
+    if any(finding.fatal for finding in findings):
+        notes.append("no model was built: with a fatal finding the arm cannot be simulated")
+        return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
+    pinocchio = _pinocchio(arm)
+    comparisons["our reader and Pinocchio"] = _reader_and_pinocchio(
+        arm, pinocchio, sample_poses(arm, samples, seed))
+    try:
+        comparisons["urchin and our reader"] = compare_with_urchin(arm, PEER_POSES, seed).residuals
+        comparisons["urchin and Pinocchio"] = _urchin_and_pinocchio(arm, pinocchio, seed)
+    except (MissingDependencyError, DescriptionError) as error:
+        notes.append(f"not compared with urchin: {error}")
+    for title, model in _by_hand(arm).items():
+        report = compare(model, pinocchio, arm.lower, arm.upper, arm.velocity, samples=samples, seed=seed,
+                         payload=PAYLOAD_KG if _tool_moves(arm) else 0.0)
+        comparisons[f"{title} and Pinocchio"] = dict(report.residuals)
+    if not _tool_moves(arm):
+        notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
+    return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
+
+
+def _by_hand(arm: ArmDescription) -> dict[str, DynamicsModel]:
+    """The N-joint chain of any arm, and the closed form of one that has its shape."""
+    chain, model = lagrangian.chain_of(arm), lagrangian.by_hand(arm)
+    return {"N-joint chain": chain} | ({} if isinstance(model, type(chain)) else {f"closed form ({model.system})": model})
+
+
+def _tool_moves(arm: ArmDescription) -> bool:
+    return any(joint.movable for joint in arm.path_to(arm.tool))
+
+
+def _pinocchio(arm: ArmDescription) -> DynamicsModel:
+    try:
+        from picker_dynamics.dynamics.rigid_body import RigidBody
+    except ImportError as error:
+        raise MissingDependencyError("Pinocchio is not installed: pip install pin, or on ROS 2 "
+                                     "apt install ros-jazzy-pinocchio") from error
+    return RigidBody(arm)
+
+
+def _relative(ours, theirs, least: float = np.finfo(float).tiny) -> float:
+    """Largest |difference| over the largest |value|, which is taken as at least ``least``."""
+    return float(np.max(np.abs(np.subtract(ours, theirs))) / max(np.max(np.abs(theirs)), least))
+
+
+def _noticeable_energy(arm: ArmDescription) -> float:
+    return NOTICEABLE_M * GRAVITY * sum(link.mass for link in arm.links.values())
+
+
+def _reader_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, q) -> dict[str, float]:
+    """Tool position, and the torque that holds the arm: virtual work, link by link."""
+    tool = link_poses(arm, q)[arm.tool].position
+    return {
+        "tool": _relative(tool, pinocchio.forward_kinematics(q), NOTICEABLE_M),
+        "g": _relative(holding_torque(arm, q), pinocchio.gravity(q), _noticeable_energy(arm)),
+    }
+
+
+def _urchin_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, seed: int) -> dict[str, float]:
+    """Tool position, and the potential energy: every mass times the height of its centre."""
+    q, urchin = sample_poses(arm, PEER_POSES, seed), UrchinArm(arm)
+    tool, energy = urchin.forward_kinematics(q)[arm.tool][:, :3, 3], urchin.potential_energy(q)
+    return {
+        "tool": _relative(tool, pinocchio.forward_kinematics(q), NOTICEABLE_M),
+        "potential energy": _relative(energy, pinocchio.potential_energy(q), _noticeable_energy(arm)),
+    }
+
+
+# --- printing ---------------------------------------------------------------------------------------
+
+
+def as_text(report: CheckReport, strict: bool) -> str:
+    """What a person reads: findings, a table of residuals, and one line of verdict."""
+    lines = [f"{report.source}: {report.robot}, {len(report.joints)} joints: {' '.join(report.joints)}"]
+    lines.append(f"lint: {len(report.findings) or 'no'} finding{'' if len(report.findings) == 1 else 's'}")
+    for finding in report.findings:
+        lines.append(f"  {'FATAL ' if strict or finding.fatal else ''}{finding}")
+    for title, terms in report.comparisons.items():
+        lines.append(title)
+        for term, value in terms.items():
+            lines.append(f"  {term:<20} {value:8.1e}  {'ok' if value <= LIMIT else f'above {LIMIT:.0e}'}")
+    lines += [f"note: {note}" for note in report.notes]
+    stopping = sum(strict or finding.fatal for finding in report.findings)
+    if report.comparisons:
+        verdict = "passed" if report.worst <= LIMIT else "FAILED"
+        lines.append(f"models {verdict}: worst relative residual {report.worst:.1e}, limit {LIMIT:.0e}")
+    if stopping:
+        lines.append(f"lint FAILED: {stopping} fatal finding{'' if stopping == 1 else 's'}")
+    return "\n".join(lines)
+
+
+def as_json_text(report: CheckReport, strict: bool) -> str:
+    """The same for programs; what is not a number is null."""
+    comparisons = {title: {term: value if math.isfinite(value) else None for term, value in terms.items()}
+                   for title, terms in report.comparisons.items()}
+    return json.dumps({
+        "urdf": report.source,
+        "robot": report.robot,
+        "joints": list(report.joints),
+        "findings": [asdict(finding) for finding in report.findings],
+        "comparisons": comparisons,
+        "notes": list(report.notes),
+        "worst": report.worst if math.isfinite(report.worst) else None,
+        "limit": LIMIT,
+        "strict": strict,
+        "passed": report.passed(strict),
+    }, indent=2, ensure_ascii=False)

@@ -1,0 +1,208 @@
+"""Two models of one arm, compared over random states: the arm moves only if they agree.
+
+The models share no code between the URDF's text and their numbers, so that an error in one of them, or in how
+it reads the text, shows up here as a disagreement instead of cancelling.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from picker_dynamics.errors import CrossCheckError, InputError
+from picker_dynamics.robot.model import DynamicsModel, as_states
+
+LIMIT = 1e-9
+"""Worst relative residual at which two models still agree: rounding is near 1e-15."""
+
+ACCELERATION_TIME = 0.1
+"""Accelerations are drawn up to (velocity limit) / (this time [s])."""
+
+UNLIMITED_POSITION, UNLIMITED_VELOCITY = math.pi, 1.0
+"""Ranges drawn from where the description gives no limit [rad, rad/s]."""
+
+NEGLIGIBLE = 1e-6
+"""A term below this share of what it is part of (see ``_floors``) is measured against that share, not against itself."""
+
+NOTICEABLE_M = 1e-3
+"""The tool's position and Jacobian are measured against at least this [m, m/rad]."""
+
+UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dynamics": "rad/s²", "tool": "m",
+         "J": "m/rad"}
+"""The terms compared; ``tau`` includes friction."""
+
+
+@dataclass(frozen=True)
+class WorstState:
+    """Where a term differs most: the state, the entry (joints, or x y z), and the two values there."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    entry: tuple[str, ...]
+    value_a: float
+    value_b: float
+    payload_kg: float
+
+
+@dataclass(frozen=True)
+class CrossCheckReport:
+    """Worst residual per term, over all samples.
+
+    The residual of a term is max |A - B| / scale, where scale is the largest |B| of the term over all samples
+    and entries, but not less than a floor (see ``_floors``), so that a term that vanishes (an arm without gravity,
+    a tool on the axis) is not divided by nothing.
+
+    Attributes:
+        residuals: term -> worst relative residual [-].
+        worst: the largest of them; NaN if any value was not a number.
+        worst_term: its term.
+        worst_states: term -> where it occurred.
+        samples: states compared, payload or not.
+        payload_kg: payload with which all states were compared again; 0 if none.
+    """
+
+    residuals: MappingProxyType[str, float]
+    worst_states: MappingProxyType[str, WorstState]
+    samples: int
+    payload_kg: float
+
+    @property
+    def worst_term(self) -> str:
+        def rank(term: str) -> float:
+            return math.inf if math.isnan(self.residuals[term]) else self.residuals[term]
+
+        return max(self.residuals, key=rank)
+
+    @property
+    def worst(self) -> float:
+        return self.residuals[self.worst_term]
+
+    def agrees(self, limit: float = LIMIT) -> bool:
+        return self.worst <= limit
+
+    def require(self, limit: float = LIMIT) -> None:
+        """Raise unless the models agree.
+
+        Raises:
+            CrossCheckError: naming the worst term, its joint or entry, both values and the limit.
+        """
+        if self.agrees(limit):
+            return
+        at = self.worst_states[self.worst_term]
+        raise CrossCheckError(
+            f"the two models disagree in {self.worst_term} of {', '.join(at.entry)}: "
+            f"{at.value_a:.9g} against {at.value_b:.9g} {UNITS[self.worst_term]}, "
+            f"relative residual {self.worst:.2e}, limit {limit:.0e} "
+            f"(q = {np.round(at.q, 4).tolist()}, payload {at.payload_kg:g} kg)",
+            joint=at.entry[-1], value=self.worst, limit=limit)
+
+    def table(self, limit: float = LIMIT) -> str:
+        """One line per term: name, worst relative residual, verdict."""
+        payload = f", again with {self.payload_kg * 1e3:g} g at the tool" if self.payload_kg else ""
+        lines = [f"{'term':<17} {'worst residual':>14}   over {self.samples} states{payload}"]
+        lines += [f"{term:<17} {residual:>14.1e}   {'ok' if residual <= limit else f'above {limit:.0e}'}"
+                  for term, residual in self.residuals.items()]
+        return "\n".join(lines)
+
+
+def sample_states(lower, upper, velocity, samples: int = 1000,
+                  seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Random (q, v, a), each (samples, n), uniform within the limits.
+
+    Args:
+        lower, upper: (n,) position limits [rad or m]; infinite ones become -pi, pi.
+        velocity: (n,) largest speed [rad/s or m/s]; an infinite one becomes 1.
+        samples: how many, >= 1.
+        seed: of the generator: the same seed draws the same states.
+    """
+    if samples < 1:
+        raise InputError(f"samples is {samples}, must be >= 1", joint="samples", value=samples, limit=1)
+    lower, upper, velocity = (np.asarray(x, dtype=float) for x in (lower, upper, velocity))
+    lower = np.where(np.isfinite(lower), lower, -UNLIMITED_POSITION)
+    upper = np.where(np.isfinite(upper), upper, UNLIMITED_POSITION)
+    velocity = np.where(np.isfinite(velocity), velocity, UNLIMITED_VELOCITY)
+    n = velocity.size
+    lower, upper = as_states("lower", lower, n), as_states("upper", upper, n)
+    generator = np.random.default_rng(seed)
+    q = generator.uniform(lower, upper, (samples, n))
+    v = generator.uniform(-velocity, velocity, (samples, n))
+    a = generator.uniform(-velocity, velocity, (samples, n)) / ACCELERATION_TIME
+    return q, v, a
+
+
+def compare(model_a: DynamicsModel, model_b: DynamicsModel, lower, upper, velocity, *, samples: int = 1000,
+            seed: int = 0, payload: float = 0.0) -> CrossCheckReport:
+    """Compare M, C v, g, tau, forward dynamics, tool position and Jacobian of two models of one arm.
+
+    Args:
+        model_a, model_b: the models; residuals are relative to ``model_b``.
+        lower, upper, velocity: (n,) limits, see :func:`sample_states`.
+        samples: states to draw.
+        seed: of the draw.
+        payload: mass [kg]; if positive, the states are compared again with it at both models' tools.
+
+    Raises:
+        CrossCheckError: the models are not of the same joints.
+    """
+    if model_a.joint_names != model_b.joint_names:
+        raise CrossCheckError(f"the models have different joints: {', '.join(model_a.joint_names)} and "
+                              f"{', '.join(model_b.joint_names)}")
+    states = sample_states(lower, upper, velocity, samples, seed)
+    pairs = {0.0: (model_a, model_b)}
+    if payload:
+        pairs[payload] = (model_a.with_payload(payload), model_b.with_payload(payload))
+    residuals: dict[str, float] = {}
+    worst_states: dict[str, WorstState] = {}
+    for mass, pair in pairs.items():
+        for term, (residual, worst) in _residuals(*pair, *states, mass).items():
+            if term not in residuals or not residual <= residuals[term]:
+                residuals[term], worst_states[term] = residual, worst
+    return CrossCheckReport(MappingProxyType(residuals), MappingProxyType(worst_states), samples, payload)
+
+
+def _terms(model: DynamicsModel, q, v, a, tau) -> dict[str, np.ndarray]:
+    return {
+        "M": model.mass_matrix(q),
+        "C v": np.einsum("...ij,...j->...i", model.coriolis_matrix(q, v), v),
+        "g": model.gravity(q),
+        "tau": model.required_torque(q, v, a),
+        "forward dynamics": model.forward_dynamics(q, v, tau),
+        "tool": model.forward_kinematics(q),
+        "J": model.jacobian(q),
+    }
+
+
+def _floors(M, v, tau) -> dict[str, float]:
+    """The least scale of the terms that can vanish.
+
+    Torques: 1e-6 of the largest torque (C v: or of the largest inertia times the largest speed squared).
+    Accelerations: 1e-6 of what the torques would cause with nothing to hold.  Tool: 1 mm.
+    """
+    torque = NEGLIGIBLE * np.abs(tau).max()
+    return {
+        "C v": max(torque, NEGLIGIBLE * np.abs(M).max() * np.abs(v).max() ** 2), "g": torque, "tau": torque,
+        "forward dynamics": NEGLIGIBLE * np.abs(np.linalg.solve(M, tau[..., None])).max(),
+        "tool": NOTICEABLE_M, "J": NOTICEABLE_M,
+    }
+
+
+def _residuals(model_a, model_b, q, v, a, payload: float) -> dict[str, tuple[float, WorstState]]:
+    tau = model_b.inverse_dynamics(q, v, a)
+    terms_a, terms_b = _terms(model_a, q, v, a, tau), _terms(model_b, q, v, a, tau)
+    joints, directions = model_b.joint_names, ("x", "y", "z")
+    axes = dict.fromkeys(UNITS, (joints,))
+    axes |= {"M": (joints, joints), "tool": (directions,), "J": (directions, joints)}
+    floors = _floors(terms_b["M"], v, tau)
+    results = {}
+    for term, b in terms_b.items():
+        difference = np.abs(terms_a[term] - b)
+        residual = float(difference.max() / max(np.abs(b).max(), floors.get(term, 0.0), np.finfo(float).tiny))
+        at = state, *entry = tuple(int(i) for i in np.unravel_index(np.argmax(difference), difference.shape))
+        labels = tuple(axis[i] for axis, i in zip(axes[term], entry))
+        results[term] = residual, WorstState(q[state], v[state], a[state], labels, float(terms_a[term][at]),
+                                             float(b[at]), payload)
+    return results

@@ -1,0 +1,113 @@
+"""Dynamics written by hand, one file per system, behind one interface.
+
+    arm = lagrangian.make("picker", g=9.81, L1=0.2, …)      the systems of the reference notes
+    arm = lagrangian.from_description(description)          the picker with a URDF's numbers
+    arm = lagrangian.chain(joints, gravity)                 N joints in a row
+    arm = lagrangian.from_urdf(path)                        N joints, branched or not, of any URDF
+    arm = lagrangian.by_hand(description)                   the picker's closed form, or else the N joints
+    A, B = lagrangian.linearise(arm, q, v, tau)             its linear state space at any point
+
+Each system has a file of equations (``picker.py``: plain functions, derived in docs/derivations.md) and a
+subclass of ``ClosedForm``, entered in ``SYSTEMS``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from picker_dynamics.dynamics.lagrangian.chain_description import chain_of, from_urdf
+from picker_dynamics.dynamics.lagrangian.chain_joints import chain
+from picker_dynamics.dynamics.lagrangian.chain_model import ChainModel
+from picker_dynamics.dynamics.lagrangian.closed_form import ClosedForm
+from picker_dynamics.dynamics.lagrangian.complex_step import AnalyticModel
+from picker_dynamics.dynamics.lagrangian.linearisation import linearise
+from picker_dynamics.dynamics.lagrangian.systems.cylindrical import Cylindrical
+from picker_dynamics.dynamics.lagrangian.systems.pendulum import Pendulum
+from picker_dynamics.dynamics.lagrangian.systems.picker_description import from_description
+from picker_dynamics.dynamics.lagrangian.systems.picker_model import PickerModel
+from picker_dynamics.dynamics.lagrangian.systems.planar_2r import Planar2R
+from picker_dynamics.dynamics.lagrangian.systems.rocking_bar import RockingBar
+from picker_dynamics.dynamics.lagrangian.systems.rrp import Rrp
+from picker_dynamics.dynamics.lagrangian.systems.spatial_2r import Spatial2R
+from picker_dynamics.dynamics.lagrangian.systems.spring_mass import SpringMass
+from picker_dynamics.dynamics.lagrangian.systems.three_link import ThreeLink
+from picker_dynamics.dynamics.lagrangian.systems.two_link import TwoLink
+from picker_dynamics.errors import DescriptionError, InputError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import payload_values
+
+__all__ = ["SYSTEMS", "AnalyticModel", "ChainModel", "ClosedForm", "PickerModel", "by_hand", "chain", "chain_of",
+           "from_description", "from_urdf", "linearise", "make", "names"]
+
+SYSTEMS: dict[str, type[ClosedForm]] = {system.system: system for system in (
+    PickerModel, Rrp, Spatial2R, Planar2R, Pendulum, SpringMass, Cylindrical, RockingBar, TwoLink, ThreeLink)}
+
+SIGNED_PARAMETERS = ("g",)
+"""Parameters that may be negative: gravity, pointing up.  All others are masses, lengths, inertias."""
+
+
+def names() -> tuple[str, ...]:
+    """The systems that :func:`make` knows."""
+    return tuple(sorted(SYSTEMS))
+
+
+def make(name: str, **parameters: float) -> ClosedForm:
+    """One of the reference notes' systems.
+
+    Args:
+        name: one of :func:`names`.
+        parameters: every parameter of the system, SI units, named as in docs/derivations.md.
+
+    Raises:
+        InputError: an unknown system or parameter (with the list), a missing one, one that is no finite
+            number, or a negative mass, length or inertia.
+    """
+    if name not in SYSTEMS:
+        raise InputError(f"no system {name!r}; there are {', '.join(names())}", joint=name)
+    system = SYSTEMS[name]
+    allowed = ", ".join(system.parameter_names)
+    for kind, wrong in (("unknown", sorted(set(parameters) - set(system.parameter_names))),
+                        ("missing", [p for p in system.parameter_names if p not in parameters])):
+        if wrong:
+            raise InputError(f"{name}: {kind} parameter {', '.join(wrong)}; it takes {allowed}",
+                             joint=wrong[0])
+    return system.from_parameters(**{key: _checked(name, key, value) for key, value in parameters.items()})
+
+
+def by_hand(description: ArmDescription, armature=None, payload_mass: float = 0.0, payload_com=(0.0, 0.0, 0.0)) -> AnalyticModel:
+    """The hand-written model of any arm: the closed form where it fits the arm's shape and its load, otherwise the chain.
+
+    Args:
+        description: any fixed-base arm.
+        armature: (n,) rotor inertia at each joint [kg·m²], default none.
+        payload_mass: of a point mass at the tool [kg], default none.
+        payload_com: (3,) where it is [m], tool frame.
+
+    Raises:
+        DescriptionError: no joint of the arm moves.
+        InputError: a payload that :func:`~picker_dynamics.robot.model.payload_values` refuses.
+    """
+    payload_values(payload_mass, payload_com, None)
+    try:
+        return _carrying(from_description(description, armature), payload_mass, payload_com)
+    except (DescriptionError, InputError):
+        return _carrying(chain_of(description, armature=armature), payload_mass, payload_com)
+
+
+def _carrying(model: AnalyticModel, mass: float, com) -> AnalyticModel:
+    return model.with_payload(mass, com) if mass else model
+
+
+def _checked(system: str, parameter: str, value) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{system}: {parameter} is {value!r}, not a number",
+                         joint=parameter, value=value) from error
+    if not math.isfinite(number):
+        raise InputError(f"{system}: {parameter} is {number}, not a finite number",
+                         joint=parameter, value=number)
+    if number < 0.0 and parameter not in SIGNED_PARAMETERS:
+        raise InputError(f"{system}: {parameter} is {number}, must be >= 0",
+                         joint=parameter, value=number, limit=0.0)
+    return number

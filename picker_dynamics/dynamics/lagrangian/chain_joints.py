@@ -1,0 +1,143 @@
+"""``lagrangian.chain``: N joints in a row, given as a list of dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from picker_dynamics.dynamics.lagrangian.chain_equations import ChainParameters
+from picker_dynamics.dynamics.lagrangian.chain_model import ChainModel
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.description import rotation_from_rpy
+from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.urdf_elements import read_only
+
+KEYS = ("type", "axis", "xyz", "rpy", "mass", "com", "inertia")
+INERTIA_KEYS = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+TYPES = {"R": False, "P": True}
+"""Joint types, and whether they slide."""
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+NEGATIVE = 1e-9
+"""A principal moment below minus this share of the largest one is no rounding."""
+
+
+def chain(joints: Sequence[Mapping], gravity, *, armature=None) -> ChainModel:
+    """A serial chain of revolute and prismatic joints.
+
+        frame_i = frame_{i-1} · Trans(xyz) · Rz(rpy[2]) Ry(rpy[1]) Rx(rpy[0]) · motion(axis, q_i)
+
+    Args:
+        joints: in order from the base, each a dictionary with all of
+
+            type      "R" (turns by q_i about the axis) or "P" (slides by q_i along it)
+            axis      "x", "y", "z" or a vector, own frame; its length does not matter
+            xyz, rpy  pose at q_i = 0 in the frame before [m, rad]
+            mass, com [kg], [m] in frame_i, after the motion
+            inertia   Ixx Iyy Izz Ixy Ixz Iyz: tensor elements about the com in frame_i [kg·m²]
+
+            and, if wanted, ``name`` (default joint1, joint2, …).
+        gravity: (3,) acceleration of gravity in the base frame [m/s²], such as (0, 0, -9.81).
+        armature: (n,) rotor inertia at each joint [kg·m²], default none.
+
+    Returns:
+        The model; its tool is the last frame.
+
+    Raises:
+        InputError: no joint, an unknown or missing key, another type or axis, values that are not finite or of
+            the wrong count, a negative mass or moment of inertia; names the joint and what is allowed.
+    """
+    listed = isinstance(joints, Sequence) and not isinstance(joints, (str, bytes))
+    if not listed or not joints:
+        found = "empty" if listed else f"of type {type(joints).__name__}"
+        raise InputError(f"joints is {found}, expected a list of at least one joint dictionary", joint="joints")
+    names = [_name(joint, i) for i, joint in enumerate(joints)]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"joint {name} is there twice", joint=name)
+    rows = [_row(joint, name) for name, joint in zip(names, joints)]
+    prismatic, axes, offsets, rotations, masses, coms, inertias = zip(*rows)
+    parameters = ChainParameters(
+        parents=tuple(range(-1, len(rows) - 1)), prismatic=prismatic,
+        offsets=read_only(offsets), rotations=read_only(rotations), axes=read_only(axes),
+        masses=read_only(masses), coms=read_only(coms), inertias=read_only(inertias),
+        gravity=read_only(vector("gravity", gravity, "gravity")),
+        tool_parent=len(rows) - 1, tool_position=read_only(np.zeros(3)), tool_rotation=read_only(np.eye(3)))
+    return ChainModel(parameters, names, armature=armature)
+
+
+def vector(name: str, value, joint: str) -> np.ndarray:
+    """``value`` as a finite (3,) array, or an InputError about ``joint`` that says what ``name`` is."""
+    array = as_states(name, value, 3)
+    if array.shape != (3,):
+        raise InputError(f"{name} has shape {array.shape}, expected (3,)", joint=joint, value=array.shape, limit=3)
+    return array
+
+
+def _name(joint, index: int) -> str:
+    default = f"joint{index + 1}"
+    if not isinstance(joint, Mapping):
+        raise InputError(f"{default} is of type {type(joint).__name__}, expected a dictionary of {', '.join(KEYS)}",
+                         joint=default)
+    return str(joint.get("name", default))
+
+
+def _require_keys(what: str, given: Mapping, keys: tuple[str, ...], optional: tuple[str, ...], joint: str) -> None:
+    for kind, wrong in (("unknown", [key for key in given if key not in keys + optional]),
+                        ("missing", [key for key in keys if key not in given])):
+        if wrong:
+            raise InputError(f"{what}: {kind} {', '.join(map(str, wrong))}; it takes {', '.join(keys)}", joint=joint)
+
+
+def _row(joint: Mapping, name: str) -> tuple:
+    """What ``ChainParameters`` needs of one joint, checked."""
+    what = f"joint {name}"
+    _require_keys(what, joint, KEYS, ("name",), name)
+    if not isinstance(joint["type"], str) or joint["type"] not in TYPES:
+        raise InputError(f"{what}: type is {joint['type']!r}, must be R (revolute) or P (prismatic)",
+                         joint=name, value=joint["type"])
+    xyz, rpy, com = (vector(f"{what}: {key}", joint[key], name) for key in ("xyz", "rpy", "com"))
+    return (TYPES[joint["type"]], _axis(joint["axis"], name), xyz, rotation_from_rpy(rpy),
+            _number(what, "mass", joint["mass"], name, least=0.0), com, _inertia(joint["inertia"], name))
+
+
+def _number(what: str, key: str, value, joint: str, least: float = -np.inf) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: {key} is {value!r}, not a number", joint=joint, value=value) from error
+    if not np.isfinite(number):
+        raise InputError(f"{what}: {key} is {number}, not a finite number", joint=joint, value=number)
+    if number < least:
+        raise InputError(f"{what}: {key} is {number}, must be >= {least:g}", joint=joint, value=number, limit=least)
+    return number
+
+
+def _axis(axis, name: str) -> np.ndarray:
+    what = f"joint {name}: axis"
+    if isinstance(axis, str):
+        if axis not in AXES:
+            raise InputError(f"{what} is {axis!r}, must be x, y, z or a vector", joint=name, value=axis)
+        return np.array(AXES[axis])
+    direction = vector(what, axis, name)
+    length = float(np.linalg.norm(direction))
+    if length == 0.0:
+        raise InputError(f"{what} is (0, 0, 0)", joint=name, value=length)
+    return direction / length
+
+
+def _inertia(elements, name: str) -> np.ndarray:
+    what = f"joint {name}: inertia"
+    if not isinstance(elements, Mapping):
+        raise InputError(f"{what} is of type {type(elements).__name__}, expected a dictionary of {', '.join(INERTIA_KEYS)}",
+                         joint=name)
+    _require_keys(what, elements, INERTIA_KEYS, (), name)
+    Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (_number(what, key, elements[key], name) for key in INERTIA_KEYS)
+    inertia = np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]])
+    moments = np.linalg.eigvalsh(inertia)
+    if moments[0] < -NEGATIVE * max(abs(moments)):
+        raise InputError(f"{what}: a principal moment is {moments[0]:g} kg·m², must be >= 0",
+                         joint=name, value=float(moments[0]), limit=0.0)
+    return inertia

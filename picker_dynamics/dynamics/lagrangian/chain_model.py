@@ -1,0 +1,184 @@
+"""The N-joint chain as a model: the equations of ``chain_equations`` and ``chain_torque`` behind ``DynamicsModel``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from picker_dynamics.dynamics.lagrangian import chain_equations, chain_torque
+from picker_dynamics.dynamics.lagrangian.bodies import Body
+from picker_dynamics.dynamics.lagrangian.chain_equations import ChainParameters
+from picker_dynamics.dynamics.lagrangian.complex_step import AnalyticModel
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.model import as_states, batch_of_states, payload_values
+
+BLOCK = 1_000_000
+"""Derivatives of Jacobians that are held at once, so that a large batch does not fill the memory: 8 MB an array."""
+
+LEAST_SHARE = 1e-6
+"""A joint that moves less than this in a motion of unit size takes no part in it."""
+
+
+class ChainModel(AnalyticModel):
+    """A fixed-base tree of revolute and prismatic joints; made by ``lagrangian.chain`` and ``lagrangian.from_urdf``.
+
+    Args:
+        parameters: the tree.
+        joint_names, armature, viscous, coulomb: see :class:`DynamicsModel`.
+
+    Attributes:
+        gravity_vector: (3,) acceleration of gravity [m/s²], base frame.
+        constants: of the written-out torque.
+        payload_mass: mass carried at the tool [kg].
+    """
+
+    system = "chain"
+    torque_equation = staticmethod(chain_torque.inverse_dynamics)
+
+    def __init__(self, parameters: ChainParameters, joint_names, *, armature=None, viscous=None, coulomb=None):
+        super().__init__(joint_names, armature=armature, viscous=viscous, coulomb=coulomb)
+        self._bare = parameters
+        self.gravity_vector = parameters.gravity
+        self._use(parameters, 0.0)
+
+    def _use(self, parameters: ChainParameters, payload_mass: float) -> None:
+        self.parameters = parameters
+        self.constants = chain_torque.constants(parameters)
+        self.payload_mass = payload_mass
+
+    def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=None) -> ChainModel:
+        """The same arm carrying a load; a load it already carries is replaced.
+
+        Args:
+            mass: [kg], >= 0.
+            com: (3,) centre of mass [m], tool frame.
+            inertia: (3, 3) about the centre of mass [kg·m²], tool axes; default a point mass.
+
+        Raises:
+            InputError: values that :func:`payload_values` refuses, or a tool that no joint moves.
+        """
+        mass, com, inertia = payload_values(mass, com, inertia)
+        k = self._bare
+        i = k.tool_parent
+        if i < 0:
+            raise InputError("the tool is fixed to the base: no joint would carry the payload", joint="payload", value=mass)
+        load = Body(mass, com, inertia).moved(k.tool_rotation, k.tool_position)
+        loaded = Body(float(k.masses[i]), k.coms[i], k.inertias[i]) + load
+        masses, coms, inertias = k.masses.copy(), k.coms.copy(), k.inertias.copy()
+        masses[i], coms[i], inertias[i] = loaded.mass, loaded.com, loaded.inertia
+        carrying = copy.copy(self)
+        carrying._use(replace(k, masses=masses, coms=coms, inertias=inertias), mass)
+        return carrying
+
+    # --- matrices -------------------------------------------------------------------------------
+
+    def _frames(self, q) -> chain_equations.Frames:
+        return chain_equations.frames(self.parameters, as_states("q", q, self.n))
+
+    def mass_matrix(self, q) -> np.ndarray:
+        return chain_equations.mass_matrix(self.parameters, self._frames(q)) + np.diag(self.armature)
+
+    def christoffel(self, q) -> np.ndarray:
+        """b_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), (..., n, n, n), by exact derivatives."""
+        q = as_states("q", q, self.n)
+        rows, b = q.reshape(-1, self.n), np.empty((q.size // self.n, self.n, self.n, self.n))
+        for block in self._blocks(len(rows)):
+            b[block] = chain_equations.christoffel(self.parameters, chain_equations.frames(self.parameters, rows[block]))
+        return b.reshape(*q.shape, self.n, self.n)
+
+    def _blocks(self, states: int) -> Iterator[slice]:
+        size = max(1, BLOCK // (3 * self.n**3))
+        return (slice(first, first + size) for first in range(0, states, size))
+
+    def coriolis_matrix(self, q, v) -> np.ndarray:
+        """C_ij = sum_k b_ijk v_k, (..., n, n)."""
+        q, v = batch_of_states(self.n, q=q, v=v)
+        q, v = np.broadcast_arrays(q, v)
+        rows, rates = q.reshape(-1, self.n), v.reshape(-1, self.n)
+        C = np.empty((len(rows), self.n, self.n))
+        for block in self._blocks(len(rows)):
+            C[block] = np.einsum("sijk,sk->sij", self.christoffel(rows[block]), rates[block])
+        return C.reshape(*q.shape, self.n)
+
+    def velocity_product_matrices(self, q) -> tuple[np.ndarray, np.ndarray, tuple[tuple[int, int], ...]]:
+        """The note's two matrices of the velocity products, C v = Cc [v_j²] + B [v_j v_k].
+
+        Returns:
+            B: (..., n, n (n-1) / 2), column c is 2 b_ijk for the joints (j, k) = pairs[c]: Coriolis terms.
+            Cc: (..., n, n), Cc_ij = b_ijj: centrifugal terms.
+            pairs: (j, k), j < k, counted from 1 as the note does: (1, 2), (1, 3) … (n-1, n).
+        """
+        b = self.christoffel(q)
+        j, k = np.triu_indices(self.n, 1)
+        each = np.arange(self.n)
+        return 2.0 * b[..., j, k], b[..., each, each], tuple(zip((j + 1).tolist(), (k + 1).tolist()))
+
+    def gravity(self, q) -> np.ndarray:
+        return chain_equations.gravity(self.parameters, self._frames(q))
+
+    # --- torques --------------------------------------------------------------------------------
+
+    def _torque(self, q, v, a) -> np.ndarray:
+        if all(x.ndim == 1 for x in (q, v, a)):
+            tau = np.array(chain_torque.inverse_dynamics(self.constants, q.tolist(), v.tolist(), a.tolist()))
+        else:
+            shape = np.broadcast_shapes(q.shape, v.shape, a.shape)
+            tau = np.empty(shape, dtype=np.result_type(q, v, a))
+            torques = chain_torque.inverse_dynamics(self.constants, *(np.moveaxis(x, -1, 0) for x in (q, v, a)))
+            for i, torque in enumerate(torques):
+                tau[..., i] = torque
+        return tau + self.armature * a
+
+    def forward_dynamics(self, q, v, tau) -> np.ndarray:
+        """a = M^-1 (tau - C v - g), (..., n) [rad/s²].
+
+        Raises:
+            InputError: M cannot be inverted: some joints, alone or together, move no mass; names them.
+        """
+        q, v, tau = batch_of_states(self.n, q=q, v=v, tau=tau)
+        bias = self._torque(q, v, np.zeros(self.n))
+        try:
+            return np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0]
+        except np.linalg.LinAlgError as error:
+            least, motions = np.linalg.eigh(self.mass_matrix(q).reshape(-1, self.n, self.n))
+            worst = int(np.argmin(least[:, 0]))
+            free = [name for name, share in zip(self.joint_names, motions[worst, :, 0]) if abs(share) > LEAST_SHARE]
+            raise InputError(f"M cannot be inverted: {', '.join(free)} move{'s' if len(free) == 1 else ''} no mass, the "
+                             "acceleration would be infinite", joint=free[0], value=float(least[worst, 0]), limit=0.0) from error
+
+    # --- energies and the tool ------------------------------------------------------------------
+
+    def kinetic_energy(self, q, v) -> np.ndarray:
+        q, v = batch_of_states(self.n, q=q, v=v)
+        return chain_equations.kinetic_energy(self.parameters, self._frames(q), v) + 0.5 * (v * v) @ self.armature
+
+    def potential_energy(self, q) -> np.ndarray:
+        return chain_equations.potential_energy(self.parameters, self._frames(q))
+
+    def forward_kinematics(self, q) -> np.ndarray:
+        """Position of the tool, (..., 3) [m], base frame; of ``lagrangian.chain`` the origin of the last frame."""
+        return self._tool(self._frames(q))[1]
+
+    def orientation(self, q) -> np.ndarray:
+        """Orientation of the tool, (..., 3, 3): its axes, in base axes."""
+        return self._tool(self._frames(q))[0]
+
+    def _tool(self, f: chain_equations.Frames) -> tuple[np.ndarray, np.ndarray]:
+        k = self.parameters
+        R, p = f.pose(k.tool_parent)
+        return R @ k.tool_rotation, p + R @ k.tool_position
+
+    def _tool_jacobians(self, q) -> tuple[np.ndarray, np.ndarray]:
+        k, f = self.parameters, self._frames(q)
+        _, position = self._tool(f)
+        Jv, Jw = chain_equations.jacobians(k, f, [k.tool_parent], position[..., None, :])
+        return Jv[..., 0, :, :], Jw[..., 0, :, :]
+
+    def jacobian(self, q) -> np.ndarray:
+        return self._tool_jacobians(q)[0]
+
+    def angular_jacobian(self, q) -> np.ndarray:
+        return self._tool_jacobians(q)[1]

@@ -1,0 +1,185 @@
+"""N joints, inverse dynamics in one sweep out and one sweep back, for scalars or arrays.
+
+Euler and Lagrange's equations of a tree of rigid bodies say that the actuators do the virtual work of the
+forces that move its bodies (docs/derivations.md, "N joints"):
+
+    tau_j = sum_l  Jv_lj · F_l + Jw_lj · N_l        F_l = m_l (c_l'' - g0),   N_l = I_l w_l' + w_l x I_l w_l
+
+which is M a + C v + g term by term.  With Jv_lj = z_j x (c_l - p_j) (revolute) or z_j (prismatic) the sum over
+the bodies l that joint j carries is z_j times the moment about p_j, or the force, of all of them: the sweep
+outwards finds the accelerations, the sweep back adds up forces and moments.
+
+``q``, ``v`` and ``a`` are sequences of n joint values: floats, NumPy arrays (a batch), complex, or variables of
+compiled code.  Vectors are triples and matrices nine entries, row by row, in base axes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from picker_dynamics.dynamics.lagrangian.chain_equations import ChainParameters
+from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+
+
+class Constants(NamedTuple):
+    """A chain as the sweeps need it; everything of joint i in row i.
+
+    Attributes:
+        parent: index of the carrying joint, -1 for the base.
+        prismatic: 1 for a joint that slides, 0 for one that turns.
+        offset, axis: [m] and unit vector, in the parent's frame.
+        still, cosine, sine: the joint's rotation is still + cosine cos(q) + sine sin(q), nine entries each.
+        mass, com, inertia: [kg], [m] and (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) about the com [kg·m²], own frame.
+        gravity: acceleration [m/s²], base frame.
+    """
+
+    parent: tuple
+    prismatic: tuple
+    offset: tuple
+    axis: tuple
+    still: tuple
+    cosine: tuple
+    sine: tuple
+    mass: tuple
+    com: tuple
+    inertia: tuple
+    gravity: tuple
+
+
+def constants(k: ChainParameters) -> Constants:
+    """Rodrigues' formula with the rotation at q = 0 multiplied in: E k k^T, E (1 - k k^T), E [k]x."""
+    along = np.einsum("nij,nj,nk->nik", k.rotations, k.axes, k.axes)
+    moves = ~np.array(k.prismatic)[:, None, None]
+    cross = np.cross(k.axes[:, None, :], np.eye(3)).swapaxes(-1, -2)
+    parts = (np.where(moves, along, k.rotations), np.where(moves, k.rotations - along, 0.0),
+             np.where(moves, k.rotations @ cross, 0.0))
+    still, cosine, sine = (_rows(part.reshape(-1, 9)) for part in parts)
+    return Constants(
+        parent=tuple(map(float, k.parents)), prismatic=tuple(map(float, k.prismatic)), offset=_rows(k.offsets),
+        axis=_rows(np.einsum("nij,nj->ni", k.rotations, k.axes)), still=still, cosine=cosine, sine=sine,
+        mass=tuple(k.masses.tolist()), com=_rows(k.coms),
+        inertia=_rows(k.inertias[:, (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]), gravity=tuple(k.gravity.tolist()))
+
+
+def _rows(array) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, array.tolist()))
+
+
+def add(x, y):
+    return x[0] + y[0], x[1] + y[1], x[2] + y[2]
+
+
+def scaled(x, factor):
+    return x[0] * factor, x[1] * factor, x[2] * factor
+
+
+def dot(x, y):
+    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
+
+
+def cross(x, y):
+    return x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]
+
+
+def turned(R, x):
+    """R x."""
+    return (R[0] * x[0] + R[1] * x[1] + R[2] * x[2],
+            R[3] * x[0] + R[4] * x[1] + R[5] * x[2],
+            R[6] * x[0] + R[7] * x[1] + R[8] * x[2])
+
+
+def turned_back(R, x):
+    """R^T x."""
+    return (R[0] * x[0] + R[3] * x[1] + R[6] * x[2],
+            R[1] * x[0] + R[4] * x[1] + R[7] * x[2],
+            R[2] * x[0] + R[5] * x[1] + R[8] * x[2])
+
+
+def product(R, Q):
+    """R Q."""
+    return (R[0] * Q[0] + R[1] * Q[3] + R[2] * Q[6], R[0] * Q[1] + R[1] * Q[4] + R[2] * Q[7],
+            R[0] * Q[2] + R[1] * Q[5] + R[2] * Q[8],
+            R[3] * Q[0] + R[4] * Q[3] + R[5] * Q[6], R[3] * Q[1] + R[4] * Q[4] + R[5] * Q[7],
+            R[3] * Q[2] + R[4] * Q[5] + R[5] * Q[8],
+            R[6] * Q[0] + R[7] * Q[3] + R[8] * Q[6], R[6] * Q[1] + R[7] * Q[4] + R[8] * Q[7],
+            R[6] * Q[2] + R[7] * Q[5] + R[8] * Q[8])
+
+
+def turning(still, cosine, sine, angle):
+    """The rotation of a revolute joint against its parent: still + cosine cos(angle) + sine sin(angle)."""
+    s, c = sin_cos(angle)
+    return (still[0] + cosine[0] * c + sine[0] * s, still[1] + cosine[1] * c + sine[1] * s,
+            still[2] + cosine[2] * c + sine[2] * s, still[3] + cosine[3] * c + sine[3] * s,
+            still[4] + cosine[4] * c + sine[4] * s, still[5] + cosine[5] * c + sine[5] * s,
+            still[6] + cosine[6] * c + sine[6] * s, still[7] + cosine[7] * c + sine[7] * s,
+            still[8] + cosine[8] * c + sine[8] * s)
+
+
+def carried(w, al, r):
+    """Acceleration that turning adds at r from a point: al x r + w x (w x r)."""
+    return add(cross(al, r), cross(w, cross(w, r)))
+
+
+def body_moment(R, inertia, w, al):
+    """N = I al + w x I w, with I = R inertia R^T."""
+    xx, xy, xz, yy, yz, zz = inertia[0], inertia[1], inertia[2], inertia[3], inertia[4], inertia[5]
+    symmetric = (xx, xy, xz, xy, yy, yz, xz, yz, zz)
+    I_al = turned(R, turned(symmetric, turned_back(R, al)))
+    I_w = turned(R, turned(symmetric, turned_back(R, w)))
+    return add(I_al, cross(w, I_w))
+
+
+def inverse_dynamics(k, q, v, a):
+    """tau = M a + C v + g, a list of n torques [N·m] (forces [N] of prismatic joints).
+
+    Outwards, with s from the parent's origin to p_i and r from p_i to c_i (w, al: angular velocity and
+    acceleration, acc: acceleration of p_i less g0; w, al, acc of the parent on the right):
+
+        revolute    w_i = w + z v     al_i = al + z a + w x z v     acc_i = acc + al x s + w x (w x s)
+        prismatic   w_i = w           al_i = al                     acc_i = … + z a + 2 w x z v
+        F_i = m (acc_i + al_i x r + w_i x (w_i x r))                N_i = I al_i + w_i x I w_i
+
+    Back, with f and n the force and the moment about p_i of all that joint i carries:
+
+        f_i = F_i + sum of the children's f        n_i = N_i + r x F_i + sum of the children's n + s x f
+        tau_i = z · n_i (revolute) or z · f_i (prismatic)
+    """
+    joints = len(k.mass)
+    nothing = (0.0, 0.0, 0.0)
+    motions = [((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), nothing, nothing,
+                (-k.gravity[0], -k.gravity[1], -k.gravity[2]))]
+    places = []
+    loads = [(nothing, nothing)]
+    for i in range(joints):
+        R, w, al, acc = motions[int(k.parent[i]) + 1]
+        z = turned(R, k.axis[i])
+        s = turned(R, k.offset[i])
+        if k.prismatic[i]:
+            s = add(s, scaled(z, q[i]))
+            slide = scaled(z, v[i])
+            acc = add(add(acc, carried(w, al, s)), add(scaled(z, a[i]), scaled(cross(w, slide), 2.0)))
+            R = product(R, k.still[i])
+        else:
+            acc = add(acc, carried(w, al, s))
+            spin = scaled(z, v[i])
+            al = add(al, add(scaled(z, a[i]), cross(w, spin)))
+            w = add(w, spin)
+            R = product(R, turning(k.still[i], k.cosine[i], k.sine[i], q[i]))
+        r = turned(R, k.com[i])
+        F = scaled(add(acc, carried(w, al, r)), k.mass[i])
+        N = add(body_moment(R, k.inertia[i], w, al), cross(r, F))
+        motions.append((R, w, al, acc))
+        places.append((z, s))
+        loads.append((F, N))
+    tau = []
+    for back in range(joints):
+        i = joints - 1 - back
+        z, s = places[i]
+        f, n = loads[i + 1]
+        tau.append(dot(z, f) if k.prismatic[i] else dot(z, n))
+        parent = int(k.parent[i]) + 1
+        f_parent, n_parent = loads[parent]
+        loads[parent] = (add(f_parent, f), add(n_parent, add(n, cross(s, f))))
+    return tau[::-1]

@@ -1,0 +1,1 @@
+"""The systems of the reference notes, one file each, in closed form."""

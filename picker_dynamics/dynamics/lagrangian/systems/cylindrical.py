@@ -1,0 +1,128 @@
+"""The cylindrical manipulator: a main body that turns, and a shaft that slides in it.
+
+The functions below are the equations of docs/derivations.md ("Cylindrical manipulator"), for scalars or arrays: ``k``
+holds the parameters, ``q``, ``v``, ``a`` and ``j`` are sequences of two values.
+
+Coordinates  q = (theta, r3): from +x counter-clockwise; from the axis to body 3's centre of mass.  Gravity along -y.
+
+    K = 1/2 (m2 a² + m3 r3² + J2 + J3) thetad² + 1/2 m3 r3d²
+    P = g (m2 a + m3 r3) sin(theta)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
+from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+
+
+class Parameters(NamedTuple):
+    """Attributes:
+        g: gravity [m/s²], along -y.
+        a: axis to body 2's centre of mass [m].
+        m2, m3: masses [kg].
+        J2, J3: inertias about the centres of mass [kg·m²].
+    """
+
+    g: float
+    a: float
+    m2: float
+    m3: float
+    J2: float
+    J3: float
+
+
+def axis_inertia(k, r3):
+    """m2 a² + m3 r3² + J2 + J3, about the axis."""
+    return k.m2 * k.a * k.a + k.m3 * r3 * r3 + k.J2 + k.J3
+
+
+def mass_matrix(k, q):
+    """M(q): rows of entries [kg·m², kg]."""
+    return ((axis_inertia(k, q[1]), 0.0),
+            (0.0, k.m3))
+
+
+def coriolis_matrix(k, q, v):
+    """C(q, v) from Christoffel symbols: rows of entries."""
+    m3r3 = k.m3 * q[1]
+    return ((m3r3 * v[1], m3r3 * v[0]),
+            (-m3r3 * v[0], 0.0))
+
+
+def gravity(k, q):
+    """dP/dq: a torque [N·m] and a force [N]."""
+    s, c = sin_cos(q[0])
+    return k.g * (k.m2 * k.a + k.m3 * q[1]) * c, k.m3 * k.g * s
+
+
+def inverse_dynamics(k, q, v, a):
+    """T [N·m] of the ground on body 2 and F [N] of body 2 on body 3.
+
+        T = (m2 a² + m3 r3² + J2 + J3) thetadd + 2 m3 r3 r3d thetad + g (m2 a + m3 r3) cos(theta)
+        F = m3 r3dd - m3 r3 thetad² + m3 g sin(theta)
+    """
+    s, c = sin_cos(q[0])
+    r3, thetad, r3d, thetadd, r3dd = q[1], v[0], v[1], a[0], a[1]
+    T = axis_inertia(k, r3) * thetadd + 2.0 * k.m3 * r3 * r3d * thetad + k.g * (k.m2 * k.a + k.m3 * r3) * c
+    F = k.m3 * r3dd - k.m3 * r3 * thetad * thetad + k.m3 * k.g * s
+    return T, F
+
+
+def torque_rate(k, q, v, a, j):
+    """dT/dt [N·m/s] and dF/dt [N/s].
+
+        dT/dt = (m2 a² + m3 r3² + J2 + J3) thetaddd + 2 m3 (r3d² thetad + r3 r3dd thetad + 2 r3 r3d thetadd)
+                - g (m2 a + m3 r3) thetad sin(theta) + g m3 r3d cos(theta)
+        dF/dt = m3 r3ddd - m3 r3d thetad² - 2 m3 r3 thetad thetadd + m3 g thetad cos(theta)
+    """
+    s, c = sin_cos(q[0])
+    r3, thetad, r3d, thetadd, r3dd, thetaddd, r3ddd = q[1], v[0], v[1], a[0], a[1], j[0], j[1]
+    Td = (axis_inertia(k, r3) * thetaddd
+          + 2.0 * k.m3 * (r3d * r3d * thetad + r3 * r3dd * thetad + 2.0 * r3 * r3d * thetadd)
+          - k.g * (k.m2 * k.a + k.m3 * r3) * thetad * s + k.g * k.m3 * r3d * c)
+    Fd = k.m3 * r3ddd - k.m3 * r3d * thetad * thetad - 2.0 * k.m3 * r3 * thetad * thetadd + k.m3 * k.g * thetad * c
+    return Td, Fd
+
+
+def kinetic_energy(k, q, v):
+    """K(q, v) [J]."""
+    return 0.5 * axis_inertia(k, q[1]) * v[0] * v[0] + 0.5 * k.m3 * v[1] * v[1]
+
+
+def potential_energy(k, q):
+    """P(q) [J]."""
+    s, _ = sin_cos(q[0])
+    return k.g * (k.m2 * k.a + k.m3 * q[1]) * s
+
+
+def tip(k, q):
+    """Position of body 3's centre of mass (x3, y3, 0) [m]."""
+    s, c = sin_cos(q[0])
+    return q[1] * c, q[1] * s, 0.0
+
+
+def tip_jacobian(k, q):
+    """d(centre of mass 3)/dq: three rows of two."""
+    s, c = sin_cos(q[0])
+    return ((-q[1] * s, c),
+            (q[1] * c, s),
+            (0.0, 0.0))
+
+
+def tip_angular_jacobian(k, q):
+    """The waist turns body 3 about +z, the slide does not."""
+    return ((0.0, 0.0),
+            (0.0, 0.0),
+            (1.0, 0.0))
+
+
+class Cylindrical(ReferenceSystem):
+    """The cylindrical coordinate manipulator."""
+
+    system = "cylindrical"
+    coordinates = ("theta", "r3")
+    Parameters = Parameters
+    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
+                          tip, tip_jacobian, tip_angular_jacobian, torque_rate)

@@ -1,0 +1,169 @@
+"""The pendulum: one body on a pin, by Lagrange, by Gibbs and Appell, and one order higher.
+
+The functions below are the equations of docs/derivations.md ("Pendulum"), for scalars or arrays: ``k`` holds the
+parameters, ``q``, ``v``, ``a`` and ``j`` are sequences of one value, theta from +x counter-clockwise and its
+derivatives.  Gravity along -y, centre of mass at ``a`` from the pin.
+
+    K = 1/2 (J_G + m a²) v²          P = m g a sin(theta)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
+from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+from picker_dynamics.robot.model import batch_of_states
+
+
+class Parameters(NamedTuple):
+    """Attributes:
+        g: gravity [m/s²], along -y.
+        a: pin to centre of mass [m].
+        m: mass [kg].
+        J_G: inertia about the centre of mass [kg·m²].
+    """
+
+    g: float
+    a: float
+    m: float
+    J_G: float
+
+
+class Gibbs(NamedTuple):
+    """The Gibbs function and what Appell's equation needs of it.
+
+    Attributes:
+        G: Gibbs function, (...) [N²/kg].
+        dG_dqdd: its derivative by the angular acceleration, (...) [N·m]; zero where the torque fits the motion.
+        dG_dqd: its derivative by the angular velocity, (...) [N·m/s].
+    """
+
+    G: float
+    dG_dqdd: float
+    dG_dqd: float
+
+
+class ThirdOrderLagrange(NamedTuple):
+    """The two sides of the third-order Lagrange equation.
+
+    Attributes:
+        S: energy of acceleration of all particles of the body, (...) [N²/kg].
+        Q_star: d/dt(dS/dqdd) - 1/2 dS/dqd, (...) [N·m/s].
+    """
+
+    S: float
+    Q_star: float
+
+
+def pivot_inertia(k):
+    """J_G + m a²."""
+    return k.J_G + k.m * k.a * k.a
+
+
+def mass_matrix(k, q):
+    """M: the inertia about the pin [kg·m²]."""
+    return ((pivot_inertia(k),),)
+
+
+def coriolis_matrix(k, q, v):
+    """C: none, M is constant."""
+    return ((0.0,),)
+
+
+def gravity(k, q):
+    """dP/dtheta [N·m]."""
+    _, c = sin_cos(q[0])
+    return (k.m * k.g * k.a * c,)
+
+
+def inverse_dynamics(k, q, v, a):
+    """T = (J_G + m a²) thetadd + m g a cos(theta) [N·m]."""
+    _, c = sin_cos(q[0])
+    return (pivot_inertia(k) * a[0] + k.m * k.g * k.a * c,)
+
+
+def torque_rate(k, q, v, a, j):
+    """dT/dt = (J_G + m a²) thetaddd - m g a thetad sin(theta) [N·m/s]."""
+    s, _ = sin_cos(q[0])
+    return (pivot_inertia(k) * j[0] - k.m * k.g * k.a * v[0] * s,)
+
+
+def kinetic_energy(k, q, v):
+    """K [J]."""
+    return 0.5 * pivot_inertia(k) * v[0] * v[0]
+
+
+def potential_energy(k, q):
+    """P [J]."""
+    s, _ = sin_cos(q[0])
+    return k.m * k.g * k.a * s
+
+
+def tip(k, q):
+    """Position of the centre of mass (x_G, y_G, 0) [m]."""
+    s, c = sin_cos(q[0])
+    return k.a * c, k.a * s, 0.0
+
+
+def tip_jacobian(k, q):
+    """d(centre of mass)/dtheta: three rows of one [m/rad]."""
+    s, c = sin_cos(q[0])
+    return (-k.a * s,), (k.a * c,), (0.0,)
+
+
+def tip_angular_jacobian(k, q):
+    """The pendulum turns about +z."""
+    return (0.0,), (0.0,), (1.0,)
+
+
+def gibbs(k, q, v, a, torque):
+    """G, dG/dthetadd and dG/dthetad for an applied ``torque`` [N·m].
+
+    G = 1/2 m (xdd² + ydd²) + 1/2 J_G thetadd² + m g ydd - T thetadd, with xdd² + ydd² = a² (thetadd² + thetad⁴)
+    and ydd = a (thetadd cos(theta) - thetad² sin(theta)).
+    """
+    s, c = sin_cos(q[0])
+    squared = k.a * k.a * (a[0] * a[0] + v[0]**4)
+    ydd = k.a * (a[0] * c - v[0] * v[0] * s)
+    G = 0.5 * k.m * squared + 0.5 * k.J_G * a[0] * a[0] + k.m * k.g * ydd - torque[0] * a[0]
+    dG_dqdd = pivot_inertia(k) * a[0] + k.m * k.g * k.a * c - torque[0]
+    dG_dqd = 2.0 * k.m * k.a * v[0] * (k.a * v[0] * v[0] - k.g * s)
+    return G, dG_dqdd, dG_dqd
+
+
+def third_order_lagrange(k, q, v, a, j):
+    """S = 1/2 (J_G + m a²)(thetadd² + thetad⁴) of all particles, and Q* = (J_G + m a²)(thetaddd - thetad³)."""
+    S = 0.5 * pivot_inertia(k) * (a[0] * a[0] + v[0]**4)
+    return S, pivot_inertia(k) * (j[0] - v[0]**3)
+
+
+class Pendulum(ReferenceSystem):
+    """The simple pendulum."""
+
+    system = "pendulum"
+    coordinates = ("theta",)
+    Parameters = Parameters
+    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
+                          tip, tip_jacobian, tip_angular_jacobian, torque_rate)
+
+    def gibbs(self, q, v, a, torque) -> Gibbs:
+        """Gibbs' function and its derivatives.
+
+        Args:
+            q, v, a: (..., 1) [rad, rad/s, rad/s²].
+            torque: applied about the pin, a number or (..., 1) [N·m].
+        """
+        states = batch_of_states(1, q=q, v=v, a=a, torque=[torque] if np.ndim(torque) == 0 else torque)
+        values = self._evaluate(gibbs, (3,), *states)
+        return Gibbs(*np.moveaxis(values, -1, 0))
+
+    def third_order_lagrange(self, q, v, a, j) -> ThirdOrderLagrange:
+        """S and Q* of the note's "third-order Lagrange ??????", for q, v, a, j (..., 1).
+
+        Q* is what the rates of ALL forces add up to, constraint forces included: see docs/derivations.md.
+        """
+        values = self._evaluate(third_order_lagrange, (2,), *batch_of_states(1, q=q, v=v, a=a, j=j))
+        return ThirdOrderLagrange(*np.moveaxis(values, -1, 0))

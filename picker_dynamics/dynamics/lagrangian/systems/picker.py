@@ -1,0 +1,251 @@
+"""The strawberry picker: a turret, three links that pitch in one vertical plane, a scissor.
+
+The functions below are the equations of docs/derivations.md ("Strawberry picker"), once, for scalars or
+arrays: ``q``, ``v`` and ``a`` are sequences of five joint values, and any of them may be a float, a NumPy
+array (a batch), complex, or a variable of compiled code.  ``k`` holds the constants.
+
+Joints      q = (theta0 .. theta4): base, shoulder, elbow, wrist, scissor.  v, a: their time derivatives.
+Elevations  a1 = theta1, a2 = theta1 + theta2, a3 = theta1 + theta2 + theta3, from the horizontal, upwards;
+            their rates w1, w2, w3; w0 and w4 are the rates of theta0 and theta4; accelerations al0 .. al4.
+            s1 = sin a1, c1 = cos a1, and so on.
+
+In the coordinates (theta0, a1, a2, a3, theta4) the kinetic and potential energies are
+
+    T = 1/2 D w0² + 1/2 (J1 w1² + J2 w2² + J3 w3²) + E12 w1 w2 + E13 w1 w3 + E23 w2 w3
+        + 1/2 I4 w4² + K c3 w0 w4
+    V = g (P1 s1 + P2 s2 + P3 s3) + V0
+
+    D    = I0z + sum_i (Iix si² + Iiz ci²) + sum_ik Bik ci ck        inertia about the vertical
+    Ji   = Iiy + Bii,   Eik = Bik cos(ai - ak)                       inertias in the vertical plane
+
+and their Euler-Lagrange equations need only two more families of terms:
+
+    Hi   = 1/2 dD/dai = (Iix - Iiz) si ci - si sum_k Bik ck          centrifugal, from the yaw
+    Fik  = Bik sin(ai - ak) = -Fki                                   centrifugal, between links
+
+A joint turns every link beyond it, so its torque is the sum of the torques on their elevations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+
+
+class Constants(NamedTuple):
+    """What the equations need to know of the arm.
+
+    Attributes:
+        g: gravity [m/s²].
+        P1, P2, P3: first moments [kg·m] of the mass that the direction of link i carries along.
+        B11, B22, B33, B12, B13, B23: its second moments [kg·m²].
+        I0z: inertia of the turret about the vertical [kg·m²].
+        I1x … I3z: inertias of link i along itself (x), about its pitch axis (y), and across both (z) [kg·m²].
+        I4: inertia of the scissor about its axis [kg·m²].
+        K: the same where yaw and scissor are coupled, 0 in the reference notes' decoupled form [kg·m²].
+        V0: potential energy at zero elevations [J].
+        x0, y0, z0: where the shoulder axis crosses the yaw axis [m].
+        L1, L2, L3: lengths, the last one up to the tool [m].
+    """
+
+    g: float
+    P1: float
+    P2: float
+    P3: float
+    B11: float
+    B22: float
+    B33: float
+    B12: float
+    B13: float
+    B23: float
+    I0z: float
+    I1x: float
+    I1y: float
+    I1z: float
+    I2x: float
+    I2y: float
+    I2z: float
+    I3x: float
+    I3y: float
+    I3z: float
+    I4: float
+    K: float
+    V0: float
+    x0: float
+    y0: float
+    z0: float
+    L1: float
+    L2: float
+    L3: float
+
+
+def directions(q):
+    """u = ((s1, c1), (s2, c2), (s3, c3)): sine and cosine of a1, a2, a3, where links 1, 2 and 3 point."""
+    a1 = q[1]
+    a2 = a1 + q[2]
+    a3 = a2 + q[3]
+    return sin_cos(a1), sin_cos(a2), sin_cos(a3)
+
+
+def elevation_rates(v):
+    """(w1, w2, w3) from joint rates; the same sums turn joint accelerations into al1, al2, al3."""
+    w1 = v[1]
+    w2 = w1 + v[2]
+    return w1, w2, w2 + v[3]
+
+
+def joint_torques(t0, t1, t2, t3, t4):
+    """Torques on (theta0, a1, a2, a3, theta4) -> torques of the joints: each sums what lies beyond it."""
+    return t0, t1 + t2 + t3, t2 + t3, t3, t4
+
+
+def yaw_inertia(k, u):
+    """D and H1, H2, H3 = half its derivatives by a1, a2, a3."""
+    (s1, c1), (s2, c2), (s3, c3) = u
+    R1 = k.B11 * c1 + k.B12 * c2 + k.B13 * c3
+    R2 = k.B12 * c1 + k.B22 * c2 + k.B23 * c3
+    R3 = k.B13 * c1 + k.B23 * c2 + k.B33 * c3
+    D = (k.I0z + k.I1x * s1 * s1 + c1 * (k.I1z * c1 + R1)
+         + k.I2x * s2 * s2 + c2 * (k.I2z * c2 + R2)
+         + k.I3x * s3 * s3 + c3 * (k.I3z * c3 + R3))
+    H1 = s1 * ((k.I1x - k.I1z) * c1 - R1)
+    H2 = s2 * ((k.I2x - k.I2z) * c2 - R2)
+    H3 = s3 * ((k.I3x - k.I3z) * c3 - R3)
+    return D, H1, H2, H3
+
+
+def plane_inertia(k, u):
+    """E12, E13, E23 and F12, F13, F23: Bik times cosine and sine of ai - ak."""
+    (s1, c1), (s2, c2), (s3, c3) = u
+    E12, F12 = k.B12 * (c1 * c2 + s1 * s2), k.B12 * (s1 * c2 - c1 * s2)
+    E13, F13 = k.B13 * (c1 * c3 + s1 * s3), k.B13 * (s1 * c3 - c1 * s3)
+    E23, F23 = k.B23 * (c2 * c3 + s2 * s3), k.B23 * (s2 * c3 - c2 * s3)
+    return E12, E13, E23, F12, F13, F23
+
+
+def inverse_dynamics(k, q, v, a):
+    """tau = M a + C v + g(q), written out: five torques [N·m].
+
+        t0 = D al0 + 2 w0 (H1 w1 + H2 w2 + H3 w3) + K (c3 al4 - s3 w3 w4)
+        t1 = J1 al1 + E12 al2 + E13 al3 + F12 w2² + F13 w3² - H1 w0² + g P1 c1        (t2 alike)
+        t3 = E13 al1 + E23 al2 + J3 al3 - F13 w1² - F23 w2² - H3 w0² + K s3 w0 w4 + g P3 c3
+        t4 = I4 al4 + K (c3 al0 - s3 w3 w0)
+    """
+    (s1, c1), (s2, c2), (s3, c3) = u = directions(q)
+    D, H1, H2, H3 = yaw_inertia(k, u)
+    E12, E13, E23, F12, F13, F23 = plane_inertia(k, u)
+    w1, w2, w3 = elevation_rates(v)
+    al1, al2, al3 = elevation_rates(a)
+    w0, w4, al0, al4 = v[0], v[4], a[0], a[4]
+
+    t0 = D * al0 + 2.0 * w0 * (H1 * w1 + H2 * w2 + H3 * w3) + k.K * (c3 * al4 - s3 * w3 * w4)
+    t1 = ((k.I1y + k.B11) * al1 + E12 * al2 + E13 * al3
+          + F12 * w2 * w2 + F13 * w3 * w3 - H1 * w0 * w0 + k.g * k.P1 * c1)
+    t2 = (E12 * al1 + (k.I2y + k.B22) * al2 + E23 * al3
+          - F12 * w1 * w1 + F23 * w3 * w3 - H2 * w0 * w0 + k.g * k.P2 * c2)
+    t3 = (E13 * al1 + E23 * al2 + (k.I3y + k.B33) * al3
+          - F13 * w1 * w1 - F23 * w2 * w2 - H3 * w0 * w0 + k.K * s3 * w0 * w4 + k.g * k.P3 * c3)
+    t4 = k.I4 * al4 + k.K * (c3 * al0 - s3 * w3 * w0)
+    return joint_torques(t0, t1, t2, t3, t4)
+
+
+def mass_matrix(k, q):
+    """M(q): rows of entries [kg·m²]."""
+    _, _, (s3, c3) = u = directions(q)
+    D, _, _, _ = yaw_inertia(k, u)
+    E12, E13, E23, _, _, _ = plane_inertia(k, u)
+    J1, J2, J3 = k.I1y + k.B11, k.I2y + k.B22, k.I3y + k.B33
+    M33 = J3
+    M23 = J3 + E23
+    M22 = J2 + J3 + 2.0 * E23
+    M13 = J3 + E13 + E23
+    M12 = J2 + J3 + E12 + E13 + 2.0 * E23
+    M11 = J1 + J2 + J3 + 2.0 * (E12 + E13 + E23)
+    M04 = k.K * c3
+    return ((D, 0.0, 0.0, 0.0, M04),
+            (0.0, M11, M12, M13, 0.0),
+            (0.0, M12, M22, M23, 0.0),
+            (0.0, M13, M23, M33, 0.0),
+            (M04, 0.0, 0.0, 0.0, k.I4))
+
+
+def coriolis_matrix(k, q, v):
+    """C(q, v) from Christoffel symbols: rows of entries.
+
+    In (theta0, a1, a2, a3, theta4) the matrix is, with Kd = 1/2 K s3,
+
+        [ H1 w1 + H2 w2 + H3 w3   H1 w0    H2 w0    H3 w0 - Kd w4   -Kd w3 ]
+        [ -H1 w0                  0        F12 w2   F13 w3           0     ]
+        [ -H2 w0                  -F12 w1  0        F23 w3           0     ]
+        [ -H3 w0 + Kd w4          -F13 w1  -F23 w2  0                Kd w0 ]
+        [ -Kd w3                  0        0        -Kd w0           0     ]
+
+    and the joints' matrix sums its rows and columns as elevations sum joint angles.
+    """
+    _, _, (s3, c3) = u = directions(q)
+    _, H1, H2, H3 = yaw_inertia(k, u)
+    _, _, _, F12, F13, F23 = plane_inertia(k, u)
+    w1, w2, w3 = elevation_rates(v)
+    w0, w4 = v[0], v[4]
+    Kd = 0.5 * k.K * s3
+    rows = ((H1 * w1 + H2 * w2 + H3 * w3, H1 * w0, H2 * w0, H3 * w0 - Kd * w4, -Kd * w3),
+            (-H1 * w0, 0.0, F12 * w2, F13 * w3, 0.0),
+            (-H2 * w0, -F12 * w1, 0.0, F23 * w3, 0.0),
+            (-H3 * w0 + Kd * w4, -F13 * w1, -F23 * w2, 0.0, Kd * w0),
+            (-Kd * w3, 0.0, 0.0, -Kd * w0, 0.0))
+    columns = zip(*(joint_torques(*row) for row in rows))
+    return tuple(zip(*(joint_torques(*column) for column in columns)))
+
+
+def gravity(k, q):
+    """g(q) = dV/dq: five torques [N·m]."""
+    (_, c1), (_, c2), (_, c3) = directions(q)
+    return joint_torques(0.0, k.g * k.P1 * c1, k.g * k.P2 * c2, k.g * k.P3 * c3, 0.0)
+
+
+def kinetic_energy(k, q, v):
+    """T(q, v) [J]."""
+    _, _, (s3, c3) = u = directions(q)
+    D, _, _, _ = yaw_inertia(k, u)
+    E12, E13, E23, _, _, _ = plane_inertia(k, u)
+    w1, w2, w3 = elevation_rates(v)
+    w0, w4 = v[0], v[4]
+    in_plane = (0.5 * ((k.I1y + k.B11) * w1 * w1 + (k.I2y + k.B22) * w2 * w2 + (k.I3y + k.B33) * w3 * w3)
+                + E12 * w1 * w2 + E13 * w1 * w3 + E23 * w2 * w3)
+    return 0.5 * D * w0 * w0 + in_plane + 0.5 * k.I4 * w4 * w4 + k.K * c3 * w0 * w4
+
+
+def potential_energy(k, q):
+    """V(q) [J]."""
+    (s1, _), (s2, _), (s3, _) = directions(q)
+    return k.g * (k.P1 * s1 + k.P2 * s2 + k.P3 * s3) + k.V0
+
+
+def tip(k, q):
+    """Position of the tool (x, y, z) [m]: reach = sum Li ci, along the yaw; height = sum Li si."""
+    s0, c0 = sin_cos(q[0])
+    (s1, c1), (s2, c2), (s3, c3) = directions(q)
+    reach = k.L1 * c1 + k.L2 * c2 + k.L3 * c3
+    height = k.L1 * s1 + k.L2 * s2 + k.L3 * s3
+    return k.x0 + reach * c0, k.y0 + reach * s0, k.z0 + height
+
+
+def tip_jacobian(k, q):
+    """d(tip)/dq: three rows of five [m/rad]."""
+    s0, c0 = sin_cos(q[0])
+    (s1, c1), (s2, c2), (s3, c3) = directions(q)
+    reach = k.L1 * c1 + k.L2 * c2 + k.L3 * c3
+    _, r1, r2, r3, _ = joint_torques(0.0, -k.L1 * s1, -k.L2 * s2, -k.L3 * s3, 0.0)
+    _, z1, z2, z3, _ = joint_torques(0.0, k.L1 * c1, k.L2 * c2, k.L3 * c3, 0.0)
+    return ((-reach * s0, r1 * c0, r2 * c0, r3 * c0, 0.0),
+            (reach * c0, r1 * s0, r2 * s0, r3 * s0, 0.0),
+            (0.0, z1, z2, z3, 0.0))
+
+
+def tip_angular_jacobian(k, q):
+    """Angular velocity of the hand per joint rate: yaw about z, pitches about -y of the turned base."""
+    s0, c0 = sin_cos(q[0])
+    return ((0.0, s0, s0, s0, 0.0),
+            (0.0, -c0, -c0, -c0, 0.0),
+            (1.0, 0.0, 0.0, 0.0, 0.0))

@@ -1,0 +1,145 @@
+"""The strawberry picker as a model: its parameters, their moments, its payload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.dynamics.lagrangian.closed_form import ClosedForm, Equations
+from picker_dynamics.dynamics.lagrangian.systems import picker
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.model import payload_values
+
+JOINT_NAMES = ("base", "shoulder", "elbow", "wrist", "scissor")
+
+
+@dataclass(frozen=True)
+class PickerParameters:
+    """What is weighed and measured on the arm; triples run over links 1, 2, 3: upper arm, forearm, hand.
+
+    Args:
+        g: gravity [m/s²], along -z.
+        lengths: L1, L2, L3 [m]: shoulder to elbow, elbow to wrist, wrist to tool.
+        masses: m1, m2, m3 [kg].
+        coms: r1, r2, r3 [m]: joint to centre of mass, along the link.
+        inertias: (Ix, Iy, Iz) of each link about its centre of mass [kg·m²]: about the link, about the pitch
+            axis, transverse in the vertical plane.
+        I0z: inertia of the turret about the yaw axis [kg·m²].
+        m4: mass of the scissor [kg], on the axis of its joint.
+        r4: wrist to scissor joint [m], along the hand.
+        I4: inertia of the scissor about its joint's axis [kg·m²].
+        I4x: inertia of the scissor about any axis across it [kg·m²].
+        coupled: whether yaw and pitch move the scissor's inertia; False is the notes' 1/2 I4 thetadot4².
+        payload_mass, payload_distance, payload_inertias: mass [kg], wrist to its centre of mass [m] along
+            the hand, (Ix, Iy, Iz) about it in the hand's axes [kg·m²].
+        origin: where the shoulder axis crosses the yaw axis [m], base frame.
+        turret_moment: mass times height of the turret [kg·m]; part of the potential energy only.
+    """
+
+    g: float
+    lengths: tuple[float, float, float]
+    masses: tuple[float, float, float]
+    coms: tuple[float, float, float]
+    inertias: tuple[tuple[float, float, float], ...]
+    I0z: float
+    m4: float
+    r4: float
+    I4: float
+    I4x: float = 0.0
+    coupled: bool = False
+    payload_mass: float = 0.0
+    payload_distance: float = 0.0
+    payload_inertias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    turret_moment: float = 0.0
+
+    def constants(self) -> picker.Constants:
+        """The moments that the equations are written in.
+
+        The direction u_i of link i carries its own mass at r_i and everything beyond it at L_i:
+
+            P_i  = m_i r_i  + (mass beyond) L_i
+            B_ii = m_i r_i² + (mass beyond) L_i²,    B_ik = L_i P_k  for i < k
+        """
+        (L1, L2, L3), (m1, m2, m3), (r1, r2, r3) = self.lengths, self.masses, self.coms
+        m4, r4, mp, rp = self.m4, self.r4, self.payload_mass, self.payload_distance
+        beyond2 = m3 + m4 + mp
+        beyond1 = m2 + beyond2
+        P1, P2, P3 = m1 * r1 + beyond1 * L1, m2 * r2 + beyond2 * L2, m3 * r3 + m4 * r4 + mp * rp
+        (I1x, I1y, I1z), (I2x, I2y, I2z), hand = self.inertias
+        scissor = (self.I4x, self.I4x, self.I4) if self.coupled else (0.0, 0.0, 0.0)
+        I3x, I3y, I3z = (sum(parts) for parts in zip(hand, scissor, self.payload_inertias))
+        x0, y0, z0 = self.origin
+        return picker.Constants(
+            g=self.g, P1=P1, P2=P2, P3=P3,
+            B11=m1 * r1**2 + beyond1 * L1**2, B22=m2 * r2**2 + beyond2 * L2**2,
+            B33=m3 * r3**2 + m4 * r4**2 + mp * rp**2, B12=L1 * P2, B13=L1 * P3, B23=L2 * P3,
+            I0z=self.I0z, I1x=I1x, I1y=I1y, I1z=I1z, I2x=I2x, I2y=I2y, I2z=I2z, I3x=I3x, I3y=I3y, I3z=I3z,
+            I4=self.I4, K=self.I4 if self.coupled else 0.0,
+            V0=self.g * (self.turret_moment + (m1 + beyond1) * z0), x0=x0, y0=y0, z0=z0, L1=L1, L2=L2, L3=L3)
+
+
+class PickerModel(ClosedForm):
+    """Closed-form dynamics of the picker.
+
+    Args:
+        parameters: the arm.
+        joint_names, armature, viscous, coulomb: see :class:`DynamicsModel`.
+
+    Attributes:
+        payload_mass: mass carried at the tool [kg].
+    """
+
+    system = "picker"
+    parameter_names = ("g", "L1", "L2", "L3", "m1", "m2", "m3", "m4", "m_p", "I0z", "I1x", "I1y", "I1z",
+                       "I2x", "I2y", "I2z", "I3x", "I3y", "I3z", "I4")
+    equations = Equations(
+        mass_matrix=picker.mass_matrix, coriolis_matrix=picker.coriolis_matrix, gravity=picker.gravity,
+        inverse_dynamics=picker.inverse_dynamics, kinetic_energy=picker.kinetic_energy,
+        potential_energy=picker.potential_energy, tip=picker.tip, tip_jacobian=picker.tip_jacobian,
+        tip_angular_jacobian=picker.tip_angular_jacobian)
+
+    def __init__(self, parameters: PickerParameters, joint_names=JOINT_NAMES, **actuation):
+        super().__init__(joint_names, parameters.constants(), **actuation)
+        self.parameters = parameters
+
+    @classmethod
+    def from_parameters(cls, *, g, L1, L2, L3, m1, m2, m3, m4, m_p, I0z, I1x, I1y, I1z, I2x, I2y, I2z,
+                        I3x, I3y, I3z, I4) -> PickerModel:
+        """The reference notes' picker: centres of mass at L/2, gripper and payload at the end of L3."""
+        return cls(PickerParameters(
+            g=g, lengths=(L1, L2, L3), masses=(m1, m2, m3), coms=(L1 / 2, L2 / 2, L3 / 2),
+            inertias=((I1x, I1y, I1z), (I2x, I2y, I2z), (I3x, I3y, I3z)), I0z=I0z, m4=m4, r4=L3, I4=I4,
+            payload_mass=m_p, payload_distance=L3))
+
+    @property
+    def payload_mass(self) -> float:
+        return self.parameters.payload_mass
+
+    def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=None) -> PickerModel:
+        """The same arm carrying a load; a load it already carries is replaced.
+
+        Args:
+            mass: [kg], >= 0.
+            com: (3,) centre of mass [m], tool frame: on the hand's x axis.
+            inertia: (3, 3) about the centre of mass [kg·m²], tool axes: diagonal; default a point mass.
+
+        Raises:
+            InputError: a load off the hand's axis, which this closed form does not describe (``rigid_body``
+                does), or values that :func:`payload_values` refuses.
+        """
+        mass, com, inertia = payload_values(mass, com, inertia)
+        for axis, offset in zip("yz", com[1:]):
+            if mass > 0.0 and offset != 0.0:
+                raise InputError(
+                    f"payload com {axis} is {offset} m: the closed form takes a payload on the "
+                    f"hand's x axis only ({axis} = 0)", joint="payload", value=float(offset), limit=0.0)
+        moments = inertia.diagonal()
+        if (inertia != np.diag(moments)).any():
+            raise InputError("payload inertia is not diagonal: the closed form takes diagonal ones only",
+                             joint="payload", value=inertia, limit=0.0)
+        loaded = replace(self.parameters, payload_mass=mass, payload_inertias=tuple(moments.tolist()),
+                         payload_distance=self.parameters.lengths[2] + float(com[0]))
+        return PickerModel(loaded, self.joint_names, armature=self.armature, viscous=self.viscous,
+                           coulomb=self.coulomb)

@@ -1,0 +1,133 @@
+"""The planar 2R arm: two revolute joints in a vertical plane.
+
+The functions below are the equations of docs/derivations.md ("Planar 2R arm"), for scalars or arrays: ``k`` holds
+the parameters, ``q``, ``v`` and ``a`` are sequences of two joint values.
+
+Joints      q = (theta1, theta2): from +x counter-clockwise, and relative to link 1.  Gravity along -y.
+            s1, c1, s12, c12: sine and cosine of theta1 and theta1 + theta2.
+
+    K = 1/2 m11 v1² + m12 v1 v2 + 1/2 m22 v2²
+    U = m1 g lg1 s1 + m2 g (l1 s1 + lg2 s12)
+
+M depends on theta2 alone, so that of the note's Christoffel symbols three are left, all of one size:
+
+    b112 = b122 = -h,    b211 = h,    h = m2 l1 lg2 sin(theta2)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
+from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+
+
+class Parameters(NamedTuple):
+    """Attributes:
+        g: gravity [m/s²], along -y.
+        l1, l2: lengths [m]; the tip is at l2.
+        lg1, lg2: joint to centre of mass, along the link [m].
+        m1, m2: masses [kg].
+        I1, I2: inertias about the centres of mass [kg·m²].
+    """
+
+    g: float
+    l1: float
+    l2: float
+    lg1: float
+    lg2: float
+    m1: float
+    m2: float
+    I1: float
+    I2: float
+
+
+def inertias(k, q):
+    """m11, m12, m22 of the note, and h."""
+    s2, c2 = sin_cos(q[1])
+    m22 = k.m2 * k.lg2 * k.lg2 + k.I2
+    m12 = m22 + k.m2 * k.l1 * k.lg2 * c2
+    m11 = (k.m1 * k.lg1 * k.lg1 + k.I1
+           + k.m2 * (k.l1 * k.l1 + k.lg2 * k.lg2 + 2.0 * k.l1 * k.lg2 * c2) + k.I2)
+    return m11, m12, m22, k.m2 * k.l1 * k.lg2 * s2
+
+
+def mass_matrix(k, q):
+    """M(q): rows of entries [kg·m²]."""
+    m11, m12, m22, _ = inertias(k, q)
+    return ((m11, m12),
+            (m12, m22))
+
+
+def coriolis_matrix(k, q, v):
+    """C_ij = sum_k b_ijk v_k: rows of entries."""
+    _, _, _, h = inertias(k, q)
+    return ((-h * v[1], -h * (v[0] + v[1])),
+            (h * v[0], 0.0))
+
+
+def gravity(k, q):
+    """G(q) = dU/dq: two torques [N·m]."""
+    _, c1 = sin_cos(q[0])
+    _, c12 = sin_cos(q[0] + q[1])
+    G2 = k.m2 * k.g * k.lg2 * c12
+    return k.m1 * k.g * k.lg1 * c1 + k.m2 * k.g * k.l1 * c1 + G2, G2
+
+
+def inverse_dynamics(k, q, v, a):
+    """tau = M a + V + G: two torques [N·m], the first of which the note leaves empty.
+
+        tau1 = m11 a1 + m12 a2 + b122 v2² + 2 b112 v1 v2 + m1 g lg1 c1 + m2 g (l1 c1 + lg2 c12)
+        tau2 = m12 a1 + m22 a2 + b211 v1² + m2 g lg2 c12
+    """
+    m11, m12, m22, h = inertias(k, q)
+    G1, G2 = gravity(k, q)
+    tau1 = m11 * a[0] + m12 * a[1] - h * v[1] * v[1] - 2.0 * h * v[0] * v[1] + G1
+    tau2 = m12 * a[0] + m22 * a[1] + h * v[0] * v[0] + G2
+    return tau1, tau2
+
+
+def kinetic_energy(k, q, v):
+    """K(q, v) [J]."""
+    m11, m12, m22, _ = inertias(k, q)
+    return 0.5 * m11 * v[0] * v[0] + m12 * v[0] * v[1] + 0.5 * m22 * v[1] * v[1]
+
+
+def potential_energy(k, q):
+    """U(q) [J]."""
+    s1, _ = sin_cos(q[0])
+    s12, _ = sin_cos(q[0] + q[1])
+    return k.m1 * k.g * k.lg1 * s1 + k.m2 * k.g * (k.l1 * s1 + k.lg2 * s12)
+
+
+def tip(k, q):
+    """Position of the end of link 2 (x, y, 0) [m]."""
+    s1, c1 = sin_cos(q[0])
+    s12, c12 = sin_cos(q[0] + q[1])
+    return k.l1 * c1 + k.l2 * c12, k.l1 * s1 + k.l2 * s12, 0.0
+
+
+def tip_jacobian(k, q):
+    """d(tip)/dq: three rows of two [m/rad]."""
+    s1, c1 = sin_cos(q[0])
+    s12, c12 = sin_cos(q[0] + q[1])
+    return ((-k.l1 * s1 - k.l2 * s12, -k.l2 * s12),
+            (k.l1 * c1 + k.l2 * c12, k.l2 * c12),
+            (0.0, 0.0))
+
+
+def tip_angular_jacobian(k, q):
+    """Both joints turn link 2 about +z."""
+    return ((0.0, 0.0),
+            (0.0, 0.0),
+            (1.0, 1.0))
+
+
+class Planar2R(ReferenceSystem):
+    """The 2R robot of the Lagrange-equations note."""
+
+    system = "planar_2r"
+    coordinates = ("theta1", "theta2")
+    Parameters = Parameters
+    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
+                          tip, tip_jacobian, tip_angular_jacobian)

@@ -1,0 +1,173 @@
+"""The rocking bar: a thin bar that rolls without slip on a fixed cylinder.
+
+The functions below are the equations of docs/derivations.md ("Rocking bar"), for scalars or arrays: ``k`` holds the
+parameters, ``q``, ``v`` and ``a`` are sequences of one value, theta counter-clockwise and its derivatives.  y is up,
+the origin on the cylinder's axis.
+
+    contact = (-r sin(theta), r cos(theta))         G = contact + r theta (cos(theta), sin(theta))
+
+    K = 1/2 (J + m r² theta²) thetad²               P = m g r (cos(theta) + theta sin(theta))
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
+from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+from picker_dynamics.errors import InputError
+
+CONVERGED = 1e-12
+"""Relative change of the period at which doubling the nodes stops; doubling squares its error, which is then 1e-15."""
+
+MOST_NODES = 2**20
+"""Nodes at which the quadrature gives up: a release so close to a right angle that the bar hardly comes back."""
+
+
+class Parameters(NamedTuple):
+    """Attributes:
+        g: gravity [m/s²], along -y.
+        r: radius of the cylinder [m].
+        m: mass of the bar [kg].
+        J: inertia of the bar about its centre of mass G [kg·m²].
+    """
+
+    g: float
+    r: float
+    m: float
+    J: float
+
+
+class Release(NamedTuple):
+    """How the bar swings after a release from rest.
+
+    Attributes:
+        period_s: exact period, (...) [s].
+        frequency_hz: exact frequency, (...) [Hz].
+        small_angle_frequency_hz: of the linearised equation, sqrt(m g r / J) / (2 pi) [Hz].
+    """
+
+    period_s: float
+    frequency_hz: float
+    small_angle_frequency_hz: float
+
+
+def mass_matrix(k, q):
+    """M = J + m r² theta² [kg·m²]."""
+    return ((k.J + k.m * k.r * k.r * q[0] * q[0],),)
+
+
+def coriolis_matrix(k, q, v):
+    """C = 1/2 dM/dt = m r² theta thetad."""
+    return ((k.m * k.r * k.r * q[0] * v[0],),)
+
+
+def gravity(k, q):
+    """dP/dtheta = m g r theta cos(theta) [N·m]."""
+    _, c = sin_cos(q[0])
+    return (k.m * k.g * k.r * q[0] * c,)
+
+
+def inverse_dynamics(k, q, v, a):
+    """The external couple (J + m r² theta²) thetadd + m r (g cos(theta) + r thetad²) theta [N·m]."""
+    _, c = sin_cos(q[0])
+    theta, thetad = q[0], v[0]
+    return ((k.J + k.m * k.r * k.r * theta * theta) * a[0] + k.m * k.r * (k.g * c + k.r * thetad * thetad) * theta,)
+
+
+def kinetic_energy(k, q, v):
+    """K [J]."""
+    return 0.5 * (k.J + k.m * k.r * k.r * q[0] * q[0]) * v[0] * v[0]
+
+
+def potential_energy(k, q):
+    """P [J]."""
+    s, c = sin_cos(q[0])
+    return k.m * k.g * k.r * (c + q[0] * s)
+
+
+def tip(k, q):
+    """Position of the bar's centre of mass (x_G, y_G, 0) [m]."""
+    s, c = sin_cos(q[0])
+    return k.r * (q[0] * c - s), k.r * (c + q[0] * s), 0.0
+
+
+def tip_jacobian(k, q):
+    """dG/dtheta: three rows of one [m/rad]."""
+    s, c = sin_cos(q[0])
+    return (-k.r * q[0] * s,), (k.r * q[0] * c,), (0.0,)
+
+
+def tip_angular_jacobian(k, q):
+    """The bar turns about +z."""
+    return (0.0,), (0.0,), (1.0,)
+
+
+def period(k, theta0):
+    """Time of one full swing [s] from rest at ``theta0`` (...) [rad], |theta0| < pi/2.
+
+    Energy gives thetad; theta = theta0 sin(phi) takes away the root's zero at the turning points; what is left is
+
+        period = 4 integral from 0 to pi/2 of sqrt((J + m r² theta²) / (m g r f)) dphi
+
+        f = cos(mu) sin(h)/h + cos(h) sin(mu)/mu - sin(mu)/mu sin(h)/h,    mu, h = 1/2 theta0 (1 ± sin(phi))
+
+    in which nothing nearly equal is subtracted.  The integrand is smooth and periodic in phi, so the trapezoidal rule
+    converges exponentially (L. Trefethen, J. Weideman, SIAM Review 56, 2014): nodes are doubled until nothing changes.
+
+    Raises:
+        InputError: not converged, for a release too close to a right angle.
+    """
+    theta0 = np.asarray(theta0, dtype=float)
+    previous, nodes = np.full(theta0.shape, np.inf), 16
+    while nodes <= MOST_NODES:
+        s = np.sin(np.linspace(0.0, 0.5 * math.pi, nodes + 1))
+        amplitude = theta0[..., None]
+        mu, h = 0.5 * amplitude * (1.0 + s), 0.5 * amplitude * (1.0 - s)
+        sinc_mu, sinc_h = np.sinc(mu / math.pi), np.sinc(h / math.pi)
+        f = np.cos(mu) * sinc_h + np.cos(h) * sinc_mu - sinc_mu * sinc_h
+        y = np.sqrt((k.J + k.m * (k.r * amplitude * s)**2) / (k.m * k.g * k.r * f))
+        result = 2.0 * math.pi / nodes * (y.sum(axis=-1) - 0.5 * (y[..., 0] + y[..., -1]))
+        if np.all(np.abs(result - previous) <= CONVERGED * result):
+            return result
+        previous, nodes = result, 2 * nodes
+    raise InputError(f"rocking_bar: no period for theta0 = {float(np.max(np.abs(theta0)))} rad: too close to pi/2, where it "
+                     "is infinite", joint="theta0", value=float(np.max(np.abs(theta0))), limit=0.5 * math.pi)
+
+
+class RockingBar(ReferenceSystem):
+    """The bar balanced on a cylinder."""
+
+    system = "rocking_bar"
+    coordinates = ("theta",)
+    Parameters = Parameters
+    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
+                          tip, tip_jacobian, tip_angular_jacobian)
+
+    def release(self, theta0) -> Release:
+        """Period and frequency after a release from rest, exact and for small angles.
+
+        Args:
+            theta0: a number or an array (...) [rad], |theta0| < pi/2: beyond, the bar does not come back.
+
+        Raises:
+            InputError: |theta0| >= pi/2, not a number; or a bar that does not swing (g, r, m or J not positive).
+        """
+        k = self.constants
+        for name, value in k._asdict().items():
+            if not value > 0.0:
+                raise InputError(f"rocking_bar: {name} is {value}, must be > 0 for the bar to swing",
+                                 joint=name, value=value, limit=0.0)
+        try:
+            theta0 = np.asarray(theta0, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"theta0 is {theta0!r}, not a number", joint="theta0", value=theta0) from error
+        if not np.all(np.abs(theta0) < 0.5 * math.pi):
+            worst = float(theta0.flat[np.argmax(np.abs(theta0))])
+            raise InputError(f"rocking_bar: theta0 is {worst} rad, must be within (-pi/2, pi/2)",
+                             joint="theta0", value=worst, limit=0.5 * math.pi)
+        exact = period(k, theta0)
+        return Release(exact, 1.0 / exact, math.sqrt(k.m * k.g * k.r / k.J) / (2.0 * math.pi))

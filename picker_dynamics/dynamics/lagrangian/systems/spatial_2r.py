@@ -1,0 +1,145 @@
+"""The spatial 2R arm: a first joint about the horizontal x axis, a second across it.
+
+The functions below are the equations of docs/derivations.md ("Spatial 2R arm"), for scalars or arrays: ``k`` holds
+the parameters, ``q``, ``v`` and ``a`` are sequences of two joint values.
+
+Joints      q = (q1, q2): about +x, about the turned +y.  At q = 0 both links point up, along +z.
+Tip         Rx(q1) ([0, 0, L1] + Ry(q2) [0, 0, L2]);  centres of mass at half of each link.
+
+    T = 1/2 d11 v1² + 1/2 d22 v2²
+    V = g (m1 L1/2 + m2 h2) cos(q1),    h2 = L1 + L2/2 cos(q2)
+
+h2 is the distance of link 2's centre of mass from the x axis.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
+from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+from picker_dynamics.robot.model import as_states
+
+
+class Parameters(NamedTuple):
+    """Attributes:
+        g: gravity [m/s²], along -z.
+        L1, L2: lengths [m].
+        m1, m2: masses [kg], at half of each link.
+        I1x: inertia of link 1 about the x axis, about its centre of mass [kg·m²].
+        I2x, I2y, I2z: principal inertias of link 2 about its centre of mass, z along the link [kg·m²].
+    """
+
+    g: float
+    L1: float
+    L2: float
+    m1: float
+    m2: float
+    I1x: float
+    I2x: float
+    I2y: float
+    I2z: float
+
+
+def inertias(k, q):
+    """d11, d22 of the note, and d112 = d(d11)/dq2."""
+    s2, c2 = sin_cos(q[1])
+    h2 = k.L1 + 0.5 * k.L2 * c2
+    d11 = k.I1x + 0.25 * k.m1 * k.L1 * k.L1 + k.m2 * h2 * h2 + k.I2x * c2 * c2 + k.I2z * s2 * s2
+    d22 = 0.25 * k.m2 * k.L2 * k.L2 + k.I2y
+    d112 = -k.m2 * k.L2 * h2 * s2 + 2.0 * (k.I2z - k.I2x) * s2 * c2
+    return d11, d22, d112
+
+
+def mass_matrix(k, q):
+    """D(q): rows of entries [kg·m²]."""
+    d11, d22, _ = inertias(k, q)
+    return ((d11, 0.0),
+            (0.0, d22))
+
+
+def coriolis_matrix(k, q, v):
+    """C(q, v) from Christoffel symbols: rows of entries."""
+    _, _, d112 = inertias(k, q)
+    return ((0.5 * d112 * v[1], 0.5 * d112 * v[0]),
+            (-0.5 * d112 * v[0], 0.0))
+
+
+def gravity(k, q):
+    """G(q) = dV/dq: two torques [N·m]."""
+    s1, c1 = sin_cos(q[0])
+    s2, c2 = sin_cos(q[1])
+    G1 = -k.g * (0.5 * k.m1 * k.L1 + k.m2 * (k.L1 + 0.5 * k.L2 * c2)) * s1
+    G2 = -0.5 * k.g * k.m2 * k.L2 * c1 * s2
+    return G1, G2
+
+
+def inverse_dynamics(k, q, v, a):
+    """tau = D a + C v + G, written out: two torques [N·m]."""
+    d11, d22, d112 = inertias(k, q)
+    G1, G2 = gravity(k, q)
+    tau1 = d11 * a[0] + d112 * v[0] * v[1] + G1
+    tau2 = d22 * a[1] - 0.5 * d112 * v[0] * v[0] + G2
+    return tau1, tau2
+
+
+def kinetic_energy(k, q, v):
+    """K(q, v) [J]."""
+    d11, d22, _ = inertias(k, q)
+    return 0.5 * (d11 * v[0] * v[0] + d22 * v[1] * v[1])
+
+
+def potential_energy(k, q):
+    """P(q) [J]."""
+    _, c1 = sin_cos(q[0])
+    _, c2 = sin_cos(q[1])
+    return k.g * c1 * (0.5 * k.m1 * k.L1 + k.m2 * (k.L1 + 0.5 * k.L2 * c2))
+
+
+def tip(k, q):
+    """Position of the end effector (x, y, z) [m]: the last column of the note's T03."""
+    s1, c1 = sin_cos(q[0])
+    s2, c2 = sin_cos(q[1])
+    return k.L2 * s2, -s1 * (k.L1 + k.L2 * c2), c1 * (k.L1 + k.L2 * c2)
+
+
+def tip_rotation(k, q):
+    """R = Rx(q1) Ry(q2): three rows of three."""
+    s1, c1 = sin_cos(q[0])
+    s2, c2 = sin_cos(q[1])
+    return ((c2, 0.0, s2),
+            (s1 * s2, c1, -s1 * c2),
+            (-c1 * s2, s1, c1 * c2))
+
+
+def tip_jacobian(k, q):
+    """d(end effector)/dq: three rows of two [m/rad]."""
+    s1, c1 = sin_cos(q[0])
+    s2, c2 = sin_cos(q[1])
+    return ((0.0, k.L2 * c2),
+            (-c1 * (k.L1 + k.L2 * c2), k.L2 * s1 * s2),
+            (-s1 * (k.L1 + k.L2 * c2), -k.L2 * c1 * s2))
+
+
+def tip_angular_jacobian(k, q):
+    """J_omega: about +x, and about the turned +y."""
+    s1, c1 = sin_cos(q[0])
+    return ((1.0, 0.0),
+            (0.0, c1),
+            (0.0, s1))
+
+
+class Spatial2R(ReferenceSystem):
+    """The 2-DOF robot arm with spatial movement."""
+
+    system = "spatial_2r"
+    coordinates = ("q1", "q2")
+    Parameters = Parameters
+    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
+                          tip, tip_jacobian, tip_angular_jacobian)
+
+    def orientation(self, q) -> np.ndarray:
+        """R = Rx(q1) Ry(q2), (..., 3, 3): axes of the end effector in the base frame, for q (..., 2) [rad]."""
+        return self._evaluate(tip_rotation, (3, 3), as_states("q", q, 2))

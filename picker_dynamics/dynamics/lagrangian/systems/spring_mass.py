@@ -1,0 +1,68 @@
+"""The spring and mass: one sliding body on a spring.
+
+The functions below are the equations of docs/derivations.md ("Spring and mass"), for scalars or arrays: ``k`` holds
+the parameters, ``q``, ``v`` and ``a`` are sequences of one value, x from the unstretched spring and its derivatives.
+
+    K = 1/2 m v²          P = 1/2 k x²
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
+
+
+class Parameters(NamedTuple):
+    """Attributes:
+        m: mass [kg].
+        k: stiffness of the spring [N/m].
+    """
+
+    m: float
+    k: float
+
+
+def mass_matrix(k, q):
+    """M: the mass [kg]."""
+    return ((k.m,),)
+
+
+def coriolis_matrix(k, q, v):
+    """C: none, M is constant."""
+    return ((0.0,),)
+
+
+def gravity(k, q):
+    """dP/dx = k x [N]: here the spring's force."""
+    return (k.k * q[0],)
+
+
+def inverse_dynamics(k, q, v, a):
+    """F_ext = m xdd + k x [N]."""
+    return (k.m * a[0] + k.k * q[0],)
+
+
+def torque_rate(k, q, v, a, j):
+    """dF_ext/dt = m xddd + k xd [N/s]."""
+    return (k.m * j[0] + k.k * v[0],)
+
+
+def kinetic_energy(k, q, v):
+    """K [J]."""
+    return 0.5 * k.m * v[0] * v[0]
+
+
+def potential_energy(k, q):
+    """P [J]."""
+    return 0.5 * k.k * q[0] * q[0]
+
+
+class SpringMass(ReferenceSystem):
+    """The spring-mass system; it has no tip."""
+
+    system = "spring_mass"
+    coordinates = ("x",)
+    Parameters = Parameters
+    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
+                          torque_rate=torque_rate)

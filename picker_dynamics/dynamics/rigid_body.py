@@ -1,0 +1,242 @@
+"""Pinocchio behind the interface of ``DynamicsModel``; the only module that imports it.
+
+Pinocchio reads the URDF *text* with its own parser, so that this model and the hand-written one share
+no code between the file and the numbers.  What is settled here, once:
+
+* Joint order.  Pinocchio visits siblings in alphabetical order; arrays here follow the description.
+* Continuous joints.  Pinocchio stores (cos q, sin q); here they are angles like any other.
+* Armature.  The same ``model.armature`` enters Pinocchio's RNEA, CRBA, ABA and RNEA derivatives.
+* Links without ``<inertial>`` are massless.  The root link never moves: its mass counts nowhere, not even
+  in the potential energy.
+* ``computeCoriolisMatrix`` gives the Christoffel matrix (the tests compare it with the derivatives of M).
+
+One state goes straight to Pinocchio's own routine; a batch is a loop over its states.  A ``RigidBody``
+owns Pinocchio's scratch memory: share it between threads only under a lock.
+
+Reference: R. Featherstone, Rigid Body Dynamics Algorithms, 2008 (RNEA ch. 5, CRBA ch. 6, ABA ch. 7).
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pinocchio as pin
+
+from picker_dynamics.errors import DescriptionError, InputError, JointNamesError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import GRAVITY, DynamicsModel, batch_of_states, payload_values
+
+
+class RigidBody(DynamicsModel):
+    """The arm of a URDF, computed by Pinocchio.
+
+    Args:
+        description: the arm; its ``urdf`` text is what Pinocchio reads.
+        armature: (n,) rotor inertia at each joint [kg·m²], default none.
+
+    Raises:
+        DescriptionError: Pinocchio cannot read the text, or finds other joints in it.
+
+    Attributes:
+        gravity_vector: (3,) acceleration of gravity [m/s²], base frame.
+        payload_mass: mass carried at the tool [kg].
+    """
+
+    def __init__(self, description: ArmDescription, armature=None):
+        super().__init__(description.joint_names, armature=armature,
+                         viscous=description.damping, coulomb=description.friction)
+        self._bare = _build(description, self.armature)
+        self._tool = self._bare.getFrameId(description.tool)
+        self.payload_mass = 0.0
+        self.gravity_vector = np.array(self._bare.gravity.linear)
+        self.gravity_vector.setflags(write=False)
+        ids = [self._bare.getJointId(name) for name in self.joint_names]
+        joints = [self._bare.joints[i] for i in ids]
+        self._v_index = np.array([joint.idx_v for joint in joints])
+        q_index = np.array([(i, joint.idx_q) for i, joint in enumerate(joints)]).reshape(-1, 2)
+        on_circle = np.array([joint.nq == 2 for joint in joints], dtype=bool)
+        self._angle_index, self._circle_index = q_index[~on_circle], q_index[on_circle]
+        self._same_order = not len(self._circle_index) and np.array_equal(self._v_index, np.arange(self.n))
+        self._use(self._bare)
+
+    def _use(self, model):
+        self._model = model
+        self._data = model.createData()
+        self._without_rotors = model.copy()
+        self._without_rotors.armature = np.zeros(model.nv)
+
+    def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=None) -> RigidBody:
+        """The same arm carrying a load; a load it already carries is replaced.
+
+        Args:
+            mass: [kg], >= 0.
+            com: (3,) centre of mass [m], tool frame.
+            inertia: (3, 3) about the centre of mass [kg·m²], tool axes; default a point mass.
+
+        Raises:
+            InputError: a mass that is negative, values that are not finite, an asymmetric inertia, or a tool
+                that no joint moves.
+        """
+        mass, com, inertia = payload_values(mass, com, inertia)
+        frame = self._bare.frames[self._tool]
+        if frame.parentJoint == 0:
+            raise InputError(f"frame {frame.name} is fixed to the base: no joint would carry the payload",
+                             joint=frame.name)
+        model = self._bare.copy()
+        model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, inertia), frame.placement)
+        carrying = copy.copy(self)
+        carrying.payload_mass = mass
+        carrying._use(model)
+        return carrying
+
+    # --- q, v, tau between our order and Pinocchio's -------------------------------------------
+
+    def _positions(self, q: np.ndarray) -> np.ndarray:
+        if self._same_order:
+            return q
+        out = np.empty((*q.shape[:-1], self._model.nq))
+        ours, theirs = self._angle_index.T
+        out[..., theirs] = q[..., ours]
+        ours, theirs = self._circle_index.T
+        out[..., theirs], out[..., theirs + 1] = np.cos(q[..., ours]), np.sin(q[..., ours])
+        return out
+
+    def _to_pinocchio(self, x: np.ndarray) -> np.ndarray:
+        if self._same_order:
+            return x
+        out = np.empty_like(x)
+        out[..., self._v_index] = x
+        return out
+
+    def _from_pinocchio(self, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        if not self._same_order:
+            for axis in axes:
+                x = np.take(x, self._v_index, axis)
+        return x
+
+    def _evaluate(self, function, shape: tuple[int, ...], axes: tuple[int, ...], **states) -> np.ndarray:
+        """``function(model, data, q, …)`` for every state; ``axes`` of its result run over the joints."""
+        q, *vectors = batch_of_states(self.n, **states)
+        q, vectors = self._positions(q), [self._to_pinocchio(x) for x in vectors]
+        if q.ndim == 1 and all(x.ndim == 1 for x in vectors):
+            result = np.reshape(function(self._model, self._data, q, *vectors), shape)  # 1×1 comes as (1,)
+            return self._from_pinocchio(result, axes)
+        batch = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in vectors))
+        rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, *vectors)]
+        out = np.empty((len(rows[0]), *shape))
+        for i, states in enumerate(zip(*rows)):
+            out[i] = np.reshape(function(self._model, self._data, *states), shape)
+        return self._from_pinocchio(out.reshape(*batch, *shape), axes)
+
+    # --- the interface --------------------------------------------------------------------------
+
+    def mass_matrix(self, q) -> np.ndarray:
+        return self._evaluate(_mass_matrix, (self.n, self.n), (-2, -1), q=q)
+
+    def coriolis_matrix(self, q, v) -> np.ndarray:
+        return self._evaluate(pin.computeCoriolisMatrix, (self.n, self.n), (-2, -1), q=q, v=v)
+
+    def gravity(self, q) -> np.ndarray:
+        return self._evaluate(pin.computeGeneralizedGravity, (self.n,), (-1,), q=q)
+
+    def inverse_dynamics(self, q, v, a) -> np.ndarray:
+        """tau = M a + C v + g by the recursive Newton-Euler algorithm, (..., n) [N·m], without friction."""
+        return self._evaluate(pin.rnea, (self.n,), (-1,), q=q, v=v, a=a)
+
+    def forward_dynamics(self, q, v, tau) -> np.ndarray:
+        """a = M^-1 (tau - C v - g) by the articulated-body algorithm, (..., n) [rad/s²]."""
+        return self._evaluate(pin.aba, (self.n,), (-1,), q=q, v=v, tau=tau)
+
+    def torque_rate(self, q, v, a, j) -> np.ndarray:
+        """d(tau)/dt = (dtau/dq) v + (dtau/dv) a + M j, (..., n) [N·m/s], by the derivatives of RNEA."""
+        return self._evaluate(_torque_rate, (self.n,), (-1,), q=q, v=v, a=a, j=j)
+
+    def torque_derivatives(self, q, v, a) -> tuple[np.ndarray, np.ndarray]:
+        """dtau/dq and dtau/dv at constant ``a``, each (..., n, n), by the derivatives of RNEA."""
+        return tuple(self._evaluate(derivative, (self.n, self.n), (-2, -1), q=q, v=v, a=a) for derivative in (_by_q, _by_v))
+
+    def regressor(self, q, v, a) -> np.ndarray:
+        """Y(q, v, a) with Y pi = M a + C v + g, (..., n, 10 n): linear in the bodies' parameters pi, rotors and friction apart.
+
+        ``pi`` holds for each joint, in our order, the ten of what it moves, up to the next joints: m, m c (3), then Ixx, Ixy,
+        Iyy, Ixz, Iyz, Izz about the origin of the joint's child link, in its axes (``identification.parameters``).
+        """
+        by_body = self._evaluate(_regressor, (self.n, self.n, 10), (-3, -2), q=q, v=v, a=a)
+        return by_body.reshape(*by_body.shape[:-2], 10 * self.n)
+
+    def kinetic_energy(self, q, v) -> np.ndarray:
+        """T(q, v), (...) [J], of the links by Pinocchio, of the rotors as 1/2 sum armature v².
+
+        Pinocchio 4.1 itself counts the rotors of some kinds of joint only, so it is not asked to.
+        """
+        q, v = batch_of_states(self.n, q=q, v=v)
+        return self._evaluate(self._links_energy, (), (), q=q, v=v) + 0.5 * (v * v) @ self.armature
+
+    def potential_energy(self, q) -> np.ndarray:
+        return self._evaluate(pin.computePotentialEnergy, (), (), q=q)
+
+    def forward_kinematics(self, q) -> np.ndarray:
+        return self._evaluate(self._tool_position, (3,), (), q=q)
+
+    def jacobian(self, q) -> np.ndarray:
+        return self._evaluate(self._tool_jacobian, (6, self.n), (-1,), q=q)[..., :3, :]
+
+    def angular_jacobian(self, q) -> np.ndarray:
+        return self._evaluate(self._tool_jacobian, (6, self.n), (-1,), q=q)[..., 3:, :]
+
+    def _links_energy(self, model, data, q, v):
+        return pin.computeKineticEnergy(self._without_rotors, data, q, v)
+
+    def _tool_position(self, model, data, q):
+        pin.framesForwardKinematics(model, data, q)
+        return np.array(data.oMf[self._tool].translation)
+
+    def _tool_jacobian(self, model, data, q):
+        return pin.computeFrameJacobian(model, data, q, self._tool, pin.LOCAL_WORLD_ALIGNED)
+
+
+def _build(description: ArmDescription, armature: np.ndarray):
+    """Pinocchio's model of the URDF text with armature and our gravity, its joints checked against ours."""
+    try:
+        model = pin.buildModelFromXML(description.urdf)
+    except (ValueError, RuntimeError) as error:
+        raise DescriptionError(f"{description.source}: Pinocchio cannot read this URDF: {error}") from error
+    found = set(model.names) - {"universe"}
+    if found != set(description.joint_names):
+        raise JointNamesError(f"{description.source}: Pinocchio finds joints {', '.join(sorted(found))}; "
+                              f"the description has {', '.join(sorted(description.joint_names))}")
+    model.gravity = pin.Motion(np.array([0.0, 0.0, -GRAVITY]), np.zeros(3))
+    by_velocity = np.zeros(model.nv)
+    for name, inertia in zip(description.joint_names, armature):
+        by_velocity[model.joints[model.getJointId(name)].idx_v] = inertia
+    model.armature = by_velocity
+    return model
+
+
+def _mass_matrix(model, data, q):
+    """CRBA fills the upper triangle; the lower one is its mirror image."""
+    return _mirrored(model, pin.crba(model, data, q))
+
+
+def _mirrored(model, upper):
+    upper = np.triu(np.reshape(upper, (model.nv, model.nv)))
+    return upper + np.triu(upper, 1).T
+
+
+def _regressor(model, data, q, v, a):
+    return np.array(pin.computeJointTorqueRegressor(model, data, q, v, a))  # a copy: Pinocchio's own is overwritten
+
+
+def _by_q(model, data, q, v, a):
+    return pin.computeRNEADerivatives(model, data, q, v, a)[0]
+
+
+def _by_v(model, data, q, v, a):
+    return pin.computeRNEADerivatives(model, data, q, v, a)[1]
+
+
+def _torque_rate(model, data, q, v, a, j):
+    dtau_dq, dtau_dv, dtau_da = pin.computeRNEADerivatives(model, data, q, v, a)
+    dtau_dq, dtau_dv = (np.reshape(d, (model.nv, model.nv)) for d in (dtau_dq, dtau_dv))
+    return dtau_dq @ v + dtau_dv @ a + _mirrored(model, dtau_da) @ j

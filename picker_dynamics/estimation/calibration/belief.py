@@ -1,0 +1,114 @@
+"""What a session believes of an arm: as given at first, then with what each step has told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.calibration.droop import DroopFit
+from picker_dynamics.estimation.calibration.mass_properties import LinkProperties
+from picker_dynamics.estimation.calibration.poses import cautious_gate
+from picker_dynamics.estimation.calibration.sweep import Sweep
+from picker_dynamics.estimation.calibration.walk import gravity_joints
+from picker_dynamics.estimation.calibration.write_back import (
+    ServoFigures,
+    calibrated_servos,
+    figures_from,
+    urdf_text,
+    with_sweeps,
+)
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
+
+LIMIT_MARGIN = 0.035
+"""Between where a person said stop and the limit that is written [rad]: 2 degrees."""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The arm, as far as known.
+
+    Args:
+        description: with the masses that were measured.
+        servos: with trim, map and rest pose, but without ``angles`` and ``fit``.
+        links: measured properties, by link.
+        angles: zero and scale of joints that bear nothing, relative to ``servos``.
+        fit: of the droop.
+        ends_us: where a person said stop, by joint: two pulses [us]; None for an end whose limit stays.
+        rest_us: pulses of the rest pose [us], None: as it was.
+        home: home pose moved into the limits [rad], None: as it was.
+        sweeps: timed moves, by joint.
+        remarks: lines for the servo-map overlay's comments, by joint and key.
+        given: the servo map before any step, default ``servos``.
+    """
+
+    description: ArmDescription
+    servos: ServoMap
+    links: Mapping[str, LinkProperties] = field(default_factory=dict)
+    angles: Mapping[str, ServoFigures] = field(default_factory=dict)
+    fit: DroopFit | None = None
+    ends_us: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    rest_us: tuple[float, ...] | None = None
+    home: tuple[float, ...] | None = None
+    sweeps: Mapping[str, Sweep] = field(default_factory=dict)
+    remarks: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    given: ServoMap | None = None
+
+    def __post_init__(self):
+        if self.given is None:
+            object.__setattr__(self, "given", self.servos)
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """Joints whose servos bear weight somewhere."""
+        return gravity_joints(self.description)
+
+    @property
+    def figures(self) -> Mapping[str, ServoFigures]:
+        """What angles, droop and sweeps have told of the servos."""
+        found = dict(self.angles) if self.fit is None else figures_from(self.fit, self.angles)
+        return with_sweeps(found, self.sweeps)
+
+    @property
+    def known_servos(self) -> ServoMap:
+        """The servo map with all that is known of it."""
+        made = calibrated_servos(self.servos, self.figures)
+        if self.rest_us is not None:
+            rest = [servo.to_angle(pulse) for servo, pulse in zip(made.servos, self.rest_us)]
+            made = replace(made, servos=tuple(replace(servo, rest=float(angle)) for servo, angle in zip(made.servos, rest)))
+        return made if self.home is None else replace(
+            made, servos=tuple(replace(servo, home=float(angle)) for servo, angle in zip(made.servos, self.home)))
+
+    @property
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Limits [rad], by joint, that differ from the URDF's: where a person said stop, or where the pulses now end."""
+        servos, found = self.known_servos, {}
+        for joint, servo in zip(self.description.movable, servos.servos):
+            limits = limits_from(self.ends_us.get(joint.name, (None, None)), servo, joint.lower, joint.upper)
+            if max(abs(limits[0] - joint.lower), abs(limits[1] - joint.upper)) > LIMIT_TOLERANCE:
+                found[joint.name] = limits
+        return found
+
+    @property
+    def known_description(self) -> ArmDescription:
+        """The arm with the limits that were found."""
+        return descriptions.parse(urdf_text(self.description, {}, "", limits=self.limits), self.description.source)
+
+    def gate(self) -> Gate:
+        """The cautious gate with all that is known."""
+        servos = self.known_servos
+        return cautious_gate(RigidBody(self.description, servos.armature), servos)
+
+
+def limits_from(ends_us, servo, lower: float, upper: float) -> tuple[float, float]:
+    """Limits [rad] a margin inside the ends [us] of a joint, in the order of angles; an end that is None keeps its limit."""
+    low, high = lower, upper
+    first, last = servo.pulse_range
+    if ends_us[0] is not None:
+        low = float(servo.to_angle(ends_us[0])) + LIMIT_MARGIN
+    if ends_us[1] is not None:
+        high = float(servo.to_angle(ends_us[1])) - LIMIT_MARGIN
+    return max(low, first), min(high, last)

@@ -1,0 +1,204 @@
+"""The outputs of a real board, over the serial link: one joint switched on at a time, slow streams, stopped at once.
+
+Nothing here plans a motion: ``play`` sends rows of pulses that ``mover`` has checked, each stamped with the board time at which
+it holds.  A fault, a reset of the board or a pulled cable ends it with an error that says so; the board holds then.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from picker_dynamics.board.link import Link
+from picker_dynamics.board.protocol import (
+    Adopt,
+    BoardState,
+    Disable,
+    Enable,
+    Fault,
+    JointLimits,
+    Reset,
+    Stop,
+    Telemetry,
+    ahead_us,
+    describe_faults,
+    limits_checksum,
+    pulse_units,
+)
+from picker_dynamics.errors import BoardFaultError, LinkError
+from picker_dynamics.estimation.calibration.mover import FRAME_S
+
+LEAD_S = 0.08
+"""How long before it holds a set-point is sent [s]."""
+PATIENCE_S = 2.0
+"""For the arm to stand after the last set-point [s], and for a reset to show in the telemetry."""
+
+
+class BoardOutputs:
+    """See ``mover.Outputs``.
+
+    Args:
+        link: the serial link, not opened yet.
+        limits: of the servo map that the board should have been flashed for.
+        names: of the joints.
+    """
+
+    def __init__(self, link: Link, limits: tuple[JointLimits, ...], names: tuple[str, ...]):
+        self.link, self.limits, self.names = link, limits, names
+        self._boot_id: int | None = None
+
+    # -- the port ----------------------------------------------------------------------------------------------------
+
+    def take(self) -> None:
+        """Open the port and look who is there; moves and resets nothing.
+
+        Raises:
+            LinkError, VersionError: see ``Link.open``.
+            BoardFaultError: flashed for another number of joints, or other limits.
+        """
+        info = self.link.open()
+        n = len(self.limits)
+        if info.joints != n or info.limits_crc != limits_checksum(self.limits):
+            self.link.close()
+            what = f"{info.joints} joints, the servo map has {n}" if info.joints != n else "other pulse or speed limits"
+            raise BoardFaultError(f"the board on {self.link.port} was flashed for {what}: give it the servo map that it was "
+                                  "flashed with, or run picker firmware header and flash it", value=info.joints, limit=n)
+        self._boot_id = self._telemetry().boot_id
+        self.resolution_us = info.resolution_ns / 1e3
+
+    def let_go(self) -> None:
+        """Close the port; the board holds what it has."""
+        self.link.close()
+
+    # -- what is there -----------------------------------------------------------------------------------------------
+
+    @property
+    def pulses_us(self) -> np.ndarray:
+        """(n,) [us]; NaN where an output is off."""
+        telemetry = self._telemetry()
+        return np.array([pulse / 8.0 if telemetry.live >> joint & 1 else np.nan for joint, pulse in enumerate(telemetry.pulses)])
+
+    @property
+    def faults(self) -> str:
+        """What is latched, in words, but for the host that was away; '' where nothing is."""
+        return describe_faults(self._telemetry().faults & ~Fault.HOST_LOST.bit)
+
+    @property
+    def found_live(self) -> tuple[str, ...]:
+        """Joints whose outputs run."""
+        live = self._telemetry().live
+        return tuple(name for joint, name in enumerate(self.names) if live >> joint & 1)
+
+    # -- switching ---------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Clear what is latched; moves nothing.
+
+        Raises:
+            BoardFaultError: a cause that is still there.
+        """
+        done, until_s = self.link.request(Reset()), time.monotonic() + PATIENCE_S
+        while ahead_us(self._telemetry().time_us, done.time_us) < 0 or self._telemetry().faults:
+            if time.monotonic() > until_s:
+                raise BoardFaultError(describe_faults(self._telemetry().faults) or "the board sends no telemetry")
+            time.sleep(0.005)
+
+    def adopt(self) -> None:
+        """Take over the outputs that run; nothing moves."""
+        telemetry = self._telemetry()
+        if telemetry.faults == Fault.HOST_LOST.bit:
+            self.reset()
+        if telemetry.live & ~telemetry.owned or telemetry.state is BoardState.IDLE and telemetry.live:
+            self._after(self.link.request(Adopt(telemetry.live)).time_us)
+
+    def switch_on(self, joint: int, pulse_us: float) -> None:
+        """Start one output, at a pulse [us].
+
+        Raises:
+            BoardFaultError, RefusedError: the board refuses.
+        """
+        self._require_sound()
+        pulses = [0] * len(self.limits)
+        pulses[joint] = int(np.clip(pulse_units(pulse_us), self.limits[joint].lowest, self.limits[joint].highest))
+        self._after(self.link.request(Enable(1 << joint, tuple(pulses))).time_us)
+
+    def switch_off(self) -> None:
+        """All outputs off: the arm falls."""
+        self._after(self.link.request(Disable((1 << len(self.limits)) - 1)).time_us)
+
+    # -- moving ------------------------------------------------------------------------------------------------------
+
+    def play(self, rows: np.ndarray) -> None:
+        """(k, n) pulses [us], one row a servo frame; returns when the arm stands.
+
+        Interrupted (Ctrl-C) it stops the arm at once, and the stop stays latched.
+
+        Raises:
+            BoardFaultError: a fault, or the board was reset.
+            LinkError: the cable was pulled.
+        """
+        try:
+            begin_s = time.monotonic() + LEAD_S
+            for step, row in enumerate([*rows, rows[-1]]):
+                at_s = begin_s + step * FRAME_S
+                time.sleep(max(0.0, at_s - LEAD_S - time.monotonic()))
+                self._require_sound()
+                if time.monotonic() > at_s:  # this process stood still: go on from here, as slowly
+                    begin_s += time.monotonic() + LEAD_S - at_s
+                    at_s = begin_s + step * FRAME_S
+                units = tuple(0 if np.isnan(pulse) else pulse_units(float(pulse)) for pulse in row)
+                self.link.send_setpoint(self.link.board_time_us(at_s), units)
+            self._until_it_stands(at_s)
+        except KeyboardInterrupt:
+            self.stop()
+            raise
+
+    def wait(self, seconds: float) -> None:
+        """Let the arm come to rest [s].
+
+        Raises:
+            BoardFaultError, LinkError: see ``play``.
+        """
+        until_s = time.monotonic() + seconds
+        while (left := until_s - time.monotonic()) > 0.0:
+            self._require_sound()
+            time.sleep(min(left, FRAME_S))
+
+    def stop(self) -> None:
+        """Decelerate and hold, at once; latched until the next session resets it, after asking."""
+        if self.link.connected:
+            self.link.request(Stop())
+
+    # ----------------------------------------------------------------------------------------------------------------
+
+    def _telemetry(self) -> Telemetry:
+        telemetry = self.link.telemetry
+        if not self.link.connected or telemetry is None:
+            raise LinkError(f"the board on {self.link.port} is gone, was the cable pulled? It holds; what was answered is kept: "
+                            "plug it in, and run the same command to go on")
+        return telemetry
+
+    def _require_sound(self) -> None:
+        telemetry = self._telemetry()
+        if telemetry.boot_id != self._boot_id:
+            raise BoardFaultError("the board was reset: its supply or cable? Run the same command to go on")
+        if telemetry.faults:
+            raise BoardFaultError(f"{describe_faults(telemetry.faults)}. The arm holds; run the same command to go on")
+
+    def _after(self, board_us: int) -> None:
+        """Wait for telemetry that was built after ``board_us``: what comes next looks at it."""
+        until_s = time.monotonic() + PATIENCE_S
+        while ahead_us(self._telemetry().time_us, board_us) < 0:
+            if time.monotonic() > until_s:
+                raise LinkError(f"the board on {self.link.port} sends no telemetry", value=PATIENCE_S)
+            time.sleep(0.005)
+
+    def _until_it_stands(self, end_s: float) -> None:
+        until_s = max(end_s, time.monotonic()) + PATIENCE_S
+        while time.monotonic() < end_s or self._telemetry().state in (BoardState.MOVE, BoardState.BRAKE) \
+                or ahead_us(self._telemetry().time_us, self.link.board_time_us(end_s)) < 0:
+            self._require_sound()
+            if time.monotonic() > until_s:
+                raise BoardFaultError("the arm does not come to a stand")
+            time.sleep(0.005)

@@ -1,0 +1,149 @@
+"""Two sets of numbers for one arm, before and after a calibration: which of them differ."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from picker_dynamics.errors import ConfigurationError, JointNamesError
+from picker_dynamics.estimation.calibration.result import OVERLAY_NAME, URDF_NAME
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import ServoMap
+
+SHIPPED = "shipped"
+"""Names the picker's own URDF and servo map, where a folder or file is asked for."""
+
+SAME = 1e-6
+"""Numbers that differ by less than this share are the same: the rounding of a file."""
+
+
+PLACES = ("direction", "zero_deg", "rest_rad", "home_rad", "lower_rad", "upper_rad", "centre_x_mm", "centre_y_mm", "centre_z_mm")
+"""Figures whose 0 is anywhere: a change of them is no share."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What is believed of an arm; ``name``: where it comes from; ``tip_mm``: its stated uncertainty at the tip (95 %), if any."""
+
+    name: str
+    description: ArmDescription
+    servos: ServoMap
+    tip_mm: float | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A number that differs: ``where`` is a joint or link, ``figure`` names it with its unit."""
+
+    where: str
+    figure: str
+    before: float
+    after: float
+
+    @property
+    def percent(self) -> float | None:
+        """Change as a share of before [%]; None from 0, and for angles and places, whose 0 is anywhere."""
+        if self.before == 0.0 or self.figure in PLACES:
+            return None
+        return 100.0 * (self.after / self.before - 1.0)
+
+
+def load(name: str, servos: str = "") -> Numbers:
+    """Read one side of a comparison.
+
+    Args:
+        name: a folder with ``arm.urdf`` and ``servos.calibrated.yaml``; ``URDF`` or ``URDF,OVERLAY``; or ``shipped``.
+        servos: servo map under the overlay, default config/servos.yaml.
+
+    Raises:
+        ConfigurationError: a file that is missing, or a servo map that is wrong.
+        DescriptionError: a URDF that is wrong.
+    """
+    base, tip_mm = servos or resource("config/servos.yaml"), None
+    if name == SHIPPED:
+        urdf, overlay = resource("urdf/picker.urdf"), None
+    elif Path(name).is_dir():
+        urdf, overlay = Path(name) / URDF_NAME, Path(name) / OVERLAY_NAME
+        for path in (urdf, overlay):
+            if not path.is_file():
+                raise ConfigurationError(f"{name} has no {path.name}: is it a folder that picker calibrate wrote? else give "
+                                         "URDF,OVERLAY", value=str(path))
+        tip_mm = _stated(Path(name) / "report.json")
+    else:
+        first, comma, second = name.partition(",")
+        urdf, overlay = Path(first), Path(second) if comma else None
+        for path in (urdf, *([overlay] if overlay else [])):
+            if not path.is_file():
+                raise ConfigurationError(f"no such file or folder: {path}; give a folder of picker calibrate, URDF[,OVERLAY], or "
+                                         f"{SHIPPED}", value=str(path))
+    arm = descriptions.load(urdf)
+    return Numbers(name, arm, servo_maps.load(base, arm.joint_names, overlay), tip_mm)
+
+
+def differences(before: Numbers, after: Numbers) -> list[Difference]:
+    """The numbers that differ, joint by joint, then link by link.
+
+    Raises:
+        JointNamesError: arms with other joints or links.
+    """
+    require_same(before, after)
+    found = []
+    for joint, was, now in zip(before.description.joint_names, before.servos.servos, after.servos.servos):
+        pair = (before.description.joint(joint), was), (after.description.joint(joint), now)
+        found += _changed(joint, *(_joint_figures(*one) for one in pair))
+    for name, link in before.description.links.items():
+        found += _changed(name, _link_figures(link), _link_figures(after.description.links[name]))
+    board = [{"oscillator_hz": one.servos.oscillator_hz} for one in (before, after)]
+    return found + _changed("board", *board)
+
+
+def _joint_figures(joint, servo) -> dict[str, float]:
+    """Numbers of a joint and its servo, each with its unit in its name."""
+    slope = math.degrees(servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+    return {"direction": servo.direction, "zero_deg": math.degrees(servo.zero), "deg_per_ms": 1e3 * slope,
+            "stiffness_nm_rad": servo.stiffness, "deadband_us": servo.deadband_us, "stall_torque_nm": servo.stall_torque,
+            "no_load_speed_rad_s": servo.no_load_speed, "armature_kg_m2": servo.armature, "rest_rad": servo.rest,
+            "home_rad": servo.home, "lower_rad": joint.lower, "upper_rad": joint.upper, "damping_nms_rad": joint.damping,
+            "friction_nm": joint.friction}
+
+
+def _link_figures(link) -> dict[str, float]:
+    places = {f"centre_{axis}_mm": 1e3 * float(value) for axis, value in zip("xyz", link.com)}
+    moments = {f"i{axis}{axis}_kg_m2": float(link.inertia[i, i]) for i, axis in enumerate("xyz")}
+    return {"mass_kg": link.mass} | places | moments
+
+
+def _changed(where: str, before: dict[str, float], after: dict[str, float]) -> list[Difference]:
+    return [Difference(where, figure, float(value), float(after[figure])) for figure, value in before.items()
+            if abs(after[figure] - value) > SAME * max(abs(value), abs(after[figure]))]
+
+
+def joints_of(one: Numbers) -> str:
+    """Names of its joints, for messages."""
+    return ", ".join(one.description.joint_names)
+
+
+def require_same(before: Numbers, after: Numbers) -> None:
+    """Raise a JointNamesError where two sets of numbers are not of the same joints and links."""
+    if before.description.joint_names != after.description.joint_names:
+        raise JointNamesError(f"{before.name} has the joints {joints_of(before)}, {after.name} has {joints_of(after)}: "
+                              "not the same arm")
+    if set(before.description.links) != set(after.description.links):
+        other = sorted(set(before.description.links) ^ set(after.description.links))
+        raise JointNamesError(f"{before.name} and {after.name} do not have the same links: {', '.join(other)}", joint=other[0])
+
+
+def _stated(report: Path) -> float | None:
+    """Tip uncertainty that a calibration's report states [mm]; None without one."""
+    if not report.is_file():
+        return None
+    try:
+        value = json.loads(report.read_text(encoding="utf-8")).get("tip_uncertainty_95_mm")
+    except (OSError, ValueError, AttributeError) as error:
+        raise ConfigurationError(f"cannot read {report}: {' '.join(str(error).split())}", value=str(report)) from error
+    return float(value) if isinstance(value, (int, float)) else None

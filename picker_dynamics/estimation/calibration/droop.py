@@ -1,0 +1,359 @@
+"""Servo figures from how far an arm sags: zero, scale, stiffness and deadband of each joint, without an encoder.
+
+A servo told q_cmd that bears G(q) rests at
+
+    q = q_cmd + z + s (q_cmd - q_mid) - c L - delta tanh(L / 0.01 N·m),        L = G(q) + side phi + f
+
+zero offset z [rad], scale error s, compliance c = 1/K [rad/(N·m)], half deadband delta [rad], and what dry friction holds
+back [N·m]: phi on average, whose sign is that of the side from which the joint came (+1 from below), and f by chance, another
+one at each visit.  A joint that its servo brakes well stops as it came (phi near its friction); one that comes to rest swinging
+may stop anywhere (f).  The servo's pull L, not the load, tells on which side of its deadband it rests.  Weights hung on the
+arm, and leaning it over to the other side, tell these figures apart.
+
+The fit is Gauss-Newton on inclinometer and ruler readings, with what is known beforehand (masses as weighed, a servo's usual
+figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's uncertainty,
+and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction: their covariance is
+
+    R = sd² 1 + Σ_j f_j² (∂y/∂f_j) (∂y/∂f_j)ᵀ
+
+with the size f_j of each joint's friction found along the way (``variance``).  Derivatives are exact: with r(q, x) = q -
+(right-hand side), dq/dx = -(∂r/∂q)⁻¹ ∂r/∂x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration.mass_properties import LinkProperties
+from picker_dynamics.estimation.calibration.measured import Measured
+from picker_dynamics.estimation.calibration.plausible import require_plausible, wrapped
+from picker_dynamics.estimation.calibration.statics import PointMass, elevation, elevation_rates, height_rates, links_of, loads
+from picker_dynamics.estimation.calibration.variance import FRICTION_SD, friction_round, update
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import Pose, link_poses
+from picker_dynamics.robot.servo import SIGN_TORQUE
+from picker_dynamics.robot.servo_map import ServoMap
+
+FIGURES = ("zero", "scale", "compliance", "deadband", "drag")
+
+PRIORS = {"zero": (0.0, 0.10), "scale": (0.0, 0.05), "compliance": (0.08, 0.06), "deadband": (0.0039, 0.0020),
+          "drag": (0.0, 0.015)}
+"""Mean and standard deviation of a hobby servo's figures before anything is read: zero within 6 degrees at one standard
+deviation, scale 5 %, stiffness 7 to 50 N·m/rad, deadband 5 us in all, friction phi 1.5 % of stall torque."""
+
+INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
+"""Standard deviation of one reading: [rad], [m]."""
+
+NEWTON_STEPS, STATIC_STEPS, STATIC_TOLERANCE = 8, 40, 1e-9
+"""Newton's method takes about four; where a joint tips over within its deadband, slower steps without that slope follow."""
+
+FIT_ITERATIONS, FIT_TOLERANCE, FRICTION_ROUNDS = 20, 2e-3, 8
+MAX_STEP = 0.1
+"""[rad]"""
+
+MISREAD, NORMAL_MEDIAN = 5.0, 0.6745
+"""A reading further than so many standard deviations from the fit is shown as an outlier; were all of them larger than stated,
+the median of their sizes, 0.67 for a normal distribution, says so."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What is read of an arm at rest: ``elevation`` of a link [rad] by inclinometer, or ``height`` of its origin above the
+    base [m] by ruler."""
+
+    kind: str
+    link: str
+
+    def __post_init__(self):
+        if self.kind not in ("elevation", "height"):
+            raise InputError(f"reading is of {self.kind!r}, must be elevation or height", joint="kind", value=self.kind)
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of one reading [rad or m]."""
+        return INCLINOMETER_SD if self.kind == "elevation" else RULER_SD
+
+    def of(self, poses: Mapping[str, Pose]) -> np.ndarray:
+        """The reading without error [rad or m], (...), with the links at ``poses``."""
+        pose = poses[self.link]
+        return elevation(pose) if self.kind == "elevation" else pose.position[..., 2]
+
+    def rates(self, description: ArmDescription, poses: Mapping[str, Pose]) -> np.ndarray:
+        """(..., n) derivatives of the reading by the joint positions."""
+        return (elevation_rates if self.kind == "elevation" else height_rates)(description, self.link, poses)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One look at the arm at rest.
+
+    Args:
+        pulses_us: (n,) on the servos' inputs, as the board makes them.
+        sight: what was read.
+        value: the reading.
+        visit: number of the visit to a pose at which it was taken; readings of one visit share its friction.
+        weight: mass [kg] hung at ``weight_point`` (3,) [m] of ``weight_link``; 0: none.
+        side: from which the arm came: +1 from below, -1 from above, 0 not known.
+    """
+
+    pulses_us: np.ndarray
+    sight: Sight
+    value: float
+    visit: int
+    weight: float = 0.0
+    weight_link: str = ""
+    weight_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    side: float = 0.0
+
+    def __post_init__(self):
+        if not 0.0 <= self.weight <= 1.0:
+            raise InputError(f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
+                             joint="weight", value=self.weight, limit=1.0)
+
+    @property
+    def pose(self) -> tuple:
+        """What decides where the arm rests: readings with the same are of one pose."""
+        return (*np.asarray(self.pulses_us, dtype=float).tolist(), self.side, self.weight, self.weight_link, self.weight_point)
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """Where the arm rests at some poses, and how that changes.
+
+    Attributes:
+        q: (v, n) [rad].
+        load: (v, n) gravity torques there [N·m].
+        by_unknowns: (v, n, u) derivatives of q; by_friction: (v, n, j) by the friction at each sought joint [rad/(N·m)].
+    """
+
+    q: np.ndarray
+    load: np.ndarray
+    by_unknowns: np.ndarray
+    by_friction: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class DroopModel:
+    """What the readings should be, for given figures.
+
+    Args:
+        description: the arm as drawn: lengths are believed.
+        servos: the servo map as believed before; its errors are what is sought.
+        joints: names of the joints whose figures are sought: those that gravity loads.
+        links: measured mass properties by link, along the link's x axis; others keep the description's, exactly.
+    """
+
+    description: ArmDescription
+    servos: ServoMap
+    joints: tuple[str, ...]
+    links: Mapping[str, LinkProperties]
+    columns: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "columns", tuple(self.description.joint_names.index(name) for name in self.joints))
+
+    @property
+    def _middle(self) -> np.ndarray:
+        """(n,) joint angles [rad] at mid-travel of the horns, about which the scale errors count."""
+        return np.array([-servo.direction * servo.zero for servo in self.servos.servos])
+
+    # -- the vector of unknowns: figures joint by joint, then mass and distance link by link -----------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each unknown is, for reports."""
+        figures = tuple(f"{joint}.{figure}" for joint in self.joints for figure in FIGURES)
+        return figures + tuple(f"{link}.{what}" for link in self.links for what in ("mass", "distance"))
+
+    def prior(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of every unknown before the arm is looked at."""
+        figures = [PRIORS[figure] for _ in self.joints for figure in FIGURES]
+        masses = [(known.value, known.sd) for link in self.links.values() for known in (link.mass, link.distance)]
+        mean, sd = np.array([*figures, *masses], dtype=float).reshape(-1, 2).T
+        return mean, sd
+
+    def masses(self, unknowns) -> list[PointMass]:
+        """The arm's links as points, with the masses and distances of ``unknowns``."""
+        first = len(self.joints) * len(FIGURES)
+        found = dict(zip(self.links, np.reshape(unknowns[first:], (-1, 2))))
+        return [PointMass(one.link, found[one.link][0], np.array([found[one.link][1], 0.0, 0.0]) + one.point * (0.0, 1.0, 1.0))
+                if one.link in found else one for one in links_of(self.description)]
+
+    def resting(self, unknowns, readings: Sequence[Reading], near=None) -> np.ndarray:
+        """(r, n) where the joints rest [rad]; ``near``: (r, n) where they do for almost the same unknowns."""
+        poses, rows = _poses(readings)
+        q, _ = self._balance(unknowns, poses, None if near is None else np.asarray(near)[_first(rows)])
+        return q[rows]
+
+    def rest(self, unknowns, readings: Sequence[Reading]) -> Rest:
+        """Where the joints rest at the pose of each reading, with derivatives."""
+        q, told = self._balance(unknowns, readings)
+        figures, columns = self._figures(unknowns), list(self.columns)
+        load, pull, slope = self._loads(unknowns, readings, figures, q)
+        turn = np.linalg.inv(np.eye(len(columns)) + slope[..., None] * load.by_q[:, columns][:, :, columns])
+        away, side = told - self._middle[columns], np.array([one.side for one in readings])[:, None]
+        direct = np.stack([np.ones_like(told), away, -pull, -np.tanh(pull / SIGN_TORQUE), -slope * side], axis=-1)
+        count = len(columns)
+        by_figures = np.einsum("vij,vjf->vijf", turn, direct).reshape(len(q), count, -1)
+        places = [[one.link for one in links_of(self.description)].index(link) for link in self.links]
+        both = np.stack([load.by_mass[:, columns][..., places], load.by_x[:, columns][..., places]], axis=-1)
+        by_links = -turn @ (slope[..., None] * both.reshape(len(q), count, -1))
+        by_unknowns = np.zeros((len(q), self.description.n, by_figures.shape[-1] + by_links.shape[-1]))
+        by_unknowns[:, columns] = np.concatenate([by_figures, by_links], axis=-1)
+        by_friction = np.zeros((len(q), self.description.n, count))
+        by_friction[:, columns] = -turn * slope[:, None, :]
+        return Rest(q, load.torque, by_unknowns, by_friction)
+
+    def predict(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
+        """(r,) the readings as they should be [rad or m]."""
+        poses, rows = _poses(readings)
+        return self._seen(self._balance(unknowns, poses)[0], rows, readings)
+
+    def sensitivity(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
+        """(r, u) derivatives of the readings by the unknowns."""
+        return self.linearised(unknowns, readings)[1]
+
+    def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The readings as they should be (r,), their derivatives by the unknowns (r, u) and by the friction of its visit at each
+        sought joint (r, j)."""
+        poses, rows = _poses(readings)
+        rest = self.rest(unknowns, poses)
+        links = link_poses(self.description, rest.q)
+        rates = {sight: sight.rates(self.description, links) for sight in {one.sight for one in readings}}
+        own = np.stack([rates[one.sight][row] for one, row in zip(readings, rows)])[:, None, :]
+        return (self._seen(rest.q, rows, readings), (own @ rest.by_unknowns[rows])[:, 0], (own @ rest.by_friction[rows])[:, 0])
+
+    def _balance(self, unknowns, readings: Sequence[Reading], near=None) -> tuple[np.ndarray, np.ndarray]:
+        """(v, n) where the joints rest, by Newton's method, and (v, j) what they were told."""
+        figures, columns = self._figures(unknowns), list(self.columns)
+        setpoint = self.servos.to_angle([one.pulses_us for one in readings])
+        told = setpoint[:, columns]
+        unloaded = told + figures["zero"] + figures["scale"] * (told - self._middle[columns])
+        q = np.array(setpoint if near is None else near)
+        q[:, columns] = unloaded if near is None else q[:, columns]
+        for count in range(STATIC_STEPS):
+            load, pull, slope = self._loads(unknowns, readings, figures, q)
+            sag = figures["compliance"] * pull + figures["deadband"] * np.tanh(pull / SIGN_TORQUE)
+            slope = slope if count < NEWTON_STEPS else figures["compliance"]
+            matrix = np.eye(len(columns)) + np.broadcast_to(slope, sag.shape)[..., None] * load.by_q[:, columns][:, :, columns]
+            step = np.linalg.solve(matrix, (unloaded - sag - q[:, columns])[..., None])[..., 0]
+            q[:, columns] += np.clip(step, -MAX_STEP, MAX_STEP)
+            if np.abs(step).max(initial=0.0) < STATIC_TOLERANCE:
+                break
+        return q, told
+
+    def _loads(self, unknowns, readings, figures, q):
+        """Gravity's loads, the servos' pull L (v, j) [N·m], and the slope (v, j) of their sag by it [rad/(N·m)]."""
+        load = loads(self.description, q, [*self.masses(unknowns), *hung_weights(readings)])
+        pull = load.torque[:, list(self.columns)] + np.array([one.side for one in readings])[:, None] * figures["drag"]
+        slope = figures["compliance"] + figures["deadband"] / SIGN_TORQUE / np.cosh(np.clip(pull / SIGN_TORQUE, -50.0, 50.0)) ** 2
+        return load, pull, slope
+
+    def _figures(self, unknowns) -> dict[str, np.ndarray]:
+        """(j,) each of ``FIGURES``, joint by joint."""
+        return dict(zip(FIGURES, np.reshape(unknowns[: len(self.joints) * len(FIGURES)], (-1, len(FIGURES))).T))
+
+    def _seen(self, q, rows, readings: Sequence[Reading]) -> np.ndarray:
+        poses = link_poses(self.description, q)
+        seen = {sight: sight.of(poses) for sight in {one.sight for one in readings}}
+        return np.array([seen[one.sight][row] for one, row in zip(readings, rows)])
+
+
+def _poses(readings: Sequence[Reading]) -> tuple[list[Reading], np.ndarray]:
+    """One reading of each pose, and (r,) which of them each reading is of."""
+    number: dict[tuple, int] = {}
+    rows = np.array([number.setdefault(one.pose, len(number)) for one in readings], dtype=int)
+    return [readings[i] for i in _first(rows)], rows
+
+
+def _first(rows: np.ndarray) -> np.ndarray:
+    return np.unique(rows, return_index=True)[1]
+
+
+def hung_weights(readings: Sequence[Reading]) -> list[PointMass]:
+    """The weights of all readings as point masses with one mass per reading."""
+    places = sorted({(one.weight_link, one.weight_point) for one in readings if one.weight})
+    return [PointMass(link, np.array([one.weight if (one.weight_link, one.weight_point) == (link, point) else 0.0
+                                      for one in readings]), np.array(point)) for link, point in places]
+
+
+@dataclass(frozen=True, eq=False)
+class DroopFit:
+    """What the readings say.
+
+    Attributes:
+        model: that was fitted.
+        readings: it was fitted to.
+        unknowns: (u,) the estimate, in the order of ``model.names``.
+        covariance: (u, u); of the readings' spread where that is larger than the instruments explain.
+        residuals: (r,) reading minus fit, in standard deviations.
+        misfit: root mean square of the residuals' part that the fit did not use up; about 1 where the model fits.
+        outliers: indices of readings further than ``MISREAD`` from the fit.
+        friction: (j,) standard deviation of what friction holds back by chance at each sought joint [N·m].
+    """
+
+    model: DroopModel
+    readings: tuple[Reading, ...]
+    unknowns: np.ndarray
+    covariance: np.ndarray
+    residuals: np.ndarray
+    misfit: float
+    outliers: tuple[int, ...]
+    friction: np.ndarray
+
+    def figure(self, joint: str, name: str) -> Measured:
+        """One of ``FIGURES`` of a joint."""
+        return self._measured(f"{joint}.{name}")
+
+    def stiffness(self, joint: str) -> Measured:
+        """K = 1/c [N·m/rad]; sd to first order."""
+        c = self.figure(joint, "compliance")
+        return Measured(1.0 / c.value, c.sd / c.value**2)
+
+    def _measured(self, name: str) -> Measured:
+        i = self.model.names.index(name)
+        return Measured(float(self.unknowns[i]), float(np.sqrt(self.covariance[i, i])))
+
+
+def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
+    """Estimate all figures from the readings.
+
+    Raises:
+        InputError: too few readings, or one that no such arm could give.
+    """
+    if len(readings) < len(model.joints) * len(FIGURES):
+        raise InputError(f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
+                         joint="readings", value=len(readings), limit=len(model.joints) * len(FIGURES))
+    mean, prior_sd = model.prior()
+    require_plausible(model, mean, readings)
+    value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sight.sd) for one in readings)))
+    unknowns, friction = mean.copy(), np.full(len(model.joints), FRICTION_SD)
+    for _ in range(FIT_ITERATIONS):
+        expected, jacobian, by_friction = model.linearised(unknowns, readings)
+        off = wrapped(value - expected, readings)
+        for _ in range(FRICTION_ROUNDS):
+            found = update(off, jacobian, by_friction * friction, mean - unknowns, prior_sd, visits, sd)
+            friction = friction_round(friction, by_friction, found, visits)
+        unknowns = _physical(model, unknowns + found.step)
+        if np.abs(found.step / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
+            break
+    off = wrapped(value - model.predict(unknowns, readings), readings)
+    whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + ((by_friction * friction) ** 2).sum(axis=1))
+    used = float(np.trace(found.jacobian @ found.covariance @ found.jacobian.T))
+    misfit = float(np.sqrt((whitened @ whitened) / max(1.0, len(readings) - used)))
+    usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
+    worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, usual)))
+    covariance = found.covariance * max(1.0, misfit) ** 2
+    return DroopFit(model, tuple(readings), unknowns, covariance, residuals, misfit, worst, friction)
+
+
+def _physical(model: DroopModel, unknowns: np.ndarray) -> np.ndarray:
+    """Compliance stays above that of K = 200 N·m/rad, the deadband at or above 0."""
+    figures = unknowns[: len(model.joints) * len(FIGURES)].reshape(-1, len(FIGURES))
+    figures[:, 2] = np.maximum(figures[:, 2], 0.005)
+    figures[:, 3] = np.maximum(figures[:, 3], 0.0)
+    return unknowns

@@ -1,0 +1,176 @@
+"""Pulse <-> angle of a joint from where it stands at some pulses: direction, zero, and the map between.
+
+    q_cmd = direction (horn(pulse) - zero),     horn = 0 in the middle of the pulse range
+
+q_cmd is the angle that was read with the sag taken off, as far as the servo is known by now; what is left of it the droop
+finds later.  A straight line where it fits, the points themselves where the servo bends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration.statics import elevation
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.servo_map import Servo
+
+STILL = math.radians(2.5)
+"""A joint that was sent 10 degrees away and turned by less does not move."""
+
+BENT = math.radians(1.5)
+"""Points further from a straight line than this make the map a bent one."""
+
+APART = math.radians(15.0)
+"""Points of a bent map are at least so far apart; nearer ones count together."""
+
+SHARE_MIN, SHARE_MAX = 0.6, 1.6
+"""Of the angle per microsecond that was believed: beyond is another servo, or a slip."""
+
+
+@dataclass(frozen=True)
+class MapPoint:
+    """A pulse [us] and the set-point [rad] that it is."""
+
+    pulse_us: float
+    angle: float
+
+
+@dataclass(frozen=True)
+class Levelled:
+    """How an inclinometer tells a joint's angle: sign (elevation of ``child`` - elevation of ``parent`` - offset).
+
+    ``parent`` is None where no joint tilts it.
+    """
+
+    child: str
+    parent: str | None
+    sign: float
+    offset: float
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """What has to be read."""
+        return (self.child,) if self.parent is None else (self.parent, self.child)
+
+    def angle(self, elevations: Mapping[str, float]) -> float:
+        """The joint's angle [rad] from elevations [rad] by link, within ±pi."""
+        parent = 0.0 if self.parent is None else elevations[self.parent]
+        return math.remainder(self.sign * (elevations[self.child] - parent - self.offset), 2.0 * math.pi)
+
+
+def levelled(description: ArmDescription, name: str, pose) -> Levelled | None:
+    """How an inclinometer tells a joint's angle; None for one that does not turn about a level axis.
+
+    Args:
+        pose: (n,) of the arm around which to look [rad].
+    """
+    joint, column, step = description.joint(name), description.joint_names.index(name), 0.1
+    if joint.type == "prismatic":
+        return None
+    q = np.tile(np.asarray(pose, dtype=float), (4, 1))
+    q[0, column] = 0.0
+    q[1, column] = step
+    q[3] = q[2] + 0.3
+    q[2:, column] = 0.0
+    poses = link_poses(description, q)
+    child, parent = elevation(poses[joint.child]), elevation(poses[joint.parent])
+    turned = math.remainder(float(child[1] - child[0]), 2.0 * math.pi)
+    if abs(abs(turned) - step) > 1e-6:
+        return None
+    fixed = abs(math.remainder(float(parent[3] - parent[2]), 2.0 * math.pi)) < 1e-9
+    sign = math.copysign(1.0, turned)
+    offset = float(child[0] - (0.0 if fixed else parent[0]))
+    return Levelled(joint.child, None if fixed else joint.parent, sign, offset)
+
+
+def setpoint_of(gate: Gate, setpoints, column: int, angle: float) -> float:
+    """The set-point [rad] with which a joint rests at ``angle``, the others at their set-points (n,) [rad]."""
+    q = np.array(setpoints, dtype=float)
+    q[column] = angle
+    return float(gate.servo_map.model.setpoint(q, np.zeros_like(q), gate.model.gravity(q))[column])
+
+
+def resting_at(gate: Gate, setpoints) -> np.ndarray:
+    """(n,) where the arm rests with these set-points [rad], by what is believed now."""
+    setpoints = np.asarray(setpoints, dtype=float)
+    q = np.array(setpoints)
+    for _ in range(12):
+        q = gate.servo_map.model.resting_position(setpoints, gate.model.gravity(q))
+    return q
+
+
+def anchored(servo: Servo, point: MapPoint) -> Servo:
+    """The servo with its zero moved so that the pulse is the angle."""
+    horn = float(np.interp(point.pulse_us, servo.pulses_us, servo.horn_angles))
+    return replace(servo, zero=horn - servo.direction * point.angle)
+
+
+def turned_round(servo: Servo, point: MapPoint) -> Servo:
+    """The same with the other direction."""
+    return anchored(replace(servo, direction=-servo.direction), point)
+
+
+def moved_as_told(servo: Servo, before: MapPoint, after: MapPoint) -> int:
+    """1: it did, -1: it turned the other way, 0: it hardly moved."""
+    told = float(servo.to_angle(after.pulse_us) - servo.to_angle(before.pulse_us))
+    turned = after.angle - before.angle
+    if abs(turned) < min(STILL, 0.5 * abs(told)):
+        return 0
+    return 1 if turned * told > 0.0 else -1
+
+
+def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
+    """The servo with the map that the points tell, its pulse range as before; and the points' distance from it [rad, rms].
+
+    Raises:
+        InputError: two points at one pulse, or a map that no servo has.
+    """
+    points = sorted(points, key=lambda one: one.pulse_us)
+    pulses, angles = np.array([(one.pulse_us, one.angle) for one in points]).T
+    name, middle = servo.joint, 0.5 * (servo.pulses_us[0] + servo.pulses_us[-1])
+    if len(points) < 2 or pulses[-1] - pulses[0] < 50.0:
+        raise InputError(f"{name}: {len(points)} points over {pulses[-1] - pulses[0]:.0f} us: take two that are further apart",
+                         joint=name, value=len(points), limit=2)
+    horns = servo.direction * angles
+    slope, at_middle = np.polyfit(pulses - middle, horns, 1)
+    believed = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+    if not SHARE_MIN < slope / believed < SHARE_MAX:
+        raise InputError(f"{name}: turns {math.degrees(1e3 * slope):.0f} deg in 1000 us, expected about "
+                         f"{math.degrees(1e3 * believed):.0f}: an angle misread, or another servo?", joint=name,
+                         value=float(slope / believed), limit=SHARE_MAX)
+    off = horns - (at_middle + slope * (pulses - middle))
+    ends = np.array([servo.pulses_us[0], servo.pulses_us[-1]])
+    knots, values = ends, at_middle + slope * (ends - middle)
+    if len(points) > 2 and np.abs(off).max() > BENT:
+        knots, values = _bent(pulses, horns, ends)
+        off = horns - np.interp(pulses, knots, values)
+        if (np.diff(values) <= 0.0).any():
+            raise InputError(f"{name}: a longer pulse once turned it back: an angle misread?", joint=name)
+    zero = float(np.interp(middle, knots, values))
+    return replace(servo, zero=-zero, pulses_us=tuple(map(float, knots)), horn_angles=tuple((values - zero).tolist())), \
+        float(np.sqrt(np.mean(off**2)))
+
+
+def _bent(pulses, horns, ends) -> tuple[np.ndarray, np.ndarray]:
+    """Knots of a bent map: the points, near ones together, and the ends of the pulse range on the lines through them."""
+    groups: list[list[int]] = [[0]]
+    for i in range(1, len(pulses)):
+        if abs(horns[i] - horns[groups[-1][0]]) < APART:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    knots = np.array([[pulses[group].mean(), horns[group].mean()] for group in groups])
+    if len(knots) < 2:
+        knots = np.array([[pulses[0], horns[0]], [pulses[-1], horns[-1]]])
+    for end, at, inner, outer in ((ends[0], 0, 1, 0), (ends[1], len(knots), -2, -1)):
+        (x0, y0), (x1, y1) = knots[inner], knots[outer]
+        if abs(end - x1) > 1.0:
+            knots = np.insert(knots, at if at == 0 else len(knots), [end, y1 + (end - x1) * (y1 - y0) / (x1 - x0)], axis=0)
+    return knots[:, 0], knots[:, 1]

@@ -1,0 +1,165 @@
+"""Moving an arm whose numbers are not known well yet: slowly, within the torque that it can surely bear, never by itself.
+
+    set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> gate -> pulses, one row a servo frame -> ``Outputs``
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from picker_dynamics.board.protocol import JointLimits
+from picker_dynamics.errors import LimitError
+from picker_dynamics.estimation.calibration.poses import TRAVEL_ACCELERATION, TRAVEL_SPEED, Weight, way
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.trajectory.profiles import joint_move
+
+FRAME_S = 0.02
+SHIFTED = 0.2
+"""How far a pose may lie beyond the pulses for being moved to their end [rad]."""
+JOG_SPEED = 0.3
+"""Of a joint that a person watches [rad/s]."""
+
+
+class Outputs(Protocol):
+    """The board's outputs, of a real or a simulated one."""
+
+    limits: tuple[JointLimits, ...]
+    resolution_us: float
+    faults: str
+    """What is latched, in words; '' where nothing is."""
+    found_live: tuple[str, ...]
+    """Joints whose outputs run."""
+
+    @property
+    def pulses_us(self) -> np.ndarray:
+        """(n,) [us]; NaN where an output is off."""
+
+    def reset(self) -> None:
+        """Clear what is latched; moves nothing."""
+
+    def adopt(self) -> None:
+        """Take over the outputs that run; nothing moves."""
+
+    def switch_on(self, joint: int, pulse_us: float) -> None:
+        """Start one output, at a pulse [us]."""
+
+    def play(self, rows: np.ndarray) -> None:
+        """(k, n) pulses [us], one row a servo frame; returns when the arm stands.  Raises where the board stops or is gone."""
+
+    def wait(self, seconds: float) -> None:
+        """Let it rest [s]; raises as ``play`` does."""
+
+    def switch_off(self) -> None:
+        """All outputs off: the arm falls."""
+
+    def let_go(self) -> None:
+        """Give the port up, for a while; the outputs hold."""
+
+    def take(self) -> None:
+        """Take the port again."""
+
+
+class Mover:
+    """Moves joints over outputs.  Set-points are those of the gate's servo map; pulses stay within the board's limits."""
+
+    def __init__(self, outputs: Outputs):
+        self.outputs = outputs
+
+    @property
+    def live(self) -> np.ndarray:
+        """(n,) which outputs run."""
+        return ~np.isnan(self.outputs.pulses_us)
+
+    def setpoint(self, gate: Gate) -> np.ndarray:
+        """(n,) where the outputs are [rad]; the rest pose's for those that are off."""
+        servos, pulses = gate.servo_map, self.outputs.pulses_us
+        resting = servos.to_pulse_us(servos.clamp(servos.rest))
+        return servos.to_angle(np.clip(np.where(self.live, pulses, resting), servos.pulse_lower_us, servos.pulse_upper_us))
+
+    def travel(self, gate: Gate, goal, weight: Weight | None = None) -> None:
+        """To a set-point (n,) [rad], straight or by home, as ``poses.way`` has it; ``weight``: that hangs on meanwhile.
+
+        Raises:
+            PickerError: no way that can be borne; the board stopped, or is gone.
+        """
+        gate = with_weight(gate, weight)
+        for passed in way(gate, self.setpoint(gate), self.within_reach(gate, goal)):
+            self.line(gate, passed, TRAVEL_SPEED)
+
+    def line(self, gate: Gate, goal, speed: float) -> None:
+        """Straight to a set-point (n,) [rad]; the gate was asked already."""
+        start, goal = self.setpoint(gate), self.within_reach(gate, goal)
+        if np.abs(goal - start).max() < 1e-9:
+            return
+        line = joint_move(start, goal, speed, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names)
+        times = np.append(np.arange(FRAME_S, line.duration, FRAME_S), line.duration)
+        self.outputs.play(self.pulses(gate, np.stack([line.sample(float(t))[0] for t in times])))
+
+    def jog(self, gate: Gate, joint: int, by: float) -> None:
+        """One joint by an angle [rad], as far as its pulses go, if the servos can bear where that leads.
+
+        Raises:
+            LimitError: its pulses end here.
+            InfeasibleError: they cannot bear it.
+        """
+        servos, start = gate.servo_map, self.setpoint(gate)
+        lower, upper = self.reach(gate)
+        goal = np.array(start)
+        goal[joint] = np.clip(start[joint] + by, lower[joint], upper[joint])
+        if abs(goal[joint] - start[joint]) < min(1e-3, 0.5 * abs(by)):
+            pulse = self.outputs.pulses_us[joint]
+            name = servos.joint_names[joint]
+            raise LimitError(f"{name}: its pulses end here, at {pulse:.0f} us", joint=name, value=float(pulse))
+        gate.check(joint_move(start, goal, JOG_SPEED, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names))
+        self.line(gate, goal, JOG_SPEED)
+
+    def within_reach(self, gate: Gate, goal) -> np.ndarray:
+        """A set-point (n,) [rad], moved to the end of what may be sent where it is a little beyond: a map may have shifted it.
+
+        Raises:
+            LimitError: far beyond.
+        """
+        goal = np.asarray(goal, dtype=float)
+        lower, upper = self.reach(gate)
+        inside = np.clip(goal, lower, upper)
+        worst = int(np.abs(goal - inside).argmax())
+        if abs(goal[worst] - inside[worst]) > SHIFTED:
+            name = gate.servo_map.joint_names[worst]
+            raise LimitError(f"{name}: {np.degrees(goal[worst]):.1f} deg is beyond the pulses that the board was flashed for, "
+                             f"which end at {np.degrees(inside[worst]):.1f}", joint=name, value=float(goal[worst]),
+                             limit=float(inside[worst]))
+        return inside
+
+    def reach(self, gate: Gate) -> tuple[np.ndarray, np.ndarray]:
+        """Smallest and largest set-points (n,) [rad] that both the servo map and the board's limits allow."""
+        servos = gate.servo_map
+        ends = [[one.lowest / 8.0 for one in self.outputs.limits], [one.highest / 8.0 for one in self.outputs.limits]]
+        ends = [servos.to_angle(np.clip(end, servos.pulse_lower_us, servos.pulse_upper_us)) for end in ends]
+        lower, upper = np.minimum(*ends), np.maximum(*ends)
+        return np.maximum(lower, servos.setpoint_lower), np.minimum(upper, servos.setpoint_upper)
+
+    def pulses(self, gate: Gate, setpoints) -> np.ndarray:
+        """(k, n) pulses [us] of set-points [rad], NaN for outputs that are off.
+
+        Raises:
+            LimitError: beyond what the board was flashed with.
+        """
+        pulses = gate.servo_map.to_pulse_us(gate.servo_map.clamp(setpoints))
+        lowest, highest = (np.array([getattr(one, end) for one in self.outputs.limits]) / 8.0 for end in ("lowest", "highest"))
+        beyond = np.where(self.live, np.maximum(lowest - pulses, pulses - highest), 0.0).max(axis=0)
+        worst = int(beyond.argmax())
+        if beyond[worst] > self.outputs.resolution_us:
+            name = gate.servo_map.joint_names[worst]
+            raise LimitError(f"{name}: {beyond[worst]:.0f} us beyond the limits that the board was flashed with "
+                             f"({lowest[worst]:.0f} ... {highest[worst]:.0f} us)", joint=name, value=float(beyond[worst]))
+        return np.where(self.live, np.clip(pulses, lowest, highest), np.nan)
+
+
+def with_weight(gate: Gate, weight: Weight | None) -> Gate:
+    """The gate for an arm on which a weight hangs."""
+    if weight is None or not weight.mass:
+        return gate
+    return replace(gate, model=gate.model.with_payload(weight.mass, weight.point))

@@ -1,0 +1,92 @@
+"""What the tool holds, from what its weight does to readings: the estimate that droop and torque share.
+
+    y_k = x_k s_k m + b_g + e_k          y: a reading less what it should be without payload;  x: 1 with payload, 0 without
+
+s is what a kilogram does to the reading, b_g what the model misses at one place for one instrument: the same with payload as
+without, drawn from N(0, offset_sd²).  Everything but m goes into the covariance V of y, so readings without payload at the
+same place count for what they tell of b_g, and
+
+    m = (sᵀ V⁻¹ y) / (sᵀ V⁻¹ s)           sd² = 1 / (sᵀ V⁻¹ s)                (generalised least squares)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration.measured import Measured
+
+HEAVIEST_KG = 1.0
+"""What no scissor of these servos holds: more is a slip of unit."""
+
+FURTHEST_M = 0.3
+"""Of the payload's centre of mass from the tool frame: more is a slip of unit."""
+
+BLIND_KG = 0.025
+"""Standard deviation of the mass above which the readings say nothing: a strawberry or none looks the same."""
+
+MISREAD = 5.0
+"""Standard deviations from what the other readings say beyond which one is a slip."""
+
+NEGATIVE = 3.0
+"""Standard deviations below nothing beyond which readings with and without payload were exchanged, or one was misread."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A payload.
+
+    Attributes:
+        mass: [kg].
+        misfit: root mean square of the readings' residuals in standard deviations; about 1 where the model fits.
+        readings: that were used.
+    """
+
+    mass: Measured
+    misfit: float
+    readings: int
+
+
+def least_squares(excess, slope, covariance) -> tuple[Measured, float, np.ndarray]:
+    """m of y = s m + e with the covariance V of e, the misfit, and each reading against all others.
+
+    Args:
+        excess: (r,) y.  slope: (r,) s; 0 without payload.  covariance: (r, r) V.
+
+    Returns:
+        m with its sd, larger by the misfit where that is above 1; the misfit; and (r,) residuals as the other readings see
+        them, in standard deviations: (V⁻¹ e)_k / sqrt((V⁻¹)_kk).
+    """
+    weights = np.linalg.inv(covariance)
+    information = float(slope @ weights @ slope)
+    if not information > 0.0:
+        return Measured(0.0, np.inf), 0.0, np.zeros(len(excess))
+    mass = float(slope @ weights @ excess) / information
+    residual = excess - mass * slope
+    weighted = weights @ residual
+    misfit = float(np.sqrt(max(0.0, residual @ weighted) / max(1, len(excess) - 1)))
+    return Measured(mass, max(1.0, misfit) / np.sqrt(information)), misfit, weighted / np.sqrt(np.diag(weights))
+
+
+def require_payload_place(com) -> np.ndarray:
+    """Centre of mass (3,) [m] in the tool frame; InputError where it cannot be one."""
+    point = np.asarray(com, dtype=float)
+    if point.shape != (3,) or not np.isfinite(point).all():
+        raise InputError(f"the payload's centre of mass is {com}, must be three numbers [m]", joint="payload.com", value=com)
+    if np.abs(point).max() > FURTHEST_M:
+        raise InputError(f"the payload's centre of mass is {np.abs(point).max():g} m from the tool, allowed {FURTHEST_M} m: "
+                         "are these millimetres?", joint="payload.com", value=float(np.abs(point).max()), limit=FURTHEST_M)
+    return point
+
+
+def require_mass(found: Measured) -> None:
+    """A mass that something can have; InputError for a negative one or one that no scissor holds."""
+    if found.value < -NEGATIVE * found.sd:
+        raise InputError(f"the readings say {1e3 * found.value:.1f} ± {1e3 * found.sd:.1f} g, and nothing weighs less than "
+                         "nothing: readings with and without payload exchanged, or one misread?", joint="payload",
+                         value=found.value, limit=0.0)
+    if found.value - NEGATIVE * found.sd > HEAVIEST_KG:
+        raise InputError(f"the readings say {found.value:.2f} kg, more than the {HEAVIEST_KG:g} kg that the tool could hold: "
+                         "unit or instrument mixed up?", joint="payload", value=found.value, limit=HEAVIEST_KG)

@@ -1,0 +1,138 @@
+"""Where to weigh by droop, and how often: poses where a kilogram moves the reading most, among those that the servos can bear.
+
+A reading's own share of the mass's uncertainty is  sqrt(sd² + Σ_j (c_j f_sd)²) / |s|  (``DroopScale.alone``); the poses with the
+least of it are taken, a little apart from each other.  Each is visited once without and once with the payload, from the same
+side, every other one from above: an arm that comes to a pose again in the same way stops where it stopped before, so that what
+friction holds back there is the same again and does not average out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.estimation.calibration.droop import Sight
+from picker_dynamics.estimation.calibration.measured import NORMAL_95
+from picker_dynamics.estimation.calibration.payload_droop import DroopScale, Look, Potentiometer
+from picker_dynamics.estimation.calibration.poses import HEIGHT_MIN, SIDES, STAND_OFF, TRAVEL_ACCELERATION, TRAVEL_SPEED
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.trajectory.profiles import joint_move
+
+GOLDEN = 0.618034
+"""Its multiples spread evenly over the unit interval, whatever their number."""
+
+APART = 0.03
+"""How far some joint at least is from where it is in the other poses [rad]: four steps of a PCA9685."""
+
+CANDIDATES, NEAR = 400, 0.9
+"""Random poses that are looked at, and how far from the present one joints go [rad]."""
+
+WITHIN_KG, MOST_POSES = 0.003, 40
+"""What a weighing is planned for (95 %), and how many poses a person is asked to read, twice each, at the most."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Come to a pose from one side and read it.
+
+    Args:
+        pulses_us: (n,) there.
+        side: -1 from above, +1 from below.
+        number: of the visit.
+        loaded: with the payload in the tool.
+    """
+
+    pulses_us: np.ndarray
+    side: float
+    number: int
+    loaded: bool
+
+    def looks(self, sights: Sequence[Sight | Potentiometer], values: Sequence[float] | None = None) -> list[Look]:
+        """Its readings; 0 while they are not known."""
+        values = np.zeros(len(sights)) if values is None else values
+        return [Look(self.pulses_us, sight, float(value), self.number, self.loaded) for sight, value in zip(sights, values)]
+
+
+def before(scale: DroopScale, visit: Visit) -> np.ndarray:
+    """Set-points (n,) [rad] from which the arm comes: up to ``STAND_OFF`` away, another distance at each visit."""
+    away = np.array(scale.servos.to_angle(visit.pulses_us))
+    away[list(scale.columns)] -= visit.side * STAND_OFF * (0.5 + 0.5 * (GOLDEN * visit.number % 1.0))
+    return away
+
+
+def poses(scale: DroopScale, gate: Gate, sights: Sequence[Sight | Potentiometer], near, count: int, *, heaviest_kg: float = 0.1,
+          seed: int = 0) -> list[np.ndarray]:
+    """Pulses (n,) [us] of the poses that tell most, the best first; at most ``count``.
+
+    Args:
+        gate: of the arm without payload.
+        near: (n,) set-points now [rad]; joints that do not bear the payload stay there.
+        heaviest_kg: that may be in the tool: each pose and the way to it must be bearable with it.
+
+    Raises:
+        InputError: no pose near here can be borne.
+    """
+    rng, servos, columns = np.random.default_rng(seed), scale.servos, list(scale.columns)
+    loaded = replace(gate, model=gate.model.with_payload(heaviest_kg, scale.com))
+    lower = np.maximum(np.maximum(scale.description.lower, servos.setpoint_lower) + 2.0 * STAND_OFF, np.subtract(near, NEAR))
+    upper = np.minimum(np.minimum(scale.description.upper, servos.setpoint_upper) - 2.0 * STAND_OFF, np.add(near, NEAR))
+    drawn = np.tile(np.asarray(near, dtype=float), (CANDIDATES, 1))
+    drawn[:, columns] = rng.uniform(lower[columns], np.maximum(lower, upper)[columns], (CANDIDATES, len(columns)))
+    pulses = servos.quantise_us(servos.to_pulse_us(drawn))
+    looks = [Look(row, sight, 0.0, 0, True) for row in pulses for sight in sights]
+    blind = scale.alone(looks).reshape(CANDIDATES, -1).min(axis=1)
+    found: list[np.ndarray] = []
+    for row in np.argsort(blind):
+        if len(found) == count:
+            break
+        apart = all(np.abs(servos.to_angle(pulses[row]) - servos.to_angle(one)).max() > APART for one in found)
+        if apart and np.isfinite(blind[row]) and _can_be_visited(scale, loaded, pulses[row], near):
+            found.append(pulses[row])
+    if not found:
+        raise InputError(f"no pose within {np.degrees(NEAR):.0f}° of here can be held with {1e3 * heaviest_kg:.0f} g: "
+                         "go home first", joint="pose", value=heaviest_kg)
+    return found
+
+
+def visits(where: Sequence[np.ndarray], loaded: bool) -> list[Visit]:
+    """Every pose once, each from the same side whenever it is visited."""
+    first = len(where) if loaded else 0
+    return [Visit(pulses, SIDES[number % 2], first + number, loaded) for number, pulses in enumerate(where)]
+
+
+def plan(scale: DroopScale, gate: Gate, sights: Sequence[Sight | Potentiometer], near, within_kg: float = WITHIN_KG, *,
+         heaviest_kg: float = 0.1, seed: int = 0, count: int = 0) -> tuple[list[Visit], float]:
+    """Visits, first without payload, then with, and the half-width of the 95 % interval that they will give [kg].
+
+    As few poses as reach ``within_kg``, or as many as a person can be asked for; ``count``: so many.  Other arguments and errors
+    as for ``poses``.
+    """
+    if not 0.0 < within_kg < 1.0:
+        raise InputError(f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?",
+                         joint="within", value=within_kg, limit=1.0)
+    where = poses(scale, gate, sights, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
+
+    def half_width(number: int) -> float:
+        return NORMAL_95 * scale.precision([look for visit in visits(where[:number], False) + visits(where[:number], True)
+                                            for look in visit.looks(sights)])
+
+    if not count:
+        count = next((number for number in range(2, len(where), 2) if half_width(number) <= within_kg), len(where))
+    return visits(where[:count], False) + visits(where[:count], True), half_width(count)
+
+
+def _can_be_visited(scale: DroopScale, gate: Gate, pulses_us, near) -> bool:
+    there, still = scale.servos.to_angle(pulses_us), np.zeros(scale.servos.n)
+    try:
+        gate.check_point(there, still, still)
+        for side in SIDES:
+            away = np.array(there)
+            away[list(scale.columns)] -= side * STAND_OFF
+            for start, end in ((near, away), (away, there)):
+                gate.check(joint_move(start, end, TRAVEL_SPEED, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names))
+    except PickerError:
+        return False
+    return float(gate.model.forward_kinematics(there)[2]) > HEIGHT_MIN

@@ -1,0 +1,123 @@
+"""Weighing rehearsed: a simulated arm with hidden numbers carries a payload, and a person reads an inclinometer off it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.calibration.droop import Sight
+from picker_dynamics.estimation.calibration.payload_droop import DroopScale, Look, Potentiometer
+from picker_dynamics.estimation.calibration.payload_poses import Visit, before
+from picker_dynamics.estimation.calibration.simulated import hidden_servos, mounted
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.sim.plant import Plant
+
+STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, DEADBAND_SD = 0.04, math.radians(0.15), 0.003, 0.01, 0.1
+"""How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""
+
+TRAVEL_S, SETTLE_S, FRAME_S = 0.6, 1.6, 0.02
+"""From the stand-off into the pose, until it is read, and how often a set-point changes [s]."""
+
+
+def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescription, ServoMap]:
+    """The arm as a calibration finds it: the truth, less what is left open."""
+    true, arm = plant.servo_map, plant.description
+
+    def near(share: float) -> float:
+        return 1.0 + rng.normal(0.0, share)
+
+    servos = []
+    for column, servo in enumerate(true.servos):
+        found = mounted(servo, rng.normal(0.0, ZERO_SD), rng.normal(0.0, SCALE_SD))
+        servos.append(replace(found, stiffness=float(plant.servo.stiffness[column]) * near(STIFFNESS_SD),
+                              deadband_us=servo.deadband_us * float(plant.error.deadband[column]) * near(DEADBAND_SD)))
+    links = {name: replace(link, mass=link.mass * plant.error.mass.get(name, 1.0) * near(MASS_SD)) if link.mass else link
+             for name, link in arm.links.items()}
+    return replace(arm, links=links), replace(true, servos=tuple(servos))
+
+
+def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0)) -> tuple[SimulatedPerson, Gate]:
+    """Somebody beside the picker with hidden numbers, calibrated; and the gate as it is believed.
+
+    Args:
+        payload: [kg].
+        plant_error: bound of the hidden errors.
+        seed: of those, of what the calibration left open, and of the readings.
+    """
+    rng = np.random.default_rng(seed)
+    arm = descriptions.load(resource("urdf/picker.urdf"))
+    servos = servo_maps.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
+    plant = Plant(arm, hidden_servos(servos, rng), plant_error=plant_error, seed=seed)
+    believed, found = as_calibrated(plant, rng)
+    return SimulatedPerson(plant, DroopScale(believed, found, com), rng, payload), Gate(RigidBody(arm, found.armature), found)
+
+
+@dataclass
+class SimulatedPerson:
+    """Moves the arm to visits and reads it.
+
+    Args:
+        plant: the arm, whose numbers nobody knows.
+        scale: what is believed.
+        rng: of the readings' noise.
+        payload: what is put into the tool [kg].
+    """
+
+    plant: Plant
+    scale: DroopScale
+    rng: np.random.Generator
+    payload: float
+    told: np.ndarray = field(init=False)
+
+    def __post_init__(self):
+        servos = self.scale.servos
+        self.told = np.array(servos.home)
+        self.plant.reset(servos.home)
+        self._hold(SETTLE_S)
+
+    def read(self, visits: Sequence[Visit], sights: Sequence[Sight | Potentiometer]) -> list[Look]:
+        """Everything that is read at the visits."""
+        looks = []
+        for visit in visits:
+            if bool(self.plant.payload) != visit.loaded:
+                self._load(visit.loaded)
+            self._travel(before(self.scale, visit))
+            self._travel(self.scale.servos.to_angle(visit.pulses_us))
+            self._hold(SETTLE_S)
+            looks += visit.looks(sights, [self._seen(sight) for sight in sights])
+        return looks
+
+    def _seen(self, sight) -> float:
+        q = self.plant.q
+        true = (q[self.plant.joint_names.index(sight.joint)] if isinstance(sight, Potentiometer)
+                else sight.of(link_poses(self.plant.description, q)))
+        return float(true + self.rng.normal(0.0, sight.sd))
+
+    def _load(self, on: bool) -> None:
+        """Put the payload in or take it out by hand: gently."""
+        for share in np.arange(6)[:: 1 if on else -1] / 5.0:
+            self.plant.attach(float(share) * self.payload, self.scale.com)
+            self._hold(0.1)
+
+    def _travel(self, setpoint) -> None:
+        """Set-points along a smooth line, in the board's frames."""
+        start = self.told.copy()
+        duration_s = max(TRAVEL_S, 2.0 * float(np.abs(setpoint - start).max()))
+        for share in np.arange(1, 1 + (frames := math.ceil(duration_s / FRAME_S))) / frames:
+            self.told = start + share**3 * (10.0 - 15.0 * share + 6.0 * share**2) * (setpoint - start)
+            self._hold(FRAME_S)
+
+    def _hold(self, duration_s: float) -> None:
+        servos = self.scale.servos
+        pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(self.told)))
+        self.plant.advance(tuple(pulses.tolist()), duration_s)

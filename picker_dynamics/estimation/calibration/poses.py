@@ -1,0 +1,300 @@
+"""Which poses and weights tell most: chosen one by one among random ones, by what they add to the information.
+
+    information = Σ J_kᵀ R_k⁻¹ J_k + prior
+    next        = argmax log det(information with it)                      without an aim (D-optimal, greedy)
+                  argmin trace(aim · (information with it)⁻¹)              with one       (L-optimal, greedy)
+
+The aim weighs what the figures are for: the variance of the tip at rest, averaged over poses, against ``TIP_GOAL``, and of
+each compliance against ``COMPLIANCE_GOAL``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.estimation.calibration.droop import FIGURES, DroopFit, DroopModel, Reading, Sight
+from picker_dynamics.estimation.calibration.variance import FRICTION_SD, whitening
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.trajectory.profiles import joint_move
+
+TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
+"""Largest between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""
+
+STAND_OFF = 0.12
+"""How far the arm moves away before it comes back to a pose from one side [rad]."""
+
+SIDES = (-1.0, 1.0)
+"""Each station is visited from above and from below, so that what friction holds back differs."""
+
+HOLD_SHARE, PEAK_SHARE = 0.4, 0.6
+"""Of stall torque while calibrating: the arm may weigh more, sag more and swing more than is believed yet."""
+
+LOADED_HOLD_SHARE, LOADED_PEAK_SHARE = 0.5, 0.7
+"""The same when bare poses have told the zeros."""
+
+BARE, LOADED, CANDIDATES = 5, 9, 200
+"""Stations without and with weights, and random poses among which they are chosen."""
+
+TIP_GOAL, COMPLIANCE_GOAL = 0.7e-3, 0.027
+"""Standard deviations to aim at: of the tip at rest [m], of each compliance as a share."""
+
+TIPPING = 1.5
+"""Where a joint would turn more than so many times its servo's zero if that shifted, it is about to tip over."""
+
+INSTRUMENTS = ("inclinometer", "ruler", "both")
+
+HEIGHT_MIN = 0.03
+"""Of the tool above the mounting plane [m]."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A mass [kg] that a person can hang at ``point`` (3,) [m] of the tool frame; 0: none."""
+
+    mass: float = 0.0
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+WEIGHTS = (Weight(), Weight(0.2), Weight(0.4), Weight(0.2, (0.12, 0.0, 0.0)))
+"""What a kitchen offers: nothing, 200 g and 400 g at the tool, and a stick tied along the hand with 200 g, stick included, whose
+common centre (where stick and weight balance) is 120 mm beyond the tool: the wrist has no other lever."""
+
+
+@dataclass(frozen=True)
+class Station:
+    """A pose to be looked at, as pulses (n,) [us] that the board can make; what hangs there; what is read there."""
+
+    pulses_us: np.ndarray
+    weight: Weight
+    sights: tuple[Sight, ...]
+
+    def readings(self, tool: str, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0) -> list[Reading]:
+        """What is read at one visit from one side, sight by sight; values 0 while they are not known."""
+        values = np.zeros(len(self.sights)) if values is None else values
+        return [Reading(self.pulses_us, sight, float(value), visit, self.weight.mass, tool, self.weight.point, side)
+                for sight, value in zip(self.sights, values)]
+
+
+def cautious_gate(model: DynamicsModel, servos: ServoMap, hold: float = HOLD_SHARE, peak: float = PEAK_SHARE) -> Gate:
+    """The gate for an arm whose numbers are not known well yet; shares of stall torque."""
+    wary = tuple(replace(servo, hold_share=min(hold, servo.hold_share), peak_share=min(peak, servo.peak_share))
+                 for servo in servos.servos)
+    return Gate(model, replace(servos, servos=wary))
+
+
+def sights(description: ArmDescription, joints: Sequence[str], instrument: str = "inclinometer") -> tuple[Sight, ...]:
+    """What is read at a station of an arm whose sought joints, from the base outwards, are ``joints``.
+
+    Args:
+        instrument: ``inclinometer``: the elevation of each link that such a joint moves; ``ruler``: the height above the mounting
+            plane of each such link's far end, the next joint's axis or the tool; ``both``.
+
+    Raises:
+        InputError: another instrument.
+    """
+    if instrument not in INSTRUMENTS:
+        raise InputError(f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", joint="instrument", value=instrument)
+    links = [description.joint(name).child for name in joints]
+    elevations = tuple(Sight("elevation", link) for link in links)
+    heights = tuple(Sight("height", link) for link in (*links[1:], description.tool))
+    return {"inclinometer": elevations, "ruler": heights, "both": elevations + heights}[instrument]
+
+
+def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[Sight, ...], seed: int) -> tuple[Gate, list[Station]]:
+    """The first stations to look at, without weights, and the gate to go there by: only the masses are known yet.
+
+    Args:
+        servos: as believed now.
+    """
+    gate = cautious_gate(RigidBody(model.description), servos)
+    return gate, choose(model, gate, candidates(model, gate, [Weight()], seen, count=CANDIDATES // 2, seed=seed), BARE)
+
+
+def loaded_stations(first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[Sight, ...],
+                    seed: int) -> tuple[Gate, list[Station]]:
+    """The stations to look at next, with weights, after what the first ones told, and the gate to go there by.
+
+    Args:
+        servos: with what was found.
+    """
+    model = first.model
+    gate = cautious_gate(RigidBody(model.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
+    found = candidates(model, gate, weights, seen, count=CANDIDATES, seed=seed)
+    return gate, choose(model, gate, found, LOADED, first.unknowns, np.linalg.inv(first.covariance), first.friction,
+                        aim(model, found, first.unknowns))
+
+
+def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], *, count: int,
+               seed: int) -> list[Station]:
+    """Random poses, as many with each of the weights, that the servos can hold and that keep off the table.
+
+    Args:
+        gate: with what is believed of masses and servos now.
+
+    Raises:
+        InputError: hardly any pose can be held.
+    """
+    rng, servos, description = np.random.default_rng(seed), gate.servo_map, model.description
+    columns, found, still = list(model.columns), [], np.zeros(description.n)
+    margin = 2.0 * STAND_OFF
+    lower = np.maximum(description.lower, servos.setpoint_lower) + margin
+    upper = np.minimum(description.upper, servos.setpoint_upper) - margin
+    tries = 100 * count // len(weights)
+    for number, weight in enumerate(weights):
+        loaded, wanted = _loaded(gate, weight), count * (number + 1) // len(weights)
+        for _ in range(tries):
+            if len(found) == wanted:
+                break
+            q = np.array(servos.home)
+            q[columns] = rng.uniform(lower[columns], upper[columns])
+            pulses = servos.quantise_us(servos.to_pulse_us(q))
+            if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN and _passes(loaded, servos.to_angle(pulses), still):
+                found.append(Station(pulses, weight, seen))
+        else:
+            some = len(found) - count * number // len(weights)
+            raise InputError(f"with {weight.mass:g} kg hung on, only {some} of {tries} random poses can be held", joint="poses",
+                             value=some, limit=wanted)
+    return found
+
+
+def _passes(gate: Gate, q, still) -> bool:
+    try:
+        gate.check_point(q, still, still)
+    except PickerError:
+        return False
+    return True
+
+
+def choose(model: DroopModel, gate: Gate, stations: Sequence[Station], count: int, unknowns=None, information=None,
+           friction=FRICTION_SD, towards=None) -> list[Station]:
+    """The ``count`` stations that together tell most, the best first; all can be visited.
+
+    Masses are known from weighing: without an aim, what counts is the information about the figures with the masses left free.
+
+    Args:
+        unknowns: (u,) estimate about which to look; default: the prior.
+        information: (u, u) that there is already, the prior's included; default: the prior's.
+        friction: standard deviation of what it holds back by chance, a number or (j,) [N·m].
+        towards: (u, u) see ``aim``.
+
+    Raises:
+        InputError: none of them can be visited.
+    """
+    mean, prior_sd = model.prior()
+    unknowns, scale = mean if unknowns is None else unknowns, np.outer(prior_sd, prior_sd)
+    information = np.eye(len(mean)) if information is None else information * scale
+    figures, chosen = len(model.joints) * len(FIGURES), []
+    gains = _gains(model, unknowns, stations, prior_sd, friction)
+    left = [int(i) for i in np.flatnonzero(_steady(model, unknowns, stations))]
+    while left and len(chosen) < count:
+        covariance = np.linalg.inv(information + gains[left])
+        if towards is None:
+            cost = np.linalg.slogdet(covariance[:, :figures, :figures])[1]
+        else:
+            cost = np.einsum("sij,ij->s", covariance, towards * scale)
+        for best in [left[i] for i in np.argsort(cost, kind="stable")]:
+            left.remove(best)
+            if can_be_visited(stations[best], gate, model.columns):
+                chosen.append(stations[best])
+                information = information + gains[best]
+                break
+    if not chosen:
+        raise InputError(f"none of {len(stations)} poses can be reached from home and come to from both sides", joint="poses",
+                         value=0, limit=count)
+    return chosen
+
+
+def aim(model: DroopModel, stations: Sequence[Station], unknowns) -> np.ndarray:
+    """(u, u) what is wanted of the figures' covariance: trace(aim · covariance) is 1 per goal that is met just so.
+
+    The tip rests off by A (estimate - truth), A = (Jacobian of the tip) · dq/d(unknowns), as the set-points of a calibrated arm
+    are those of its estimate; friction's part of it, which comes anew each time, does not count.
+
+    Args:
+        stations: over whose poses, without their weights, the tip's variance is averaged.
+    """
+    tool, mean = model.description.tool, np.asarray(unknowns)
+    rest = model.rest(mean, [reading for station in stations for reading in replace(station, weight=Weight()).readings(tool)[:1]])
+    off = RigidBody(model.description).jacobian(rest.q) @ rest.by_unknowns
+    figures = len(model.joints) * len(FIGURES)
+    off[:, :, FIGURES.index("drag") : figures : len(FIGURES)] = 0.0
+    goal = np.einsum("vxi,vxj->ij", off, off) / (len(stations) * TIP_GOAL**2)
+    compliances = np.arange(FIGURES.index("compliance"), figures, len(FIGURES))
+    goal[compliances, compliances] += (COMPLIANCE_GOAL * mean[compliances]) ** -2
+    return goal
+
+
+def _gains(model: DroopModel, unknowns, stations: Sequence[Station], prior_sd, friction) -> np.ndarray:
+    """(s, u, u) information of each station, visited from both sides, in units of the prior."""
+    tool = model.description.tool
+    visits = [station.readings(tool, None, number, side) for number, (station, side) in enumerate(product(stations, SIDES))]
+    _, sensitivity, held = model.linearised(unknowns, [one for readings in visits for one in readings])
+    row, gains = 0, np.zeros((len(stations), len(prior_sd), len(prior_sd)))
+    for number, readings in enumerate(visits):
+        rows = slice(row, row + len(readings))
+        sd = [reading.sight.sd for reading in readings]
+        scaled = whitening(held[rows] * friction, [number] * len(readings), sd) @ sensitivity[rows] * prior_sd
+        gains[number // len(SIDES)] += scaled.T @ scaled
+        row += len(readings)
+    return gains
+
+
+def _steady(model: DroopModel, unknowns, stations: Sequence[Station]) -> np.ndarray:
+    """(s,) whether the arm rests there without being about to tip over within a deadband, come from either side."""
+    tool = model.description.tool
+    rest = model.rest(unknowns, [station.readings(tool, None, 0, side)[0] for station, side in product(stations, SIDES)])
+    zeros = rest.by_unknowns[:, :, FIGURES.index("zero") : len(model.joints) * len(FIGURES) : len(FIGURES)]
+    return np.abs(zeros).max(axis=(1, 2)).reshape(len(stations), -1).max(axis=1) < TIPPING
+
+
+def stand_off(gate: Gate, station: Station, side: float, columns: Sequence[int]) -> np.ndarray:
+    """Set-points (n,) [rad] where the arm waits before it comes to the station: side +1 from below, -1 from above."""
+    away = np.array(gate.servo_map.to_angle(station.pulses_us))
+    away[list(columns)] -= side * STAND_OFF
+    return away
+
+
+def way(gate: Gate, start, end) -> list[np.ndarray]:
+    """Set-points to pass on the way, the end among them: straight where the servos can bear it, else by the home pose.
+
+    Raises:
+        PickerError: neither can be borne.
+    """
+    home = gate.servo_map.home
+    try:
+        _require_bearable(gate, start, end)
+        return [np.asarray(end)]
+    except PickerError:
+        _require_bearable(gate, home, end)
+        return [home, np.asarray(end)]
+
+
+def can_be_visited(station: Station, gate: Gate, columns: Sequence[int]) -> bool:
+    """From home, without the weight, to both sides of it; and from there, with the weight, into it."""
+    loaded, there = _loaded(gate, station.weight), gate.servo_map.to_angle(station.pulses_us)
+    try:
+        for side in SIDES:
+            away = stand_off(gate, station, side, columns)
+            _require_bearable(gate, gate.servo_map.home, away)
+            _require_bearable(loaded, away, there)
+    except PickerError:
+        return False
+    return True
+
+
+def _loaded(gate: Gate, weight: Weight) -> Gate:
+    return replace(gate, model=gate.model.with_payload(weight.mass, weight.point)) if weight.mass else gate
+
+
+def _require_bearable(gate: Gate, start, end) -> None:
+    if np.abs(np.subtract(end, start)).max() > 1e-9:
+        gate.check(joint_move(start, end, TRAVEL_SPEED, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names))

@@ -1,0 +1,175 @@
+"""A simulated arm with hidden numbers, and a person who reads scale, ruler, stopwatch and inclinometer off it.
+
+The arm is MuJoCo's (``sim.plant``); readings have the noise of the real instruments.  What is hidden: masses, inertias,
+stiffness, deadband, damping and friction as ``plant_error`` draws them, and on top of that the zero and the scale of
+every servo.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.estimation.calibration.mass_properties import (
+    GRAVITY,
+    RULER_SD,
+    SCALE_SD,
+    STOPWATCH_SD,
+    LinkReadings,
+    swing_slowdown,
+    weighings,
+)
+from picker_dynamics.estimation.calibration.poses import TRAVEL_SPEED, Station, stand_off, way
+from picker_dynamics.estimation.calibration.walk import ANGLE_SD
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.servo_map import Servo, ServoMap
+from picker_dynamics.sim.plant import Plant
+
+ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
+"""Of the hidden servo horns: standard deviation of the zero [rad], bound of the scale error."""
+
+APPROACH_S, SETTLE_S, FRAME_S = 3.0, 2.5, 0.02
+HAND_S, HANDS_OFF = 1.0, tuple(np.arange(11) / 10.0)
+"""How long a hand takes to let go of a weight [s], and the shares of it that the arm bears meanwhile."""
+
+OWN_SHARE, CHANCE_SHARE = (-0.5, 0.9), 0.4
+"""Of the friction held back at rest, as a share of each joint's friction: range of the part that follows the side from which it
+came, and standard deviation of the rest.  Over motions of MuJoCo's arm the first is 0.7 at the wrist, which its servo brakes
+well, and -0.5 to 0.6 at shoulder and elbow, which swing."""
+
+REST_STEPS, REST_TOLERANCE = 40, 1e-7
+
+
+def hidden_servos(servos: ServoMap, rng: np.random.Generator, horn_error: float = 1.0) -> ServoMap:
+    """The servo map as it truly is: each horn mounted askew, each servo turning a little more or less per microsecond.
+
+    Args:
+        horn_error: size of both, as a share of what is usual; 0: the horns are as the map says.
+    """
+    return replace(servos, servos=tuple(mounted(servo, rng.normal(0.0, horn_error * ZERO_SD),
+                                                rng.uniform(-horn_error * SCALE_ERROR, horn_error * SCALE_ERROR))
+                                        for servo in servos.servos))
+
+
+def mounted(servo: Servo, zero: float, scale: float) -> Servo:
+    """The servo whose joint rests at q + zero + scale (q - middle) [rad] where ``servo`` says q."""
+    return replace(servo, zero=servo.zero - servo.direction * zero,
+                   horn_angles=tuple(angle * (1.0 + scale) for angle in servo.horn_angles))
+
+
+@dataclass
+class SimulatedBench:
+    """The arm on the bench, and the person beside it (``walk.Bench``)."""
+
+    plant: Plant
+    rng: np.random.Generator
+
+    def __post_init__(self):
+        servos = self.plant.servo_map
+        self._told = servos.quantise_us(servos.to_pulse_us(servos.rest))
+
+    @classmethod
+    def with_errors(cls, description: ArmDescription, servos: ServoMap, *, plant_error: float = 0.15,
+                    seed: int = 0, horn_error: float = 1.0) -> SimulatedBench:
+        """An arm that differs from ``description`` and ``servos`` by hidden errors.
+
+        Args:
+            servos: what the simulated servos are built around.
+            horn_error: size of the horns' errors, as a share of what is usual.
+        """
+        rng = np.random.default_rng(seed)
+        plant = Plant(description, hidden_servos(servos, rng, horn_error), plant_error=plant_error, seed=seed, q=servos.rest)
+        return cls(plant, rng)
+
+    # -- apart, on the table ---------------------------------------------------------------------------------------
+
+    def link(self, name: str, repeats: int = 3, swings: int = 20, amplitude: float = 0.15) -> LinkReadings:
+        """Weigh, balance and swing a link about its joint's axis; weigh a light one more often (``weighings``)."""
+        link, error = self.plant.description.links[name], self.plant.error
+        mass = link.mass * error.mass[name]
+        distance, inertia = float(link.com[0]), link.inertia[1, 1] * error.inertia[name]
+        masses = self.rng.normal(mass, SCALE_SD, max(repeats, weighings(link.mass)))
+        if distance < 10 * RULER_SD:  # it balances on its axis, and does not swing
+            return LinkReadings(tuple(masses))
+        balances = self.rng.normal(distance, RULER_SD, repeats)
+        period = 2.0 * math.pi * math.sqrt((inertia + mass * distance**2) / (mass * GRAVITY * distance))
+        times = self.rng.normal(swings * period * swing_slowdown(amplitude), STOPWATCH_SD, repeats)
+        return LinkReadings(tuple(masses), tuple(balances), tuple(times), swings, amplitude)
+
+    # -- put together ----------------------------------------------------------------------------------------------
+
+    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Come to the station from one side, hang the weight on, wait, and read its sights [rad or m]."""
+        plant, servos = self.plant, gate.servo_map
+        for passed in way(gate, servos.to_angle(self._told), stand_off(gate, station, side, columns)):
+            self._travel(servos, passed)
+        self._load(station, HANDS_OFF)
+        self._travel(servos, servos.to_angle(station.pulses_us), APPROACH_S)
+        self._told = np.array(station.pulses_us)
+        plant.advance(tuple(self._told.tolist()), SETTLE_S)
+        poses = link_poses(plant.description, plant.q)
+        values = [float(sight.of(poses) + self.rng.normal(0.0, sight.sd)) for sight in station.sights]
+        self._load(station, HANDS_OFF[::-1])
+        return values
+
+    def angle(self, joint: str, servos: ServoMap, setpoint: float) -> float:
+        """Where a joint that bears nothing goes for a set-point [rad], told from the tip on a ruler."""
+        column = self.plant.joint_names.index(joint)
+        true = self.plant.servo_map.servos[column]
+        return float(true.to_angle(servos.servos[column].to_pulse_us(setpoint)) + self.rng.normal(0.0, ANGLE_SD))
+
+    def _load(self, station: Station, shares: Sequence[float]) -> None:
+        """Hang the weight on, or take it off, by hand: gently."""
+        for share in shares if station.weight.mass else ():
+            self.plant.attach(share * station.weight.mass, station.weight.point)
+            self.plant.advance(tuple(self._told.tolist()), HAND_S / len(shares))
+
+    def _travel(self, servos: ServoMap, setpoint, duration_s: float = 0.0) -> None:
+        """Set-points along a smooth line to ``setpoint``, in the board's frames."""
+        start = servos.to_angle(self._told)
+        duration_s = duration_s or max(0.5, 2.0 * float(np.abs(setpoint - start).max()) / TRAVEL_SPEED)
+        for share in np.arange(1, 1 + (frames := math.ceil(duration_s / FRAME_S))) / frames:
+            smooth = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
+            self._told = servos.quantise_us(servos.to_pulse_us(servos.clamp(start + smooth * (setpoint - start))))
+            self.plant.advance(tuple(self._told.tolist()), FRAME_S)
+
+
+@dataclass
+class RestingBench(SimulatedBench):
+    """The same arm already at rest, many times faster: where MuJoCo's gravity, the hidden servos' springs and friction balance.
+
+    What friction holds back is not the outcome of a motion but drawn, as motions leave it: a share of each joint's friction
+    that is its own and follows the side from which it came, and as much again by chance.
+    """
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._own = self.rng.uniform(*OWN_SHARE, self.plant.n)
+
+    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Be at rest at the station with the weight on, and read its sights [rad or m]."""
+        shares = np.clip(side * self._own + self.rng.normal(0.0, CHANCE_SHARE, self.plant.n), -1.0, 1.0)
+        poses = link_poses(self.plant.description, self.resting(station, columns, shares))
+        return [float(sight.of(poses) + self.rng.normal(0.0, sight.sd)) for sight in station.sights]
+
+    def resting(self, station: Station, columns: Sequence[int], shares) -> np.ndarray:
+        """(n,) where the joints rest [rad] with the weight on, friction holding back ``shares`` (n,) of what it can."""
+        plant, column = self.plant, list(columns)
+        plant.attach(station.weight.mass, station.weight.point)
+        friction = plant.description.friction + plant.error.coulomb
+        told = plant.servo_map.to_angle(station.pulses_us)
+        q = np.array(told)
+        for count in range(REST_STEPS):
+            pull = plant.bias(q, np.zeros(plant.n)) + shares * friction
+            rest = told - pull / plant.servo.stiffness - plant.servo.deadband * np.sign(pull)
+            step = rest[column] - q[column]
+            q[column] += step if count < REST_STEPS // 2 else 0.5 * step
+            if np.abs(step).max() < REST_TOLERANCE:
+                break
+        plant.detach()
+        return q

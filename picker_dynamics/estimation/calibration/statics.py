@@ -1,0 +1,150 @@
+"""What an arm at rest bears: gravity torques for any masses, weights hung on it included, and how they change.
+
+    G_i       = -Σ_k m_k (p_k - o_i) · (g × a_i)                  k: all masses that joint i carries, at p_k; axis a_i through o_i
+    ∂G_i/∂q_j = -Σ_k m_k (a_j × (p_k - o_j)) · (g × a_i)          k: those that joint j carries, which is j = i or further out
+
+By the balance of moments, a · (r × m g) = m r · (g × a), from the frames alone; no dynamics model is asked, because here the
+masses are what varies.  The second is a second derivative of the potential energy, hence symmetric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import Pose, link_poses
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+@dataclass(frozen=True)
+class PointMass:
+    """``mass`` [kg], a number or one per state (...); at ``point`` (3,) or (..., 3) [m] of ``link``."""
+
+    link: str
+    mass: float | np.ndarray
+    point: np.ndarray
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What the joints bear, and how it changes; for k masses and batches (...).
+
+    Attributes:
+        torque: (..., n) that holds the arm still [N·m or N].
+        by_q: (..., n, n) its derivatives by the joint positions.
+        by_mass: (..., n, k) by each mass.
+        by_x: (..., n, k) by each mass's place along the x axis of its link.
+    """
+
+    torque: np.ndarray
+    by_q: np.ndarray
+    by_mass: np.ndarray
+    by_x: np.ndarray
+
+
+def links_of(description: ArmDescription) -> tuple[PointMass, ...]:
+    """The links as points at their centres of mass."""
+    return tuple(PointMass(name, link.mass, link.com) for name, link in description.links.items() if link.mass > 0.0)
+
+
+def gravity_torques(description: ArmDescription, q, masses: Sequence[PointMass], poses: Mapping[str, Pose] | None = None):
+    """Torques (forces for sliding joints) that hold the arm still, (..., n) [N·m or N].
+
+    Args:
+        q: (..., n) joint positions.
+        masses: all that has weight.
+        poses: of the links at ``q``, where they are known already.
+    """
+    return loads(description, q, masses, poses).torque
+
+
+def loads(description: ArmDescription, q, masses: Sequence[PointMass], poses: Mapping[str, Pose] | None = None) -> Loads:
+    """``gravity_torques`` and their derivatives; arguments as there."""
+    poses = link_poses(description, q) if poses is None else poses
+    batch, n = np.shape(q)[:-1], description.n
+    turns = np.array([joint.type != "prismatic" for joint in description.movable])[:, None]
+    axes, origins = joint_axes(description, poses)
+    carried = _carried(description, masses)
+    mass = _stacked([mass.mass for mass in masses], batch, ())
+    place = _stacked([_position(poses[mass.link], mass.point) for mass in masses], batch, (3,))
+    ahead = _stacked([poses[mass.link].rotation[..., 0] for mass in masses], batch, (3,))
+
+    lever, away = _cross(GRAVITY, axes), place[..., None, :, :] - origins[..., :, None, :]
+    by_mass = carried * np.where(turns, -(away * lever[..., None, :]).sum(-1), -(axes @ GRAVITY)[..., None])
+    by_x = carried * mass[..., None, :] * np.where(turns, -(lever @ np.swapaxes(ahead, -1, -2)), 0.0)
+    moment = ((carried * mass[..., None, :])[..., None] * away).sum(-2)
+    moved = np.where(turns, _cross(axes, moment), axes * (mass @ carried.T)[..., None])
+    outer = -(lever @ np.swapaxes(moved, -1, -2)) * (turns & _inside_of(description))
+    by_q = outer + np.swapaxes(outer * (1.0 - np.eye(n)), -1, -2)
+    return Loads((by_mass * mass[..., None, :]).sum(-1), by_q, by_mass, by_x)
+
+
+def joint_axes(description: ArmDescription, poses: Mapping[str, Pose]) -> tuple[np.ndarray, np.ndarray]:
+    """Direction and a point of each joint's axis in the root frame, (..., n, 3) each; poses of a batch alike."""
+    last = poses[description.movable[-1].child] if description.movable else poses[description.root]
+    batch = last.position.shape[:-1]
+    axes = _stacked([poses[joint.child].rotation @ joint.axis for joint in description.movable], batch, (3,))
+    return axes, _stacked([poses[joint.child].position for joint in description.movable], batch, (3,))
+
+
+def elevation(pose: Pose) -> np.ndarray:
+    """Angle of a link's x axis above the horizontal [rad], (...), as an inclinometer on it reads; within ±pi.
+
+    Told from the link's z axis too, so that a link that leans back beyond the vertical is above pi/2.
+    """
+    return np.arctan2(pose.rotation[..., 2, 0], pose.rotation[..., 2, 2])
+
+
+def elevation_rates(description: ArmDescription, link: str, poses: Mapping[str, Pose]) -> np.ndarray:
+    """(..., n) derivatives of a link's elevation by the joint positions: d(x, z)/dq = a × (x, z)."""
+    rotation = poses[link].rotation
+    axes, _ = joint_axes(description, poses)
+    x, z = (_cross(axes, rotation[..., None, :, column])[..., 2] for column in (0, 2))
+    up, across = rotation[..., 2, 0, None], rotation[..., 2, 2, None]
+    return _moves(description, link, True) * (across * x - up * z) / (up**2 + across**2)
+
+
+def height_rates(description: ArmDescription, link: str, poses: Mapping[str, Pose]) -> np.ndarray:
+    """(..., n) derivatives of the height of a link's origin by the joint positions."""
+    axes, origins = joint_axes(description, poses)
+    turned = _cross(axes, poses[link].position[..., None, :] - origins)[..., 2]
+    return _moves(description, link, True) * turned + _moves(description, link, False) * axes[..., 2]
+
+
+def _moves(description: ArmDescription, link: str, turning: bool) -> np.ndarray:
+    """(n,) 1 for joints that move the link, by turning or by sliding."""
+    path = description.path_to(link)
+    return np.array([float(joint in path and (joint.type != "prismatic") == turning) for joint in description.movable])
+
+
+def _carried(description: ArmDescription, masses: Sequence[PointMass]) -> np.ndarray:
+    """(n, k) 1 where the joint carries the mass."""
+    paths = [description.path_to(mass.link) for mass in masses]
+    return np.array([[float(joint in path) for path in paths] for joint in description.movable]).reshape(-1, len(masses))
+
+
+def _inside_of(description: ArmDescription) -> np.ndarray:
+    """(n, n) whether joint i is on the way to joint j, or is joint j."""
+    return np.array([[one in description.path_to(other.child) for other in description.movable] for one in description.movable])
+
+
+def _stacked(parts, batch: tuple[int, ...], tail: tuple[int, ...]) -> np.ndarray:
+    """(..., k, *tail): the parts side by side before the last ``len(tail)`` axes."""
+    if not parts:
+        return np.zeros((*batch, 0, *tail))
+    return np.stack([np.broadcast_to(part, (*batch, *tail)) for part in parts], axis=-1 - len(tail))
+
+
+def _cross(a, b) -> np.ndarray:
+    """a × b, (..., 3): numpy's own is slow for small batches."""
+    a, b = np.broadcast_arrays(a, b)
+    return np.stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+                     a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
+
+
+def _position(pose: Pose, point) -> np.ndarray:
+    return pose.position + (pose.rotation @ np.asarray(point, dtype=float)[..., None])[..., 0]

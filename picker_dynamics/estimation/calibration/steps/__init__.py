@@ -1,0 +1,10 @@
+"""The steps of a calibration, in order: each a module with NAME, TITLE, MINUTES and ``walk(work, belief) -> belief``.
+
+A step asks for what is not on file and computes the rest from the answers, so walking it again with all answers on file asks
+nothing and gives the same.
+"""
+
+from picker_dynamics.estimation.calibration.steps import droop, limits, links, map, rest, result, sweep, trim
+
+STEPS = (trim, map, limits, rest, links, droop, sweep, result)
+NAMES = tuple(step.NAME for step in STEPS)

@@ -1,0 +1,124 @@
+"""Mass, centre of mass and inertia of each link that weighs on a joint: by itself, or with what hangs on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration import readings
+from picker_dynamics.estimation.calibration.assembly import properties
+from picker_dynamics.estimation.calibration.belief import Belief
+from picker_dynamics.estimation.calibration.geometry import geometry_findings, reach
+from picker_dynamics.estimation.calibration.mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, weighings
+from picker_dynamics.estimation.calibration.measured import NORMAL_95
+from picker_dynamics.estimation.calibration.walk import measured_links
+from picker_dynamics.estimation.calibration.workplace import Workplace
+from picker_dynamics.estimation.calibration.write_back import urdf_text
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import subtree
+
+NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20
+APART = {"mass": 0.02, "balance": 0.1, "swings": 0.05}
+"""Repeated readings that differ by more than this share are doubted."""
+
+ON_AXIS = 3e-3
+"""A link that balances nearer to its axis does not swing [m]."""
+
+
+def walk(work: Workplace, belief: Belief) -> Belief:
+    """Readings of every link, and the arm with the masses that they tell."""
+    guide, arm = work.guide(NAME), belief.description
+    guide.explain("Take the arm apart at its joints; a link is weighed with the servo and the screws that move with it. What "
+               "cannot "
+               "be taken apart is measured together, straight (all joints at 0).")
+    read: dict[str, LinkReadings] = {}
+    for name in measured_links(arm, belief.loaded):
+        if any(name in one.holds for one in read.values()):
+            continue
+        one = _link(work, arm, name, read)
+        if one is not None:
+            read[name] = one
+    links = properties(arm, read) if read else {}
+    for name, one in links.items():
+        guide.tell(f"{name}: {told(one)}", "good")
+    for finding in geometry_findings(arm, links):
+        guide.tell(str(finding), "warning")
+    if not links:
+        return belief
+    weighed = descriptions.parse(urdf_text(arm, links, work.when, readings=read), arm.source)
+    return replace(belief, description=weighed, links=links)
+
+
+def told(one: LinkProperties) -> str:
+    """A link's properties with their 95 % intervals."""
+    parts = [f"{1e3 * one.mass.value:.1f} ± {1e3 * NORMAL_95 * one.mass.sd:.1f} g",
+             f"balances at {1e3 * one.distance.value:.1f} ± {1e3 * NORMAL_95 * one.distance.sd:.1f} mm"]
+    if one.inertia is not None:
+        parts.append(f"inertia {one.inertia.value:.2e} ± {NORMAL_95 * one.inertia.sd:.1e} kg·m²")
+    return ", ".join(parts)
+
+
+def _link(work: Workplace, arm: ArmDescription, name: str, read: dict) -> LinkReadings | None:
+    """Readings of one link; None: the URDF's numbers are right for it."""
+    guide, hanging = work.guide(NAME), subtree(arm, name)[1:]
+    hanging = [one for one in hanging if arm.links[one].mass > 0.0]
+    words = [("", "measure it by itself"), ("keep", "the URDF is right for it")]
+    if hanging:
+        words.append(("with", f"measure it with {', '.join(hanging)}"))
+    how = guide.choose(f"{name}.how", f"Link {name} ({1e3 * arm.links[name].mass:.0f} g in the URDF):", words, about=(name,))
+    if how == "keep":
+        return None
+    holds = tuple(hanging) if how == "with" else ()
+    while True:
+        one = _read(work, arm, name, holds)
+        try:
+            properties(arm, {**read, name: one})
+            return one
+        except InputError as error:
+            guide.tell(f"{error}  {name} again.", "warning")
+            for key in ("mass", "balance", "swings"):
+                work.session.forget(NAME, f"{name}.{key}")
+
+
+def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str]) -> LinkReadings:
+    guide, inside = work.guide(NAME), (name, *holds)
+    longest = reach(arm, name, holds) or LENGTH_MAX
+    expected = sum(arm.links[one].mass for one in inside)
+    what = name if not holds else f"{name} with {', '.join(holds)}"
+
+    def several(key: str, text: str, parse, size=lambda value: value, count=work.repeats):
+        values = []
+        for number in range(count):
+            def doubt(value):
+                if values and abs(size(value) - size(values[0])) > max(APART[key] * abs(size(values[0])), 2e-3):
+                    off = 100.0 * abs(size(value) / size(values[0]) - 1.0)
+                    return f"{what}: this differs from the first reading by {off:.0f} %."
+                return ""
+
+            values.append(guide.read(f"{name}.{key}.{number}", f"{text} ({number + 1} of {count})", parse, doubt=doubt,
+                                     about=(name, holds, key)))
+        return values
+
+    masses = several("mass", f"Weigh {what} [g], put on anew each time",
+                     lambda text: readings.mass(f"{name}: mass", text, expected), count=max(work.repeats, weighings(expected)))
+    balances = several("balance", f"Balance {what} on an edge: how far is that from its joint's axis [mm]? 0 where it balances "
+                       "on the axis", lambda text: readings.length(f"{name}: balance point", text, longest))
+    if sum(balances) / len(balances) < ON_AXIS:
+        return LinkReadings(tuple(masses), tuple(balances) if all(balances) else (), holds=tuple(holds))
+    shortest = 2.0 * math.pi * math.sqrt(min(balances) / 9.81)
+
+    def timed(text: str) -> list[float]:
+        count, seconds = readings.swings(f"{name}: swings", text)
+        if not 0.99 * count * shortest < seconds < 4.0 * count * shortest:
+            raise InputError(f"{name}: {count} swings in {seconds:g} s; a point at the balance point takes "
+                             f"{count * shortest:.1f} s, a link somewhat longer: was another number counted, to and fro being "
+                             "one?", joint=name, value=seconds, limit=count * shortest)
+        return [count, seconds]
+
+    swung = several("swings", f"Hang {what} on a nail at its joint's axis, let it swing by a hand's breadth (9 deg): time of 20 "
+                    "swings [s]", timed, lambda value: value[1] / value[0])
+    times = tuple(20.0 * seconds / count for count, seconds in swung)
+    return LinkReadings(tuple(masses), tuple(balances), times, 20, holds=tuple(holds))

@@ -1,0 +1,162 @@
+"""What came out: figures with their intervals, what that means at the tip, and the files, checked before they are written."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration.belief import Belief
+from picker_dynamics.estimation.calibration.droop_quality import cross_validation
+from picker_dynamics.estimation.calibration.evaluate import tip_uncertainty, usual_paths
+from picker_dynamics.estimation.calibration.measured import NORMAL_95, Measured
+from picker_dynamics.estimation.calibration.result import OVERLAY_NAME, URDF_NAME, check_result, write_result
+from picker_dynamics.estimation.calibration.walk import Calibrated
+from picker_dynamics.estimation.calibration.workplace import Workplace
+from picker_dynamics.estimation.calibration.write_back import overlay_text, urdf_text
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_map
+
+NAME, TITLE, MINUTES = "result", "what came out, and the files", 1
+REPORT_NAME = "report.json"
+
+
+def walk(work: Workplace, belief: Belief) -> Belief:
+    """Tell and write; nothing is written of a result that fails the check."""
+    guide, servos, report = work.guide(NAME), belief.known_servos, figures(belief)
+    if not (belief.figures or belief.links or belief.limits or belief.remarks or belief.rest_us):
+        raise InputError("nothing was measured yet: run a step first", joint="result")
+    guide.tell("\n".join(table(report)))
+    if belief.fit is not None:
+        with guide.busy("how sure is the tip?"):
+            report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(calibrated(belief), _poses(belief))
+            left_out = cross_validation(belief.fit)
+            report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
+        guide.tell(f"With these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
+                   "friction aside.", "good")
+        guide.tell(f"Each pose foretold from all others: the tip is off by {1e3 * left_out.median_m:.1f} mm (median), "
+                   f"{1e3 * left_out.worst_m:.1f} mm at worst, readings and friction included.")
+    else:
+        guide.tell("Without the step droop nobody knows zeros, stiffness and deadband well: the tip is as uncertain as before.",
+                   "warning")
+    given = servo_map.load(work.servos or resource("config/servos.yaml"), servos.joint_names)
+    overlay = merged(overlay_text(servos, belief.figures, work.when, before=given, remarks=belief.remarks), work.overlay)
+    urdf = urdf_text(belief.description, {}, work.when, limits=belief.limits)
+    with guide.busy("picker check"):
+        checked = check_result(urdf, overlay, servos=work.servos or None)
+        for finding in (*checked.refused, *checked.notes):
+            guide.tell(f"picker check: {finding}", "warning")
+        backups = write_result(work.folder, urdf, overlay, servos=work.servos or None,
+                               more={REPORT_NAME: json.dumps(report, indent=2) + "\n"})
+    for name, backup in backups.items():
+        guide.tell(f"{work.folder / name} was there already: kept as {backup.name}", "hint")
+    guide.note("files", [str(work.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
+    new_urdf, new_overlay = work.folder / URDF_NAME, work.folder / OVERLAY_NAME
+    shown = replace_files(work, new_urdf)
+    guide.tell(f"Written: {new_urdf}, {new_overlay}, {work.folder / REPORT_NAME}; picker check has passed.", "good")
+    flashed = servo_map.load(work.servos or resource("config/servos.yaml"), servos.joint_names, work.overlay or None)
+    if board_limits(servos) != board_limits(flashed) or servos.oscillator_hz != given.oscillator_hz:
+        guide.tell(f"The board has to know the new figures: {shown.command('firmware header', str(new_overlay))}, then flash.",
+                   "warning")
+    guide.tell(f"To use it: {shown.command('up', str(new_overlay))} --port PORT\nWhat it is worth: picker compare shipped "
+               f"{work.folder} --ruler", "hint")
+    return belief
+
+
+def calibrated(belief: Belief) -> Calibrated:
+    """What ``walk.calibrate`` gives."""
+    return Calibrated(belief.links, belief.figures, belief.fit, belief.known_description, belief.known_servos)
+
+
+def replace_files(work: Workplace, urdf: Path) -> Workplace:
+    """The same workplace with the new URDF, for the commands that are shown."""
+    return replace(work, urdf=str(urdf))
+
+
+def figures(belief: Belief) -> dict:
+    """All that was found, ready for JSON: value and standard deviation, SI units."""
+    servos, joints = belief.known_servos, {}
+    for name, one in belief.figures.items():
+        column = servos.joint_names.index(name)
+        servo, was = servos.servos[column], belief.given.servos[column]
+        entries = {"zero_rad": one.zero and Measured(-servo.direction * servo.zero, one.zero.sd),
+                   "scale": one.scale and Measured(_slope(servo) / _slope(was) - 1.0, one.scale.sd),
+                   "stiffness_nm_rad": one.stiffness, "deadband_rad": one.deadband, "no_load_speed_rad_s": one.speed,
+                   "stall_torque_nm": one.stall}
+        joints[name] = {key: {"found": value.value, "sd": value.sd} for key, value in entries.items() if value is not None}
+    links = {name: {key: {"found": value.value, "sd": value.sd} for key, value in
+                    (("mass_kg", one.mass), ("centre_m", one.distance), ("inertia_kg_m2", one.inertia)) if value is not None}
+             for name, one in belief.links.items()}
+    report = {"joints": joints, "links": links, "limits_rad": {name: list(ends) for name, ends in belief.limits.items()},
+              "rest_rad": servos.rest.tolist(), "oscillator_hz": servos.oscillator_hz}
+    if belief.fit is not None:
+        report |= {"misfit": belief.fit.misfit, "visits": len({one.visit for one in belief.fit.readings}),
+                   "outliers": list(belief.fit.outliers)}
+    return report
+
+
+def _slope(servo) -> float:
+    """Mean angle of the horn per microsecond [rad/us]."""
+    return (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+
+
+UNITS = {"zero_rad": ("mid-travel at", 180.0 / math.pi, "deg"), "scale": ("scale error", 100.0, "%"),
+         "stiffness_nm_rad": ("stiffness", 1.0, "N·m/rad"), "deadband_rad": ("half deadband", 180.0 / math.pi, "deg"),
+         "no_load_speed_rad_s": ("speed", 1.0, "rad/s"), "stall_torque_nm": ("stall torque", 1.0, "N·m"),
+         "mass_kg": ("mass", 1e3, "g"), "centre_m": ("centre of mass", 1e3, "mm"), "inertia_kg_m2": ("inertia", 1e6, "kg·mm²")}
+
+
+def table(report: dict) -> list[str]:
+    """Figures with their 95 % intervals, one a line; ``truth`` beside them where it is known."""
+    lines = []
+    for kind in ("joints", "links"):
+        for name, entries in report[kind].items():
+            for key, one in entries.items():
+                what, factor, unit = UNITS[key]
+                truth = f"   truth {factor * one['truth']:.4g}" if "truth" in one else ""
+                value, half = factor * one["found"], factor * NORMAL_95 * one["sd"]
+                lines.append(f"  {name:<10} {what:<15} {value:>9.4g} ± {half:<8.2g} {unit}{truth}")
+                name = ""
+    for name, (low, high) in report["limits_rad"].items():
+        lines.append(f"  {name:<10} {'limits':<15} {math.degrees(low):+.1f} ... {math.degrees(high):+.1f} deg")
+    return lines
+
+
+def merged(overlay: str, before: str) -> str:
+    """An overlay's text with what an earlier overlay has besides: one file is to be used, not two."""
+    if not before:
+        return overlay
+    mine, theirs = yaml.safe_load(overlay), yaml.safe_load(Path(before).read_text(encoding="utf-8"))
+    lines = overlay.rstrip("\n").split("\n")
+    for section in ("board", "defaults"):
+        left = {key: value for key, value in theirs.get(section, {}).items() if key not in mine.get(section, {})}
+        if left:
+            entries = [f"  {key}: {_flow(value)}  # as before" for key, value in left.items()]
+            if f"{section}:" not in lines:
+                entries.insert(0, f"{section}:")
+            at = 1 + (lines.index(f"{section}:") if f"{section}:" in lines else 0)
+            lines[at:at] = entries
+    for joint, entries in theirs.get("joints", {}).items():
+        known = (mine.get("joints") or {}).get(joint, {})
+        left = [f"    {key}: {_flow(value)}  # as before" for key, value in entries.items() if key not in known]
+        at = next((i for i, line in enumerate(lines) if line.startswith(f"  {joint}:")), None)
+        if at is not None:
+            lines[at + 1 : at + 1] = left
+        elif left:
+            lines = [line for line in lines if line != "joints: {}"]
+            lines += ([] if "joints:" in lines else ["joints:"]) + [f"  {joint}:", *left]
+    return "\n".join(lines) + "\n"
+
+
+def _flow(value) -> str:
+    return yaml.safe_dump(value, default_flow_style=True, width=1000).replace("\n...", "").strip()
+
+
+def _poses(belief: Belief) -> np.ndarray:
+    return np.array([path.end for path in usual_paths(belief.known_description, belief.known_servos)])

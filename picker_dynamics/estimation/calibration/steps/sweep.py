@@ -1,0 +1,118 @@
+"""Speed and stall torque of a servo from timed moves, taken off the arm: for who wants to know them better than a data sheet.
+
+The servo lies clamped on the table with a lever on its horn; the board sends it past a mark as fast as it goes, and a video
+tells how long that took.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration import readings
+from picker_dynamics.estimation.calibration.belief import Belief
+from picker_dynamics.estimation.calibration.measured import NORMAL_95
+from picker_dynamics.estimation.calibration.mover import FRAME_S
+from picker_dynamics.estimation.calibration.sweep import BEYOND_RAD, Sweep, TimedMove, lever_loads, timed_sweep, video_sd
+from picker_dynamics.estimation.calibration.workplace import LeaveError, Workplace
+
+NAME, TITLE, MINUTES = "sweep", "speed and stall torque from timed moves (may be skipped)", 15
+DISTANCES = tuple(math.radians(degrees) for degrees in (40.0, 80.0, 120.0))
+LEVER_MAX, BARE, LOADED = 0.3, 2, 3
+"""Longest lever [m]; moves over each distance without, and over the longest with a weight."""
+LAYING = -math.pi / 2.0
+"""Elevation of the lever where a loaded move begins: it hangs down [rad]."""
+
+
+def walk(work: Workplace, belief: Belief) -> Belief:
+    """Timed moves of as many servos as somebody wants to look at."""
+    guide, names, sweeps = work.guide(NAME), belief.servos.joint_names, {}
+    guide.explain("Speed and stall torque come from the data sheet so far. To measure one servo: take it off the arm, clamp it "
+               "to "
+               "the table, a lever of 10 to 20 cm on its horn, and film it at 60 frames a second or more.")
+    for number in range(len(names)):
+        left = [(name, "") for name in names if name not in sweeps]
+        words = (("skip", "no more"), *((name, f"of {name}") for name, _ in left))
+        name = guide.choose(f"{number}.joint", "Which joint's servo?", words)
+        if name == "skip":
+            break
+        sweeps[name] = _sweep(work, belief, name)
+        told = [f"{sweeps[name].speed.value:.2f} ± {NORMAL_95 * sweeps[name].speed.sd:.2f} rad/s without load"]
+        if sweeps[name].stall is not None:
+            told.append(f"stall {sweeps[name].stall.value:.2f} ± {NORMAL_95 * sweeps[name].stall.sd:.2f} N·m")
+        guide.tell(f"{name}: {', '.join(told)}", "good")
+    return replace(belief, sweeps=sweeps)
+
+
+def _sweep(work: Workplace, belief: Belief, name: str) -> Sweep:
+    guide = work.guide(NAME)
+    fps = guide.read(f"{name}.fps", "Frames a second of the video:", _frames)
+    mass = guide.read(f"{name}.mass", "A weight on the lever's end, to tell the stall torque, 0 for none [g]:", _weight,
+                      about=(name,))
+    lever = guide.read(f"{name}.lever", "How far from the horn's axis does it hang [mm]?",
+                       lambda text: readings.length("lever", text, LEVER_MAX)) if mass else 0.0
+    while True:
+        moves = [_move(work, belief, name, f"bare.{i}", DISTANCES[i % 3], (), fps) for i in range(3 * BARE)]
+        if mass:
+            loads = lever_loads(mass, lever, LAYING, LAYING + DISTANCES[-1])
+            moves += [replace(_move(work, belief, name, f"loaded.{i}", DISTANCES[-1], loads, fps),
+                              inertia=belief.servos.servos[belief.servos.joint_names.index(name)].armature + mass * lever**2)
+                      for i in range(LOADED)]
+        try:
+            return timed_sweep(name, moves)
+        except InputError as error:
+            guide.tell(f"{error}  Once more.", "warning")
+            for key in ("bare.", "loaded."):
+                work.session.forget(NAME, f"{name}.{key}")
+
+
+def _move(work: Workplace, belief: Belief, name: str, key: str, distance: float, loads, fps: float) -> TimedMove:
+    guide, joint = work.guide(NAME), belief.servos.joint_names.index(name)
+    servo, hung = belief.servos.servos[joint], "with the weight on" if len(loads) else "lever bare"
+    if guide.known(f"{name}.{key}") is None:
+        per_us = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+        start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) / per_us
+        _send(work, guide, joint, name, start)
+        begin = "hanging straight down" if len(loads) else "where it is"
+        guide.wait_for(f"{name}.{key}.go", f"{name}, {hung}, {begin}: it will pass {math.degrees(distance):.0f} deg from here, "
+                       "fast, and go 20 deg beyond. Film it, hands away, then Enter.", about=(name,))
+        _send(work, guide, joint, name, start + beyond)
+    time_s = guide.read(f"{name}.{key}", f"Frames, or seconds (0.25 s), from the first motion until {math.degrees(distance):.0f} "
+                        "deg:", lambda text: _time(text, fps), about=(name, distance, loads, fps))
+    return TimedMove(distance, time_s, video_sd(fps), loads)
+
+
+def _send(work: Workplace, guide, joint: int, name: str, pulse: float) -> None:
+    """One servo to a pulse, as fast as the board lets it; the others stay as they are."""
+    mover = work.port()
+    work.take_over()
+    if not mover.live[joint]:
+        if not guide.agree(f"on.{name}", f"Is the servo of {name} OFF the arm, clamped, its lever free to turn? Then it is "
+                           "switched on.", about=(name,)):
+            raise LeaveError(f"{name} was not switched on")
+        mover.outputs.switch_on(joint, pulse)
+    row = mover.outputs.pulses_us
+    row[joint] = float(np.clip(pulse, mover.outputs.limits[joint].lowest / 8.0, mover.outputs.limits[joint].highest / 8.0))
+    mover.outputs.play(np.repeat(row[None], math.ceil(1.0 / FRAME_S), axis=0))
+
+
+def _frames(text: str) -> float:
+    value = readings.quantity("frames a second", text, {"fps": 1.0}, "fps")
+    if not 24.0 <= value <= 1000.0:
+        raise InputError(f"{value:g} frames a second, must be 24 to 1000", joint="fps", value=value, limit=24.0)
+    return value
+
+
+def _weight(text: str) -> float:
+    return 0.0 if re.fullmatch(r"\s*0\s*(g|kg)?\s*", text) else readings.mass("weight", text)
+
+
+def _time(text: str, fps: float) -> float:
+    value = readings.quantity("time", text, {"frames": 1.0 / fps, "frame": 1.0 / fps, "s": 1.0, "ms": 1e-3}, "frames")
+    if not 0.02 < value < 5.0:
+        raise InputError(f"{value:g} s, must be 0.02 to 5: frames or seconds?", joint="time", value=value, limit=5.0)
+    return value

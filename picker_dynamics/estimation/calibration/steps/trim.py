@@ -1,0 +1,152 @@
+"""The PCA9685's oscillator: every pulse is off by the share that it is.
+
+    true = commanded assumed / f      so      f = assumed commanded / true
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration import readings
+from picker_dynamics.estimation.calibration.belief import Belief
+from picker_dynamics.estimation.calibration.workplace import LeaveError, Workplace
+from picker_dynamics.estimation.calibration.write_back import write
+from picker_dynamics.robot.servo_file import BOARD
+
+NAME, TITLE, MINUTES = "trim", "the board's pulses: oscillator trim", 5
+GOOD = 0.003
+"""Share by which pulses may be off: a deadband at the end of the range."""
+
+TIMER_STEP_US = 4.0
+"""Outputs of finer steps are timer-driven and go by the board's clock."""
+
+COUNTS = 4096
+WAYS = (("pulse", "length of a pulse, by oscilloscope, logic analyser or servo tester"),
+        ("frequency", "of the pulses, by a meter"),
+        ("angles", "a servo turns between two pulses, from a servo tester and from this board"),
+        ("skip", "no instrument: the droop finds the share, but all pulse ends stay off by it"))
+
+
+def walk(work: Workplace, belief: Belief) -> Belief:
+    """Measure the pulses until they are right; the servo map then has the oscillator's frequency."""
+    guide, hz, number = work.guide(NAME), belief.servos.oscillator_hz, 0
+    if guide.known("step_us") is None:
+        guide.note("step_us", work.port().outputs.resolution_us)
+    if guide.known("step_us") < TIMER_STEP_US:
+        guide.tell("The board's pulses are timer-driven: there is no oscillator to trim.", "good")
+        return belief
+    guide.explain("A PCA9685 counts pulses with an oscillator that may be some per cent off, and every pulse with it.")
+    how = guide.choose("how", "How can you measure it?", WAYS)
+    while how != "skip":
+        found = oscillator_hz(work, belief, how, hz, number)
+        off = hz / found - 1.0
+        if abs(off) < GOOD:
+            guide.tell(f"Pulses are {1e2 * abs(off):.2f} % too {'long' if off > 0 else 'short'}: good enough.", "good")
+            break
+        guide.tell(f"Pulses are {1e2 * abs(off):.1f} % too {'long' if off > 0 else 'short'}: the oscillator runs at "
+                   f"{found / 1e6:.3f} MHz.", "warning")
+        hz, number = found, number + 1
+        if guide.known(f"{number}.flashed") is None:
+            _flash(work, guide, hz, number)
+    servos = belief.servos
+    if hz == servos.oscillator_hz:
+        return belief
+    remarks = {**belief.remarks, ("board", "oscillator_hz"): f"measured {work.when}: by {how}"}
+    return replace(belief, servos=replace(servos, oscillator_hz=hz), remarks=remarks)
+
+
+def oscillator_hz(work: Workplace, belief: Belief, how: str, assumed: float, number: int) -> float:
+    """One measurement [Hz]; ``assumed``: what the firmware now takes it for [Hz]."""
+    guide, low, high = work.guide(NAME), *(BOARD["oscillator_hz"][i] for i in (0, 2))
+
+    def possible(hz: float) -> float:
+        if not low <= hz <= high:
+            raise InputError(f"that makes an oscillator of {hz / 1e6:.1f} MHz, must be {low / 1e6:.0f} to {high / 1e6:.0f}: "
+                             "another output, or another unit?", joint="oscillator_hz", value=hz, limit=high)
+        return hz
+
+    if how == "frequency":
+        divider = round(assumed * belief.servos.frame_s / COUNTS)
+        _some_output(work, belief)
+        return guide.read(f"{number}.hz", "Measure the frequency between signal and GND of an output that runs [Hz]:",
+                          lambda text: possible(COUNTS * divider * readings.quantity("frequency", text, {"hz": 1.0}, "hz")))
+    if how == "pulse":
+        joint, commanded = _some_output(work, belief)
+        channel = belief.servos.servos[joint].channel
+        return guide.read(f"{number}.pulse", f"Channel {channel} gets pulses commanded as {commanded:.1f} us. How long are they "
+                          "really [us]?", lambda text: possible(assumed * commanded / readings.pulse("pulse", text)),
+                          about=(commanded, assumed))
+    turned = []
+    for source, key in (("a servo tester", "tester"), ("this board", f"{number}.board")):
+        first, second = (_angle_at(work, belief, key, pulse, source) for pulse in (1200.0, 1800.0))
+        turned.append(second - first)
+    if abs(turned[0]) < math.radians(20.0) or not 0.7 < turned[1] / turned[0] < 1.3:
+        guide.tell(f"The servo turns {math.degrees(turned[0]):.1f} deg by the tester and {math.degrees(turned[1]):.1f} by the "
+                   "board: these do not belong together. Once more.", "warning")
+        for key in ("tester", f"{number}.board"):
+            work.session.forget(NAME, key)
+        return oscillator_hz(work, belief, how, assumed, number)
+    return possible(assumed * turned[0] / turned[1])
+
+
+def _some_output(work: Workplace, belief: Belief) -> tuple[int, float]:
+    """An output that runs, started at the rest pose where none does: its joint, and its pulse as commanded [us]."""
+    guide = work.guide(NAME)
+    if guide.known("output") is None:
+        mover = work.port()
+        work.take_over()
+        servos = belief.servos
+        pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(servos.rest)))
+        joint = int(np.abs(np.where(mover.live, mover.outputs.pulses_us, pulses) - 1500.0).argmin())
+        if not mover.live[joint]:
+            name = servos.joint_names[joint]
+            text = (f"Output {servos.servos[joint].channel} ({name}) is to run, at {pulses[joint]:.0f} us. Pull that servo's "
+                    "plug out, or keep hands away: it jumps to its rest pose. Switch it on?")
+            if not guide.agree(f"on.{name}", text, about=(name,)):
+                raise LeaveError("no output was switched on")
+            mover.outputs.switch_on(joint, float(pulses[joint]))
+        guide.note("output", [joint, float(mover.outputs.pulses_us[joint])])
+    joint, commanded = guide.known("output")
+    return int(joint), float(commanded)
+
+
+def _angle_at(work: Workplace, belief: Belief, key: str, pulse: float, source: str) -> float:
+    guide = work.guide(NAME)
+    if source == "this board" and guide.known(f"{key}.{pulse:.0f}") is None:
+        mover, gate = work.arm(belief), belief.gate()
+        goal = mover.setpoint(gate)
+        goal[0] = gate.servo_map.servos[0].to_angle(pulse)
+        mover.travel(gate, goal)
+    name = belief.servos.joint_names[0]
+    return guide.read(f"{key}.{pulse:.0f}", f"The {name} servo at {pulse:.0f} us from {source}: its angle [deg]?",
+                      lambda text: readings.angle("angle", text), about=(name, source, pulse))
+
+
+def _flash(work: Workplace, guide, hz: float, number: int) -> None:
+    """The firmware has the frequency compiled in: written, flashed by the person, measured again."""
+    outputs, overlay = work.port().outputs, work.folder / "servos.trim.yaml"
+    write(overlay, f"# Oscillator of this PCA9685, measured {work.when} by picker calibrate.\n{merged_board(work.overlay, hz)}")
+    guide.tell(f"Written to {overlay}. The firmware has to know it:\n  {work.command('firmware header', str(overlay))}\n"
+               "  then flash the sketch (docs/firmware.md). The port is free for that.", "hint")
+    outputs.let_go()
+    answer = guide.choose(f"{number}.flashed", "Is the new firmware on the board?", (("yes", "measure again"),
+                          ("later", "end here; what was answered is kept")), about=(hz,), keep=False)
+    if answer == "later":
+        raise LeaveError("flash the firmware, then run the same command: it goes on with measuring again")
+    guide.note(f"{number}.flashed", hz, answer)
+    outputs.take()
+    work.session.forget(NAME, "output")
+    work.begin_anew()
+
+
+def merged_board(overlay: str, hz: float) -> str:
+    """An overlay's text with the oscillator's frequency in its board."""
+    content = yaml.safe_load(Path(overlay).read_text(encoding="utf-8")) if overlay else {}
+    content.setdefault("board", {})["oscillator_hz"] = round(hz)
+    return yaml.safe_dump(content, sort_keys=False)

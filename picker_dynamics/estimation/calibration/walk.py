@@ -1,0 +1,165 @@
+"""The way from a box of parts to a calibrated arm: apart on the table, unloaded joints, bare poses, then weights.
+
+Bare poses come first: with zeros that may be degrees off, a weight could be more than a servo holds.  What they tell goes
+into the choice of the poses with weights, and everything read goes into the last fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.calibration.droop import PRIORS, DroopFit, DroopModel, Reading, fit
+from picker_dynamics.estimation.calibration.mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
+from picker_dynamics.estimation.calibration.measured import Measured
+from picker_dynamics.estimation.calibration.poses import SIDES, Station, Weight, bare_stations, loaded_stations, sights
+from picker_dynamics.estimation.calibration.write_back import ServoFigures, calibrated_servos, figures_from, urdf_text
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import Servo, ServoMap
+
+ANGLE_SD = RULER_SD / 0.3
+"""Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""
+
+ANGLE_PLACES = 4
+"""How many such places tell its zero within 0.3 degrees."""
+
+
+class Bench(Protocol):
+    """The arm, and whoever reads the instruments."""
+
+    def link(self, name: str) -> LinkReadings:
+        """Weigh, balance and swing a link."""
+
+    def angle(self, joint: str, servos: ServoMap, setpoint: float) -> float:
+        """Send a joint that bears nothing to a set-point, and tell from the tip on a ruler where it is [rad]."""
+
+    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
+        """Come to a station from one side, wait, and read its sights [rad or m]; None: left out."""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What came out: properties and figures, and the arm and its servo map with them."""
+
+    links: Mapping[str, LinkProperties]
+    figures: Mapping[str, ServoFigures]
+    fit: DroopFit
+    description: ArmDescription
+    servos: ServoMap
+
+
+def gravity_joints(description: ArmDescription) -> tuple[str, ...]:
+    """Joints whose servos bear weight somewhere: those of which a droop tells."""
+    q = np.random.default_rng(0).uniform(np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi),
+                                         (64, description.n))
+    bears = np.abs(RigidBody(description).gravity(q)).max(axis=0) > 1e-3
+    return tuple(name for name, loaded in zip(description.joint_names, bears) if loaded)
+
+
+def measured_links(description: ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
+    """Links whose mass those joints bear."""
+    carried = []
+    for name, link in description.links.items():
+        if link.mass > 0.0 and any(joint.name in joints for joint in description.path_to(name)):
+            carried.append(name)
+    return tuple(carried)
+
+
+def calibrate(description: ArmDescription, servos: ServoMap, bench: Bench, weights: Sequence[Weight], *, seed: int = 0,
+              when: str = "", tell: Callable[[str], None] = lambda _text: None,
+              instrument: str = "inclinometer") -> Calibrated:
+    """Walk the whole way.
+
+    Args:
+        description, servos: as believed before.
+        weights: that can be hung on.
+        seed: of the random poses.
+        when: date, for the files.
+        tell: what is told of the progress.
+        instrument: with which the droop is read, see ``poses.sights``.
+
+    Raises:
+        PickerError: a reading that cannot be, or an arm that cannot be calibrated so.
+    """
+    joints = gravity_joints(description)
+    links = {}
+    for name in measured_links(description, joints):
+        tell(f"link {name}: weigh, balance, swing")
+        links[name] = link_properties(name, bench.link(name))
+    weighed = descriptions.parse(urdf_text(description, links, when), description.source)
+    angles = {name: angle_pair(name, servos, description, bench, tell) for name in description.joint_names if name not in joints}
+    last = droop_fit(weighed, servos, links, angles, bench, weights, seed=seed, tell=tell, instrument=instrument)
+    figures = figures_from(last, angles)
+    return Calibrated(links, figures, last, weighed, calibrated_servos(servos, figures))
+
+
+def droop_fit(weighed: ArmDescription, servos: ServoMap, links: Mapping[str, LinkProperties], angles: Mapping[str, ServoFigures],
+              bench: Bench, weights: Sequence[Weight], *, seed: int = 0, tell: Callable[[str], None] = lambda _text: None,
+              keep: Callable[[str, list[Station]], list[Station]] = lambda _stage, stations: stations,
+              instrument: str = "inclinometer") -> DroopFit:
+    """Visit the stations, bare ones first, and fit all that was read.
+
+    Args:
+        weighed: the arm with the masses of ``links``.
+        angles: of the joints that bear nothing, as far as known.
+        seed: of the random poses: the same readings lead to the same stations.
+        keep: is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit.
+        instrument: with which the droop is read, see ``poses.sights``.
+    """
+    joints = gravity_joints(weighed)
+    model = DroopModel(weighed, servos, joints, links)
+    seen = sights(weighed, joints, instrument)
+
+    gate, stations = bare_stations(model, calibrated_servos(servos, angles), seen, seed)
+    readings = visit(keep("bare", stations), gate, bench, model, [], tell)
+    first = fit(model, readings)
+    gate, stations = loaded_stations(first, calibrated_servos(servos, figures_from(first, angles)), weights, seen, seed + 1)
+    return fit(model, visit(keep("loaded", stations), gate, bench, model, readings, tell))
+
+
+def visit(stations: Sequence[Station], gate: Gate, bench: Bench, model: DroopModel, before: Sequence[Reading],
+          tell) -> list[Reading]:
+    """Readings of all stations, each from both sides, after those from ``before``."""
+    readings = list(before)
+    for number, station in enumerate(stations, start=1):
+        hung = f", {station.weight.mass * 1e3:.0f} g on" if station.weight.mass else ""
+        tell(f"station {number} of {len(stations)}{hung}")
+        for side in SIDES:
+            values = bench.look(gate, station, side, model.columns)
+            if values is not None:
+                readings += station.readings(model.description.tool, values, len(readings), side)
+    return readings
+
+
+def angle_pair(joint: str, servos: ServoMap, description: ArmDescription, bench: Bench, tell) -> ServoFigures:
+    """Zero and scale of a joint that bears nothing, from ``ANGLE_PLACES`` places of the tip on a ruler."""
+    tell(f"joint {joint}: read {ANGLE_PLACES} angles")
+    column = description.joint_names.index(joint)
+    servo, low, high = servos.servos[column], description.lower[column], description.upper[column]
+    told = np.linspace(low + 0.1 * (high - low), high - 0.1 * (high - low), ANGLE_PLACES)
+    return angle_figures(servo, told, [bench.angle(joint, servos, one) for one in told])
+
+
+def angle_figures(servo: Servo, told, read, how: str = "places of the tip on a ruler",
+                  sd: float = ANGLE_SD) -> ServoFigures:
+    """Zero and scale of a joint that bears nothing.
+
+    Args:
+        told, read: (k,) set-points, and where the joint went [rad].
+        how: they were read, for the file.
+        sd: standard deviation of one of them [rad].
+    """
+    told, read = np.asarray(told, dtype=float), np.asarray(read, dtype=float)
+    away = told + servo.direction * servo.zero  # from mid-travel
+    known = np.diag([1.0 / PRIORS[figure][1] for figure in ("zero", "scale")])
+    matrix = np.vstack([np.stack([np.ones(len(told)), away], axis=-1) / sd, known])
+    covariance = np.linalg.inv(matrix.T @ matrix)
+    zero, scale = covariance @ matrix.T @ np.concatenate([(read - told) / sd, np.zeros(2)])
+    spread = np.sqrt(np.diag(covariance))
+    return ServoFigures(Measured(float(zero), float(spread[0])), Measured(float(scale), float(spread[1])), how=how)

@@ -1,0 +1,137 @@
+"""What a step works with: the session, whoever answers, and the arm, which is switched on when a step first has to move it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.estimation.calibration.belief import Belief
+from picker_dynamics.estimation.calibration.mover import Mover
+from picker_dynamics.estimation.calibration.person import Guide, OpenQuestionError, Person
+from picker_dynamics.estimation.calibration.session import Session
+
+SETTLE_S = 2.5
+"""A stretched shoulder comes to rest in 1.7 s."""
+
+
+class LeaveError(PickerError):
+    """A person wants to go on another time; what was answered is kept."""
+
+    exit_code = 0
+
+
+@dataclass
+class Workplace:
+    """See the module.
+
+    Args:
+        session, person: of this run; person None: answers on file have to do.
+        mover: of the arm; None: nothing moves, answers on file have to do.
+        folder: for files.
+        seed: of the poses to be visited.
+        when: date, for the files.
+        settle_s: how long the arm comes to rest before something is read [s].
+        repeats: how often each link is weighed, balanced and swung.
+        urdf, servos, overlay: files, for the commands that are shown; "": the picker's.
+    """
+
+    session: Session
+    person: Person | None
+    mover: Mover | None
+    folder: Path
+    seed: int = 0
+    when: str = ""
+    settle_s: float = SETTLE_S
+    repeats: int = 3
+    urdf: str = ""
+    servos: str = ""
+    overlay: str = ""
+    arm_is_on: bool = field(default=False, init=False)
+    _took_over: bool = field(default=False, init=False)
+
+    def begin_anew(self) -> None:
+        """The board was flashed: what is on now has to be seen."""
+        self.arm_is_on = self._took_over = False
+
+    def guide(self, step: str) -> Guide:
+        """Who asks, for a step."""
+        return Guide(self.session, self.person, step)
+
+    def arm(self, belief: Belief) -> Mover:
+        """The arm, all outputs on; asks before it switches any on.
+
+        Raises:
+            OpenQuestionError: there is no arm, or nobody to ask.
+            LeaveError: the person said no.
+            PickerError: a fault, no link.
+        """
+        mover, guide = self.port(), self.guide("power")
+        if not self.arm_is_on:
+            self.take_over()
+            self._switch_on(mover, guide, belief)
+            self.arm_is_on = True
+        return mover
+
+    def port(self) -> Mover:
+        """The arm as it is, perhaps off.
+
+        Raises:
+            OpenQuestionError: there is none.
+        """
+        if self.mover is None or self.person is None:
+            raise OpenQuestionError("the arm has to be connected for this: give its --port, or --step for one that needs no arm "
+                                    "(links)", joint="port")
+        return self.mover
+
+    def take_over(self) -> None:
+        """Outputs that run already; faults are told first.
+
+        Raises:
+            LeaveError: the person leaves a fault latched.
+        """
+        if self._took_over:
+            return
+        outputs, guide = self.port().outputs, self.guide("power")
+        if outputs.faults:
+            guide.tell(outputs.faults, "warning")
+            if not guide.agree("reset", "The board is stopped by this. Is its cause gone, and the arm safe? yes clears it; "
+                               "nothing moves by that."):
+                raise LeaveError("the fault stays latched; the arm holds")
+            outputs.reset()
+        if outputs.found_live:
+            guide.tell(f"Outputs run already and hold: {', '.join(outputs.found_live)}. They are taken over as they stand; "
+                       "nothing moves by that.", "hint")
+            outputs.adopt()
+        self._took_over = True
+
+    def _switch_on(self, mover: Mover, guide: Guide, belief: Belief) -> None:
+        servos = belief.known_servos
+        off = [joint for joint, live in enumerate(mover.live) if not live]
+        if not off:
+            return
+        guide.tell("The servos have no power yet, and nobody knows where they are: each one jumps to its rest pose when its "
+                   "output starts.\nPut the arm at its rest pose, folded, as near as you can, on a box or against something. "
+                   "Keep the switch of the servo supply at hand.\nThe joints are switched on one after the other; keep hands "
+                   "out of the arm from here on. Ctrl-C stops it at any time.", "warning")
+        pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(servos.rest)))
+        for joint in off:
+            name, angle = servos.joint_names[joint], np.degrees(servos.rest[joint])
+            if not guide.agree(f"on.{name}", f"Switch {name} on, at its rest pose ({angle:+.0f} deg, {pulses[joint]:.0f} us)?",
+                               about=(name,)):
+                raise LeaveError(f"{name} is off; what is on holds")
+            mover.outputs.switch_on(joint, float(pulses[joint]))
+            mover.outputs.wait(min(0.5, self.settle_s))
+
+    def require_sound(self) -> None:
+        """Raises where the board stopped or is gone while a person read."""
+        if self.mover is not None and self.arm_is_on:
+            self.mover.outputs.wait(0.0)
+
+    def command(self, name: str, overlay: str) -> str:
+        """A ``picker`` command for this arm, with files as they were given."""
+        words = [f"picker {name}", *(f"{option} {value}" for option, value in
+                                     (("--urdf", self.urdf), ("--servos", self.servos), ("--servo-overlay", overlay)) if value)]
+        return " ".join(words)

@@ -1,0 +1,259 @@
+"""What was found, as files: a servo-map overlay and a URDF, each number with its uncertainty and where it comes from.
+
+Nothing is written in place: the URDF is a copy of the given one in which only ``<inertial>`` blocks (and limits, if given)
+differ, comments and all; the overlay is to be used beside the servo map.  ``result.write_result`` checks and
+writes both.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from picker_dynamics.errors import DescriptionError
+from picker_dynamics.estimation.calibration.droop import DroopFit
+from picker_dynamics.estimation.calibration.mass_properties import LinkProperties, LinkReadings
+from picker_dynamics.estimation.calibration.measured import NORMAL_95, Measured
+from picker_dynamics.estimation.calibration.sweep import Sweep
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import Servo, ServoMap
+
+
+@dataclass(frozen=True)
+class ServoFigures:
+    """What was found of one servo; None: nothing, what was believed stays.
+
+    Args:
+        zero: offset of the joint [rad].  scale: error of the horn's angle, as a share.
+        stiffness: [N·m/rad].  deadband: half of it [rad].
+        how: in words, for the file.
+        speed: without load [rad/s].  stall: torque [N·m].
+    """
+
+    zero: Measured | None = None
+    scale: Measured | None = None
+    stiffness: Measured | None = None
+    deadband: Measured | None = None
+    how: str = ""
+    speed: Measured | None = None
+    stall: Measured | None = None
+
+
+def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str, ServoFigures]:
+    """Figures of all joints: from the fit where gravity loads them, from an angle pair elsewhere."""
+    visits = len({one.visit for one in fit.readings})
+    return dict(angles) | {
+        joint: ServoFigures(fit.figure(joint, "zero"), fit.figure(joint, "scale"), fit.stiffness(joint),
+                            fit.figure(joint, "deadband"), f"droop at {visits} visits of poses, misfit {fit.misfit:.2f}")
+        for joint in fit.model.joints}
+
+
+def with_sweeps(found: Mapping[str, ServoFigures], sweeps: Mapping[str, Sweep]) -> dict[str, ServoFigures]:
+    """The figures with no-load speed and stall torque from timed sweeps, by joint."""
+    made = dict(found)
+    for joint, sweep in sweeps.items():
+        one = made.get(joint, ServoFigures())
+        how = "; ".join(filter(None, (one.how, f"speed by timed moves, misfit {sweep.misfit:.2f}")))
+        made[joint] = replace(one, speed=sweep.speed, stall=sweep.stall, how=how)
+    return made
+
+
+def calibrated(servo: Servo, found: ServoFigures) -> Servo:
+    """The servo with what was found: q = q_cmd + zero + scale (q_cmd - middle) becomes its new pulse map."""
+    changed, known = {}, []
+    scale = 0.0 if found.scale is None else found.scale.value
+    if found.zero is not None:
+        changed["zero"] = servo.zero - servo.direction * found.zero.value
+    if found.scale is not None:
+        changed["horn_angles"] = tuple(angle * (1.0 + scale) for angle in servo.horn_angles)
+    if found.stiffness is not None:
+        slope = (servo.horn_angles[-1] - servo.horn_angles[0]) * (1.0 + scale)
+        changed["stiffness"] = found.stiffness.value
+        changed["deadband_us"] = 2.0 * found.deadband.value * (servo.pulses_us[-1] - servo.pulses_us[0]) / slope
+        known += ["stiffness_nm_rad", "deadband_us"]
+    for name, key, one in (("no_load_speed", "no_load_speed_rad_s", found.speed),
+                           ("stall_torque", "stall_torque_nm", found.stall)):
+        if one is not None:
+            changed[name] = one.value
+            known.append(key)
+    return replace(servo, **changed, unmeasured=tuple(key for key in servo.unmeasured if key not in known))
+
+
+def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> ServoMap:
+    """The servo map with what was found; servos of which no stiffness was found get the mean of the others'."""
+    known = [one.stiffness.value for one in found.values() if one.stiffness is not None]
+    made = []
+    for servo in servos.servos:
+        servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
+        if known and "stiffness_nm_rad" in servo.unmeasured:
+            servo = replace(servo, stiffness=float(np.mean(known)))
+        made.append(servo)
+    return replace(servos, servos=tuple(made))
+
+
+def overlay_text(servos: ServoMap, found: Mapping[str, ServoFigures], when: str, *, before: ServoMap | None = None,
+                 remarks: Mapping[tuple[str, str], str] | None = None) -> str:
+    """A servo-map overlay (YAML) with the calibrated figures.
+
+    Args:
+        servos: the calibrated map.
+        found: with which it was made.
+        when: date, for the comment.
+        before: the map that the overlay is to be used with; whatever else differs from it is written too: directions, maps,
+            rest pose, and the board's oscillator.
+        remarks: how a number was found, by (joint, key) of the servo map; ("board", "oscillator_hz") for the board.
+    """
+    before, remarks = before or servos, remarks or {}
+    lines = [f"# Differences from the servo map, found by picker calibrate on {when}.  ±: 95 % interval."]
+    if servos.oscillator_hz != before.oscillator_hz:
+        remark = remarks.get(("board", "oscillator_hz"), "")
+        lines += ["board:", f"  oscillator_hz: {servos.oscillator_hz:.0f}" + (f"  # {remark}" if remark else "")]
+    joints, some = [], any(one.stiffness is not None for one in found.values())
+    for servo, was in zip(servos.servos, before.servos):
+        one, entries = found.get(servo.joint), {}
+        for key, (value, comment) in (*_set_entries(servo, was), *_figure_entries(servo, one, some)):
+            entries[key] = value, "; ".join(filter(None, (comment, remarks.get((servo.joint, key)))))
+        if entries:
+            joints.append(f"  {servo.joint}:" + (f"  # {one.how}" if one is not None and one.how else ""))
+            joints += [f"    {key}: {value}" + (f"  # {comment}" if comment else "") for key, (value, comment) in entries.items()]
+    return "\n".join([*lines, "joints:", *joints] if joints else [*lines, *(() if len(lines) > 1 else ("joints: {}",))]) + "\n"
+
+
+def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str]]]:
+    """What was set, not estimated, where it differs from before: (key, (YAML, comment))."""
+    if servo.direction != was.direction:
+        yield "direction", (f"{servo.direction}", "turned round")
+    if servo.horn_angles != was.horn_angles or servo.pulses_us != was.pulses_us:
+        yield "pulse_map", (_points(servo), "")
+    for key, value, old in (("zero_deg", math.degrees(servo.zero), math.degrees(was.zero)),
+                            ("rest_rad", servo.rest, was.rest), ("home_rad", servo.home, was.home)):
+        if value != old:
+            yield key, (f"{value:.4f}", "")
+
+
+def _figure_entries(servo: Servo, one: ServoFigures | None, some: bool) -> Iterator[tuple[str, tuple[str, str]]]:
+    """What was estimated, with its interval: (key, (YAML, comment)); ``some``: the stiffness of some servos was."""
+    if one is not None and one.scale is not None:
+        yield "pulse_map", (_points(servo), f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle")
+    if one is not None and one.zero is not None:
+        yield "zero_deg", (f"{math.degrees(servo.zero):.4f}", f"± {math.degrees(NORMAL_95 * one.zero.sd):.2f}")
+    if "stiffness_nm_rad" in servo.unmeasured:
+        if some:
+            yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "mean of those measured")
+    elif one is not None and one.stiffness is not None:
+        share = NORMAL_95 * one.deadband.sd / max(one.deadband.value, 1e-6)
+        yield "stiffness_nm_rad", (f"{servo.stiffness:.4f}", _interval(one.stiffness))
+        yield "deadband_us", (f"{servo.deadband_us:.4f}", f"± {100 * share:.0f} %")
+    if one is not None and one.stall is not None:
+        yield "stall_torque_nm", (f"{servo.stall_torque:.4f}", _interval(one.stall))
+    if one is not None and one.speed is not None:
+        yield "no_load_speed_rad_s", (f"{servo.no_load_speed:.4f}", _interval(one.speed))
+
+
+def _points(servo: Servo) -> str:
+    points = zip(map(math.degrees, servo.horn_angles), servo.pulses_us)
+    return f"[{', '.join(f'[{angle:.4f}, {pulse:.4f}]' for angle, pulse in points)}]"
+
+
+def _interval(one: Measured) -> str:
+    low, high = one.interval
+    return f"{low:.2f} ... {high:.2f}"
+
+
+def urdf_text(description: ArmDescription, links: Mapping[str, LinkProperties], when: str, *,
+              readings: Mapping[str, LinkReadings] | None = None,
+              limits: Mapping[str, tuple[float, float]] | None = None) -> str:
+    """The URDF's text with measured masses, centres of mass and pitch inertias.
+
+    What a pendulum about one axis cannot tell, the other two moments, keeps its ratio to the first.
+
+    Args:
+        when: date, for the comments.
+        readings: from which the properties come, for the comments.
+        limits: measured position limits by joint [rad or m]; written inwards to 1e-4.
+
+    Raises:
+        DescriptionError: a link whose ``<inertial>``, or a joint whose ``<limit>``, is not found in the text.
+    """
+    text = description.urdf
+    for name, found in links.items():
+        link = description.links[name]
+        ratio = found.mass.value / link.mass if found.inertia is None else found.inertia.value / link.inertia[1, 1]
+        block = re.compile(rf"""(<link\s+name=["']{re.escape(name)}["']\s*>(?:(?!</link>).)*?)"""
+                           r"<inertial>.*?</inertial>", re.DOTALL)
+        written = _inertial(link, found, ratio, when, _counted(name, readings or {}))
+        text, count = block.subn(lambda match, written=written: match.group(1) + written, text, count=1)
+        if not count:
+            raise DescriptionError(f"link {name}: no <inertial> to replace in {description.source}", joint=name)
+    for name, (lower, upper) in (limits or {}).items():
+        text = _with_limits(text, name, lower, upper, when, description.source)
+    return text
+
+
+def _inertial(link, found: LinkProperties, ratio: float, when: str, counted: str) -> str:
+    x, y, z = found.distance.value, *link.com[1:]
+    moments = link.inertia * ratio
+    entries = " ".join(f'{key}="{moments[i, j]:.6e}"' for key, i, j in
+                       (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2)))
+    mass, centre = NORMAL_95 * found.mass.sd, 1e3 * NORMAL_95 * found.distance.sd
+    swung = "inertia scaled with the mass" if found.inertia is None else f"iyy ± {NORMAL_95 * found.inertia.sd:.1e} by pendulum"
+    told = "; ".join(filter(None, (f"mass ± {mass:.4f} kg, centre ± {centre:.1f} mm, {swung}", counted)))
+    return (f"<inertial>  <!-- measured {when}: {told} -->\n"
+            f'      <origin xyz="{x:.6f} {y:.6f} {z:.6f}"/>\n      <mass value="{found.mass.value:.6f}"/>\n'
+            f"      <inertia {entries}/>\n    </inertial>")
+
+
+def _counted(name: str, readings: Mapping[str, LinkReadings]) -> str:
+    """How many readings of a link, and of what; "" where they are not known."""
+    if name not in readings:
+        whole = next((first for first, one in readings.items() if name in one.holds), "")
+        return f"by the URDF's share of what was read with {whole}" if whole else ""
+    one = readings[name]
+    counts = (f"{len(one.masses_kg)} weighings", f"{len(one.balances_m)} balances" if len(one.balances_m) else "",
+              f"{len(one.swing_times_s)} times of {one.swings} swings" if len(one.swing_times_s) else "",
+              f"as one with {', '.join(one.holds)}" if one.holds else "")
+    return ", ".join(filter(None, counts))
+
+
+def _with_limits(text: str, joint: str, lower: float, upper: float, when: str, source: str) -> str:
+    block = re.compile(rf"""(<joint\s+name=["']{re.escape(joint)}["'](?:(?!</joint>).)*?)"""
+                       r"""(?:<!-- limits measured [^>]*-->\s*)?(<limit\b[^>]*>)""", re.DOTALL)
+    match = block.search(text)
+    if match is None:
+        raise DescriptionError(f"joint {joint}: no <limit> to replace in {source}", joint=joint)
+    limit = match[2]
+    for name, value in (("lower", math.ceil(lower * 1e4) / 1e4), ("upper", math.floor(upper * 1e4) / 1e4)):
+        limit, count = re.subn(rf"""(\b{name}=["'])[^"']*(["'])""", rf"\g<1>{value:.4f}\g<2>", limit, count=1)
+        if not count:
+            raise DescriptionError(f"joint {joint}: its <limit> in {source} has no {name}", joint=joint)
+    return f"{text[: match.start()]}{match[1]}<!-- limits measured {when} -->\n    {limit}{text[match.end():]}"
+
+
+def write(path: str | Path, text: str) -> Path | None:
+    """Write a file, whole or not at all; one that is there is kept as ``NAME.1``, ``NAME.2`` …, which is returned."""
+    path, backup = Path(path), None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        number = 1
+        while (backup := path.with_name(f"{path.name}.{number}")).exists():
+            number += 1
+        shutil.copy2(path, backup)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            os.chmod(file.name, backup.stat().st_mode & 0o777 if backup else 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+    return backup

@@ -1,0 +1,274 @@
+"""The whole chain without ROS and faster than real time: trajectory to pulses to the arm's true tip.
+
+    trajectory(t + lead) -> Compensator -> pulses -> SetPoint frame -> VirtualFirmware -> Plant
+
+Each arrow is the code that the nodes and the board use; frames are encoded bytes, stamped in board time that
+the host fits from the board's telemetry.  What is left out is the wire's delay, which the lead exists to hide.
+Errors are those of the plant's true tip against where the reference says the tip is at that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.clock_fit import ClockFit
+from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.protocol import (
+    TIME_MODULUS,
+    Enable,
+    FrameDecoder,
+    Hello,
+    Message,
+    Nack,
+    SetPoint,
+    Telemetry,
+    encode,
+    pulse_units,
+)
+from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.errors import BoardFaultError, InfeasibleError, LimitError, PickerError
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.sim.firmware_core import VirtualFirmware
+from picker_dynamics.sim.plant import Plant
+from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
+from picker_dynamics.trajectory.trajectory import Trajectory
+
+LEAD_S = 0.06
+"""How far ahead of the time at which it holds a set-point is sent [s]."""
+
+RATE_HZ = 100.0
+
+TICK_S = 1e-3
+"""How often the board is looked at [s]."""
+
+SETTLE_S = 2.5
+"""How long after arrival a hold error is read [s]: a stretched shoulder swings for 1.7 s."""
+
+REACH_M = 0.2
+"""Where work is done: poses with the tip nearer than this to the base axis are folded, and bear little [m]."""
+
+TIP_SPEED = 0.25
+"""Default limit of the tip's speed [m/s]."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Time series of a run, one row per control period; times from the loop's start.
+
+    Attributes:
+        t: (s,) [s].
+        q_ref, q: (s, n) reference at that moment, and truth [rad].
+        setpoint: (s, n) what the servos were told, after quantisation [rad]; NaN where relaxed.
+        tau_ref, tau: (s, n) torque the model asks for at that moment, and true torque of the servos [N·m].
+        tip_ref, tip: (s, 3) where the tip should be, and where it is [m].
+    """
+
+    t: np.ndarray
+    q_ref: np.ndarray
+    q: np.ndarray
+    setpoint: np.ndarray
+    tau_ref: np.ndarray
+    tau: np.ndarray
+    tip_ref: np.ndarray
+    tip: np.ndarray
+
+    @property
+    def tip_error(self) -> np.ndarray:
+        """(s,) distance of the tip from where it should be [m]."""
+        return np.linalg.norm(self.tip - self.tip_ref, axis=1)
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the tip error [m]."""
+        return float(np.sqrt(np.mean(self.tip_error**2)))
+
+    def joined(self, other: Recording) -> Recording:
+        """This run and the one after it."""
+        return Recording(*(np.concatenate([getattr(self, f.name), getattr(other, f.name)]) for f in fields(self)))
+
+
+class ClosedLoop:
+    """A controller, a board and a plant in lock-step.
+
+    Args:
+        plant: the arm; what differs between it and ``model`` is what the controller does not know.
+        model: the controller's arm, payload included.
+        servo_map: the controller's servo map.
+        mode: of the compensation: none, gravity or full.
+        lead_s: how far ahead set-points are sent [s].
+        rate_hz: of the controller.
+        clock_drift: how much faster than the host's the board's clock runs, as a share.
+        half_frame: False stamps set-points so that the board plays the queue's value of each frame's *start*.
+    """
+
+    def __init__(self, plant: Plant, model: DynamicsModel, servo_map: ServoMap, mode: str = "full", *, lead_s: float = LEAD_S,
+                 rate_hz: float = RATE_HZ, clock_drift: float = 0.0, half_frame: bool = True):
+        self.plant, self.model, self.servo_map = plant, model, servo_map
+        self.lead_s, self.period_s, self.clock_rate = lead_s, 1.0 / rate_hz, 1.0 + clock_drift
+        self.compensator = Compensator(model, servo_map.model, mode, fade_s=0.0, setpoint_lower=servo_map.setpoint_lower,
+                                       setpoint_upper=servo_map.setpoint_upper)
+        frame_us = round(servo_map.frame_s * 1e6)
+        self._stamp_shift_us = 0 if half_frame else frame_us // 2
+        self._config = FirmwareConfig(board_limits(servo_map), frame_us=frame_us, resolution_ns=round(servo_map.quantum_us * 1e3))
+
+    def start(self, q) -> None:
+        """Boot the board, put the arm at ``q`` (n,) [rad] and enable it there; the arm has not sagged yet.
+
+        Raises:
+            LimitError: the pulses do not reach that pose.
+        """
+        self.plant.reset(q)
+        self.firmware = VirtualFirmware(self._config)
+        self.clock, self._decoder, self._sequence = ClockFit(), FrameDecoder(), 0
+        self._reference = self._standing_at(q)
+        setpoint, _ = self.compensator.update(*self._reference.sample(0.0), self.period_s)
+        self._send(Hello())
+        self._send(Enable((1 << self.plant.n) - 1, self._pulses(setpoint)))
+        self._listen()
+
+    def run(self, trajectory: Trajectory, hold_s: float = 0.0) -> Recording:
+        """Follow ``trajectory`` from now on, then hold its end for ``hold_s`` [s].
+
+        The reference is sampled ``lead_s`` ahead, so the motion begins that much later; the recording ends when
+        the arm has been told to stand at the end for ``hold_s``.
+
+        Raises:
+            BoardFaultError: the board refused a frame or latched a fault.
+        """
+        return self._record(trajectory, self.lead_s + trajectory.duration + hold_s)
+
+    def hold(self, duration_s: float) -> Recording:
+        """Hold the present reference for ``duration_s`` [s]."""
+        return self._record(self._standing_at(self._reference.end), duration_s)
+
+    def _record(self, trajectory: Trajectory, duration_s: float) -> Recording:
+        start_s = self.plant.time + self.lead_s
+        earlier, self._reference = self._reference, trajectory
+        rows = []
+        for _ in range(max(1, round(duration_s / self.period_s))):
+            now_s = self.plant.time
+            self._command(now_s + self.lead_s, trajectory.sample(now_s + self.lead_s - start_s))
+            self._advance()
+            now_s = self.plant.time
+            reference = (earlier if now_s < start_s else trajectory).sample(
+                earlier.duration if now_s < start_s else now_s - start_s)
+            rows.append((now_s, *reference, self.plant.q, self.plant.setpoint, self.plant.torque, self.plant.tip))
+        t, q_ref, v_ref, a_ref, q, setpoint, tau, tip = (np.array(column) for column in zip(*rows))
+        return Recording(t, q_ref, q, setpoint, self.compensator.model.required_torque(q_ref, v_ref, a_ref), tau,
+                         self.model.forward_kinematics(q_ref), tip)
+
+    def carry(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
+        """Put a berry on the true tool and tell the controller."""
+        self.plant.attach(mass, com)
+        self.compensator.set_payload(mass, com)
+
+    # --- one period -----------------------------------------------------------------------------------
+
+    def _standing_at(self, q) -> Trajectory:
+        coefficients = np.zeros((1, 6, self.plant.n))
+        coefficients[0, 0] = q
+        return Trajectory(self.plant.joint_names, [0.0, self.period_s], coefficients)
+
+    def _command(self, holds_s: float, reference) -> None:
+        """Send the set-point for the host time at which it holds."""
+        setpoint, _ = self.compensator.update(*reference, self.period_s)
+        time_us = (self.clock.board_us(holds_s) + self._stamp_shift_us) % TIME_MODULUS
+        self._send(SetPoint(time_us, self._pulses(setpoint)))
+
+    def _pulses(self, setpoint) -> tuple[int, ...]:
+        return tuple(pulse_units(pulse) for pulse in self.servo_map.to_pulse_us(setpoint).tolist())
+
+    def _board_us(self) -> int:
+        return round(self.plant.time * 1e6 * self.clock_rate)
+
+    def _send(self, message: Message) -> None:
+        self.firmware.receive(encode(message, self._sequence), self._board_us())
+        self._sequence += 1
+
+    def _advance(self) -> None:
+        end_s, tick_s = self.plant.time + self.period_s, max(TICK_S, self.plant.dt)
+        while self.plant.time < end_s - 0.5 * tick_s:
+            self.firmware.advance(self._board_us())
+            self._listen()
+            self.plant.advance(self.firmware.pulses_us, tick_s)
+
+    def _listen(self) -> None:
+        data = self.firmware.transmit()
+        if not data:
+            return
+        for _, message in self._decoder.feed(data):
+            if isinstance(message, Telemetry):
+                self.clock.add(self.plant.time, message.time_us)
+                if message.faults:
+                    raise BoardFaultError(f"the board reports {message.fault_text}", value=message.faults)
+            elif isinstance(message, Nack):
+                raise BoardFaultError(f"the board refused frame {message.request}: {message.reason.name}", value=message.reason)
+
+
+def paths_between(poses: Sequence, gate: Gate, *, speed: float = TIP_SPEED) -> list[Trajectory]:
+    """Motions along the poses (k, n) [rad], quintic in joint space, their tip no faster than ``speed`` [m/s].
+
+    Raises:
+        InfeasibleError, LimitError: a motion that does not pass the gate even when slowed.
+    """
+    servos, model = gate.servo_map, gate.model
+    paths = []
+    for before, after in zip(poses, poses[1:]):
+        path = joint_move(before, after, 0.5 * servos.no_load_speed, 20.0, joint_names=model.joint_names)
+        paths.append(gate.check(limit_tip_speed(path, model, speed), stretch=True).trajectory)
+    return paths
+
+
+def feasible_poses(gate: Gate, lower, upper, count: int, *, seed: int, start,
+                   reach_m: float = REACH_M, height_m: float = 0.02) -> list[np.ndarray]:
+    """``start`` and ``count`` random poses, each of which the gate lets the arm reach from the one before.
+
+    Uniform in joint space, less those that are nearer to the base axis or the mounting plane than asked.
+
+    Args:
+        lower, upper: (n,) position limits to draw from [rad].
+        seed: of the draw.
+        start: (n,) first pose [rad].
+        reach_m, height_m: distance of the tip from the base axis and above the mounting plane, at least [m].
+
+    Raises:
+        PickerError: hardly any pose passes.
+    """
+    rng = np.random.default_rng(seed)
+    poses = [np.asarray(start, dtype=float)]
+    for _ in range(1000 * count):
+        if len(poses) > count:
+            return poses
+        pose = rng.uniform(lower, upper)
+        tip = gate.model.forward_kinematics(pose)
+        if tip[2] < height_m or np.hypot(tip[0], tip[1]) < reach_m:
+            continue
+        try:
+            paths_between([poses[-1], pose], gate)
+        except (InfeasibleError, LimitError):
+            continue
+        poses.append(pose)
+    raise PickerError(f"only {len(poses) - 1} of {count} random poses pass the gate", value=len(poses) - 1, limit=count)
+
+
+def hold_errors(loop: ClosedLoop, paths: Sequence[Trajectory], settle_s: float = SETTLE_S) -> tuple[np.ndarray, np.ndarray]:
+    """Errors of the tip along ``paths``, which follow on each other, and at their ends.
+
+    Returns:
+        hold: (k,) tip error ``settle_s`` after each arrival [m].
+        rms: (k,) root mean square of the tip error while on the way [m].
+    """
+    loop.start(paths[0].start)
+    loop.hold(settle_s)
+    hold, rms = [], []
+    for path in paths:
+        way = loop.run(path)
+        rms.append(way.rms)
+        hold.append(loop.hold(settle_s).tip_error[-1])
+    return np.array(hold), np.array(rms)

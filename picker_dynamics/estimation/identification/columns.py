@@ -1,0 +1,98 @@
+"""All that makes up a measured torque, linear in what is to be found:
+
+    tau = Y(q, v, a) pi + b v + f_c tanh(v / v_s) + I_r a + o
+
+pi the bodies' standard parameters, b viscous and f_c Coulomb friction (with the smoothing of ``model.friction``), I_r the rotors'
+inertia at the joint, o a constant error of what measures the torque.  The last two only if asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.identification import parameters
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import COULOMB_SPEED, batch_of_states
+
+DRIVES = ("viscous", "coulomb", "rotor", "offset")
+"""Parameters of a joint's drive, in the order of the columns."""
+
+DRIVE_UNITS = {"rad": {"viscous": "N·m·s/rad", "coulomb": "N·m", "rotor": "kg·m²", "offset": "N·m"},
+               "m": {"viscous": "N·s/m", "coulomb": "N", "rotor": "kg", "offset": "N"}}
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What the parameters of an arm are, and the regressor that belongs to them.
+
+    The vector of all p parameters has the bodies' 10 n first, then n of each kind of ``drives``.
+
+    Attributes:
+        description: the arm as believed.
+        model: its rigid body, without rotors.
+        drives: those of ``DRIVES`` that are to be found.
+    """
+
+    description: ArmDescription
+    model: RigidBody
+    drives: tuple[str, ...]
+
+    @classmethod
+    def of(cls, description: ArmDescription, *, friction: bool = True, rotors: bool = False, offsets: bool = False) -> Columns:
+        """Those of an arm."""
+        wanted = dict(zip(DRIVES, (friction, friction, rotors, offsets)))
+        return cls(description, RigidBody(description), tuple(name for name in DRIVES if wanted[name]))
+
+    @property
+    def n(self) -> int:
+        """Joints."""
+        return self.description.n
+
+    @property
+    def bodies(self) -> int:
+        """Number of the bodies' parameters."""
+        return parameters.COUNT * self.n
+
+    @property
+    def count(self) -> int:
+        """p, the number of all parameters."""
+        return self.bodies + len(self.drives) * self.n
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """For example ``Izz(upper_arm)`` and ``coulomb(shoulder)``."""
+        return (*(f"{name}({joint.child})" for joint in self.description.movable for name in parameters.NAMES),
+                *(f"{kind}({joint})" for kind in self.drives for joint in self.description.joint_names))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of the parameters."""
+        return (*(self.n * parameters.UNITS),
+                *(DRIVE_UNITS[unit][kind] for kind in self.drives for unit in self.description.position_units))
+
+    def regressor(self, q, v, a) -> np.ndarray:
+        """(..., n, p) at states (..., n)."""
+        q, v, a = batch_of_states(self.n, q=q, v=v, a=a)
+        each = {"viscous": v, "coulomb": np.tanh(v / COULOMB_SPEED), "rotor": a, "offset": np.ones_like(v)}
+        diagonals = [each[kind][..., None] * np.eye(self.n) for kind in self.drives]
+        return np.concatenate([self.model.regressor(q, v, a), *diagonals], axis=-1)
+
+    def known(self, v) -> np.ndarray:
+        """(..., n) the URDF's friction where none is looked for, 0 otherwise: a part of the effort that is no column's."""
+        return np.zeros_like(v) if "coulomb" in self.drives else self.model.friction(v)
+
+    def believed(self) -> np.ndarray:
+        """(p,) as the URDF has them; rotors and offsets, of which it says nothing, 0."""
+        zero = np.zeros(self.n)
+        drives = {"viscous": self.description.damping, "coulomb": self.description.friction, "rotor": zero, "offset": zero}
+        return np.concatenate([parameters.of_description(self.description).ravel(), *(drives[kind] for kind in self.drives)])
+
+    def drive(self, kind: str, values: np.ndarray) -> np.ndarray:
+        """(n,) of one kind of drive parameter out of all (p,); 0 where that kind is not looked for."""
+        if kind not in self.drives:
+            return np.zeros(self.n)
+        begin = self.bodies + self.drives.index(kind) * self.n
+        return values[begin:begin + self.n]

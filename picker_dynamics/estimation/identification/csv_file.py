@@ -1,0 +1,108 @@
+"""Samples as a CSV file, units in the names of the columns:
+
+    time_s, position_JOINT_rad, velocity_JOINT_rad_s, effort_JOINT_nm, …        turning joints
+            position_JOINT_m,   velocity_JOINT_m_s,   effort_JOINT_n            sliding ones
+
+Velocities may be left out (for all joints).  ``position_JOINT_deg`` and ``velocity_JOINT_deg_s`` are taken too, and
+``current_JOINT_a`` in place of an effort where a torque constant is given.  Other columns are ignored.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.identification.samples import Samples
+from picker_dynamics.robot.description import ArmDescription
+
+_SUFFIXES = {"rad": {"position": {"rad": 1.0, "deg": math.radians(1.0)},
+                     "velocity": {"rad_s": 1.0, "deg_s": math.radians(1.0)}, "effort": {"nm": 1.0}, "current": {"a": 1.0}},
+             "m": {"position": {"m": 1.0}, "velocity": {"m_s": 1.0}, "effort": {"n": 1.0}, "current": {"a": 1.0}}}
+
+
+def read(path: str | Path, description: ArmDescription, constants: Mapping[str, float] | None = None) -> Samples:
+    """Read a CSV file.
+
+    Args:
+        constants: torque constants [N·m/A or N/A] of joints whose current was measured.
+
+    Raises:
+        InputError: no such file, columns that are missing, an entry that is no number.
+    """
+    constants = dict(constants or {})
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}", value=str(path)) from error
+    rows = list(csv.reader(io.StringIO(text), skipinitialspace=True))
+    header = [name.strip() for name in rows[0]] if rows else []
+    if "time_s" not in header:
+        raise InputError(f"{path}: no column time_s; it has {', '.join(header) or 'none'}", joint="time_s")
+    table = _numbers(path, header, rows[1:])
+
+    def column(kind: str, joint: str, unit: str) -> np.ndarray | None:
+        for suffix, factor in _SUFFIXES[unit][kind].items():
+            name = f"{kind}_{joint}_{suffix}"
+            if name in header:
+                return factor * table[:, header.index(name)]
+        return None
+
+    found: dict[str, list] = {"position": [], "velocity": [], "effort": []}
+    for joint, unit in zip(description.joint_names, description.position_units):
+        for kind, values in found.items():
+            one = column(kind, joint, unit)
+            if kind == "effort" and joint in constants:
+                one = column("current", joint, unit)
+                _require(path, one, "current", joint, unit)
+                one = one * constants.pop(joint)
+            values.append(one)
+            if kind != "velocity":
+                _require(path, one, kind, joint, unit)
+    if constants:
+        raise InputError(f"torque constant for {next(iter(constants))!r}: no such joint; there are "
+                         f"{', '.join(description.joint_names)}", joint=next(iter(constants)))
+    v = None if any(one is None for one in found["velocity"]) else np.stack(found["velocity"], axis=-1)
+    return Samples(description.joint_names, table[:, header.index("time_s")], np.stack(found["position"], axis=-1), v,
+                   np.stack(found["effort"], axis=-1), str(path))
+
+
+def _require(path, values, kind: str, joint: str, unit: str) -> None:
+    if values is None:
+        names = " or ".join(f"{kind}_{joint}_{suffix}" for suffix in _SUFFIXES[unit][kind])
+        raise InputError(f"{path}: no column {names}", joint=joint)
+
+
+def _numbers(path, header: list[str], rows: list[list[str]]) -> np.ndarray:
+    """(k, columns); what is no number in a column that matters to nobody is NaN there."""
+    table = np.full((len(rows), len(header)), np.nan)
+    ours = {i for i, name in enumerate(header) if name == "time_s" or name.split("_")[0] in ("position", "velocity", "effort",
+                                                                                            "current")}
+    for k, row in enumerate(rows):
+        if len(row) != len(header):
+            raise InputError(f"{path}, line {k + 2}: {len(row)} entries, the first line has {len(header)}", value=len(row),
+                             limit=len(header))
+        for i in ours:
+            try:
+                table[k, i] = float(row[i])
+            except ValueError as error:
+                raise InputError(f"{path}, line {k + 2}: {header[i]} is {row[i]!r}, not a number", joint=header[i],
+                                 value=row[i]) from error
+    return table
+
+
+def text(samples: Samples, units) -> str:
+    """The samples as such a file; ``units`` of the positions, ``rad`` or ``m`` for each joint."""
+    names, columns = ["time_s"], [samples.t]
+    for i, (joint, unit) in enumerate(zip(samples.joint_names, units)):
+        for kind, values in (("position", samples.q), ("velocity", samples.v), ("effort", samples.tau)):
+            if values is not None:
+                names.append(f"{kind}_{joint}_{next(iter(_SUFFIXES[unit][kind]))}")
+                columns.append(values[:, i])
+    lines = [", ".join(names), *(", ".join(f"{value:.9g}" for value in row) for row in zip(*columns))]
+    return "\n".join(lines) + "\n"

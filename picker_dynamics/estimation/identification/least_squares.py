@@ -1,0 +1,202 @@
+"""Base parameters by weighted least squares, each joint weighted by its own noise, outliers by little.
+
+    beta = argmin Σ_j Σ_k w_jk (tau_jk - Y_b,jk beta)² / sigma_j²
+
+sigma_j from the residuals of joint j, w_jk = min(1, HUBER s_j / |r_jk|)² with s_j from their median, in turns until nothing
+changes (iteratively reweighted least squares; J. Swevers et al., 1997, for the weighting by each joint's noise).  What a residual
+has in common with its neighbours in time makes the estimate less sure: covariances grow by each joint's 1 + 2 Σ rho_lag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.identification.base import Base
+from picker_dynamics.estimation.identification.filtering import Equations
+
+HUBER = 2.5
+ROUNDS = 30
+LAGS = 12
+"""Neighbours whose correlation counts, in samples of the equations (about a second)."""
+
+SINGULAR = 1e-6
+"""Smallest singular value of the scaled equations, as a share of the largest, that can be solved with."""
+
+OPEN_SHARE = 0.1
+"""A base parameter whose uncertainty changes a torque by this share of the arm's usual torques is open."""
+
+
+@dataclass(frozen=True, eq=False)
+class BaseFit:
+    """What was found.
+
+    Attributes:
+        base: which parameters.
+        beta: (r,) their values.  covariance: (r, r).
+        sigma: (n,) noise of the filtered efforts [N·m or N].
+        inflation: (n,) of the variances, by correlation in time.
+        weights: (k, n) w_jk.
+        residuals: (k, n) [N·m or N].
+        condition: of the whitened equations, columns scaled.
+        effect: (r,) what the uncertainty of each does to usual torques, as a share of them (worst joint).
+    """
+
+    base: Base
+    beta: np.ndarray
+    covariance: np.ndarray
+    sigma: np.ndarray
+    inflation: np.ndarray
+    weights: np.ndarray
+    residuals: np.ndarray
+    condition: float
+    effect: np.ndarray
+
+    @property
+    def sd(self) -> np.ndarray:
+        """(r,) standard deviations of beta."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The base parameters that the data leave open."""
+        return tuple(name for name, effect in zip(self.base.names, self.effect) if effect > OPEN_SHARE)
+
+    @property
+    def outliers(self) -> int:
+        """Equations that count less than half."""
+        return int(np.count_nonzero((self.weights > 0.0) & (self.weights < 0.5)))
+
+
+def usable(base: Base, equations: Sequence[Equations]) -> np.ndarray:
+    """(k, n) 1.0 or 0.0: where friction is sought, a joint's equations count while it slides."""
+    sliding = np.concatenate([one.sliding for one in equations])
+    return sliding.astype(float) if "coulomb" in base.columns.drives else np.ones(sliding.shape)
+
+
+def joined(equations: Sequence[Equations]) -> tuple[np.ndarray, np.ndarray]:
+    """tau (k, n) and Y (k, n, p) of all recordings."""
+    return np.concatenate([one.tau for one in equations]), np.concatenate([one.Y for one in equations])
+
+
+def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_open: bool = False) -> BaseFit:
+    """Estimate the base parameters.
+
+    Args:
+        equations: of one or more recordings.
+        usual: (s, n, p) regressors of usual states, by which it is judged what stays open.
+        allow_open: solve also what has no single solution, by the smallest one; covariances of what is open are huge.
+
+    Raises:
+        InputError: the motion does not tell the base parameters apart; it names them.
+    """
+    tau, Y = joined(equations)
+    A = Y[..., base.independent]
+    k, n, r = A.shape
+    counted = usable(base, equations)
+    if counted.sum() <= 2 * r:
+        raise InputError(f"{int(counted.sum())} independent samples of moving joints are too few for {r} base parameters: record "
+                         "a longer motion (picker identify excite)", joint="samples", value=float(counted.sum()), limit=2 * r)
+    scale = np.sqrt(np.mean(counted[..., None] * A**2, axis=(0, 1)))
+    if not allow_open:
+        _require_all_moved(base, scale)
+    scale = np.maximum(scale, 1e-9 * scale.max())
+    weights, sigma = counted, _spread(tau - tau.mean(axis=0))
+    for _ in range(ROUNDS):
+        beta, s, V = _solved(A, tau, scale, weights / sigma**2)
+        if s[-1] < SINGULAR * s[0] and not allow_open:
+            raise _unexcited(base, s, V)
+        residuals = tau - A @ beta
+        before, sigma = sigma, np.maximum(np.sqrt(np.sum(weights * residuals**2, axis=0) / _freedom(weights, r)),
+                                          1e-12 * np.abs(tau).max(axis=0))
+        usual_size = np.minimum(sigma, 1.4826 * _middle(np.abs(residuals), counted))
+        weights = counted * np.minimum(1.0, HUBER * usual_size / np.maximum(np.abs(residuals), 1e-300))**2
+        if np.allclose(before, sigma, rtol=1e-4):
+            break
+    inflation = _correlation(np.sqrt(weights) * residuals)
+    root = np.sqrt(weights / sigma**2)[..., None] * A / scale
+    root_inflated = (root * np.sqrt(inflation)[:, None]).reshape(-1, r)
+    # (AᵀA)^-1 (Aᵀ F A) (AᵀA)^-1 with F the inflation of each joint's equations.
+    bread = (V.T / np.maximum(s, 1e-12 * s[0])**2) @ V
+    covariance = bread @ (root_inflated.T @ root_inflated) @ bread * np.outer(1.0 / scale, 1.0 / scale)
+    typical = np.sqrt(np.mean((usual @ _standing_for(base, beta))**2, axis=0))
+    effect = np.sqrt(np.mean(usual[..., base.independent]**2, axis=0)) * np.sqrt(np.diag(covariance))
+    return BaseFit(base, beta, covariance, sigma, inflation, weights, residuals, float(s[0] / max(s[-1], 1e-300)),
+                   (effect / typical[:, None]).max(axis=0))
+
+
+def _middle(sizes: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """(n,) median of each joint's sizes (k, n), of those that count."""
+    return np.array([np.median(column[one > 0.0]) if one.any() else np.inf for column, one in zip(sizes.T, counted.T)])
+
+
+def _freedom(weights: np.ndarray, r: int) -> np.ndarray:
+    """(n,) equations of each joint less its share of the r parameters."""
+    counted = weights.sum(axis=0)
+    return np.maximum(counted * (1.0 - r / counted.sum()), 1.0)
+
+
+def _standing_for(base: Base, beta: np.ndarray) -> np.ndarray:
+    """(p,) parameters that give the same torques: beta on the independent ones, 0 elsewhere."""
+    made = np.zeros(base.columns.count)
+    made[base.independent] = beta
+    return made
+
+
+def _spread(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x.std(axis=0), 1e-9)
+
+
+def _solved(A, tau, scale, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Least squares of the whitened, scaled equations: beta, singular values s, right singular vectors V (rows).
+
+    From the eigenvectors of their Gram matrix, which is small: ``SINGULAR`` squared is still well above rounding.
+    """
+    W = (np.sqrt(weights)[..., None] * A / scale).reshape(-1, A.shape[-1])
+    squares, vectors = np.linalg.eigh(W.T @ W)
+    s, V = np.sqrt(np.maximum(squares[::-1], 0.0)), vectors.T[::-1]
+    kept = s > SINGULAR * s[0]
+    right = W.T @ (np.sqrt(weights) * tau).ravel()
+    return (V[kept].T @ ((V[kept] @ right) / s[kept]**2)) / scale, s, V
+
+
+def _require_all_moved(base: Base, scale: np.ndarray) -> None:
+    still = np.flatnonzero(scale < 1e-9 * scale.max())
+    if still.size:
+        raise InputError(_advice([base.names[i] for i in still]), joint=base.short_names[still[0]])
+
+
+def _unexcited(base: Base, s: np.ndarray, V: np.ndarray) -> InputError:
+    """The combinations that the data say nothing of, by the parameters with the largest part in them."""
+    part = np.abs(V[s < SINGULAR * s[0]]).max(axis=0)
+    names = [base.names[i] for i in np.argsort(-part, kind="stable") if part[i] > 0.1]
+    return InputError(_advice(names), joint=names[0] if names else None)
+
+
+def _advice(names: list[str]) -> str:
+    shown = "; ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    return f"this motion leaves open: {shown}. Record one that excites them: picker identify excite"
+
+
+def require_told(found: BaseFit) -> None:
+    """Refuse a fit that leaves something open.
+
+    Raises:
+        InputError: naming what.
+    """
+    if found.open:
+        raise InputError(_advice(list(found.open)) + " (or --allow-open: the URDF's numbers stand in)", joint="samples",
+                         value=float(found.effect.max()), limit=OPEN_SHARE)
+
+
+def _correlation(residuals: np.ndarray) -> np.ndarray:
+    """1 + 2 Σ rho_lag of each joint's residuals (k, n), Bartlett's weights, at least 1."""
+    centred = residuals - residuals.mean(axis=0)
+    power = np.maximum(np.sum(centred**2, axis=0), 1e-300)
+    total = np.ones(residuals.shape[1])
+    for lag in range(1, min(LAGS, len(residuals) - 1) + 1):
+        total += 2.0 * (1.0 - lag / (LAGS + 1)) * np.sum(centred[lag:] * centred[:-lag], axis=0) / power
+    return np.maximum(total, 1.0)

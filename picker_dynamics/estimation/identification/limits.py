@@ -1,0 +1,125 @@
+"""Within what an excitation has to stay: the arm's limits, and the gate that will look at the motion before it starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import InputError
+from picker_dynamics.execution.effort_gate import EffortGate
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.goal_check import GoalCheck
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import arms, servo_map
+from picker_dynamics.robot.arms import Arm
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import sample_poses
+from picker_dynamics.robot.model import DynamicsModel
+
+MARGIN = 0.95
+"""Share of every limit that is used: the goal is checked between the samples too."""
+
+RISE_S = 0.5
+"""Acceleration limits where nobody gave one: the velocity limit reached in this time [s]."""
+
+TORQUE_SHARES = {"bandwidth": 25.0, "peak_share": 0.8, "hold_share": 0.6}
+"""Of an arm that stands in no file; as the defaults of config/arms.yaml."""
+
+HALF_TURN = math.pi
+"""How far a joint without position limits goes to either side [rad]; a sliding one 1 m."""
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What a motion must obey, (n,) each unless said otherwise.
+
+    Attributes:
+        lower, upper: [rad or m].
+        velocity, acceleration: [rad/s …], [rad/s² …].
+        peak, hold: effort anywhere, and where it ends [N·m or N].
+        drag: servos spend this on their own speed [N·m·s/rad], and have ``stall`` for all; 0 and infinite for other joints.
+        tip_speed: of the tool [m/s], one number.
+        check: the goal check that a running controller has; raises what it refuses.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    peak: np.ndarray
+    hold: np.ndarray
+    drag: np.ndarray
+    stall: np.ndarray
+    tip_speed: float
+    check: Callable
+
+    @property
+    def middle(self) -> np.ndarray:
+        """(n,) the middle of the range."""
+        return 0.5 * (self.lower + self.upper)
+
+
+def usual_states(description: ArmDescription, model: DynamicsModel, tip_speed: float = math.inf, count: int = 300,
+                 seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Random q, v, a (count, n) within the limits and, by moving slower, ``tip_speed`` [m/s]."""
+    q = sample_poses(description, count, seed)
+    rng = np.random.default_rng(seed)
+    velocity = np.where(np.isfinite(description.velocity), description.velocity, 1.0)
+    v, a = rng.uniform(-1.0, 1.0, (2, *q.shape)) * velocity
+    speed = np.linalg.norm(np.einsum("tij,tj->ti", model.jacobian(q), v), axis=-1)
+    slower = np.minimum(1.0, tip_speed / np.maximum(speed, 1e-9))[:, None]
+    return q, slower * v, slower * a / RISE_S
+
+
+def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
+    """Of an arm of config/arms.yaml whose joints take efforts.
+
+    Args:
+        acceleration: (n,) [rad/s²]; default the velocity limit within ``RISE_S``.
+
+    Raises:
+        InputError: a joint without a velocity or effort limit.
+    """
+    description = arm.description
+    for quantity in ("velocity", "effort"):
+        for joint, value in zip(description.joint_names, getattr(description, quantity)):
+            if not 0.0 < value < math.inf:
+                raise InputError(f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion "
+                                 "can be chosen", joint=joint, value=float(value))
+    model = RigidBody(description)
+    still = np.zeros(description.n)
+    return _limits(description, model, EffortGate(model, arm), acceleration, arm.tip_speed, still, still + math.inf)
+
+
+def of_servo_arm(description: ArmDescription, servos, tip_speed: float, acceleration=None) -> Limits:
+    """Of an arm of hobby servos (with potentiometers or current sensors to measure): what the servo map allows."""
+    model = RigidBody(description, servos.armature)
+    return _limits(description, model, Gate(model, servos), acceleration, tip_speed, servos.model.damping, servos.stall_torque)
+
+
+def _limits(description, model, gate, acceleration, tip_speed, drag, stall) -> Limits:
+    span = np.where([joint.type == "prismatic" for joint in description.movable], 1.0, HALF_TURN)
+    acceleration = description.velocity / RISE_S if acceleration is None else np.broadcast_to(acceleration, (description.n,))
+    lower, upper = np.maximum(description.lower, -span), np.minimum(description.upper, span)
+    check = GoalCheck(description, gate, model, tip_speed_limit=tip_speed, stretch=False).check
+    return Limits(lower, upper, description.velocity, acceleration, gate.peak_limit, gate.hold_limit, drag, stall, tip_speed,
+                  check)
+
+
+def of_options(arm_name: str, description: ArmDescription, tip_speed: float | None, servos: str = "") -> Limits:
+    """Those of a named arm, or else of a URDF whose joints take efforts, or with ``servos``, of a servo arm."""
+    if tip_speed is not None and not 0.0 < tip_speed < math.inf:
+        raise InputError(f"tip speed is {tip_speed} m/s, must be above 0", joint="tip_speed", value=tip_speed, limit=0.0)
+    control = arms.load(arm_name).control if arm_name else "servo" if servos else "torque"
+    if control == "servo":
+        servo_file = servo_map.load(servos or resource("config/servos.yaml"), description.joint_names)
+        return of_servo_arm(description, servo_file, tip_speed or 0.25)
+    if arm_name:
+        arm = arms.load(arm_name)
+        return of_torque_arm(replace(arm, description=description, tip_speed=tip_speed or arm.tip_speed))
+    middle = 0.5 * (np.clip(description.lower, -HALF_TURN, None) + np.clip(description.upper, None, HALF_TURN))
+    return of_torque_arm(Arm(description.name, description, "torque", middle, **TORQUE_SHARES, tip_speed=tip_speed or 0.5))

@@ -1,0 +1,132 @@
+"""Ten numbers for a body that can exist, whatever they are: the log-Cholesky form of its pseudo-inertia.
+
+    J = [[S, h], [hᵀ, m]]      S = 1/2 tr(I) 1 - I  (second moments of mass about the origin),  h = m c
+
+A body can exist (positive mass, positive moments that obey the triangle inequality, a centre of mass among its mass) exactly if
+J is positive definite (S. Traversaro, S. Brossette, A. Escande and F. Nori, Identification of fully physical consistent inertial
+parameters using optimization on manifolds, IROS 2016; P. M. Wensing, S. Kim and J.-J. E. Slotine, Linear matrix inequalities for
+physically consistent inertial parameter identification, IEEE Robotics and Automation Letters 3(1), 2018).  With what is
+believed of the body beforehand, J0 = L Lᵀ,
+
+    J = (L U) (L U)ᵀ,   U upper triangular,   U_ii = exp(theta_i) for i = 0 … 3,   the six above the diagonal theta_4 … theta_9
+
+so that any theta (10,) is a body, and theta = 0 the believed one (log-Cholesky parameters: C. Rucker and P. M. Wensing, Smooth
+parameterization of rigid-body inertia, IEEE Robotics and Automation Letters 7(2), 2022; here relative to L, which is upper
+triangular too).  The entropic divergence of J from J0 is then a sum of ten squares:
+
+    D(J || J0) = tr(J0^-1 J) - log det(J0^-1 J) - 4 = Σ (U_ii² - 2 log U_ii - 1) + Σ U_ij²
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from picker_dynamics.estimation.identification.parameters import COUNT, tensor
+
+THINNEST = 0.1
+"""A believed body's extent along any axis is at least this share of its largest: no body is a line or a point."""
+
+SMALLEST_M = 1e-3
+"""… and at least this [m], root mean square about the centre of mass."""
+
+_ABOVE = tuple(zip(*[(i, j) for i in range(4) for j in range(i + 1, 4)]))
+
+
+def pseudo_inertia(pi: np.ndarray) -> np.ndarray:
+    """J (..., 4, 4) of standard parameters pi (..., 10)."""
+    inertia = tensor(pi)
+    made = np.empty((*pi.shape[:-1], 4, 4))
+    made[..., :3, :3] = 0.5 * np.trace(inertia, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - inertia
+    made[..., :3, 3] = made[..., 3, :3] = pi[..., 1:4]
+    made[..., 3, 3] = pi[..., 0]
+    return made
+
+
+def standard_of(J: np.ndarray) -> np.ndarray:
+    """pi (..., 10) of J: linear, so it takes derivatives of J to those of pi."""
+    S = J[..., :3, :3]
+    inertia = np.trace(S, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - S
+    moments = np.stack([inertia[..., i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))], axis=-1)
+    return np.concatenate([J[..., 3, 3:], J[..., :3, 3], moments], axis=-1)
+
+
+def physical(pi: np.ndarray) -> bool:
+    """Whether a body with pi (10,) can exist."""
+    return bool(np.linalg.eigvalsh(pseudo_inertia(pi)).min() > 0.0)
+
+
+def believed(pi: np.ndarray) -> np.ndarray:
+    """J0 (4, 4), positive definite, of what a URDF says; one that says a line, a point or nothing gets a little extent."""
+    J = pseudo_inertia(pi)
+    mass = J[3, 3] if J[3, 3] > 0.0 else 1e-3
+    centre = J[:3, 3] / mass
+    spread, axes = np.linalg.eigh(J[:3, :3] - mass * np.outer(centre, centre))
+    least = mass * max(SMALLEST_M**2, THINNEST**2 * spread[-1] / mass)
+    spread = np.maximum(spread, least)
+    made = np.empty((4, 4))
+    made[:3, :3] = axes @ np.diag(spread) @ axes.T + mass * np.outer(centre, centre)
+    made[:3, 3] = made[3, :3] = mass * centre
+    made[3, 3] = mass
+    return made
+
+
+def upper_factor(J: np.ndarray) -> np.ndarray:
+    """L (4, 4), upper triangular with a positive diagonal, with J = L Lᵀ."""
+    return np.linalg.cholesky(J[::-1, ::-1])[::-1, ::-1]
+
+
+class LogCholesky:
+    """theta <-> pi of one body.
+
+    Args:
+        pi: (10,) what is believed of it.
+    """
+
+    def __init__(self, pi: np.ndarray):
+        self.J0 = believed(pi)
+        self.L = upper_factor(self.J0)
+
+    def _U(self, theta: np.ndarray) -> np.ndarray:
+        U = np.diag(np.exp(theta[:4]))
+        U[_ABOVE] = theta[4:]
+        return U
+
+    def standard(self, theta: np.ndarray) -> np.ndarray:
+        """pi (10,) of theta (10,)."""
+        LU = self.L @ self._U(theta)
+        return standard_of(LU @ LU.T)
+
+    def jacobian(self, theta: np.ndarray) -> np.ndarray:
+        """d(pi)/d(theta), (10, 10): dJ = L dU (L U)ᵀ + its transpose."""
+        U = self._U(theta)
+        LU = self.L @ U
+        places = [(i, i, U[i, i]) for i in range(4)] + [(i, j, 1.0) for i, j in zip(*_ABOVE)]
+        columns = []
+        for i, j, slope in places:
+            dJ = slope * np.outer(self.L[:, i], LU[:, j])
+            columns.append(standard_of(dJ + dJ.T))
+        return np.stack(columns, axis=-1)
+
+    def theta(self, pi: np.ndarray) -> np.ndarray:
+        """theta (10,) of pi (10,); only a body that can exist has one."""
+        U = np.linalg.solve(self.L, upper_factor(pseudo_inertia(pi)))
+        return np.concatenate([np.log(np.diag(U)), U[_ABOVE]])
+
+    def divergence(self, pi: np.ndarray) -> float:
+        """D(J || J0) by its definition."""
+        ratio = np.linalg.solve(self.J0, pseudo_inertia(pi))
+        return float(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0)
+
+
+def divergence_roots(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """r (10,) with r·r = D, smooth in theta (10,), and its slopes dr_i/dtheta_i (10,).
+
+    The first four are sign(x) sqrt(exp(2 x) - 2 x - 1), which near 0 is sqrt(2) (x + x²/3).
+    """
+    x = theta[:4]
+    small = np.abs(x) < 1e-4
+    safe = np.where(small, 1.0, x)
+    root = np.sign(safe) * np.sqrt(np.expm1(2.0 * safe) - 2.0 * safe)
+    r = np.where(small, np.sqrt(2.0) * (x + x * x / 3.0), root)
+    slope = np.where(small, np.sqrt(2.0) * (1.0 + 2.0 * x / 3.0), np.expm1(2.0 * safe) / root)
+    return np.concatenate([r, theta[4:]]), np.concatenate([slope, np.ones(COUNT - 4)])

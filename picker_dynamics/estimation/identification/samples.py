@@ -1,0 +1,160 @@
+"""What was measured along a motion, and whether it can be what it says it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.errors import InputError, JointNamesError, LimitError
+from picker_dynamics.robot.description import ArmDescription
+
+LEAST_S, LEAST_SAMPLES, LEAST_HZ = 1.0, 100, 20.0
+"""Less says nothing of accelerations."""
+
+BEYOND = 0.05
+"""How far beyond a position limit a reading may be, as a share of the range."""
+
+TOO_STRONG = 2.0
+"""Effort beyond this multiple of the limit is in another unit."""
+
+SLOPE = 0.3
+"""How far the measured velocity may differ in scale from the positions' differences, as a share."""
+
+SLIPPED = 10.0
+"""Readings beyond this are in another unit rather than a little off [rad or m]."""
+
+SLIPS = {math.degrees(1.0): "degrees given for radians", 1000.0: "millimetres given for metres"}
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Measured values along time.
+
+    Attributes:
+        joint_names: of the arm, in its order.
+        t: (k,) [s].
+        q: (k, n) [rad or m].
+        v: (k, n) [rad/s or m/s], or None: not measured.
+        tau: (k, n) [N·m or N].
+        source: for messages.
+    """
+
+    joint_names: tuple[str, ...]
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray | None
+    tau: np.ndarray
+    source: str = "samples"
+
+    def between(self, begin_s: float | None, end_s: float | None) -> Samples:
+        """Those from ``begin_s`` to ``end_s`` after the first [s]; None: all there are."""
+        since = self.t - self.t[0] if len(self.t) else self.t
+        keep = (since >= (-np.inf if begin_s is None else begin_s)) & (since <= (np.inf if end_s is None else end_s))
+        return replace(self, t=self.t[keep], q=self.q[keep], v=None if self.v is None else self.v[keep], tau=self.tau[keep])
+
+    def times_constants(self, constants: Mapping[str, float]) -> Samples:
+        """Efforts [N·m or N] of currents [A]: each joint's times its constant [N·m/A at the joint, gear included].
+
+        Raises:
+            JointNamesError: a constant for a joint that there is not.
+            InputError: a constant that is 0 or not finite.
+        """
+        for joint, value in constants.items():
+            if joint not in self.joint_names:
+                raise JointNamesError(f"torque constant for {joint!r}: the arm has {', '.join(self.joint_names)}", joint=joint)
+            if not (math.isfinite(value) and value):
+                raise InputError(f"torque constant of {joint} is {value}, must be a finite number other than 0", joint=joint,
+                                 value=value)
+        return replace(self, tau=self.tau * np.array([constants.get(joint, 1.0) for joint in self.joint_names]))
+
+
+def checked(samples: Samples, description: ArmDescription) -> Samples:
+    """The samples, if they can be what they say.
+
+    Raises:
+        InputError: shapes, not finite, time not increasing, too few or too slow, no effort, velocities that are none.
+        LimitError: positions or efforts in another unit, or beyond what the arm can do.
+    """
+    where = samples.source
+    shape = (len(samples.t), description.n)
+    for name in ("q", "v", "tau"):
+        values = getattr(samples, name)
+        if values is not None and values.shape != shape:
+            raise InputError(f"{where}: {name} has shape {values.shape}, expected {shape}", joint=name, value=values.shape)
+        if values is not None and not np.isfinite(values).all():
+            row, column = np.argwhere(~np.isfinite(values))[0]
+            raise InputError(f"{where}: {name} of {samples.joint_names[column]} is {values[row, column]} in sample {row}",
+                             joint=samples.joint_names[column], value=float(values[row, column]))
+    _require_times(samples)
+    _require_positions(samples, description)
+    _require_efforts(samples, description)
+    if samples.v is not None:
+        _require_velocities(samples)
+    return samples
+
+
+def _require_times(samples: Samples) -> None:
+    t, where = samples.t, samples.source
+    if not np.isfinite(t).all():
+        raise InputError(f"{where}: time of sample {int(np.argmin(np.isfinite(t)))} is not finite", joint="time")
+    if len(t) < LEAST_SAMPLES:
+        raise InputError(f"{where}: {len(t)} samples, at least {LEAST_SAMPLES} are needed", joint="time", value=len(t),
+                         limit=LEAST_SAMPLES)
+    steps = np.diff(t)
+    if (steps <= 0.0).any():
+        k = int(np.argmax(steps <= 0.0))
+        raise InputError(f"{where}: time does not increase at sample {k + 1}: {t[k]:.6f} s, then {t[k + 1]:.6f} s", joint="time",
+                         value=float(t[k + 1]), limit=float(t[k]))
+    if t[-1] - t[0] < LEAST_S:
+        raise InputError(f"{where}: {t[-1] - t[0]:.3f} s long, at least {LEAST_S} s are needed", joint="time",
+                         value=float(t[-1] - t[0]), limit=LEAST_S)
+    rate = 1.0 / float(np.median(steps))
+    if rate < LEAST_HZ:
+        hint = " (milliseconds given for seconds?)" if 1000.0 * rate >= LEAST_HZ else ""
+        raise InputError(f"{where}: {rate:.3g} samples a second, at least {LEAST_HZ:g} are needed{hint}", joint="time",
+                         value=rate, limit=LEAST_HZ)
+
+
+def _require_positions(samples: Samples, description: ArmDescription) -> None:
+    for column, (joint, unit) in enumerate(zip(description.movable, description.position_units)):
+        q = samples.q[:, column]
+        span = joint.upper - joint.lower if math.isfinite(joint.upper - joint.lower) else 2.0 * math.pi
+        low, high = joint.lower - BEYOND * span, joint.upper + BEYOND * span
+        if joint.type == "continuous":
+            continue
+        beyond = np.maximum(low - q, q - high)
+        if beyond.max() > 0.0:
+            worst = float(q[int(beyond.argmax())])
+            slip = math.degrees(1.0) if unit == "rad" else 1000.0
+            hint = f" ({SLIPS[slip]}?)" if abs(worst) > SLIPPED and low <= q.min() / slip and q.max() / slip <= high else ""
+            raise LimitError(f"{samples.source}: {joint.name} reads {worst:.3f} {unit}, its limits are {joint.lower:.3f} to "
+                             f"{joint.upper:.3f}{hint}", joint=joint.name, value=worst,
+                             limit=joint.upper if worst > joint.upper else joint.lower)
+
+
+def _require_efforts(samples: Samples, description: ArmDescription) -> None:
+    for column, (joint, unit) in enumerate(zip(description.joint_names, description.effort_units)):
+        largest, limit = float(np.abs(samples.tau[:, column]).max()), float(description.effort[column])
+        if largest == 0.0:
+            raise InputError(f"{samples.source}: the effort of {joint} is 0 all the time: is it measured?", joint=joint,
+                             value=0.0)
+        if np.quantile(np.abs(samples.tau[:, column]), 0.9) > TOO_STRONG * limit:
+            raise LimitError(f"{samples.source}: the effort of {joint} reaches {largest:.3g} {unit}, its limit is {limit:.3g} "
+                             "(another unit, or a current without --torque-constant?)", joint=joint, value=largest, limit=limit)
+
+
+def _require_velocities(samples: Samples) -> None:
+    for column, joint in enumerate(samples.joint_names):
+        v, difference = samples.v[:, column], np.gradient(samples.q[:, column], samples.t)
+        moved = float(difference @ difference)
+        if np.ptp(samples.q[:, column]) < 1e-2 or not moved:
+            continue
+        # Differences of noisy positions are noisier still: the slope is taken of them on the velocities.
+        slope = float(v @ difference) / float(v @ v) if v.any() else 0.0
+        if not 1.0 - SLOPE < slope < 1.0 + SLOPE:
+            hint = " (degrees per second given for radians?)" if abs(slope * math.degrees(1.0) - 1.0) < SLOPE else ""
+            raise InputError(f"{samples.source}: the velocity of {joint} is not that of its positions: they move {slope:.3g} "
+                             f"times as fast{hint}", joint=joint, value=slope, limit=1.0)

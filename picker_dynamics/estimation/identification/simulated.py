@@ -1,0 +1,104 @@
+"""A simulated arm with hidden numbers that measures torque, to rehearse with: MuJoCo moves it, readings have noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.control.laws.computed_torque import ComputedTorque
+from picker_dynamics.control.laws.law import Reference
+from picker_dynamics.dynamics.lagrangian.bodies import Body
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.identification import parameters, write_back
+from picker_dynamics.estimation.identification.fourier import Fourier
+from picker_dynamics.estimation.identification.limits import usual_states
+from picker_dynamics.estimation.identification.pseudo_inertia import pseudo_inertia
+from picker_dynamics.estimation.identification.samples import Samples
+from picker_dynamics.robot.description import ArmDescription, parse
+from picker_dynamics.sim.torque_plant import TorquePlant
+
+STEP_S, SAMPLE_S = 1e-3, 4e-3
+"""Of the simulation and its control; of what is measured."""
+
+BANDWIDTH = 25.0
+"""w of the computed torque that moves it [rad/s], with the model as believed."""
+
+ENCODER_COUNTS = 2**14
+"""Per turn; of a sliding joint per metre."""
+
+TORQUE_NOISE = 0.05
+"""Standard deviation, as a share of each joint's root mean square."""
+
+FRICTION_SHARE = (0.02, 0.08)
+"""Hidden Coulomb friction, and viscous at the velocity limit, as shares of the efforts that usual motions take."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What was measured, and the effort that really acted, (k, n) [N·m or N]."""
+
+    samples: Samples
+    true_tau: np.ndarray
+
+
+def hidden(description: ArmDescription, seed: int, tip_speed: float, share: tuple[float, float] = (0.15, 0.30)) -> ArmDescription:
+    """The arm as it really is: each body's mass, inertia and centre of mass off by such shares, with friction.
+
+    The centre of mass moves along each principal axis by a share of how far the body's mass is from the joint that way (root mean
+    square), so that a rod stays a rod.  ``tip_speed`` [m/s] is what the arm is usually moved with.
+    """
+    rng = np.random.default_rng(seed)
+
+    def off(size=None):
+        return rng.choice([-1.0, 1.0], size) * rng.uniform(*share, size)
+
+    bodies = []
+    for pi in parameters.of_description(description):
+        body = parameters.body(pi)
+        spread, axes = np.linalg.eigh(pseudo_inertia(pi)[:3, :3] / body.mass)
+        shift = axes @ (off(3) * np.sqrt(np.maximum(spread, 0.0)))
+        bodies.append(parameters.standard(Body(body.mass * (1.0 + off()), body.com + shift, body.inertia * (1.0 + off()))))
+    model = RigidBody(description)
+    usual = np.sqrt(np.mean(model.inverse_dynamics(*usual_states(description, model, tip_speed))**2, axis=0))
+    coulomb = rng.uniform(*FRICTION_SHARE, description.n) * usual
+    viscous = rng.uniform(*FRICTION_SHARE, description.n) * usual / description.velocity
+    return parse(write_back.urdf_text(description, np.array(bodies), viscous, coulomb), f"hidden {description.name}")
+
+
+def run(truth: ArmDescription, believed: ArmDescription, motion: Fourier, seed: int = 0, *, noise: float = TORQUE_NOISE,
+        encoder_counts: int | None = ENCODER_COUNTS) -> Run:
+    """Move the arm along a motion, from rest at its begin, and measure.
+
+    Args:
+        truth: the arm that MuJoCo simulates.
+        believed: what the controller knows of it.
+        encoder_counts: None: positions are exact.
+    """
+    law = ComputedTorque(RigidBody(believed), BANDWIDTH**2, 2.0 * BANDWIDTH)
+    plant = TorquePlant(truth, q=motion.sample([0.0])[0][0], dt=STEP_S)
+    count, every = round(motion.duration / STEP_S), round(SAMPLE_S / STEP_S)
+    reference = motion.sample(STEP_S * np.arange(count))
+    q, tau = [], []
+    for k in range(count):
+        position = plant.q
+        effort = np.clip(law(position, plant.v, Reference(*(x[k] for x in reference)))[0], -truth.effort, truth.effort)
+        plant.step(effort)
+        if k % every == 0:
+            q.append(0.5 * (position + plant.q))  # the effort acts over a step: what it belongs to is its middle
+            tau.append(effort)
+    q, tau = np.array(q), np.array(tau)
+    if encoder_counts is not None:
+        step = np.where([unit == "m" for unit in believed.position_units], 1.0, 2.0 * math.pi) / encoder_counts
+        q = step * np.round(q / step)
+    t = SAMPLE_S * np.arange(len(q)) + 0.5 * STEP_S
+    exact = Run(Samples(believed.joint_names, t, q, None, tau, "simulated"), tau)
+    return Run(noisy(exact, seed, noise), tau)
+
+
+def noisy(exact: Run, seed: int, noise: float = TORQUE_NOISE) -> Samples:
+    """The samples with normal noise on the efforts that really acted."""
+    tau = exact.true_tau
+    drawn = np.random.default_rng(seed).normal(size=tau.shape)
+    return replace(exact.samples, tau=tau + noise * np.sqrt(np.mean(tau**2, axis=0)) * drawn)

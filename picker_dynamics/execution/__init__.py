@@ -1,0 +1,8 @@
+"""From a goal to a checked reference: what was asked, whether it may start, what is sent, and what became of it.  Free of ROS
+and of clocks.  Imports ``robot``, ``trajectory`` and ``control``; models come in as ``DynamicsModel``.
+"""
+
+__all__ = [
+    "effort_gate", "feasibility", "goal", "goal_check", "goal_manager", "goal_tracking", "gripping", "pending_goals",
+    "reference_generator", "streaming", "tolerances",
+]

@@ -1,0 +1,118 @@
+"""A motion as somebody asks for it, brought into the arm's order; times are seconds on any one clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.errors import TrajectoryError
+from picker_dynamics.robot.joint_order import order_of, some_of
+
+PAST_TOLERANCE_S = 0.1
+"""A goal stamped up to this long ago starts now, whole; of an older one the points that lie ahead are left."""
+
+MAX_GOAL_S = 600.0
+"""Longest motion, and longest wait for one to start [s]."""
+
+MAX_POINTS = 10_000
+
+MAIN_TRACK = "arm"
+
+HEAVY_POINTS, HEAVY_S = 300, 20.0
+"""More points, or a longer motion, take longer to check than a moving arm can wait for its next reference."""
+
+
+class OutdatedError(TrajectoryError):
+    """A goal that would be over by now."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Points over time, joints in any order.
+
+    ``positions`` (k, m) [rad]; ``velocities`` and ``accelerations`` (k, m) or None; ``times_s`` (k,) from the start;
+    ``start_s`` when it starts, None for at once.  ``partial``: m may be less than the arm's n joints.  Goals of different
+    ``track`` go on side by side where they move different joints, one of the same track takes the other's place.
+    """
+
+    joint_names: Sequence[str]
+    times_s: Sequence[float]
+    positions: Sequence[Sequence[float]]
+    velocities: Sequence[Sequence[float]] | None = None
+    accelerations: Sequence[Sequence[float]] | None = None
+    start_s: float | None = None
+    identifier: str = ""
+    partial: bool = False
+    track: str = MAIN_TRACK
+
+    @property
+    def heavy(self) -> bool:
+        """Whether checking it takes so long that the arm should stand meanwhile."""
+        return len(self.times_s) > HEAVY_POINTS or max(self.times_s, default=0.0) > HEAVY_S
+
+
+@dataclass(frozen=True)
+class Points:
+    """The goal's arrays in the arm's order: ``joints`` (m,) indices, ``times_s`` (k,), the others (k, m) or None."""
+
+    joints: np.ndarray
+    times_s: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray | None
+    accelerations: np.ndarray | None
+
+    def after(self, late_s: float) -> Points:
+        """What lies ahead ``late_s`` after the start, times from there on; as joint_trajectory_controller does.
+
+        Raises:
+            OutdatedError: nothing does.
+        """
+        ahead = self.times_s > late_s
+        if not ahead.any():
+            raise OutdatedError(f"the goal should have started {late_s:.2f} s ago and would be over since "
+                                f"{late_s - self.times_s.max():.2f} s", value=late_s, limit=PAST_TOLERANCE_S)
+        fields = (None if rows is None else rows[ahead] for rows in (self.positions, self.velocities, self.accelerations))
+        return Points(self.joints, self.times_s[ahead] - late_s, *fields)
+
+    def slowed(self, factor: float) -> Points:
+        return replace(self, times_s=self.times_s * factor,
+                       velocities=None if self.velocities is None else self.velocities / factor,
+                       accelerations=None if self.accelerations is None else self.accelerations / factor**2)
+
+
+def points_of(goal: Goal, joint_names: Sequence[str]) -> Points:
+    """The goal's points in the order of ``joint_names``.
+
+    Raises:
+        JointNamesError: a joint that is missing (unless the goal is partial), unknown or listed twice.
+        TrajectoryError: no points, too many, too long, or not as many values as joints.
+    """
+    if goal.partial:
+        joints, order = some_of(goal.joint_names, joint_names, "goal")
+    else:
+        joints, order = np.arange(len(joint_names)), order_of(goal.joint_names, joint_names, "goal")
+    if not len(goal.times_s):
+        raise TrajectoryError("the goal has no points")
+    if len(goal.times_s) > MAX_POINTS:
+        raise TrajectoryError(f"the goal has {len(goal.times_s)} points, at most {MAX_POINTS} are taken",
+                              value=len(goal.times_s), limit=MAX_POINTS)
+    times = np.asarray(goal.times_s, dtype=float)
+    if times.max() > MAX_GOAL_S:
+        raise TrajectoryError(f"the goal lasts {times.max():.0f} s, at most {MAX_GOAL_S:.0f} s",
+                              value=float(times.max()), limit=MAX_GOAL_S)
+    names = ("positions", "velocities", "accelerations")
+    return Points(joints, times, *(_field(goal, name, len(times), order) for name in names))
+
+
+def _field(goal: Goal, name: str, count: int, order) -> np.ndarray | None:
+    rows = getattr(goal, name)
+    if rows is None:
+        return None
+    for index, row in enumerate(rows):
+        if len(row) != len(order):
+            raise TrajectoryError(f"point {index}: {len(row)} {name} for {len(order)} joints", value=len(row), limit=len(order))
+    if len(rows) != count:
+        raise TrajectoryError(f"{count} points but {name} for {len(rows)}", value=len(rows), limit=count)
+    return np.array(rows, dtype=float)[:, order]

@@ -1,0 +1,202 @@
+"""What becomes of a goal that somebody waits for: within its tolerances, arrived, too late, or cancelled.
+
+Free of ROS.  The arm's state is what the hardware publishes, measured or modelled; it is compared with the reference that
+held when the state was taken, not with the newest one, which is a lead ahead.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+
+import numpy as np
+
+from picker_dynamics.errors import JointNamesError, PickerError
+from picker_dynamics.execution.goal import OutdatedError
+from picker_dynamics.execution.reference_generator import Reference
+from picker_dynamics.execution.tolerances import Tolerances
+
+STATELESS_S = 1.0
+"""So long a goal with tolerances goes on without a state of the arm [s]."""
+
+SAME_S = 1e-6
+"""Times closer than this are the same: a stamp has nanoseconds, of seconds since 1970 a float has less [s]."""
+
+
+class Code(IntEnum):
+    """Error codes of control_msgs/action/FollowJointTrajectory."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+
+
+class Outcome(Enum):
+    SUCCEEDED = "succeeded"
+    ABORTED = "aborted"
+    CANCELED = "canceled"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a goal ended; ``text`` names joint and amount.  ``stop``: the arm still moves for it, and must not."""
+
+    outcome: Outcome
+    code: Code
+    text: str
+    stop: bool = False
+
+    @classmethod
+    def of(cls, error: PickerError) -> Verdict:
+        """The goal was refused."""
+        code = (Code.INVALID_JOINTS if isinstance(error, JointNamesError)
+                else Code.OLD_HEADER_TIMESTAMP if isinstance(error, OutdatedError) else Code.INVALID_GOAL)
+        return cls(Outcome.ABORTED, code, str(error))
+
+    @classmethod
+    def aborted(cls, text: str) -> Verdict:
+        """It cannot go on: displaced, a fault.  There is no better code for that."""
+        return cls(Outcome.ABORTED, Code.INVALID_GOAL, text)
+
+    @classmethod
+    def canceled(cls, text: str) -> Verdict:
+        return cls(Outcome.CANCELED, Code.SUCCESSFUL, text)
+
+
+@dataclass(frozen=True)
+class ArmState:
+    """Where the joints are, (n,) each [rad, rad/s]; ``v`` is None where it is not known."""
+
+    time_s: float
+    q: np.ndarray
+    v: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Error:
+    """Desired state, actual one, and their difference, at the time of the actual one."""
+
+    desired: Reference
+    actual: ArmState
+
+    @property
+    def q(self) -> np.ndarray:
+        return self.desired.q - self.actual.q
+
+    @property
+    def v(self) -> np.ndarray | None:
+        return None if self.actual.v is None else self.desired.v - self.actual.v
+
+
+class SentReferences:
+    """The references sent of late: what held when a state was taken.
+
+    Args:
+        count: how many; they have to reach back over the lead and the age of a state.
+    """
+
+    def __init__(self, count: int):
+        self._sent: deque[Reference] = deque(maxlen=count)
+        self.append = self._sent.append
+        self.clear = self._sent.clear
+
+    @property
+    def newest(self) -> Reference | None:
+        return self._sent[-1] if self._sent else None
+
+    def has(self, time_s: float) -> bool:
+        """Whether one of them holds at just this time."""
+        return any(abs(sent.time_s - time_s) < SAME_S for sent in self._sent)
+
+    def at(self, time_s: float) -> Reference | None:
+        """The reference that holds at ``time_s``, between two that were sent; the oldest or newest where there are none."""
+        after = None
+        for sent in reversed(self._sent):
+            if sent.time_s <= time_s:
+                if after is None:
+                    return sent
+                share = (time_s - sent.time_s) / (after.time_s - sent.time_s)
+                return Reference(time_s, *(x + share * (y - x) for x, y in
+                                           ((sent.q, after.q), (sent.v, after.v), (sent.a, after.a))))
+            after = sent
+        return after
+
+
+class GoalTracker:
+    """Judges one goal.
+
+    Args:
+        names, units: of all joints of the arm.
+        tolerances: of the goal.
+        start_s: when it starts.
+        remark: said with the success (that it was slowed, for example).
+    """
+
+    def __init__(self, names: Sequence[str], units: Sequence[str], tolerances: Tolerances, start_s: float, remark: str = ""):
+        self.names, self.units, self.tolerances, self.start_s = tuple(names), tuple(units), tolerances, start_s
+        self.remark = remark
+        self.cancelling = False
+        self._ended: Reference | None = None
+        self._state_s = start_s
+
+    @property
+    def watches_path(self) -> bool:
+        """Whether every state counts, not only a look now and then."""
+        return self.tolerances.path.any and self._ended is None
+
+    def ended(self, reference: Reference) -> None:
+        """The reference has come to the end of this goal, with this point."""
+        self._ended = reference
+
+    def look(self, now_s: float, error: Error | None) -> Verdict | None:
+        """The verdict, if there is one by now.
+
+        Args:
+            now_s: time for which the arm's state would be known if it came without delay.
+            error: from the newest state; None: there is none yet.
+        """
+        ended = self._ended
+        if ended is not None and now_s < ended.time_s:
+            return None  # the last point was sent, but does not hold yet
+        if self.cancelling:
+            return Verdict.canceled("cancelled: decelerated, and holding") if ended is not None else None
+        if error is not None and error.actual.time_s > self._state_s:
+            self._state_s = error.actual.time_s
+        bound = self.tolerances.path if ended is None else self.tolerances.goal
+        if bound.any and now_s - self._state_s > STATELESS_S:
+            return self._violated(f"no joint_states for {now_s - self._state_s:.1f} s: the tolerances cannot be checked")
+        if ended is None:
+            return self._on_the_way(error)
+        return self._arrived(now_s, error)
+
+    def _on_the_way(self, error: Error | None) -> Verdict | None:
+        if error is None or error.actual.time_s < self.start_s:
+            return None
+        excess = self.tolerances.path.exceeded(self.names, self.units, error.q, error.v)
+        if excess is None:
+            return None
+        return self._violated(f"path tolerance: {excess}, {error.actual.time_s - self.start_s:.2f} s after the start")
+
+    def _arrived(self, now_s: float, error: Error | None) -> Verdict | None:
+        goal, excess, ended = self.tolerances.goal, None, self._ended
+        if goal.any:
+            if error is None or error.actual.time_s < ended.time_s:
+                return None
+            actual = error.actual
+            excess = goal.exceeded(self.names, self.units, ended.q - actual.q, None if actual.v is None else -actual.v)
+        if excess is None:
+            return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, self.remark)
+        late = now_s - ended.time_s
+        if not 0.0 < self.tolerances.goal_time < late:
+            return None
+        allowed = f"goal time {self.tolerances.goal_time:.4g} s"
+        return self._violated(f"goal tolerance: {excess}, {late:.2f} s after the end ({allowed})")
+
+    def _violated(self, text: str) -> Verdict:
+        moving = self._ended is None
+        return Verdict(Outcome.ABORTED, Code.PATH_TOLERANCE_VIOLATED if moving else Code.GOAL_TOLERANCE_VIOLATED, text, moving)

@@ -1,0 +1,159 @@
+"""Commands to a gripper of one joint: the goal that they become, and whether it was reached or something is in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.errors import InputError, JointNamesError, LimitError
+from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal_tracking import STATELESS_S, Code, Error, Outcome, Verdict
+from picker_dynamics.execution.reference_generator import Reference
+from picker_dynamics.robot.description import ArmDescription
+
+TRACK = "gripper"
+
+PEAK_VELOCITY = 1.875
+"""Largest velocity of a quintic from rest to rest, as a multiple of the mean one."""
+
+SHORTEST_S = 0.1
+
+
+@dataclass(frozen=True)
+class GripperSettings:
+    """As the parameters of parallel_gripper_action_controller.
+
+    Attributes:
+        joint: of the gripper.
+        max_velocity: where a command names none [rad/s].
+        goal_tolerance: [rad].
+        stall_velocity_threshold, stall_timeout: slower than this for so long, away from its goal: stalled [rad/s, s].
+        allow_stalling: then it has gripped something, which is a success.
+        torque: with which it presses at the most, None where nobody limits that [N·m].
+    """
+
+    joint: str
+    max_velocity: float = 1.5
+    goal_tolerance: float = 0.02
+    stall_velocity_threshold: float = 0.001
+    stall_timeout: float = 1.0
+    allow_stalling: bool = False
+    torque: float | None = None
+
+
+@dataclass(frozen=True)
+class GripperCommand:
+    """Fields of sensor_msgs/JointState in control_msgs/action/ParallelGripperCommand; empty: not given."""
+
+    name: Sequence[str]
+    position: Sequence[float]
+    velocity: Sequence[float] = ()
+    effort: Sequence[float] = ()
+
+
+def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescription, now: float) -> Goal:
+    """A motion of the gripper's joint alone, from rest to rest, from where it is: ``now`` [rad].
+
+    Raises:
+        JointNamesError: another joint.
+        InputError: not one number each, or an effort that cannot be kept.
+        LimitError: a position or velocity beyond the joint's limits.
+    """
+    joint = settings.joint
+    if len(command.name) and list(command.name) != [joint]:
+        raise JointNamesError(f"gripper command for {', '.join(command.name)}; the gripper's joint is {joint}", joint=joint)
+    if len(command.position) != 1:
+        raise InputError(f"gripper command with {len(command.position)} positions, expected 1", joint=joint,
+                         value=len(command.position), limit=1)
+    index = arm.joint_names.index(joint)
+    target, unit = float(command.position[0]), arm.position_units[index]
+    lower, upper = float(arm.lower[index]), float(arm.upper[index])
+    if not lower <= target <= upper:
+        raise LimitError(f"{joint}: {target:.4g} {unit} is beyond its limits {lower:.4g} ... {upper:.4g}", joint=joint,
+                         value=target, limit=upper if target > upper else lower)
+    velocity = _one("velocity", command.velocity, joint) or settings.max_velocity
+    if velocity > arm.velocity[index]:
+        raise LimitError(f"{joint}: {velocity:.4g} {unit}/s is beyond its limit {arm.velocity[index]:.4g}", joint=joint,
+                         value=velocity, limit=float(arm.velocity[index]))
+    effort = _one("effort", command.effort, joint)
+    if effort and (settings.torque is None or effort < settings.torque):
+        fixed = "is not limited" if settings.torque is None else f"presses with up to {settings.torque:.4g} N·m (servo map)"
+        raise InputError(f"{joint} {fixed}: no more than {effort:.4g} N·m cannot be kept", joint=joint, value=effort,
+                         limit=settings.torque)
+    duration = max(PEAK_VELOCITY * abs(target - now) / velocity, SHORTEST_S)
+    return Goal([joint], [duration], [[target]], [[0.0]], [[0.0]], partial=True, track=TRACK)
+
+
+def _one(what: str, values: Sequence[float], joint: str) -> float:
+    """The number of an optional field; 0 where there is none."""
+    if not len(values):
+        return 0.0
+    if len(values) != 1 or not 0.0 <= values[0] < float("inf"):
+        raise InputError(f"gripper command with {what} {list(values)}, expected one number >= 0", joint=joint, limit=0.0)
+    return float(values[0])
+
+
+class GripperTracker:
+    """Judges one command.
+
+    Args:
+        index: of the joint among the arm's.
+        goal: [rad].
+
+    Attributes:
+        reached, stalled: what the action's result says.
+    """
+
+    def __init__(self, settings: GripperSettings, index: int, goal: float, start_s: float):
+        self.settings, self.index, self.goal = settings, index, goal
+        self.cancelling = self.reached = self.stalled = False
+        self._ended_s: float | None = None
+        self._state_s = self._moved_s = start_s
+
+    @property
+    def watches_path(self) -> bool:
+        return False
+
+    def ended(self, reference: Reference) -> None:
+        """The reference has come to the end of this command."""
+        self._ended_s = self._moved_s = reference.time_s
+
+    def look(self, now_s: float, error: Error | None) -> Verdict | None:
+        """The verdict, if there is one by now; arguments as for ``GoalTracker``."""
+        if self._ended_s is None or now_s < self._ended_s:
+            return None
+        if self.cancelling:
+            return Verdict.canceled("cancelled: decelerated, and holding")
+        if error is not None and error.actual.time_s >= self._ended_s:
+            self._state_s = error.actual.time_s
+            gap = abs(self.goal - float(error.actual.q[self.index]))
+            if gap <= self.settings.goal_tolerance:
+                self.reached = True
+                return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, "gripper: reached")
+            v = 0.0 if error.actual.v is None else abs(float(error.actual.v[self.index]))
+            if v > self.settings.stall_velocity_threshold:
+                self._moved_s = error.actual.time_s
+            elif error.actual.time_s - self._moved_s > self.settings.stall_timeout:
+                return self._stall(gap)
+        if now_s - max(self._state_s, self._ended_s) > STATELESS_S:
+            return Verdict.aborted(f"gripper: no joint_states for {now_s - max(self._state_s, self._ended_s):.1f} s")
+        return None
+
+    def _stall(self, gap: float) -> Verdict:
+        self.stalled = True
+        text = f"gripper: {self.settings.joint} stalled {gap:.4g} rad before its goal"
+        if self.settings.allow_stalling:
+            return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, text)
+        return Verdict.aborted(f"{text}, allowed {self.settings.goal_tolerance:.4g}")
+
+
+def settings_problem(settings: GripperSettings, arm: ArmDescription) -> str:
+    """What is wrong with the settings for an arm; empty: nothing."""
+    if settings.joint not in arm.joint_names:
+        return f"gripper.joint is {settings.joint!r}; the arm has {', '.join(arm.joint_names)}"
+    limit = float(arm.velocity[arm.joint_names.index(settings.joint)])
+    if not np.isfinite(settings.max_velocity) or settings.max_velocity > limit:
+        return f"gripper.max_velocity is {settings.max_velocity:.4g}, the limit of {settings.joint} is {limit:.4g}"
+    return ""

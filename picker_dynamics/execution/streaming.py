@@ -1,0 +1,243 @@
+"""A stream of positions (ros2_control's JointStateTopicSystem, MoveIt Servo) turned into a reference, sample by sample.
+
+A stream is not known in advance, so each sample is judged alone: NaN is ignored, the first one must be where the arm
+is held, none may be faster than the joint or need more torque than the gate allows.  Each becomes a cubic that arrives
+with the velocity of the last two samples; silence becomes a stop, out of which a sender that only stumbled may go on.
+
+Who streams may not know that the arm was stopped, and goes on.  So a stream that was refused, or that the arm left, is
+followed again only where it stands at the held pose, not where it passes it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import numpy as np
+
+from picker_dynamics.errors import LimitError, PickerError
+from picker_dynamics.execution.reference_generator import Phase, ReferenceGenerator
+from picker_dynamics.trajectory.trajectory import blend, from_points
+
+FIRST_TOLERANCE = 0.05
+"""How far the first command of a stream may be from the held pose [rad]."""
+
+STANDING = 0.05
+"""Speed of a joint in a stream [rad/s, m/s] up to which it stands."""
+
+SILENCE_S = 0.1
+"""A stream that says nothing for this long has ended; the reference decelerates."""
+
+LIMIT_TOLERANCE = 1e-3
+"""How far beyond a position limit a sample may be [rad]: the rounding of pulses and of float32 messages."""
+
+STUMBLE_S = 0.5
+"""A silence up to this long [s] is forgiven: the stream goes on where it would be by then."""
+
+SHORTEST_S = 0.005
+LONGEST_S = 0.1
+
+COMPLAINT_S = 2.0
+"""How often a refusal that goes on is said again."""
+
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
+class Trust(Enum):
+    """What is known of a stream."""
+
+    NEW = auto()
+    FOLLOWED = auto()
+    STUMBLED = auto()
+    """It was followed, then silent: the arm stops, or has stopped."""
+    LEFT = auto()
+    """The arm does something else, or a sample was refused; the sender may not know."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was heard, (n,) [rad], when it came, and when it was sent, on the sender's clock."""
+
+    q: np.ndarray
+    arrival_s: float
+    sent_s: float | None = None
+
+
+@dataclass
+class StreamStatistics:
+    accepted: int = 0
+    ignored: int = 0
+    refused: int = 0
+
+
+class Stream:
+    """Feeds a :class:`ReferenceGenerator` from position samples.
+
+    Args:
+        generator: the reference that follows the stream.
+    """
+
+    def __init__(self, generator: ReferenceGenerator):
+        self.generator = generator
+        self.statistics = StreamStatistics()
+        self._heard: Sample | None = None
+        self._trust = Trust.NEW
+        self._complaint: str | None = None
+        self._complained_s = -np.inf
+
+    def reset(self) -> None:
+        """Follow no longer: the arm is stopped, or a goal moves it."""
+        self._trust = Trust.LEFT
+
+    def push(self, q, arrival_s: float, time_s: float, sent_s: float | None = None) -> bool:
+        """Follow a sample; returns whether it was taken.
+
+        Args:
+            q: (n,) [rad], NaN where the sender has no command yet.
+            arrival_s: when it came.
+            time_s: time for which the next reference will be sent.
+            sent_s: when it was sent, on any clock; None where it does not say, and its arrival has to do.
+
+        Raises:
+            LimitError: a first sample that moves or is away from the held pose, or one beyond a position or velocity limit.
+            InfeasibleError: one that needs more torque than allowed.
+            PickerError: the arm is not active, or executes a goal.
+        """
+        q = np.asarray(q, dtype=float)
+        if np.isnan(q).any():
+            self.statistics.ignored += 1
+            return False
+        before, self._heard = self._heard, Sample(q, arrival_s, sent_s)
+        try:
+            self._follow(self._heard, before, time_s)
+        except PickerError:
+            self.statistics.refused += 1
+            self.reset()
+            self._brake(time_s)
+            raise
+        self.statistics.accepted += 1
+        self._complaint = None
+        return True
+
+    def must_say(self, error: PickerError, now_s: float) -> bool:
+        """Whether this refusal is news: another reason than that of the sample before, or the same for a while.
+
+        A sender that keeps its connection alive is refused a hundred times a second.
+        """
+        reason = NUMBER.sub("", str(error))
+        if reason == self._complaint and now_s - self._complained_s < COMPLAINT_S:
+            return False
+        self._complaint, self._complained_s = reason, now_s
+        return True
+
+    def silent(self, now_s: float, time_s: float) -> bool:
+        """Stop where the stream has ended; returns whether it just did."""
+        if self._trust is not Trust.FOLLOWED or now_s - self._heard.arrival_s < SILENCE_S:
+            return False
+        self._trust = Trust.STUMBLED
+        self._brake(time_s)
+        return True
+
+    def _brake(self, time_s: float) -> None:
+        """Decelerate, unless it is a goal that moves the arm."""
+        if self.generator.phase() is Phase.STREAMING:
+            self.generator.cancel(time_s)
+
+    def _follow(self, sample: Sample, before: Sample | None, time_s: float) -> None:
+        generator, q = self.generator, sample.q
+        stumbled = self._trust is Trust.STUMBLED and sample.arrival_s - before.arrival_s < STUMBLE_S
+        if not generator.active:
+            raise PickerError("the arm is not active: the stream is not followed")
+        if generator.phase() in (Phase.EXECUTING, Phase.STOPPING) and not stumbled:
+            raise PickerError("a goal is being executed: the stream is not followed")
+        if generator.check is None:
+            raise PickerError("the payload is not known yet: the stream is not followed")
+        state = generator.state_at(time_s)
+        v = _velocity(before, sample, SILENCE_S if self._trust is Trust.LEFT else STUMBLE_S)
+        period = min(_between(before, sample), LONGEST_S) if self._trust is Trust.FOLLOWED else LONGEST_S
+        gap = q - v * period - state[0]
+        if self._trust is Trust.FOLLOWED or stumbled:
+            self._require_not_ahead(gap, v)
+        else:
+            self._require_near(q, state[0])
+        if self._trust is Trust.LEFT:
+            self._require_standing(v)
+        self._require_within(q, v)
+        generator.check.gate.check_point(q, v, np.zeros_like(q))
+        self._require_tip_speed(q, v)
+        arrival = max(period, self._catch_up_s(q, v, gap))
+        there = np.clip(q + v * (arrival - period), generator.lower, generator.upper)
+        coasted = np.clip(there + v * SILENCE_S / 2.0, generator.lower, generator.upper)
+        path = from_points([arrival, arrival + SILENCE_S], [there, coasted], [v, np.zeros_like(v)],
+                           start=state, joint_names=generator.joint_names)
+        generator.follow(blend(state, path, arrival), time_s)
+        self._trust = Trust.FOLLOWED
+
+    def _catch_up_s(self, q, v, gap) -> float:
+        """How long closing ``gap`` (n,) [rad] has to take, so that neither the tip nor a joint is too fast meanwhile.
+
+        1.5: the peak of a cubic from rest to rest over its mean.  A tenth of the limit is always left for it.
+        """
+        check = self.generator.check
+        jacobian = check.model.jacobian(q)
+        left = check.tip_speed_limit - np.linalg.norm(jacobian @ v)
+        tip_s = np.linalg.norm(jacobian @ gap) / max(left, 0.1 * check.tip_speed_limit)
+        return 1.5 * float(max(tip_s, (np.abs(gap) / check.description.velocity).max()))
+
+    def _require_tip_speed(self, q, v) -> None:
+        check = self.generator.check
+        speed = float(np.linalg.norm(check.model.jacobian(q) @ v))
+        if speed > check.tip_speed_limit:
+            raise LimitError(f"the stream moves the tip at {speed:.2f} m/s, allowed {check.tip_speed_limit:.2f} m/s",
+                             joint="tip", value=speed, limit=check.tip_speed_limit)
+
+    def _require_near(self, q, held) -> None:
+        gap = np.abs(q - held)
+        joint = int(gap.argmax())
+        if gap[joint] > FIRST_TOLERANCE:
+            name = self.generator.joint_names[joint]
+            unit = self.generator.check.description.position_units[joint]
+            raise LimitError(f"{name}: the first command of a stream is {gap[joint]:.3f} {unit} from the held pose, "
+                             f"allowed {FIRST_TOLERANCE}", joint=name, value=float(gap[joint]), limit=FIRST_TOLERANCE)
+
+    def _require_not_ahead(self, gap, v) -> None:
+        allowed = FIRST_TOLERANCE + np.abs(v) * SILENCE_S / 2.0
+        joint = int((np.abs(gap) - allowed).argmax())
+        if abs(gap[joint]) > allowed[joint]:
+            name, unit = self.generator.joint_names[joint], self.generator.check.description.position_units[joint]
+            raise LimitError(f"{name}: the stream is {abs(gap[joint]):.3f} {unit} ahead of the arm, allowed {allowed[joint]:.3f}",
+                             joint=name, value=float(abs(gap[joint])), limit=float(allowed[joint]))
+
+    def _require_standing(self, v) -> None:
+        joint = int(np.abs(v).argmax())
+        if abs(v[joint]) > STANDING:
+            name, unit = self.generator.joint_names[joint], self.generator.check.description.position_units[joint]
+            raise LimitError(f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s where the arm stands, and it is taken up "
+                             f"again only at rest", joint=name, value=float(v[joint]), limit=STANDING)
+
+    def _require_within(self, q, v) -> None:
+        description = self.generator.check.description
+        for joint, (name, unit) in enumerate(zip(self.generator.joint_names, description.position_units)):
+            limit = np.clip(q[joint], description.lower[joint], description.upper[joint])
+            if abs(q[joint] - limit) > LIMIT_TOLERANCE:
+                raise LimitError(f"{name}: {q[joint]:.3f} {unit} is beyond its limit {limit:.3f}", joint=name,
+                                 value=float(q[joint]), limit=float(limit))
+            if abs(v[joint]) > description.velocity[joint]:
+                raise LimitError(f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s, "
+                                 f"limit {description.velocity[joint]:.2f}",
+                                 joint=name, value=float(v[joint]), limit=float(description.velocity[joint]))
+
+
+def _between(before: Sample, sample: Sample) -> float:
+    """Time between two samples [s], by the sender's clock where it gives one: what arrives was delayed by chance."""
+    if sample.sent_s is not None and before.sent_s is not None and sample.sent_s > before.sent_s:
+        return max(sample.sent_s - before.sent_s, SHORTEST_S)
+    return max(sample.arrival_s - before.arrival_s, SHORTEST_S)
+
+
+def _velocity(before: Sample | None, sample: Sample, memory_s: float) -> np.ndarray:
+    """Of the stream, (n,) [rad/s]; zero where nothing was heard for ``memory_s``."""
+    if before is None or sample.arrival_s - before.arrival_s >= memory_s:
+        return np.zeros_like(sample.q)
+    return (sample.q - before.q) / _between(before, sample)

@@ -1,0 +1,43 @@
+"""Berries and tray of the demo, as big as their weight makes them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.nodes.markers.shapes import Shape
+
+GROUP = "scene"
+BERRY_DENSITY = 950.0
+"""[kg/m³]"""
+BERRY_RED, TRAY_GREY = (0.80, 0.08, 0.12, 1.0), (0.55, 0.50, 0.42, 0.8)
+TRAY_M = (0.12, 0.09, 0.015)
+DROP_M = 0.06
+"""From the place where the hand lets go down to the tray."""
+
+
+def scene_shapes(path: str | Path, frame: str) -> list[Shape]:
+    """What ``picker demo`` picks, in ``frame``: each berry hangs below the place where its stem is cut.
+
+    Raises:
+        ConfigurationError: no such file, or a key that is missing or no number.
+    """
+    try:
+        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        berries = [np.array(berry["at_m"], dtype=float).reshape(3) for berry in raw["berries"]]
+        tray, mass = np.array(raw["tray"]["at_m"], dtype=float).reshape(3), float(raw["payload_kg"])
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+        raise ConfigurationError(f"scene {path}: {type(error).__name__}: {' '.join(str(error).split())}",
+                                 value=str(path)) from error
+    if not (mass > 0.0 and np.isfinite([*np.ravel(berries), *tray, mass]).all()):
+        raise ConfigurationError(f"scene {path}: places must be finite and payload_kg above 0, it is {mass}", value=mass)
+    radius = (0.75 * mass / (BERRY_DENSITY * math.pi)) ** (1.0 / 3.0)
+    shapes = [Shape(GROUP, index, "sphere", frame, (2.0 * radius,) * 3, BERRY_RED, position=at - [0.0, 0.0, radius])
+              for index, at in enumerate(berries)]
+    low = max(tray[2] - DROP_M, 0.5 * TRAY_M[2])
+    shapes.append(Shape(GROUP, len(shapes), "box", frame, TRAY_M, TRAY_GREY, position=np.array([tray[0], tray[1], low])))
+    return shapes

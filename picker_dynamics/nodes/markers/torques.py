@@ -1,0 +1,75 @@
+"""How much each joint has to give: a ball of a colour, a bent arrow in the sense of the torque, and the number.
+
+Green needs nothing, yellow is half of what the joint may hold for long, red all of it or more.  The arrow's arc spans
+three quarters of a turn at stall; a force of a sliding joint is a straight arrow of ``STALL_ARROW_M`` at the limit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from picker_dynamics.nodes.markers.shapes import Shape, traffic_light
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import link_poses
+
+GROUP = "torque"
+ARC_RADIUS_M, ARC_STEP_RAD, STALL_ARC_RAD = 0.035, math.radians(12.0), 1.5 * math.pi
+STALL_ARROW_M = 0.12
+LEAST_SHARE = 0.02
+"""Of stall; below it there is a ball and a number, but no arrow."""
+
+BALL_M, LETTERS_M, ABOVE_M = 0.022, 0.014, 0.045
+WHITE = (1.0, 1.0, 1.0, 1.0)
+
+
+def torque_shapes(description: ArmDescription, q, torque, strongest, hold_limit) -> list[Shape]:
+    """Three or four shapes a joint, in the root frame.
+
+    Args:
+        q: (n,) where the joints are [rad or m].
+        torque: (n,) what they have to give [N·m or N].
+        strongest: (n,) stall torques, or effort limits [N·m or N].
+        hold_limit: (n,) what they may give for long [N·m or N].
+    """
+    poses = link_poses(description, q)
+    shapes: list[Shape] = []
+    for j, joint in enumerate(description.movable):
+        pose = poses[joint.child]
+        centre, axis = pose.position, pose.rotation @ joint.axis
+        value, share = float(torque[j]), float(torque[j] / strongest[j])
+        colour = traffic_light(abs(value) / hold_limit[j], 0.9)
+        text = f"{joint.name} {round(value, 2) + 0.0:+.2f} {description.effort_units[j]}, {100.0 * abs(share):.0f} %"
+
+        def shape(part: int, kind: str, size, colour=colour, index=4 * j, **more) -> Shape:
+            return Shape(GROUP, index + part, kind, description.root, size, colour, **more)
+
+        shapes.append(shape(0, "sphere", (BALL_M, BALL_M, BALL_M), position=centre))
+        shapes.append(shape(1, "text", (0.0, 0.0, LETTERS_M), WHITE, position=centre + [0.0, 0.0, ABOVE_M], text=text))
+        if abs(share) < LEAST_SHARE:
+            continue
+        head = (0.004, 0.012, 0.014)
+        if joint.type == "prismatic":
+            tip = centre + math.copysign(min(abs(share), 1.0) * STALL_ARROW_M, value) * axis
+            shapes.append(shape(3, "arrow", head, points=np.array([centre, tip])))
+            continue
+        arc = arc_points(centre, axis, share)
+        shapes.append(shape(2, "line", (0.004, 0.0, 0.0), points=arc))
+        shapes.append(shape(3, "arrow", head, points=arc[-2:]))
+    return shapes
+
+
+def arc_points(centre, axis, share: float) -> np.ndarray:
+    """(k, 3) points of an arc around a joint [m], in the sense of the torque by the right-hand rule; it begins above.
+
+    Args:
+        axis: (3,) unit vector.
+        share: of stall; beyond 1 the arc grows no more.
+    """
+    up = np.array([0.0, 0.0, 1.0]) if abs(axis[2]) < 0.9 else np.array([1.0, 0.0, 0.0])
+    first = up - axis * (axis @ up)
+    first /= np.linalg.norm(first)
+    span = math.copysign(min(abs(share), 1.0), share) * STALL_ARC_RAD
+    angles = np.linspace(0.0, span, max(3, 1 + math.ceil(abs(span) / ARC_STEP_RAD)))[:, None]
+    return centre + ARC_RADIUS_M * (np.cos(angles) * first + np.sin(angles) * np.cross(axis, first))

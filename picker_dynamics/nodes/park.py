@@ -1,0 +1,57 @@
+"""Bring the arm to its rest pose without the other nodes: the last thing the hardware node does, where asked to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from picker_dynamics.board.hardware_session import HardwareSession, State
+from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.errors import BoardFaultError
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.goal_check import GoalCheck
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.trajectory.trajectory import from_points
+
+LEAD_S = 0.06
+PERIOD_S = 0.01
+TIP_SPEED = 0.15
+"""Largest speed of the tool while parking [m/s]."""
+SHORTEST_S = 1.0
+
+
+def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bool] = lambda: False) -> float:
+    """Move slowly from the held pose to the servo map's rest pose; returns how long that took [s].
+
+    Blocks until it is there, or ``hurried()``.
+
+    Raises:
+        PickerError: the way to the rest pose cannot be taken, a fault or a stop on the way, or hurried; the arm holds then.
+    """
+    session.rejoin()
+    servos, model = session.servos, session.model.model
+    check = GoalCheck(arm, Gate(model, servos), model, tip_speed_limit=TIP_SPEED)
+    rest, still = servos.rest, [0.0] * servos.n
+
+    def build(factor: float):
+        return from_points([SHORTEST_S * factor], [rest], [still], [still], start=(session.held, still, still),
+                           joint_names=arm.joint_names)
+
+    trajectory = check.fit(build).trajectory
+    compensator = Compensator(model, servos.model, setpoint_lower=servos.setpoint_lower, setpoint_upper=servos.setpoint_upper)
+    compensator.start(session.setpoint - session.held)
+    begin = time.monotonic() + LEAD_S
+    steps = int((trajectory.duration + 2 * LEAD_S) / PERIOD_S) + 1
+    for step in range(steps):
+        now = time.monotonic()
+        t = begin + step * PERIOD_S
+        time.sleep(max(0.0, t - LEAD_S - now))
+        session.tick(time.monotonic())
+        if session.state is not State.ACTIVE:
+            raise BoardFaultError(f"not parked: {session.problem}")
+        if hurried():
+            session.stop()
+            raise BoardFaultError("not parked: told to end at once; holding")
+        setpoint, _ = compensator.update(*trajectory.sample(t - begin), PERIOD_S)
+        session.command(t, setpoint, time.monotonic())
+    return trajectory.duration

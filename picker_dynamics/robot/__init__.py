@@ -1,0 +1,9 @@
+"""What the arm is: its URDF as a description, its joints and their order, servos and what they can give, forward and inverse
+kinematics, and the interface that every dynamics model offers.  Imports nothing of this package but ``errors`` and
+``resources``.
+"""
+
+__all__ = [
+    "arms", "description", "description_check", "joint_order", "kinematic_tree", "kinematics", "lint", "model",
+    "picker_shape", "servo", "servo_budget", "servo_map", "urdf_elements",
+]

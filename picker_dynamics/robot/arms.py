@@ -1,0 +1,136 @@
+"""The arms that have a name: config/arms.yaml says how each is controlled, its URDF everything else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.urdf_elements import read_only
+
+DEFAULT = "picker"
+CONTROLS = ("servo", "torque")
+
+_NUMBERS = {"bandwidth_rad_s": 500.0, "peak_share": 1.0, "hold_share": 1.0, "tip_speed_m_s": 2.0}
+"""Numbers of a torque-controlled arm -> largest value; all are above 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """One entry of the file.
+
+    Attributes:
+        name: its key, the name of its URDF and of the robot in there.
+        description: what the URDF says.
+        control: ``servo`` (config/servos.yaml has the rest; what follows is None) or ``torque``.
+        home: (n,) where work starts [rad or m].
+        bandwidth: w of the closed loop [rad/s].
+        peak_share, hold_share: of the effort limits, along a motion and where it ends.
+        tip_speed: largest speed of the tool [m/s].
+    """
+
+    name: str
+    description: ArmDescription
+    control: str
+    home: np.ndarray | None = None
+    bandwidth: float | None = None
+    peak_share: float | None = None
+    hold_share: float | None = None
+    tip_speed: float | None = None
+
+    @property
+    def peak_limit(self) -> np.ndarray:
+        """(n,) effort allowed along a motion [N·m or N]."""
+        return self.peak_share * self.description.effort
+
+    @property
+    def hold_limit(self) -> np.ndarray:
+        """(n,) effort allowed where a motion ends [N·m or N]."""
+        return self.hold_share * self.description.effort
+
+
+def names(path: str | Path | None = None) -> tuple[str, ...]:
+    """The arms there are."""
+    return tuple(sorted(_read(path)["arms"]))
+
+
+def load(name: str, path: str | Path | None = None) -> Arm:
+    """The arm of that name.
+
+    Args:
+        path: of the file; default config/arms.yaml.
+
+    Raises:
+        ConfigurationError: no such arm (with the list), or an entry that is incomplete or wrong.
+        DescriptionError: its URDF is wrong.
+    """
+    file = _read(path)
+    if name not in file["arms"]:
+        raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", joint=name, value=name)
+    entry, where = dict(file["arms"][name] or {}), f"arm {name}"
+    control = entry.pop("control", None)
+    if control not in CONTROLS:
+        raise ConfigurationError(f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", joint="control",
+                                 value=control)
+    arm = description.load(resource(f"urdf/{name}.urdf"))
+    if control == "servo":
+        if entry:
+            raise ConfigurationError(f"{where}: {next(iter(entry))} is for torque-controlled arms; servos have "
+                                     "config/servos.yaml", joint=next(iter(entry)))
+        return Arm(name, arm, control)
+    home = _home(entry.pop("home", None), arm, where)
+    numbers = _numbers((file.get("defaults") or {}) | entry, where)
+    return Arm(name, arm, control, home, *numbers.values())
+
+
+def _read(path) -> dict:
+    path = path or resource("config/arms.yaml")
+    try:
+        file = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}", value=str(path)) from error
+    if not isinstance(file, dict) or not isinstance(file.get("arms"), dict):
+        raise ConfigurationError(f"{path}: no mapping 'arms'", joint="arms")
+    return file
+
+
+def _home(values, arm: ArmDescription, where: str) -> np.ndarray:
+    values = values if isinstance(values, dict) else {}
+    if set(values) != set(arm.joint_names):
+        odd = sorted(set(values) ^ set(arm.joint_names))
+        raise ConfigurationError(f"{where}: home must name the joints {', '.join(arm.joint_names)}; "
+                                 f"it differs in {', '.join(odd)}", joint=odd[0])
+    for joint, unit in zip(arm.movable, arm.position_units):
+        value = values[joint.name]
+        if not _is_number(value) or not joint.lower <= value <= joint.upper:
+            raise ConfigurationError(f"{where}: home of {joint.name} is {value}, must be {joint.lower:g} to {joint.upper:g} "
+                                     f"{unit}", joint=joint.name, value=value, limit=joint.upper)
+    return read_only([values[name] for name in arm.joint_names])
+
+
+def _numbers(values: dict, where: str) -> dict[str, float]:
+    """The entries of ``_NUMBERS``, in that order, checked."""
+    for key in values:
+        if key not in _NUMBERS:
+            raise ConfigurationError(f"{where}: unknown key {key}; it may have control, home, {', '.join(_NUMBERS)}", joint=key)
+    for key, most in _NUMBERS.items():
+        value = values.get(key)
+        if not _is_number(value) or not 0.0 < value <= most:
+            raise ConfigurationError(f"{where}: {key} is {value}, must be above 0 and at most {most:g}", joint=key, value=value,
+                                     limit=most)
+    if values["peak_share"] < values["hold_share"]:
+        raise ConfigurationError(f"{where}: peak_share is {values['peak_share']}, less than hold_share {values['hold_share']}",
+                                 joint="peak_share", value=values["peak_share"], limit=values["hold_share"])
+    return {key: float(values[key]) for key in _NUMBERS}
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+

@@ -1,0 +1,205 @@
+"""URDF text -> ArmDescription: links, joints and numbers, and nothing that the URDF does not say.
+
+This reader is deliberately its own: Pinocchio reads the same text with another parser, so a mistake
+in one shows up in ``cross_check`` as a disagreement.  It needs nothing but the standard library and
+NumPy, because every node loads it.  ``lint`` judges what is read here; this module only refuses what
+cannot be a fixed-base tree of joints at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from xml.etree import ElementTree
+
+import numpy as np
+
+from picker_dynamics.errors import DescriptionError, JointNamesError
+from picker_dynamics.robot.urdf_elements import (
+    MOVABLE_TYPES,
+    Geometry,
+    Joint,
+    Link,
+    element_error,
+    read_joint,
+    read_link,
+    read_only,
+    rotation_from_rpy,
+)
+
+__all__ = ["MOVABLE_TYPES", "ArmDescription", "Geometry", "Joint", "Link", "load", "parse",
+           "rotation_from_rpy"]
+
+
+@dataclass(frozen=True)
+class ArmDescription:
+    """A fixed-base arm as its URDF describes it.
+
+    ``joints`` holds all joints, depth first from the root, children in document order; vectors of
+    numbers (``lower``, ``upper``, ``velocity``, ``effort``) run over the movable ones in that order.
+    """
+
+    name: str
+    root: str
+    links: Mapping[str, Link]
+    joints: tuple[Joint, ...]
+    urdf: str = field(repr=False)
+    source: str = "<text>"
+
+    @cached_property
+    def movable(self) -> tuple[Joint, ...]:
+        return tuple(joint for joint in self.joints if joint.movable)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        return tuple(joint.name for joint in self.movable)
+
+    @property
+    def n(self) -> int:
+        return len(self.movable)
+
+    @cached_property
+    def position_units(self) -> tuple[str, ...]:
+        """``m`` for each sliding joint, ``rad`` for each turning one."""
+        return tuple("m" if joint.type == "prismatic" else "rad" for joint in self.movable)
+
+    @cached_property
+    def effort_units(self) -> tuple[str, ...]:
+        """``N`` for each sliding joint, ``N·m`` for each turning one."""
+        return tuple("N" if unit == "m" else "N·m" for unit in self.position_units)
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name.
+
+        Raises:
+            JointNamesError: naming the joints there are.
+        """
+        for joint in self.joints:
+            if joint.name == name:
+                return joint
+        raise JointNamesError(f"{self.name} has no joint {name!r}; it has {', '.join(self.joint_names)}",
+                              joint=name)
+
+    def _vector(self, attribute: str) -> np.ndarray:
+        return read_only([getattr(joint, attribute) for joint in self.movable])
+
+    @cached_property
+    def lower(self) -> np.ndarray:
+        """(n,) lower position limits [rad or m]."""
+        return self._vector("lower")
+
+    @cached_property
+    def upper(self) -> np.ndarray:
+        """(n,) upper position limits [rad or m]."""
+        return self._vector("upper")
+
+    @cached_property
+    def velocity(self) -> np.ndarray:
+        """(n,) velocity limits [rad/s or m/s]."""
+        return self._vector("velocity")
+
+    @cached_property
+    def effort(self) -> np.ndarray:
+        """(n,) effort limits [N·m or N]."""
+        return self._vector("effort")
+
+    @cached_property
+    def damping(self) -> np.ndarray:
+        """(n,) viscous friction of <dynamics> [N·m·s/rad]."""
+        return self._vector("damping")
+
+    @cached_property
+    def friction(self) -> np.ndarray:
+        """(n,) Coulomb friction of <dynamics> [N·m]."""
+        return self._vector("friction")
+
+    @cached_property
+    def tool(self) -> str:
+        """The tool frame: the link ``tool0`` where there is one, else the last leaf of the tree."""
+        if "tool0" in self.links:
+            return "tool0"
+        parents = {joint.parent for joint in self.joints}
+        leaves = [joint.child for joint in self.joints if joint.child not in parents]
+        return leaves[-1] if leaves else self.root
+
+    def path_to(self, link: str) -> tuple[Joint, ...]:
+        """Joints from the root to ``link``, in order."""
+        by_child = {joint.child: joint for joint in self.joints}
+        path = []
+        while link in by_child:
+            path.append(by_child[link])
+            link = by_child[link].parent
+        return tuple(reversed(path))
+
+
+def load(path: str | Path) -> ArmDescription:
+    """Read a URDF file.
+
+    Raises:
+        DescriptionError: the file cannot be read, or is no fixed-base tree of supported joints.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DescriptionError(f"cannot read URDF {path}: {error}") from error
+    return parse(text, source=str(path))
+
+
+def parse(text: str, source: str = "<text>") -> ArmDescription:
+    """Read URDF text; see :func:`load`."""
+    try:
+        robot = ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError) as error:
+        raise DescriptionError(f"{source}: not XML: {error}") from error
+    if robot.tag != "robot":
+        raise DescriptionError(f"{source}: root element is <{robot.tag}>, expected <robot>")
+    if not robot.get("name"):
+        raise DescriptionError(f"{source}: <robot> has no name")
+    if any("xacro" in str(element.tag) for element in robot.iter()):
+        raise DescriptionError(f"{source}: holds xacro macros; expand them first: xacro {source} > arm.urdf")
+    links = {}
+    for element in robot.findall("link"):
+        link = read_link(element)
+        if link.name in links:
+            raise DescriptionError(f"link {link.name} is defined twice", joint=link.name)
+        links[link.name] = link
+    joints = [read_joint(element) for element in robot.findall("joint")]
+    root, ordered = _tree(links, joints)
+    return ArmDescription(robot.get("name"), root, MappingProxyType(links), ordered, text, source)
+
+
+def _tree(links: dict[str, Link], joints: list[Joint]) -> tuple[str, tuple[Joint, ...]]:
+    """Check that the joints form one tree over the links; return its root and the joints depth first."""
+    seen_joints: set[str] = set()
+    seen_children: set[str] = set()
+    children: dict[str, list[Joint]] = {}
+    for joint in joints:
+        where = f"joint {joint.name}"
+        if joint.name in seen_joints:
+            raise element_error(where, "is defined twice")
+        seen_joints.add(joint.name)
+        for end, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in links:
+                raise element_error(where, f"{end} link {link!r} does not exist", link)
+        if joint.child in seen_children:
+            raise element_error(where, f"its child {joint.child} has two parents (a closed loop)")
+        seen_children.add(joint.child)
+        children.setdefault(joint.parent, []).append(joint)
+    roots = [name for name in links if name not in seen_children]
+    if len(roots) != 1:
+        found = ", ".join(roots) or ("none (a loop)" if links else "no links at all")
+        raise DescriptionError(f"expected one root link, found {len(roots)}: {found}")
+    ordered: list[Joint] = []
+    stack = [*reversed(children.get(roots[0], []))]
+    while stack:
+        joint = stack.pop()
+        ordered.append(joint)
+        stack.extend(reversed(children.get(joint.child, [])))
+    if len(ordered) != len(joints):
+        loose = sorted(seen_joints - {joint.name for joint in ordered})
+        raise DescriptionError(f"joints not connected to the root {roots[0]}: {', '.join(loose)}",
+                               joint=loose[0])
+    return roots[0], tuple(ordered)

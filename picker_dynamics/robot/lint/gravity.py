@@ -1,0 +1,76 @@
+"""The torques that hold the arm still: more than the joint has, or none where there must be some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from picker_dynamics.robot.description import ArmDescription, Joint
+from picker_dynamics.robot.kinematic_tree import Pose, link_poses, sample_poses, subtree
+from picker_dynamics.robot.lint.finding import Finding
+from picker_dynamics.robot.model import GRAVITY
+
+SAMPLES = 400
+"""Random poses that are looked at."""
+
+BALANCED = 1e-6
+"""A joint whose holding torque never exceeds this share of weight times size is balanced in every pose."""
+
+UPRIGHT = 1e-6
+"""An axis tilted less than this [rad] is vertical and feels no weight."""
+
+
+def holding_torque(description: ArmDescription, q) -> np.ndarray:
+    """Torque [N·m] (force [N] if sliding) that holds the arm still at q (..., n), by virtual work.
+
+        tau = sum over the links carried of  m g z · (k × (c - p))    turning about k through p
+        tau = sum over the links carried of  m g z · k                sliding along k
+
+    with masses m and centres of mass c.
+
+    Returns:
+        (..., n), in the description's order.
+    """
+    frames = link_poses(description, q)
+    torques = [_joint_torque(description, joint, frames) for joint in description.movable]
+    return np.stack(torques, axis=-1)
+
+
+def _joint_torque(description: ArmDescription, joint: Joint, frames: dict[str, Pose]) -> np.ndarray:
+    axis = frames[joint.child].rotation @ joint.axis
+    torque = np.zeros(axis.shape[:-1])
+    for name in subtree(description, joint.child):
+        link = description.links[name]
+        motion = axis
+        if joint.type != "prismatic":
+            motion = np.cross(axis, frames[name].apply(link.com) - frames[joint.child].position)
+        torque = torque + link.mass * GRAVITY * motion[..., 2]
+    return torque
+
+
+def gravity_findings(description: ArmDescription) -> Iterator[Finding]:
+    """Joints that could not hold their load, or that lift joints and never feel them."""
+    frames = link_poses(description, sample_poses(description, SAMPLES))
+    for joint in description.movable:
+        unit = "N" if joint.type == "prismatic" else "N·m"
+        worst = float(np.max(np.abs(_joint_torque(description, joint, frames))))
+        what = f"holding torque at joint {joint.name}"
+        if 0.0 < joint.effort < worst:
+            yield Finding(joint.child, what, f"{worst:.3g} {unit}", "in some poses, more than its limit "
+                          f"{joint.effort:g} {unit}: a mass, a length or the effort limit is wrong")
+        if worst <= _noticeable(description, joint, frames):
+            yield Finding(joint.child, what, f"0 {unit}", "in every pose, although it lifts other joints: "
+                          "masses or centres of mass are missing")
+
+
+def _noticeable(description: ArmDescription, joint: Joint, frames: dict[str, Pose]) -> float:
+    """Torque below which a joint that lifts others carries nothing [N·m]; -1 for a joint that lifts none."""
+    links = subtree(description, joint.child)
+    own = frames[joint.child]
+    tilt = np.max(np.linalg.norm((own.rotation @ joint.axis)[..., :2], axis=-1))
+    lifts = any(other.parent in links for other in description.movable)
+    if joint.type == "prismatic" or not lifts or tilt < UPRIGHT:
+        return -1.0
+    size = max(np.max(np.linalg.norm(frames[name].position - own.position, axis=-1)) for name in links)
+    return float(BALANCED * GRAVITY * size * sum(description.links[name].mass for name in links))

@@ -1,0 +1,145 @@
+"""Current and temperature of the servos, estimated from the torque that the model says they give.
+
+Hobby servos report neither, and both break arms: a servo that holds a berry for minutes burns, and five that start
+together pull a small supply down.  Per servo, with the share of stall torque s = |tau| / tau_stall:
+
+    i  = i_idle + (i_stall - i_idle) s                    current [A]; over all servos: what the supply has to give
+    T' = (T_ambient + r s^2 - T) / t_th                   temperature of the motor [deg C]: i^2 heats, the case cools
+
+with r the rise in the long run at stall and t_th the time constant, from the servo map, which says what of it is assumed.
+Estimates start at ambient temperature: what was before, nobody knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.servo_map import ServoMap
+
+WARN_SHARE = 0.8
+"""Of the way from ambient temperature to the limit: from here on it is said."""
+
+
+@dataclass(frozen=True)
+class Warmth:
+    """What is to be said of the warmest servo: ``too_hot`` where it is at the limit."""
+
+    text: str
+    joint: str
+    celsius: float
+    limit: float
+    too_hot: bool
+
+
+class ServoBudget:
+    """Estimates for the servos of a map; a servo without electric figures counts as drawing and warming nothing.
+
+    Args:
+        servos: the servo map.
+        ambient_c: temperature around the servos [deg C].
+        limit_c: temperature that no motor should reach [deg C].
+    """
+
+    def __init__(self, servos: ServoMap, *, ambient_c: float = 25.0, limit_c: float = 75.0):
+        self.servos = servos
+        self.ambient_c, self.limit_c = ambient_c, limit_c
+        self.require_limits(ambient_c, limit_c)
+        known = [servo.electric for servo in servos.servos]
+        self._stall_a, self._idle_a, self._rise, self._time_s = (
+            np.array([getattr(one, key) if one else default for one in known])
+            for key, default in (("stall_a", 0.0), ("idle_a", 0.0), ("stall_rise_k", 0.0), ("thermal_s", 1.0)))
+        self._cooling = 1.0 / self._time_s
+        self._per_torque = 1.0 / servos.stall_torque
+        self.share = np.zeros(servos.n)
+        self.celsius = np.full(servos.n, float(ambient_c))
+        self.live = np.zeros(servos.n, dtype=bool)
+        self._peak_a, self._peak_share = 0.0, self.share
+
+    @staticmethod
+    def require_limits(ambient_c: float, limit_c: float) -> None:
+        """Raise an InputError where the limit leaves no room above the surroundings."""
+        if not limit_c > ambient_c:
+            raise InputError(f"temperature_limit_c is {limit_c:g} deg C, must be above ambient_c, {ambient_c:g} deg C",
+                             joint="temperature_limit_c", value=limit_c, limit=ambient_c)
+
+    def load(self, torque, live) -> None:
+        """From now on the servos give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
+        self.live = live
+        self.share = np.where(live, np.abs(torque) * self._per_torque, 0.0)
+        total = self.total_a
+        if total > self._peak_a:
+            self._peak_a, self._peak_share = total, self.share
+
+    def advance(self, dt_s: float) -> None:
+        """Let ``dt_s`` pass at the present load."""
+        final = self.ambient_c + self._rise * self.share * self.share
+        self.celsius += (final - self.celsius) * (1.0 - np.exp(-dt_s * self._cooling))
+
+    # -- current -------------------------------------------------------------------------------------------
+
+    def _amperes(self, share, live) -> np.ndarray:
+        return np.where(live, self._idle_a + (self._stall_a - self._idle_a) * share, 0.0)
+
+    @property
+    def current_a(self) -> np.ndarray:
+        """(n,) of each servo [A]."""
+        return self._amperes(self.share, self.live)
+
+    @property
+    def total_a(self) -> float:
+        """Of all servos [A]."""
+        return float(self.current_a.sum())
+
+    def take_peak(self) -> tuple[float, str]:
+        """Largest sum of the currents [A] since the last call, and what is to be said of it: '' if the supply can do it."""
+        peak_a, share = max(self._peak_a, self.total_a), self._peak_share
+        self._peak_a, self._peak_share = 0.0, self.share
+        allowed = self.servos.supply_a
+        if allowed is None or peak_a <= allowed:
+            return peak_a, ""
+        each = self._amperes(share, self.live)
+        most = [f"{self.servos.joint_names[i]} {each[i]:.1f} A" for i in np.argsort(-each)[:2]]
+        return peak_a, f"the servos draw {peak_a:.1f} A (estimated), the supply gives {allowed:g} A: {', '.join(most)}"
+
+    # -- temperature ---------------------------------------------------------------------------------------
+
+    def seconds_left(self) -> np.ndarray:
+        """(n,) until each servo is at the limit if its load stays as it is [s]; infinite where it never will."""
+        final = self.ambient_c + self._rise * self.share**2
+        gap, beyond = np.maximum(final - self.celsius, 0.0), final - self.limit_c
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = np.where(beyond > 0.0, self._time_s * np.log(np.maximum(gap / beyond, 1.0)), np.inf)
+        return np.where(self.celsius >= self.limit_c, 0.0, left)
+
+    def warmth(self) -> Warmth | None:
+        """What is to be said of the warmest servo; None as long as all are cool."""
+        worst = int(np.argmax(self.celsius))
+        celsius = float(self.celsius[worst])
+        if celsius < self.ambient_c + WARN_SHARE * (self.limit_c - self.ambient_c):
+            return None
+        joint, too_hot = self.servos.joint_names[worst], celsius >= self.limit_c
+        left, final = float(self.seconds_left()[worst]), float(self.ambient_c + self._rise[worst] * self.share[worst] ** 2)
+        if too_hot:
+            what = "let it rest"
+        elif np.isfinite(left):
+            what = f"there in {left:.0f} s at this load"
+        else:
+            what = f"going to {final:.0f} at this load"
+        return Warmth(f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}, giving {self.share[worst]:.0%} of "
+                      f"its stall torque: {what}", joint, celsius, self.limit_c, too_hot)
+
+    # -- provenance ----------------------------------------------------------------------------------------
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """``joint.key`` of every figure that is an assumption, and ``supply_a`` where that is one."""
+        names = [f"{servo.joint}.{key}" for servo in self.servos.servos if servo.electric for key in servo.electric.assumed]
+        return (*names, *(["supply_a"] if self.servos.supply_assumed else []))
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Joints of whose servo nothing electric is known."""
+        return tuple(servo.joint for servo in self.servos.servos if servo.electric is None)

@@ -1,0 +1,348 @@
+"""Which servo drives which joint: channels, pulse <-> angle maps and figures, read from YAML and checked.
+
+A pulse sets the angle of the servo's horn; the joint angle follows from how the servo is mounted:
+
+    horn = interp(pulse; pulse_map),     q = direction (horn - zero)
+
+The ends of ``pulse_map`` are the pulse range: set-points live in it, while desired positions obey the
+URDF's narrower limits, so that compensation has room.  Layout of the file: ``config/servos.yaml``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from picker_dynamics.errors import ConfigurationError, LimitError
+from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.servo import ServoModel
+from picker_dynamics.robot.servo_file import OSCILLATOR_HZ, read_entries
+
+STIFFNESS_UPPER_BOUND = 25.0
+"""K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""
+
+PULSE_TOLERANCE_US = 1e-6
+"""Rounding that a pulse may exceed its range by [us]."""
+
+LIMIT_TOLERANCE = 1e-4
+"""How far a URDF's limit may lie beyond the pulses [rad]: 1.5708 is meant to be pi/2."""
+
+
+@dataclass(frozen=True)
+class Grip:
+    """A joint that closes: touches at ``contact`` [rad], presses with ``torque`` [N·m] at most."""
+
+    contact: float
+    torque: float
+
+
+@dataclass(frozen=True)
+class Electric:
+    """What a servo's motor draws and how it warms: at stall and without load [A]; the rise of its temperature in the long
+    run if it stalled [K], and how fast it gets there [s].  ``assumed`` names the figures that are no more than that."""
+
+    stall_a: float
+    idle_a: float
+    stall_rise_k: float
+    thermal_s: float
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Supply:
+    """How the board measures the servo supply: analogue input, volts in per volt there, least voltage [V]."""
+
+    adc: int
+    divider: float
+    minimum_v: float
+
+
+@dataclass(frozen=True)
+class Servo:
+    """One servo and its joint; rad and SI, pulses in us.  ``unmeasured`` names assumed figures.
+
+    ``feedback_adc`` is the board's analogue input for a potentiometer at the joint, None where there is none.
+    """
+
+    joint: str
+    channel: int
+    direction: int
+    zero: float
+    horn_angles: tuple[float, ...]
+    pulses_us: tuple[float, ...]
+    stall_torque: float
+    no_load_speed: float
+    stiffness: float
+    deadband_us: float
+    armature: float
+    peak_share: float
+    hold_share: float
+    rest: float
+    home: float
+    grip: Grip | None = None
+    unmeasured: tuple[str, ...] = ()
+    feedback_adc: int | None = None
+    electric: Electric | None = None
+
+    @property
+    def damping(self) -> float:
+        """D = tau_stall / omega_noload [N·m·s/rad]: the servo's speed limit."""
+        return self.stall_torque / self.no_load_speed
+
+    @property
+    def deadband(self) -> float:
+        """delta [rad]: half the deadband, through the mean slope of the pulse map."""
+        slope = (self.horn_angles[-1] - self.horn_angles[0]) / (self.pulses_us[-1] - self.pulses_us[0])
+        return 0.5 * self.deadband_us * slope
+
+    @property
+    def pulse_range(self) -> tuple[float, float]:
+        """Joint angles [rad], lower and upper, of the ends of the pulse map."""
+        ends = [self.direction * (horn - self.zero) for horn in (self.horn_angles[0], self.horn_angles[-1])]
+        return min(ends), max(ends)
+
+    @property
+    def setpoint_range(self) -> tuple[float, float]:
+        """Set-points [rad] that may be sent: the pulse range, beyond contact only what the grip allows."""
+        lower, upper = self.pulse_range
+        if self.grip is not None:
+            lower = max(lower, self.grip.contact - self.deadband - self.grip.torque / self.stiffness)
+        return lower, upper
+
+    def to_pulse_us(self, angle):
+        return np.interp(self.zero + self.direction * angle, self.horn_angles, self.pulses_us)
+
+    def to_angle(self, pulse_us):
+        return self.direction * (np.interp(pulse_us, self.pulses_us, self.horn_angles) - self.zero)
+
+
+@dataclass(frozen=True)
+class ServoMap:
+    """The servos of an arm in the order of its joints; vectors are (n,) and read-only, batches (..., n).
+
+    ``oscillator_hz`` is what the PCA9685's oscillator was measured to run at [Hz], else its nominal frequency;
+    ``supply_a`` what the servos' supply gives [A], None where nobody says, and ``supply_assumed`` whether that is a guess.
+    """
+
+    servos: tuple[Servo, ...]
+    frame_s: float
+    quantum_us: float
+    oscillator_hz: float = OSCILLATOR_HZ
+    supply: Supply | None = None
+    supply_a: float | None = None
+    supply_assumed: bool = False
+
+    @property
+    def n(self) -> int:
+        return len(self.servos)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        return tuple(servo.joint for servo in self.servos)
+
+    @cached_property
+    def channels(self) -> tuple[int, ...]:
+        return tuple(servo.channel for servo in self.servos)
+
+    @cached_property
+    def unmeasured(self) -> tuple[str, ...]:
+        """``joint.key`` of every figure that is an assumption."""
+        return tuple(f"{servo.joint}.{key}" for servo in self.servos for key in servo.unmeasured)
+
+    def _vector(self, values) -> np.ndarray:
+        array = np.array(list(values), dtype=float)
+        array.setflags(write=False)
+        return array
+
+    @cached_property
+    def model(self) -> ServoModel:
+        """The servo model with these figures."""
+        return ServoModel(
+            [s.stiffness for s in self.servos],
+            [s.deadband for s in self.servos],
+            [s.damping for s in self.servos],
+            [s.stall_torque for s in self.servos],
+            self.joint_names,
+        )
+
+    @cached_property
+    def stall_torque(self) -> np.ndarray:
+        """[N·m]"""
+        return self._vector(servo.stall_torque for servo in self.servos)
+
+    @cached_property
+    def no_load_speed(self) -> np.ndarray:
+        """[rad/s]"""
+        return self._vector(servo.no_load_speed for servo in self.servos)
+
+    @cached_property
+    def armature(self) -> np.ndarray:
+        """Rotor inertia at the joint [kg·m²]."""
+        return self._vector(servo.armature for servo in self.servos)
+
+    @cached_property
+    def peak_share(self) -> np.ndarray:
+        """Share of stall torque allowed along a motion."""
+        return self._vector(servo.peak_share for servo in self.servos)
+
+    @cached_property
+    def hold_share(self) -> np.ndarray:
+        """Share of stall torque allowed where a motion ends."""
+        return self._vector(servo.hold_share for servo in self.servos)
+
+    @cached_property
+    def rest(self) -> np.ndarray:
+        """Folded pose that needs little torque [rad]."""
+        return self._vector(servo.rest for servo in self.servos)
+
+    @cached_property
+    def home(self) -> np.ndarray:
+        """Pose in which work starts [rad]."""
+        return self._vector(servo.home for servo in self.servos)
+
+    @cached_property
+    def setpoint_lower(self) -> np.ndarray:
+        """Smallest set-point [rad] that may be sent."""
+        return self._vector(servo.setpoint_range[0] for servo in self.servos)
+
+    @cached_property
+    def setpoint_upper(self) -> np.ndarray:
+        """Largest set-point [rad] that may be sent."""
+        return self._vector(servo.setpoint_range[1] for servo in self.servos)
+
+    @cached_property
+    def pulse_lower_us(self) -> np.ndarray:
+        """Shortest pulse of each servo's map [us]."""
+        return self._vector(servo.pulses_us[0] for servo in self.servos)
+
+    @cached_property
+    def pulse_upper_us(self) -> np.ndarray:
+        """Longest pulse of each servo's map [us]."""
+        return self._vector(servo.pulses_us[-1] for servo in self.servos)
+
+    def clamp(self, q_cmd) -> np.ndarray:
+        """``q_cmd`` [rad] moved into the set-point range."""
+        return np.clip(as_states("set-point", q_cmd, self.n), self.setpoint_lower, self.setpoint_upper)
+
+    def to_pulse_us(self, q_cmd) -> np.ndarray:
+        """Pulses [us], not yet quantised, of set-points [rad].
+
+        Raises:
+            LimitError: a set-point outside its range; ``clamp`` first where that is meant.
+        """
+        q_cmd = as_states("set-point", q_cmd, self.n)
+        self._require("set-point", q_cmd, self.setpoint_lower, self.setpoint_upper, 1e-9, "rad")
+        return np.stack([servo.to_pulse_us(q_cmd[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
+
+    def to_angle(self, pulse_us) -> np.ndarray:
+        """Set-points [rad] of pulses [us].
+
+        Raises:
+            LimitError: a pulse outside its servo's map.
+        """
+        pulse_us = as_states("pulse", pulse_us, self.n)
+        self._require(
+            "pulse",
+            pulse_us,
+            self.pulse_lower_us,
+            self.pulse_upper_us,
+            self.quantum_us + PULSE_TOLERANCE_US,
+            "us",
+        )
+        return np.stack([servo.to_angle(pulse_us[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
+
+    def quantise_us(self, pulse_us) -> np.ndarray:
+        """Pulses [us] as the board can make them: whole quanta."""
+        return np.round(np.asarray(pulse_us, dtype=float) / self.quantum_us) * self.quantum_us
+
+    def require_room(self, lower, upper) -> np.ndarray:
+        """Room [rad] between position limits and set-point range, (n,): the smaller of the two ends.
+
+        Args:
+            lower, upper: (n,) position limits of the URDF [rad].
+
+        Raises:
+            ConfigurationError: a joint whose limits the pulses do not reach.
+        """
+        for servo, low, high in zip(self.servos, lower, upper):
+            first, last = servo.pulse_range
+            for value, end, beyond in ((low, first, first - low), (high, last, high - last)):
+                if beyond > LIMIT_TOLERANCE:
+                    raise ConfigurationError(
+                        f"{servo.joint}: the URDF allows {value:.4f} rad, its pulses end at {end:.4f} rad",
+                        joint=servo.joint, value=float(value), limit=end)
+        return np.minimum(np.subtract(lower, self.setpoint_lower), np.subtract(self.setpoint_upper, upper))
+
+    def _require(self, what: str, value, lower, upper, tolerance: float, unit: str) -> None:
+        outside = np.maximum(lower - value, value - upper) - tolerance
+        if (outside > 0.0).any():
+            index = np.unravel_index(np.argmax(outside), outside.shape)
+            joint, low, high = self.joint_names[index[-1]], lower[index[-1]], upper[index[-1]]
+            limit = float(low if value[index] < low else high)
+            raise LimitError(f"{joint}: {what} {value[index]:.4f} {unit} is outside {low:.4f} ... {high:.4f}",
+                             joint=joint, value=float(value[index]), limit=limit)
+
+
+def load(path, joint_names, overlay=None) -> ServoMap:
+    """Read a servo map for the joints ``joint_names``, in that order.
+
+    Args:
+        path: YAML file.
+        overlay: second YAML file of the same layout whose entries win, or None.
+
+    Raises:
+        ConfigurationError: naming file, joint, value and limit.
+    """
+    board, entries = read_entries(path, tuple(joint_names), overlay)
+    supply_a, known = board["supply_a"] or (None, True)
+    return ServoMap(tuple(_servo(joint, entry) for joint, entry in entries.items()),
+                    frame_s=board["frame_us"] * 1e-6, quantum_us=board["quantum_us"],
+                    oscillator_hz=board["oscillator_hz"], supply=board["supply"] and Supply(**board["supply"]),
+                    supply_a=supply_a, supply_assumed=not known)
+
+
+def _servo(joint: str, entry: dict) -> Servo:
+    unmeasured = entry["unmeasured"]
+    stiffness = STIFFNESS_UPPER_BOUND if entry["stiffness_nm_rad"] is None else entry["stiffness_nm_rad"]
+    horn_deg, pulses_us = zip(*entry["pulse_map"])
+    grip = entry["grip"] and Grip(entry["grip"]["contact_rad"], entry["grip"]["torque_nm"])
+    servo = Servo(
+        joint,
+        entry["channel"],
+        entry["direction"],
+        float(np.radians(entry["zero_deg"])),
+        tuple(float(x) for x in np.radians(horn_deg)),
+        pulses_us,
+        entry["stall_torque_nm"],
+        entry["no_load_speed_rad_s"],
+        stiffness,
+        entry["deadband_us"],
+        entry["armature_kg_m2"],
+        entry["peak_share"],
+        entry["hold_share"],
+        entry["rest_rad"],
+        entry["home_rad"],
+        grip,
+        unmeasured,
+        entry["feedback_adc"],
+        entry["electric"] and Electric(**entry["electric"]),
+    )
+    lower, upper = servo.setpoint_range
+    if lower >= upper:
+        raise ConfigurationError(
+            f"{joint}: grip leaves no set-points: {lower:.4f} ... {upper:.4f} rad",
+            joint=joint,
+            value=lower,
+            limit=upper,
+        )
+    for key, pose in (("rest_rad", servo.rest), ("home_rad", servo.home)):
+        if not lower <= pose <= upper:
+            raise ConfigurationError(
+                f"{joint}: {key} is {pose}, outside its set-points {lower:.4f} ... {upper:.4f}",
+                joint=joint,
+                value=pose,
+                limit=lower if pose < lower else upper,
+            )
+    return servo

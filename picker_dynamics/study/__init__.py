@@ -1,7 +1,0 @@
-"""Studies of the reference notes, as commands: ``picker study rrp``, ``picker study arduino``."""
-
-from __future__ import annotations
-
-from picker_dynamics.study.command import add_parser
-
-__all__ = ["add_parser"]

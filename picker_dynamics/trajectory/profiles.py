@@ -1,0 +1,184 @@
+"""Time laws along a path, and the shortest motions within limits that use them.
+
+A profile is a function s(t) from 0 to 1 with derivatives, given as piecewise polynomials over unit time:
+
+    constant      s = t                     velocity 1, jumps at both ends
+    trapezoidal   ramp, cruise, ramp        velocity 1 / (1 - r), acceleration 1 / (r (1 - r)), r = ramp share
+    cubic         3 t² - 2 t³               velocity 3/2, acceleration 6
+    quintic       10 t³ - 15 t⁴ + 6 t⁵      velocity 15/8, acceleration 10 / sqrt(3); smooth at both ends
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.model import as_states
+from picker_dynamics.trajectory.splines import DEGREE
+from picker_dynamics.trajectory.trajectory import Trajectory, smooth_through
+
+NAMES = ("constant", "trapezoidal", "cubic", "quintic")
+
+MIN_DURATION_S = 0.02
+"""Shortest motion: one servo frame [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """s(t) over unit time: breaks (m + 1,), coefficients (m, 6) of the time since each break."""
+
+    name: str
+    breaks: np.ndarray
+    coefficients: np.ndarray
+
+    def sample(self, t) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """s, ds/dt, d²s/dt² at ``t`` (...) in 0 ... 1; constant outside."""
+        s, sd, sdd = Trajectory(("s",), self.breaks, self.coefficients[..., None]).sample(t)
+        return s[..., 0], sd[..., 0], sdd[..., 0]
+
+    @property
+    def peaks(self) -> tuple[float, float]:
+        """Largest velocity and acceleration of s over unit time."""
+        _, _, v, a = Trajectory(("s",), self.breaks, self.coefficients[..., None]).grid(1e-3)
+        return float(np.abs(v).max()), float(np.abs(a).max())
+
+
+def profile(name: str, ramp: float = 0.25) -> Profile:
+    """The profile of that name; ``ramp``, up to 0.5, is the share of time that a trapezoidal one accelerates.
+
+    Raises:
+        InputError: another name, or a ramp out of range.
+    """
+    if name == "constant":
+        return _profile(name, [0.0, 1.0], [[0.0, 1.0]])
+    if name == "cubic":
+        return _profile(name, [0.0, 1.0], [[0.0, 0.0, 3.0, -2.0]])
+    if name == "quintic":
+        return _profile(name, [0.0, 1.0], [[0.0, 0.0, 0.0, 10.0, -15.0, 6.0]])
+    if name != "trapezoidal":
+        raise InputError(
+            f"profile is {name!r}, must be one of {', '.join(NAMES)}", joint="profile", value=name
+        )
+    if not 0.0 < ramp <= 0.5:
+        raise InputError(f"ramp is {ramp}, must be within 0 ... 0.5", joint="ramp", value=ramp, limit=0.5)
+    speed = 1.0 / (1.0 - ramp)
+    rise = [0.0, 0.0, 0.5 * speed / ramp]
+    fall = [1.0 - 0.5 * speed * ramp, speed, -0.5 * speed / ramp]
+    if ramp == 0.5:
+        return _profile(name, [0.0, 0.5, 1.0], [rise, fall])
+    return _profile(name, [0.0, ramp, 1.0 - ramp, 1.0], [rise, [0.5 * speed * ramp, speed], fall])
+
+
+def _profile(name: str, breaks, rows) -> Profile:
+    coefficients = np.zeros((len(rows), DEGREE + 1))
+    for k, row in enumerate(rows):
+        coefficients[k, :len(row)] = row
+    return Profile(name, np.array(breaks), coefficients)
+
+
+def along(law: Profile, q0, q1, duration_s: float, joint_names: Sequence[str]) -> Trajectory:
+    """q(t) = q0 + s(t / T) (q1 - q0): the joints move together, (n,) [rad], in ``duration_s`` [s]."""
+    n = len(joint_names)
+    q0, q1 = as_states("q0", q0, n), as_states("q1", q1, n)
+    coefficients = law.coefficients[..., None] * (q1 - q0)
+    coefficients[:, 0] += q0
+    return Trajectory(tuple(joint_names), law.breaks, coefficients).stretched(duration_s)
+
+
+def joint_move(q0, q1, velocity_limits, acceleration_limits, *, joint_names: Sequence[str],
+               profile_name: str = "quintic", ramp: float = 0.25) -> Trajectory:
+    """The shortest motion from ``q0`` to ``q1`` (n,) [rad] with this profile, all joints together.
+
+    Args:
+        velocity_limits: (n,) or a number [rad/s], > 0.
+        acceleration_limits: (n,) or a number [rad/s²], > 0; the constant profile, which jumps, ignores them.
+        profile_name: one of ``NAMES``.
+        ramp: for the trapezoidal profile.  Longer ramps, up to 0.5, suit short motions.
+
+    Raises:
+        InputError: a limit that is not positive, an unknown profile, positions of the wrong size.
+    """
+    n = len(joint_names)
+    law = profile(profile_name, ramp)
+    distance = np.abs(as_states("q1", q1, n) - as_states("q0", q0, n))
+    for what, limits in (("velocity", velocity_limits), ("acceleration", acceleration_limits)):
+        for joint, limit in zip(joint_names, np.broadcast_to(limits, (n,))):
+            if not limit > 0.0:
+                raise InputError(
+                    f"{joint}: {what} limit is {limit}, must be > 0",
+                    joint=joint,
+                    value=float(limit),
+                    limit=0.0,
+                )
+    speed, acceleration = law.peaks
+    by_speed = (distance * speed / velocity_limits).max()
+    by_acceleration = np.sqrt((distance * acceleration / acceleration_limits).max())
+    return along(law, q0, q1, max(float(by_speed), float(by_acceleration), MIN_DURATION_S), joint_names)
+
+
+def straight_line(
+    kinematics,
+    q0,
+    position_m,
+    pitch_rad: float,
+    duration_s: float,
+    *,
+    joint_names: Sequence[str],
+    profile_name: str = "quintic",
+    spacing_m: float = 0.005,
+) -> Trajectory:
+    """The tip goes straight from where it is at ``q0`` to ``position_m``, the hand's pitch turning with it.
+
+    Knots of inverse kinematics along the line, joined by the minimum-jerk spline: between knots the tip
+    leaves the line by microns.  ``profile_name`` must start and end at rest, so not ``constant``.
+
+    Args:
+        kinematics: with ``forward``, ``pitch`` and ``inverse`` as ``PickerKinematics`` has them.
+        q0: (n,) [rad].
+        position_m: (3,) [m], base frame.
+        pitch_rad: of the hand at the end [rad].
+        spacing_m: distance of the knots [m].
+
+    Raises:
+        UnreachableError: a point of the line that cannot be reached.
+        InputError: the constant profile, or values that are not finite.
+    """
+    if profile_name == "constant":
+        raise InputError(
+            "a straight line starts and ends at rest: the constant profile does not",
+            joint="profile",
+            value=profile_name,
+        )
+    q0, goal = as_states("q0", q0, len(joint_names)), as_states("position", position_m, 3)
+    begin, pitch = kinematics.forward(q0), float(kinematics.pitch(q0))
+    count = max(8, int(np.ceil(np.linalg.norm(goal - begin) / spacing_m)))
+    times = np.linspace(0.0, 1.0, count + 1)
+    s, _, _ = profile(profile_name).sample(times)
+    knots = [q0]
+    for share in s[1:]:
+        knots.append(kinematics.inverse(begin + share * (goal - begin), pitch + share * (pitch_rad - pitch),
+                                        near=knots[-1], scissor=float(q0[-1])))
+    return smooth_through(times * duration_s, knots, joint_names=joint_names)
+
+
+def tip_speed(trajectory: Trajectory, kinematics, period_s: float = 0.01) -> tuple[float, float]:
+    """Largest speed |J(q) v| of the tip along the motion [m/s], and when [s]."""
+    times, q, v, _ = trajectory.grid(period_s)
+    speed = np.linalg.norm(np.einsum("...ij,...j->...i", kinematics.jacobian(q), v), axis=-1)
+    worst = int(speed.argmax())
+    return float(speed[worst]), float(times[worst])
+
+
+def limit_tip_speed(trajectory: Trajectory, kinematics, v_max: float) -> Trajectory:
+    """The motion, slowed as a whole until its tip moves at ``v_max`` [m/s] at most; unchanged if it does.
+
+    Raises:
+        InputError: ``v_max`` is not positive.
+    """
+    if not v_max > 0.0:
+        raise InputError(f"v_max is {v_max}, must be > 0", joint="tip", value=v_max, limit=0.0)
+    fastest, _ = tip_speed(trajectory, kinematics)
+    return trajectory if fastest <= v_max else trajectory.stretched(fastest / v_max)

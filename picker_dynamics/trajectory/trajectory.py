@@ -1,0 +1,369 @@
+"""Trajectories: q, v, a at time t as piecewise polynomials of degree 5 at most.
+
+``from_points`` follows ros2_control's joint_trajectory_controller: between two points the path is linear if
+they have positions only, cubic if both have velocities, quintic if both have accelerations besides.
+``smooth_through`` joins bare positions by the minimum-jerk spline instead.  ``blend`` takes over from the
+state that was last sent, ``stop_trajectory`` brings it to rest.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from picker_dynamics.errors import InputError, LimitError, TrajectoryError
+from picker_dynamics.robot.model import as_states
+from picker_dynamics.trajectory import splines
+from picker_dynamics.trajectory.points import checked_points
+
+END_VELOCITY = float(np.finfo(np.float32).eps)
+"""Speed [rad/s] that counts as standing at the last point; the threshold of joint_trajectory_controller."""
+
+START_TOLERANCE = 0.05
+"""How far [rad] a first point at time 0 may be from where the arm is, and the arm beyond a position limit."""
+
+LIMIT_TOLERANCE = 1e-9
+"""Rounding [rad, rad/s] by which a limit may be exceeded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Piecewise polynomials of ``n`` joints over 0 ... ``duration``.
+
+    Args:
+        joint_names: (n,) names.
+        breaks: (m + 1,) times [s] at which the m segments begin and end; the first is 0, strictly increasing.
+        coefficients: (m, 6, n) of x^0 ... x^5 with x the time since the segment's begin.
+    """
+
+    joint_names: tuple[str, ...]
+    breaks: np.ndarray
+    coefficients: np.ndarray = field(repr=False)
+
+    def __post_init__(self):
+        for name in ("breaks", "coefficients"):
+            array = np.array(getattr(self, name), dtype=float)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "joint_names", tuple(self.joint_names))
+        object.__setattr__(self, "_breaks", self.breaks.tolist())
+        zero = np.zeros(self.n)
+        zero.setflags(write=False)
+        object.__setattr__(self, "_zero", zero)
+        last = len(self.coefficients) - 1
+        object.__setattr__(self, "_start", self._at(0, 0.0)[0])
+        object.__setattr__(self, "_end", self._at(last, self._breaks[-1] - self._breaks[-2])[0])
+
+    @property
+    def n(self) -> int:
+        return len(self.joint_names)
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        return self._breaks[-1]
+
+    @property
+    def start(self) -> np.ndarray:
+        """(n,) position at time 0 [rad]."""
+        return self._start
+
+    @property
+    def end(self) -> np.ndarray:
+        """(n,) position at the end [rad]."""
+        return self._end
+
+    def sample(self, t) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Position [rad], velocity [rad/s], acceleration [rad/s²] at time ``t`` [s].
+
+        Args:
+            t: a number, or an array of any shape (...).
+
+        Returns:
+            q, v, a: (n,) each and read-only for a number, else (..., n).  Before the begin and after the end
+            the arm stands: q is the first or last position, v = a = 0.
+        """
+        if not np.ndim(t):
+            t = float(t)
+            if 0.0 <= t <= self._breaks[-1]:
+                k = min(bisect_right(self._breaks, t), len(self._breaks) - 1) - 1
+                return self._at(k, t - self._breaks[k])
+            if t != t:
+                raise InputError("time is nan", joint="t", value=t)
+            return (self._start if t < 0.0 else self._end), self._zero, self._zero
+        t = np.asarray(t, dtype=float)
+        if np.isnan(t).any():
+            raise InputError("time is nan", joint="t", value=float("nan"))
+        k = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.coefficients) - 1)
+        q, v, a = self._many(k, np.clip(t, 0.0, self.duration) - self.breaks[k])
+        moving = ((t >= 0.0) & (t <= self.duration))[..., None]
+        return q, np.where(moving, v, 0.0), np.where(moving, a, 0.0)
+
+    def grid(self, period_s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(t, q, v, a) every ``period_s`` [s] or closer and on both sides of every break, in order of time.
+
+        Shapes (s,) and (s, n).  An acceleration or velocity that jumps at a break appears with both values.
+        """
+        count = int(np.ceil(self.duration / period_s)) + 1
+        uniform = np.linspace(0.0, self.duration, count)[1:-1]
+        m = len(self.coefficients)
+        k = np.concatenate(
+            [np.searchsorted(self.breaks, uniform, side="right") - 1, np.arange(m), np.arange(m)]
+        )
+        x = np.concatenate([uniform - self.breaks[k[:uniform.size]], np.zeros(m), np.diff(self.breaks)])
+        order = np.lexsort((k, self.breaks[k] + x))
+        k, x = k[order], x[order]
+        return (self.breaks[k] + x, *self._many(k, x))
+
+    def _at(self, k: int, x: float) -> np.ndarray:
+        x2, x3 = x * x, x * x * x
+        powers = np.array(((1.0, x, x2, x3, x2 * x2, x2 * x3),
+                           (0.0, 1.0, 2.0 * x, 3.0 * x2, 4.0 * x3, 5.0 * x2 * x2),
+                           (0.0, 0.0, 2.0, 6.0 * x, 12.0 * x2, 20.0 * x3)))
+        qva = powers @ self.coefficients[k]
+        qva.flags.writeable = False
+        return tuple(qva)
+
+    def _many(self, k: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        c = np.moveaxis(self.coefficients[k], -2, 0)
+        x = x[..., None]
+        q = c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * (c[4] + x * c[5]))))
+        v = c[1] + x * (2.0 * c[2] + x * (3.0 * c[3] + x * (4.0 * c[4] + x * (5.0 * c[5]))))
+        a = 2.0 * c[2] + x * (6.0 * c[3] + x * (12.0 * c[4] + x * (20.0 * c[5])))
+        return q, v, a
+
+    def stretched(self, factor: float) -> Trajectory:
+        """The same path, ``factor`` times as slow: q'(t) = q(t / factor)."""
+        if not (np.isfinite(factor) and factor > 0.0):
+            raise InputError(
+                f"stretch factor is {factor}, must be > 0", joint="factor", value=factor, limit=0.0
+            )
+        powers = float(factor) ** np.arange(splines.DEGREE + 1)
+        return Trajectory(self.joint_names, self.breaks * factor, self.coefficients / powers[:, None])
+
+    def check_limits(self, lower=None, upper=None, velocity=None, tolerance: float = LIMIT_TOLERANCE, *,
+                     units=None) -> None:
+        """Compare the exact extrema of every segment with position and velocity limits, (n,) each or None.
+
+        An arm up to ``START_TOLERANCE`` beyond a position limit may leave from there, but not go further.  ``units`` (n)
+        are those of the positions, for the error's text; rad by default.
+
+        Raises:
+            LimitError: naming the joint that exceeds its limit most, by how much, and when.
+        """
+        lower = np.full(self.n, -np.inf) if lower is None else np.asarray(lower, dtype=float)
+        upper = np.full(self.n, np.inf) if upper is None else np.asarray(upper, dtype=float)
+        near = (self.start > lower - START_TOLERANCE) & (self.start < upper + START_TOLERANCE)
+        lower = np.where(near, np.minimum(lower, self.start), lower)
+        upper = np.where(near, np.maximum(upper, self.start), upper)
+        units = ("rad",) * self.n if units is None else units
+        self._check(self.coefficients, lower, upper, tolerance, "reaches", units)
+        if velocity is not None:
+            velocity = np.asarray(velocity, dtype=float)
+            self._check(
+                splines.derivative(self.coefficients), -velocity, velocity, tolerance, "moves at", [f"{unit}/s" for unit in units]
+            )
+
+    def _check(self, coefficients, lower, upper, tolerance, verb, units) -> None:
+        lengths = np.diff(self.breaks)
+        low, high = splines.hull(coefficients, lengths)
+        worst = (tolerance,)
+        for k, j in np.argwhere((low < lower - tolerance) | (high > upper + tolerance)):
+            (x_low, smallest), (x_high, largest) = splines.extremum(coefficients[k, :, j], lengths[k])
+            worst = max(
+                worst,
+                (lower[j] - smallest, j, smallest, lower[j], self.breaks[k] + x_low),
+                (largest - upper[j], j, largest, upper[j], self.breaks[k] + x_high),
+                key=lambda item: item[0],
+            )
+        if len(worst) > 1:
+            _, j, value, limit, time_s = worst
+            joint = self.joint_names[j]
+            raise LimitError(
+                f"{joint} {verb} {value:.4f} {units[j]} at {time_s:.3f} s, limit {limit:.4f}",
+                joint=joint,
+                value=float(value),
+                limit=float(limit),
+            )
+
+
+def from_points(times_s: Sequence[float], positions: Sequence, velocities: Sequence | None = None,
+                accelerations: Sequence | None = None, *, joint_names: Sequence[str], start=None,
+                allow_nonzero_end_velocity: bool = False) -> Trajectory:
+    """A trajectory through points, by the rules of joint_trajectory_controller.
+
+    Args:
+        times_s: (m,) times of the points since the begin, strictly increasing.
+        positions: m positions, (n,) each [rad].
+        velocities, accelerations: None, or m entries, each (n,) or None [rad/s, rad/s²].
+        joint_names: (n,) names, in the order of the arrays.
+        start: (q, v, a) at time 0, where the arm comes from; v and a may be None.  It is the point before a
+            first point later than 0; one at 0 must be within ``START_TOLERANCE`` of it (then ``blend``).
+        allow_nonzero_end_velocity: accept a last point that moves.
+
+    Raises:
+        TrajectoryError: points missing, out of order, not finite, of the wrong size, or the last one moving;
+            the message names point, joint, value and limit.
+    """
+    names = tuple(joint_names)
+    times, points = checked_points(times_s, positions, velocities, accelerations, names)
+    last_velocity = points[-1][1]
+    if last_velocity is not None and not allow_nonzero_end_velocity:
+        for joint, value in zip(names, last_velocity):
+            if abs(value) > END_VELOCITY:
+                raise TrajectoryError(
+                    f"last point: {joint} still moves at {value:.4g} rad/s, must be 0",
+                    joint=joint,
+                    value=float(value),
+                    limit=0.0,
+                )
+    if times[0] > 0.0:
+        if start is None:
+            raise TrajectoryError(
+                f"point 0 is at {times[0]:g} s, and no state at 0 s is given", value=times[0], limit=0.0
+            )
+        _, before = checked_points([0.0], *([part] for part in _padded(start)), names)
+        times, points = [0.0, *times], [*before, *points]
+    elif start is not None:
+        _require_near(names, points[0][0], start[0])
+    if len(times) < 2:
+        raise TrajectoryError("the only point is at 0 s: give it time to get there", value=0.0, limit=0.0)
+    segments = [_segment(t1 - t0, a, b) for t0, t1, a, b in zip(times, times[1:], points, points[1:])]
+    return Trajectory(names, times, segments)
+
+
+def _padded(state):
+    return (*state, None, None)[:3]
+
+
+def _segment(h: float, before, after) -> np.ndarray:
+    (p0, v0, a0), (p1, v1, a1) = before, after
+    if v0 is None or v1 is None:
+        return splines.linear(h, p0, p1)
+    if a0 is None or a1 is None:
+        return splines.cubic(h, p0, v0, p1, v1)
+    return splines.quintic(h, p0, v0, a0, p1, v1, a1)
+
+
+def _require_near(names, first, start) -> None:
+    distance = np.abs(first - as_states("start", start, len(names)))
+    j = int(distance.argmax())
+    if distance[j] > START_TOLERANCE:
+        raise TrajectoryError(
+            f"point 0 is at 0 s, but {names[j]} would jump by {distance[j]:.4f} rad, limit {START_TOLERANCE}",
+            joint=names[j],
+            value=float(distance[j]),
+            limit=START_TOLERANCE,
+        )
+
+
+def smooth_through(
+    times_s: Sequence[float], positions: Sequence, *, joint_names: Sequence[str]
+) -> Trajectory:
+    """The minimum-jerk quintic spline through positions (m, n) [rad] at ``times_s`` [s], ends at rest.
+
+    The first time is 0.
+
+    Raises:
+        TrajectoryError: as ``from_points``.
+    """
+    names = tuple(joint_names)
+    times, points = checked_points(times_s, positions, None, None, names)
+    if len(times) < 2 or times[0] != 0.0:
+        raise TrajectoryError(
+            f"needs two points or more, the first at 0 s; got {len(times)}, the first at {times[0]:g} s",
+            value=times[0],
+            limit=0.0,
+        )
+    knots = np.array([point[0] for point in points])
+    v, a = splines.minimum_jerk_knots(np.array(times), knots)
+    segments = [
+        splines.quintic(times[k + 1] - times[k], knots[k], v[k], a[k], knots[k + 1], v[k + 1], a[k + 1])
+        for k in range(len(times) - 1)
+    ]
+    return Trajectory(names, times, segments)
+
+
+def blend(current, trajectory: Trajectory, blend_s: float = 0.3) -> Trajectory:
+    """``trajectory`` taken over from the state (q, v, a) that was last sent: continuous in all three.
+
+    The difference at the start is faded out by a quintic over ``blend_s`` [s], or a duration that is shorter.
+
+    Args:
+        current: q, v, a, (n,) each, at time 0.
+    """
+    n, names = trajectory.n, trajectory.joint_names
+    difference = [as_states(name, x, n) - y for name, x, y in zip("qva", current, trajectory.sample(0.0))]
+    if not np.any(difference):
+        return trajectory
+    window = min(float(blend_s), trajectory.duration)
+    zero = np.zeros(n)
+    fade = splines.quintic(window, *difference, zero, zero, zero)
+    breaks, segments = [0.0], []
+    for begin, end, coefficients in zip(trajectory.breaks, trajectory.breaks[1:], trajectory.coefficients):
+        if begin < window:
+            middle = window if begin < window < end else end
+            breaks.append(middle)
+            segments.append(coefficients + splines.shifted(fade, begin))
+            begin, coefficients = middle, splines.shifted(coefficients, middle - begin)
+        if begin < end:
+            breaks.append(end)
+            segments.append(coefficients)
+    return Trajectory(names, breaks, segments)
+
+
+def stop_trajectory(
+    q, v, a, max_decel, *, joint_names: Sequence[str], lower=None, upper=None, min_s: float = 0.02
+) -> Trajectory:
+    """From the moving state (q, v, a) to rest, all joints together along a straight line, then hold.
+
+    The velocity is a cubic from (v, a) to (0, 0), of peak deceleration 1.5 |v| / T if a = 0.
+
+    Args:
+        max_decel: (n,) or a number [rad/s²]; exceeded only where |a| already is, or where a limit is closer.
+        lower, upper: (n,) position limits [rad] to stop within, if that can be.
+        min_s: shortest duration [s].
+    """
+    n = len(joint_names)
+    q, v, a = (as_states(name, x, n) for name, x in zip("qva", (q, v, a)))
+    allowed = np.maximum(np.broadcast_to(np.asarray(max_decel, dtype=float), (n,)), np.abs(a))
+    if not (allowed > 0.0).all():
+        j = int(allowed.argmin())
+        raise InputError(
+            f"{joint_names[j]}: max_decel is {allowed[j]}, must be > 0",
+            joint=joint_names[j],
+            value=float(allowed[j]),
+            limit=0.0,
+        )
+    T = max(float((1.5 * np.abs(v) / allowed).max()), min_s)
+    while (_peak(v, a, T) > allowed * (1.0 + 1e-9)).any():
+        T *= 1.05
+    for limit, side in ((lower, -1.0), (upper, 1.0)):
+        if limit is not None:
+            T = _within(side * v, side * a, side * (np.asarray(limit) - q), T, min_s)
+    c2, c3 = -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
+    coefficients = np.array([q, v, a / 2.0, c2 / 3.0, c3 / 4.0, np.zeros(n)])
+    return Trajectory(tuple(joint_names), [0.0, T], [coefficients])
+
+
+def _within(v, a, room, T: float, min_s: float) -> float:
+    """The duration, at most ``T`` and at least ``min_s``, after which no joint has gone farther than ``room`` (n,), if >= 0.
+
+    A stop covers v T / 2 + a T² / 12.
+    """
+    for j in np.flatnonzero((v * T / 2.0 + a * T**2 / 12.0 > room) & (room >= 0.0)):
+        root = math.sqrt(max(v[j] ** 2 / 4.0 + a[j] * room[j] / 3.0, 0.0))
+        T = max(min(T, 2.0 * float(room[j]) / max(float(v[j]) / 2.0 + root, 1e-12)), min_s)
+    return T
+
+
+def _peak(v, a, T: float) -> np.ndarray:
+    """Largest |acceleration| of the stop, (n,): at an end or at the vertex of a parabola."""
+    c2, c3 = -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = np.clip(np.nan_to_num(-c2 / (3.0 * c3)), 0.0, T)
+    return np.maximum(np.abs(a), np.abs(a + 2.0 * c2 * vertex + 3.0 * c3 * vertex**2))

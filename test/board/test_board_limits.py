@@ -1,0 +1,41 @@
+"""The board's limits against the servo map they come from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.protocol import pulse_units
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
+
+ARM = descriptions.load(resource("urdf/picker.urdf"))
+SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay=resource("config/servos.sim.yaml"))
+
+
+def test_every_setpoint_that_may_be_sent_fits_and_none_beyond():
+    limits = board_limits(SERVOS)
+    for share in np.linspace(0.0, 1.0, 101):
+        q_cmd = SERVOS.setpoint_lower + share * (SERVOS.setpoint_upper - SERVOS.setpoint_lower)
+        for limit, pulse in zip(limits, SERVOS.to_pulse_us(q_cmd)):
+            assert limit.lowest <= pulse_units(pulse) <= limit.highest
+    assert [(limit.lowest, limit.highest) for limit in limits[:4]] == [(4000, 20000)] * 4  # 500 and 2500 us
+
+
+def test_the_board_knows_how_far_the_scissor_may_press():
+    """0.25 N·m beyond contact at K = 10 N·m/rad, and half the deadband: 0.0289 rad before the pulse of contact."""
+    scissor = board_limits(SERVOS)[ARM.joint_names.index("scissor")]
+    contact_us = 1500.0 - 34.4 * 2000.0 / 180.0
+    assert scissor.lowest == pytest.approx(8.0 * (contact_us - 0.025 * 2000.0 / np.pi - 2.5), abs=1.0)
+
+
+def test_the_speed_limit_is_the_servos_and_direction_does_not_matter():
+    speed = 7.48 * 2000.0 / np.pi * 0.02 * 8.0  # 1/8 us per frame
+    assert all(limit.speed == pytest.approx(speed, abs=1.0) for limit in board_limits(SERVOS))
+    turned = replace(SERVOS, servos=tuple(replace(servo, direction=-servo.direction, grip=None) for servo in SERVOS.servos))
+    straight = replace(SERVOS, servos=tuple(replace(servo, grip=None) for servo in SERVOS.servos))
+    assert board_limits(turned) == board_limits(straight)

@@ -1,0 +1,106 @@
+"""Timing of commands from their arrivals."""
+
+import itertools
+
+import pytest
+
+from picker_dynamics.board.clock_fit import ClockFit
+from picker_dynamics.board.command_timing import CORRECTION_MAX_US, READINGS, SLOWEST, CommandTiming, Stamps, clocks_apart_s
+from picker_dynamics.board.protocol import TIME_MODULUS, ahead_us
+
+
+def test_regular_commands_have_a_period_and_a_lead():
+    timing = CommandTiming()
+    for k in range(101):
+        timing.note(0.01 * k, 0.01 * k + 0.06)
+    taken = timing.take()
+    assert taken.commands == 100 and taken.late == taken.missed == 0
+    assert (taken.period, taken.ahead, taken.ahead_least) == pytest.approx((10.0, 60.0, 60.0))
+    assert taken.jitter_p99 == pytest.approx(0.0, abs=1e-6)
+
+
+def test_one_that_was_held_up_is_seen_and_the_gap_between_two_looks_too():
+    timing = CommandTiming()
+    for k in range(10):
+        timing.note(0.01 * k, 0.01 * k + 0.06)
+    timing.take()
+    for k in range(10, 20):
+        timing.note(0.01 * k + (0.07 if k == 10 else 0.0), 0.01 * k + 0.06)
+    taken = timing.take()
+    assert taken.commands == 10 and taken.late == 1 and taken.missed == 1
+    assert taken.ahead_least == pytest.approx(-10.0) and taken.period_longest == pytest.approx(80.0)
+
+
+def test_of_few_commands_nothing_is_said():
+    timing = CommandTiming()
+    assert timing.take() is None
+    timing.note(0.0, 0.06)
+    assert timing.take() is None
+
+
+# -- two clocks of the host --------------------------------------------------------------------------------
+
+
+class Busy:
+    """A machine with two clocks, 1000 s apart, that stands still for ``stalls`` [s] before one reading after another."""
+
+    def __init__(self, *stalls):
+        self.time_s, self.stalls, self.readings = 50.0, iter(stalls), 0
+
+    def read(self, ahead_s: float = 0.0) -> float:
+        self.time_s += 1e-6 + next(self.stalls, 0.0)
+        self.readings += 1
+        return self.time_s + ahead_s
+
+    def apart_s(self) -> float:
+        return clocks_apart_s(lambda: self.read(1000.0), self.read)
+
+
+@pytest.mark.parametrize("stalls", [(), (0.0, 0.03), (0.0, 0.0, 0.03), (0.0, 0.03, 0.0, 0.0, 0.02, 0.0)],
+                         ids=["calm", "between", "after", "twice"])
+def test_a_stall_between_two_clocks_does_not_count(stalls):
+    assert Busy(*stalls).apart_s() == pytest.approx(1000.0, abs=1e-5)
+
+
+def test_a_machine_that_stalls_all_the_time_is_not_asked_for_ever():
+    busy = Busy(*itertools.repeat(0.004, 100))
+    assert busy.apart_s() == pytest.approx(1000.0, abs=0.005)
+    assert busy.readings == 3 * READINGS
+
+
+# -- board times of set-points -------------------------------------------------------------------------------
+
+
+def test_set_points_stay_in_order_while_the_estimate_of_the_board_s_clock_steps_back():
+    """The first round trips were slow one way only, then there is a fast one: a stall of the host at the start does that."""
+    clock, stamps, sent, estimates = ClockFit(), Stamps(), [], []
+    for k in range(60):
+        now_s = 0.02 * k
+        clock.add(now_s, 20_000 * k)
+        if k < 8:  # away for 60 ms, answered at the end of it
+            clock.add_round_trip(now_s - 0.06, 20_000 * k, now_s)
+        elif k == 40:
+            clock.add_round_trip(now_s - 0.001, 20_000 * k - 500, now_s)
+        if k >= 10:
+            for time_s in (now_s + 0.06, now_s + 0.07):
+                estimates.append(clock.board_us(time_s))
+                sent.append(stamps.stamp(time_s, estimates[-1]))
+    assert min(b - a for a, b in itertools.pairwise(estimates)) < -10_000, "or there is nothing to be shown"
+    steps = [b - a for a, b in itertools.pairwise(sent)]
+    assert min(steps) >= SLOWEST * 10_000 - 1
+    assert sent[-1] == estimates[-1], "in the end it is caught up with"
+
+
+def test_a_stamp_is_the_estimate_where_that_is_in_order_and_anew_after_a_restart():
+    stamps = Stamps()
+    assert [stamps.stamp(*one) for one in ((1.0, 500), (1.01, 10_500), (1.02, 22_000))] == [500, 10_500, 22_000]
+    assert stamps.stamp(1.03, 22_100) == 22_000 + SLOWEST * 10_000
+    stamps.restart()
+    assert stamps.stamp(1.04, 7) == 7
+    assert stamps.stamp(1.05, 7 - CORRECTION_MAX_US) == 7 - CORRECTION_MAX_US, "another clock"
+
+
+def test_stamps_pass_the_wrap_around():
+    stamps = Stamps()
+    assert stamps.stamp(0.0, TIME_MODULUS - 4000) == TIME_MODULUS - 4000
+    assert ahead_us(stamps.stamp(0.01, TIME_MODULUS - 3000), TIME_MODULUS - 4000) == SLOWEST * 10_000

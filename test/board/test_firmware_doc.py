@@ -1,0 +1,68 @@
+"""docs/firmware.md says what the code does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import yaml
+from arm_fixtures import picker, servos
+from firmware_tools import ROOT
+
+from picker_dynamics.board.firmware.header import TIMER_CHANNELS, TIMER_FIRST_PIN
+from picker_dynamics.board.protocol import FAULT_TEXT, Fault
+from picker_dynamics.commands import cli
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_map
+
+DOC = (ROOT / "docs" / "firmware.md").read_text()
+
+
+def section(title: str) -> str:
+    match = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", DOC, re.M | re.S)
+    assert match, f"docs/firmware.md has no section {title!r}"
+    return match.group(1)
+
+
+def test_the_fault_table():
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section("Faults").splitlines()
+            if re.match(r"\| \d", line)]
+    assert [row[:4] for row in rows] == [
+        [str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault]
+
+
+def test_channels_and_pins():
+    shipped = servo_map.load(resource("config/servos.yaml"), picker().joint_names)
+    listed = ", ".join(f"{servo.joint} {servo.channel}" for servo in shipped.servos)
+    assert listed in " ".join(section("Wiring").split())
+    last = TIMER_CHANNELS - 1
+    assert f"0 … {last} are D{TIMER_FIRST_PIN} … D{TIMER_FIRST_PIN + last}" in section("The timer back end")
+
+
+def test_its_pieces_of_a_servo_map_can_be_used(tmp_path):
+    pieces = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", DOC, re.S)]
+    overlay = {"board": {}, "joints": {}}
+    for piece in pieces:
+        for key, entries in piece.items():
+            overlay[key].update(entries)
+    (tmp_path / "overlay.yaml").write_text(yaml.safe_dump(overlay))
+    arm = servo_map.load(resource("config/servos.yaml"), picker().joint_names, tmp_path / "overlay.yaml")
+    assert (arm.supply.adc, arm.supply.divider, arm.servos[1].feedback_adc, arm.oscillator_hz) == (3, 2.0, 0, 25_731_000)
+
+
+def test_the_oscillators_divider():
+    """Twenty milliseconds of 25 MHz in 4096 counts: the chip divides by whole numbers."""
+    frame_ticks = 25_000_000 * servos().frame_s
+    assert round(frame_ticks / 4096) == 122 and "f · 4096 · 122" in DOC
+    assert f"{25e6 / (4096 * 122):.2f} Hz is no error" in DOC
+
+
+def test_its_commands_exist():
+    known = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    lines = "\n".join(re.findall(r"```bash\n(.*?)```", DOC, re.S)).splitlines()
+    commands = [words for line in lines if (words := shlex.split(line, comments=True))]
+    pickers = [words[1:] for words in commands if words[0] == "picker"]
+    for words in pickers:
+        assert callable(cli.parser().parse_args(words).run)
+    assert {words[1] for words in commands if words[0] == "make"} | {"demo", "test", "fuzz", "apt"} <= known
+    assert len(pickers) == 4

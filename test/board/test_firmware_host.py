@@ -1,0 +1,159 @@
+"""The firmware's C++ core against the golden frames and the host's tables of numbers."""
+
+from __future__ import annotations
+
+import ctypes as c
+import re
+import struct
+import subprocess
+
+import pytest
+from firmware_bench import FRAME_US, GOLDEN
+from firmware_host import HostFirmware, core, require_compiler
+
+from picker_dynamics.board.firmware import toolchain
+from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.protocol import (
+    PULSE_MAX,
+    STUFFED_MAX,
+    BoardState,
+    Fault,
+    FrameDecoder,
+    JointLimits,
+    MessageType,
+    Reason,
+    Telemetry,
+    stuff,
+)
+from picker_dynamics.board.protocol.codes import PROTOCOL_VERSION
+
+require_compiler()
+HEADER = (toolchain.sources() / "picker_firmware/src/core/protocol.h").read_text()
+
+
+def decode(wire: bytes) -> tuple[int, bytes, int, int]:
+    """Good frames, kept bytes of the last one, length of its payload, damaged frames."""
+    body, length, bad = c.create_string_buffer(24), c.c_uint8(), c.c_uint16()
+    frames = core().picker_decode(wire, len(wire), body, c.byref(length), c.byref(bad))
+    return frames, body.raw, length.value, bad.value
+
+
+def encode(version: int, kind: int, sequence: int, payload: bytes) -> bytes:
+    wire = c.create_string_buffer(256)
+    length = core().picker_encode(version, kind, sequence, payload, len(payload), wire)
+    return wire.raw[:length]
+
+
+def unstuffed(stuffed: bytes) -> bytes:
+    """The inverse of COBS, written down once more for these tests."""
+    blocks, at = [], 0
+    while at < len(stuffed):
+        blocks.append(stuffed[at + 1:at + stuffed[at]])
+        at += stuffed[at]
+    return b"\0".join(blocks)
+
+
+@pytest.mark.parametrize("kind", [MessageType, BoardState, Reason, Fault], ids=lambda kind: kind.__name__)
+def test_numbers_are_the_hosts(kind):
+    body = re.search(rf"enum class {kind.__name__} : uint8_t {{(.*?)}};", HEADER, re.S).group(1)
+    listed = {name: int(number, 0) for name, number in re.findall(r"(\w+) = (\w+),", body)}
+    assert listed == {one.name: int(one) for one in kind}
+
+
+def test_constants_are_the_hosts():
+    constants = dict(re.findall(r"(\w+) = (\w+)[,;]", re.sub(r"enum class.*?};", "", HEADER, flags=re.S)))
+    expected = {"PROTOCOL_VERSION": PROTOCOL_VERSION, "STUFFED_MAX": STUFFED_MAX, "PULSE_MAX": PULSE_MAX}
+    assert {name: int(constants[name], 0) for name in expected} == expected
+    version = tuple(map(int, re.search(r"FIRMWARE_VERSION\[3\] = {(.*?)}", HEADER).group(1).split(",")))
+    assert version == FirmwareConfig((JointLimits(1, 2, 1, 1),)).firmware_version
+
+
+@pytest.mark.parametrize("vector", GOLDEN["crc16_ccitt_false"], ids=lambda vector: vector["data"][:8])
+def test_golden_checksums(vector):
+    data = bytes.fromhex(vector["data"])
+    assert core().picker_crc16(data, len(data)) == int(vector["crc"], 16)
+
+
+def test_golden_limits_checksums():
+    for vector in GOLDEN["limits_checksum"]:
+        table = b"".join(struct.pack("<HHHH", *four) for four in vector["limits"])
+        assert core().picker_crc16(table, len(table)) == int(vector["crc"], 16)
+
+
+@pytest.mark.parametrize("vector", GOLDEN["interpolation"], ids=lambda vector: str(vector["at_us"]))
+def test_golden_interpolation(vector):
+    assert core().picker_interpolate(*(vector[key] for key in ("start_us", "start", "end_us", "end", "at_us"))) == \
+        vector["pulse"]
+
+
+@pytest.mark.parametrize("frame", GOLDEN["frames"], ids=lambda frame: frame["name"])
+def test_golden_frames_are_read_and_written_alike(frame):
+    wire = bytes.fromhex(frame["wire"])
+    body = unstuffed(wire[:-1])
+    version, kind, sequence = struct.unpack_from("<BBH", body)
+    payload = body[4:-2]
+    assert (kind, sequence) == (MessageType[frame["message"]], frame["sequence"])
+    assert encode(version, kind, sequence, payload) == wire
+    frames, kept, length, bad = decode(wire)
+    assert (frames, length, bad) == (1, len(payload), 0)
+    assert kept[:len(body) - 2] == body[:-2][:24]
+
+
+@pytest.mark.parametrize("vector", [one for one in GOLDEN["cobs"] if len(one["data"]) > 4], ids=lambda one: one["data"][:8])
+def test_golden_stuffing(vector):
+    """The writer stuffs header, payload and checksum in one go: its frames, unstuffed, contain the vector."""
+    data = bytes.fromhex(vector["data"])
+    wire = encode(data[0], data[1], 0x2211, data[2:])
+    body = unstuffed(wire[:-1])
+    assert body[:2] + body[4:-2] == data
+    assert stuff(body) + b"\0" == wire
+    assert unstuffed(bytes.fromhex(vector["stuffed"])) == data
+
+
+@pytest.mark.parametrize("vector", GOLDEN["damaged"], ids=lambda vector: vector["name"])
+def test_golden_damage_yields_no_frame_and_is_counted(vector):
+    wire = bytes.fromhex(vector["wire"])
+    frames, _, _, bad = decode(wire)
+    assert frames == 0 and bad >= 1
+    good = bytes.fromhex(GOLDEN["frames"][0]["wire"])
+    assert decode(wire + good)[0] == 1  # and the next frame is read
+
+
+def test_golden_refusals():
+    """What a board of two joints cannot understand; the reason in its Nack."""
+    config = FirmwareConfig((JointLimits(4000, 20000, 200, 50),) * 2)
+    for vector in GOLDEN["not_understood"]:
+        firmware = HostFirmware(config)
+        firmware.receive(bytes.fromhex(vector["wire"]), 1000)
+        reasons = [message.reason for _, message in FrameDecoder().feed(firmware.transmit())
+                   if not isinstance(message, Telemetry)]
+        firmware.close()
+        assert reasons == [Reason[vector["reason"]]], vector["name"]
+
+
+def test_golden_session():
+    session = GOLDEN["session"]
+    config = session["config"]
+    firmware = HostFirmware(FirmwareConfig(
+        tuple(JointLimits(*four) for four in config["limits"]), queue_capacity=config["queue_capacity"],
+        frame_us=config["frame_us"], host_timeout_ms=config["host_timeout_ms"], max_lead_ms=config["max_lead_ms"]),
+        boot_id=config["boot_id"])
+    host, decoder, answers = list(session["host"]), FrameDecoder(), []
+    for frame_us, *expected in session["expected"]:
+        while host and host[0]["at_us"] < frame_us:
+            event = host.pop(0)
+            firmware.receive(bytes.fromhex(event["wire"]), event["at_us"])
+        firmware.advance(frame_us)
+        assert [*firmware.pulses, firmware.state, firmware.faults] == expected, f"frame at {frame_us}"
+        answers += [message for _, message in decoder.feed(firmware.transmit()) if not isinstance(message, Telemetry)]
+    firmware.close()
+    assert FRAME_US == config["frame_us"]
+    assert [(answer.TYPE.name, {name: getattr(answer, name) for name in reply["fields"]})
+            for answer, reply in zip(answers, session["replies"], strict=True)] == [
+        (reply["message"], reply["fields"]) for reply in session["replies"]]
+
+
+def test_unit_tests_of_the_core():
+    done = subprocess.run([toolchain.library("host").with_name("test_core")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^\d+ tests passed$", done.stdout, re.M)

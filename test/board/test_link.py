@@ -1,0 +1,266 @@
+"""The link against a VirtualFirmware on a real pseudo-terminal.  No wall-clock figure is asserted, only order."""
+
+from __future__ import annotations
+
+import os
+import pty
+import random
+import termios
+import threading
+import time
+from concurrent.futures import Future
+
+import pytest
+import serial
+from board_on_pty import ALL, LIMITS, MIDDLE, NAMES, PATIENCE_S, BoardOnPty, speaker, wait_until
+
+from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.link import Link
+from picker_dynamics.board.protocol import (
+    PROTOCOL_VERSION,
+    Ack,
+    BoardState,
+    Enable,
+    Fault,
+    Ping,
+    Reset,
+    Stop,
+    ahead_us,
+    build,
+    limits_checksum,
+)
+from picker_dynamics.errors import LinkError, ProtocolError, VersionError
+
+
+@pytest.fixture
+def board():
+    with BoardOnPty(boot_id=7) as board:
+        yield board
+
+
+@pytest.fixture
+def link(board):
+    with Link(board.port, joint_names=NAMES) as link:
+        yield link
+
+
+# -- opening -------------------------------------------------------------------------------------------
+
+
+def test_handshake_learns_who_the_board_is(link):
+    assert link.connected
+    assert (link.info.joints, link.info.boot_id, link.info.queue_capacity) == (5, 7, 24)
+    assert link.info.protocol_version == PROTOCOL_VERSION
+    assert link.info.limits_crc == limits_checksum(LIMITS)
+    assert link.telemetry.state is BoardState.IDLE
+    assert link.telemetry.live == 0
+
+
+def test_nothing_is_sent_before_the_board_speaks():
+    with BoardOnPty() as board:
+        with board.lock:
+            board.firmware.reboot(board.now_us(), silence_us=400_000)
+            board.firmware.transmit()
+            board.received.clear()
+        opened = Future()
+        link = Link(board.port)
+        threading.Thread(target=lambda: opened.set_result(link.open(PATIENCE_S))).start()
+        heard_before_it_spoke = b""
+        while not opened.done():
+            with board.lock:
+                if board.firmware.board_time_us(board.now_us()) > 2**31:  # still in its boot loader
+                    heard_before_it_spoke = bytes(board.received)
+            time.sleep(0.005)
+        assert heard_before_it_spoke == b""
+        assert opened.result().joints == 5
+        link.close()
+
+
+def test_opening_survives_a_boot_loader_that_eats_the_first_hello():
+    with BoardOnPty() as board:
+        spoke = threading.Event()
+
+        def eat(data):
+            if data and not spoke.is_set():
+                spoke.set()
+                return b""
+            return data
+
+        board.wire_in = eat
+        with Link(board.port) as link:
+            assert spoke.is_set()
+            assert link.statistics.retransmissions >= 1
+
+
+def test_a_stream_joined_in_mid_frame_is_no_damage(board):
+    cut = []
+
+    def join_late(data):
+        if not cut and data:
+            cut.append(data[:-20])  # the end of a frame, and whole ones from then on
+            return data[-20:]
+        return data
+
+    board.paused = True
+    link = Link(board.port)
+    opened = Future()
+    threading.Thread(target=lambda: opened.set_result(link.open(PATIENCE_S))).start()
+    wait_until(lambda: link._port is not None, "opening of the port")  # which discards what came before
+    time.sleep(0.05)
+    board.wire_out = join_late
+    board.paused = False
+    assert opened.result(PATIENCE_S).joints == 5
+    assert len(cut[0]) > 20
+    assert link.statistics.frames_damaged == 0
+    link.close()
+
+
+def test_no_such_port(tmp_path):
+    with pytest.raises(LinkError, match=f"no serial port {tmp_path}/nothing"):
+        Link(f"{tmp_path}/nothing").open()
+
+
+def test_not_a_serial_port(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("not a port")
+    with pytest.raises(LinkError, match="cannot be used as a serial port"):
+        Link(str(path)).open()
+
+
+def test_busy_port(link, board):
+    with pytest.raises(LinkError, match="is busy: another program has it open"):
+        Link(board.port).open()
+    assert link.connected
+
+
+def test_no_permission(monkeypatch):
+    def refuse(*_, **__):
+        raise serial.SerialException(13, "Permission denied")
+
+    monkeypatch.setattr(serial, "Serial", refuse)
+    with pytest.raises(LinkError, match="no permission to open /dev/ttyX: add yourself to its group"):
+        Link("/dev/ttyX").open()
+
+
+def test_silent_board():
+    master, slave = pty.openpty()
+    try:
+        with pytest.raises(LinkError, match=r"is silent for 0\.2 s"):
+            Link(os.ttyname(slave)).open(0.2)
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+@pytest.mark.parametrize("say", [
+    lambda: b"ok T:21.3 /0.0\r\n",
+    lambda: random.Random(1).randbytes(50),
+    lambda: b"\0",
+], ids=["text", "noise", "zeros"])
+def test_a_board_that_speaks_something_else(say):
+    with speaker(say) as port, pytest.raises(LinkError, match="speaks something else: [0-9]+ bytes at 500000"):
+        Link(port).open(0.3)
+
+
+def test_a_board_with_another_protocol_version():
+    with speaker(lambda: build(PROTOCOL_VERSION + 1, 0x84, 5, b"whatever")) as port:
+        with pytest.raises(VersionError, match="speaks protocol version 2, this program 1") as caught:
+            Link(port).open(PATIENCE_S)
+    assert (caught.value.value, caught.value.limit) == (2, 1)
+
+
+def test_opening_twice_is_refused_and_closing_twice_is_not(link):
+    with pytest.raises(LinkError, match="is open already"):
+        link.open()
+    link.close()
+    link.close()
+    assert not link.connected
+    with pytest.raises(LinkError, match="is not connected"):
+        link.send(Stop())
+    with pytest.raises(LinkError, match="is not connected"):
+        link.request(Stop())
+
+
+def test_closing_will_not_drop_the_line_that_resets_a_board(link, board):
+    port = os.open(board.port, os.O_RDWR | os.O_NOCTTY)
+    try:
+        assert not termios.tcgetattr(port)[2] & termios.HUPCL
+    finally:
+        os.close(port)
+
+
+def test_a_failed_opening_leaves_the_port_free(board):
+    board.paused = True
+    with pytest.raises(LinkError, match="silent"):
+        Link(board.port).open(0.05)
+    board.paused = False
+    with Link(board.port) as link:
+        assert link.connected
+
+
+# -- callbacks -----------------------------------------------------------------------------------------
+
+
+def test_telemetry_is_handed_on_and_a_failing_callback_is_logged_not_fatal(link, caplog):
+    seen = []
+
+    def callback(telemetry, host_s):
+        seen.append((telemetry, host_s))
+        raise RuntimeError("a bug in the callback")
+
+    link.on_telemetry = callback
+    wait_until(lambda: len(seen) > 3, "telemetry")
+    assert "a callback of the serial link failed" in caplog.text
+    assert all(a[1] <= b[1] for a, b in zip(seen, seen[1:]))
+    link.request(Ping(), PATIENCE_S)
+
+
+def test_waiting_inside_a_callback_is_refused_but_async_requests_work(link):
+    outcomes = []
+
+    def callback(_telemetry, _host_s):
+        if not outcomes:
+            for wait in (lambda: link.request(Ping()), link.close):
+                with pytest.raises(ProtocolError, match="would wait for itself"):
+                    wait()
+            outcomes.append(link.request_async(Ping(), PATIENCE_S))
+
+    link.on_telemetry = callback
+    wait_until(lambda: outcomes, "callback")
+    assert isinstance(outcomes[0].result(PATIENCE_S), Ack)
+
+
+# -- time ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("clock_rate", [1.005, 0.995])
+def test_board_time_is_known_across_the_wrap_around(clock_rate):
+    config = FirmwareConfig(LIMITS, start_time_us=2**32 - 1_200_000)
+    with BoardOnPty(config, clock_rate=clock_rate) as board, Link(board.port) as link:
+        board_time_0 = board.firmware.board_time_us(board.now_us())
+        wait_until(lambda: board.firmware.board_time_us(board.now_us()) < 2**31, "wrap-around")
+        wait_until(lambda: board.firmware.board_time_us(board.now_us()) > 800_000, "time to pass")
+        assert board_time_0 > 2**31
+        error_us = min(abs(ahead_us(link.board_time_us(), board.firmware.board_time_us(board.now_us())))
+                       for _ in range(20))
+        assert error_us < 20_000  # a sanity check: a busy machine delays everything
+        wait_until(lambda: link.statistics.drift_ppm == pytest.approx(1e6 * (clock_rate - 1.0), abs=3000), "the drift")
+
+
+def test_an_idle_host_keeps_the_watch_quiet(link, board):
+    link.request(Enable(ALL, MIDDLE))
+    start_us = link.telemetry.time_us
+    wait_until(lambda: ahead_us(link.telemetry.time_us, start_us) > 700_000, "time to pass")
+    assert link.telemetry.faults == 0
+    assert link.statistics.round_trip_median_ms > 0.0
+
+
+def test_a_host_that_closes_is_missed_by_the_board(board):
+    with Link(board.port) as link:
+        link.request(Enable(ALL, MIDDLE))
+    wait_until(lambda: board.firmware.faults == Fault.HOST_LOST.bit, "HOST_LOST")
+    assert board.firmware.pulses == MIDDLE  # and holds
+    with Link(board.port) as link:
+        assert link.telemetry.owned == ALL
+        link.request(Reset())
+        wait_until(lambda: link.telemetry.faults == 0, "reset")

@@ -1,0 +1,153 @@
+"""The link lost and found: cable pulled, board silent, reset, or deaf."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Future
+
+import pytest
+from board_on_pty import ALL, MIDDLE, NAMES, PATIENCE_S, BoardOnPty, speaker, wait_until
+
+from picker_dynamics.board.link import Link, connection
+from picker_dynamics.board.link.port import BACKLOG_MAX
+from picker_dynamics.board.protocol import Ack, BoardState, Enable, Ping, Reason, Stop, build
+from picker_dynamics.errors import LinkError, VersionError
+
+
+@pytest.fixture
+def board():
+    with BoardOnPty(boot_id=7) as board:
+        yield board
+
+
+@pytest.fixture
+def link(board):
+    with Link(board.port, joint_names=NAMES) as link:
+        yield link
+
+
+# -- loss and return -----------------------------------------------------------------------------------
+
+
+def test_a_pulled_cable_is_reported_everywhere(board):
+    losses = []
+    link = Link(board.port, on_loss=losses.append)
+    link.open()
+    try:
+        with board.lock:
+            board.wire_in = lambda data: b""
+        waiting = link.request_async(Stop(), PATIENCE_S)
+        board.unplug()
+        wait_until(lambda: losses, "loss")
+        assert "is gone, was the cable pulled?" in str(losses[0])
+        with pytest.raises(LinkError, match="cable pulled"):
+            waiting.result(PATIENCE_S)
+        with pytest.raises(LinkError, match="cable pulled"):
+            link.send_setpoint(0, MIDDLE)
+        assert not link.connected
+        assert (link.statistics.losses, link.statistics.setpoints_not_sent) == (1, 1)
+    finally:
+        link.close()
+
+
+def test_a_board_that_falls_silent_is_lost(board, monkeypatch):
+    monkeypatch.setattr(connection, "SILENCE_S", 0.3)
+    losses = []
+    with Link(board.port, on_loss=losses.append):
+        board.paused = True
+        wait_until(lambda: losses, "loss")
+        board.paused = False
+    assert "is silent for 0.3 s" in str(losses[0])
+
+
+def test_reconnecting_to_the_same_board(tmp_path, board):
+    port = tmp_path / "port"
+    port.symlink_to(board.port)
+    lost = threading.Event()
+    restarts = []
+    link = Link(str(port), on_loss=lambda _: lost.set(), on_boot=lambda *ids: restarts.append(ids))
+    link.open()
+    board.unplug()
+    assert lost.wait(PATIENCE_S)
+    port.unlink()
+    returned = Future()
+    threading.Thread(target=lambda: returned.set_result(link.reconnect())).start()
+    time.sleep(0.1)  # the port is not there: attempts fail
+    assert not returned.done()
+    with BoardOnPty(boot_id=7) as again:
+        port.symlink_to(again.port)
+        assert returned.result(PATIENCE_S).boot_id == 7
+        assert isinstance(link.request(Ping(), PATIENCE_S), Ack)
+        assert restarts == []
+        assert (link.statistics.losses, link.statistics.connections) == (1, 2)
+        link.close()
+
+
+def test_reconnecting_notices_that_the_board_was_reset_meanwhile(board):
+    restarts = []
+    link = Link(board.port, on_boot=lambda *ids: restarts.append(ids))
+    link.open()
+    link.close()
+    with board.lock:
+        board.firmware.reboot(board.now_us())
+    link.reconnect(give_up_s=PATIENCE_S)
+    assert restarts == [(7, 8)]
+    assert link.info.boot_id == 8
+    link.close()
+
+
+def test_reconnecting_can_be_cancelled_and_gives_up(tmp_path):
+    link = Link(str(tmp_path / "never"))
+    cancelled = threading.Event()
+    cancelled.set()
+    with pytest.raises(LinkError, match="cancelled; before: no serial port"):
+        link.reconnect(cancelled=cancelled)
+    with pytest.raises(LinkError, match="no serial port"):
+        link.reconnect(give_up_s=0.0)
+
+
+def test_reconnecting_does_not_hammer_another_version():
+    with speaker(lambda: build(9, 0x84, 5, b"")) as port, pytest.raises(VersionError, match="version 9"):
+        Link(port).reconnect(timeout_s=PATIENCE_S)
+
+
+def test_a_board_reset_in_mid_motion(board):
+    restarts = []
+    with Link(board.port, on_boot=lambda *ids: restarts.append(ids)) as link:
+        link.request(Enable(ALL, MIDDLE))
+        for k in range(1, 11):
+            link.send_setpoint(link.board_time_us(time.monotonic() + 0.5 + 0.1 * k), (12000 + 100 * k,) * 5)
+        wait_until(lambda: link.telemetry.state is BoardState.MOVE, "motion")
+        with board.lock:
+            board.wire_in = lambda data: b""
+        waiting = link.request_async(Enable(ALL, MIDDLE), PATIENCE_S)
+        with board.lock:
+            board.firmware.reboot(board.now_us(), keep_outputs=True)
+            frozen = board.firmware.pulses
+        wait_until(lambda: restarts, "news of the reset")
+        with board.lock:
+            board.wire_in = lambda data: data
+        assert restarts == [(7, 8)]
+        assert link.info.boot_id == 8
+        with pytest.raises(LinkError, match="has started anew"):
+            waiting.result(PATIENCE_S)  # not sent to the new board: it would switch outputs on
+        assert link.statistics.board_restarts == 1
+        link.send_setpoint(link.board_time_us(time.monotonic() + 0.2), (15000,) * 5)
+        wait_until(lambda: link.telemetry.boot_id == 8 and link.telemetry.rejected == 1, "refusal")
+        assert link.telemetry.last_reason is Reason.NOT_ENABLED
+        assert (link.telemetry.live, link.telemetry.owned) == (ALL, 0)
+        assert board.firmware.pulses == frozen
+
+
+def test_a_board_that_takes_no_data_fails_loudly_and_bounded(link, board):
+    board.paused = True
+    with pytest.raises(LinkError, match="takes no data"):
+        for _ in range(50_000):
+            link.send_setpoint(0, MIDDLE)
+    assert link.statistics.setpoints_not_sent == 1
+    board.paused = False
+    sent = link.statistics.setpoints_sent
+    wait_until(lambda: link.telemetry.rejected == sent & 0xFFFF, "what was taken to arrive")
+    assert link.telemetry.bad_frames == 0
+    assert sent * 22 > BACKLOG_MAX

@@ -1,0 +1,202 @@
+"""Requests, set-points, retransmission and refusals, with and without a port."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from board_on_pty import ALL, MIDDLE, NAMES, PATIENCE_S, BoardOnPty, wait_until
+
+from picker_dynamics.board.link import Link, RefusedError
+from picker_dynamics.board.link.requests import RETRY_S, PendingRequests
+from picker_dynamics.board.protocol import (
+    Ack,
+    BoardState,
+    Disable,
+    Enable,
+    Fault,
+    FrameDecoder,
+    MessageType,
+    Nack,
+    Ping,
+    Reason,
+    Reset,
+    Stop,
+    TelemetryPeriod,
+    encode,
+)
+from picker_dynamics.errors import BoardFaultError, InputError, LinkError
+
+
+@pytest.fixture
+def board():
+    with BoardOnPty(boot_id=7) as board:
+        yield board
+
+
+@pytest.fixture
+def link(board):
+    with Link(board.port, joint_names=NAMES) as link:
+        yield link
+
+
+# -- requests and set-points ---------------------------------------------------------------------------
+
+
+def test_a_stream_of_set_points_arrives_whole(link, board):
+    link.request(Enable(ALL, MIDDLE))
+    start_s = time.monotonic()
+    first = last = None
+    for k in range(60):
+        time.sleep(max(0.0, start_s + 0.005 * k - time.monotonic()))
+        pulse = 12000 + 5 * min(k, 50)
+        time_us = link.board_time_us(start_s + 0.5 + 0.02 * k)
+        last = link.send_setpoint(time_us, (pulse,) * 5)
+        first = last if first is None else first
+    wait_until(lambda: link.telemetry.accepted + link.telemetry.rejected == 60, "arrival of all set-points")
+    wait_until(lambda: link.telemetry.state is BoardState.HOLD, "end of motion")
+    assert link.statistics.setpoints_sent == 60
+    assert link.telemetry.missed_frames == link.telemetry.bad_frames == 0
+    assert sum(link.statistics.setpoints_refused.values()) == link.telemetry.rejected
+    if not link.telemetry.rejected:
+        assert link.telemetry.last_sequence == last
+
+
+def test_a_refused_request_names_joint_and_reason(link, board):
+    with pytest.raises(RefusedError, match=r"refuses ENABLE \(joint elbow\): a pulse is outside") as caught:
+        link.request(Enable(ALL, (12000, 12000, 3000, 12000, 12000)))
+    assert caught.value.reason is Reason.OUT_OF_LIMITS
+    assert caught.value.joint == "elbow"
+    assert board.firmware.live == 0
+
+
+def test_a_request_refused_for_a_fault_names_the_fault(link):
+    link.request(Stop())
+    with pytest.raises(BoardFaultError, match="fault 1 STOPPED"):
+        link.request(Enable(ALL, MIDDLE))
+    wait_until(lambda: link.telemetry.faults == Fault.STOPPED.bit, "telemetry with the stop")
+    link.request(Reset())
+    assert isinstance(link.request(Enable(ALL, MIDDLE)), Ack)
+
+
+def test_a_refused_set_point_is_told_and_counted(link, board):
+    told = []
+    link.on_refused = told.append
+    link.send_setpoint(link.board_time_us(time.monotonic() + 0.1), MIDDLE)
+    wait_until(lambda: told, "refusal")
+    assert isinstance(told[0], RefusedError) and told[0].reason is Reason.NOT_ENABLED
+    wait_until(lambda: link.telemetry.rejected == 1, "telemetry with the refusal")
+    assert link.statistics.setpoints_refused == {Reason.NOT_ENABLED: 1}
+    assert link.telemetry.last_reason is Reason.NOT_ENABLED
+
+
+def test_values_that_do_not_fit_are_refused_before_they_are_sent(link):
+    for pulses in ((float("nan"),) * 5, (40000,) * 5, (12000.5,) * 5):
+        with pytest.raises(InputError):
+            link.send_setpoint(0, pulses)
+    assert link.statistics.setpoints_sent == 0
+    link.request(Ping())
+
+
+def drop_once(board, direction, wanted):
+    """Let the first frame whose message is ``wanted`` get lost on its way; the list tells when it was."""
+    lost = []
+
+    def filtered(data):
+        kept = bytearray()
+        for chunk in data.split(b"\0")[:-1]:  # both sides write whole frames
+            frames = FrameDecoder().feed(chunk + b"\0")
+            if not lost and any(wanted(message) for _, message in frames):
+                lost.append(chunk)
+            else:
+                kept += chunk + b"\0"
+        return bytes(kept)
+
+    with board.lock:
+        setattr(board, f"wire_{direction}", filtered)
+    return lost
+
+
+@pytest.mark.parametrize(("direction", "wanted"), [
+    ("in", lambda message: message.TYPE == MessageType.ENABLE),
+    ("out", lambda message: isinstance(message, Ack) and message.request_type == MessageType.ENABLE),
+], ids=["request", "answer"])
+def test_a_lost_frame_is_sent_again_and_carried_out_once(link, board, direction, wanted):
+    lost = drop_once(board, direction, wanted)
+    assert isinstance(link.request(Enable(ALL, MIDDLE), PATIENCE_S), Ack)  # twice would be ALREADY_LIVE
+    assert lost and link.statistics.retransmissions >= 1
+    assert board.firmware.owned == ALL
+
+
+def test_damage_on_the_way_is_counted_on_both_sides(link, board):
+    damaged = [0, 0]
+
+    def damage(side):
+        def filtered(data):
+            if len(data) > 8 and not damaged[side]:
+                damaged[side] = 1
+                return data[:4] + bytes((data[4] ^ 0x40 or 1,)) + data[5:]
+            return data
+        return filtered
+
+    with board.lock:
+        board.wire_in, board.wire_out = damage(0), damage(1)
+    assert isinstance(link.request(TelemetryPeriod(10), PATIENCE_S), Ack)
+    link.request(Disable(ALL), PATIENCE_S)
+    wait_until(lambda: link.statistics.frames_damaged >= 1 and link.telemetry.bad_frames >= 1, "counts")
+    assert link.statistics.frames_missed >= 1
+
+
+def test_no_answer_fails_with_the_number_of_attempts(link, board):
+    with board.lock:
+        board.wire_in = lambda data: b""
+    with pytest.raises(LinkError, match=r"no answer from the board to STOP: [0-9]+ attempts in 0\.35 s"):
+        link.request(Stop(), 0.35)
+
+
+def test_requests_may_be_made_from_many_threads(link):
+    failures = []
+
+    def ask():
+        try:
+            for _ in range(20):
+                link.request(Ping(), PATIENCE_S)
+        except Exception as error:  # whatever it is, the test below shows it
+            failures.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+# -- the table of requests, without a port -------------------------------------------------------------
+
+
+def test_requests_are_sent_again_until_they_are_given_up():
+    table = PendingRequests()
+    wire = encode(Stop(), 5)
+    future = table.add(5, Stop(), wire, 10.0, 0.25)
+    assert table.due(10.0 + 0.5 * RETRY_S) == []
+    assert table.due(10.0 + RETRY_S) == [wire]
+    assert table.due(10.0 + 1.5 * RETRY_S) == []
+    assert table.due(10.0 + 2.0 * RETRY_S) == [wire]
+    assert table.due(10.3) == []
+    with pytest.raises(LinkError, match="STOP: 3 attempts"):
+        future.result(0)
+    assert len(table) == 0 and table.retransmissions == 2
+
+
+def test_answers_find_their_request():
+    table = PendingRequests()
+    first, second = (table.add(k, Stop(), b"", 0.0, 1.0) for k in (1, 2))
+    assert table.answered(Ack(2, MessageType.STOP, 0), ())
+    assert second.result(0) == Ack(2, MessageType.STOP, 0)
+    assert not first.done()
+    assert not table.answered(Ack(2, MessageType.STOP, 0), ())  # an answer to a retransmission
+    assert table.answered(Nack(1, MessageType.STOP, Reason.STALE, 0), ())
+    with pytest.raises(RefusedError, match="a later request was already carried out"):
+        first.result(0)

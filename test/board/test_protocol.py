@@ -1,0 +1,356 @@
+"""Frames, messages, codes: golden bytes, independent CRC and COBS, fuzzing."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from picker_dynamics.board.protocol import (
+    JOINTS_MAX,
+    MESSAGES,
+    PROTOCOL_VERSION,
+    PULSE_MAX,
+    STUFFED_MAX,
+    BoardState,
+    Enable,
+    Fault,
+    FrameDecoder,
+    Hello,
+    JointLimits,
+    MessageType,
+    Nack,
+    Reason,
+    SetPoint,
+    Stop,
+    Telemetry,
+    TelemetryPeriod,
+    Unknown,
+    ahead_us,
+    build,
+    crc16,
+    describe_faults,
+    encode,
+    faults_in,
+    limits_checksum,
+    pulse_units,
+    stuff,
+    unstuff,
+)
+from picker_dynamics.errors import InputError, ProtocolError
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "golden_frames.json").read_text())
+FUZZ = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+
+
+def message_of(entry):
+    """The message that a golden entry describes in words."""
+    kind = MESSAGES[MessageType[entry["message"]]]
+    return kind(**{name: tuple(value) if isinstance(value, list) else value
+                   for name, value in entry["fields"].items()})
+
+
+def by_name(entries):
+    return pytest.mark.parametrize("entry", entries, ids=[entry["name"] for entry in entries])
+
+
+# -- golden bytes --------------------------------------------------------------------------------------
+
+
+@by_name(GOLDEN["frames"])
+def test_golden_frame_is_encoded(entry):
+    assert encode(message_of(entry), entry["sequence"]).hex() == entry["wire"]
+
+
+@by_name(GOLDEN["frames"])
+def test_golden_frame_is_decoded(entry):
+    decoder = FrameDecoder()
+    assert decoder.feed(bytes.fromhex(entry["wire"])) == [(entry["sequence"], message_of(entry))]
+    assert decoder.counters.broken == 0
+
+
+def test_every_message_type_has_a_golden_frame():
+    assert {entry["message"] for entry in GOLDEN["frames"]} == {kind.name for kind in MessageType}
+    assert set(MESSAGES) == set(MessageType)
+
+
+@by_name(GOLDEN["damaged"])
+def test_damaged_bytes_yield_nothing_and_are_counted(entry):
+    decoder = FrameDecoder()
+    assert decoder.feed(bytes.fromhex(entry["wire"])) == []
+    assert decoder.counters.broken >= 1
+
+
+@by_name(GOLDEN["not_understood"])
+def test_good_frames_that_are_not_understood_say_why(entry):
+    [(_, message)] = FrameDecoder().feed(bytes.fromhex(entry["wire"]))
+    assert isinstance(message, Unknown)
+    assert message.reason is Reason[entry["reason"]]
+
+
+def test_set_point_for_five_joints_is_small():
+    assert len(encode(SetPoint(123_456_789, (12000,) * 5), 1)) <= 22
+
+
+def test_longest_frames_fit():
+    longest = Telemetry(2**32 - 1, 1, 1, BoardState.MOVE, 31, 255, 255, 255, 255, 1, 1, Reason.PAST, 1, 1, 1,
+                        1, (PULSE_MAX,) * JOINTS_MAX, (1023,) * JOINTS_MAX)
+    assert len(encode(longest, 0)) <= STUFFED_MAX + 1
+    assert len(encode(SetPoint(2**32 - 1, (PULSE_MAX,) * JOINTS_MAX), 0)) == 28  # a board's buffer holds 32
+
+
+# -- CRC and COBS against independent code -------------------------------------------------------------
+
+
+def crc_bit_by_bit(data: bytes) -> int:
+    register = 0xFFFF
+    for byte in data:
+        register ^= byte << 8
+        for _ in range(8):
+            register = (register << 1 ^ 0x1021 if register & 0x8000 else register << 1) & 0xFFFF
+    return register
+
+
+def stuff_byte_by_byte(data: bytes) -> bytes:
+    """The procedure of the COBS paper, for any length."""
+    out, block = bytearray(), bytearray()
+    for byte in data + b"\0":
+        if byte:
+            block.append(byte)
+        else:
+            out += bytes((len(block) + 1,)) + block
+            block.clear()
+    return bytes(out)
+
+
+@pytest.mark.parametrize("vector", GOLDEN["crc16_ccitt_false"], ids=lambda vector: vector["data"][:18] + "_")
+def test_crc_vectors(vector):
+    assert crc16(bytes.fromhex(vector["data"])) == int(vector["crc"], 16)
+
+
+def test_crc_check_value():
+    assert crc16(b"123456789") == 0x29B1
+
+
+@FUZZ
+@given(st.binary(max_size=80))
+def test_crc_agrees_with_the_definition(data):
+    assert crc16(data) == crc_bit_by_bit(data)
+
+
+@pytest.mark.parametrize("vector", GOLDEN["cobs"], ids=lambda vector: vector["data"][:18])
+def test_cobs_vectors(vector):
+    data, stuffed = bytes.fromhex(vector["data"]), bytes.fromhex(vector["stuffed"])
+    assert stuff(data) == stuffed
+    assert unstuff(stuffed) == data
+
+
+@FUZZ
+@given(st.binary(max_size=253))
+def test_cobs_has_no_zero_and_comes_back(data):
+    stuffed = stuff(data)
+    assert stuffed == stuff_byte_by_byte(data)
+    assert 0 not in stuffed
+    assert unstuff(stuffed) == data
+
+
+def test_cobs_refuses_more_than_one_block():
+    with pytest.raises(InputError, match="254"):
+        stuff(b"\1" * 254)
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\x05\x01", b"\x00", b"\xff" + b"\1" * 254])
+def test_unstuff_names_damage(damaged):
+    with pytest.raises(ProtocolError):
+        unstuff(damaged)
+
+
+# -- the decoder under fire ----------------------------------------------------------------------------
+
+
+def chunks(data: bytes, cuts):
+    edges = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    return [data[a:b] for a, b in zip(edges, edges[1:])]
+
+
+@FUZZ
+@given(st.binary(max_size=400), st.lists(st.integers(0, 1000), max_size=8))
+def test_decoder_never_raises_and_chunks_do_not_matter(noise, cuts):
+    whole, pieces = FrameDecoder(), FrameDecoder()
+    frames = whole.feed(noise)
+    assert [frame for chunk in chunks(noise, cuts) for frame in pieces.feed(chunk)] == frames
+    assert pieces.counters == whole.counters
+
+
+@FUZZ
+@given(st.binary(max_size=300))
+def test_decoder_finds_its_way_back_after_garbage(garbage):
+    decoder = FrameDecoder()
+    decoder.feed(garbage)
+    wire = encode(SetPoint(1, (12000,)), 9)
+    assert decoder.feed(b"\0" + wire)[-1] == (9, SetPoint(1, (12000,)))
+
+
+@FUZZ
+@given(st.lists(st.sampled_from(GOLDEN["frames"]), min_size=1, max_size=6),
+       st.lists(st.integers(0, 500), max_size=6))
+def test_a_stream_of_frames_in_any_chunks(entries, cuts):
+    decoder = FrameDecoder()
+    stream = b"".join(bytes.fromhex(entry["wire"]) for entry in entries)
+    got = [frame for chunk in chunks(stream, cuts) for frame in decoder.feed(chunk)]
+    assert got == [(entry["sequence"], message_of(entry)) for entry in entries]
+
+
+@by_name(GOLDEN["frames"])
+def test_no_single_flipped_bit_goes_unnoticed(entry):
+    wire, after = bytes.fromhex(entry["wire"]), encode(Hello(), 77)
+    for bit in range(8 * (len(wire) - 1)):
+        flipped = bytearray(wire)
+        flipped[bit // 8] ^= 1 << bit % 8
+        decoder = FrameDecoder()
+        assert decoder.feed(bytes(flipped) + after) == [(77, Hello())], f"bit {bit}"
+        assert decoder.counters.broken >= 1
+
+
+def test_a_stream_joined_in_its_middle_is_no_damage():
+    wire = encode(SetPoint(1, (12000,)), 9)
+    decoder = FrameDecoder(in_step=False)
+    assert decoder.feed(wire[5:] + wire) == [(9, SetPoint(1, (12000,)))]
+    assert decoder.counters.broken == 0
+    assert decoder.counters.skipped_bytes == len(wire) - 6
+
+
+def test_oversize_is_counted_once():
+    decoder = FrameDecoder()
+    assert decoder.feed(b"\x22" * 1000) == []
+    assert decoder.feed(b"\0" + encode(Stop(), 3)) == [(3, Stop())]
+    assert (decoder.counters.oversize, decoder.counters.bad) == (1, 0)
+
+
+def test_lone_delimiters_mean_nothing():
+    decoder = FrameDecoder()
+    assert decoder.feed(b"\0\0\0" + encode(Stop(), 3) + b"\0\0") == [(3, Stop())]
+    assert decoder.counters.broken == 0
+
+
+@FUZZ
+@given(st.sampled_from(sorted(MESSAGES)), st.binary(max_size=64))
+def test_any_payload_is_understood_or_unknown(type_id, payload):
+    [(_, message)] = FrameDecoder().feed(build(PROTOCOL_VERSION, type_id, 0, payload))
+    if isinstance(message, Unknown):
+        assert message.reason is Reason.BAD_LENGTH
+        return
+    assert message.TYPE == type_id
+    pulses = getattr(message, "pulses", ())
+    if len(pulses) <= JOINTS_MAX and max(pulses, default=0) <= PULSE_MAX:  # this side would not send others
+        assert FrameDecoder().feed(encode(message, 0)) == [(0, message)]
+
+
+def test_an_enumeration_without_meaning_is_not_understood():
+    payload = struct.pack("<HBBH", 1, 2, 200, 0)
+    [(_, message)] = FrameDecoder().feed(build(PROTOCOL_VERSION, MessageType.NACK, 0, payload))
+    assert isinstance(message, Unknown)
+
+
+# -- what may not be sent ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("message", [
+    SetPoint(-1, (12000,)),
+    SetPoint(2**32, (12000,)),
+    SetPoint(0.5, (12000,)),
+    SetPoint(0, (12000.0,)),
+    SetPoint(0, (float("nan"),)),
+    SetPoint(0, (PULSE_MAX + 1,)),
+    SetPoint(0, (-1,)),
+    SetPoint(0, (12000,) * 9),
+    SetPoint(0, None),
+    Enable(256, (12000,)),
+    TelemetryPeriod(65536),
+    Nack(1, 2, None, 0),
+], ids=repr)
+def test_values_that_do_not_fit_are_refused(message):
+    with pytest.raises(InputError):
+        encode(message, 0)
+
+
+def test_feedback_needs_one_entry_per_joint():
+    message = Telemetry(0, 0, 0, BoardState.IDLE, 0, 0, 0, 0, 0, 0, 0, Reason.NONE, 0, 0, 0, 0, (0, 0),
+                        (None,))
+    with pytest.raises(InputError, match="1 feedback values for 2 joints"):
+        encode(message, 0)
+
+
+def test_numpy_integers_may_be_sent():
+    pulses = tuple(np.array([12000, 8000], dtype=np.int64))
+    assert encode(SetPoint(np.uint32(5), pulses), 0) == encode(SetPoint(5, (12000, 8000)), 0)
+
+
+# -- codes ---------------------------------------------------------------------------------------------
+
+
+def test_pulse_units_round_to_nearest_and_refuse_nonsense():
+    assert pulse_units(1500.0) == 12000
+    assert pulse_units(1500.07) == 12001
+    assert pulse_units(0.0) == 0
+    for pulse_us in (-0.1, 4096.0, float("nan"), float("inf")):
+        with pytest.raises(InputError):
+            pulse_units(pulse_us)
+
+
+def test_faults_in_words():
+    bits = Fault.HOST_LOST.bit | Fault.OUTPUT_FAILED.bit | 1 << 15
+    assert faults_in(bits) == (Fault.HOST_LOST, Fault.OUTPUT_FAILED)
+    text = describe_faults(bits)
+    assert "fault 2 HOST_LOST" in text and "fault 4 OUTPUT_FAILED" in text and "fault 16 (unknown" in text
+    assert describe_faults(0) == ""
+
+
+def test_telemetry_speaks_in_microseconds_and_names():
+    entry = next(entry for entry in GOLDEN["frames"] if entry["name"] == "telemetry_found")
+    assert message_of(entry).pulses_us == (1500.0, 1500.125, 1500.25, 1500.375, 1500.5)
+    entry = next(entry for entry in GOLDEN["frames"] if entry["name"] == "telemetry_idle")
+    assert message_of(entry).pulses_us == (None,) * 5
+    assert message_of(entry).fault_text == ""
+
+
+def test_time_differences_wrap_around():
+    assert ahead_us(5, 2**32 - 5) == 10
+    assert ahead_us(2**32 - 5, 5) == -10
+    assert ahead_us(2**31, 0) == -(2**31)
+    assert ahead_us(7, 7) == 0
+
+
+@FUZZ
+@given(st.integers(0, 2**32 - 1), st.integers(-2**31, 2**31 - 1))
+def test_time_difference_is_serial_number_arithmetic(start, difference):
+    assert ahead_us((start + difference) % 2**32, start) == difference
+
+
+@pytest.mark.parametrize("vector", GOLDEN["limits_checksum"], ids=lambda vector: vector["crc"])
+def test_limits_checksum(vector):
+    limits = [JointLimits(*four) for four in vector["limits"]]
+    assert limits_checksum(limits) == int(vector["crc"], 16)
+    table = b"".join(struct.pack("<4H", *four) for four in vector["limits"])
+    assert limits_checksum(limits) == crc_bit_by_bit(table)
+
+
+def test_limits_from_microseconds():
+    limits = JointLimits.from_us(500.0, 2500.0, 4762.0)
+    assert (limits.lowest, limits.highest) == (4000, 20000)
+    assert limits.speed == 762  # 4762 us/s in 20 ms, times 8
+    assert limits.brake == 77  # standstill in ten frames at most
+    assert -(-limits.speed // limits.brake) * 0.020 <= 0.2
+    assert JointLimits.from_us(500.0, 2500.0, 1.0).brake == 1
+
+
+@pytest.mark.parametrize("four", [(0, 10, 1, 1), (10, 10, 1, 1), (1, PULSE_MAX + 1, 1, 1), (1, 10, 0, 1),
+                                  (1, 10, 5, 0), (1, 10, 5, 6)])
+def test_limits_that_make_no_sense_are_refused(four):
+    with pytest.raises(InputError):
+        JointLimits(*four)

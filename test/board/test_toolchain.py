@@ -1,0 +1,173 @@
+"""Building the firmware for an arm; what is said where it cannot be built; and the Debian packages."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from arm_fixtures import picker, servos
+from firmware_tools import ROOT, needs
+
+from picker_dynamics.board.firmware import packages, toolchain
+from picker_dynamics.commands import cli
+from picker_dynamics.errors import ConfigurationError, MissingDependencyError
+
+FLASH_LIMIT, RAM_LIMIT = 12 * 1024, 1024
+"""Bytes: less than half of an Uno's 32256 and 2048."""
+
+
+@pytest.fixture
+def own_build_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(toolchain, "build_folder", lambda: tmp_path / "build")
+    return tmp_path / "build"
+
+
+@pytest.fixture
+def bare_machine(monkeypatch, tmp_path):
+    """A machine on which no compiler is installed."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    packages.forget()
+    yield
+    packages.forget()
+
+
+def sections(elf: Path) -> dict[str, int]:
+    said = subprocess.run(["avr-size", "-A", elf], capture_output=True, text=True, check=True).stdout
+    return {words[0]: int(words[1]) for words in map(str.split, said.splitlines()) if words and words[0].startswith(".")}
+
+
+@needs("avr")
+@pytest.mark.parametrize("backend", ["pca9685", "timer"])
+def test_the_firmware_leaves_half_of_an_uno(own_build_folder, backend):
+    elf = toolchain.build(servos(), picker(), backend)
+    size = sections(elf)
+    flash, ram = size[".text"] + size.get(".data", 0), size.get(".data", 0) + size[".bss"] + size.get(".noinit", 0)
+    print(f"{backend}: flash {flash} bytes, static RAM {ram} bytes")
+    assert flash <= FLASH_LIMIT and ram <= RAM_LIMIT
+    assert elf.with_suffix(".hex").read_text().startswith(":10000000")
+
+
+@needs("avr")
+def test_the_same_arm_is_built_once_and_another_one_anew(own_build_folder, monkeypatch):
+    first = toolchain.build(servos(), picker())
+    made = []
+    monkeypatch.setattr(toolchain, "make", lambda target, *_, **__: made.append(target) or "")
+    assert toolchain.build(servos(), picker()) == first and made == []
+    assert own_build_folder in first.parents
+    others = [toolchain.build(replace(servos(), oscillator_hz=25.5e6), picker()), toolchain.build(servos(), picker(), "timer"),
+              toolchain.build(servos(), picker(), baud=115_200)]
+    assert len({first, *others}) == 4 and made == ["hex"] * 3
+
+
+@needs("avr")
+def test_the_command_builds_where_it_is_told(tmp_path, capsys):
+    assert cli.main(["firmware", "build", "--backend", "timer", "--out", str(tmp_path)]) == 0
+    said = Path(capsys.readouterr().out.strip())
+    assert said == tmp_path / "timer" / "picker_firmware.hex" and said.is_file()
+
+
+@needs("avr")
+def test_a_build_that_fails_is_one_line(own_build_folder, monkeypatch):
+    monkeypatch.setattr(toolchain, "header_text", lambda *_: "#define PICKER_JOINTS 5\n#error no such arm\n")
+    with pytest.raises(toolchain.BuildError, match=r"make hex failed: .*error: #error no such arm") as caught:
+        toolchain.build(servos(), picker())
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("need", "names", "named"), [
+    ("avr", ("make", "avr-g++", "avr-libc"), "gcc-avr avr-libc"), ("host", ("make", "g++"), "apt install make g++"),
+    ("fuzz", ("libFuzzer",), "clang"), ("sim", ("gcc", "simavr"), "libsimavr-dev")])
+def test_what_is_missing_is_named_in_one_line(bare_machine, need, names, named):
+    with pytest.raises(MissingDependencyError) as caught:
+        toolchain.require(need)
+    message = str(caught.value)
+    assert message.startswith("firmware tools missing (") and "\n" not in message
+    assert all(name in message for name in names) and named in message
+
+
+def test_a_bare_machine_says_so_for_every_purpose(bare_machine, own_build_folder, capsys):
+    for kind in toolchain.LIBRARIES:
+        with pytest.raises(MissingDependencyError):
+            toolchain.library(kind)
+    assert cli.main(["firmware", "build"]) == MissingDependencyError.exit_code
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_an_unknown_back_end_and_a_folder_that_cannot_be(tmp_path):
+    with pytest.raises(ConfigurationError, match="backend is 'servo', must be pca9685 or timer"):
+        toolchain.build(servos(), picker(), "servo")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="cannot build in"):
+        toolchain.build(servos(), picker(), out=tmp_path / "file" / "below")
+
+
+def test_installed_packages_build_in_the_users_cache(monkeypatch, tmp_path):
+    monkeypatch.setattr(toolchain, "share_directory", lambda: tmp_path / "share")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert toolchain.build_folder() == tmp_path / "cache" / "picker_dynamics" / "firmware"
+
+
+# -- make apt ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def apt(monkeypatch):
+    """tools/apt_packages.py with a machine of the test's making; ``ran`` are its commands, ``here`` what is installed."""
+    spec = importlib.util.spec_from_file_location("apt_packages", ROOT / "tools" / "apt_packages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.ran, module.here, module.offline = [], set(), False
+    tool = packages.Tool("avr-g++", lambda: "gcc-avr" in module.here, lambda: ("gcc-avr",))
+
+    def run(command, **_):
+        module.ran.append([word for word in command if word not in ("sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive")])
+        if "install" in command and not module.offline:
+            module.here.add("gcc-avr")
+        return subprocess.CompletedProcess(command, 1 if module.offline else 0)
+
+    monkeypatch.setattr(module.packages, "missing_tools", lambda *_: () if tool.present() else (tool,))
+    monkeypatch.setattr(module.packages, "missing", lambda *_: "firmware tools missing (avr-g++): apt install gcc-avr")
+    monkeypatch.setattr(module.subprocess, "run", run)
+    monkeypatch.setattr(module.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(module.os, "geteuid", lambda: 0)
+    return module
+
+
+def test_root_installs_what_is_missing_and_nothing_the_second_time(apt, capsys):
+    assert apt.main([]) == 0
+    [command] = apt.ran
+    assert command[0] == "apt-get" and "install" in command and command[-1] == "gcc-avr"
+    apt.ran.clear()
+    capsys.readouterr()
+    assert apt.main([]) == 0 and apt.ran == [] and capsys.readouterr().err == ""
+
+
+def test_without_a_network_one_line_names_the_packages(apt, capsys):
+    apt.offline = True
+    assert apt.main([]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "firmware: firmware tools missing (avr-g++): apt install gcc-avr"
+
+
+@pytest.mark.parametrize(("sudo_works", "code"), [(True, 0), (False, 1)])
+def test_a_user_needs_sudo_without_a_password(apt, monkeypatch, capsys, sudo_works, code):
+    monkeypatch.setattr(apt.os, "geteuid", lambda: 1000)
+    apt.offline = not sudo_works
+    assert apt.main([]) == code
+    installs = [command for command in apt.ran if "apt-get" in command]
+    assert bool(installs) == sudo_works
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_the_tool_itself_runs_without_a_virtual_environment(tmp_path):
+    """Isolated from site-packages, and unable to install: it must not need any package of ours or others'."""
+    script = ("import runpy, sys; sys.argv = ['apt_packages.py']; import shutil; shutil.which = lambda *_: None\n"
+              f"runpy.run_path({str(ROOT / 'tools' / 'apt_packages.py')!r}, run_name='__main__')")
+    done = subprocess.run([sys.executable, "-S", "-I", "-c", script], capture_output=True, text=True, check=False,
+                          env=os.environ | {"PATH": str(tmp_path)})
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith("firmware: ") and len(done.stderr.splitlines()) == 1

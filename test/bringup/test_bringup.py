@@ -1,0 +1,132 @@
+"""The graph as data: what runs with which options, and options that do not fit together."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from picker_dynamics.bringup.bringup import RANGES, Options, graph, misspelt, view_graph
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.resources import resource
+
+
+def parameters(made, node):
+    return next(spec.parameters for spec in made.nodes if spec.name == node)
+
+
+def test_simulation_runs_the_virtual_board_and_every_node_knows_its_servos(tmp_path):
+    made = graph(Options(directory=str(tmp_path)))
+    assert [spec.name for spec in made.nodes] == ["trajectory_controller", "dynamics", "hardware"]
+    overlay = str(resource("config/servos.sim.yaml"))
+    assert all(spec.parameters["servo_overlay"] == overlay for spec in made.nodes)
+    assert made.board.arguments[made.board.arguments.index("--servo-overlay") + 1] == overlay
+    assert parameters(made, "hardware")["port"] == made.port == str(tmp_path / "tty")
+
+
+def test_on_a_real_port_nothing_is_simulated_and_nobody_claims_the_rest_pose():
+    made = graph(Options(hardware="serial", port="/dev/ttyACM0"))
+    assert made.board is None
+    hardware = parameters(made, "hardware")
+    assert hardware["port"] == "/dev/ttyACM0" and hardware["at_rest_pose"] is False
+    assert all("servo_overlay" not in spec.parameters for spec in made.nodes)
+
+
+def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file():
+    made = graph(Options(compensation="none", payload_mass=0.025, rate_hz=200.0, namespace="left", on_shutdown="park"))
+    assert parameters(made, "dynamics")["compensation"] == "none"
+    assert parameters(made, "dynamics")["payload.mass"] == 0.025
+    assert parameters(made, "trajectory_controller")["rate_hz"] == 200.0
+    assert parameters(made, "hardware")["on_shutdown"] == "park"
+    assert not {"compensation", "payload.mass"} & set(parameters(graph(Options()), "dynamics"))
+    arguments = made.nodes[1].ros_arguments()
+    assert "__ns:=/left" in arguments
+    passed = [arguments[i + 1] for i, word in enumerate(arguments) if word == "-p"]
+    assert json.loads(dict(word.split(":=") for word in passed)["payload.mass"]) == 0.025
+
+
+@pytest.mark.parametrize(("namespace", "logger"), [("", "dynamics"), ("left", "left.dynamics"), ("/a/left", "a.left.dynamics")])
+def test_the_log_level_is_given_to_the_logger_of_the_node(namespace, logger):
+    arguments = graph(Options(namespace=namespace, log_level="debug")).nodes[1].ros_arguments()
+    assert arguments[arguments.index("--log-level") + 1] == f"{logger}:=debug"
+
+
+def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypatch):
+    monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE", raising=False)
+    assert graph(Options()).environment == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    assert graph(Options()).environment == {}
+
+
+@pytest.mark.parametrize(("options", "named"), [
+    ({"hardware": "cloud"}, "hardware"),
+    ({"hardware": "serial"}, "port"),
+    ({"hardware": "sim", "port": "/dev/ttyACM0"}, "port"),
+    ({"compensation": "most"}, "compensation"),
+    ({"on_shutdown": "drop"}, "on_shutdown"),
+    ({"log_level": "loud"}, "log_level"),
+    ({"namespace": "left arm"}, "namespace"),
+    ({"namespace": "left/"}, "namespace"),
+    ({"namespace": "2nd"}, "namespace"),
+    ({"urdf": "/nowhere/arm.urdf"}, "urdf"),
+    ({"params_file": "/nowhere/p.yaml"}, "params_file"),
+    ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full; did you mean gravity?"),
+    ({"payload_mass": -0.1}, "payload_mass is -0.1, must be 0 to 5 kg"),
+    ({"payload_mass": float("nan")}, "payload_mass is nan, must be 0 to 5 kg"),
+    ({"rate_hz": 5000.0}, "rate_hz is 5000, must be 10 to 500 Hz"),
+    ({"tip_speed_limit": 0.0}, "tip_speed_limit is 0, must be 0.01 to 2 m/s"),
+    ({"plant_error": 3.0}, "plant_error is 3, must be 0 to 0.5$"),
+    ({"hardware": "serial", "port": "/dev/ttyACM0", "plant_error": 0.1}, "only a simulated arm has errors to choose"),
+    ({"hardware": "serial", "port": "/dev/ttyACM0", "board": "avr"}, "board is avr, but hardware is serial"),
+    ({"arm": "picer"}, "picer"),
+    ({"arm": "rrp", "hardware": "serial", "port": "/dev/ttyACM0"}, "arm rrp has torque-controlled joints: there is no driver"),
+    ({"arm": "rrp", "compensation": "full"}, "compensation is given, but arm rrp has torque-controlled joints"),
+    ({"arm": "rrp", "board": "avr"}, "board is avr, but arm rrp has torque-controlled joints"),
+    ({"arm": "rrp", "urdf": str(resource("urdf/picker.urdf"))}, "not both"),
+])
+def test_options_that_do_not_fit_are_refused_by_name(options, named):
+    with pytest.raises(ConfigurationError, match=named):
+        Options(**options)
+
+
+def test_the_numbers_that_are_refused_are_those_that_the_nodes_refuse():
+    """Read from the sources: a node is not made for it."""
+    sources = " ".join("".join(Path(resource(f"picker_dynamics/nodes/{name}.py")).read_text().split())
+                       for name in ("trajectory_controller", "controller_parameters", "payload", "torque_arm_sim"))
+    for name, (low, high, _) in RANGES.items():
+        name = name.replace("payload_mass", "payload.mass")
+        text = sources[sources.index(f'"{name}",'):][:300]
+        found = re.search(r"low=([\d.]+),high=([\d.]+)|,([\d.]+),([\d.]+)\)", text)
+        assert [float(number) for number in found.groups() if number] == [low, high], name
+
+
+def test_a_launch_argument_that_looks_like_another_is_named():
+    assert misspelt(["hardwre", "prt", "hardware", "another_file's"], ["hardware", "port"]) == [
+        "there is no argument hardwre, did you mean hardware?", "there is no argument prt, did you mean port?"]
+
+
+def test_the_parameter_file_names_the_nodes_of_the_graph():
+    file = yaml.safe_load(resource("config/picker.yaml").read_text())
+    assert {key.removeprefix("/**/") for key in file} == {spec.name for spec in graph(Options(markers=True)).nodes}
+
+
+@pytest.mark.parametrize("arm", ["", "rrp"])
+def test_markers_come_on_request_and_nothing_depends_on_them(arm):
+    assert all(spec.required and spec.name != "markers" for spec in graph(Options(arm=arm)).nodes)
+    *others, markers = graph(Options(arm=arm, markers=True, namespace="left")).nodes
+    assert all(spec.required for spec in others) and len(others) == 3
+    assert (markers.name, markers.required, markers.namespace) == ("markers", False, "left")
+    assert markers.parameters.get("arm", "") == arm
+
+
+def test_a_view_of_an_arm_starts_what_shows_it_and_nothing_else(tmp_path):
+    assert [spec.name for spec in view_graph(Options(markers=True)).nodes] == ["markers"]
+    (tmp_path / "broken.yaml").write_text("joints: 5")
+    with pytest.raises(ConfigurationError):
+        view_graph(Options(markers=True, servos=str(tmp_path / "broken.yaml")))
+
+
+@pytest.mark.parametrize(("namespace", "prefix"), [("", ""), ("left", "left/"), ("/cell/left", "cell/left/")])
+def test_frames_are_named_after_the_namespace(namespace, prefix):
+    assert Options(namespace=namespace).frame_prefix == prefix

@@ -1,0 +1,368 @@
+"""launch/picker.launch.py and view.launch.py: their arguments, what they start, and how they end.
+
+launch and launch_ros come with ROS 2 and are not on PyPI.  Without them the arguments and the board's part in a Ctrl-C
+are tested.  With them the file is run, scripts standing in for the nodes; and, where the package is installed too,
+with the real nodes and the simulated arm.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from picker_dynamics.bringup.bringup import Options, graph
+from picker_dynamics.errors import LinkError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description, servo_map
+from picker_dynamics.sim.control_socket import BoardControl
+
+ROOT = Path(__file__).resolve().parents[2]
+NODES = ("trajectory_controller", "dynamics", "hardware")
+STARTED = {*NODES, "virtual_board", "robot_state_publisher"}
+SHOWING = {"markers", "rviz2"}
+PICKER, VIEW = "launch/picker.launch.py", "launch/view.launch.py"
+VIEWED = {*SHOWING, "robot_state_publisher", "joint_state_publisher_gui"}
+
+RUN = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+arguments = [word.split(":=") for word in sys.argv[2:]]
+service = LaunchService(noninteractive=True)
+service.include_launch_description(LaunchDescription([
+    IncludeLaunchDescription(PythonLaunchDescriptionSource(sys.argv[1]), launch_arguments=arguments)]))
+sys.exit(service.run())
+"""
+
+STAND_IN = f"""#!{sys.executable}
+import json, os, signal, sys, time
+name = os.path.basename(sys.argv[0])
+signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+record = os.path.join(os.environ["RECORDS"], name)
+with open(record + ".part", "w") as file:
+    json.dump({{"arguments": sys.argv[1:], "range": os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE")}}, file)
+os.rename(record + ".part", record)
+if name == os.environ.get("ENDS"):
+    while sum("." not in file for file in os.listdir(os.environ["RECORDS"])) < {len(STARTED)}:
+        time.sleep(0.02)
+    sys.exit(3)
+time.sleep(30)
+"""
+
+
+def wait_for(condition, timeout_s=20.0):
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
+        time.sleep(0.02)
+
+
+# -- without launch ------------------------------------------------------------------------------------------
+
+
+def arguments_of(file: str) -> dict[str, tuple[str, str]]:
+    """Argument -> (default, description), read without importing the file."""
+    tree = ast.parse(resource(file).read_text(encoding="utf-8"))
+    table = next(node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "ARGUMENTS")
+    return {name: (default, text) for name, default, text in ast.literal_eval(table)}
+
+
+@pytest.mark.parametrize(("file", "switches"), [(PICKER, {"rviz": "false", "one_process": "false"}),
+                                                (VIEW, {"rviz": "true", "sliders": "true"})])
+def test_arguments_are_the_options_of_the_graph_with_their_defaults(file, switches):
+    options = {field.name: field.default or "" for field in dataclasses.fields(Options)}
+    found = arguments_of(file)
+    assert set(found) - set(switches) <= set(options)
+    for name, (default, text) in found.items():
+        assert text and default == (switches | {key: options[key] for key in options if key not in switches})[name]
+
+
+def test_the_board_outlives_a_ctrl_c_until_its_port_is_free(tmp_path):
+    """Ctrl-C reaches board and nodes at once, and the hardware node may want to park."""
+    made = graph(Options(directory=str(tmp_path)))
+    board = subprocess.Popen([sys.executable, "-m", made.board.module, *made.board.arguments], stdout=subprocess.PIPE, cwd=ROOT)
+    try:
+        assert board.stdout.readline().startswith(b"virtual board")
+        host = os.open(made.port, os.O_RDWR | os.O_NOCTTY)
+        with BoardControl(made.control) as control:
+            wait_for(lambda: control.truth().boot_id == 2)  # opening the port has reset the board
+            board.send_signal(signal.SIGINT)
+            before = control.truth().time_s
+            wait_for(lambda: control.truth().time_s > before + 0.2)
+        os.close(host)
+        assert board.wait(5.0) == 0
+    finally:
+        board.kill()
+        board.communicate()
+
+
+# -- with launch, scripts in place of nodes ----------------------------------------------------------------
+
+
+@pytest.fixture
+def prefix(tmp_path) -> Path:
+    """An ament prefix in which scripts stand in for the executables."""
+    pytest.importorskip("launch_ros.actions", reason="launch and launch_ros come with ROS 2, not from PyPI")
+    packages = {"picker_dynamics": (*NODES, "markers", "virtual_board"), "robot_state_publisher": ("robot_state_publisher",),
+                "rviz2": ("rviz2",), "joint_state_publisher_gui": ("joint_state_publisher_gui",)}
+    for package, executables in packages.items():
+        marker = tmp_path / "share/ament_index/resource_index/packages" / package
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+        (tmp_path / "lib" / package).mkdir(parents=True)
+        for name in executables:
+            script = tmp_path / "lib" / package / name
+            script.write_text(STAND_IN)
+            script.chmod(0o755)
+    (tmp_path / "records").mkdir()
+    return tmp_path
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    inherited = {key: value for key, value in os.environ.items() if key != "ROS_AUTOMATIC_DISCOVERY_RANGE"}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    return inherited | {"PYTHONPATH": path, "ROS_LOG_DIR": str(folder), "TMPDIR": str(folder)} | more
+
+
+@contextmanager
+def launched(env: dict[str, str], *words: str, file: str = PICKER):
+    """The launch file as a process; it and all it started are gone afterwards."""
+    command = [sys.executable, "-c", RUN, str(resource(file)), *words]
+    process = subprocess.Popen(command, env=env, cwd=env["TMPDIR"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        yield process
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate()
+
+
+def stand_ins(prefix: Path, **more: str) -> dict[str, str]:
+    return environment(prefix, AMENT_PREFIX_PATH=str(prefix), RECORDS=str(prefix / "records"), **more)
+
+
+def records(prefix: Path) -> dict[str, dict]:
+    return {path.name: json.loads(path.read_text()) for path in (prefix / "records").iterdir() if not path.suffix}
+
+
+def parameters(command: list[str]) -> dict[str, object]:
+    """What the parameter files of a command line say for its node in the end; the last one wins."""
+    files = [command[index + 1] for index, word in enumerate(command) if word == "--params-file"]
+    names = ["**", *(word.removeprefix("__node:=") for word in command if word.startswith("__node:="))]
+    return {key: value for file in files for node, section in yaml.safe_load(Path(file).read_text()).items()
+            for key, value in section["ros__parameters"].items() if node.split("/")[-1] in names}
+
+
+@pytest.mark.parametrize("file", [PICKER, VIEW])
+def test_every_argument_is_declared_with_default_and_description(prefix, file):
+    from launch.actions import DeclareLaunchArgument
+    from launch.launch_description_sources import get_launch_description_from_python_launch_file
+
+    made = get_launch_description_from_python_launch_file(str(resource(file)))
+    declared = {action.name: ("".join(part.text for part in action.default_value), action.description)
+                for action in made.entities if isinstance(action, DeclareLaunchArgument)}
+    assert declared == arguments_of(file)
+
+
+def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
+    chosen = ("namespace:=left", "payload_mass:=1", "compensation:=gravity", "on_shutdown:=park", "log_level:=warn")
+    with launched(stand_ins(prefix), *chosen) as process:
+        wait_for(lambda: set(records(prefix)) == STARTED)
+        found = {name: record["arguments"] for name, record in records(prefix).items()}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10.0) == 0, process.stdout.read()
+    for name in NODES:
+        command = found[name]
+        assert "__ns:=/left" in command and f"__node:={name}" in command
+        assert command[command.index("--log-level") + 1] == f"left.{name}:=warn"
+    dynamics, hardware = parameters(found["dynamics"]), parameters(found["hardware"])
+    assert dynamics["compensation"] == "gravity"
+    assert dynamics["payload.mass"] == 1.0 and isinstance(dynamics["payload.mass"], float)
+    assert hardware["on_shutdown"] == "park" and hardware["autostart"] is True and hardware["baud"] == 500000
+    board = found["virtual_board"]
+    assert hardware["port"] == board[board.index("--link") + 1] and "--ros-args" not in board
+    publisher = parameters(found["robot_state_publisher"])
+    assert publisher["frame_prefix"] == "left/" and publisher["robot_description"] == resource("urdf/picker.urdf").read_text()
+    assert {record["range"] for record in records(prefix).values()} == {"LOCALHOST"}
+    assert not Path(hardware["port"]).parent.exists()
+
+
+def test_serial_needs_no_board_and_rviz_comes_on_request(prefix):
+    env = stand_ins(prefix, ROS_AUTOMATIC_DISCOVERY_RANGE="SUBNET")
+    with launched(env, "hardware:=serial", "port:=/dev/ttyACM0", "rviz:=true"):
+        wait_for(lambda: set(records(prefix)) == STARTED - {"virtual_board"} | SHOWING)
+        hardware = parameters(records(prefix)["hardware"]["arguments"])
+        assert hardware["port"] == "/dev/ttyACM0" and hardware["at_rest_pose"] is False
+        assert {record["range"] for record in records(prefix).values()} == {"SUBNET"}
+
+
+@pytest.mark.parametrize("name", sorted(STARTED))
+def test_a_process_that_ends_by_itself_ends_the_launch_with_an_error(prefix, name):
+    with launched(stand_ins(prefix, ENDS=name)) as process:
+        assert process.wait(20.0) == 1
+        output = process.stdout.read()
+    assert f"{name}-" in output and "ended by itself with exit code 3; stopping the others" in output
+    assert output.count("process has finished cleanly") == len(STARTED) - 1
+
+
+@pytest.mark.parametrize("name", sorted(SHOWING))
+def test_what_only_shows_ends_nothing(prefix, name):
+    with launched(stand_ins(prefix, ENDS=name), "rviz:=true") as process:
+        wait_for(lambda: set(records(prefix)) == STARTED | SHOWING)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)
+
+
+def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(prefix):
+    given = {}
+    for namespace in ("", "left"):
+        with launched(stand_ins(prefix), "rviz:=true", f"namespace:={namespace}") as process:
+            wait_for(lambda: set(records(prefix)) == STARTED | SHOWING)
+            words = records(prefix)["rviz2"]["arguments"]
+            given[namespace] = Path(words[words.index("-d") + 1])
+            assert given[namespace].is_file() and ("__ns:=/left" in words) == (namespace == "left")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10.0) == 0, process.stdout.read()
+        for record in (prefix / "records").iterdir():
+            record.unlink()
+    assert given[""] == resource("rviz/picker.rviz") and given[""].is_file() and not given["left"].exists()
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["hardware:=serial"], "hardware is serial, but no port is given"),
+    (["hardware:=cloud"], "hardware is 'cloud', must be one of sim, serial"),
+    (["payload_mass:=heavy"], "payload_mass is 'heavy', must be a number"),
+    (["namespace:=left arm"], "namespace is 'left arm'"),
+    (["log_level:=loud"], "log_level is 'loud'"),
+    (["rviz:=maybe"], "maybe"),
+    (["port:=/dev/ttyACM0"], "port /dev/ttyACM0 is given, but hardware is sim"),
+    (["arm:=picer"], "no arm 'picer'"),
+    (["payload_mass:=-1"], "payload_mass is -1, must be 0 to 5 kg"),
+    (["compensation:=gravty"], "did you mean gravity?"),
+    (["arm:=rrp", "hardware:=serial", "port:=/dev/ttyACM0"], "arm rrp has torque-controlled joints: there is no driver"),
+    (["one_process:=perhaps"], "perhaps"),
+    (["urdf:=/nowhere/arm.urdf"], "urdf: no such file: /nowhere/arm.urdf"),
+])
+def test_a_bad_argument_gets_one_error_and_starts_nothing(prefix, words, said):
+    with launched(stand_ins(prefix), *words) as process:
+        output, _ = process.communicate(timeout=20.0)
+    errors = [line for line in output.splitlines() if "ERROR" in line]
+    assert process.returncode == 1 and len(errors) == 1 and said in errors[0]
+    time.sleep(0.3)
+    assert records(prefix) == {}
+
+
+def test_an_argument_that_does_not_exist_is_named(prefix):
+    """launch itself ignores it."""
+    with launched(stand_ins(prefix), "hardwre:=serial") as process:
+        wait_for(lambda: set(records(prefix)) == STARTED)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20.0)
+    assert output.count("there is no argument hardwre, did you mean hardware? It is ignored.") == 1
+
+
+def test_nodes_together_in_one_process(prefix):
+    script = prefix / "lib/picker_dynamics/one_process"
+    script.write_text(STAND_IN)
+    script.chmod(0o755)
+    with launched(stand_ins(prefix), "one_process:=true", "namespace:=left", "rviz:=true") as process:
+        wait_for(lambda: set(records(prefix)) == {"one_process", "virtual_board", "robot_state_publisher", *SHOWING})
+        words = records(prefix)["one_process"]["arguments"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10.0) == 0, process.stdout.read()
+    made = graph(Options(one_process=True, namespace="left")).processes[0].arguments()
+    port = next(word for word in words if word.startswith("port:="))
+    assert [word for word in words[:len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
+
+
+@pytest.mark.parametrize("package", ["robot_state_publisher", "rviz2"])
+def test_nothing_starts_where_a_package_is_missing(prefix, package):
+    (prefix / "share/ament_index/resource_index/packages" / package).unlink()
+    with launched(stand_ins(prefix), "rviz:=true") as process:
+        output, _ = process.communicate(timeout=20.0)
+    assert process.returncode == 1 and f"package {package} is not installed" in output
+    time.sleep(0.3)
+    assert records(prefix) == {}
+
+
+# -- the view --------------------------------------------------------------------------------------------------
+
+
+def test_the_view_starts_model_sliders_markers_and_rviz_in_the_namespace(prefix):
+    with launched(stand_ins(prefix), "namespace:=left", "arm:=rrp", file=VIEW) as process:
+        wait_for(lambda: set(records(prefix)) == VIEWED)
+        found = {name: record["arguments"] for name, record in records(prefix).items()}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10.0) == 0, process.stdout.read()
+    assert all("__ns:=/left" in command for command in found.values())
+    assert parameters(found["markers"])["arm"] == "rrp" and parameters(found["robot_state_publisher"])["frame_prefix"] == "left/"
+    assert parameters(found["robot_state_publisher"])["robot_description"] == resource("urdf/rrp.urdf").read_text()
+
+
+@pytest.mark.parametrize("name", ["rviz2", "joint_state_publisher_gui"])
+def test_closing_a_window_of_the_view_ends_it(prefix, name):
+    with launched(stand_ins(prefix, ENDS=name), "sliders:=true", file=VIEW) as process:
+        for other in VIEWED - {name}:  # the stand-in waits for as many records as the whole graph has
+            wait_for(lambda other=other: other in records(prefix))
+        (prefix / "records" / "one more").touch()
+        assert process.wait(20.0) == 0, process.stdout.read()
+
+
+def test_without_sliders_and_rviz_neither_package_is_needed(prefix):
+    for package in ("rviz2", "joint_state_publisher_gui"):
+        (prefix / "share/ament_index/resource_index/packages" / package).unlink()
+    with launched(stand_ins(prefix), "sliders:=false", "rviz:=false", file=VIEW):
+        wait_for(lambda: set(records(prefix)) == {"markers", "robot_state_publisher"})
+    with launched(stand_ins(prefix), "sliders:=true", file=VIEW) as process:
+        output, _ = process.communicate(timeout=20.0)
+    assert process.returncode == 1 and "package joint_state_publisher_gui is not installed" in output
+
+
+# -- with launch and the installed package ------------------------------------------------------------------
+
+
+@pytest.mark.ros
+@pytest.mark.slow
+def test_the_simulated_arm_comes_up_moves_and_parks_at_ctrl_c(tmp_path):
+    pytest.importorskip("launch_ros.actions", reason="launch and launch_ros come with ROS 2, not from PyPI")
+    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
+    try:
+        for package in ("picker_dynamics", "robot_state_publisher"):
+            get_package_prefix(package)
+    except (PackageNotFoundError, OSError) as error:  # OSError: nothing is sourced at all
+        pytest.skip(f"needs an installed package (colcon build, source install/setup.bash): {error}")
+    env = environment(tmp_path, ROS_DOMAIN_ID=str(101 + os.getpid() % 100))
+    arm = description.load(resource("urdf/picker.urdf"))
+    rest = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml")).rest
+    with launched(env, "hardware:=sim", "on_shutdown:=park") as process:
+        wait_for(lambda: list(tmp_path.glob("picker_*/control")))
+        with BoardControl(next(tmp_path.glob("picker_*/control"))) as control:
+            wait_for(lambda: control.truth().live == 0b11111)
+            subprocess.run([sys.executable, "-m", "picker_dynamics.commands.cli", "move", "--joints", "base=40"], env=env, check=True,
+                           timeout=30.0)
+            assert control.truth().q[0] == pytest.approx(np.radians(40.0), abs=0.03)
+            process.send_signal(signal.SIGINT)
+            while process.poll() is None:
+                try:
+                    last = control.truth().q
+                except LinkError:  # the board is the last to go
+                    break
+        assert process.wait(15.0) == 0, process.stdout.read()
+    assert last == pytest.approx(rest, abs=0.05)

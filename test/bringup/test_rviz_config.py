@@ -1,0 +1,67 @@
+"""rviz/picker.rviz: what it shows is what the nodes publish, and it fits any namespace."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from arm_fixtures import picker
+
+from picker_dynamics.bringup.rviz_config import configuration, fitted
+from picker_dynamics.nodes.markers import ghost, region, scene, torques
+from picker_dynamics.resources import resource
+
+TEXT = resource("rviz/picker.rviz").read_text(encoding="utf-8")
+PLUGINS = {"Grid", "RobotModel", "TF", "MarkerArray"}
+
+
+def displays(config: dict) -> dict[str, dict]:
+    return {display["Name"]: display for display in config["Visualization Manager"]["Displays"]}
+
+
+def test_it_shows_model_frames_and_both_kinds_of_markers():
+    config = yaml.safe_load(TEXT)
+    shown = displays(config)
+    assert len(shown) == len(config["Visualization Manager"]["Displays"]) and all(one["Enabled"] for one in shown.values())
+    assert {one["Class"] for one in shown.values()} == {f"rviz_default_plugins/{name}" for name in PLUGINS}
+    assert config["Visualization Manager"]["Global Options"]["Fixed Frame"] == picker().root
+    marker_displays = [one for one in shown.values() if one["Class"].endswith("MarkerArray")]
+    groups = {one["Topic"]["Value"]: set(one["Namespaces"]) for one in marker_displays}
+    assert groups == {"markers": {torques.GROUP, ghost.GROUP}, "markers/fixed": {region.GROUP, scene.GROUP}}
+
+
+def test_durability_is_that_of_the_publishers():
+    durability = {topic["Value"]: topic["Durability Policy"] for one in displays(yaml.safe_load(TEXT)).values()
+                  for key, topic in one.items() if key in ("Topic", "Description Topic")}
+    assert durability == {"robot_description": "Transient Local", "markers": "Volatile", "markers/fixed": "Transient Local"}
+
+
+def test_topics_follow_the_namespace_that_rviz_is_started_in():
+    for one in displays(yaml.safe_load(TEXT)).values():
+        for key in ("Topic", "Description Topic"):
+            assert not one.get(key, {"Value": ""})["Value"].startswith("/")
+
+
+def test_a_namespace_changes_frames_and_nothing_else():
+    before, after = yaml.safe_load(TEXT), yaml.safe_load(fitted(TEXT, "mount", "cell/left/"))
+    assert after["Visualization Manager"]["Global Options"].pop("Fixed Frame") == "cell/left/mount"
+    assert displays(after)["Arm as it is"].pop("TF Prefix") == "cell/left"
+    assert displays(after)["TF"].pop("Filter (whitelist)") == "cell/left/.*"
+    before["Visualization Manager"]["Global Options"].pop("Fixed Frame")
+    displays(before)["Arm as it is"].pop("TF Prefix")
+    displays(before)["TF"].pop("Filter (whitelist)")
+    assert after == before
+
+
+def test_the_installed_file_serves_where_nothing_has_to_change():
+    path, remove = configuration("base_link", "")
+    remove()
+    assert path == resource("rviz/picker.rviz") and path.is_file()
+
+
+@pytest.mark.parametrize(("root", "prefix"), [("mount", ""), ("base_link", "left/")])
+def test_another_file_is_written_and_removed(root, prefix):
+    path, remove = configuration(root, prefix)
+    assert yaml.safe_load(path.read_text())["Visualization Manager"]["Global Options"]["Fixed Frame"] == prefix + root
+    remove()
+    remove()
+    assert not path.exists()

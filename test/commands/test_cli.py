@@ -1,0 +1,194 @@
+"""The ``picker`` command given something wrong: one line, and an exit code of its own; nothing was started."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from arm_fixtures import picker, servos
+from ros_graph import own_domain
+from small_urdfs import TWO_LINKS, broken
+
+from picker_dynamics import __version__
+from picker_dynamics.bringup import runner
+from picker_dynamics.commands import bench_commands, cli
+from picker_dynamics.errors import InputError, JointNamesError, UnreachableError
+from picker_dynamics.resources import resource
+
+PICKER = str(Path(sys.executable).with_name("picker"))
+
+
+@pytest.fixture
+def picker_command(capsys, monkeypatch):
+    """Run it in this process; (exit code, what it printed, its complaints).  Nothing may start a process."""
+    def start(_self):
+        raise AssertionError("a process would have been started")
+
+    monkeypatch.setattr(runner.GraphRunner, "start", start)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*words: str) -> tuple[int, str, list[str]]:
+        code = cli.main(list(words))
+        said = capsys.readouterr()
+        return code, said.out, said.err.splitlines()
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def bad_urdf(tmp_path):
+    def write(text: str) -> str:
+        path = tmp_path / "arm.urdf"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+# -- picker up -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("words", "code", "named"), [
+    (["--namespace", "2 bad"], 4, "namespace is '2 bad'"),
+    (["--namespace", "left//right"], 4, "namespace is 'left//right'"),
+    (["--urdf", "/nowhere/arm.urdf"], 4, "urdf: no such file: /nowhere/arm.urdf"),
+    (["--servos", "/nowhere/servos.yaml"], 4, "servos: no such file: /nowhere/servos.yaml"),
+    (["--servo-overlay", "/nowhere/o.yaml"], 4, "servo_overlay: no such file"),
+    (["--params-file", "/nowhere/p.yaml"], 4, "params_file: no such file"),
+    (["--payload-mass", "-1"], 4, "payload_mass is -1, must be 0 to 5 kg"),
+    (["--rate", "5"], 4, "rate_hz is 5, must be 10 to 500 Hz"),
+    (["--plant-error", "3"], 4, "plant_error is 3, must be 0 to 0.5"),
+    (["--arm", "picer"], 4, "no arm 'picer'"),
+], ids=lambda value: value[0] if isinstance(value, list) else "")
+def test_up_refuses_what_does_not_exist_or_fit(picker_command, words, code, named):
+    got, _, complaints = picker_command("up", "--sim", *words)
+    assert got == code
+    assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0]
+
+
+@pytest.mark.parametrize(("urdf", "named"), [
+    ("<robot name='arm'><link name=", "arm.urdf"),
+    ("no XML at all", "arm.urdf"),
+    (broken(('upper="2"', 'upper="two"')), "lift"),
+    (broken(('<child link="rod"/>', '<child link="nothing"/>')), "nothing"),
+], ids=["cut off", "no XML", "no number", "no such link"])
+def test_up_refuses_a_malformed_urdf_before_anything_starts(picker_command, bad_urdf, urdf, named):
+    code, _, complaints = picker_command("up", "--sim", "--urdf", bad_urdf(urdf))
+    assert code == 3
+    assert len(complaints) == 1 and named in complaints[0]
+
+
+def test_up_refuses_servos_that_do_not_belong_to_the_arm(picker_command, bad_urdf):
+    code, _, complaints = picker_command("up", "--sim", "--urdf", bad_urdf(TWO_LINKS))
+    assert code == 4 and len(complaints) == 1 and "servos.yaml" in complaints[0]
+
+
+@pytest.mark.parametrize("words", [
+    ["up", "--sim", "--port", "/dev/ttyACM0"], ["up", "--compensation", "most"], ["up", "--on-shutdown", "drop"],
+    ["up", "--rate", "fast"], ["move", "--tip", "0.2", "0.1"], ["jog", "base"], ["jog", "base", "far"],
+    ["payload", "heavy"], ["dance"], [],
+], ids=" ".join)
+def test_words_that_make_no_command_get_the_usage(picker_command, words):
+    with pytest.raises(SystemExit) as ended:
+        picker_command(*words)
+    assert ended.value.code == 2
+
+
+@pytest.mark.ros
+def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path):
+    file = tmp_path / "slow.yaml"
+    file.write_text("/**/trajectory_controller: {ros__parameters: {rate_hz: 5.0}}")
+    with own_domain():
+        done = subprocess.run([PICKER, "up", "--sim", "--params-file", str(file)], capture_output=True, text=True, timeout=60,
+                              check=False)
+    assert done.returncode == runner.ProcessEndedError.exit_code
+    assert "trajectory_controller ended by itself with exit code 4" in done.stderr
+    assert "rate_hz" in done.stderr and "Traceback" not in done.stderr
+
+
+# -- commands to a running graph -----------------------------------------------------------------------
+
+
+@pytest.mark.ros
+def test_where_nothing_runs_a_command_says_so(picker_command, monkeypatch):
+    from picker_dynamics.nodes import client
+
+    monkeypatch.setattr(client, "ANSWER_S", 0.3)
+    with own_domain():
+        code, said, complaints = picker_command("move", "--joints", "base=20")
+    assert code == 9 and said == ""
+    assert len(complaints) == 1 and "answer" in complaints[0]
+
+
+def test_a_namespace_that_is_none_is_refused_by_name(picker_command):
+    code, _, complaints = picker_command("status", "--namespace", "2 bad")
+    assert code == 4 and complaints == [
+        "error: namespace is '2 bad', must be names of letters, digits and _, separated by /"]
+
+
+def target(*words: str):
+    """Joint positions that ``picker move`` would ask for, from the home pose."""
+    options = cli.parser().parse_args(["move", *words])
+    return bench_commands.target_of(options, picker(), servos().home)
+
+
+@pytest.mark.parametrize(("words", "error", "named"), [
+    (["--tip", "1", "0", "0.1"], UnreachableError, "1.00"),
+    (["--tip", "0.26", "0", "0.17", "--pitch-deg", "-179"], UnreachableError, "pitch|limit"),
+    (["--tip", "nan", "0", "0.1"], InputError, "nan|finite"),
+    (["--joints", "tail=10"], JointNamesError, "no joint 'tail'; the arm has base, shoulder"),
+    (["--joints", "base=much"], InputError, "base: 'much' is not an angle in degrees"),
+    (["--joints", "base"], InputError, "base: '' is not an angle"),
+    ([], InputError, "either --tip X Y Z or --joints"),
+    (["--tip", "0.2", "0", "0.2", "--joints", "base=1"], InputError, "either"),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_move_names_what_it_cannot_do(words, error, named):
+    with pytest.raises(error, match=named) as caught:
+        target(*words)
+    assert "\n" not in str(caught.value) and caught.value.exit_code == 5
+
+
+def test_move_means_degrees_and_metres():
+    moved = target("--joints", "base=90", "wrist=-45")
+    assert moved[0] == pytest.approx(1.5708, abs=1e-4) and moved[3] == pytest.approx(-0.7854, abs=1e-4)
+    assert (moved[[1, 2, 4]] == servos().home[[1, 2, 4]]).all()
+
+
+# -- the others ----------------------------------------------------------------------------------------
+
+
+def test_check_passes_the_picker_and_says_how_well(picker_command):
+    code, said, complaints = picker_command("check", "--samples", "50")
+    assert code == 0 and complaints == [] and "models passed: worst relative residual" in said
+    code, said, _ = picker_command("check", str(resource("urdf/picker.urdf")), "--samples", "50", "--json")
+    assert code == 0 and json.loads(said)["worst"] <= 1e-9
+
+
+def test_check_refuses_a_file_that_is_not_there_or_no_urdf(picker_command, bad_urdf):
+    for path in ("/nowhere/arm.urdf", bad_urdf("<robot")):
+        code, said, complaints = picker_command("check", path)
+        assert code == 3 and said == "" and len(complaints) == 1 and path in complaints[0]
+
+
+def test_check_is_strict_about_findings_only_if_asked(picker_command, bad_urdf):
+    odd = bad_urdf(broken(('<mass value="0.4"/>', '<mass value="40.0"/>')))
+    code, said, _ = picker_command("check", odd, "--samples", "20")
+    assert "finding" in said and code == 0
+    assert picker_command("check", odd, "--samples", "20", "--strict")[0] == 1
+
+
+def test_demo_refuses_an_error_that_makes_no_sense(picker_command, tmp_path):
+    code, _, complaints = picker_command("demo", "--plant-error", "2", "--out", str(tmp_path / "out"))
+    assert code == 4 and len(complaints) == 1 and "--plant-error is 2.0" in complaints[0]
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_installed_command_knows_its_version():
+    done = subprocess.run([PICKER, "--version"], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == f"picker_dynamics {__version__}"

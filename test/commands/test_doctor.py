@@ -1,0 +1,236 @@
+"""``picker doctor`` on boards behind a pseudo-terminal: what it says, what it moves, how it leaves."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from board_on_pty import BoardOnPty, speaker, wait_until
+from conformance_bench import CONFIG, START, START_US
+from conformance_request_mutants import HelloResets
+
+from picker_dynamics.board.conformance import session as conformance_session
+from picker_dynamics.board.oscillator import Potentiometer, estimate
+from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry, build
+from picker_dynamics.commands import cli, doctor
+from picker_dynamics.errors import InputError
+
+PICKER = str(Path(sys.executable).with_name("picker"))
+QUICK = ("--check", "ping-is-acknowledged", "--check", "stop-is-latched-and-reset-clears-it")
+
+
+@pytest.fixture
+def picker(capsys, monkeypatch):
+    """Run ``picker doctor`` in this process, watching the wire but briefly: (exit code, output, complaints)."""
+    monkeypatch.setattr(doctor, "WATCH_US", 300_000)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = cli.main(["doctor", *words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def asked(port: str, answer: str, *words: str) -> int:
+    """The same, with a person who types ``answer``."""
+    commands = ArgumentParser().add_subparsers()
+    doctor.add_parser(commands)
+    options = commands.choices["doctor"].parse_args(["--port", port, *words])
+    return doctor.run(options, ask=lambda _prompt: answer)
+
+
+# -- what it says --------------------------------------------------------------------------------------
+
+
+def test_a_sound_board_passes_everything_that_moves_nothing():
+    with BoardOnPty(CONFIG, boot_id=41) as board:
+        done = subprocess.run([PICKER, "doctor", "--port", board.port, "--json"], capture_output=True, text=True, check=False,
+                              timeout=100)
+        found = json.loads(done.stdout)
+        assert done.returncode == 0, done.stderr
+        assert (board.firmware.live, board.firmware.faults) == (0, 0)
+    assert found["passed"] and found["limits"]["match"] and found["left_as_found"] is None
+    assert (found["firmware_version"], found["protocol_version"], found["boot_id"]) == ("0.1.0", 1, 41)
+    assert found["joint_names"] == ["base", "shoulder", "elbow", "wrist", "scissor"]
+    assert found["link"]["damaged"] == found["link"]["missed"] == 0 and found["link"]["frames"] > 100
+    assert 0.0 < found["link"]["round_trip_median_ms"] < 1000.0
+    status = [one["status"] for one in found["checks"]]
+    assert status.count("passed") == 38 and "FAILED" not in status
+    assert "board on" in done.stderr and "checks: 38 passed" in done.stderr
+
+
+def test_facts_are_told(picker):
+    config = replace(CONFIG, supply_min_mv=4500)
+    with BoardOnPty(config, found_us=START_US) as board:
+        with board.lock:
+            board.firmware.set_supply(5900)
+            board.firmware.feedback = (None, 512, None, None, None)
+            board.firmware.set_cause(Fault.OUTPUT_FAILED, True)
+        code, out, _ = picker("--port", board.port, *QUICK)
+    assert code == 0
+    for fact in ("firmware      0.1.0, protocol version 1", "joints        5: base shoulder elbow wrist scissor",
+                 "limits        those of the servo map", "outputs       PCA9685, 4.883 us a step",
+                 "found live    base shoulder elbow wrist scissor at base 1500, shoulder 1987.38",
+                 "faults        fault 4 OUTPUT_FAILED", "check its wiring and supply, then Reset", "supply        5.9 V",
+                 "feedback      shoulder 512", "link          ", "round trip    ", "clock         "):
+        assert fact in out, fact
+    assert "skipped ping-is-acknowledged  (a fault stays latched: fault 4" in out
+
+
+def test_another_arms_firmware_is_noticed_and_not_moved(picker):
+    with BoardOnPty(replace(CONFIG, joints=(JointLimits(4000, 20000, 700, 70),) * 5), found_us=START_US) as board:
+        code, out, _ = picker("--port", board.port, "--motion", "--yes", *QUICK, "--check", "hold-stands-still")
+        assert board.firmware.owned == 0
+    assert code == doctor.NOT_CONFORMING
+    assert "NOT those of the servo map" in out and "other limits than the servo map's" in out
+
+
+def test_a_broken_rule_is_told_as_the_protocol_has_it(picker):
+    with BoardOnPty(CONFIG) as board:
+        with board.lock:
+            board.firmware = HelloResets(CONFIG, now_us=board.now_us())
+        code, out, _ = picker("--port", board.port, *QUICK, "--check", "hello-changes-nothing")
+    assert code == doctor.NOT_CONFORMING
+    assert "FAILED  hello-changes-nothing" in out
+    assert "the protocol says: HELLO leaves outputs, ownership and faults as they are" in out
+    assert "expected faults 1; got 0" in out
+    assert "checks: 2 passed, 1 FAILED" in out
+
+
+# -- what it moves -------------------------------------------------------------------------------------
+
+
+def test_with_permission_joints_move_a_little_and_are_left_as_found(picker):
+    with BoardOnPty(CONFIG, found_us=START_US) as board:
+        code, out, _ = picker("--port", board.port, "--motion", "--yes", "--check", "pulses-are-interpolated",
+                              "--check", "an-underrun-is-braked-and-counted", "--check", "relax-lets-go")
+        assert (board.firmware.live, board.firmware.pulses, board.firmware.faults) == (0b11111, START, 0)
+        assert board.firmware.state is BoardState.HOLD
+    assert code == 0, out
+    assert "passed  pulses-are-interpolated" in out and "skipped relax-lets-go  (outputs ran already" in out
+
+
+def test_outputs_that_were_off_are_off_again(picker):
+    with BoardOnPty(CONFIG) as board:
+        code, out, _ = picker("--port", board.port, "--motion", "--yes", "--check", "enable-starts-where-told",
+                              "--check", "a-silent-host-is-lost")
+        assert (board.firmware.live, board.firmware.owned, board.firmware.faults) == (0, 0, 0)
+    assert code == 0, out
+    assert "switched on at the rest pose, where the arm has to stand now: base 1500, shoulder 1987.38" in out
+
+
+@pytest.mark.parametrize("answer", ["", "no", "y"])
+def test_nothing_moves_unless_somebody_agrees(answer):
+    with BoardOnPty(CONFIG, found_us=START_US) as board:
+        with pytest.raises(InputError, match="nothing was moved: nobody agreed"):
+            asked(board.port, answer, "--motion", "--check", "hold-stands-still")
+        assert (board.firmware.owned, board.firmware.pulses) == (0, START)
+
+
+def test_somebody_agrees():
+    with BoardOnPty(CONFIG, found_us=START_US) as board:
+        assert asked(board.port, "yes", "--motion", "--check", "hold-stands-still") == 0
+        assert board.firmware.owned == 0b11111
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_in_motion_brings_the_joints_back(number):
+    with BoardOnPty(CONFIG, found_us=START_US) as board:
+        process = subprocess.Popen([PICKER, "doctor", "--port", board.port, "--motion", "--yes",
+                                    "--check", "long-lines-are-interpolated"], stdout=subprocess.PIPE, text=True)
+        wait_until(lambda: board.firmware.pulses[0] > START[0] + 100, "motion")
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=30)
+        assert (board.firmware.live, board.firmware.pulses, board.firmware.faults) == (0b11111, START, 0)
+    assert process.returncode == doctor.INTERRUPTED
+    assert "brought back to where they were found" in out and "interrupted" in out.splitlines()[-1]
+
+
+# -- no board ------------------------------------------------------------------------------------------
+
+
+def test_a_missing_port_is_told(picker):
+    code, _, err = picker("--port", "/dev/ttyNOWHERE")
+    assert (code, err) == (9, "error: no serial port /dev/ttyNOWHERE: is the board plugged in?\n")
+
+
+def test_a_busy_port_is_told(picker):
+    with BoardOnPty(CONFIG) as board:
+        other = subprocess.Popen([PICKER, "doctor", "--port", board.port], stdout=subprocess.PIPE, text=True)
+        assert "board on" in other.stdout.readline()
+        code, _, err = picker("--port", board.port)
+        other.terminate()
+        other.communicate(timeout=30)
+    assert code == 9 and f"{board.port} is busy: another program has it open" in err
+
+
+def test_a_board_that_vanishes_is_told(picker):
+    with BoardOnPty(CONFIG) as board:
+        begun = time.monotonic()
+        board.wire_out = lambda data: data if time.monotonic() - begun < 1.0 else b""
+        code, _, err = picker("--port", board.port)
+    assert code == 9 and board.port in err
+
+
+@pytest.mark.parametrize(("data", "code", "text"), [
+    (build(2, 0x84, 0, b"whatever"), 8, "speaks protocol version 2, this program 1: flash the firmware"),
+    (b"hello\r\n", 9, "speaks something else"),
+    (b"", 9, "is silent for 0.5 s: is it powered"),
+], ids=["version", "noise", "silence"])
+def test_what_is_no_board_of_ours_is_told(picker, monkeypatch, data, code, text):
+    monkeypatch.setattr(conformance_session, "FIRST_WORD_US", 500_000)
+    with speaker(lambda: data) as port:
+        told, _, err = picker("--port", port)
+    assert told == code and text in err and port in err
+
+
+@pytest.mark.parametrize(("words", "code", "text"), [
+    (("--check", "no-such-check"), 5, "there is no check no-such-check, only telemetry-from-boot"),
+    (("--pot", "shoulder"), 5, "is not of the form"),
+    (("--pot", "knee=200@1000,800@2000"), 5, "there is no joint knee"),
+    (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),
+])
+def test_what_cannot_be_used_is_told_before_the_port_is_opened(picker, words, code, text):
+    told, _, err = picker("--port", "/dev/ttyNOWHERE", *words)
+    assert told == code and text in err
+
+
+# -- the oscillator ------------------------------------------------------------------------------------
+
+
+def telemetry(raw: int, pulse: int = 12000, **changes) -> Telemetry:
+    """A joint that stands at a pulse [1/8 us], and whose potentiometer reads ``raw``."""
+    one = Telemetry(0, 1, 0, BoardState.HOLD, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, (pulse,), (raw,))
+    return replace(one, **changes)
+
+
+def test_the_oscillator_is_estimated_from_a_potentiometer():
+    pot = Potentiometer.parse("base=200@1000,800@2000")
+    raw = round(200 + 600 * (1500 / 1.03 - 1000) / 1000)  # the oscillator is 3 % fast: every pulse is shorter
+    found = estimate(pot, 0, [telemetry(raw)] * 20, 25e6, 5.0)
+    assert found.hz == pytest.approx(25.75e6, abs=found.error_hz) and found.joint == "base"
+    assert 0.04e6 < found.error_hz < 0.1e6
+
+
+@pytest.mark.parametrize("seen", [
+    [telemetry(500)] * 9, [telemetry(500, state=BoardState.MOVE)] * 20, [telemetry(500, live=0)] * 20,
+    [telemetry(0, feedback=(None,))] * 20, [telemetry(0, 12000 + k) for k in range(20)],
+], ids=["too few", "moving", "off", "no potentiometer", "other pulses"])
+def test_the_oscillator_is_not_guessed(seen):
+    assert estimate(Potentiometer.parse("base=200@1000,800@2000"), 0, seen, 25e6, 5.0) is None
+
+
+def test_the_doctor_tells_the_oscillator(picker):
+    with BoardOnPty(CONFIG, found_us=START_US) as board:
+        with board.lock:
+            board.firmware.feedback = (485, None, None, None, None)  # 1475 us, where 1500 are commanded
+        _, out, _ = picker("--port", board.port, *QUICK, "--pot", "base=200@1000,800@2000")
+    assert "oscillator    about 25.42 MHz, give or take 0.07 (from the potentiometer of base)" in out

@@ -1,0 +1,212 @@
+"""Tool paths, lean models and the two ways to simulate, against slower and independent ways."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from picker_dynamics.commands.study import rrp, simulate
+from picker_dynamics.commands.study.lean import LeanModel, solve
+from picker_dynamics.commands.study.simulate import continuous, sampled
+from picker_dynamics.commands.study.tool_path import straight
+from picker_dynamics.control.laws import ComputedTorque, ControlLaw, FeedForward, Pid, Reference
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.errors import InputError, PickerError, UnreachableError
+from picker_dynamics.trajectory.profiles import NAMES
+from picker_dynamics.trajectory.trajectory import from_points
+
+ARM = rrp.arm(0.8)
+
+
+# --- tool path --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", NAMES)
+def test_the_joint_motion_keeps_the_tool_on_the_line(profile):
+    way = rrp.path(profile)
+    t = np.linspace(0.0, way.duration_s, 4001)[1:-1]
+    q, v, a = way.trajectory.sample(t)
+    np.testing.assert_allclose(ARM.full.forward_kinematics(q), way.tool(t), atol=1e-11)
+    s, sd, sdd = way.law.sample(t / way.duration_s)
+    J, line = ARM.full.jacobian(q), way.end - way.begin
+    np.testing.assert_allclose(np.einsum("kij,kj->ki", J, v), sd[:, None] / way.duration_s * line, atol=1e-9)
+    # J a + dJ/dt v is the tool's acceleration; dJ/dt by differences along the motion.
+    h = 1e-5
+    J_rate = (ARM.full.jacobian(q + h * v) - ARM.full.jacobian(q - h * v)) / (2 * h)
+    acceleration = np.einsum("kij,kj->ki", J, a) + np.einsum("kij,kj->ki", J_rate, v)
+    np.testing.assert_allclose(acceleration, sdd[:, None] / way.duration_s**2 * line, atol=1e-8)
+
+
+def test_the_path_is_the_one_asked_for():
+    way = rrp.path()
+    np.testing.assert_allclose(way.begin, ARM.full.forward_kinematics((0.2, 2.2, 0.5)), rtol=1e-14)
+    np.testing.assert_allclose(way.end, ARM.full.forward_kinematics((0.6, 2.0, 0.7)), rtol=1e-14)
+    assert way.length == pytest.approx(0.66, abs=0.01)
+    np.testing.assert_allclose(way.trajectory.sample(9.0)[0], (0.6, 2.0, 0.7), atol=1e-12)
+    assert way.trajectory.duration == 2.0
+
+
+@pytest.mark.parametrize("arguments, error, message", [
+    (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 0.0), InputError, "duration is 0.0 s"),
+    (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), math.nan), InputError, "duration is nan s"),
+    (((0.2, 2.2), (0.6, 2.0, 0.7), 2.0), InputError, r"q_begin has shape \(2,\)"),
+    (((0.2, 2.2, 0.5), (0.6, math.inf, 0.7), 2.0), InputError, "q_end.* is inf"),
+    (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 2.0, "sinus"), InputError, "profile is 'sinus'"),
+    (((0.2, 2.2, 0.5), (0.2 + math.pi, 2.2, 0.5), 2.0), UnreachableError, "closer than l2"),
+])
+def test_paths_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        straight(ARM.full, *arguments)
+
+
+# --- lean model -------------------------------------------------------------------------------------------
+
+
+def test_lean_is_the_model_itself():
+    rng = np.random.default_rng(5)
+    for q, v, a in rng.uniform(0.5, 1.5, (20, 3, 3)):
+        calls = {"inverse_dynamics": (q, v, a), "mass_matrix": (q,), "coriolis_matrix": (q, v), "gravity": (q,)}
+        for name, arguments in calls.items():
+            np.testing.assert_array_equal(getattr(ARM, name)(*arguments), getattr(ARM.full, name)(*arguments))
+        acceleration = ARM.acceleration(q.tolist(), v.tolist(), a.tolist())
+        np.testing.assert_allclose(acceleration, ARM.full.forward_dynamics(q, v, a), rtol=1e-12)
+    batch = rng.uniform(0.5, 1.5, (3, 7, 3))
+    np.testing.assert_array_equal(ARM.inverse_dynamics(*batch), ARM.full.inverse_dynamics(*batch))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_small_systems_are_solved(n):
+    rng = np.random.default_rng(n)
+    A, b = rng.normal(size=(n, n)), rng.normal(size=n)
+    A = A @ A.T + np.eye(n)
+    np.testing.assert_allclose(solve(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-10)
+
+
+def test_lean_refuses_rotors():
+    with pytest.raises(InputError, match="rrp: armature is"):
+        LeanModel(type(ARM.full)(ARM.full.joint_names, ARM.full.constants, armature=(0.0, 0.1, 0.0)))
+
+
+# --- simulation -------------------------------------------------------------------------------------------
+
+
+def independent(law: ControlLaw, way, q0, duration_s: float) -> np.ndarray:
+    """Final q, v: another integrator, the checked model, no restarts, no shortcuts."""
+    def rate(t, y):
+        q, v, state = y[:3], y[3:6], y[6:]
+        reference = Reference(*way.trajectory.sample(t))
+        tau, state_rate = law(q, v, reference, state)
+        return np.concatenate([v, ARM.full.forward_dynamics(q, v, tau), state_rate])
+
+    first = Reference(*way.trajectory.sample(0.0))
+    start = np.concatenate([q0, np.zeros(3), law.initial_state(np.array(q0), np.zeros(3), first)])
+    return solve_ivp(rate, (0.0, duration_s), start, method="DOP853", rtol=1e-10, atol=1e-11, max_step=0.02).y[:6, -1]
+
+
+@pytest.mark.parametrize("name, profile", [("feed_forward", "quintic"), ("pid", "trapezoidal"), ("robust", "cubic"),
+                                           ("adaptive", "quintic")])
+def test_continuous_agrees_with_another_integrator(name, profile):
+    law, way = rrp.law(name), rrp.path(profile)
+    run = continuous(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0)
+    expected = independent(law, way, rrp.Q_BEGIN, 1.0)
+    np.testing.assert_allclose(np.concatenate([run.q[-1], run.v[-1]]), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_runs_hold_what_they_say():
+    way = rrp.path()
+    for simulator in (continuous, sampled):
+        run = simulator(rrp.law("adaptive"), ARM, way.trajectory, rrp.Q_BEGIN, 2.3)
+        assert run.t.shape == (2301,) and run.state.shape == (2301, 1)
+        assert run.q.shape == run.v.shape == run.tau.shape == (2301, 3)
+        assert run.t[0] == 0.0 and run.t[-1] == 2.3 and np.array_equal(run.q[0], rrp.Q_BEGIN) and not run.v[0].any()
+        assert all(np.isfinite(x).all() for x in (run.q, run.v, run.tau, run.state))
+        tau, _ = rrp.law("adaptive")(run.q[700], run.v[700], Reference(*way.trajectory.sample(0.7)), run.state[700])
+        np.testing.assert_allclose(run.tau[700], tau, rtol=1e-9)
+
+
+def test_sampling_finer_comes_nearer_to_continuous_time():
+    """The zero-order hold errs by O(period)."""
+    law, way = rrp.law("computed_torque"), rrp.path()
+    exact = continuous(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0).q[-1]
+    runs = (sampled(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0, period_s=h) for h in (4e-3, 1e-3))
+    coarse, fine = (np.abs(run.q[-1] - exact).max() for run in runs)
+    assert 1e-8 < fine < coarse / 3.5 < 1e-3
+
+
+def test_the_held_effort_moves_the_arm_as_it_should():
+    """A free fall: no effort, energy stays."""
+    class Limp(ControlLaw):
+        def __call__(self, q, v, reference, state):
+            return np.zeros_like(q), state
+
+    run = sampled(Limp(ARM), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 0.4)
+    energy = ARM.full.kinetic_energy(run.q, run.v) + ARM.full.potential_energy(run.q)
+    assert np.ptp(run.q[:, 1]) > 0.1
+    np.testing.assert_allclose(energy, np.full_like(energy, energy[0]), rtol=1e-11)
+
+
+def test_a_jump_of_the_reference_is_seen_at_its_time():
+    """Constant profile: the reference stops dead at 2 s, a feed-forward effort follows it within a step."""
+    way = rrp.path("constant")
+    run = continuous(FeedForward(rrp.arm(0.8)), ARM, way.trajectory, rrp.Q_BEGIN, 2.5)
+    planned = ARM.full.inverse_dynamics(*way.trajectory.sample(run.t))
+    np.testing.assert_allclose(run.tau, planned, rtol=1e-12, atol=1e-12)
+    assert run.t.size == 2501
+
+
+@pytest.mark.parametrize("profile, jumps", [("quintic", [2.0]), ("cubic", [2.0]), ("constant", [2.0]),
+                                            ("trapezoidal", [0.5, 1.5, 2.0])])
+def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, monkeypatch):
+    starts = []
+
+    def noting(rate, span, *arguments, **options):
+        starts.append(span)
+        return solve_ivp(rate, span, *arguments, **options)
+
+    monkeypatch.setattr("scipy.integrate.solve_ivp", noting)
+    continuous(rrp.law("computed_torque"), ARM, rrp.path(profile).trajectory, rrp.Q_BEGIN, 2.5)
+    assert [end for _, end in starts] == pytest.approx([*jumps, 2.5])
+
+
+@pytest.mark.parametrize("simulator", [continuous, sampled])
+@pytest.mark.parametrize("q0, duration, message", [
+    ((0.2, 2.2), 3.0, r"q0 has shape \(2,\)"),
+    ((0.2, math.nan, 0.5), 3.0, r"q0\[1\] is nan"),
+    (np.ones((2, 3)), 3.0, r"q0 has shape \(2, 3\)"),
+    (rrp.Q_BEGIN, -1.0, "duration is -1.0 s"),
+    (rrp.Q_BEGIN, math.inf, "duration is inf s"),
+])
+def test_starts_refused(simulator, q0, duration, message):
+    with pytest.raises(InputError, match=message):
+        simulator(rrp.law("pid"), ARM, rrp.path().trajectory, q0, duration)
+
+
+def test_a_period_of_nothing_is_refused():
+    with pytest.raises(InputError, match="period is 0.0 s"):
+        sampled(rrp.law("pid"), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 1.0, period_s=0.0)
+
+
+@pytest.mark.parametrize("most", [500, 200_000])
+def test_a_law_that_jumps_does_not_hang_the_integrator(monkeypatch, most):
+    """Whether the integrator gives up, or would go on for ever."""
+    class Relay(ComputedTorque):
+        def __call__(self, q, v, reference, state):
+            return self.model.gravity(q) + 50.0 * np.sign(reference.q - q + 0.1 * (reference.v - v)), state
+
+    monkeypatch.setattr(simulate, "MOST_EVALUATIONS", most)
+    with pytest.raises(PickerError, match="does not get beyond 0.*stiff, or jumps"):
+        continuous(Relay(rrp.arm(0.5), 1.0, 1.0), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 3.0)
+
+
+def test_other_arms_can_be_simulated():
+    """Nothing in the simulators is the RRP arm's: a mass that a PID brings to 0, in closed form."""
+    mass = LeanModel(lagrangian.make("spring_mass", m=2.0, k=0.0))
+    still = from_points([0.0, 1.0], [[0.0], [0.0]], joint_names=mass.joint_names)
+    run = sampled(Pid(mass, 20.0, 5.0, 10.0), mass, still, (0.1,), 1.0)
+    # e = sum of c_i exp(s_i t) with e(0) = -0.1, ed(0) = 0, edd(0) = -Kp e(0) / m
+    s = np.roots([2.0, 10.0, 20.0, 5.0])
+    c = np.linalg.solve(np.stack([s**0, s, s**2]), np.array([-0.1, 0.0, 1.0], dtype=complex))
+    np.testing.assert_allclose(run.q[:, 0], -(c @ np.exp(s[:, None] * run.t)).real, atol=2e-4)

@@ -1,0 +1,222 @@
+"""Following the payload: the estimate against theory, and the closed loop on MuJoCo's arms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.control.laws.law import Reference
+from picker_dynamics.control.payload_follow import FORGET_S, PAUSE_S, PayloadFollower
+from picker_dynamics.control.torque_loop import TorqueLoop
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import InputError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import arms
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.sim.plant import Plant
+from picker_dynamics.sim.torque_plant import TorquePlant
+from picker_dynamics.trajectory.trajectory import from_points
+
+RRP = arms.load("rrp")
+MODEL = RigidBody(RRP.description)
+EFFORT_SD = 0.003 * RRP.description.effort
+ZERO = np.zeros(3)
+TARGET = np.array([0.6, 2.0, 0.7])
+STEP_S, TICK_S = 0.004, 0.5
+
+
+def follower(**options) -> PayloadFollower:
+    return PayloadFollower(MODEL, EFFORT_SD, **{"max_kg": 1.0, "rate_kg_s": 0.3} | options)
+
+
+def stand(one: PayloadFollower, mass: float, duration_s: float, q=RRP.home, start_s: float = 0.0, noise=0.0, seed=0) -> float:
+    """An arm at rest that bears ``mass``; returns the time then."""
+    rng, load = np.random.default_rng(seed), MODEL.with_payload(mass).gravity(q)
+    for k in range(round(duration_s / STEP_S)):
+        one.observe(q, ZERO, load + noise * EFFORT_SD * rng.normal(size=3), start_s + k * STEP_S)
+    return start_s + duration_s
+
+
+def test_it_says_what_is_there_and_believes_it_no_faster_than_it_may():
+    one = follower()
+    assert one.estimate is None and one.step(1.0) == 0.0
+    stand(one, 0.4, 2.0)
+    assert one.estimate == pytest.approx(0.4, abs=1e-9)
+    assert [round(one.step(TICK_S), 3) for _ in range(4)] == [0.15, 0.3, 0.4, 0.4]
+
+
+def test_noise_is_averaged():
+    one = follower()
+    stand(one, 0.4, 3.0, noise=1.0)
+    assert one.estimate == pytest.approx(0.4, abs=0.05)
+
+
+def test_another_payload_is_learned_within_some_forgetting_times():
+    one = follower()
+    now_s = stand(one, 0.4, 2.0)
+    stand(one, 0.1, 5.0 * FORGET_S, start_s=now_s)
+    assert one.estimate == pytest.approx(0.1, abs=0.01)
+
+
+def test_in_motion_it_learns_by_the_full_inverse_dynamics():
+    """The truth is a swing of known acceleration, sampled; what is left is the filter's lag."""
+    one, loaded = follower(), MODEL.with_payload(0.6)
+    for t in np.arange(0.0, 4.0, STEP_S):
+        q = RRP.home + 0.3 * np.sin(2.0 * t) * np.array([1.0, 0.5, 0.4])
+        v, a = 0.6 * np.cos(2.0 * t) * np.array([1.0, 0.5, 0.4]), -1.2 * np.sin(2.0 * t) * np.array([1.0, 0.5, 0.4])
+        one.observe(q, v, loaded.required_torque(q, v, a), t)
+        if t > 1.0:
+            assert one.estimate == pytest.approx(0.6, abs=0.03)
+
+
+def test_it_stops_at_its_bounds_and_says_so():
+    one = follower(max_kg=0.3)
+    now_s = stand(one, 0.9, 2.0)
+    assert max(one.step(TICK_S) for _ in range(5)) == 0.3
+    assert one.problem == ("the efforts say that the tool carries 0.900 kg, not followed beyond payload.follow_max, 0.3 kg")
+    lift = MODEL.gravity(RRP.home) - 2.0 * (MODEL.with_payload(1.0).gravity(RRP.home) - MODEL.gravity(RRP.home))
+    for k in range(1000):
+        one.observe(RRP.home, ZERO, lift, now_s + k * STEP_S)
+    assert min(one.step(TICK_S) for _ in range(5)) == 0.0 and "0 kg: something lifts the tool" in one.problem
+
+
+def test_where_the_tool_has_no_lever_nothing_is_learned_and_nothing_forgotten():
+    pendulum = arms.load("pendulum")
+    model = RigidBody(pendulum.description)
+    q = np.linspace(-np.pi, np.pi, 721)[:, None]
+    lever = np.abs(model.with_payload(1.0).gravity(q) - model.gravity(q))[:, 0]
+    out, below = q[lever.argmax()], q[lever.argmin()]
+    one = PayloadFollower(model, 0.01 * pendulum.description.effort, max_kg=0.5, rate_kg_s=1.0)
+    for number, pose in enumerate((out, below)):
+        load = model.with_payload(0.2 if number == 0 else 0.5).gravity(pose)
+        one.pause()
+        for k in range(500):
+            one.observe(pose, np.zeros(1), load, 2.0 * number + k * STEP_S)
+        assert one.estimate == pytest.approx(0.2, abs=1e-3)
+
+
+def test_after_a_pause_nothing_new_is_believed_until_something_is_heard():
+    one = follower()
+    now_s = stand(one, 0.4, 1.0)
+    before = one.step(TICK_S)
+    one.observe(RRP.home, ZERO, MODEL.gravity(RRP.home), now_s + 2.0 * PAUSE_S)
+    assert one.step(TICK_S) == before
+    one.observe(RRP.home, ZERO, [np.nan, 0.0, 0.0], now_s + 2.1 * PAUSE_S)
+    assert np.isfinite(one.estimate)
+
+
+@pytest.mark.parametrize(("options", "reason"), [
+    ({"max_kg": 0.0}, "payload.follow_max is 0.0, must be > 0"),
+    ({"rate_kg_s": -1.0}, "payload.follow_rate is -1.0, must be > 0")])
+def test_bounds_that_are_none_are_refused(options, reason):
+    with pytest.raises(InputError, match=reason):
+        follower(**options)
+    with pytest.raises(InputError, match="noise of the efforts is 0, must be above 0"):
+        PayloadFollower(MODEL, ZERO, max_kg=1.0, rate_kg_s=1.0)
+
+
+# -- closed loops --------------------------------------------------------------------------------------------
+
+
+class Loop:
+    """MuJoCo's rrp arm under a ``TorqueLoop`` that may follow its payload, moved to and fro."""
+
+    def __init__(self, on: bool = True, com=(0.0, 0.0, 0.0), **plant):
+        self.plant = TorquePlant(RRP.description, q=RRP.home, **plant)
+        self.loop, self.on, self.com = TorqueLoop(MODEL, RRP.bandwidth), on, com
+        self.follower = follower(com=com)
+        self.time_s, self.next_s = 0.0, TICK_S
+        self.there = from_points([1.5], [TARGET], [ZERO], [ZERO], start=(RRP.home, ZERO, ZERO), joint_names=MODEL.joint_names)
+        self.back = from_points([1.5], [RRP.home], [ZERO], [ZERO], start=(TARGET, ZERO, ZERO), joint_names=MODEL.joint_names)
+
+    def run(self, duration_s: float, moving: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Largest error [rad or m] and the mass believed [kg], every 10 ms."""
+        errors, masses = [], []
+        for _ in range(round(duration_s / 0.01)):
+            phase = self.time_s % 3.0
+            way = self.there.sample(phase) if phase < 1.5 else self.back.sample(phase - 1.5)
+            self.loop.references.push(self.time_s, Reference(*(way if moving else (RRP.home, ZERO, ZERO))))
+            for step in range(10):
+                if step % 4 == 0:
+                    q, v = self.plant.q, self.plant.v
+                    if self.on:
+                        self.follower.observe(q, v, self.plant.torque, self.time_s)
+                    tau = self.loop.effort(q, v, self.time_s)
+                self.plant.step(tau)
+                self.time_s += self.plant.dt
+            if self.on and self.time_s >= self.next_s:
+                self.next_s += TICK_S
+                self.believe(self.follower.step(TICK_S))
+            errors.append(np.abs(self.loop.error).max())
+            masses.append(self.follower.mass)
+        return np.array(errors), np.array(masses)
+
+    def believe(self, mass: float) -> None:
+        self.loop.set_payload(mass, self.com, self.time_s)
+
+
+@pytest.mark.parametrize("moving", [True, False])
+def test_a_payload_attached_in_mid_run_is_found_and_the_error_goes_away(moving):
+    followed, ignored = Loop(), Loop(on=False)
+    errors = {}
+    for name, one in (("followed", followed), ("ignored", ignored)):
+        one.run(2.0, moving)
+        one.plant.attach(0.5)
+        errors[name], masses = one.run(6.0, moving)
+        if one.on:
+            assert masses[-1] == pytest.approx(0.5, abs=0.02)
+            assert (np.diff(masses) >= -0.01).all() and masses.max() < 0.52, "it goes up, and does not swing"
+    assert errors["followed"][-100:].max() < 0.1 * errors["ignored"][-100:].max()
+    assert errors["followed"].max() < 1.2 * errors["ignored"].max()
+
+
+def test_taken_off_again_it_goes_back_and_switched_off_to_what_was_set_smoothly():
+    one = Loop()
+    one.plant.attach(0.4)
+    one.run(3.0)
+    assert one.follower.mass == pytest.approx(0.4, abs=0.02)
+    one.plant.attach(0.0)
+    _, masses = one.run(3.0)
+    assert masses[-1] == pytest.approx(0.0, abs=0.02) and (np.diff(masses) <= 2e-3).all()
+    one.plant.attach(0.4)
+    one.run(3.0)
+    one.on = False
+    one.believe(0.0)
+    errors, _ = one.run(1.5)
+    assert np.abs(np.diff(errors)).max() < 5e-5, "the change takes transition_s, as any change of payload does"
+
+
+def test_many_arms_of_other_masses_stay_calm():
+    """What the model misses looks like payload; whatever it is, what is believed settles, and the arm follows about as well."""
+    for seed in range(2):
+        followed, ignored = Loop(plant_error=0.05, seed=seed), Loop(on=False, plant_error=0.05, seed=seed)
+        errors, masses = followed.run(6.0, moving=False)
+        assert np.ptp(masses[-200:]) < 0.01
+        assert errors[-100:].max() < 1.3 * ignored.run(6.0, moving=False)[0][-100:].max()
+
+
+def test_servos_whose_angles_are_measured_tell_by_their_springs():
+    """The picker with exact potentiometers: set-point and angle give the torque; learned only at rest."""
+    arm = descriptions.load(resource("urdf/picker.urdf"))
+    servos = servo_maps.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
+    model, plant = RigidBody(arm, servos.armature), Plant(arm, servos, q=servos.home, quantise=False)
+    sd = np.hypot(servos.model.stiffness * 0.003, 0.01 * servos.stall_torque)
+    one = PayloadFollower(model, sd, max_kg=0.3, rate_kg_s=0.1, at_rest_only=True)
+    compensator, still = Compensator(model, servos.model, fade_s=0.0), np.zeros(arm.n)
+    tips = []
+    for step in range(600):
+        if step == 150:
+            plant.attach(0.1)
+        setpoint, _ = compensator.update(servos.home, still, still, 0.02)
+        plant.advance(tuple(servos.to_pulse_us(setpoint).tolist()), 0.02)
+        sure = np.abs(setpoint - plant.q) > servos.model.deadband
+        one.observe(plant.q, plant.v, servos.model.spring_torque(setpoint, plant.q), step * 0.02, sure)
+        if step % 25 == 24:
+            before = one.mass
+            if one.step(0.5) != before:
+                compensator.set_payload(one.mass)
+        tips.append(np.linalg.norm(plant.tip - plant.tip_at(servos.home)))
+    assert one.mass == pytest.approx(0.1, abs=0.003)
+    assert max(tips[160:220]) > 2e-3 and max(tips[-50:]) < 5e-4, "the tip sagged by millimetres, and is back"

@@ -1,0 +1,221 @@
+"""The modelled state against SciPy's integration of the same equations, and stable where they are stiff."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import InfeasibleError, InputError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot.model import COULOMB_SPEED
+
+OVERLAYS = {"stiff": None, "soft": "config/servos.sim.yaml"}
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return description.load(resource("urdf/picker.urdf"))
+
+
+@pytest.fixture(scope="module", params=OVERLAYS)
+def servos(arm, request):
+    overlay = OVERLAYS[request.param]
+    return servo_map.load(resource("config/servos.yaml"), arm.joint_names, overlay and resource(overlay))
+
+
+@pytest.fixture(scope="module")
+def model(arm, servos):
+    return RigidBody(arm, servos.armature)
+
+
+def integrated(model, servo, goal, q0, times):
+    """q, v at ``times`` by an explicit method with steps of 1 ms at most (the equations, written out)."""
+    def slope(_, y):
+        q, v = y[:5], y[5:]
+        error = goal - q
+        pull = np.clip(servo.stiffness * np.sign(error) * np.maximum(np.abs(error) - servo.deadband, 0.0),
+                       -servo.stall_torque, servo.stall_torque)
+        tau = pull - servo.damping * v - model.viscous * v - model.coulomb * np.tanh(v / 0.01)
+        bias = model.coriolis_matrix(q, v) @ v + model.gravity(q)
+        return np.concatenate([v, np.linalg.solve(model.mass_matrix(q), tau - bias)])
+
+    solution = solve_ivp(slope, (0.0, times[-1]), np.concatenate([q0, np.zeros(5)]), t_eval=times, rtol=1e-7,
+                         atol=1e-9, max_step=1e-3)
+    return solution.y[:5].T, solution.y[5:].T
+
+
+def stepped(model, servo, goal, q0, times, max_step_s):
+    state = ArmStateModel(model, servo, q0, max_step_s)
+    states = [state.step(goal, dt) for dt in np.diff(times, prepend=0.0)]
+    return np.array([q for q, _ in states]), np.array([v for _, v in states])
+
+
+def test_a_step_of_the_setpoint_follows_the_equations_to_second_order(model, servos):
+    q0, times = np.array(servos.rest), np.arange(1, 61) * 5e-3
+    goal = q0 + [0.02, -0.05, 0.05, 0.02, 0.1]
+    q, v = integrated(model, servos.model, goal, q0, times)
+    errors = [
+        np.abs(stepped(model, servos.model, goal, q0, times, h)[0] - q).max() for h in (2.5e-3, 1.25e-3)
+    ]
+    assert errors[0] < 1e-3 and errors[1] < 0.4 * errors[0]
+    assert np.abs(v).max() > 1.0
+
+
+def test_a_long_way_at_full_torque(model, servos):
+    q0, times = np.array(servos.rest), np.arange(1, 61) * 1e-2
+    q, v = integrated(model, servos.model, servos.home, q0, times)
+    stepped_q, stepped_v = stepped(model, servos.model, servos.home, q0, times, 2.5e-3)
+    np.testing.assert_allclose(stepped_q, q, atol=3e-3)
+    assert np.abs(stepped_v).max() <= 1.02 * servos.no_load_speed[0]
+
+
+@pytest.mark.parametrize("armature", [1e-3, 1e-4])
+def test_it_stays_calm_at_5_ms_with_a_light_scissor(arm, servos, armature):
+    """Explicit damping would chatter here: D h / M = 0.72 and 7.2.  The shoulder rings, rightly."""
+    model = RigidBody(arm, np.full(5, armature))
+    state = ArmStateModel(model, servos.model, servos.rest, max_step_s=5e-3)
+    goal = np.array(servos.home)
+    speeds = np.abs([state.step(goal, 5e-3)[1] for _ in range(600)])
+    assert speeds[200:, 4].max() < 0.01
+    assert speeds[200:300].max() < 0.1
+    assert speeds[500:].max() < 0.2 * speeds[200:300].max()
+    np.testing.assert_allclose(
+        state.q[1:4], ArmStateModel(model, servos.model, goal).settle(goal)[1:4], atol=1e-3
+    )
+
+
+def test_dry_friction_stops_a_joint_and_does_not_shake_it(arm, servos):
+    model = RigidBody(arm, servos.armature)
+    model.coulomb = np.full(5, 0.05)
+    state = ArmStateModel(model, servos.model, servos.rest, max_step_s=5e-3)
+    state.reset(servos.rest, [0.0, 0.0, 0.0, 0.0, 2.0])
+    speeds = [state.step(servos.rest, 5e-3)[1][4] for _ in range(100)]
+    signs = np.sign(speeds)[np.abs(speeds) > 1e-6]
+    assert (np.diff(signs) != 0).sum() <= 1
+    assert abs(speeds[-1]) < 0.5 * COULOMB_SPEED
+
+
+def test_settling_is_where_stepping_ends(model, servos):
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        goal = rng.uniform([-1.0, 0.6, -2.0, -0.5, 0.1], [1.0, 1.6, -0.5, 1.0, 1.0])
+        state = ArmStateModel(model, servos.model, goal)
+        rests = state.settle(goal)
+        stepping = ArmStateModel(model, servos.model, rests + 0.01 * rng.normal(size=5))
+        for _ in range(300):
+            q, _ = stepping.step(goal, 1e-2)
+        np.testing.assert_allclose(q[1:4], rests[1:4], atol=2e-5)
+        np.testing.assert_array_equal(state.v, 0.0)
+
+
+def test_settling_agrees_with_the_servo_at_rest(model, servos):
+    for goal in (servos.home, servos.rest):
+        rests = ArmStateModel(model, servos.model, goal).settle(goal)
+        load = model.gravity(rests)
+        np.testing.assert_allclose(servos.model.spring_torque(goal, rests), load, atol=1e-9)
+        expected = servos.model.resting_position(goal, load)
+        loaded = np.abs(load) > 1e-6
+        np.testing.assert_allclose(rests[loaded], expected[loaded], atol=1e-9)
+        inside = np.abs(rests - goal) <= servos.model.deadband
+        np.testing.assert_array_equal(inside[~loaded], True)
+
+
+def test_a_load_above_stall_falls_until_the_spring_bears_it_or_is_refused(model, servos):
+    heavy = model.with_payload(0.4)
+    goal = np.array([0.0, 0.3, 0.0, 0.0, 0.5])
+    fell = ArmStateModel(heavy, servos.model, goal).settle(goal)
+    assert abs(heavy.gravity(goal)[1]) > servos.stall_torque[1]
+    assert fell[1] < -0.5
+    np.testing.assert_allclose(heavy.gravity(fell), servos.model.spring_torque(goal, fell), atol=1e-9)
+
+    class Unbearable(RigidBody):
+        def gravity(self, q):
+            return np.array([0.0, 2.0, 0.0, 0.0, 0.0])
+
+    arm = description.load(resource("urdf/picker.urdf"))
+    with pytest.raises(
+        InfeasibleError, match=r"shoulder finds no rest .* 0\.92 N·m are not borne, stall is 1\.08"
+    ):
+        ArmStateModel(Unbearable(arm), servos.model, goal).settle(goal)
+
+
+def test_a_payload_sags_the_modelled_arm(model, servos):
+    state = ArmStateModel(model, servos.model, servos.home)
+    before = state.settle(servos.home)
+    state.model = model.with_payload(0.025)
+    q, _ = state.step(servos.home, 1.0)
+    assert before[1] - q[1] == pytest.approx(
+        0.025 * 9.81 * model.forward_kinematics(before)[0] / servos.model.stiffness[1], rel=0.15
+    )
+
+
+def test_steps_are_divided_evenly_and_time_may_stand(model, servos):
+    state = ArmStateModel(model, servos.model, servos.rest, max_step_s=2.5e-3)
+    q, v = state.step(servos.home, 0.0)
+    np.testing.assert_array_equal(q, servos.rest)
+    in_one = ArmStateModel(model, servos.model, servos.rest, max_step_s=2.5e-3).step(servos.home, 0.01)
+    for _ in range(4):
+        q, v = state.step(servos.home, 0.0025)
+    np.testing.assert_allclose(q, in_one[0], atol=1e-13)
+    np.testing.assert_allclose(v, in_one[1], atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda s: s.step([np.nan] * 5, 0.01), "nan"),
+        (lambda s: s.step(np.zeros(4), 0.01), "set-point has shape"),
+        (lambda s: s.step(np.zeros(5), -0.01), "dt is -0.01"),
+        (lambda s: s.reset(np.zeros((2, 5))), "q has shape"),
+        (lambda s: ArmStateModel(s.model, s.servo, np.zeros(5), max_step_s=0.0), "max_step_s is 0"),
+    ],
+)
+def test_bad_input(model, servos, call, message):
+    with pytest.raises(InputError, match=message):
+        call(ArmStateModel(model, servos.model, servos.rest))
+
+
+class Counted:
+    """A model that counts how often it is asked for an acceleration."""
+
+    def __init__(self, model):
+        self._model, self.asked = model, 0
+
+    def __getattr__(self, name):
+        return getattr(self._model, name)
+
+    def forward_dynamics(self, *state):
+        self.asked += 1
+        return self._model.forward_dynamics(*state)
+
+
+def test_at_rest_nothing_is_integrated_until_something_changes(model, servos):
+    counted = Counted(model)
+    state = ArmStateModel(counted, servos.model, servos.rest, 0.005)
+    goal = np.array(servos.rest) + [0.02, -0.05, 0.05, 0.02, 0.1]
+    for _ in range(800):  # in the deadband an arm creeps for long
+        state.step(goal, 0.02)
+    asked, (q, v) = counted.asked, state.step(goal, 0.02)
+    assert counted.asked == asked and not v.any()
+    np.testing.assert_allclose(q, state.settle(goal, start=q), atol=1e-5)
+    state.step(goal, 0.02)
+    assert counted.asked > asked, "whoever puts it somewhere has it looked at again"
+    asked = counted.asked
+    assert np.abs(state.step(goal + 0.01, 0.02)[1]).max() > 1e-3 and counted.asked > asked
+    for _ in range(800):
+        state.step(goal, 0.02)
+    before = state.q
+    state.model = model.with_payload(0.1, (0.0, 0.0, 0.0))
+    state.step(goal, 0.1)
+    assert np.abs(state.q - before).max() > 1e-4
+
+
+def test_states_handed_out_are_copies(model, servos):
+    state = ArmStateModel(model, servos.model, servos.rest)
+    q, _ = state.step(servos.rest, 0.01)
+    q[:] = 9.0
+    assert (state.q < 3.0).all()

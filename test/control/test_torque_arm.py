@@ -1,0 +1,398 @@
+"""Torque-controlled joints: drives, loop and gate against theory, and the closed loop on the MuJoCo arm."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from picker_dynamics.board.torque_session import FRESH_S, REJOIN_S, State, TorqueSession
+from picker_dynamics.bringup import bringup
+from picker_dynamics.control.laws.law import Reference
+from picker_dynamics.control.torque_loop import CATCH_UP, STALE_S, STANDSTILL, HoldLaw, ReferenceBuffer, TorqueLoop
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LimitError
+from picker_dynamics.execution.effort_gate import EffortGate
+from picker_dynamics.execution.goal_check import GoalCheck
+from picker_dynamics.robot import arms
+from picker_dynamics.sim.torque_plant import TorquePlant
+from picker_dynamics.trajectory.trajectory import from_points
+
+RRP = arms.load("rrp")
+NAMES = RRP.description.joint_names
+TARGET = np.array([0.6, 2.0, 0.7])
+UNHOLDABLE = np.array([0.2, 2.9, 0.9])
+"""Link 2 nearly horizontal, the slide far out."""
+
+PERIOD_S = 0.004
+TORQUE_ARMS = [name for name in arms.names() if arms.load(name).control == "torque"]
+
+
+def model() -> RigidBody:
+    return RigidBody(RRP.description)
+
+
+def session(**options) -> TorqueSession:
+    made = TorqueSession(model(), RRP.description.effort, RRP.description.velocity, RRP.bandwidth)
+    for name, value in options.items():
+        setattr(made, name, value)
+    return made
+
+
+def motion(duration_s: float = 2.0, start=RRP.home, end=TARGET):
+    zero = np.zeros(3)
+    return from_points([duration_s], [end], [zero], [zero], start=(start, zero, zero), joint_names=NAMES)
+
+
+class Rig:
+    """Plant, drives and loop in simulated time: states every ``PERIOD_S``, answered ``delay_s`` later."""
+
+    def __init__(self, *, bandwidth=RRP.bandwidth, delay_s=0.001, connected=True, **plant):
+        self.plant = TorquePlant(RRP.description, q=RRP.home, **plant)
+        self.session = session()
+        self.loop = TorqueLoop(model(), bandwidth)
+        self.delay, self.connected, self.time_s = round(delay_s / self.plant.dt), connected, 0.0
+        self.errors: list[np.ndarray] = []
+        self.session.enable()
+
+    def run(self, duration_s: float) -> None:
+        every = round(PERIOD_S / self.plant.dt)
+        tau, due = None, -1
+        for step in range(round(duration_s / self.plant.dt)):
+            if step % every == 0 and self.connected:
+                self.session.tick(self.time_s)
+                tau, due = self.loop.effort(self.plant.q, self.plant.v, self.time_s), step + self.delay
+                if self.loop.following:
+                    self.errors.append(self.loop.error)
+            if step == due:
+                self.session.command(tau, self.time_s)
+            self.plant.step(self.session.torque(self.plant.q, self.plant.v, self.time_s))
+            self.time_s += self.plant.dt
+
+    def follow(self, trajectory, more_s: float = 0.0) -> None:
+        """Push references at 100 Hz as the controller does, and run."""
+        start_s, step_s = self.time_s, 0.01
+        for k in range(round((trajectory.duration + more_s) / step_s) + 1):
+            self.loop.references.push(start_s + k * step_s, Reference(*trajectory.sample(min(k * step_s, trajectory.duration))))
+            if k:
+                self.run(step_s)
+
+
+# -- references ----------------------------------------------------------------------------------------------
+
+
+def test_between_references_the_motion_is_followed_closely():
+    path, buffer = motion(), ReferenceBuffer()
+    for k in range(60):
+        buffer.push(k * 0.01, Reference(*path.sample(k * 0.01)))
+    for time_s in np.linspace(0.0, 0.59, 137):
+        for ours, exact, tolerance in zip(buffer.sample(time_s), path.sample(time_s), (1e-7, 1e-5, 2e-3)):
+            np.testing.assert_allclose(ours, exact, atol=tolerance)
+
+
+def test_there_is_no_reference_before_the_first_nor_long_after_the_last():
+    buffer = ReferenceBuffer()
+    assert buffer.sample(0.0) is None
+    buffer.push(1.0, Reference(np.ones(3), np.ones(3), np.zeros(3)))
+    assert buffer.sample(0.99) is None
+    np.testing.assert_allclose(buffer.sample(1.0 + 0.5 * STALE_S).q, 1.0 + 0.5 * STALE_S)
+    assert buffer.sample(1.0 + 1.1 * STALE_S) is None
+
+
+def test_a_reference_that_begins_anew_replaces_what_was_to_come():
+    buffer, zero = ReferenceBuffer(), np.zeros(3)
+    for time_s in (1.0, 1.1, 1.2):
+        buffer.push(time_s, Reference(zero + 5.0, zero, zero))
+    buffer.push(1.05, Reference(zero + 2.0, zero, zero))
+    np.testing.assert_allclose(buffer.sample(1.06).q, 2.0)
+
+
+# -- laws ----------------------------------------------------------------------------------------------------
+
+
+def test_with_an_exact_model_the_error_decays_as_the_bandwidth_says():
+    """ddot(e) + 2 w ed + w² e = 0 from rest: e(t) = e0 (1 + w t) exp(-w t)."""
+    w, offset = 8.0, np.array([0.02, -0.02, 0.01])
+    plant, loop = TorquePlant(RRP.description, q=RRP.home + offset), TorqueLoop(model(), w)
+    zero = np.zeros(3)
+    for time_s in np.arange(0.0, 0.5, plant.dt):
+        loop.references.push(time_s, Reference(RRP.home, zero, zero))
+        expected = -offset * (1.0 + w * time_s) * np.exp(-w * time_s)
+        plant.step(loop.effort(plant.q, plant.v, time_s))
+        np.testing.assert_allclose(loop.error, expected, atol=0.02 * np.abs(offset).max())
+
+
+def test_an_unknown_load_leaves_the_error_that_theory_says():
+    rig, load = Rig(), 0.4
+    rig.plant.attach(load)
+    rig.follow(motion(1.0, RRP.home, RRP.home), more_s=1.5)
+    believed, true = model(), model().with_payload(load)
+    q = rig.plant.q
+    eta = np.linalg.solve(believed.mass_matrix(q), true.gravity(q) - believed.gravity(q))
+    np.testing.assert_allclose(RRP.home - q, eta / RRP.bandwidth**2, rtol=0.05, atol=1e-6)
+
+
+def test_a_load_that_the_loop_is_told_of_leaves_none():
+    rig = Rig()
+    rig.plant.attach(0.4)
+    rig.loop.set_payload(0.4, (0.0, 0.0, 0.0), 0.0)
+    rig.follow(motion(1.0, RRP.home, RRP.home), more_s=1.5)
+    np.testing.assert_allclose(rig.plant.q, RRP.home, atol=1e-6)
+
+
+def test_a_told_payload_is_taken_over_gradually():
+    loop, zero = TorqueLoop(model(), 20.0, transition_s=0.5), np.zeros(3)
+    for time_s in np.arange(0.0, 2.0, 0.01):
+        loop.references.push(time_s, Reference(RRP.home, zero, zero))
+    before, after = model().gravity(RRP.home), model().with_payload(1.0).gravity(RRP.home)
+    loop.set_payload(1.0, (0.0, 0.0, 0.0), 1.0)
+    for time_s, share in ((1.0, 0.0), (1.25, 0.5), (1.5, 1.0), (1.6, 1.0)):
+        np.testing.assert_allclose(loop.effort(RRP.home, zero, time_s), before + share * (after - before), atol=1e-9)
+
+
+def test_a_large_error_is_made_good_without_a_leap():
+    rig, zero = Rig(), np.zeros(3)
+    rig.run(0.1)
+    target, fastest = RRP.home + np.array([0.4, -0.3, 0.2]), 0.0
+    for _ in range(300):
+        rig.loop.references.push(rig.time_s, Reference(target, zero, zero))
+        rig.run(0.01)
+        fastest = max(fastest, np.abs(rig.plant.v).max())
+    assert CATCH_UP * 0.9 < fastest < CATCH_UP * 1.1
+    np.testing.assert_allclose(rig.plant.q, target, atol=1e-4)
+
+
+def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
+    plant, law = TorquePlant(RRP.description, q=RRP.home), HoldLaw(model(), RRP.bandwidth)
+    velocity = np.array([0.4, -0.3, 0.2])
+    push = model().inverse_dynamics(RRP.home, np.zeros(3), velocity / 0.05)
+    for _ in range(50):
+        plant.step(push)
+    moving = plant.v.copy()
+    assert np.abs(moving).max() > 0.3 and law.pose is None
+    for step in range(1500):
+        plant.step(law(plant.q, plant.v, step * plant.dt))
+    assert np.abs(plant.v).max() < 1e-3 * STANDSTILL
+    np.testing.assert_allclose(plant.q, law.pose, atol=1e-5)
+    assert (np.abs(plant.q - RRP.home) < 0.1).all(), "braking takes v / BRAKE_RATE"
+
+
+# -- the closed loop -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TORQUE_ARMS)
+def test_every_arm_follows_a_motion(name):
+    arm = arms.load(name)
+    plant, loop, drives = TorquePlant(arm.description, q=arm.home), TorqueLoop(RigidBody(arm.description), arm.bandwidth), None
+    zero = np.zeros(arm.description.n)
+    path = from_points([1.0], [arm.home + 0.05], [zero], [zero], start=(arm.home, zero, zero),
+                       joint_names=arm.description.joint_names)
+    drives = TorqueSession(RigidBody(arm.description), arm.description.effort, arm.description.velocity, arm.bandwidth)
+    drives.enable()
+    worst = 0.0
+    for step in range(1200):
+        time_s = step * plant.dt
+        loop.references.push(time_s, Reference(*path.sample(min(time_s, 1.0))))
+        if step % 4 == 0:
+            tau = loop.effort(plant.q, plant.v, time_s)
+            worst = max(worst, np.abs(loop.error).max())
+            drives.torque(plant.q, plant.v, time_s)
+            drives.tick(time_s)
+            drives.command(tau, time_s)
+        plant.step(drives.torque(plant.q, plant.v, time_s))
+    assert worst < 1e-3
+    np.testing.assert_allclose(plant.q, arm.home + 0.05, atol=1e-4)
+
+
+def test_the_rrp_arm_tracks_a_fast_motion_within_a_milliradian():
+    rig = Rig()
+    rig.run(0.1)
+    rig.follow(motion(1.5), more_s=0.5)
+    assert np.abs(rig.errors).max() < 1e-3
+    np.testing.assert_allclose(rig.plant.q, TARGET, atol=1e-5)
+
+
+def test_an_arm_that_is_heavier_than_its_urdf_still_arrives():
+    rig = Rig(plant_error=0.15, seed=3)
+    rig.run(0.1)
+    rig.follow(motion(1.5), more_s=1.0)
+    np.testing.assert_allclose(rig.plant.q, TARGET, atol=0.02)
+
+
+def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_begin_anew():
+    rig = Rig()
+    rig.run(0.1)
+    rig.follow(motion(1.0, end=TARGET), more_s=-0.5)
+    epoch, q = rig.session.epoch, rig.plant.q
+    assert np.abs(rig.plant.v).max() > 0.3
+    rig.connected = False
+    rig.run(1.0)
+    rig.session.tick(rig.time_s)
+    assert np.abs(rig.plant.v).max() < STANDSTILL / 10.0 and np.abs(rig.plant.q - q).max() < 0.15
+    assert rig.session.epoch == epoch + 1 and rig.session.state is State.ACTIVE
+    assert str(REJOIN_S) in rig.session.problem
+    np.testing.assert_allclose(rig.session.held, rig.plant.q, atol=1e-3)
+
+
+# -- drives --------------------------------------------------------------------------------------------------
+
+
+def active() -> TorqueSession:
+    made = session()
+    made.enable()
+    made.torque(RRP.home, np.zeros(3), 0.0)
+    made.tick(0.0)
+    return made
+
+
+def test_drives_become_active_only_at_rest_and_say_where():
+    made = session()
+    assert made.enable().startswith("enabling") and made.state is State.ENABLING
+    made.torque(RRP.home, np.full(3, 0.5), 0.0)
+    made.tick(0.0)
+    assert made.state is State.ENABLING, "it moves"
+    made.torque(RRP.home, np.zeros(3), 0.1)
+    made.tick(0.1)
+    assert made.state is State.ACTIVE and made.epoch == 1
+    np.testing.assert_array_equal(made.held, RRP.home)
+
+
+def test_a_command_acts_for_a_while_and_then_the_drives_hold():
+    made, tau = active(), np.array([1.0, 2.0, 3.0])
+    assert made.command(tau, 1.0)
+    np.testing.assert_array_equal(made.torque(RRP.home, np.zeros(3), 1.0 + 0.9 * FRESH_S), tau)
+    np.testing.assert_allclose(made.torque(RRP.home, np.zeros(3), 1.0 + 1.1 * FRESH_S), model().gravity(RRP.home))
+
+
+def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no_numbers_refused():
+    made = active()
+    made.command([1e4, -1e4, 0.0], 0.0)
+    np.testing.assert_array_equal(made.torque(RRP.home, np.zeros(3), 0.0), [150.0, -350.0, 0.0])
+    assert made.saturated == 1
+    with pytest.raises(InputError, match="theta2.*nan"):
+        made.command([0.0, np.nan, 0.0], 0.0)
+
+
+def test_stop_latches_and_resumes_nothing():
+    made = active()
+    made.command(np.zeros(3), 0.0)
+    made.stop()
+    assert made.state is State.IDLE and not made.command(np.zeros(3), 0.001)
+    np.testing.assert_allclose(made.torque(RRP.home, np.zeros(3), 0.002), model().gravity(RRP.home))
+    with pytest.raises(BoardFaultError, match="reset"):
+        made.enable()
+    made.reset()
+    assert made.state is State.IDLE and not made.problem
+    made.enable()
+    made.tick(0.01)
+    assert made.state is State.ACTIVE and made.epoch == 2
+
+
+def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
+    plant, made = TorquePlant(RRP.description, q=RRP.home), active()
+    made.relax()
+    time_s = 0.0
+
+    def run(duration_s):
+        nonlocal time_s
+        for _ in range(round(duration_s / plant.dt)):
+            plant.step(made.torque(plant.q, plant.v, time_s))
+            made.tick(time_s)
+            time_s += plant.dt
+
+    run(0.3)
+    assert np.abs(plant.q - RRP.home).max() > 0.05, "it falls"
+    assert made.state is State.IDLE and "off" in made.problem
+    made.reset()
+    made.enable()
+    run(1.5)
+    assert made.state is State.ACTIVE and np.abs(plant.v).max() < STANDSTILL
+    np.testing.assert_allclose(plant.q, made.held, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", TORQUE_ARMS)
+def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
+    arm = arms.load(name)
+    plant, robot = TorquePlant(arm.description, q=arm.home), RigidBody(arm.description)
+    drives = TorqueSession(robot, arm.description.effort, arm.description.velocity, arm.bandwidth)
+    drives.relax()
+    for step in range(4000):
+        plant.step(drives.torque(plant.q, plant.v, step * plant.dt))
+    zero = np.zeros(robot.n)
+    back = from_points([5.0], [arm.home], [zero], [zero], start=(plant.q, zero, zero), joint_names=arm.description.joint_names)
+    GoalCheck(arm.description, EffortGate(robot, arm), robot, tip_speed_limit=2.0).fit(back.stretched)
+
+
+# -- gate ----------------------------------------------------------------------------------------------------
+
+
+def check(**options) -> GoalCheck:
+    return GoalCheck(RRP.description, EffortGate(model(), RRP), model(), tip_speed_limit=5.0, **options)
+
+
+def test_the_gate_passes_what_can_be_done_and_says_by_how_much():
+    report = check(stretch=False).check(motion())
+    tau = model().inverse_dynamics(*motion().sample(report.times))
+    np.testing.assert_allclose(report.torque, tau, atol=1e-9)
+    np.testing.assert_allclose(report.hold_limit, 0.6 * RRP.description.effort)
+    assert (report.share < 1.0).all() and report.worst_joint == "theta2"
+
+
+def test_a_goal_that_cannot_be_held_is_refused_in_newton_metres():
+    needed, limit = abs(model().gravity(UNHOLDABLE)[1]), 0.6 * RRP.description.effort[1]
+    assert needed > limit
+    with pytest.raises(InfeasibleError, match=rf"theta2 needs {needed:.2f} N·m to hold .* allowed {limit:.2f}") as refusal:
+        check().fit(lambda factor: motion(5.0 * factor, end=UNHOLDABLE))
+    assert refusal.value.joint == "theta2" and refusal.value.value == pytest.approx(needed)
+
+
+def test_a_sliding_joint_is_refused_in_newtons_and_metres():
+    weak, balanced = dataclasses.replace(RRP, hold_share=0.03, peak_share=0.03), [0.0, 1.48, 0.5]
+    assert abs(model().gravity(balanced)[1]) < 1.0
+    with pytest.raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
+        EffortGate(model(), weak).check_point(balanced, np.zeros(3), np.zeros(3))
+    with pytest.raises(LimitError, match=r"d3 reaches 1.2000 m .* limit 1.0000"):
+        check(stretch=False).check(motion(5.0, end=np.array([0.2, 2.2, 1.2])))
+    with pytest.raises(LimitError, match=r"d3 moves at [\d.]+ m/s"):
+        check(stretch=False).check(motion(0.3, end=np.array([0.2, 2.2, 0.9])))
+
+
+def test_a_motion_that_takes_too_much_is_slowed_until_it_passes():
+    hurried = motion(0.35, end=RRP.home + [0.25, 0.0, 0.0])
+    with pytest.raises((InfeasibleError, LimitError), match="theta1"):
+        check(stretch=False).check(hurried)
+    fitted = check().fit(lambda factor: motion(0.35 * factor, end=RRP.home + [0.25, 0.0, 0.0]))
+    assert 1.0 < fitted.factor < 5.0
+
+
+# -- bring-up ------------------------------------------------------------------------------------------------
+
+
+def test_other_nodes_take_the_places_of_dynamics_and_hardware_and_there_is_no_board():
+    made = bringup.graph(bringup.Options(arm="rrp", payload_mass=0.2, rate_hz=200.0))
+    assert [(spec.executable, spec.name) for spec in made.nodes] == [
+        ("trajectory_controller", "trajectory_controller"), ("torque_control", "dynamics"), ("torque_arm_sim", "hardware")]
+    assert made.board is None and not made.port
+    assert made.nodes[0].parameters == {"control": "torque", "arm": "rrp", "tip_speed_limit": RRP.tip_speed, "rate_hz": 200.0}
+    assert made.nodes[1].parameters["payload.mass"] == 0.2
+
+
+def test_the_named_picker_is_the_picker():
+    named, default = (bringup.graph(bringup.Options(arm=name, directory="/tmp/x")) for name in ("picker", ""))
+    assert named == default
+
+
+@pytest.mark.parametrize(("options", "reason"), [
+    ({"arm": "rpr"}, "no arm 'rpr'; there are cylindrical, .*rrp"),
+    ({"arm": "rrp", "hardware": "serial", "port": "/dev/ttyACM0"}, "arm rrp .*no driver"),
+    ({"arm": "rrp", "urdf": __file__}, "either the arm rrp or a urdf"),
+    ({"arm": "picker", "urdf": __file__}, "either the arm picker or a urdf"),
+    ({"arm": "rrp", "servos": __file__}, "servos.*rrp"),
+    ({"arm": "rrp", "compensation": "full"}, "compensation.*rrp"),
+    ({"arm": "rrp", "on_shutdown": "park"}, "on_shutdown.*rrp"),
+])
+def test_options_that_contradict_the_arm_get_one_clear_line(options, reason):
+    with pytest.raises(ConfigurationError, match=reason) as refusal:
+        bringup.Options(**options)
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,172 @@
+"""Two models compared: what agrees passes, every kind of difference is found and named."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.dynamics.cross_check import UNITS, compare, sample_states
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import CrossCheckError, InputError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description
+
+ARM = description.load(resource("urdf/picker.urdf"))
+LIMITS = (ARM.lower, ARM.upper, ARM.velocity)
+ARMATURE = (6e-4, 7e-4, 8e-4, 5e-4, 9e-4)
+
+
+def by_hand(text: str = ARM.urdf):
+    return lagrangian.from_description(description.parse(text), ARMATURE)
+
+
+def pinocchio(text: str = ARM.urdf):
+    return RigidBody(description.parse(text), ARMATURE)
+
+
+def test_the_picker_agrees_with_payload_rotors_and_friction():
+    friction = ARM.urdf.replace('damping="0" friction="0"', 'damping="0.02" friction="0.01"')
+    assert friction != ARM.urdf
+    report = compare(by_hand(friction), pinocchio(friction), *LIMITS, payload=0.025)
+    assert list(report.residuals) == list(UNITS)
+    assert report.worst <= 1e-12
+    assert report.samples == 1000 and report.payload_kg == 0.025
+    assert report.agrees()
+    report.require(1e-9)
+
+
+@pytest.mark.parametrize("old, new, term", [
+    ('<mass value="0.12"/>', '<mass value="0.1200001"/>', "g"),
+    ('iyy="3.000e-4"', 'iyy="3.001e-4"', "M"),
+    ('<origin xyz="0.145 0 0"/>', '<origin xyz="0.1451 0 0"/>', "tool"),
+    ('damping="0" friction="0"', 'damping="0.001" friction="0"', "tau"),
+])
+def test_a_difference_in_the_urdf_is_found(old, new, term):
+    assert old in ARM.urdf
+    report = compare(by_hand(ARM.urdf.replace(old, new)), pinocchio(), *LIMITS, samples=50)
+    assert report.residuals[term] > 1e-9
+    with pytest.raises(CrossCheckError) as caught:
+        report.require()
+    assert caught.value.value == report.worst and caught.value.limit == 1e-9
+
+
+def test_missing_armature_is_found_and_named():
+    report = compare(by_hand(), RigidBody(ARM), *LIMITS, samples=50)
+    assert report.residuals["g"] <= 1e-12 < report.residuals["M"]
+    with pytest.raises(CrossCheckError, match="in forward dynamics of scissor: .* rad/s², relative residual"):
+        report.require()
+
+
+def test_a_wrong_payload_is_found_though_the_bare_arms_agree():
+    class Forgetful(RigidBody):
+        def with_payload(self, mass, com=(0.0, 0.0, 0.0), inertia=None):
+            return super().with_payload(0.9 * mass, com, inertia)
+
+    forgetful = Forgetful(ARM, ARMATURE)
+    assert compare(forgetful, pinocchio(), *LIMITS, samples=20).agrees()
+    report = compare(forgetful, pinocchio(), *LIMITS, samples=20, payload=0.025)
+    assert not report.agrees()
+    with pytest.raises(CrossCheckError, match=r"payload 0.025 kg"):
+        report.require()
+
+
+def test_nan_is_no_agreement():
+    class Broken(RigidBody):
+        def gravity(self, q):
+            g = super().gravity(q)
+            g[7, 2] = math.nan
+            return g
+
+    for pair in ((Broken(ARM, ARMATURE), pinocchio()), (pinocchio(), Broken(ARM, ARMATURE))):
+        report = compare(*pair, *LIMITS, samples=20)
+        assert report.worst_term == "g" and math.isnan(report.worst) and not report.agrees()
+        with pytest.raises(CrossCheckError, match="disagree in g of elbow: .*nan"):
+            report.require()
+        assert "above 1e-09" in report.table()
+
+
+def test_what_vanishes_is_not_divided_by_nothing():
+    """A turntable: g, the tool and its Jacobian are zero, up to rounding that is nobody's mistake; at rest all else is, too."""
+    text = """<robot name="turntable"><link name="base"/><link name="plate"><inertial><mass value="1"/>
+        <inertia ixx="1e-2" ixy="0" ixz="0" iyy="1e-2" iyz="0" izz="2e-2"/></inertial></link>
+      <joint name="turn" type="continuous"><parent link="base"/><child link="plate"/><axis xyz="0 0 1"/>
+      </joint></robot>"""
+
+    class Rounding(RigidBody):
+        def gravity(self, q):
+            return super().gravity(q) + 1e-18
+
+        def forward_kinematics(self, q):
+            return super().forward_kinematics(q) + 1e-18
+
+        def jacobian(self, q):
+            return super().jacobian(q) + 1e-18
+
+        def coriolis_matrix(self, q, v):
+            return super().coriolis_matrix(q, v) + 1e-18
+
+    arm = description.parse(text)
+    compare(Rounding(arm), RigidBody(arm), arm.lower, arm.upper, arm.velocity, samples=10).require()
+    swinging = description.parse(text.replace('xyz="0 0 1"', 'xyz="0 1 0"').replace("<mass", '<origin xyz="1 0 0"/><mass'))
+
+    class Inexact(RigidBody):
+        def forward_dynamics(self, q, v, tau):
+            return super().forward_dynamics(q, v, tau) + 1e-15
+
+    compare(Inexact(swinging), RigidBody(swinging), [-1.0], [1.0], [0.0], samples=10).require()
+    compare(Rounding(swinging), RigidBody(swinging), [-1.0], [1.0], [1e3], samples=10).require()
+
+
+def test_a_small_term_is_not_lost_below_the_floors():
+    """A tool 0.1 mm off, a thousandth of the Coriolis torque: found."""
+    class Off(RigidBody):
+        def forward_kinematics(self, q):
+            return super().forward_kinematics(q) + 1e-4
+
+        def coriolis_matrix(self, q, v):
+            return 1.001 * super().coriolis_matrix(q, v)
+
+    report = compare(Off(ARM, ARMATURE), pinocchio(), *LIMITS, samples=20)
+    assert report.residuals["tool"] > 1e-4 and report.residuals["C v"] > 1e-4
+
+
+def test_different_joints_are_refused():
+    renamed = description.parse(ARM.urdf.replace('joint name="elbow"', 'joint name="knee"'))
+    with pytest.raises(CrossCheckError, match="different joints: .*knee"):
+        compare(RigidBody(renamed), pinocchio(), *LIMITS)
+
+
+def test_samples_are_seeded_and_within_the_limits():
+    q, v, a = sample_states(*LIMITS, samples=500, seed=3)
+    again = sample_states(*LIMITS, samples=500, seed=3)
+    other = sample_states(*LIMITS, samples=500, seed=4)
+    assert all(np.array_equal(x, y) for x, y in zip((q, v, a), again))
+    assert not np.array_equal(q, other[0])
+    assert (q >= ARM.lower).all() and (q <= ARM.upper).all() and (np.abs(v) <= ARM.velocity).all()
+    assert np.ptp(q, axis=0) == pytest.approx(ARM.upper - ARM.lower, rel=0.05)
+    assert (np.abs(a).max(axis=0) > 5 * ARM.velocity).all()
+
+
+def test_joints_without_limits_are_sampled_around_the_circle():
+    q, v, _ = sample_states([-math.inf], [math.inf], [math.inf], samples=1000)
+    assert -math.pi <= q.min() < -3 and 3 < q.max() <= math.pi
+    assert 0.9 < np.abs(v).max() <= 1.0
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"samples": 0}, "samples is 0"),
+    ({"lower": [0, 0]}, r"lower has shape \(2,\)"),
+])
+def test_sampling_refuses(arguments, message):
+    with pytest.raises(InputError, match=message):
+        sample_states(**({"lower": ARM.lower, "upper": ARM.upper, "velocity": ARM.velocity} | arguments))
+
+
+def test_table_has_a_line_per_term():
+    lines = compare(by_hand(), pinocchio(), *LIMITS, samples=10, payload=0.025).table().splitlines()
+    assert "10 states" in lines[0] and "25 g" in lines[0]
+    assert [line[:17].strip() for line in lines[1:]] == list(UNITS)
+    assert all(line.endswith("ok") for line in lines[1:])

@@ -1,0 +1,328 @@
+"""N joints in a row: golden sample, physics, the notes' arms written as chains, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pytest
+from dynamics_properties import (
+    check_batch,
+    check_composition,
+    check_coriolis_matrix,
+    check_gravity,
+    check_jacobian,
+    check_mass_matrix,
+    check_power_balance,
+    check_torque_rate,
+    close,
+    derivative,
+    gradient,
+    states,
+)
+from golden import agrees, load_cases
+from small_urdfs import TWO_LINKS, random_arm
+
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.dynamics.lagrangian import chain_equations, chain_model
+from picker_dynamics.dynamics.lagrangian.bodies import Body
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot import description
+
+CASES = load_cases()
+CHAINS = CASES["chain"]
+ROTORS = (0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+def golden_chain(case):
+    return lagrangian.chain(case["joints"], case["gravity"])
+
+
+def models():
+    yield "golden, any gravity", golden_chain(CHAINS[3])
+    yield "golden, sliding", golden_chain(CHAINS[2])
+    arm = description.parse(random_arm(3, count=5, branching=0.5))
+    tree = lagrangian.from_urdf(arm, gravity=(1.0, -2.0, 9.0), armature=ROTORS)
+    assert tree.parameters.parents == (-1, 0, 0, 2, 3) and any(tree.parameters.prismatic)
+    yield "tree, rotors", tree
+    inertia = np.array([[3, 1, 0], [1, 2, 0], [0, 0, 4]]) * 1e-3
+    yield "tree, rotors, payload", tree.with_payload(0.3, (0.05, 0.02, -0.1), inertia)
+
+
+MODELS = dict(models())
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+
+
+# --- golden sample ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CHAINS, ids=range(len(CHAINS)))
+def test_golden_sample(case):
+    model = golden_chain(case)
+    q, v, a, j = (case[key] for key in ("q", "qd", "qdd", "qddd"))
+    B, Cc, pairs = model.velocity_product_matrices(q)
+    assert [list(pair) for pair in pairs] == case["pairs"]
+    actual = {
+        "M": model.mass_matrix(q), "b": model.christoffel(q), "B": B, "Cc": Cc,
+        "Cqd": model.coriolis_matrix(q, v) @ v, "G": model.gravity(q), "tau": model.inverse_dynamics(q, v, a),
+        "taudot": model.torque_rate(q, v, a, j), "fd_qdd": model.forward_dynamics(q, v, case["fd_tau"]),
+        "fk_pos": model.forward_kinematics(q), "fk_R": model.orientation(q),
+    }
+    for key, value in actual.items():
+        agrees(value, case[key], key)
+
+
+# --- physics ---------------------------------------------------------------------------------------------
+
+
+@every_model
+def test_matrices(model):
+    q, v, a, _ = states(model, 20, seed=1)
+    check_mass_matrix(model, q, v)
+    check_coriolis_matrix(model, q, v)
+    check_composition(model, q, v, a)
+
+
+@every_model
+def test_gravity_and_tool(model):
+    q = states(model, 20, seed=2)[0]
+    check_gravity(model, q)
+    check_jacobian(model, q)
+
+
+@every_model
+def test_torque_rate(model):
+    check_torque_rate(model, *states(model, 20, seed=3))
+
+
+@every_model
+def test_batch_equals_loop(model):
+    check_batch(model, *states(model, 4, seed=4))
+
+
+@every_model
+def test_energy_gained_is_work_done(model):
+    q, v, amplitude, _ = states(model, 1, seed=5, reach=1.0)[:, 0]
+    check_power_balance(model, q, v, lambda t: 0.2 * amplitude * math.cos(5.0 * t), duration=0.3)
+
+
+@every_model
+def test_angular_jacobian_turns_the_tool(model):
+    q, v, _, _ = states(model, 1, seed=6)[:, 0]
+    spin = derivative(lambda t: model.orientation(q + t * v)) @ model.orientation(q).T
+    close(model.angular_jacobian(q) @ v, [spin[2, 1], spin[0, 2], spin[1, 0]], 1e-8)
+
+
+@every_model
+def test_jacobians_change_as_their_closed_form_says(model):
+    """dJv/dq of every body by differences; the angular ones in the body's own axes."""
+    k = model.parameters
+
+    def jacobians(q):
+        f = chain_equations.frames(k, q)
+        Jv, Jw, _ = chain_equations.body_jacobians(k, f)
+        return Jv, np.swapaxes(f.R, -1, -2) @ Jw
+
+    for q in states(model, 5, seed=7)[0]:
+        f = chain_equations.frames(k, q)
+        dJv, dJw = chain_equations.jacobian_derivatives(*chain_equations.body_jacobians(k, f)[:2])
+        close(dJv, gradient(lambda q: jacobians(q)[0], q), 1e-8)
+        in_body_axes = np.einsum("lba,lbjk->lajk", f.R, dJw)
+        assert np.max(np.abs(in_body_axes - gradient(lambda q: jacobians(q)[1], q))) <= 1e-8
+
+
+@every_model
+def test_velocity_products_are_the_two_matrices(model):
+    q, v, _, _ = states(model, 10, seed=8)
+    b = model.christoffel(q)
+    np.testing.assert_array_equal(b, np.swapaxes(b, -1, -2))
+    B, Cc, pairs = model.velocity_product_matrices(q)
+    assert pairs == tuple((j, k) for j in range(1, model.n + 1) for k in range(j + 1, model.n + 1))
+    products = np.stack([v[:, j - 1] * v[:, k - 1] for j, k in pairs], axis=-1)
+    expected = np.einsum("sij,sj->si", model.coriolis_matrix(q, v), v)
+    close(np.einsum("sic,sc->si", B, products) + np.einsum("sij,sj->si", Cc, v**2), expected, 1e-13)
+
+
+def test_large_batches_are_worked_through_in_blocks(monkeypatch):
+    model = MODELS["tree, rotors"]
+    q, v, _, _ = states(model, 23, seed=9)
+    expected_b, expected_C = model.christoffel(q), model.coriolis_matrix(q, v)
+    monkeypatch.setattr(chain_model, "BLOCK", 5 * 3 * model.n**3)
+    np.testing.assert_array_equal(model.christoffel(q), expected_b)
+    np.testing.assert_array_equal(model.coriolis_matrix(q.reshape(23, 1, -1), v.reshape(23, 1, -1))[:, 0], expected_C)
+    assert model.coriolis_matrix(q[:0], v[:0]).shape == (0, model.n, model.n)
+
+
+# --- the arms of the notes, written as chains --------------------------------------------------------------
+
+
+def joint(kind, axis, xyz, mass, com, inertia=(0.0, 0.0, 0.0)):
+    moments = dict(zip(("Ixx", "Iyy", "Izz"), inertia)) | dict.fromkeys(("Ixy", "Ixz", "Iyz"), 0.0)
+    return {"type": kind, "axis": axis, "xyz": xyz, "rpy": (0, 0, 0), "mass": mass, "com": com, "inertia": moments}
+
+
+def planar_bars(*bars):
+    """Bars (length, centre of mass, mass, inertia) that turn about z, each on the end of the one before."""
+    lengths = [0.0, *(bar[0] for bar in bars)]
+    return [joint("R", "z", (offset, 0, 0), mass, (com, 0, 0), (0, 0, inertia))
+            for offset, (_, com, mass, inertia) in zip(lengths, bars)]
+
+
+def as_chain(system, p):
+    """Joints of a chain with the equations of motion of one of the notes' systems; gravity along -y or -z."""
+    if system == "rrp":
+        rod2, rod3 = p["m2"] * p["l2"]**2 / 12, p["m3"] * p["l"]**2 / 12
+        slide = Body(p["m3"], np.array([0, 0, p["l4"] - p["l"] / 2]), np.diag((rod3, rod3, 0.0)))
+        loaded = slide + Body(p["M"], np.array([0, 0, p["l4"]]), np.zeros((3, 3)))
+        return [joint("R", "z", (0, 0, 0), 0.0, (0, 0, 0)),
+                joint("R", "y", (0, 0, 0), p["m2"], (-p["l2"] / 2, 0, 0), (0, rod2, rod2)),
+                joint("P", "z", (-p["l2"], 0, 0), loaded.mass, loaded.com, loaded.inertia.diagonal())], "z"
+    if system == "spatial_2r":
+        return [joint("R", "x", (0, 0, 0), p["m1"], (0, 0, p["L1"] / 2), (p["I1x"], 0, 0)),
+                joint("R", "y", (0, 0, p["L1"]), p["m2"], (0, 0, p["L2"] / 2), (p["I2x"], p["I2y"], p["I2z"]))], "z"
+    if system == "cylindrical":
+        return [joint("R", "z", (0, 0, 0), p["m2"], (p["a"], 0, 0), (0, 0, p["J2"])),
+                joint("P", (3, 0, 0), (0, 0, 0), p["m3"], (0, 0, 0), (0, 0, p["J3"]))], "y"
+    bars = {
+        "planar_2r": [(f"l{i}", f"lg{i}", f"m{i}", f"I{i}") for i in (1, 2)],
+        "pendulum": [("a", "a", "m", "J_G")],
+        "two_link": [(f"d{i}", f"a{i}", f"m{i}", f"J{i}") for i in (2, 3)],
+        "three_link": [(f"d{i}", f"a{i}", f"m{i}", f"J{i}") for i in (2, 3, 4)],
+    }
+    return planar_bars(*(tuple(p[name] for name in bar) for bar in bars[system])), "y"
+
+
+@pytest.mark.parametrize("case", (0, 3))
+@pytest.mark.parametrize("system", ["rrp", "spatial_2r", "cylindrical", "planar_2r", "pendulum", "two_link", "three_link"])
+def test_the_systems_of_the_notes_are_chains(system, case):
+    """Two derivations of one arm: its own closed form, and Jacobians."""
+    p = CASES[system][case]["params"]
+    joints, up = as_chain(system, p)
+    model, expected = lagrangian.chain(joints, [-p["g"] * (axis == up) for axis in "xyz"]), lagrangian.make(system, **p)
+    q, v, a, j = states(model, 50, seed=10)
+    close(model.mass_matrix(q), expected.mass_matrix(q), 1e-13)
+    close(model.gravity(q), expected.gravity(q), 1e-13)
+    close(model.inverse_dynamics(q, v, a), expected.inverse_dynamics(q, v, a), 1e-13)
+    close(model.torque_rate(q, v, a, j), expected.torque_rate(q, v, a, j), 1e-13)
+    close(model.kinetic_energy(q, v), expected.kinetic_energy(q, v), 1e-13)
+    close(model.potential_energy(q), expected.potential_energy(q), 1e-13)
+    C = expected.coriolis_matrix(q, v)
+    assert np.max(np.abs(model.coriolis_matrix(q, v) - C)) <= 1e-13 * max(1.0, np.max(np.abs(C)))
+
+
+def test_payload_of_a_chain_is_at_the_last_frame():
+    case = CHAINS[1]
+    joints = copy.deepcopy(case["joints"])
+    model = golden_chain(case).with_payload(0.7, (0.1, 0.2, 0.3))
+    joints[-1] |= {"mass": 0.7, "com": [0.1, 0.2, 0.3], "inertia": dict.fromkeys(joints[-1]["inertia"], 0.0)}
+    load_alone = lagrangian.chain(joints, case["gravity"])
+    q = np.array(case["q"])
+    joints[-1]["mass"] = 0.0
+    without_last = lagrangian.chain(joints, case["gravity"])
+    added = model.mass_matrix(q) - golden_chain(case).mass_matrix(q)
+    close(added, load_alone.mass_matrix(q) - without_last.mass_matrix(q), 1e-13)
+
+
+# --- refused -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ((-0.1,), "payload mass is -0.1 kg"),
+    ((0.1, (0, math.nan, 0)), r"payload com\[1\] is nan"),
+])
+def test_payload_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        MODELS["tree, rotors"].with_payload(*arguments)
+
+
+def weightless(*names, axes=("z", "x")):
+    """Two joints of which those named carry nothing."""
+    return [joint("R", axis, (0, 0, 0), 0.0 if i in names else 1.0, (0.1, 0.2, 0.3), np.full(3, float(i not in names)))
+            for i, axis in enumerate(axes)]
+
+
+@pytest.mark.parametrize("joints, message", [
+    (weightless(1), "joint2 moves no mass"),
+    (weightless(0, axes=("z", "z")), "joint1, joint2 move no mass"),
+])
+def test_infinite_accelerations_are_refused(joints, message):
+    model = lagrangian.chain(joints, (0, 0, -9.81))
+    q, v, a, _ = states(model, 3, seed=16)
+    assert np.isfinite(model.inverse_dynamics(q, v, a)).all()
+    for state in ((q, v, a), (q[0], v[0], a[0])):
+        with pytest.raises(InputError, match=message):
+            model.forward_dynamics(*state)
+    assert np.isfinite(lagrangian.chain(joints, (0, 0, -9.81), armature=(0.1, 0.1)).forward_dynamics(q, v, a)).all()
+
+
+GOOD = joint("R", "z", (0, 0, 0), 1.0, (0.1, 0, 0), (0.1, 0.1, 0.1))
+
+
+def but(**changes):
+    return [{key: value for key, value in (GOOD | changes).items() if value is not None}]
+
+
+@pytest.mark.parametrize("joints, message", [
+    ([], "joints is empty, expected a list of at least one joint dictionary"),
+    (GOOD, "joints is of type dict, expected a list of at least one joint dictionary"),
+    (np.array([]), "joints is of type ndarray, expected a list"),
+    ("R", "joints is of type str, expected a list"),
+    (["R"], "joint1 is of type str, expected a dictionary of type, axis, xyz, rpy, mass, com, inertia"),
+    ([GOOD, 3.0], "joint2 is of type float, expected a dictionary"),
+    (but(mass=None, com=None), "joint joint1: missing mass, com; it takes type, axis, xyz"),
+    (but(weight=1.0), "joint joint1: unknown weight; it takes type, axis, xyz"),
+    ([*but(name="a"), *but(name="a")], "joint a is there twice"),
+    (but(type="revolute"), r"joint joint1: type is 'revolute', must be R \(revolute\) or P \(prismatic\)"),
+    (but(type=["R"]), r"type is \['R'\], must be R"),
+    (but(axis="w"), "joint1: axis is 'w', must be x, y, z or a vector"),
+    (but(axis=(0, 0, 0)), r"joint1: axis is \(0, 0, 0\)"),
+    (but(axis=(0, math.nan, 1)), r"joint1: axis\[1\] is nan, not a finite number"),
+    (but(xyz=(0, 0)), r"joint1: xyz has shape \(2,\), expected \(..., 3\)"),
+    (but(rpy=[[0, 0, 0]]), r"joint1: rpy has shape \(1, 3\), expected \(3,\)"),
+    (but(com="here"), "joint1: com is 'here', not an array of numbers"),
+    (but(mass=-1.0), "joint1: mass is -1.0, must be >= 0"),
+    (but(mass=math.inf), "joint1: mass is inf, not a finite number"),
+    (but(mass="heavy"), "joint1: mass is 'heavy', not a number"),
+    (but(inertia=np.eye(3)), "joint1: inertia is of type ndarray, expected a dictionary of Ixx, Iyy, Izz, Ixy, Ixz, Iyz"),
+    (but(inertia={"Ixx": 1.0}), "joint1: inertia: missing Iyy, Izz, Ixy, Ixz, Iyz; it takes Ixx"),
+    (but(inertia=GOOD["inertia"] | {"Ixy": math.nan}), "joint1: inertia: Ixy is nan"),
+    (but(inertia=GOOD["inertia"] | {"Ixy": 1.0}), "joint1: inertia: a principal moment is -0.9 kg·m², must be >= 0"),
+])
+def test_joints_refused(joints, message):
+    with pytest.raises(InputError, match=message):
+        lagrangian.chain(joints, (0, 0, -9.81))
+
+
+@pytest.mark.parametrize("gravity, message", [
+    (9.81, r"gravity has shape \(\)"),
+    ((0, -9.81), r"gravity has shape \(2,\)"),
+    ((0, 0, math.nan), r"gravity\[2\] is nan"),
+])
+def test_gravity_refused(gravity, message):
+    with pytest.raises(InputError, match=message):
+        lagrangian.chain([GOOD], gravity)
+    with pytest.raises(InputError, match=message):
+        lagrangian.from_urdf(description.parse(TWO_LINKS), gravity)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda m: m.inverse_dynamics(np.zeros(5), np.zeros(3), np.zeros(5)), r"v has shape \(3,\), expected"),
+    (lambda m: m.christoffel([0, 0, math.inf, 0, 0]), r"q\[2\] is inf"),
+    (lambda m: m.velocity_product_matrices(np.zeros(4)), r"q has shape \(4,\)"),
+    (lambda m: m.coriolis_matrix(np.zeros((2, 5)), np.zeros((3, 5))), "do not broadcast: q"),
+    (lambda m: m.forward_dynamics(np.zeros(5), np.zeros(5), "hold"), "tau is 'hold', not an array"),
+    (lambda m: m.orientation([math.nan] * 5), r"q\[0\] is nan"),
+])
+def test_states_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call(MODELS["tree, rotors"])
+
+
+def test_results_do_not_alias_the_model():
+    model = golden_chain(CHAINS[0])
+    with pytest.raises(ValueError, match="read-only"):
+        model.gravity_vector[0] = 1.0
+    first = model.forward_kinematics(CHAINS[0]["q"])
+    first[:] = 0.0
+    agrees(model.forward_kinematics(CHAINS[0]["q"]), CHAINS[0]["fk_pos"])

@@ -1,0 +1,201 @@
+"""N joints of any URDF: Pinocchio, every kind of joint and link, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from dynamics_properties import close, states
+from small_urdfs import TWO_LINKS, broken, random_arm
+
+from picker_dynamics.dynamics import cross_check, lagrangian
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import DescriptionError, InputError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description
+from picker_dynamics.robot.kinematic_tree import link_poses
+
+SEEDS = range(12)
+INERTIA = np.array([[3, 1, 0], [1, 2, 0], [0, 0, 4]]) * 1e-3
+
+
+def arm_of(seed: int, **options) -> description.ArmDescription:
+    return description.parse(random_arm(seed, **options))
+
+
+def agree_with_pinocchio(arm, armature=None, limit=1e-11):
+    """Every quantity, over states within the limits, with and without a payload."""
+    by_hand, pinocchio = lagrangian.chain_of(arm, armature=armature), RigidBody(arm, armature=armature)
+    report = cross_check.compare(by_hand, pinocchio, arm.lower, arm.upper, arm.velocity, samples=50, payload=0.2)
+    assert report.worst <= limit, report.table(limit)
+    q, v, a = cross_check.sample_states(arm.lower, arm.upper, arm.velocity, 50, seed=1)
+    load = 0.3, (0.1, -0.2, 0.3), INERTIA
+    for ours, theirs in ((by_hand, pinocchio), (by_hand.with_payload(*load), pinocchio.with_payload(*load))):
+        close(ours.torque_rate(q, v, a, 10 * a), theirs.torque_rate(q, v, a, 10 * a), limit)
+        close(ours.kinetic_energy(q, v), theirs.kinetic_energy(q, v), limit)
+        close(ours.potential_energy(q), theirs.potential_energy(q), limit)
+        close(ours.angular_jacobian(q), theirs.angular_jacobian(q), limit)
+        difference = ours.coriolis_matrix(q, v) - theirs.coriolis_matrix(q, v)
+        assert np.max(np.abs(difference)) <= limit * np.max(np.abs(theirs.mass_matrix(q)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_branched_arms_agree_with_pinocchio(seed):
+    arm = arm_of(seed, branching=0.4)
+    agree_with_pinocchio(arm, armature=np.linspace(0.1, 0.5, arm.n))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_serial_arms_agree_with_pinocchio(seed):
+    arm = arm_of(100 + seed, branching=0.0)
+    assert lagrangian.chain_of(arm).parameters.parents == tuple(range(-1, arm.n - 1))
+    agree_with_pinocchio(arm)
+
+
+def test_the_random_arms_have_everything():
+    arms = [arm_of(seed, branching=0.4) for seed in SEEDS]
+    kinds = {joint.type for arm in arms for joint in arm.joints}
+    assert kinds == {"revolute", "continuous", "prismatic", "fixed"}
+    assert any(not link.has_inertial for arm in arms for link in arm.links.values())
+    trees = [lagrangian.chain_of(arm).parameters.parents for arm in arms]
+    assert sum(len(set(parents)) < len(parents) for parents in trees) >= 5, "branches"
+
+
+def test_many_joints():
+    agree_with_pinocchio(arm_of(20, count=20, branching=0.3), limit=1e-9)
+
+
+def test_the_picker_agrees_with_its_closed_form():
+    arm = description.load(resource("urdf/picker.urdf"))
+    armature = (6e-4, 7e-4, 8e-4, 5e-4, 9e-4)
+    closed_form, chain = lagrangian.from_description(arm, armature), lagrangian.from_urdf(arm, armature=armature)
+    report = cross_check.compare(chain, closed_form, arm.lower, arm.upper, arm.velocity, samples=200, payload=0.025)
+    assert report.worst <= 1e-12
+
+
+def test_poses_are_those_of_the_description():
+    arm = arm_of(2)
+    model = lagrangian.from_urdf(arm)
+    q = states(model, 10, seed=11)[0]
+    pose = link_poses(arm, q)[arm.tool]
+    close(model.forward_kinematics(q), pose.position, 1e-14)
+    close(model.orientation(q), pose.rotation, 1e-14)
+
+
+def test_a_file_by_its_path():
+    path = resource("urdf/picker.urdf")
+    arm = description.load(path)
+    model = lagrangian.from_urdf(path)
+    assert model.joint_names == arm.joint_names and model.system == "chain"
+    q = np.full(5, 0.3)
+    assert np.array_equal(lagrangian.from_urdf(str(path)).gravity(q), model.gravity(q))
+    np.testing.assert_array_equal(model.viscous, arm.damping)
+
+
+def test_any_gravity_is_a_turned_base():
+    """Gravity along -z of an arm whose base is turned by R is gravity along -Rᵀ z."""
+    text = random_arm(4, count=5)
+    turned = text.replace('<link name="l0">', '<link name="world"/><joint name="lean" type="fixed"><parent link="world"/>'
+                          '<child link="l0"/><origin xyz="0 0 0" rpy="0.4 -1.1 2.0"/></joint><link name="l0">', 1)
+    R = description.rotation_from_rpy((0.4, -1.1, 2.0))
+    leaning, upright = RigidBody(description.parse(turned)), lagrangian.from_urdf(description.parse(text), R.T @ (0, 0, -9.81))
+    q, v, a, _ = states(upright, 10, seed=12)
+    close(upright.inverse_dynamics(q, v, a), leaning.inverse_dynamics(q, v, a), 1e-12)
+    close(upright.gravity(q), leaning.gravity(q), 1e-12)
+    weightless = lagrangian.from_urdf(description.parse(text), gravity=(0, 0, 0))
+    assert not weightless.gravity(q).any() and not weightless.potential_energy(q).any()
+
+
+def test_continuous_joints_are_angles():
+    arm = description.parse(broken(('type="revolute"', 'type="continuous"')))
+    model = lagrangian.from_urdf(arm)
+    q, v, a, _ = states(model, 5, seed=13)
+    close(model.inverse_dynamics(q + (2 * math.pi, 0), v, a), model.inverse_dynamics(q, v, a), 1e-12)
+
+
+def test_mimic_joints_are_independent_and_said_to_be():
+    mimicking = broken(('<limit lower="0" upper="0.1" velocity="0.2" effort="20"/>',
+                        '<limit lower="0" upper="0.1" velocity="0.2" effort="20"/><mimic joint="lift" multiplier="2"/>'))
+    with pytest.warns(UserWarning, match="joint slide mimics lift; here it is a joint of its own"):
+        model = lagrangian.from_urdf(description.parse(mimicking))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = lagrangian.from_urdf(description.parse(TWO_LINKS))
+        lagrangian.by_hand(description.parse(mimicking))
+    q, v, a, _ = states(model, 5, seed=14)
+    np.testing.assert_array_equal(model.inverse_dynamics(q, v, a), expected.inverse_dynamics(q, v, a))
+
+
+def test_payload_is_a_link_at_the_tool():
+    load = """<link name="berry"><inertial><origin xyz="0.05 0.02 -0.1"/><mass value="0.3"/>
+        <inertia ixx="3e-3" ixy="1e-3" ixz="0" iyy="2e-3" iyz="0" izz="4e-3"/></inertial></link>
+      <joint name="grip" type="fixed"><parent link="tool0"/><child link="berry"/></joint></robot>"""
+    bare = lagrangian.from_urdf(description.parse(TWO_LINKS))
+    built_in = lagrangian.from_urdf(description.parse(TWO_LINKS.replace("</robot>", load)))
+    loaded = bare.with_payload(0.3, (0.05, 0.02, -0.1), INERTIA)
+    q, v, a, _ = states(bare, 10, seed=15)
+    close(loaded.inverse_dynamics(q, v, a), built_in.inverse_dynamics(q, v, a), 1e-13)
+    close(loaded.mass_matrix(q), built_in.mass_matrix(q), 1e-13)
+    assert (bare.payload_mass, loaded.payload_mass) == (0.0, 0.3)
+    assert np.array_equal(loaded.with_payload(0.1).mass_matrix(q), bare.with_payload(0.1).mass_matrix(q))
+    close(loaded.with_payload(0.0).mass_matrix(q), bare.mass_matrix(q), 1e-15)
+
+
+def test_the_hand_written_model_of_an_arm():
+    assert lagrangian.by_hand(description.load(resource("urdf/picker.urdf"))).system == "picker"
+    other = lagrangian.by_hand(description.parse(TWO_LINKS), armature=(0.1, 0.2))
+    assert other.system == "chain" and other.armature.tolist() == [0.1, 0.2]
+
+
+def test_links_without_inertial_are_massless():
+    """A weightless knuckle between two crossing axes."""
+    start, end = TWO_LINKS.index("<inertial>"), TWO_LINKS.index("</inertial>")
+    empty = TWO_LINKS[:start] + TWO_LINKS[end + len("</inertial>"):]
+    assert not description.parse(empty).links["arm"].has_inertial
+    agree_with_pinocchio(description.parse(empty))
+
+
+# --- refused -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["floating", "planar"])
+def test_floating_and_planar_joints_are_refused(kind, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(broken(('type="prismatic"', f'type="{kind}"')))
+    with pytest.raises(DescriptionError, match=f"joint slide: is '{kind}'; supported are revolute, continuous, prismatic"):
+        lagrangian.from_urdf(path)
+
+
+def test_an_arm_that_cannot_move_is_refused():
+    rigid = broken(('type="revolute"', 'type="fixed"'), ('type="prismatic"', 'type="fixed"'))
+    for build in (lagrangian.from_urdf, lagrangian.by_hand):
+        with pytest.raises(DescriptionError, match="no joint of two moves"):
+            build(description.parse(rigid))
+
+
+def test_payload_is_refused_where_no_joint_carries_it():
+    fixed = broken(('<parent link="rod"/><child link="tool0"/>', '<parent link="base_link"/><child link="tool0"/>'))
+    model = lagrangian.from_urdf(description.parse(fixed))
+    assert not model.jacobian(np.ones(2)).any() and model.orientation(np.ones((3, 2))).shape == (3, 3, 3)
+    with pytest.raises(InputError, match="the tool is fixed to the base: no joint would carry the payload"):
+        model.with_payload(0.1)
+
+
+@pytest.mark.parametrize("com", [(0.02, 0.0, 0.0), (0.02, 0.01, -0.015)])
+def test_by_hand_carries_a_payload_on_the_hands_axis_and_off_it(com):
+    """The closed form takes the first, the chain the second; Pinocchio takes any."""
+    arm = description.load(resource("urdf/picker.urdf"))
+    q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 50, arm.n))
+    armature = np.full(arm.n, 1e-3)
+    expected = RigidBody(arm, armature=armature).with_payload(0.025, com).inverse_dynamics(q, v, a)
+    by_hand = lagrangian.by_hand(arm, armature, 0.025, com)
+    np.testing.assert_allclose(by_hand.inverse_dynamics(q, v, a), expected, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("mass, com, message", [(-0.1, (0, 0, 0), "payload mass is -0.1 kg"),
+                                                (0.1, (np.nan, 0, 0), "payload com")])
+def test_by_hand_refuses_a_payload_that_cannot_be(mass, com, message):
+    with pytest.raises(InputError, match=message):
+        lagrangian.by_hand(description.load(resource("urdf/picker.urdf")), None, mass, com)

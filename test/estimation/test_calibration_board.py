@@ -1,0 +1,219 @@
+"""A calibration session with a board on a pseudo-terminal, an arm behind it, and a person who reads the arm's truth."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.link import Link
+from picker_dynamics.errors import BoardFaultError, LinkError
+from picker_dynamics.estimation.calibration import guided, mover
+from picker_dynamics.estimation.calibration.belief import Belief
+from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
+from picker_dynamics.estimation.calibration.droop import Sight
+from picker_dynamics.estimation.calibration.mover import Mover
+from picker_dynamics.estimation.calibration.poses import Station, Weight
+from picker_dynamics.estimation.calibration.session import Session, checksums
+from picker_dynamics.estimation.calibration.simulated_person import SimulatedPerson
+from picker_dynamics.estimation.calibration.steps import droop as droop_step
+from picker_dynamics.estimation.calibration.steps.droop import Looker
+from picker_dynamics.estimation.calibration.workplace import Workplace
+from picker_dynamics.estimation.calibration.write_back import urdf_text
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.sim.board import spawn_board
+
+NARROW = {"wrist": (-1.4, -0.6)}
+"""So that the wrist's map is measured quickly: motions are slow."""
+
+TURNED = "joints:\n  wrist: {direction: 1, zero_deg: 5.0}\n"
+"""What the session is told of the wrist's servo; in truth its direction is -1 and its zero 0."""
+
+SETTLE_S = 0.3
+
+
+class Truthful:
+    """The arm as its side door tells it."""
+
+    def __init__(self, control, description):
+        self.control, self.description = control, description
+
+    def q(self):
+        return self.control.truth().q
+
+    def hang(self, mass, point):
+        self.control.attach(mass, point)
+
+    def link(self, name):
+        raise AssertionError(f"{name} is not to be weighed here")
+
+
+class Reader(SimulatedPerson):
+    """Looks at the wrist alone; does something unforeseen when asked a question for the first time."""
+
+    def __init__(self, world, mishaps=()):
+        super().__init__(world, np.random.default_rng(3))
+        self.mishaps, self.told, self.keys = dict(mishaps), [], []
+
+    def tell(self, text, style=""):
+        self.told.append(text)
+
+    def answer(self, question):
+        self.keys.append(question.key)
+        mishap = self.mishaps.pop(question.key, None)
+        if mishap is not None:
+            mishap()
+        if question.key == "again":
+            return "no"
+        if question.key.endswith(".how") and not question.key.startswith("wrist"):
+            return "keep"
+        return super().answer(question)
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch):
+    """Nobody stands beside this arm: it may move three times as fast."""
+    monkeypatch.setattr(mover, "TRAVEL_SPEED", 2.4)
+    monkeypatch.setattr(mover, "TRAVEL_ACCELERATION", 8.0)
+    monkeypatch.setattr(mover, "JOG_SPEED", 1.5)
+    monkeypatch.setattr(droop_step, "COMING_SPEED", 0.5)
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    """A board with its arm, in a process of its own: port and side door."""
+    port = tmp_path_factory.mktemp("board") / "tty"
+    with spawn_board(port, "--boot-silence", "0.1", "--host-timeout", "2") as control:
+        yield port, control
+
+
+class Bench:
+    """Sessions with the board, one after the other, in one folder."""
+
+    def __init__(self, board, folder: Path):
+        self.port, self.control = board
+        self.folder = folder
+        plain = descriptions.load(resource("urdf/picker.urdf"))
+        self.arm = descriptions.parse(urdf_text(plain, {}, "", limits=NARROW))
+        self.overlay = folder / "turned.yaml"
+        self.overlay.write_text(TURNED)
+        files = resource("config/servos.yaml"), self.overlay
+        self.servos = servo_maps.load(files[0], self.arm.joint_names, files[1])
+        self.tied = checksums(self.arm.urdf, *files)
+
+    def outputs(self) -> BoardOutputs:
+        names = self.arm.joint_names
+        return BoardOutputs(Link(str(self.port), joint_names=names), board_limits(self.servos), names)
+
+    def walk(self, *steps, mishaps=(), then=None):
+        """Some steps; who answered, what is believed, and what ``then`` makes of it."""
+        outputs = self.outputs()
+        person = Reader(Truthful(self.control, self.arm), mishaps)
+        session = Session.open(self.folder, self.tied, {})
+        outputs.take()
+        try:
+            work = Workplace(session, person, Mover(outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay))
+            belief = guided.walk(work, Belief(self.arm, self.servos), steps)
+            return person, belief, then and then(work, belief)
+        finally:
+            outputs.let_go()
+
+
+@pytest.fixture(scope="module")
+def bench(board, tmp_path_factory):
+    return Bench(board, tmp_path_factory.mktemp("session"))
+
+
+def interrupt_soon():
+    """Ctrl-C while the arm moves."""
+    threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
+    with pytest.raises(KeyboardInterrupt):
+        bench.walk("trim", "map", mishaps={"wrist.1.forearm": None, "wrist.1.hand": interrupt_soon})
+        time.sleep(1.0)
+    truth = bench.control.truth()
+    assert truth.faults == ("STOPPED",) and truth.live == 0b11111
+    session = Session.open(bench.folder, bench.tied, {})
+    assert "trim" in session.done and "map" not in session.done
+    assert session.value("map", "wrist.0.pulses") and session.value("map", "wrist.0.hand") is not None
+
+
+def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench):
+    with pytest.raises(LinkError, match="is the board plugged in|cable pulled|is gone"):
+        bench.walk("map", mishaps={"wrist.2.hand": lambda: bench.control.unplug(0.6)})
+    answered = Session.open(bench.folder, bench.tied, {}).count("map")
+    assert answered > 10  # of the first two places, and the pulses of the third
+    time.sleep(0.8)
+    person, belief, _ = bench.walk("map")
+    assert any("Outputs run already" in text for text in person.told)
+    servo = belief.servos.servos[3]
+    true = servo_maps.load(resource("config/servos.yaml"), bench.arm.joint_names).servos[3]
+    assert servo.direction == true.direction == -1
+    for pulse in (2246.0, 1900.0):
+        assert servo.to_angle(pulse) == pytest.approx(true.to_angle(pulse), abs=math.radians(1.0))
+    assert Session.open(bench.folder, bench.tied, {}).done.keys() == {"trim", "map"}
+
+
+def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
+    station = Station(np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]), Weight(0.1),
+                      tuple(Sight("elevation", link) for link in ("upper_arm", "forearm", "hand")))
+
+    def look(work, belief):
+        looker = Looker(work, belief)
+        values = looker.look(belief.gate(), station, 1.0, (1, 2, 3))
+        hanging = bench.control.truth().payload_kg
+        looker.finish()
+        return values, hanging
+
+    person, belief, (values, hanging) = bench.walk("limits", "rest", then=look)
+    low, high = belief.limits["wrist"]
+    assert low == pytest.approx(-1.4, abs=0.06) and high == pytest.approx(-0.6, abs=0.06)
+    assert belief.known_servos.rest == pytest.approx(bench.servos.rest, abs=0.02)
+    truth = bench.control.truth()
+    assert hanging == 0.1 and truth.payload_kg == 0.0
+    q = truth.q
+    assert values == pytest.approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
+    assert truth.live == 0b11111 and not set(truth.faults) - {"HOST_LOST"}
+
+
+def test_another_arms_board_is_refused(bench):
+    outputs = bench.outputs()
+    outputs.limits = tuple(board_limits(bench.servos)[:4])
+    with pytest.raises(BoardFaultError, match="was flashed for 5 joints, the servo map has 4"):
+        outputs.take()
+
+
+def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_holds(bench):
+    pulses = bench.control.truth().pulses_us
+    sights = tuple(Sight("elevation", link) for link in ("upper_arm", "forearm", "hand"))
+    quantised = bench.servos.quantise_us(pulses)
+    station = Station(quantised, Weight(), sights)
+    looked = []
+
+    def look(work, belief):
+        looked.append(work.person)
+        return Looker(work, belief).look(belief.gate(), station, -1.0, (1, 2, 3))
+
+    def stop():
+        raise KeyboardInterrupt
+
+    session = Session.open(bench.folder, bench.tied, {})
+    assert session.done.keys() >= {"rest"}
+    key = f"-@{'/'.join(f'{pulse:.0f}' for pulse in quantised)}#1.elevation.hand"
+    with pytest.raises(KeyboardInterrupt):
+        bench.walk("rest", mishaps={key: stop}, then=look)
+    moved = bench.control.truth().pulses_us
+    _, _, values = bench.walk("rest", then=look)
+    assert len(values) == 3 and bench.control.truth().pulses_us == pytest.approx(moved, abs=0.2)
+    assert [key for key in looked[-1].keys if "elevation" in key] == [key]

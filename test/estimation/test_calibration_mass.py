@@ -1,0 +1,122 @@
+"""Measured numbers, and mass properties from scale, edge and stopwatch, against bodies whose properties are known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration.mass_properties import (
+    GRAVITY,
+    LinkProperties,
+    LinkReadings,
+    link_properties,
+    swing_slowdown,
+    without,
+)
+from picker_dynamics.estimation.calibration.measured import Measured, mean, propagate
+
+ROD_M, ROD_KG = 0.2, 0.15
+ROD_INERTIA = ROD_KG * ROD_M**2 / 12.0
+
+
+def swing_time(mass, distance, inertia, swings=20, amplitude=0.15):
+    """Time of N swings of a body about an axis at ``distance`` from its centre."""
+    period = 2.0 * math.pi * math.sqrt((inertia + mass * distance**2) / (mass * GRAVITY * distance))
+    return swings * period * swing_slowdown(amplitude)
+
+
+def rod(**changes):
+    readings = {"masses_kg": [ROD_KG] * 3, "balances_m": [ROD_M / 2] * 3,
+                "swing_times_s": [swing_time(ROD_KG, ROD_M / 2, ROD_INERTIA)] * 3}
+    return LinkReadings(**(readings | changes))
+
+
+def test_the_mean_is_never_better_than_its_instrument_nor_than_its_spread():
+    assert mean("x", [1.0, 1.0, 1.0, 1.0], 0.1) == Measured(1.0, 0.05)
+    spread = mean("x", [0.0, 2.0], 0.1)
+    assert (spread.value, spread.sd) == pytest.approx((1.0, 1.0))
+    low, high = Measured(5.0, 1.0).interval
+    assert (high - low) / 2 == pytest.approx(1.96, abs=1e-3) and Measured(5.0, 1.0).contains(6.9)
+    assert not Measured(5.0, 1.0).contains(7.0)
+
+
+@pytest.mark.parametrize("readings, message", [([], "no reading"), ([1.0, math.nan], "not a finite number")])
+def test_readings_that_are_none(readings, message):
+    with pytest.raises(InputError, match=message):
+        mean("mass", readings, 0.1)
+
+
+def test_propagation_agrees_with_random_draws():
+    a, b = Measured(2.0, 0.02), Measured(0.5, 0.01)
+    found = propagate(lambda x, y: x * y**2, a, b)
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(a.value, a.sd, 200_000) * rng.normal(b.value, b.sd, 200_000) ** 2
+    assert found.value == pytest.approx(0.5)
+    assert found.sd == pytest.approx(drawn.std(), rel=0.01)
+
+
+def test_a_rod_is_found_from_exact_readings():
+    found = link_properties("rod", rod(), length_m=ROD_M)
+    assert found.mass.value == pytest.approx(ROD_KG)
+    assert found.distance.value == pytest.approx(ROD_M / 2)
+    assert found.inertia.value == pytest.approx(ROD_INERTIA, rel=1e-9)
+    assert found.pivot_inertia.value == pytest.approx(4.0 * ROD_INERTIA, rel=1e-9)  # a rod about its end: m L²/3
+
+
+def test_the_slowdown_of_wide_swings_is_that_of_the_elliptic_integral():
+    special = pytest.importorskip("scipy.special", reason="scipy has the elliptic integral")
+    for amplitude in (0.1, 0.5, 0.9):
+        exact = 2.0 / math.pi * special.ellipk(math.sin(amplitude / 2.0) ** 2)
+        assert swing_slowdown(amplitude) == pytest.approx(exact, rel=1e-3)
+
+
+def test_intervals_contain_the_truth_as_often_as_they_say():
+    rng, inside, rounds = np.random.default_rng(3), np.zeros(3), 400
+    time_s = swing_time(ROD_KG, ROD_M / 2, ROD_INERTIA)
+    for _ in range(rounds):
+        found = link_properties("rod", rod(masses_kg=rng.normal(ROD_KG, 1e-3, 3), balances_m=rng.normal(ROD_M / 2, 5e-4, 3),
+                                           swing_times_s=rng.normal(time_s, 5e-2, 3)))
+        inside += [one.contains(truth) for one, truth in ((found.mass, ROD_KG), (found.distance, ROD_M / 2),
+                                                          (found.inertia, ROD_INERTIA))]
+        assert abs(found.inertia.value / ROD_INERTIA - 1.0) < 0.15
+    share = inside / rounds
+    assert (share > 0.90).all() and (share < 1.0).all(), share
+
+
+def test_an_assembly_less_a_part_is_the_rest():
+    """Two points on a massless stick; the stick with both measured, then one of them."""
+    def points(*masses_at):
+        mass = sum(m for m, _ in masses_at)
+        distance = sum(m * d for m, d in masses_at) / mass
+        about_pivot = sum(m * d**2 for m, d in masses_at)
+        return LinkProperties(*(Measured(x, 0.0) for x in (mass, distance, about_pivot, about_pivot - mass * distance**2)))
+
+    rest = without(points((0.1, 0.05), (0.04, 0.2)), points((0.04, 0.2)))
+    expected = points((0.1, 0.05))
+    for name in ("mass", "distance", "pivot_inertia", "inertia"):
+        assert getattr(rest, name).value == pytest.approx(getattr(expected, name).value, abs=1e-12)
+    with pytest.raises(InputError, match=r"the part weighs 0\.300 kg, the assembly 0\.140 kg"):
+        without(points((0.1, 0.05), (0.04, 0.2)), points((0.3, 0.2)))
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"masses_kg": [150.0]}, r"rod: mass is 150 kg, .* are these grams\?"),
+    ({"masses_kg": [-0.1]}, r"rod: mass is -0\.1 kg, must be above 0"),
+    ({"balances_m": [100.0]}, r"balance point is 100 m, .* are these millimetres"),
+    ({"balances_m": [0.25]}, r"balance point is 0\.25 m, must be above 0 and at most 0\.2"),
+    ({"swings": 0}, "0 swings, must be at least 1"),
+    ({"swings": 30}, r"30 swings in .* was another number of swings counted\?"),
+    ({"swings": 5}, "radius of gyration"),
+    ({"amplitude": 8.6}, r"amplitude is 8\.6 rad, must be from 0 to 1"),
+])
+def test_readings_that_cannot_be(changes, message):
+    with pytest.raises(InputError, match=message):
+        link_properties("rod", rod(**changes), length_m=ROD_M)
+
+
+def test_what_balances_on_its_axis_has_no_pendulum():
+    found = link_properties("scissor", LinkReadings([0.05, 0.051]))
+    assert (found.distance.value, found.inertia) == (0.0, None)

@@ -1,0 +1,230 @@
+"""Speed and stall torque from timed moves and weights, against MuJoCo's servo with hidden figures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration.measured import Measured
+from picker_dynamics.estimation.calibration.sweep import (
+    BEYOND_RAD,
+    FRAME_S,
+    Lift,
+    TimedMove,
+    lever_loads,
+    lift_with_lever,
+    stall_bracket,
+    timed_sweep,
+    video_sd,
+)
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.sim.plant import Plant
+from picker_dynamics.sim.plant_error import draw
+
+HORN = """<robot name="horn"><link name="base_link"/>
+  <joint name="servo" type="revolute"><parent link="base_link"/><child link="horn"/><axis xyz="0 -1 0"/>
+    <limit lower="-1.5708" upper="1.5708" velocity="8" effort="1.1"/></joint>
+  <link name="horn"><inertial><origin xyz="0.01 0 0"/><mass value="0.005"/>
+    <inertia ixx="1e-6" ixy="0" ixz="0" iyy="1e-6" iyz="0" izz="1e-6"/></inertial></link></robot>"""
+ARM = descriptions.parse(HORN)
+JOINTS = ("base", "shoulder", "elbow", "wrist", "scissor")
+PICKER = servo_maps.load(resource("config/servos.yaml"), JOINTS, resource("config/servos.sim.yaml"))
+LEVER, ARMATURE = 0.10, 1e-3
+STALL, SPEED = 0.93, 6.3
+"""Hidden; the servo map says 1.08 and 7.48."""
+
+
+class Sweeper:
+    """One servo on the bench, and who times it."""
+
+    def __init__(self, stall=STALL, speed=SPEED, **plant):
+        servo = replace(PICKER.servos[0], joint="servo", stall_torque=stall, no_load_speed=speed, rest=0.0, home=0.0)
+        self.servos = replace(PICKER, servos=(servo,))
+        self.plant = Plant(ARM, self.servos, quantise=False, **plant)
+
+    def crossing(self, start: float, mark: float, mass: float = 0.0) -> float:
+        """Time from the command to where the lever passes the mark [s]."""
+        end = mark + math.copysign(BEYOND_RAD, mark - start)
+        self.plant.attach(mass, (LEVER, 0.0, 0.0))
+        self.plant.reset([start])
+        pulses = tuple(self.servos.to_pulse_us(np.array([end])).tolist())
+        before = start
+        for step in range(1, 8000):
+            self.plant.step(pulses)
+            now = float(self.plant.q[0])
+            if (now - mark) * (mark - start) >= 0.0:
+                return self.plant.dt * (step - (now - mark) / (now - before))
+            before = now
+        raise AssertionError(f"the mark at {mark} was not passed with {mass} kg")
+
+    def holds(self, mass: float) -> bool:
+        """Whether it lifts the weight from hanging low to the horizontal."""
+        self.plant.attach(mass, (LEVER, 0.0, 0.0))
+        self.plant.reset([-0.9])
+        self.plant.advance(tuple(self.servos.to_pulse_us(np.array([1.2])).tolist()), 4.0)
+        return float(self.plant.q[0]) > 0.0
+
+
+UNLOADED = [(-1.2, -0.7), (-1.2, 0.2), (-1.2, 1.1)]
+LOADED = [(-0.9, 0.3, 0.35), (-0.9, 0.7, 0.35), (-0.9, 0.7, 0.6)]
+
+
+@pytest.fixture(scope="module")
+def exact():
+    """Times without noise."""
+    return timed(Sweeper())
+
+
+def timed(sweeper):
+    """Exact times of all moves."""
+    made = [TimedMove(abs(end - start), sweeper.crossing(start, end)) for start, end in UNLOADED]
+    made += [TimedMove(end - start, sweeper.crossing(start, end, mass), loads=lever_loads(mass, LEVER, start, end),
+                       inertia=ARMATURE + mass * LEVER**2) for start, end, mass in LOADED]
+    return made
+
+
+def read(moves, rng, sd, repeats, reaction=0.18):
+    """Each move timed some times over, with reaction, the frame's wait and the clock's noise."""
+    return [replace(move, time_s=move.time_s + reaction + rng.uniform(0.0, FRAME_S) + rng.normal(0.0, sd), sd=sd)
+            for move in moves for _ in range(repeats)]
+
+
+def test_exact_times_give_the_figures(exact):
+    found = timed_sweep("servo", [replace(move, sd=0.002) for move in exact])
+    assert found.speed.value == pytest.approx(SPEED, rel=0.005)
+    assert found.stall.value == pytest.approx(STALL, rel=0.01)
+
+
+def test_a_video_tells_speed_and_stall(exact):
+    found = timed_sweep("servo", read(exact, np.random.default_rng(0), video_sd(60.0), 3))
+    assert found.speed.contains(SPEED) and found.speed.sd < 0.06 * SPEED
+    assert found.stall.contains(STALL) and found.stall.sd < 0.06 * STALL
+    assert found.lag.value == pytest.approx(0.18 + FRAME_S / 2.0, abs=0.02) and 0.5 < found.misfit < 1.5
+
+
+def test_a_stopwatch_tells_a_stall_torque_less_well(exact):
+    found = timed_sweep("servo", read(exact, np.random.default_rng(1), 0.05, 10))
+    assert found.speed.contains(SPEED) and found.stall.contains(STALL)
+    assert 0.06 < found.speed.sd / SPEED < 0.25
+
+
+def test_intervals_contain_the_truth_as_often_as_they_say(exact):
+    rng, rounds, inside = np.random.default_rng(5), 200, np.zeros(2)
+    for _ in range(rounds):
+        found = timed_sweep("servo", read(exact, rng, video_sd(30.0), 5))
+        inside += found.speed.contains(SPEED), found.stall.contains(STALL)
+    assert (inside >= 0.90 * rounds).all() and (inside <= 0.99 * rounds).all(), inside
+
+
+def test_dry_friction_is_part_of_the_servo():
+    friction, sweeper = 0.05, Sweeper()
+    sweeper.plant = Plant(ARM, sweeper.servos, quantise=False, plant_error=replace(
+        draw(ARM, [STALL]), coulomb=np.array([friction])))
+    found = timed_sweep("servo", [replace(move, sd=0.002) for move in timed(sweeper)])
+    assert found.speed.value == pytest.approx(SPEED * (1.0 - friction / STALL), rel=0.01)
+    assert found.stall.value == pytest.approx(STALL - friction, rel=0.02)
+
+
+def test_without_a_weight_there_is_a_speed_only(exact):
+    found = timed_sweep("servo", read(exact[:3], np.random.default_rng(2), video_sd(60.0), 4))
+    assert found.stall is None and found.speed.contains(SPEED)
+
+
+def test_the_line_is_that_of_the_servo_model():
+    """Constant load and no inertia: v = (tau_stall - load) / D, which the servo model says of any steady turning."""
+    servo = Sweeper().servos.model
+    speed = (servo.stall_torque[0] - 0.4) / servo.damping[0]
+    assert servo.torque([3.0], [0.0], [speed])[0] == pytest.approx(0.4)
+    moves = [TimedMove(s, 0.1 + s / SPEED, 0.001, inertia=0.0) for s in (0.5, 1.5, 2.5)]
+    moves += [TimedMove(s, 0.1 + s / speed, 0.001, loads=(0.4,), inertia=0.0) for s in (0.5, 1.5)]
+    found = timed_sweep("servo", moves)
+    assert (found.speed.value, found.stall.value) == pytest.approx((SPEED, STALL), rel=1e-6)
+    assert found.lag.value == pytest.approx(0.1)
+
+
+def test_the_heaviest_weight_it_lifts_brackets_the_stall_torque():
+    sweeper = Sweeper()
+    lifts = [lift_with_lever(mass, LEVER, sweeper.holds(mass)) for mass in (0.6, 0.7, 0.8, 0.9, 1.0, 1.1)]
+    assert [one.lifted for one in lifts] == [True] * 4 + [False] * 2
+    found = stall_bracket("servo", lifts)
+    assert found.contains(STALL) and found.sd < 0.05 * STALL
+    own = lift_with_lever(0.9, LEVER, True, elevation=0.3, own=Measured(0.1, 0.01))
+    assert own.torque.value == pytest.approx(0.9 * 9.81 * LEVER * math.cos(0.3) + 0.1) and own.torque.sd > 0.01
+
+
+def test_the_bracket_contains_the_truth_as_often_as_it_says():
+    rng, inside, rounds = np.random.default_rng(7), 0, 300
+    for _ in range(rounds):
+        stall = rng.uniform(0.6, 1.2)
+        masses = np.arange(0.3, 1.6, 0.1)
+        lifts = [lift_with_lever(max(1e-3, mass + rng.normal(0.0, 1e-3)), LEVER + rng.normal(0.0, 5e-4),
+                                 bool(mass * 9.81 * LEVER < stall)) for mass in masses]
+        inside += stall_bracket("servo", lifts).contains(stall)
+    assert inside >= 0.94 * rounds
+
+
+GOOD = [TimedMove(0.5, 0.30), TimedMove(1.5, 0.45), TimedMove(2.5, 0.60)]
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"time_s": -0.2}, "servo: timed move 2: time is -0.2 s, must be above 0"),
+    ({"time_s": 450.0}, r"servo: timed move 2: 1\.50 rad in 450 s is slower than any servo .* are these milliseconds\?"),
+    ({"time_s": 0.004, "sd": 0.005}, r"1\.50 rad in 0\.004 s is faster than any hobby servo"),
+    ({"distance": 90.0}, r"distance is 90 rad, .* are these degrees\?"),
+    ({"distance": -1.5}, r"distance is -1\.5 rad"),
+    ({"time_s": math.nan}, "not a finite number"),
+    ({"loads": (11.0,)}, r"load is 11 N·m, must be at most 10: are these kilogram-centimetres\?"),
+    ({"sd": 0.0}, "standard deviation must be above 0"),
+    ({"loads": (0.3,)}, "2 unloaded moves over 2 distances, must be at least 3 over 2"),
+    ({"distance": 0.5}, None),
+])
+def test_readings_that_cannot_be(changes, message):
+    moves = [GOOD[0], replace(GOOD[1], **changes), GOOD[2]]
+    if message is None:  # two distances are enough
+        assert timed_sweep("servo", [replace(move, sd=0.01, time_s=0.2 + move.distance / 6.0) for move in moves]).speed.value > 0
+        return
+    with pytest.raises(InputError, match=message):
+        timed_sweep("servo", moves)
+
+
+def test_readings_that_do_not_tell():
+    with pytest.raises(InputError, match="1 distances, must be at least 3 over 2"):
+        timed_sweep("servo", [GOOD[0]] * 4)
+    with pytest.raises(InputError, match="longer moves took no longer"):
+        timed_sweep("servo", [replace(one, time_s=0.9 - 0.1 * one.distance) for one in GOOD])
+    with pytest.raises(InputError, match="do not tell the speed, it may be anything above"):
+        timed_sweep("servo", [replace(one, sd=0.2) for one in GOOD])
+    with pytest.raises(InputError, match="one loaded move, must be two or none"):
+        timed_sweep("servo", [*GOOD, TimedMove(1.5, 0.7, loads=(0.3,))])
+    light = [TimedMove(1.5, 0.46, loads=(0.01,)), TimedMove(2.5, 0.6, loads=(0.01,))]
+    with pytest.raises(InputError, match="do not tell the stall torque"):
+        timed_sweep("servo", [*GOOD, *light])
+
+
+def test_a_lever_that_never_reaches_full_speed_is_named():
+    moves = [TimedMove(s, 0.1 + s / SPEED, 0.002) for s in (0.5, 1.5, 2.5)]
+    moves += [TimedMove(s, 0.1 + s / (0.5 * SPEED) + 0.05 * SPEED / 0.8, 0.002, loads=(0.4,), inertia=0.05) for s in (0.4, 0.6)]
+    with pytest.raises(InputError, match="timed move 4 lasted .* to gather speed: longer moves"):
+        timed_sweep("servo", moves)
+
+
+def test_lifts_that_cannot_be():
+    held, fell = (lift_with_lever(mass, 0.1, lifted) for mass, lifted in ((0.8, True), (1.0, False)))
+    with pytest.raises(InputError, match="every weight was lifted: hang a heavier one on"):
+        stall_bracket("servo", [held])
+    with pytest.raises(InputError, match="no weight was lifted: hang a lighter one on"):
+        stall_bracket("servo", [fell])
+    with pytest.raises(InputError, match=r"lifted 1\.177 N·m, but not 0\.981 N·m: is the supply weak"):
+        stall_bracket("servo", [lift_with_lever(1.2, 0.1, True), fell])
+    with pytest.raises(InputError, match=r"kilogram-centimetres\?"):
+        stall_bracket("servo", [Lift(Measured(11.0, 0.1), True), fell])
+    for words, message in (({"mass": 200.0}, r"mass is 200, .* are these grams\?"), ({"lever": 100.0}, "are these millimetres"),
+                           ({"elevation": 30.0}, "are these degrees")):
+        with pytest.raises(InputError, match=message):
+            lift_with_lever(**({"mass": 0.5, "lever": 0.1, "lifted": True} | words))

@@ -1,0 +1,178 @@
+"""The whole chain against the simulated arm's truth: what compensation achieves, and what each part of it is for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from picker_dynamics.board.protocol import Fault
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import BoardFaultError, PickerError
+from picker_dynamics.estimation.closed_loop import ClosedLoop, feasible_poses, hold_errors, paths_between
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.sim.plant import Plant
+from picker_dynamics.sim.plant_error import scaled_masses
+
+ARM = descriptions.load(resource("urdf/picker.urdf"))
+SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay=resource("config/servos.sim.yaml"))
+MODEL = RigidBody(ARM, SERVOS.armature)
+GATE = Gate(MODEL, SERVOS)
+
+
+def servos_with(quantum_us=SERVOS.quantum_us, **figures):
+    return replace(SERVOS, quantum_us=quantum_us, servos=tuple(replace(servo, **figures) for servo in SERVOS.servos))
+
+
+FINE = servos_with(quantum_us=0.001, deadband_us=0.0)
+"""Servos without deadband on outputs without steps: what is left is the chain's own error."""
+
+
+@pytest.fixture(scope="module")
+def paths():
+    return paths_between(feasible_poses(GATE, ARM.lower, ARM.upper, 6, seed=3, start=SERVOS.home), GATE)
+
+
+def errors_mm(paths, mode, *, servos=SERVOS, believed=None, half_frame=True, drift=0.0, **plant):
+    loop = ClosedLoop(Plant(ARM, servos, **plant), MODEL, believed or servos, mode, half_frame=half_frame, clock_drift=drift)
+    hold, rms = hold_errors(loop, paths)
+    return 1e3 * hold, 1e3 * rms
+
+
+@pytest.fixture(scope="module")
+def exact(paths):
+    """Errors of holding and tracking [mm] per mode, with exact parameters."""
+    return {mode: errors_mm(paths, mode) for mode in ("none", "gravity", "full")}
+
+
+def test_without_compensation_it_sags_as_statics_say(paths, exact):
+    """The pose q = q_d - g(q) / K - delta sign g(q), by Pinocchio; and by the centimetres that the design counts on."""
+    hold, _ = exact["none"]
+    for path, error in zip(paths, hold):
+        q = path.end
+        for _ in range(50):
+            g = np.round(MODEL.gravity(q), 9)
+            q = path.end - g / SERVOS.model.stiffness - SERVOS.model.deadband * np.sign(g)
+        sag = np.linalg.norm(MODEL.forward_kinematics(q) - MODEL.forward_kinematics(path.end))
+        assert error == pytest.approx(1e3 * sag, abs=2.0)  # quantisation, and the base anywhere in its deadband
+    assert 15.0 < np.median(hold) < 35.0
+
+
+def test_full_compensation_is_fifteen_times_better(exact):
+    hold, tracking = exact["full"]
+    assert np.median(hold) <= 1.5
+    assert np.median(exact["none"][0]) >= 15.0 * np.median(hold)
+    assert np.median(exact["none"][1]) >= 15.0 * np.median(tracking)
+
+
+def test_gravity_alone_holds_as_well_but_lags_in_motion(exact):
+    assert np.median(exact["gravity"][0]) <= 1.5
+    assert np.median(exact["gravity"][1]) > 2.0 * np.median(exact["full"][1])
+
+
+def test_every_pose_is_better_with_compensation(exact):
+    assert (exact["full"][0] < exact["none"][0]).all() and (exact["gravity"][0] < exact["none"][0]).all()
+
+
+@pytest.mark.parametrize("factor", [1.15, 0.85])
+def test_masses_that_are_15_percent_off_cost_a_sixth(paths, factor):
+    hold = {mode: errors_mm(paths[:4], mode, plant_error=scaled_masses(ARM, factor))[0] for mode in ("none", "full")}
+    assert np.median(hold["none"]) >= 5.0 * np.median(hold["full"])
+
+
+def test_an_arm_with_errors_everywhere_is_still_better_off_at_every_pose(paths):
+    hold = {mode: errors_mm(paths[:4], mode, plant_error=0.15, seed=1)[0] for mode in ("none", "full")}
+    assert (hold["full"] < hold["none"]).all()
+    assert np.median(hold["none"]) >= 4.0 * np.median(hold["full"])
+
+
+def test_the_chain_itself_adds_no_lag(paths):
+    """With ideal servos the tip follows within 0.1 mm; half a frame of lag alone would make it millimetres."""
+    hold, tracking = errors_mm(paths[:3], "full", servos=FINE)
+    assert hold.max() < 0.06 and tracking.max() < 0.1
+    _, late = errors_mm(paths[:3], "full", servos=FINE, half_frame=False)
+    assert late.min() > 0.5 and np.median(late) > 10.0 * np.median(tracking)
+
+
+def test_half_a_frame_matters_on_real_outputs(paths, exact):
+    _, late = errors_mm(paths[:4], "full", half_frame=False)
+    assert (late > 1.2 * exact["full"][1][:4]).all()
+
+
+def test_a_clock_that_drifts_is_fitted(paths):
+    """Half a percent is 5 ms after one second, and 1 mm; the fit of the telemetry's times takes it out."""
+    _, tracking = errors_mm(paths[:3], "full", servos=FINE, drift=5e-3)
+    assert tracking.max() < 0.25
+
+
+def test_the_deadband_term_is_what_makes_the_difference(paths, exact):
+    """A controller that believes in servos without deadband leaves several times the error."""
+    hold, _ = errors_mm(paths[:4], "full", believed=servos_with(deadband_us=0.0))
+    assert np.median(hold) > 1.5 * np.median(exact["full"][0][:4])
+
+
+def test_a_stiffness_believed_too_low_does_harm_and_one_too_high_does_not(paths, exact):
+    stiff = servos_with(stiffness=25.0)
+    hold = {mode: errors_mm(paths[:4], mode, servos=stiff, believed=SERVOS)[0] for mode in ("none", "full")}
+    assert np.median(hold["full"]) > np.median(hold["none"])
+    careful, _ = errors_mm(paths[:4], "full", believed=stiff)
+    assert (careful < exact["none"][0][:4]).all()
+
+
+def test_a_berry_that_is_announced_is_held_and_one_that_is_not_sags(paths):
+    loop = ClosedLoop(Plant(ARM, SERVOS), MODEL, SERVOS, "full")
+    loop.start(paths[0].end)
+    without = loop.hold(2.5)
+    loop.plant.attach(0.025)
+    unannounced = loop.hold(2.5)
+    loop.carry(0.025)
+    announced = loop.hold(2.5)
+    droop = 1e3 * (without.tip[-1, 2] - unannounced.tip[-1, 2])
+    J = MODEL.jacobian(paths[0].end)
+    assert droop == pytest.approx(1e3 * 0.025 * 9.81 * (J[2] @ (J[2] / SERVOS.model.stiffness)), rel=0.15)
+    assert 1e3 * announced.tip_error[-1] < 2.0 < 1e3 * unannounced.tip_error[-1]
+
+
+def test_a_recording_says_what_happened(paths):
+    loop = ClosedLoop(Plant(ARM, FINE), MODEL, FINE, "full", rate_hz=200.0)
+    loop.start(paths[0].start)
+    run = loop.hold(0.5).joined(loop.run(paths[0], 0.5))
+    assert np.allclose(np.diff(run.t), 0.005) and run.t[-1] == pytest.approx(1.0 + 0.06 + paths[0].duration, abs=0.006)
+    np.testing.assert_array_equal(run.q_ref[0], paths[0].start)
+    np.testing.assert_array_equal(run.q_ref[-1], paths[0].end)
+    np.testing.assert_allclose(run.tip_ref, MODEL.forward_kinematics(run.q_ref))
+    np.testing.assert_allclose(run.tip, MODEL.forward_kinematics(run.q), atol=1e-9)
+    np.testing.assert_allclose(run.tau[-1], run.tau_ref[-1], atol=2e-3)  # both are the torque on the joints
+    assert np.abs(run.tau - run.tau_ref)[50:, 1].max() < 0.25 * np.abs(run.tau_ref[:, 1]).max()
+    assert run.tip_error.max() < 5e-4 and run.rms < 2e-4
+    assert np.abs(run.setpoint - run.q_ref).max() < 0.2 and np.isfinite(run.setpoint).all()
+
+
+def test_what_the_board_refuses_or_reports_ends_the_run(paths):
+    loop = ClosedLoop(Plant(ARM, SERVOS), MODEL, SERVOS)
+    loop.start(SERVOS.home)
+    loop.hold(0.1)
+    loop.firmware.set_cause(Fault.OUTPUT_FAILED, True)
+    with pytest.raises(BoardFaultError, match="OUTPUT_FAILED"):
+        loop.hold(0.1)
+
+
+def test_random_poses_are_reproducible_and_pass_the_gate():
+    def draw(seed):
+        return np.array(feasible_poses(GATE, ARM.lower, ARM.upper, 4, seed=seed, start=SERVOS.home))
+
+    poses = draw(5)
+    np.testing.assert_array_equal(poses, draw(5))
+    assert not np.array_equal(poses[1:], draw(6)[1:])
+    limit = SERVOS.hold_share * SERVOS.stall_torque
+    for path in paths_between(poses, GATE):
+        GATE.check(path)
+        assert (np.abs(MODEL.gravity(path.end)) <= limit).all()
+    tips = MODEL.forward_kinematics(poses[1:])
+    assert (np.hypot(tips[:, 0], tips[:, 1]) >= 0.2).all() and (tips[:, 2] >= 0.02).all()
+    with pytest.raises(PickerError, match="of 1 random poses"):
+        feasible_poses(GATE, ARM.lower, ARM.upper, 1, seed=0, start=SERVOS.home, reach_m=1.0)

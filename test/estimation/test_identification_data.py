@@ -1,0 +1,196 @@
+"""Recordings as CSV and bags, what is refused of them, and how they are filtered."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from test_recording import joint_state, written_by_us
+
+from picker_dynamics.errors import InputError, JointNamesError, LimitError, RecordingError
+from picker_dynamics.estimation.identification import bag, csv_file, filtering
+from picker_dynamics.estimation.identification.columns import Columns
+from picker_dynamics.estimation.identification.samples import Samples, checked
+from picker_dynamics.robot import arms
+
+RRP = arms.load("rrp").description
+DT = 0.004
+
+
+def wave(count: int = 1000, velocity: bool = True, t=None) -> Samples:
+    """A smooth motion within the limits, with the torque that it takes."""
+    t = DT * np.arange(count) if t is None else t
+    w, phase = 2.0 * math.pi * np.array([0.3, 0.4, 0.5]), np.array([0.0, 0.4, 0.9])
+    centre, swing = arms.load("rrp").home, np.array([0.6, 0.3, 0.2])
+    q, v, a = (swing * w**k * f(np.outer(t, w) + phase) for k, f in enumerate((np.sin, np.cos, lambda x: -np.sin(x))))
+    tau = Columns.of(RRP).model.inverse_dynamics(centre + q, v, a)
+    return Samples(RRP.joint_names, t, centre + q, v if velocity else None, tau, "wave")
+
+
+def changed(**values) -> Samples:
+    return dataclasses.replace(wave(), **values)
+
+
+def at(array: np.ndarray, row: int, column: int, value: float) -> np.ndarray:
+    array = array.copy()
+    array[row, column] = value
+    return array
+
+
+# -- files -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("velocity", [True, False])
+def test_csv_comes_back(tmp_path, velocity):
+    path = tmp_path / "a.csv"
+    path.write_text(csv_file.text(wave(velocity=velocity), RRP.position_units))
+    read = csv_file.read(path, RRP)
+    np.testing.assert_allclose(read.q, wave().q, atol=1e-8)
+    np.testing.assert_allclose(read.tau, wave().tau, rtol=1e-7, atol=1e-6)
+    assert (read.v is None) is not velocity
+    checked(read, RRP)
+
+
+def lines(**replaced: str) -> str:
+    """A small CSV file; its header with names replaced."""
+    header = ("time_s,note,position_theta1_rad,position_theta2_rad,position_d3_m,effort_theta1_nm,effort_theta2_nm,effort_d3_n")
+    for old, new in replaced.items():
+        header = header.replace(old, new)
+    return header + "\n0.0,x,90,1,0.5,2,3,4\n0.01,y,45,1,0.5,2,3,4\n"
+
+
+def test_csv_takes_degrees_and_currents(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(lines(position_theta1_rad="position_theta1_deg", effort_d3_n="current_d3_a"))
+    read = csv_file.read(path, RRP, {"d3": 50.0})
+    np.testing.assert_allclose(read.q[:, 0], np.radians([90.0, 45.0]))
+    np.testing.assert_allclose(read.tau[:, 2], 200.0)
+
+
+@pytest.mark.parametrize(("text", "constants", "reason"), [
+    ("", {}, "no column time_s; it has none"),
+    (lines(time_s="t"), {}, "no column time_s; it has t, note"),
+    (lines(position_d3_m="position_d3_mm"), {}, "no column position_d3_m"),
+    (lines(effort_theta2_nm="torque"), {}, "no column effort_theta2_nm"),
+    (lines(), {"d3": 2.0}, "no column current_d3_a"),
+    (lines(), {"d4": 2.0}, "torque constant for 'd4': no such joint"),
+    (lines() + "0.02,z,1,1,0.5,?,3,4\n", {}, r"line 4: effort_theta1_nm is '\?', not a number"),
+    (lines() + "0.02,z,1\n", {}, "line 4: 3 entries"),
+])
+def test_csv_that_is_none_is_refused(tmp_path, text, constants, reason):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=reason):
+        csv_file.read(path, RRP, constants)
+    with pytest.raises(InputError, match="cannot read"):
+        csv_file.read(tmp_path / "b.csv", RRP)
+
+
+def recorded(path, samples: Samples, efforts: bool = True):
+    """Such samples as an MCAP recording of ``joint_states``, joints in another order."""
+    order = [2, 0, 1]
+    names = [samples.joint_names[i] for i in order]
+    told = [("/joint_states", "sensor_msgs/msg/JointState", 100.0 + t,
+             joint_state(100.0 + t, q[order], tau[order] if efforts else (), names))
+            for t, q, tau in zip(samples.t, samples.q, samples.tau)]
+    return written_by_us(path, told)
+
+
+def test_bag_comes_back(tmp_path):
+    read = bag.read(recorded(tmp_path / "a.mcap", wave(300)), RRP)
+    np.testing.assert_allclose(read.t, wave(300).t, atol=1e-6)
+    np.testing.assert_allclose(read.q, wave(300).q)
+    np.testing.assert_allclose(read.tau, wave(300).tau)
+    doubled = read.times_constants({"d3": 2.0})
+    np.testing.assert_allclose(doubled.tau, read.tau * [1.0, 1.0, 2.0])
+    with pytest.raises(JointNamesError, match="torque constant for 'x'"):
+        read.times_constants({"x": 1.0})
+    with pytest.raises(InputError, match="torque constant of d3 is 0"):
+        read.times_constants({"d3": 0.0})
+
+
+def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path):
+    with pytest.raises(InputError, match="no efforts"):
+        bag.read(recorded(tmp_path / "a.mcap", wave(120), efforts=False), RRP)
+    with pytest.raises(JointNamesError, match="no joint theta3, theta4"):
+        bag.read(tmp_path / "a.mcap", arms.load("three_link").description)
+    with pytest.raises(RecordingError, match="no recording"):
+        bag.read(tmp_path / "b.mcap", RRP)
+
+
+# -- what cannot be --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("samples", "kind", "reason"), [
+    (changed(q=at(wave().q, 5, 1, np.nan)), InputError, "q of theta2 is nan in sample 5"),
+    (changed(tau=at(wave().tau, 7, 2, np.inf)), InputError, "tau of d3 is inf in sample 7"),
+    (changed(t=at(wave().t[:, None], 9, 0, 0.0)[:, 0]), InputError, "time does not increase at sample 9"),
+    (changed(t=at(wave().t[:, None], 9, 0, np.nan)[:, 0]), InputError, "time of sample 9 is not finite"),
+    (changed(t=1000.0 * wave().t), InputError, r"0.25 samples a second.*milliseconds given for seconds\?"),
+    (changed(t=0.01 * wave().t), InputError, "0.040 s long"),
+    (wave(50), InputError, "50 samples, at least 100"),
+    (changed(q=np.degrees(wave().q) * [1, 1, math.radians(1)]), LimitError, r"theta1 reads .*degrees given for radians\?"),
+    (changed(q=wave().q * [1, 1, 1000]), LimitError, r"d3 reads .*millimetres given for metres\?"),
+    (changed(q=wave().q + [0, 5, 0]), LimitError, "theta2 reads .* its limits are 0.200 to 3.000$"),
+    (changed(tau=wave().tau * [1, 0, 1]), InputError, "effort of theta2 is 0 all the time"),
+    (changed(tau=wave().tau * [1, 1000, 1]), LimitError, "effort of theta2 reaches .*another unit"),
+    (changed(v=np.degrees(wave().v)), InputError, "velocity of theta1 .*degrees per second"),
+    (changed(v=-wave().v), InputError, "velocity of theta1 is not that of its positions"),
+    (changed(v=wave().v[:, :2]), InputError, "v has shape"),
+])
+def test_readings_that_cannot_be_are_refused(samples, kind, reason):
+    with pytest.raises(kind, match=reason):
+        checked(samples, RRP)
+
+
+def test_sound_readings_pass():
+    assert checked(wave(), RRP).between(1.0, 2.0).t == pytest.approx(wave().t[250:501])
+
+
+# -- filtering -------------------------------------------------------------------------------------------------
+
+
+def derivatives(samples: Samples) -> float:
+    """Worst error of v and a where they are used, as a share of the largest; against those of the wave itself."""
+    one = filtering.motion(samples)
+    exact = wave(t=one.t)
+    a = np.gradient(exact.v, one.dt, axis=0)
+    inner = one.used & (one.t > 0.5) & (one.t < one.t[-1] - 0.5)
+    return max(float(np.abs((found - true)[inner]).max() / np.abs(true).max()) for found, true in ((one.v, exact.v), (one.a, a)))
+
+
+def test_filtered_derivatives_have_no_lag():
+    assert derivatives(wave(velocity=False)) < 2e-3
+    assert derivatives(wave()) < 2e-3
+
+
+def test_uneven_times_gaps_and_spikes_do_no_harm():
+    rng = np.random.default_rng(0)
+    t = np.sort(wave().t + rng.uniform(-0.3, 0.3, 1000) * DT)
+    assert derivatives(wave(velocity=False, t=t)) < 2e-3
+    spiked = wave(velocity=False)
+    for row in (100, 400, 700):
+        spiked.q[row, 0] += 0.5
+        spiked.tau[row, 1] -= 300.0
+    assert derivatives(spiked) < 2e-3 and filtering.motion(spiked).spikes == 6
+    kept = np.r_[0:400, 500:2000]
+    gap = filtering.motion(wave(velocity=False, t=wave(2000).t[kept]))
+    assert not gap.used[400:500].any() and gap.used[110:290].all()
+
+
+def test_equations_hold_for_what_was_measured():
+    columns = Columns.of(RRP)
+    one = filtering.equations(wave(2000, velocity=False), columns)
+    residual = one.tau - one.Y @ columns.believed()
+    assert np.abs(residual).max() < 2e-3 * np.abs(one.tau).max()
+    assert one.spikes == 0 and one.unused_s < 1.0
+
+
+@pytest.mark.parametrize("cutoff_hz", [0.0, 100.0, -1.0])
+def test_cutoffs_that_cannot_be_are_refused(cutoff_hz):
+    with pytest.raises(InputError, match="cutoff is"):
+        filtering.motion(wave(), cutoff_hz)
+    with pytest.raises(InputError, match="too short"):
+        filtering.motion(wave(), 1.0)

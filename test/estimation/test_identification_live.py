@@ -1,0 +1,70 @@
+"""``picker identify run`` on the rrp arm's three nodes: the motion is made, and what is measured obeys the equations."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from ros_graph import own_domain
+from sensor_msgs.msg import JointState
+
+from picker_dynamics.bringup import bringup
+from picker_dynamics.commands import cli
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.identification import csv_file, motion_file, procedure
+from picker_dynamics.estimation.identification.columns import Columns
+from picker_dynamics.estimation.identification.excitation import Excitation
+from picker_dynamics.estimation.identification.fourier import Fourier
+from picker_dynamics.robot import arms
+
+pytestmark = pytest.mark.ros
+
+RRP = arms.load("rrp")
+ATTEMPTS = 3
+"""A machine that stalls for half a second makes the drives start anew, which aborts a motion."""
+
+
+def motion_of(period_s: float) -> Fourier:
+    """A small swing about the home pose that the tip-speed limit lets pass."""
+    free = np.zeros((2, 4, 3))
+    free[0, 0], free[1, 1] = [0.15, 0.06, 0.08], [-0.1, 0.05, 0.05]
+    return Fourier(RRP.home, free, period_s)
+
+
+def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
+    from picker_dynamics.bringup.runner import GraphRunner
+    from picker_dynamics.nodes.client import ArmClient
+
+    motion, path, out = motion_of(4.0), tmp_path / "motion.json", tmp_path / "samples.csv"
+    path.write_text(motion_file.text(Excitation(motion, 1.0, 1.0), "rrp", RRP.description))
+    log = tmp_path / "nodes.log"
+    with own_domain():
+        try:
+            with GraphRunner(bringup.graph(bringup.Options(arm="rrp")), log_path=log):
+                with ArmClient(RRP.description.joint_names) as client:
+                    client.wait_holding(60.0)
+                    heard = []
+                    client.create_subscription(JointState, "joint_commands", heard.append, 10)
+                    client.wait(lambda: heard, 60.0, "the dynamics node does not speak")
+                for attempt in range(ATTEMPTS):
+                    code = cli.main(["identify", "run", str(path), "-o", str(out)])
+                    said = capsys.readouterr()
+                    if code == 0 or "aborted" not in said.err or attempt + 1 == ATTEMPTS:
+                        break
+                wrong = tmp_path / "wrong.json"
+                wrong.write_text(json.dumps(json.loads(path.read_text()) | {"arm": "three_link"}))
+                refused = cli.main(["identify", "run", str(wrong), "-o", str(tmp_path / "no.csv")])
+                assert refused == InputError.exit_code
+                assert "for the arm three_link, and rrp runs" in capsys.readouterr().err
+        finally:
+            print(f"--- {log}\n{log.read_text()}")
+    assert code == 0, said.err
+    samples = csv_file.read(out, RRP.description)
+    assert samples.t[-1] > 4.5 and not (tmp_path / "no.csv").exists()
+    np.testing.assert_allclose(samples.q[[0, -1]], np.tile(motion.sample([0.0])[0], (2, 1)), atol=5e-3)
+    span = np.ptp(motion.sample(np.linspace(0.0, 4.0, 200))[0], axis=0)
+    np.testing.assert_allclose(np.ptp(samples.q, axis=0), span, rtol=0.1)
+    columns = Columns.of(RRP.description, friction=False)
+    # This simulated arm is as its URDF says, so what is left are the delays of a busy machine: 0.03 to 0.07 seen.
+    assert procedure.predict(columns, columns.believed(), samples).overall < 0.15

@@ -1,0 +1,129 @@
+"""Regressor, base parameters and pseudo-inertias against models, literature and differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from small_urdfs import random_arm
+
+from benchmarks.dynamics import serial_arm
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.dynamics.lagrangian.bodies import Body
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.identification import base, parameters, pseudo_inertia
+from picker_dynamics.estimation.identification.columns import Columns
+from picker_dynamics.estimation.identification.pseudo_inertia import LogCholesky, divergence_roots
+from picker_dynamics.robot import arms, description
+
+PLATE = parameters.standard(Body(0.7, np.array([0.1, -0.05, 0.2]), np.diag([2e-3, 5e-3, 6e-3])))
+
+
+def states(n: int, count: int = 20, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-2.0, 2.0, (3, count, n))
+
+
+@pytest.mark.parametrize("seed", range(6))  # trees, sliding and continuous joints, welded links, in any order of names
+def test_regressor_times_parameters_is_the_torque_of_rnea_and_of_the_equations_by_hand(seed):
+    arm = description.parse(random_arm(seed))
+    q, v, a = states(arm.n)
+    model, pi = RigidBody(arm), parameters.of_description(arm).ravel()
+    torque = model.regressor(q, v, a) @ pi
+    rounding = 1e-12 * np.abs(torque).max()
+    np.testing.assert_allclose(torque, model.inverse_dynamics(q, v, a), rtol=0.0, atol=rounding)
+    np.testing.assert_allclose(torque, lagrangian.chain_of(arm).inverse_dynamics(q, v, a), rtol=0.0, atol=rounding)
+    np.testing.assert_allclose(model.regressor(q[0], v[0], a[0]) @ pi, torque[0], rtol=0.0, atol=rounding)
+    assert model.regressor(q[:, None], v[:, None], a[0]).shape == (len(q), 1, arm.n, 10 * arm.n)
+
+
+def test_regressor_knows_no_rotors_and_keeps_its_values():
+    arm = arms.load("three_link").description
+    q, v, a = states(3)
+    first = RigidBody(arm, [1.0, 2.0, 3.0])
+    kept = first.regressor(q[0], v[0], a[0])
+    before = kept.copy()
+    first.regressor(q[1], v[1], a[1])
+    np.testing.assert_array_equal(kept, before)
+    np.testing.assert_array_equal(RigidBody(arm).regressor(q[0], v[0], a[0]), before)
+
+
+def test_all_columns_together_are_the_required_torque():
+    arm = description.parse(random_arm(3))
+    columns = Columns.of(arm, rotors=True, offsets=True)
+    rotors, offsets = np.linspace(0.1, 0.2, arm.n), np.linspace(-1.0, 1.0, arm.n)
+    q, v, a = states(arm.n)
+    pi = columns.believed()
+    pi[-2 * arm.n:] = np.concatenate([rotors, offsets])
+    expected = RigidBody(arm, rotors).required_torque(q, v, a) + offsets
+    np.testing.assert_allclose(columns.regressor(q, v, a) @ pi, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
+    np.testing.assert_array_equal(columns.drive("rotor", pi), rotors)
+    assert len(columns.names) == len(columns.units) == len(set(columns.names)) == columns.count
+
+
+@pytest.mark.parametrize(("urdf", "count", "rotors_hidden"), [
+    ("planar_2r", 6, 1),  # (Iyy, mx, mz) of both links, upright; the first rotor turns as its link does
+    ("pendulum", 3, 1),
+    (6, 36, 2),  # six revolute joints, the first upright: 1 + 5 × 7 (Gautier and Khalil, 1990, for the PUMA 560)
+    (3, 15, 2), (5, 29, 2),  # of the second joint, across the first, the rotor cannot be told from the link either
+])
+def test_number_of_base_parameters_is_the_known_one(urdf, count, rotors_hidden):
+    arm = description.parse(serial_arm(urdf)) if isinstance(urdf, int) else arms.load(urdf).description
+    assert base.find(Columns.of(arm, friction=False)).count == count
+    with_drives = Columns.of(arm, rotors=True)
+    assert base.find(with_drives).count == count + 3 * arm.n - rotors_hidden
+
+
+def test_base_parameters_give_all_torques():
+    columns = Columns.of(arms.load("rrp").description)
+    found = base.find(columns)
+    Y, pi = columns.regressor(*states(3)), np.random.default_rng(1).normal(size=columns.count)
+    np.testing.assert_allclose(Y[..., found.independent] @ (found.X @ pi), Y @ pi, rtol=0.0, atol=1e-9 * np.abs(Y @ pi).max())
+
+
+def test_base_parameters_are_named_with_their_combination():
+    names = base.find(Columns.of(arms.load("planar_2r").description, friction=False)).names
+    assert "Iyy(link1) + 0.16 m(link2)" in names and "mx(link1) + 0.4 m(link2)" in names and "Iyy(link2)" in names
+
+
+def test_standard_parameters_and_the_body_are_each_others_inverse():
+    body = parameters.body(PLATE)
+    assert body.mass == pytest.approx(0.7)
+    np.testing.assert_allclose(body.com, [0.1, -0.05, 0.2])
+    np.testing.assert_allclose(body.inertia, np.diag([2e-3, 5e-3, 6e-3]), atol=1e-15)
+    np.testing.assert_allclose(parameters.standard(body), PLATE)
+    np.testing.assert_allclose(pseudo_inertia.standard_of(pseudo_inertia.pseudo_inertia(PLATE)), PLATE)
+
+
+def differences(function, x: np.ndarray, step: float = 1e-6) -> np.ndarray:
+    return np.stack([(function(x + step * e) - function(x - step * e)) / (2.0 * step) for e in np.eye(len(x))], axis=-1)
+
+
+def test_slopes_are_those_of_differences():
+    form, theta = LogCholesky(PLATE), np.random.default_rng(0).normal(0.0, 0.4, 10)
+    np.testing.assert_allclose(form.jacobian(theta), differences(form.standard, theta), atol=1e-8)
+    np.testing.assert_allclose(parameters.figures_slope(PLATE), differences(parameters.figures, PLATE), atol=1e-7)
+    for x in (theta, 1e-5 * theta, np.zeros(10)):
+        np.testing.assert_allclose(np.diag(divergence_roots(x)[1]), differences(lambda y: divergence_roots(y)[0], x), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
+    form, theta = LogCholesky(PLATE), np.random.default_rng(seed).normal(0.0, 1.0, 10)
+    pi = form.standard(theta)
+    body = parameters.body(pi)
+    least, middle, largest = np.linalg.eigvalsh(body.inertia)
+    assert body.mass > 0.0 and least > 0.0 and least + middle > largest and pseudo_inertia.physical(pi)
+    np.testing.assert_allclose(form.theta(pi), theta, atol=1e-9)
+    roots = divergence_roots(theta)[0]
+    assert roots @ roots == pytest.approx(form.divergence(pi), rel=1e-8)
+    np.testing.assert_allclose(form.standard(np.zeros(10)), PLATE, atol=1e-15)
+
+
+def test_what_cannot_exist_is_seen_and_rods_get_a_little_extent():
+    broken = parameters.standard(Body(1.0, np.zeros(3), np.diag([1e-3, 1e-3, 3e-3])))  # against the triangle inequality
+    assert not pseudo_inertia.physical(broken) and pseudo_inertia.physical(PLATE)
+    rod = parameters.standard(Body(2.0, np.array([0.5, 0.0, 0.0]), np.diag([0.0, 0.16, 0.16])))
+    given = pseudo_inertia.standard_of(pseudo_inertia.believed(rod))
+    assert pseudo_inertia.physical(given) and not pseudo_inertia.physical(rod)
+    np.testing.assert_allclose(given[:4], rod[:4])
+    np.testing.assert_allclose(given[4:], rod[4:], atol=0.02 * rod[4:].max())
+    assert pseudo_inertia.physical(pseudo_inertia.standard_of(pseudo_inertia.believed(np.zeros(10))))

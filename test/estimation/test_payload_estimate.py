@@ -1,0 +1,246 @@
+"""What the scissor holds: by droop against MuJoCo's arm with hidden numbers, by efforts against its dynamics."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from picker_dynamics.commands import cli
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError
+from picker_dynamics.estimation.calibration import payload_simulated as rehearsal
+from picker_dynamics.estimation.calibration.droop import INCLINOMETER_SD, Sight
+from picker_dynamics.estimation.calibration.measured import Measured
+from picker_dynamics.estimation.calibration.payload_droop import DroopScale, Look, Potentiometer
+from picker_dynamics.estimation.calibration.payload_estimate import least_squares, require_mass
+from picker_dynamics.estimation.calibration.payload_poses import plan, poses, visits
+from picker_dynamics.estimation.calibration.payload_torque import EffortSamples, weigh_by_effort
+from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import arms
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.sim.torque_plant import TorquePlant
+
+ARM = descriptions.load(resource("urdf/picker.urdf"))
+SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, resource("config/servos.sim.yaml"))
+OVERLAY = str(resource("config/servos.sim.yaml"))
+SCALE, GATE = DroopScale(ARM, SERVOS), Gate(RigidBody(ARM, SERVOS.armature), SERVOS)
+FOREARM = Sight("elevation", "forearm")
+POTS = tuple(Potentiometer(name) for name in ("shoulder", "elbow", "wrist"))
+
+
+@pytest.fixture(scope="module")
+def where():
+    return poses(SCALE, GATE, [FOREARM], SERVOS.home, 6)
+
+
+def exact(scale: DroopScale, made, sights, mass: float, noise: float = 0.0, seed: int = 0) -> list[Look]:
+    """Readings of an arm whose balance is found with Pinocchio's gravity, noise in standard deviations."""
+    rng, looks = np.random.default_rng(seed), []
+    for visit in made:
+        model = RigidBody(scale.description).with_payload(mass * visit.loaded)
+        told = q = scale.servos.to_angle(visit.pulses_us)
+        for _ in range(60):
+            q = scale.servos.model.resting_position(told, model.gravity(q))
+        frames = link_poses(scale.description, q)
+        values = [q[ARM.joint_names.index(one.joint)] if isinstance(one, Potentiometer) else float(one.of(frames))
+                  for one in sights]
+        looks += visit.looks(sights, [value + noise * one.sd * rng.normal() for one, value in zip(sights, values)])
+    return looks
+
+
+def both(where):
+    return visits(where, False) + visits(where, True)
+
+
+# -- least squares -------------------------------------------------------------------------------------------
+
+
+def test_the_estimate_and_its_interval_are_those_of_drawn_readings():
+    rng = np.random.default_rng(1)
+    slope, root = np.array([0.0, 0.5, 0.4, 0.5]), rng.normal(size=(4, 4))
+    covariance = 1e-6 * (root @ root.T + np.eye(4))
+    errors = rng.multivariate_normal(np.zeros(4), covariance, 3000)
+    found = [least_squares(0.03 * slope + one, slope, covariance)[0] for one in errors]
+    information = slope @ np.linalg.inv(covariance) @ slope
+    assert np.std([one.value for one in found]) == pytest.approx(information**-0.5, rel=0.05)
+    assert np.mean([one.contains(0.03) for one in found]) > 0.94
+    assert least_squares(np.ones(2), np.zeros(2), np.eye(2))[0].sd == np.inf
+
+
+def test_masses_that_cannot_be_are_refused():
+    require_mass(Measured(-0.002, 0.001))
+    with pytest.raises(InputError, match="nothing weighs less than nothing"):
+        require_mass(Measured(-0.02, 0.002))
+    with pytest.raises(InputError, match="more than the 1 kg that the tool could hold"):
+        require_mass(Measured(25.0, 0.002))
+
+
+# -- droop ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sights", [(FOREARM,), POTS, (FOREARM, Sight("elevation", "upper_arm"))])
+def test_exact_readings_give_the_mass(where, sights):
+    for mass in (0.0, 0.025, 0.08):
+        assert SCALE.weigh(exact(SCALE, both(where), sights, mass)).mass.value == pytest.approx(mass, abs=3e-4)
+
+
+def test_zero_and_scale_errors_cancel_against_readings_without_payload(where):
+    """The same pulses without and with: a servo that stands 2° askew weighs as well."""
+    askew = replace(SCALE, servos=replace(SERVOS, servos=tuple(rehearsal.mounted(one, 0.02, 0.01) for one in SERVOS.servos)))
+    looks = exact(askew, both(where), (FOREARM,), 0.025)
+    assert SCALE.weigh(looks).mass.value == pytest.approx(0.025, abs=1e-3)
+
+
+def test_the_payload_is_found_on_an_arm_with_hidden_numbers():
+    """MuJoCo, quantised pulses, dry friction, figures as a calibration leaves them; statistics are in benchmarks/payload.py."""
+    person, gate = rehearsal.person(0.025, seed=1)
+    made, half = plan(person.scale, gate, [FOREARM], person.scale.servos.home, count=10)
+    found = person.scale.weigh(person.read(made, [FOREARM]))
+    assert half == pytest.approx(1.96 * found.mass.sd, rel=0.3)
+    assert abs(found.mass.value - 0.025) < 3.0 * found.mass.sd < 0.012
+
+
+def test_more_poses_tell_more_and_the_plan_takes_as_many_as_needed():
+    home = SERVOS.home
+    coarse, fine = (plan(SCALE, GATE, [FOREARM], home, within) for within in (0.012, 0.006))
+    assert len(coarse[0]) < len(fine[0]) and coarse[1] <= 0.012 and fine[1] <= 0.006
+    with pytest.raises(InputError, match="are these grams"):
+        plan(SCALE, GATE, [FOREARM], home, 3.0)
+
+
+def test_poses_are_such_that_no_joint_hangs_in_its_deadband(where):
+    _, load = SCALE.resting(where, np.zeros(len(where)))
+    assert np.abs(load[:, 1:3]).min() > 0.1
+    for pulses in where:
+        GATE.check_point(SERVOS.to_angle(pulses), np.zeros(5), np.zeros(5))
+
+
+def test_readings_that_cannot_be_are_refused_with_what_was_probably_meant(where):
+    looks = exact(SCALE, both(where[:2]), (FOREARM,), 0.025)
+    number = max(range(len(looks)), key=lambda k: abs(looks[k].value))
+
+    def changed(value):
+        return [replace(one, value=value) if k == number else one for k, one in enumerate(looks)]
+
+    for value, hint in ((np.degrees(looks[number].value), "are these degrees"), (looks[number].value + 1.0, "unit or link"),
+                        (np.nan, "not a finite number")):
+        with pytest.raises(InputError, match=rf"reading {number + 1}, elevation of forearm.*{hint}"):
+            SCALE.weigh(changed(value))
+    with pytest.raises(InputError, match="no reading with the payload"):
+        SCALE.weigh(looks[:2])
+    exchanged = exact(SCALE, both(where), (FOREARM,), 0.08)
+    with pytest.raises(InputError, match="nothing weighs less than nothing"):
+        SCALE.weigh([replace(one, loaded=not one.loaded) for one in exchanged])
+    many = exact(SCALE, both(where), (FOREARM,), 0.025)
+    many[3] = replace(many[3], value=many[3].value + np.radians(5.0))
+    with pytest.raises(InputError, match="reading 4, elevation of forearm.* read it again"):
+        SCALE.weigh(many)
+
+
+def test_a_pose_that_says_nothing_is_named_and_a_better_one_proposed():
+    """The upper arm upright, and its elevation read: hardly any lever at the shoulder."""
+    up = SERVOS.quantise_us(SERVOS.to_pulse_us(np.array([0.0, 1.9, -2.3, -1.1, 0.0])))
+    turret = Sight("elevation", "turret")
+    value = exact(SCALE, visits([up], False), (turret,), 0.0)[0].value
+    looks = [Look(up, turret, value, number, bool(number)) for number in range(2)]
+    with pytest.raises(InputError, match="at shoulder 109°, elbow -132°.* says nothing.* better: shoulder 80°"):
+        SCALE.weigh(looks, "better: shoulder 80°")
+
+
+def test_a_servo_that_saturates_and_figures_that_nobody_measured_are_said():
+    far = SERVOS.quantise_us(SERVOS.to_pulse_us(np.array([0.0, 0.3, -0.2, 0.0, 0.0])))
+    values = SCALE.predict(visits([far], True)[0].looks([FOREARM]), 0.3)
+    with pytest.raises(InfeasibleError, match="shoulder would bear 2.* stalls at 1.08"):
+        SCALE.weigh([Look(far, FOREARM, float(values[0]), 0, True)] * 12)
+    with pytest.raises(ConfigurationError, match="stiffness of shoulder was never measured.*picker calibrate"):
+        DroopScale(ARM, servo_maps.load(resource("config/servos.yaml"), ARM.joint_names))
+    with pytest.raises(InputError, match="are these millimetres"):
+        DroopScale(ARM, SERVOS, (20.0, 0.0, 0.0))
+
+
+def test_the_noise_is_that_of_an_inclinometer():
+    assert FOREARM.sd == INCLINOMETER_SD == pytest.approx(np.radians(0.1))
+
+
+# -- efforts -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["rrp", "planar_2r", "two_link", "three_link"])
+def test_efforts_tell_the_mass_at_rest_and_in_motion(name):
+    arm = arms.load(name)
+    model, plant, rng = RigidBody(arm.description), TorquePlant(arm.description, q=arm.home), np.random.default_rng(0)
+    plant.attach(0.4)
+    q = arm.home + 0.2 * rng.uniform(-1.0, 1.0, (200, model.n))
+    v, a = rng.uniform(-0.5, 0.5, (2, 200, model.n))
+    sd = 0.02 * np.abs(model.gravity(q)).max() * np.ones(model.n)
+    still = np.zeros_like(q)
+    for speed, acceleration in ((still, still), (v, a)):
+        tau = np.array([plant.mass_matrix(x) @ z + plant.bias(x, y) for x, y, z in zip(q, speed, acceleration)])
+        samples = EffortSamples(q, speed, acceleration, tau + sd * rng.normal(size=tau.shape), np.arange(200), np.ones(200, bool))
+        found = weigh_by_effort(model, samples, sd, np.inf, model_share=0.0)
+        assert abs(found.mass.value - 0.4) < 3.5 * found.mass.sd and found.mass.sd < 0.05
+
+
+def test_what_the_model_misses_cancels_against_samples_without_payload():
+    arm = arms.load("rrp")
+    model, heavy = RigidBody(arm.description), TorquePlant(arm.description, q=arm.home, plant_error=0.1, seed=2)
+    sd = 0.001 * arm.description.effort
+    empty = EffortSamples.at_rest(arm.home, heavy.bias(arm.home, np.zeros(3)), loaded=False)
+    heavy.attach(0.4)
+    loaded = EffortSamples.at_rest(arm.home, heavy.bias(arm.home, np.zeros(3)))
+    together = weigh_by_effort(model, empty.joined(loaded), sd, arm.description.effort, model_share=0.2)
+    assert together.mass.value == pytest.approx(0.4, abs=0.05)
+    with pytest.raises(InputError, match="no sample with the payload"):
+        weigh_by_effort(model, empty, sd, arm.description.effort)
+
+
+def test_a_drive_at_its_limit_and_a_pose_without_lever_are_refused():
+    pendulum = arms.load("pendulum")
+    model, effort = RigidBody(pendulum.description), pendulum.description.effort
+    with pytest.raises(InfeasibleError, match="theta is at its limit in sample 1"):
+        weigh_by_effort(model, EffortSamples.at_rest(pendulum.home, effort), 0.01, effort)
+    q = np.linspace(-np.pi, np.pi, 721)[:, None]
+    hanging = q[np.abs(model.with_payload(1.0).gravity(q) - model.gravity(q))[:, 0].argmin()]
+    with pytest.raises(InputError, match="says nothing: no joint has a lever to it; better: theta 0"):
+        weigh_by_effort(model, EffortSamples.at_rest(hanging, model.gravity(hanging)), 0.01 * effort, effort,
+                        better="better: theta 0")
+
+
+# -- the command ---------------------------------------------------------------------------------------------
+
+
+def test_the_command_weighs_typed_readings(where, capsys):
+    pose = SERVOS.to_angle(where[0])
+    looks = exact(SCALE, visits(where[:1], False) + visits(where[:1], True), (FOREARM,), 0.04)
+    at = [f"{name}={np.degrees(angle):.6f}" for name, angle in zip(ARM.joint_names, pose)]
+    texts = [f"forearm={np.degrees(one.value):.4f}" for one in looks]
+    words = ["--servo-overlay", OVERLAY, "--json", "--at", *at, "--empty", texts[0], "--reading", texts[1] + "deg"]
+    assert cli.main(["weigh", *words]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["mass_kg"] == pytest.approx(0.04, abs=1e-3) and report["readings"] == 2 and not report["set"]
+    assert report["interval_kg"][0] < 0.04 < report["interval_kg"][1]
+
+
+@pytest.mark.parametrize(("words", "code", "named"), [
+    (["--reading", "forearm"], 5, "'forearm' is not NAME=DEGREES"),
+    (["--reading", "forearm=12.3"], 4, "stiffness of shoulder was never measured"),
+    (["--servo-overlay", OVERLAY, "--reading", "tail=12.3"], 5, "no link 'tail'"),
+    (["--servo-overlay", OVERLAY, "--reading", "forearm=twelve"], 5, "no number"),
+    (["--servo-overlay", OVERLAY, "--reading", "forearm=150"], 5, "sign, unit or link"),
+    (["--servo-overlay", OVERLAY, "--at", "knee=3", "--reading", "forearm=1"], 5, "no joint 'knee'"),
+    (["--empty", "forearm=1"], 5, "--empty needs --reading"),
+    (["--simulated", "--set"], 5, "rehearsal"),
+    (["--simulated", "--grams", "0.025"], 5, "are these kilograms"),
+    (["--simulated", "--seed", "-1"], 5, "seed is -1"),
+    (["--arm", "rrp", "--reading", "forearm=1"], 5, "its joints are no servos"),
+])
+def test_wrong_words_get_one_line_and_a_code(words, code, named, capsys):
+    assert cli.main(["weigh", *words]) == code
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and named in said and said.count("\n") == 1

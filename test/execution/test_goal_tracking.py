@@ -1,0 +1,143 @@
+"""Verdicts on goals: compared at the right time, in time, and with the words that a person needs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from picker_dynamics.errors import InputError, JointNamesError, LimitError
+from picker_dynamics.execution.goal import OutdatedError
+from picker_dynamics.execution.goal_tracking import (
+    STATELESS_S,
+    ArmState,
+    Code,
+    Error,
+    GoalTracker,
+    Outcome,
+    SentReferences,
+    Verdict,
+)
+from picker_dynamics.execution.reference_generator import Reference
+from picker_dynamics.execution.tolerances import Tolerances
+
+NAMES, UNITS = ("base", "lift"), ("rad", "m")
+START, END = 100.0, 102.0
+
+
+def tracker(path=(0.0, 0.0), goal=(0.0, 0.0), stopped=0.0, goal_time=0.0, **options) -> GoalTracker:
+    return GoalTracker(NAMES, UNITS, Tolerances.of(path, goal, stopped, goal_time), START, **options)
+
+
+def reference(time_s: float, q=(0.0, 0.0), v=(0.0, 0.0)) -> Reference:
+    return Reference(time_s, np.array(q, dtype=float), np.array(v, dtype=float), np.zeros(2))
+
+
+def error(time_s: float, q=(0.0, 0.0), v=(0.0, 0.0), desired=(0.0, 0.0)) -> Error:
+    return Error(reference(time_s, desired), ArmState(time_s, np.array(q), None if v is None else np.array(v)))
+
+
+def test_codes_are_those_of_the_action():
+    assert [(code.name, code.value) for code in Code] == [
+        ("SUCCESSFUL", 0), ("INVALID_GOAL", -1), ("INVALID_JOINTS", -2), ("OLD_HEADER_TIMESTAMP", -3),
+        ("PATH_TOLERANCE_VIOLATED", -4), ("GOAL_TOLERANCE_VIOLATED", -5)]
+
+
+@pytest.mark.parametrize(("refusal", "code"), [
+    (JointNamesError("who?"), Code.INVALID_JOINTS), (OutdatedError("too late"), Code.OLD_HEADER_TIMESTAMP),
+    (LimitError("too far"), Code.INVALID_GOAL), (InputError("nan"), Code.INVALID_GOAL)])
+def test_a_refusal_has_its_code_and_its_words(refusal, code):
+    assert Verdict.of(refusal) == Verdict(Outcome.ABORTED, code, str(refusal))
+
+
+def test_without_tolerances_it_has_arrived_when_the_last_reference_holds():
+    made = tracker(remark="slowed 2.00 times to fit")
+    assert made.look(101.0, None) is None
+    made.ended(reference(END))
+    assert made.look(END - 0.01, None) is None, "sent, but a lead ahead"
+    assert made.look(END, None) == Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, "slowed 2.00 times to fit")
+
+
+def test_the_path_tolerance_names_joint_amount_and_time_and_wants_the_arm_stopped():
+    made = tracker(path=(0.1, 0.0))
+    assert made.watches_path
+    assert made.look(100.5, error(100.5, (0.09, 5.0))) is None
+    verdict = made.look(101.5, error(101.5, (0.15, 0.0)))
+    assert (verdict.outcome, verdict.code, verdict.stop) == (Outcome.ABORTED, Code.PATH_TOLERANCE_VIOLATED, True)
+    assert verdict.text == "path tolerance: base is off by 0.15 rad, allowed 0.1, 1.50 s after the start"
+
+
+def test_a_state_from_before_the_start_is_no_judge():
+    assert tracker(path=(0.1, 0.1)).look(100.02, error(99.9, (5.0, 5.0))) is None
+
+
+def test_the_goal_is_reached_when_a_state_taken_after_the_end_is_within():
+    made = tracker(goal=(0.05, 0.0), stopped=0.1)
+    made.ended(reference(END, (1.0, 0.0)))
+    assert not made.watches_path
+    assert made.look(END + 0.01, error(END - 0.01, (1.0, 0.0))) is None, "not yet known"
+    assert made.look(END + 0.1, error(END + 0.1, (0.9, 0.0))) is None
+    assert made.look(END + 0.2, error(END + 0.2, (0.96, 0.0), (0.2, 0.0))) is None, "it still moves"
+    assert made.look(END + 0.3, error(END + 0.3, (0.96, 0.0), (0.0, 0.0))).outcome is Outcome.SUCCEEDED
+
+
+def test_it_may_take_as_long_as_the_goal_time_says():
+    made = tracker(goal=(0.05, 0.0), goal_time=0.5)
+    made.ended(reference(END))
+    assert made.look(END + 0.5, error(END + 0.5, (0.1, 0.0))) is None
+    verdict = made.look(END + 0.51, error(END + 0.51, (0.1, 0.0)))
+    assert (verdict.code, verdict.stop) == (Code.GOAL_TOLERANCE_VIOLATED, False)
+    assert verdict.text == "goal tolerance: base is off by 0.1 rad, allowed 0.05, 0.51 s after the end (goal time 0.5 s)"
+
+
+def test_without_a_goal_time_it_takes_as_long_as_it_takes():
+    made = tracker(goal=(0.05, 0.0))
+    made.ended(reference(END))
+    assert all(made.look(END + t, error(END + t, (0.1, 0.0))) is None for t in np.arange(0.0, 3600.0, 0.9))
+
+
+@pytest.mark.parametrize(("over", "code"), [(False, Code.PATH_TOLERANCE_VIOLATED), (True, Code.GOAL_TOLERANCE_VIOLATED)])
+def test_tolerances_that_nobody_can_check_are_not_kept(over, code):
+    made = tracker(path=(0.1, 0.1), goal=(0.1, 0.1))
+    last = error(100.5)
+    assert made.look(100.5, last) is None
+    if over:
+        made.ended(reference(101.0))
+    assert made.look(100.5 + STATELESS_S, last) is None
+    verdict = made.look(100.6 + STATELESS_S, last)
+    assert (verdict.code, verdict.stop) == (code, not over) and "no joint_states for 1.1 s" in verdict.text
+
+
+def test_without_tolerances_nobody_has_to_know_where_the_arm_is():
+    assert tracker().look(200.0, None) is None
+
+
+def test_a_cancelled_goal_is_answered_when_the_arm_stands():
+    made = tracker(path=(1e-6, 1e-6))
+    made.cancelling = True
+    assert made.look(101.0, error(101.0, (1.0, 1.0))) is None, "nobody minds the path any more"
+    made.ended(reference(END))
+    assert made.look(END - 0.01, None) is None
+    assert made.look(END, None).outcome is Outcome.CANCELED
+
+
+@given(st.floats(-0.5, 1.5), st.integers(2, 30))
+def test_what_was_sent_for_a_time_lies_between_its_neighbours(share, count):
+    times = np.linspace(0.0, 1.0, count)
+    sent = SentReferences(100)
+    for t in times:
+        sent.append(reference(float(t), (np.sin(t), t), (np.cos(t), 1.0)))
+    found = sent.at(share)
+    x = min(max(share, 0.0), 1.0)
+    assert found.q[1] == pytest.approx(x) and found.v[1] == 1.0
+    assert found.q[0] == pytest.approx(np.interp(x, times, np.sin(times)))
+
+
+def test_only_so_many_are_kept_and_known_by_their_stamps():
+    sent = SentReferences(3)
+    assert sent.at(1.0) is None and sent.newest is None
+    for t in (1.7e9, 1.7e9 + 0.01, 1.7e9 + 0.02, 1.7e9 + 0.03):
+        sent.append(reference(t))
+    assert sent.newest.time_s == 1.7e9 + 0.03 and sent.at(1.7e9).time_s == 1.7e9 + 0.01
+    assert sent.has(1.7e9 + 0.02 + 2e-7) and not sent.has(1.7e9 + 0.025) and not sent.has(1.7e9)
+    sent.clear()
+    assert sent.newest is None

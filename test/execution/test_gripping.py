@@ -1,0 +1,111 @@
+"""Gripper commands: refused by name, timed by their velocity, judged by where the gripper stands."""
+
+import numpy as np
+import pytest
+from arm_fixtures import picker
+
+from picker_dynamics.errors import InputError, JointNamesError, LimitError
+from picker_dynamics.execution.goal_tracking import STATELESS_S, ArmState, Error, Outcome
+from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, settings_problem
+from picker_dynamics.execution.reference_generator import Reference
+
+ARM, INDEX = picker(), 4
+SETTINGS = GripperSettings("scissor", torque=0.25)
+
+
+def tracker(**options) -> GripperTracker:
+    made = GripperTracker(GripperSettings("scissor", **options), INDEX, 0.4, 10.0)
+    made.ended(Reference(11.0, np.zeros(5), np.zeros(5), np.zeros(5)))
+    return made
+
+
+def at(time_s: float, q: float, v: float | None = 0.0) -> Error:
+    position, velocity = np.zeros(5), np.zeros(5)
+    position[INDEX], velocity[INDEX] = q, v or 0.0
+    reference = Reference(time_s, np.zeros(5), np.zeros(5), np.zeros(5))
+    return Error(reference, ArmState(time_s, position, None if v is None else velocity))
+
+
+@pytest.mark.parametrize("names", [(), ("scissor",)])
+def test_a_command_becomes_a_motion_of_the_gripper_alone(names):
+    goal = goal_of(GripperCommand(names, [0.4]), SETTINGS, ARM, 1.2)
+    assert (goal.joint_names, goal.positions, goal.track, goal.partial) == (["scissor"], [[0.4]], "gripper", True)
+    assert goal.times_s[0] == pytest.approx(1.875 * 0.8 / 1.5), "a quintic's peak is 15/8 of its mean"
+
+
+def test_its_velocity_is_the_largest_on_the_way():
+    from picker_dynamics.trajectory.trajectory import from_points
+    goal = goal_of(GripperCommand([], [0.2], [0.5]), SETTINGS, ARM, 1.0)
+    path = from_points(goal.times_s, goal.positions, goal.velocities, goal.accelerations, start=([1.0], [0.0], [0.0]),
+                       joint_names=["scissor"])
+    assert np.abs(path.sample(np.linspace(0.0, path.duration, 1001))[1]).max() == pytest.approx(0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(("command", "error", "text"), [
+    (GripperCommand(["elbow"], [0.4]), JointNamesError, "for elbow; the gripper's joint is scissor"),
+    (GripperCommand(["scissor", "elbow"], [0.4, 0.1]), JointNamesError, "scissor, elbow"),
+    (GripperCommand([], []), InputError, "0 positions"),
+    (GripperCommand([], [0.1, 0.2]), InputError, "2 positions"),
+    (GripperCommand([], [1.3]), LimitError, "1.3 rad is beyond its limits 0 ... 1.2"),
+    (GripperCommand([], [float("nan")]), LimitError, "nan rad"),
+    (GripperCommand([], [0.4], [9.0]), LimitError, "9 rad/s is beyond its limit"),
+    (GripperCommand([], [0.4], [-1.0]), InputError, "velocity"),
+    (GripperCommand([], [0.4], [], [float("nan")]), InputError, "effort"),
+    (GripperCommand([], [0.4], [], [0.1]), InputError, "presses with up to 0.25 N·m .* no more than 0.1"),
+])
+def test_a_command_that_cannot_be_kept_is_refused(command, error, text):
+    with pytest.raises(error, match=text):
+        goal_of(command, SETTINGS, ARM, 1.0)
+
+
+def test_an_effort_that_is_kept_anyway_is_fine():
+    goal_of(GripperCommand([], [0.4], [0.0], [0.0]), SETTINGS, ARM, 1.0)
+    goal_of(GripperCommand([], [0.4], [], [0.3]), SETTINGS, ARM, 1.0)
+    with pytest.raises(InputError, match="is not limited"):
+        goal_of(GripperCommand([], [0.4], [], [0.3]), GripperSettings("scissor"), ARM, 1.0)
+
+
+def test_it_has_reached_its_goal_where_a_state_says_so():
+    made = GripperTracker(SETTINGS, INDEX, 0.4, 10.0)
+    assert made.look(10.5, at(10.5, 0.4)) is None, "the motion is not over"
+    made.ended(Reference(11.0, np.zeros(5), np.zeros(5), np.zeros(5)))
+    assert made.look(11.01, at(10.99, 0.4)) is None, "a state from before"
+    assert made.look(11.05, at(11.05, 0.43)) is None
+    verdict = made.look(11.1, at(11.1, 0.41))
+    assert verdict.outcome is Outcome.SUCCEEDED and (made.reached, made.stalled) == (True, False)
+
+
+@pytest.mark.parametrize(("allowed", "outcome"), [(False, Outcome.ABORTED), (True, Outcome.SUCCEEDED)])
+@pytest.mark.parametrize("v", [0.0, None])
+def test_standing_away_from_its_goal_it_has_stalled(allowed, outcome, v):
+    made = tracker(allow_stalling=allowed)
+    assert made.look(11.9, at(11.9, 0.6, v)) is None
+    verdict = made.look(12.1, at(12.1, 0.6, v))
+    assert verdict.outcome is outcome and verdict.text.startswith("gripper: scissor stalled 0.2 rad before its goal")
+    assert (made.reached, made.stalled) == (False, True)
+
+
+def test_while_it_moves_it_has_not_stalled():
+    made = tracker()
+    for t in np.arange(11.0, 20.0, 0.1):
+        assert made.look(t, at(t, 0.6, 0.1)) is None
+    assert made.look(20.5, at(20.5, 0.6, 0.0)) is None
+    assert made.look(21.2, at(21.2, 0.6, 0.0)).outcome is Outcome.ABORTED
+
+
+def test_without_a_state_nobody_waits_for_ever():
+    made = tracker()
+    assert made.look(11.0 + STATELESS_S, at(10.9, 0.4)) is None
+    assert "no joint_states for 1.1 s" in made.look(11.1 + STATELESS_S, at(10.9, 0.4)).text
+
+
+def test_cancelled_it_is_answered_at_its_end():
+    made = tracker()
+    made.cancelling = True
+    assert made.look(10.99, None) is None and made.look(11.0, None).outcome is Outcome.CANCELED
+
+
+def test_settings_have_to_fit_the_arm():
+    assert settings_problem(SETTINGS, ARM) == ""
+    assert "gripper.joint is 'tail'; the arm has base" in settings_problem(GripperSettings("tail"), ARM)
+    assert "gripper.max_velocity is 50" in settings_problem(GripperSettings("scissor", max_velocity=50.0), ARM)

@@ -1,0 +1,277 @@
+"""What lies between control_msgs and the desk, without a wire: rclpy's action server is replaced, the messages are the real
+ones where control_msgs is installed, else stand-ins with the same fields.  On the wire: ``test_follow_nodes.py``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import types
+
+import numpy as np
+import pytest
+import stand_in_control_msgs as stand_in
+from arm_fixtures import picker, servos
+from scenarios import goal
+from sensor_msgs.msg import JointState
+from test_goal_desk import HOME, PERIOD, Bench
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from picker_dynamics.execution.goal_tracking import Code, Outcome
+from picker_dynamics.execution.gripping import GripperSettings
+from picker_dynamics.execution.tolerances import Tolerances
+from picker_dynamics.nodes.runtime import to_stamp
+
+REAL = importlib.util.find_spec("control_msgs") is not None
+NAMES = picker().joint_names
+OURS = ("follow_action", "gripper_action", "control_interfaces")
+
+
+class Handle:
+    """rclpy's ServerGoalHandle: which transitions are allowed, and what is published."""
+
+    def __init__(self, number: int, request):
+        self.goal_id = types.SimpleNamespace(uuid=np.full(16, number, dtype=np.uint8))
+        self.request, self.feedback, self.status, self.result = request, [], "executing", None
+
+    @property
+    def is_cancel_requested(self) -> bool:
+        return self.status == "canceling"
+
+    def publish_feedback(self, message) -> None:
+        assert self.status in ("executing", "canceling")
+        self.feedback.append(message)
+
+    def _end(self, status: str, *allowed: str) -> None:
+        assert self.status in allowed, f"{self.status} -> {status} is no transition of an action"
+        self.status = status
+
+    def succeed(self) -> None:
+        self._end("succeeded", "executing", "canceling")
+
+    def abort(self) -> None:
+        self._end("aborted", "executing", "canceling")
+
+    def canceled(self) -> None:
+        self._end("canceled", "canceling")
+
+
+class Server:
+    """In place of DeferredActionServer; what it would do with a goal, a cancel request and a verdict."""
+
+    def __init__(self, node, kind, name, on_goal, on_cancel, refuses=lambda _request: False):
+        self.kind, self.name, self.on_goal, self.on_cancel, self.refuses = kind, name, on_goal, on_cancel, refuses
+        self.concluding, self.count = 0, 0
+
+    def send(self, request) -> Handle | None:
+        if self.refuses(request):
+            return None
+        self.count += 1
+        handle = Handle(self.count, request)
+        self.on_goal(handle)
+        return handle
+
+    def cancel(self, handle: Handle) -> bool:
+        accepted = self.on_cancel(handle)
+        if accepted:
+            handle.status = "canceling"
+        return accepted
+
+    def conclude(self, handle: Handle, verdict, result) -> None:
+        assert handle.result is None, "one result"
+        assert isinstance(result, self.kind.Result)
+        handle.result = result
+        if verdict.outcome is Outcome.SUCCEEDED:
+            handle.succeed()
+        elif verdict.outcome is Outcome.CANCELED and handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.abort()
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """(bench, node, interfaces, control_msgs): the real glue on a bench instead of a node."""
+    for name in OURS:
+        monkeypatch.delitem(sys.modules, f"picker_dynamics.nodes.{name}", raising=False)
+    if not REAL:
+        for name, module in stand_in.modules().items():
+            monkeypatch.setitem(sys.modules, name, module)
+    glue = {name: importlib.import_module(f"picker_dynamics.nodes.{name}") for name in OURS}
+    for name in OURS[:2]:
+        monkeypatch.setattr(glue[name], "DeferredActionServer", Server)
+    bench = Bench()
+    published, complaints = [], []
+    publisher = types.SimpleNamespace(publish=published.append, get_subscription_count=lambda: 1)
+    node = types.SimpleNamespace(
+        arm=picker(), generator=bench.generator, tolerances=Tolerances.of([0.05] * 5, [0.01] * 5, 0.01, 0.5), partial=False,
+        next_time=lambda: bench.time_s + PERIOD, states=types.SimpleNamespace(state=None), published=published,
+        complaints=complaints, complain=lambda text, error=None: complaints.append(text), speeds=[],
+        create_publisher=lambda *_: publisher, create_subscription=lambda *_: None)
+    node.want_speed = node.speeds.append
+    interfaces = glue["control_interfaces"].ControlInterfaces(node, bench.desk, GripperSettings("scissor", torque=0.25))
+    yield bench, node, interfaces, importlib.import_module("control_msgs.action"), importlib.import_module("control_msgs.msg")
+    for name in OURS:
+        sys.modules.pop(f"picker_dynamics.nodes.{name}", None)
+
+
+def follow_goal(action, *targets, start_s: float = 0.0, **fields):
+    request = action.FollowJointTrajectory.Goal(trajectory=goal(*targets, times=fields.pop("times", (1.0,)),
+                                                                names=fields.pop("names", NAMES)), **fields)
+    to_stamp(request.trajectory.header.stamp, start_s)
+    return request
+
+
+def base(angle: float) -> np.ndarray:
+    return HOME + [angle, 0, 0, 0, 0]
+
+
+@pytest.mark.skipif(not REAL, reason="control_msgs is not installed: there is nothing to compare the stand-in with")
+def test_the_stand_in_has_the_fields_of_the_real_messages():
+    from control_msgs import action, msg
+    for name in ("JointTolerance", "SpeedScalingFactor", "JointTrajectoryControllerState"):
+        assert getattr(stand_in, name).FIELDS == tuple(getattr(msg, name).get_fields_and_field_types())
+    for name in ("FollowJointTrajectory", "ParallelGripperCommand"):
+        for part in ("Goal", "Result", "Feedback"):
+            theirs = tuple(getattr(getattr(action, name), part).get_fields_and_field_types())
+            assert getattr(getattr(stand_in, name), part).FIELDS == theirs
+    for code in Code:
+        for kind in (action.FollowJointTrajectory, stand_in.FollowJointTrajectory):
+            assert getattr(kind.Result, code.name) == code
+
+
+def test_names_and_kinds(made):
+    _, _, interfaces, action, _ = made
+    assert (interfaces.follow.server.name, interfaces.gripper.server.name) == (
+        "arm_controller/follow_joint_trajectory", "gripper_controller/gripper_cmd")
+    assert interfaces.follow.server.kind is action.FollowJointTrajectory
+    assert interfaces.gripper.server.kind is action.ParallelGripperCommand
+
+
+def test_a_goal_gets_feedback_and_a_result(made):
+    bench, _, interfaces, action, _ = made
+    handle = interfaces.follow.server.send(follow_goal(action, base(0.2)))
+    bench.tick(90)
+    assert (handle.status, handle.result.error_code, handle.result.error_string) == ("succeeded", 0, "")
+    one = handle.feedback[20]
+    assert tuple(one.joint_names) == NAMES and one.header.stamp.sec >= 1000
+    np.testing.assert_allclose(np.subtract(one.desired.positions, one.actual.positions), one.error.positions, atol=1e-12)
+    assert interfaces.follow.requests == {}
+
+
+@pytest.mark.parametrize(("case", "code", "words"), [
+    ("tail", Code.INVALID_JOINTS, "unknown joint 'tail'"),
+    ("old", Code.OLD_HEADER_TIMESTAMP, "would be over since"),
+    ("component", Code.INVALID_GOAL, "component_goal_tolerance is for joints with several degrees of freedom"),
+    ("floating", Code.INVALID_GOAL, "multi_dof_trajectory is given"),
+    ("tolerance", Code.INVALID_GOAL, "path_tolerance of base (velocity) is -3"),
+    ("unknown tolerance", Code.INVALID_JOINTS, "goal_tolerance: unknown joint 'tail'"),
+    ("time", Code.INVALID_GOAL, "goal_time_tolerance"),
+    ("empty", Code.INVALID_GOAL, "no points"),
+    ("heavy arm", Code.INVALID_GOAL, "shoulder needs"),
+])
+def test_what_cannot_be_done_is_aborted_with_code_and_words(made, case, code, words):
+    bench, _, interfaces, action, msg = made
+    request = follow_goal(action, base(0.1))
+    if case == "tail":
+        request = follow_goal(action, base(0.1), names=(*NAMES[:-1], "tail"))
+    elif case == "old":
+        request = follow_goal(action, base(0.1), start_s=bench.time_s - 5.0)
+    elif case == "component":
+        request.component_goal_tolerance = [msg.JointComponentTolerance() if REAL else object()]
+    elif case == "floating":
+        request.multi_dof_trajectory = MultiDOFJointTrajectory(joint_names=["rail"])
+    elif case == "tolerance":
+        request.path_tolerance = [msg.JointTolerance(name="base", velocity=-3.0)]
+    elif case == "unknown tolerance":
+        request.goal_tolerance = [msg.JointTolerance(name="tail", position=0.1)]
+    elif case == "time":
+        to_stamp(request.goal_time_tolerance, -7.0)
+    elif case == "empty":
+        request = follow_goal(action)
+    else:
+        request = follow_goal(action, np.zeros(5), times=(9.0,))
+    handle = interfaces.follow.server.send(request)
+    bench.tick(3)
+    assert (handle.status, handle.result.error_code) == ("aborted", int(code)), handle.result.error_string
+    assert words in handle.result.error_string
+
+
+def test_tolerances_of_the_goal_come_through(made):
+    bench, _, interfaces, action, msg = made
+    bench.error = 0.03
+    loose = [msg.JointTolerance(name="base", position=0.04)]
+    first = interfaces.follow.server.send(follow_goal(action, base(0.2), goal_tolerance=loose))
+    bench.tick(90)
+    assert first.status == "succeeded"
+    tight = [msg.JointTolerance(name="base", position=0.02)]
+    second = interfaces.follow.server.send(follow_goal(action, base(0.0), path_tolerance=tight))
+    bench.tick(20)
+    assert second.result.error_code == Code.PATH_TOLERANCE_VIOLATED and "base is off by 0.03 rad" in second.result.error_string
+    third = follow_goal(action, base(0.1))
+    to_stamp(third.goal_time_tolerance, 0.2)
+    third = interfaces.follow.server.send(third)
+    bench.tick(90)
+    assert third.result.error_code == Code.GOAL_TOLERANCE_VIOLATED and "goal time 0.2 s" in third.result.error_string
+
+
+def test_cancel_is_accepted_once_and_answered_at_rest(made):
+    bench, _, interfaces, action, _ = made
+    server = interfaces.follow.server
+    handle = server.send(follow_goal(action, base(0.5), times=(3.0,)))
+    bench.tick(60)
+    assert server.cancel(handle) is True and handle.result is None
+    bench.tick(60)
+    assert handle.status == "canceled" and handle.result.error_code == 0 and not bench.references[-1].v.any()
+    assert server.cancel(handle) is False
+    waiting = server.send(follow_goal(action, base(0.1)))
+    bench.desk.cancel_all(bench.time_s)
+    assert waiting.status == "aborted", "nobody asked to cancel this very goal, so it cannot end as canceled"
+
+
+def test_partial_goals_only_where_they_are_allowed(made):
+    bench, node, interfaces, action, _ = made
+    request = follow_goal(action, base(0.2)[:3], names=NAMES[:3])
+    handle = interfaces.follow.server.send(request)
+    bench.tick(3)
+    assert handle.result.error_code == Code.INVALID_JOINTS
+    node.partial = True
+    handle = interfaces.follow.server.send(request)
+    bench.tick(90)
+    assert handle.status == "succeeded"
+
+
+def test_the_gripper_s_result_and_its_refusals(made):
+    bench, node, interfaces, action, _ = made
+    server = interfaces.gripper.server
+    assert server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[3.0]))) is None
+    assert "scissor: 3 rad is beyond its limits" in node.complaints[-1]
+    handle = server.send(action.ParallelGripperCommand.Goal(command=JointState(name=["scissor"], position=[0.5])))
+    bench.tick(30)
+    node.states.state = bench.desk.error is not None and types.SimpleNamespace(time_s=bench.time_s, q=HOME, v=None)
+    bench.tick(60)
+    assert handle.status == "succeeded" and (handle.result.reached_goal, handle.result.stalled) == (True, False)
+    assert list(handle.result.state.name) == ["scissor"] and handle.result.state.position[0] == servos().home[4]
+    assert handle.feedback
+    whole = interfaces.follow.server.send(follow_goal(action, base(0.4), times=(3.0,)))
+    bench.tick(10)
+    late = server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[0.2])))
+    bench.tick(3)
+    assert late.status == "aborted" and whole.status == "executing"
+    assert any("scissor belongs to the motion" in event.text for event in bench.events)
+
+
+def test_controller_state_and_speed(made):
+    bench, node, interfaces, action, msg = made
+    interfaces.follow.server.send(follow_goal(action, base(0.2)))
+    bench.tick(30)
+    held = bench.sent.at(bench.time_s - 0.06)
+    error = bench.desk.error(types.SimpleNamespace(time_s=held.time_s, q=held.q - 0.01, v=held.v))
+    interfaces.publish_state(error, 0.5, 0.25, bench.sent.newest)
+    state = node.published[-1]
+    assert tuple(state.joint_names) == NAMES and state.speed_scaling_factor == 0.25
+    np.testing.assert_allclose(state.error.positions, [0.01] * 5)
+    np.testing.assert_allclose(state.output.positions, bench.sent.newest.q)
+    assert (state.reference.time_from_start.sec, state.reference.time_from_start.nanosec) == (0, 500_000_000)
+    interfaces.on_speed(msg.SpeedScalingFactor(factor=0.5))
+    assert node.speeds == [0.5]

@@ -1,0 +1,157 @@
+"""The action server on the executor of the nodes: a burst is answered whole, and a fast loop is hardly kept from its work."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+pytest.importorskip("control_msgs", reason="control_msgs is not installed; a ROS 2 machine has it")
+
+import rclpy
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from rclpy import executors
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from ros_graph import own_domain
+
+from picker_dynamics.execution.goal_tracking import Code, Outcome, Verdict
+from picker_dynamics.nodes.deferred_action import DeferredActionServer
+from picker_dynamics.nodes.focused_executor import FocusedExecutor
+
+pytestmark = pytest.mark.ros
+
+PATIENCE_S = 60.0
+BURST = 60
+DEEP = QoSProfile(depth=1000)
+
+
+class Pair:
+    """A server on a node with a fast timer, and a client on another node."""
+
+    def __init__(self):
+        self.node, self.other = Node("server"), Node("client")
+        self.ticks, self.handles, self.cancelled = 0, [], []
+        self.node.create_timer(0.002, self.tick)
+        self.server = DeferredActionServer(self.node, FollowJointTrajectory, "follow", self.handles.append, self.on_cancel,
+                                           lambda request: request.goal_time_tolerance.sec == 13)
+        self.client = ActionClient(self.other, FollowJointTrajectory, "follow", goal_service_qos_profile=DEEP,
+                                   result_service_qos_profile=DEEP)
+        self.executor, self.plain = FocusedExecutor(self.node), SingleThreadedExecutor()
+        self.plain.add_node(self.other)
+        self.accepted, self.results = [], []
+
+    def tick(self) -> None:
+        self.ticks += 1
+
+    def on_cancel(self, handle) -> bool:
+        self.cancelled.append(handle)
+        return True
+
+    def send(self, request=None):
+        self.client.send_goal_async(request or FollowJointTrajectory.Goal()).add_done_callback(self.answered)
+
+    def answered(self, future) -> None:
+        self.accepted.append(future.result())
+        if future.result().accepted:
+            future.result().get_result_async().add_done_callback(lambda result: self.results.append(result.result()))
+
+    def conclude(self, handle, outcome: Outcome, text: str) -> None:
+        self.server.conclude(handle, Verdict(outcome, Code.SUCCESSFUL, text), FollowJointTrajectory.Result(error_string=text))
+
+    def until(self, condition) -> None:
+        until_s = time.monotonic() + PATIENCE_S
+        while not condition() and time.monotonic() < until_s:
+            self.executor.spin_once()
+            for _ in range(5):
+                self.plain.spin_once(timeout_sec=0.0)
+        assert condition()
+
+
+@pytest.fixture
+def pair():
+    with own_domain():
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        made = Pair()
+        try:
+            made.until(made.client.server_is_ready)
+            yield made
+        finally:
+            made.server.destroy()
+            made.client.destroy()
+            made.node.destroy_node()
+            made.other.destroy_node()
+            rclpy.shutdown()
+
+
+@pytest.mark.parametrize(("outcome", "status"), [(Outcome.SUCCEEDED, GoalStatus.STATUS_SUCCEEDED),
+                                                 (Outcome.ABORTED, GoalStatus.STATUS_ABORTED),
+                                                 (Outcome.CANCELED, GoalStatus.STATUS_ABORTED)])
+def test_a_goal_executes_until_it_is_concluded(pair, outcome, status):
+    pair.send()
+    pair.until(lambda: pair.handles)
+    ticks = pair.ticks
+    pair.until(lambda: pair.ticks > ticks + 20)
+    assert pair.handles[0].status == GoalStatus.STATUS_EXECUTING and not pair.results
+    pair.conclude(pair.handles[0], outcome, "words")
+    assert pair.server.concluding == 1
+    pair.until(lambda: pair.results)
+    assert (pair.results[0].status, pair.results[0].result.error_string) == (status, "words")
+    assert pair.server.concluding == 0
+
+
+def test_a_cancelled_goal_ends_as_canceled(pair):
+    pair.send()
+    pair.until(lambda: pair.accepted and pair.handles)
+    pair.accepted[0].cancel_goal_async()
+    pair.until(lambda: pair.cancelled)
+    pair.until(lambda: pair.handles[0].is_cancel_requested)
+    pair.conclude(pair.handles[0], Outcome.CANCELED, "at rest")
+    pair.until(lambda: pair.results)
+    assert pair.results[0].status == GoalStatus.STATUS_CANCELED
+
+
+def test_a_request_that_makes_no_sense_is_rejected(pair):
+    request = FollowJointTrajectory.Goal()
+    request.goal_time_tolerance.sec = 13
+    pair.send(request)
+    pair.until(lambda: pair.accepted)
+    assert not pair.accepted[0].accepted and not pair.handles
+
+
+def test_each_goal_of_a_burst_is_answered_while_the_loop_goes_on(pair):
+    for _ in range(BURST):
+        pair.send()
+    done = 0
+
+    def concluded() -> bool:
+        nonlocal done
+        while done < len(pair.handles):
+            pair.conclude(pair.handles[done], Outcome.ABORTED, str(done))
+            done += 1
+        return len(pair.results) == BURST
+
+    ticks = pair.ticks
+    pair.until(concluded)
+    assert sorted(int(one.result.error_string) for one in pair.results) == list(range(BURST))
+    assert pair.ticks > ticks
+
+
+def test_most_waits_leave_the_server_out(pair, monkeypatch):
+    sizes, wait_set = [], executors._rclpy.WaitSet
+
+    def counting(*counts):
+        sizes.append(sum(counts[:-1]))
+        return wait_set(*counts)
+
+    monkeypatch.setattr(executors._rclpy, "WaitSet", counting)
+    for _ in range(400):
+        pair.executor.spin_once()
+    least, most = min(sizes), max(sizes)
+    assert most - least >= 4, "three services and a timer of the server"
+    assert sizes.count(least) > len(sizes) / 2
+    assert any(size > least for size in sizes)

@@ -1,0 +1,213 @@
+"""The three real nodes as processes, on the virtual board, judged by the simulation's truth; see ``scenarios``."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scenarios
+from ros_graph import own_domain, running_graph
+from scenarios import HOME, REST, moved, stands, start_swinging, until
+
+from picker_dynamics.commands import cli
+from picker_dynamics.errors import PickerError
+
+pytestmark = pytest.mark.ros
+
+PICKER = str(Path(sys.executable).with_name("picker"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def domain():
+    with own_domain() as domain:
+        yield domain
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory):
+    """One graph for all tests that leave it holding."""
+    with running_graph(tmp_path_factory.mktemp("arm")) as running:
+        scenarios.comes_up_holding(running.client, running.board)
+        yield running
+
+
+@pytest.fixture
+def running(arm):
+    assert arm.runner.dead() is None
+    return arm
+
+
+def test_it_comes_up_holding(running):
+    running.do(scenarios.comes_up_holding)
+
+
+@pytest.mark.parametrize("case", scenarios.IMPOSSIBLE)
+def test_what_cannot_be_done_is_refused_and_moves_nothing(running, case):
+    running.do(scenarios.refuses, case)
+
+
+@pytest.mark.parametrize("scenario", [
+    scenarios.executes_a_trajectory,
+    scenarios.refuses_a_goal_from_the_past,
+    scenarios.refuses_to_hurry_where_slowing_is_off,
+    scenarios.carries_a_payload_without_a_jump,
+    scenarios.changes_compensation_without_a_jump,
+    scenarios.follows_a_good_stream,
+    scenarios.ignores_commands_that_do_not_fit,
+    scenarios.stops_and_resumes_nothing,
+    scenarios.takes_no_goal_while_it_is_off,
+    scenarios.survives_a_board_reset_in_mid_motion,
+    scenarios.survives_a_pulled_cable,
+    scenarios.brakes_at_a_fault_and_names_it,
+    scenarios.arrives_in_spite_of_damaged_frames,
+    scenarios.refuses_illegal_transitions_and_lives,
+    scenarios.relaxes,
+], ids=lambda scenario: scenario.__name__)
+def test_the_arm(running, scenario):
+    running.do(scenario)
+
+
+# -- the picker command on a running graph -------------------------------------------------------------
+
+
+@pytest.fixture
+def command(capsys):
+    """``picker WORDS`` in this process: exit code, what it printed, its complaints."""
+    def run(*words: str) -> tuple[int, str, list[str]]:
+        capsys.readouterr()  # what others printed before
+        code = cli.main(list(words))
+        said = capsys.readouterr()
+        return code, said.out, said.err.splitlines()
+
+    return run
+
+
+def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(running, command):
+    def work(client, board) -> None:
+        scenarios.at_home(client, board)
+        for words, wanted in (
+            (["move", "--joints", "base=20", "wrist=-40"], moved(base=np.radians(20), wrist=0.8 - np.radians(40))),
+            (["jog", "base", "-12.5"], moved(base=np.radians(7.5), wrist=0.8 - np.radians(40))),
+            (["home"], HOME),
+            (["park"], REST),
+        ):
+            code, said, complaints = command(*words)
+            assert (code, complaints) == (0, []) and said.startswith("there after "), complaints
+            np.testing.assert_allclose(client.reference(), wanted, atol=1e-6)
+            np.testing.assert_allclose(stands(client, board), wanted, atol=0.03)
+        code, said, _ = command("move", "--tip", "0.2", "0.05", "0.2", "--duration", "1.5")
+        assert code == 0
+        until(client, lambda: np.linalg.norm(board.truth().tip - [0.2, 0.05, 0.2]) < 5e-3, "the tip at its place")
+        assert command("payload", "0.02")[:2] == (0, "payload 0.02 kg\n")
+        assert client.diagnostic("dynamics", "payload_kg") == 0.02
+        assert command("payload", "0")[0] == 0
+        code, said, _ = command("status")
+        assert code == 0 and said.startswith("hardware: active: active\ncontroller: holding: ")
+
+    running.do(work)
+
+
+def test_a_person_at_a_bench_stops_resets_and_enables(running, command):
+    def work(client, board) -> None:
+        before = scenarios.at_home(client, board)
+        assert command("stop")[0] == 0
+        code, _, complaints = command("enable", "--yes")
+        assert code == 1 and complaints == ["error: stop is latched: call reset first"]
+        assert "error: hardware" not in command("status")[1]
+        assert command("reset")[0] == 0
+        assert command("enable", "--yes")[0] == 0
+        client.wait_holding(scenarios.PATIENCE_S)
+        scenarios.is_where_it_was(client, board, before, tolerance=0.02)
+
+    running.do(work)
+
+
+@pytest.mark.parametrize(("words", "code", "named"), [
+    (["move", "--tip", "0.6", "0", "0.1"], 5, "too far"),
+    (["move", "--joints", "tail=5"], 5, "no joint 'tail'; the arm has base"),
+    (["move", "--joints", "base=nan"], 6, "base"),
+    (["move"], 5, "give either --tip"),
+    (["jog", "tail", "5"], 5, "no joint 'tail'"),
+    (["jog", "base", "200"], 6, "refused: base"),
+    (["move", "--joints", "shoulder=0", "elbow=0", "wrist=0"], 6, "shoulder needs"),
+    (["payload", "--", "-1"], 1, "payload.mass"),
+    (["payload", "1.5"], 1, "shoulder needs"),
+    (["enable"], 5, "not enabled"),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_a_command_that_cannot_be_carried_out_says_why_in_one_line(running, command, monkeypatch, words, code, named):
+    def nobody(_prompt):
+        raise EOFError
+
+    def work(client, board) -> None:
+        before = scenarios.at_home(client, board)
+        got, _, complaints = command(*words)
+        assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0], complaints
+        assert got == code
+        scenarios.is_where_it_was(client, board, before)
+
+    monkeypatch.setattr("builtins.input", nobody)
+    running.do(work)
+
+
+def test_ctrl_c_of_a_move_stops_the_arm(running):
+    """Whoever moves the arm from a terminal and presses Ctrl-C means the arm."""
+    def work(client, board) -> None:
+        scenarios.at_home(client, board)
+        words = [PICKER, "move", "--joints", "base=60", "--duration", "6"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            try:
+                until(client, lambda: board.truth().v[0] > 0.05 or process.poll() is not None, "motion")
+                process.send_signal(signal.SIGINT)
+                assert process.wait(scenarios.PATIENCE_S) == 130
+            finally:
+                process.kill()
+        assert stands(client, board)[0] < np.radians(50)
+        until(client, lambda: client.controller["phase"] == "holding", "the end of braking")
+        assert client.hardware["state"] == "active"
+
+    running.do(work)
+
+
+# -- two arms ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def left(arm, tmp_path_factory):
+    """A second graph beside the first, in a namespace; what happens to it must not concern the other."""
+    with running_graph(tmp_path_factory.mktemp("left"), namespace="left") as running:
+        scenarios.comes_up_holding(running.client, running.board)
+        yield running
+
+
+def test_two_arms_side_by_side_do_not_disturb_each_other(arm, left):
+    scenarios.do_with(arm, left, scenarios.two_arms_do_not_disturb_each_other)
+
+
+def test_a_killed_node_in_mid_motion_leaves_an_arm_that_holds(arm, left):
+    """No set-points come any more: the board plays what it has, decelerates and holds; the graph knows who is missing."""
+    left.do(start_swinging)
+    with scenarios.Watch(left.board):
+        left.runner.signal("left/dynamics", signal.SIGKILL)
+        until(left.client, lambda: left.board.truth().state == "HOLD", "an arm that holds")
+        held = stands(left.client, left.board)
+    assert 0.0 < held[0] < 0.85 and left.board.truth().faults == ()
+    until(left.client, lambda: left.runner.dead() is not None, "notice")
+    assert left.runner.dead() == ("left/dynamics", -signal.SIGKILL)
+    assert arm.runner.dead() is None
+    arm.client.wait_holding(scenarios.PATIENCE_S)
+
+
+def test_when_the_board_dies_the_hardware_node_lives_and_says_so(left):
+    left.runner.signal("virtual_board", signal.SIGKILL)
+    until(left.client, lambda: left.client.hardware["state"] == "offline", "notice")
+    until(left.client, lambda: "no serial port" in left.client.hardware["message"], "a reason")
+    assert left.runner.processes["left/hardware"].poll() is None
+    with pytest.raises(PickerError, match="not connected"):
+        left.client.switch("enable", True)
+    with pytest.raises(PickerError, match="not connected"):
+        left.client.trigger("relax")
+    left.runner.stop()  # it would take the next board that gets this terminal for its own

@@ -1,0 +1,154 @@
+"""Following the payload in nodes: the torque arm's as processes; the servo arm's node by itself, told what is measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
+from rclpy.parameter import Parameter
+from ros_graph import own_domain
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from picker_dynamics.bringup import bringup
+from picker_dynamics.errors import PickerError
+from picker_dynamics.nodes.diagnostics import HELD, SETPOINT, status
+from picker_dynamics.nodes.runtime import LATCHED, to_stamp
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import arms
+from picker_dynamics.sim.plant import Plant
+
+pytestmark = pytest.mark.ros
+
+RRP = arms.load("rrp")
+
+
+def test_the_torque_arm_finds_what_hangs_on_it(tmp_path):
+    from picker_dynamics.bringup.runner import GraphRunner
+    from picker_dynamics.nodes.client import ArmClient
+
+    told: list[float] = []
+    with own_domain(), GraphRunner(bringup.graph(bringup.Options(arm="rrp")), log_path=tmp_path / "nodes.log"), \
+            ArmClient(RRP.description.joint_names) as client:
+        client.create_subscription(InertiaStamped, "payload", lambda message: told.append(message.inertia.m), LATCHED)
+        client.wait_holding(60.0)
+        client.set_parameters("dynamics", payload__mass=0.8)
+        with pytest.raises(PickerError, match="payload.mass is 0.8 kg, above payload.follow_max, 0.5 kg"):
+            client.set_parameters("dynamics", payload__follow=True)
+        client.set_parameters("dynamics", payload__mass=0.0)
+        client.set_parameters("hardware", attached_kg=0.3)
+        client.set_parameters("dynamics", payload__follow=True, payload__follow_rate=1.0)
+        client.wait(lambda: told and abs(told[-1] - 0.3) < 0.02, 30.0, "the payload is not found")
+        reference = client.reference()
+        client.wait(lambda: np.abs(client.state - reference).max() < 5e-5, 30.0, "the arm does not come back to its reference")
+        weighed = subprocess.run([sys.executable, "-m", "picker_dynamics.commands.cli", "weigh", "--absolute", "--json"], env=os.environ,
+                                 capture_output=True, text=True, timeout=60)
+        assert weighed.returncode == 0, weighed.stderr
+        assert json.loads(weighed.stdout)["mass_kg"] == pytest.approx(0.3, abs=0.03)
+        client.set_parameters("dynamics", payload__follow=False)
+        client.wait(lambda: told[-1] == 0.0, 10.0, "what was set does not count again")
+
+
+@pytest.fixture
+def node():
+    """The dynamics node, which nobody else hears; not spun: what it is told, it is told here."""
+    from picker_dynamics.nodes.dynamics import Dynamics
+
+    with own_domain():
+        rclpy.init(args=["--ros-args", "-p", f"servo_overlay:={resource('config/servos.sim.yaml')}"])
+        made = Dynamics()
+        try:
+            yield made
+        finally:
+            made.destroy_node()
+            rclpy.try_shutdown()
+
+
+def hardware_says(node, provenance: str) -> None:
+    q = node.servos.home.tolist()
+    pose = {prefix + name: value for prefix in (HELD, SETPOINT) for name, value in zip(node.arm.joint_names, q)}
+    node.on_hardware(status(DiagnosticStatus.OK, "hardware", "active", state="active", epoch=1, provenance=provenance, **pose))
+
+
+def set_to(node, **values):
+    return node.set_parameters_atomically([Parameter(name.replace("__", "."), value=value) for name, value in values.items()])
+
+
+def test_a_modelled_state_is_never_followed(node):
+    refused = set_to(node, payload__follow=True)
+    assert not refused.successful and "joint_states have not been heard of yet" in refused.reason
+    hardware_says(node, "modelled")
+    refused = set_to(node, payload__follow=True)
+    assert not refused.successful
+    assert refused.reason == ("payload.follow: joint_states are modelled, not measured: nothing tells what the tool carries")
+    assert not node.following.on and node.states is None
+    node.following.wished = True  # as a parameter file has it from the start
+    hardware_says(node, "modelled")
+    assert not node.following.on and "joint_states are modelled, not measured" in node.following.problem
+
+
+class Potentiometers:
+    """MuJoCo's picker moved by the node's set-points, its angles measured."""
+
+    def __init__(self, node):
+        self.node, self.time_s, self.next_s = node, 100.0, 100.5
+        self.plant = Plant(node.arm, node.servos, q=node.servos.home, quantise=False)
+
+    def run(self, duration_s: float) -> None:
+        node, names, home = self.node, list(self.node.arm.joint_names), self.node.servos.home.tolist()
+        still = [0.0] * len(names)
+        for _ in range(round(duration_s / 0.02)):
+            reference = JointTrajectory(joint_names=names, points=[
+                JointTrajectoryPoint(positions=home, velocities=still, accelerations=still)])
+            state = JointState(name=names, position=self.plant.q.tolist(), velocity=self.plant.v.tolist())
+            for message in (reference, state):
+                to_stamp(message.header.stamp, self.time_s)
+            node.on_reference(reference)
+            self.plant.advance(tuple(node.servos.to_pulse_us(np.array(node.command.position)).tolist()), 0.02)
+            if node.following.on:
+                node.on_state(state)
+                if self.time_s >= self.next_s:
+                    self.next_s += node.following.period_s
+                    node.following.on_step()
+            self.time_s += 0.02
+
+
+def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(node):
+    hardware_says(node, "measured")
+    arm = Potentiometers(node)
+    arm.run(1.0)
+    assert set_to(node, payload__follow=True, payload__follow_max=0.08).successful
+    assert node.states is not None
+    arm.plant.attach(0.05)
+    arm.run(3.0)
+    assert node.following.mass == pytest.approx(0.05, abs=0.005) and node.payload.mass == 0.0
+    assert node.compensator.model.payload_mass == node.following.mass and not node.following.problem
+    arm.plant.attach(0.15)
+    arm.run(3.0)
+    assert node.following.mass == 0.08 and "not followed beyond payload.follow_max, 0.08 kg" in node.following.problem
+    refused = set_to(node, payload__mass=0.2)
+    assert not refused.successful and "above payload.follow_max" in refused.reason
+    believed = node.following.mass
+    assert set_to(node, payload__follow_max=5.0, payload__follow_rate=5.0).successful
+    node.following.follower._projection *= 20.0  # the springs seem to bear kilograms
+    node.following.on_step()
+    assert node.following.mass == believed and "not followed further" in node.following.problem
+    assert set_to(node, payload__follow=False).successful
+    assert not node.following.on and node.following.mass == 0.0 and node.compensator.model.payload_mass == 0.0
+    assert not node.following.problem
+
+
+def test_off_it_costs_nothing(node):
+    hardware_says(node, "measured")
+    timers, subscriptions = len(list(node.timers)), len(list(node.subscriptions))
+    set_to(node, payload__follow=True)
+    assert (len(list(node.timers)), len(list(node.subscriptions))) == (timers + 1, subscriptions + 1)
+    set_to(node, payload__follow=False)
+    assert (len(list(node.timers)), len(list(node.subscriptions))) == (timers, subscriptions)

@@ -1,0 +1,77 @@
+"""docs/ros.md says what the nodes that run say: every topic, service, action and parameter."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from ros_graph import own_domain
+
+pytestmark = [pytest.mark.ros, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+SYMPTOMS = ("sags", "jumps", "jitters", "resets", "refuses", "No board", "Two nodes on one port")
+
+
+def _load():
+    spec = importlib.util.spec_from_file_location("ros_reference", ROOT / "tools" / "ros_reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+reference = _load()
+DOC = reference.DOC.read_text(encoding="utf-8")
+TABLES = reference.tables(DOC)
+KEYS = [("topics", ""), ("services", ""), ("actions", ""), *(("parameters", spec.executable) for spec in reference.SPECS)]
+
+
+@pytest.fixture(scope="module")
+def found():
+    pytest.importorskip("mujoco", reason="torque_arm_sim needs MuJoCo")
+    with own_domain():
+        return reference.collect()
+
+
+def test_it_has_a_table_for_everything():
+    assert sorted(TABLES) == sorted(KEYS)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=" ".join)
+def test_a_table_is_what_the_running_nodes_say(found, key):
+    wanted = reference.as_it_should_be(key[0], found[key], TABLES[key])
+    assert TABLES[key] == wanted, "python tools/ros_reference.py writes the tables anew"
+    assert found[key] or (key[0] == "actions" and not reference.HAVE_CONTROL_MSGS)
+
+
+def test_writing_it_anew_changes_nothing(found):
+    assert reference.written(DOC, found) == DOC
+
+
+def test_every_row_is_explained():
+    lifecycle = {"`hardware/get_available_states`", "`hardware/get_available_transitions`", "`hardware/get_state`",
+                 "`hardware/get_transition_graph`"}
+    for rows in TABLES.values():
+        assert [row for row in rows if row[-1] in ("", "?") and row[0] not in lifecycle] == []
+
+
+def test_numbers_have_units():
+    """A number that is no count, share or factor is said in a unit."""
+    free = {"seed", "speed_scaling"}
+    for key, rows in TABLES.items():
+        for row in (row for row in rows if key[0] == "parameters" and row[1] in ("double", "int", "double[]")):
+            assert row[0].strip("`") in free or re.search(r"\[[^\]]+\]", row[-1]) or "relative" in row[-1], row
+
+
+def test_each_symptom_has_its_section():
+    headings = re.findall(r"^### (.+)$", DOC, re.M)
+    for symptom in SYMPTOMS:
+        assert any(symptom in heading for heading in headings), symptom
+
+
+def test_its_links_lead_somewhere():
+    anchors = {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", DOC, re.M)}
+    for target in re.findall(r"\]\(([^)]+)\)", DOC):
+        assert target[1:] in anchors if target.startswith("#") else (ROOT / "docs" / target).is_file(), target

@@ -1,0 +1,121 @@
+"""When `make setup` does nothing, and which ROS 2 it finds."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "make_venv.py"
+
+
+@pytest.fixture
+def tool(tmp_path, monkeypatch):
+    """tools/make_venv.py on an empty project, with what it would install written down instead."""
+    spec = importlib.util.spec_from_file_location("make_venv", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.delenv("PYTHON", raising=False)
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    (tmp_path / "constraints").mkdir()
+    for name in ("setup.py", "setup.cfg", "constraints/wheels.txt", "constraints/ros.txt"):
+        (tmp_path / name).write_text(name)
+    venv = tmp_path / ".venv"
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(module, "VENV", venv)
+    monkeypatch.setattr(module, "VENV_PYTHON", venv / "bin" / "python")
+    monkeypatch.setattr(module, "STAMP", venv / "made_from.json")
+    module.done = []
+
+    def create(ros):
+        module.done.append(f"create {ros}".strip())
+        module.VENV_PYTHON.parent.mkdir(parents=True, exist_ok=True)
+        if not module.VENV_PYTHON.exists():
+            module.VENV_PYTHON.symlink_to(sys.executable)
+
+    monkeypatch.setattr(module, "create", create)
+    monkeypatch.setattr(module, "install", lambda ros: module.done.append(f"install {ros}".strip()))
+    return module
+
+
+def done_by_another_run(tool) -> list[str]:
+    tool.done.clear()
+    tool.main()
+    return tool.done
+
+
+def source_ros(prefix: Path, monkeypatch, rclpy: str = "") -> str:
+    """A prefix with an rclpy (its source text given), sourced as ROS 2's setup.bash does it."""
+    site = prefix / "lib" / "python3.12" / "site-packages"
+    (site / "rclpy").mkdir(parents=True)
+    (site / "rclpy" / "__init__.py").write_text(rclpy)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(prefix))
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    return str(prefix)
+
+
+def test_a_second_run_does_nothing(tool):
+    assert done_by_another_run(tool) == ["create", "install"]
+    assert done_by_another_run(tool) == []
+
+
+@pytest.mark.parametrize("changed", ["setup.py", "constraints/wheels.txt"])
+def test_changed_requirements_are_installed_into_the_same_environment(tool, changed):
+    tool.main()
+    (tool.ROOT / changed).write_text("changed")
+    assert done_by_another_run(tool) == ["install"]
+    assert done_by_another_run(tool) == []
+
+
+def test_an_interrupted_install_is_taken_up_again(tool, monkeypatch):
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(tool, "install", lambda ros: sys.exit("no network"))
+        with pytest.raises(SystemExit):
+            tool.main()
+    assert done_by_another_run(tool) == ["install"]
+
+
+def test_a_moved_tree_gets_a_new_environment(tool):
+    tool.main()
+    stamp = json.loads(tool.STAMP.read_text())
+    tool.STAMP.write_text(json.dumps(stamp | {"root": "/elsewhere"}))
+    assert done_by_another_run(tool) == ["create", "install"]
+
+
+def test_a_python_is_replaced_only_where_another_is_asked_for(tool, monkeypatch):
+    tool.main()
+    stamp = json.loads(tool.STAMP.read_text())
+    tool.STAMP.write_text(json.dumps(stamp | {"python": "3.9"}))
+    assert done_by_another_run(tool) == []
+    monkeypatch.setenv("PYTHON", sys.executable)
+    assert done_by_another_run(tool) == ["create", "install"]
+
+
+def test_a_sourced_ros_is_used(tool, monkeypatch, tmp_path):
+    tool.main()
+    prefix = source_ros(tmp_path / "ros", monkeypatch)
+    assert done_by_another_run(tool) == [f"create {prefix}", f"install {prefix}"]
+    assert done_by_another_run(tool) == []
+
+
+def test_an_environment_made_on_ros_is_kept_where_ros_is_not_sourced(tool, monkeypatch, tmp_path):
+    with monkeypatch.context() as sourced:
+        source_ros(tmp_path / "ros", sourced)
+        tool.main()
+    with pytest.raises(SystemExit, match="source its setup.bash, or 'make clean'"):
+        tool.main()
+
+
+def test_a_colcon_workspace_is_no_ros(tool, monkeypatch, tmp_path):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "install" / "picker_dynamics"))
+    assert tool.sourced_ros(sys.executable) == ""
+
+
+def test_a_ros_built_for_another_python_is_refused(tool, monkeypatch, tmp_path):
+    prefix = source_ros(tmp_path / "ros", monkeypatch, "raise ImportError('built for another Python')")
+    with pytest.raises(SystemExit, match=f"sourced from {prefix}, but .* cannot import its rclpy"):
+        tool.main()
+    assert tool.done == []

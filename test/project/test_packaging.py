@@ -1,0 +1,176 @@
+"""The package as colcon, pip and import-linter see it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from catkin_pkg.package import parse_package
+from packaging.requirements import Requirement
+
+import picker_dynamics
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = ("urdf", "config", "launch", "rviz", "firmware")
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+HEAVY = {"matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy", "urchin"}
+
+# Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
+ROSDEP_KEYS = {"matplotlib": "python3-matplotlib", "mcap": None, "mujoco": None, "numba": None, "numpy": "python3-numpy",
+               "rich": "python3-rich", "rosbags": None, "scipy": "python3-scipy", "serial": "python3-serial", "urchin": None,
+               "yaml": "python3-yaml"}
+
+
+def run(*command, **options) -> str:
+    """Standard output of a command that has to succeed."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **{"cwd": ROOT} | options)
+    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def colcon(scratch: Path, verb: str, *options) -> str:
+    base = ("--log-base", scratch / "log", verb, "--base-paths", ROOT)
+    return run(sys.executable, "-m", "colcon", *base, *options)
+
+
+@pytest.fixture(scope="module")
+def setup_data() -> dict:
+    """What setup.py hands to setuptools."""
+    script = ("import json, setuptools; from distutils.core import run_setup; "
+              "d = run_setup('setup.py', stop_after='init'); "
+              "print(json.dumps({'version': d.get_version(), 'license': d.get_license(), "
+              "'entry_points': d.entry_points, 'extras': d.extras_require, 'requires': d.install_requires}))")
+    return json.loads(run(sys.executable, "-c", script))
+
+
+@pytest.fixture(scope="module")
+def manifest():
+    """package.xml, as the ROS tools parse it; a warning of theirs is an error here."""
+    warnings: list[str] = []
+    package = parse_package(ROOT / "package.xml", warnings=warnings)
+    assert warnings == []
+    return package
+
+
+def entry_points(setup_data) -> dict[str, tuple[str, str]]:
+    """Executable -> (module, function)."""
+    pairs = (line.split(" = ") for line in setup_data["entry_points"]["console_scripts"])
+    return {name: tuple(target.split(":")) for name, target in pairs}
+
+
+def shared_files() -> set[str]:
+    return {str(path.relative_to(ROOT)) for folder in SHARED for path in (ROOT / folder).rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts}
+
+
+def imported_packages(*folders: str) -> dict[str, set[str]]:
+    """Top-level package -> files that import it, wherever in the file that is."""
+    found: dict[str, set[str]] = {}
+    for path in (path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            for name in names:
+                found.setdefault(name.split(".")[0], set()).add(str(path.relative_to(ROOT)))
+    return {name: files for name, files in found.items() if name not in sys.stdlib_module_names}
+
+
+def is_ros(name: str) -> bool:
+    return name.endswith(("_msgs", "_srvs", "_interfaces")) or name in ("rclpy", "launch", "launch_ros")
+
+
+def test_import_contracts_hold():
+    run(sys.executable, "-c", "import sys; from importlinter.cli import lint_imports; "
+                              "sys.exit(lint_imports(no_cache=True))")
+
+
+def test_ros_is_imported_by_nodes_alone():
+    stray = {name: sorted(file for file in files if not file.startswith("picker_dynamics/nodes/"))
+             for name, files in imported_packages("picker_dynamics").items() if is_ros(name)}
+    assert {name: files for name, files in stray.items() if files} == {}
+
+
+def test_package_xml_declares_every_import(manifest):
+    declared = {dependency.name for dependency in manifest.exec_depends}
+    imported = set(imported_packages("picker_dynamics", "launch")) - {"picker_dynamics"}
+    needed = {ROSDEP_KEYS.get(name, name) for name in imported} - {None}
+    assert needed - declared == set()
+
+
+def test_one_version_and_one_licence(manifest, setup_data):
+    assert manifest.version == setup_data["version"] == picker_dynamics.__version__
+    assert setup_data["license"] == "Apache-2.0" == manifest.licenses[0]
+    assert "Apache License" in (ROOT / manifest.licenses[0].file).read_text()
+
+
+def test_colcon_lists_an_ament_python_package(tmp_path):
+    assert colcon(tmp_path, "list").split() == ["picker_dynamics", str(ROOT), "(ros.ament_python)"]
+
+
+def test_colcon_would_run_the_tests(setup_data):
+    # An extra named "test" with pytest in it is colcon's sign of tests; pytest-cov would slow them.
+    names = {Requirement(line).name for line in setup_data["extras"]["test"]}
+    assert "pytest" in names and "pytest-cov" not in names
+
+
+def test_colcon_installs_data_files_and_executables(tmp_path, setup_data):
+    colcon(tmp_path, "build", "--build-base", tmp_path / "build", "--install-base", tmp_path / "install")
+    installed = tmp_path / "install" / "picker_dynamics"
+    share = installed / "share" / "picker_dynamics"
+    files = {str(path.relative_to(share)) for path in share.rglob("*") if path.is_file()}
+    assert {"urdf/picker.urdf", "config/servos.yaml", "config/servos.sim.yaml", "firmware/Makefile"} <= shared_files() <= files
+    assert "package.xml" in files
+    assert (installed / "share/ament_index/resource_index/packages/picker_dynamics").is_file()
+    executables = {path.name for path in (installed / "lib" / "picker_dynamics").iterdir()}
+    assert executables == set(entry_points(setup_data))
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "picker_dynamics").rglob("*.py")}
+    site = next((installed / "lib").glob("python3*")) / "site-packages"
+    assert modules == {str(path.relative_to(site)) for path in (site / "picker_dynamics").rglob("*.py")}
+
+
+@pytest.mark.parametrize("executable, allowed", [
+    ("picker", set()), ("trajectory_controller", set()), ("dynamics", {"pinocchio"}), ("hardware", set()),
+    ("markers", set()),
+    ("virtual_board", {"mujoco"}),
+])
+def test_executables_start_without_heavy_imports(setup_data, executable, allowed):
+    module, function = entry_points(setup_data)[executable]
+    script = f"import sys, {module} as m; assert callable(m.{function}); print(*sys.modules)"
+    loaded = run(sys.executable, "-c", script)
+    assert HEAVY & set(loaded.split()) <= allowed
+
+
+def pins(constraints: str, python: str) -> dict[str, Requirement]:
+    """Package -> its constraint in that file for that Python."""
+    lines = (ROOT / "constraints" / constraints).read_text().splitlines()
+    requirements = [Requirement(line) for line in lines if not line.startswith("#")]
+    applying = [r for r in requirements if r.marker is None or r.marker.evaluate({"python_version": python})]
+    assert len({r.name for r in applying}) == len(applying), f"{constraints}: pinned twice for {python}"
+    return {r.name: r for r in applying}
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_requirement_is_pinned(setup_data, python):
+    pinned = pins("wheels.txt", python)
+    wanted = (setup_data["requires"], *setup_data["extras"].values())
+    for requirement in (Requirement(line) for lines in wanted for line in lines):
+        pin = pinned[requirement.name.lower()]
+        exact, version = str(pin.specifier)[:2], str(pin.specifier)[2:]
+        assert exact == "==" and requirement.specifier.contains(version), f"{requirement}: {pin}"
+    assert pinned["setuptools"].specifier == Requirement("setuptools==79.0.1").specifier
+
+
+def test_ros_machines_keep_the_numpy_that_ros_was_built_with():
+    pinned = pins("ros.txt", "3.12")
+    assert pinned["numpy"].specifier.contains("1.26.4") and not pinned["numpy"].specifier.contains("2.0.0")
+
+
+def test_both_constraints_files_pin_the_same_versions():
+    wheels, ros = pins("wheels.txt", "3.12"), pins("ros.txt", "3.12")
+    exact = {name: pin.specifier for name, pin in ros.items() if str(pin.specifier).startswith("==")}
+    assert exact == {name: wheels[name].specifier for name in exact}

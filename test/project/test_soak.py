@@ -1,0 +1,97 @@
+"""Seconds of the soak: every fault once, and its books; what breaks an invariant is seen to."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mujoco")
+ROOT = Path(__file__).resolve().parents[2]
+
+from benchmarks.soak import STOPS, invariants  # noqa: E402
+
+PATIENCE_S = 100.0
+TIMING = (STOPS, "from the port's return to a connected board [s]")
+"""Figures of a machine that does what it should; the tests' machine may be doing something else."""
+
+
+def start(*words: str) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-m", "benchmarks.soak", *words], cwd=ROOT, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture(scope="module")
+def document():
+    with start("--minutes", "0.25", "--seed", "3", "--load", "0.2") as process:
+        said, complaints = process.communicate(timeout=PATIENCE_S)
+    assert said, complaints
+    return json.loads(said), process.returncode
+
+
+@pytest.mark.ros
+@pytest.mark.slow
+def test_seconds_of_soak_lose_nothing_and_repeat_nothing(document):
+    found, code = document
+    broken = {name: one for name, one in found["invariants"].items() if not one["ok"] and name not in TIMING}
+    assert broken == {}, found["board"]["first_trouble"]
+    assert code == (0 if found["ok"] else 1)
+    assert sum(found["rounds"].values()) >= 3 and max(found["rounds"].values()) - min(found["rounds"].values()) <= 1
+    counts = found["counts"]
+    assert counts["setpoints_executed"] > 100 and found["board"]["frames_compared"] > 50
+    assert counts["commands_received"] == sum(value for name, value in counts.items()
+                                              if name.startswith("commands_") and name != "commands_received")
+    assert counts["commands_sent"] == counts["setpoints_sent"]
+
+
+@pytest.mark.ros
+@pytest.mark.slow
+def test_ctrl_c_ends_it_early_with_its_document_and_leaves_nobody_behind():
+    with start("--minutes", "30", "--load", "0.1") as process:
+        try:
+            begun = process.stderr.readline()
+            children = children_of(process.pid)
+            time.sleep(2.0)
+            process.send_signal(signal.SIGINT)
+            said, complaints = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.terminate()  # as Ctrl-C; nothing where it has ended
+    assert begun == "soak: the arm holds, and off it goes\n", begun + complaints
+    assert len(children) == 5, "board, three nodes, load"
+    assert said, complaints
+    found = json.loads(said)
+    assert found["broken_off"] == "interrupted" and found["lasted_s"] < 100.0
+    assert [pid for pid in children if os.path.exists(f"/proc/{pid}")] == []
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_what_does_not_hold_is_said(document):
+    """Figures of a run, spoilt one by one: each spoils the invariant that is about it."""
+    found = document[0]
+    for key, value, name in (
+        ("dropped_without_cause", 1, "accepted set-points lost without a fault"),
+        ("repeated", 1, "set-points executed twice"),
+        ("worst_step_share", 1.01, "largest step of an output in a frame, over what the servo can do"),
+        ("telemetry_wrong", 1, "telemetry that disagrees with the books"),
+        ("executed", found["board"]["executed"] - 1, "accepted, less executed, dropped by a fault, and queued"),
+        ("deaf", found["board"]["deaf"] - 1, "arrived, less refused and accepted"),
+    ):
+        spoilt = copy.deepcopy(found)
+        assert invariants(spoilt)[name]["ok"], name
+        spoilt["board"][key] = value
+        assert not invariants(spoilt)[name]["ok"], name
+    spoilt = copy.deepcopy(found)
+    spoilt["calm_stop_ms"] |= {"count": 1, "p99": 21.0}
+    assert not invariants(spoilt)[STOPS]["ok"]
+    spoilt["broken_off"] = "the arm cannot be enabled"
+    assert not invariants(spoilt)["the arm always came back"]["ok"]

@@ -1,0 +1,310 @@
+"""The URDF reader: what it reads, and how it refuses what is malformed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from small_urdfs import TWO_LINKS, broken
+
+from picker_dynamics.errors import ConfigurationError, DescriptionError, JointNamesError
+from picker_dynamics.resources import resource, share_directory
+from picker_dynamics.robot import description
+
+
+@pytest.fixture(scope="module")
+def picker():
+    return description.load(resource("urdf/picker.urdf"))
+
+
+def test_picker_has_the_joints_lengths_and_masses_of_the_note(picker):
+    assert picker.joint_names == ("base", "shoulder", "elbow", "wrist", "scissor")
+    assert (picker.root, picker.tool) == ("base_link", "tool0")
+    assert not picker.links["base_link"].has_inertial
+    masses = [picker.links[name].mass for name in ("upper_arm", "forearm", "hand", "scissor")]
+    assert masses == [0.15, 0.12, 0.08, 0.05]
+    lengths = [picker.joint(name).xyz[0] for name in ("elbow", "wrist", "tool")]
+    assert lengths == [0.20, 0.145, 0.08]
+    for name, length in zip(("upper_arm", "forearm", "hand"), lengths):
+        assert picker.links[name].com == pytest.approx([length / 2, 0, 0], abs=0)
+    assert picker.links["upper_arm"].inertia[1, 1] == 5e-4
+    assert picker.links["forearm"].inertia[1, 1] == 3e-4
+    assert picker.joint("base").xyz[2] + picker.joint("shoulder").xyz[2] == pytest.approx(0.09, abs=1e-15)
+
+
+def test_pickers_replaced_and_chosen_inertias_are_those_its_comment_promises(picker):
+    """ixx and izz follow from the section w × h; the hand's iyy from the drawn box (4 printed digits)."""
+    for name, section in (
+        ("upper_arm", (0.036, 0.024)),
+        ("forearm", (0.032, 0.022)),
+        ("hand", (0.028, 0.020)),
+    ):
+        link = picker.links[name]
+        assert link.collisions[0].size[1:] == section
+        py, pz = (link.mass * side**2 / 12 for side in section)
+        px = link.inertia[1, 1] - pz
+        assert np.diag(link.inertia) == pytest.approx([py + pz, px + pz, px + py], rel=3e-4)
+    length, _, height = picker.links["hand"].collisions[0].size
+    assert picker.links["hand"].inertia[1, 1] == pytest.approx(0.08 * (length**2 + height**2) / 12, rel=3e-4)
+
+
+def test_reads_every_number_of_a_joint():
+    arm = description.parse(TWO_LINKS)
+    lift, slide = arm.movable
+    assert (lift.lower, lift.upper, lift.velocity, lift.effort) == (-1, 2, 5, 3)
+    assert (lift.damping, lift.friction) == (0.02, 0.01)
+    assert lift.axis.tolist() == [0, -1, 0]
+    assert slide.axis.tolist() == [1, 0, 0], "the axis is normalised"
+    assert slide.movable and not arm.joint("tool").movable
+    assert arm.lower.tolist() == [-1, 0] and arm.effort.tolist() == [3, 20]
+    assert arm.damping.tolist() == [0.02, 0] and arm.friction.tolist() == [0.01, 0]
+    assert arm.velocity.tolist() == [5, 0.2] and arm.upper.tolist() == [2, 0.1]
+    assert [joint.name for joint in arm.path_to("tool0")] == ["lift", "slide", "tool"]
+
+
+def test_defaults_of_the_format_are_kept():
+    """No <origin> is the identity, no <axis> is x, no <limit> on a continuous joint is no limit."""
+    text = broken(
+        ('type="revolute"', 'type="continuous"'),
+        ('<origin xyz="0 0 0.1"/><axis xyz="0 -1 0"/>', ""),
+        ('<limit lower="-1" upper="2" velocity="5" effort="3"/>', ""),
+        ('<dynamics damping="0.02" friction="0.01"/>', ""),
+    )
+    lift = description.parse(text).joint("lift")
+    assert lift.axis.tolist() == [1, 0, 0] and lift.xyz.tolist() == [0, 0, 0]
+    assert np.array_equal(lift.rotation, np.eye(3))
+    assert (lift.lower, lift.upper, lift.velocity, lift.effort) == (-math.inf, math.inf, math.inf, math.inf)
+    assert (lift.damping, lift.friction) == (0, 0)
+
+
+def test_inertia_is_turned_into_link_axes():
+    """rpy = (0, 0, pi/2) puts the inertial frame's x along the link's y."""
+    text = broken(('rpy="0 0 0"/><mass value="0.4"/>', 'rpy="0 0 1.5707963267948966"/><mass value="0.4"/>'))
+    inertia = description.parse(text).links["arm"].inertia
+    assert inertia == pytest.approx(np.diag([1.4e-3, 6e-5, 1.4e-3]), abs=1e-18)
+
+
+def test_rpy_is_about_fixed_axes_roll_first():
+    """(0.5, 0, pi/2) sends y to roll: (0, cos, sin), then yaw: (-cos, 0, sin)."""
+    rotation = description.rotation_from_rpy([0.5, 0.0, math.pi / 2])
+    assert rotation @ [0, 1, 0] == pytest.approx([-math.cos(0.5), 0, math.sin(0.5)], abs=1e-15)
+    assert rotation @ rotation.T == pytest.approx(np.eye(3), abs=1e-15)
+    assert np.linalg.det(rotation) == pytest.approx(1.0)
+
+
+def test_order_is_depth_first_in_document_order_not_alphabetical():
+    text = broken(
+        (
+            "</robot>",
+            """<link name="a"/><link name="z"/>
+      <joint name="z_first" type="continuous"><parent link="base_link"/><child link="z"/></joint>
+      <joint name="a_second" type="continuous"><parent link="base_link"/><child link="a"/></joint></robot>""",
+        )
+    )
+    assert description.parse(text).joint_names == ("lift", "slide", "z_first", "a_second")
+
+
+def test_without_tool0_the_tool_is_the_last_leaf():
+    text = broken(
+        ('<child link="tool0"/>', '<child link="tip"/>'), ('<link name="tool0"/>', '<link name="tip"/>')
+    )
+    assert description.parse(text).tool == "tip"
+
+
+def test_what_is_read_cannot_be_changed(picker):
+    arrays = [
+        picker.lower,
+        picker.links["hand"].com,
+        picker.links["hand"].inertia,
+        picker.joint("wrist").xyz,
+        picker.joint("wrist").rotation,
+        picker.joint("wrist").axis,
+        picker.links["hand"].collisions[0].xyz,
+    ]
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+    with pytest.raises(TypeError):
+        picker.links["hand"] = None
+
+
+MALFORMED = {
+    "not XML": (broken(("</robot>", "")), "not XML", None),
+    "a NUL byte": (TWO_LINKS + "\0", "not XML", None),
+    "another root element": ("<sdf/>", "root element is <sdf>", None),
+    "xacro": (
+        '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:macro name="m"/></robot>',
+        "xacro",
+        None,
+    ),
+    "no name": ("<robot/>", "<robot> has no name", None),
+    "no links": ('<robot name="r"/>', "no links at all", None),
+    "two roots": (broken(("</robot>", '<link name="alone"/></robot>')), "found 2: base_link, alone", None),
+    "only a loop": (
+        broken(('<parent link="base_link"/>', '<parent link="tool0"/>'), ('<link name="base_link"/>', "")),
+        "none (a loop)",
+        None,
+    ),
+    "a loop beside the tree": (
+        broken(
+            (
+                "</robot>",
+                """<link name="a"/><link name="b"/>
+        <joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>
+        <joint name="k" type="fixed"><parent link="b"/><child link="a"/></joint></robot>""",
+            )
+        ),
+        "not connected to the root base_link: j, k",
+        "j",
+    ),
+    "a link with two parents": (
+        broken(
+            (
+                "</robot>",
+                '<joint name="j" type="fixed"><parent link="base_link"/><child link="rod"/></joint></robot>',
+            )
+        ),
+        "two parents",
+        "j",
+    ),
+    "a link twice": (broken(("</robot>", '<link name="arm"/></robot>')), "link arm is defined twice", "arm"),
+    "a joint twice": (
+        broken(('<joint name="slide"', '<joint name="lift"')),
+        "joint lift: is defined twice",
+        "lift",
+    ),
+    "a link that is not there": (
+        broken(('<child link="rod"/>', '<child link="rot"/>')),
+        "joint slide: child link 'rot' does not exist",
+        "slide",
+    ),
+    "a link without name": (broken(('<link name="arm">', "<link>")), "a <link> has no name", None),
+    "a joint without name": (broken(('<joint name="lift" ', "<joint ")), "a <joint> has no name", None),
+    "no parent": (broken(('<parent link="arm"/>', "")), "joint slide: <parent link=…> is missing", "slide"),
+    "a floating joint": (broken(('type="revolute"', 'type="floating"')), "joint lift: is 'floating'", "lift"),
+    "a joint without type": (broken((' type="revolute"', "")), "joint lift: is None", "lift"),
+    "revolute without limit": (
+        broken(('<limit lower="-1" upper="2" velocity="5" effort="3"/>', "")),
+        "joint lift: is revolute and has no <limit>",
+        "lift",
+    ),
+    "crossed limits": (
+        broken(('lower="-1" upper="2"', 'lower="2" upper="-1"')),
+        "joint lift: lower limit 2 is above upper limit -1",
+        "lift",
+    ),
+    "NaN limit": (broken(('upper="2"', 'upper="nan"')), "joint lift: upper='nan' is not finite", "lift"),
+    "negative effort": (broken(('effort="3"', 'effort="-3"')), "<limit> effort is -3, must be >= 0", "lift"),
+    "negative velocity": (broken(('velocity="5"', 'velocity="-5"')), "<limit> velocity is -5", "lift"),
+    "negative damping": (broken(('damping="0.02"', 'damping="-1"')), "<dynamics> damping is -1", "lift"),
+    "no effort limit": (broken((' effort="3"', "")), "joint lift: <limit> has no 'effort'", "lift"),
+    "no velocity limit": (broken((' velocity="5"', "")), "joint lift: <limit> has no 'velocity'", "lift"),
+    "zero axis": (
+        broken(('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 0"/>')),
+        "joint lift: axis is (0, 0, 0)",
+        "lift",
+    ),
+    "short axis": (
+        broken(('<axis xyz="0 -1 0"/>', '<axis xyz="0 1"/>')),
+        "xyz='0 1' has 2 numbers, not 3",
+        "lift",
+    ),
+    "axis without xyz": (
+        broken(('<axis xyz="0 -1 0"/>', "<axis/>")),
+        "joint lift: <axis> has no 'xyz'",
+        "lift",
+    ),
+    "a word for a number": (
+        broken(('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 ten"/>')),
+        "is not numeric",
+        "lift",
+    ),
+    "infinite origin": (
+        broken(('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 inf"/>')),
+        "is not finite",
+        "lift",
+    ),
+    "negative mass": (
+        broken(('value="0.4"', 'value="-0.4"')),
+        "link arm: <mass> value is -0.4, must be >= 0",
+        "arm",
+    ),
+    "NaN mass": (broken(('value="0.4"', 'value="nan"')), "link arm: value='nan' is not finite", "arm"),
+    "NaN inertia": (broken(('ixx="6e-5"', 'ixx="NaN"')), "link arm: ixx='NaN' is not finite", "arm"),
+    "no mass": (broken(('<mass value="0.4"/>', "")), "link arm: <inertial> needs both", "arm"),
+    "no inertia": (
+        broken(('<inertia ixx="6e-5" ixy="0" ixz="0" iyy="1.4e-3" iyz="0" izz="1.4e-3"/>', "")),
+        "link arm: <inertial> needs both",
+        "arm",
+    ),
+    "half an inertia": (broken((' izz="1.4e-3"', "")), "link arm: <inertia> has no 'izz'", "arm"),
+    "a visual without geometry": (
+        broken(('<geometry><box size="0.2 0.03 0.03"/></geometry>', "")),
+        "link arm: a <visual> has no geometry",
+        "arm",
+    ),
+    "an unknown shape": (
+        broken(("<box size=", "<capsule size=")),
+        "geometry <capsule> is not supported",
+        "arm",
+    ),
+    "a flat box": (broken(('size="0.2 0.03 0.03"', 'size="0.2 0 0.03"')), "has size 0 m, must be > 0", "arm"),
+    "a mesh without file": (broken(('<box size="0.2 0.03 0.03"/>', "<mesh/>")), "has no filename", "arm"),
+}
+
+
+@pytest.mark.parametrize("text, message, joint", MALFORMED.values(), ids=MALFORMED.keys())
+def test_malformed_text_is_refused_in_one_line_that_names_the_place(text, message, joint):
+    with pytest.raises(DescriptionError) as caught:
+        description.parse(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.joint == joint
+
+
+def test_an_error_carries_value_and_limit():
+    with pytest.raises(DescriptionError) as caught:
+        description.parse(broken(('value="0.4"', 'value="-0.4"')))
+    assert (caught.value.value, caught.value.limit) == (-0.4, 0.0)
+
+
+def test_a_file_that_cannot_be_read_is_a_description_error(tmp_path):
+    with pytest.raises(DescriptionError, match="cannot read URDF"):
+        description.load(tmp_path / "absent.urdf")
+    (tmp_path / "binary.urdf").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DescriptionError, match="cannot read URDF"):
+        description.load(tmp_path / "binary.urdf")
+
+
+def test_a_declared_encoding_and_a_byte_order_mark_do_no_harm(tmp_path):
+    file = tmp_path / "arm.urdf"
+    file.write_text('<?xml version="1.0" encoding="utf-8"?>\n' + TWO_LINKS, encoding="utf-8-sig")
+    assert description.load(file).name == "two"
+
+
+def test_an_unknown_joint_is_named_with_those_there_are(picker):
+    with pytest.raises(JointNamesError, match="no joint 'knee'; it has base, shoulder") as caught:
+        picker.joint("knee")
+    assert caught.value.joint == "knee"
+
+
+def test_resources_are_found_and_a_missing_one_is_named():
+    assert (share_directory() / "urdf").is_dir()
+    with pytest.raises(ConfigurationError, match="no file urdf/absent.urdf"):
+        resource("urdf/absent.urdf")
+
+
+def test_resources_in_an_ament_prefix(tmp_path, monkeypatch):
+    """Without a source tree around the module, AMENT_PREFIX_PATH is searched; empty entries are skipped."""
+    from picker_dynamics import resources
+
+    share = tmp_path / "second" / "share" / "picker_dynamics"
+    (share / "urdf").mkdir(parents=True)
+    monkeypatch.setattr(resources, "__file__", str(tmp_path / "lib" / "picker_dynamics" / "resources.py"))
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f":{tmp_path / 'first'}:{tmp_path / 'second'}")
+    assert share_directory() == share
+    monkeypatch.setenv("AMENT_PREFIX_PATH", "")
+    monkeypatch.setattr(resources.sys, "prefix", str(tmp_path / "venv"))
+    with pytest.raises(ConfigurationError, match="source install/setup.bash"):
+        share_directory()

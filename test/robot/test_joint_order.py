@@ -1,0 +1,36 @@
+"""Joints come by name; anything else is refused by name."""
+
+import numpy as np
+import pytest
+
+from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.robot.joint_order import order_of, ordered
+
+ARM = ("base", "shoulder", "elbow")
+
+
+def test_values_follow_their_names():
+    assert ordered(["elbow", "base", "shoulder"], [3.0, 1.0, 2.0], ARM).tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(("names", "named"), [
+    (["base", "shoulder"], "elbow"),
+    (["base", "shoulder", "elbow", "tail"], "tail"),
+    (["base", "base", "shoulder", "elbow"], "base"),
+])
+def test_wrong_names_are_named(names, named):
+    with pytest.raises(JointNamesError) as caught:
+        order_of(names, ARM, "goal")
+    assert caught.value.joint == named and named in str(caught.value) and str(caught.value).startswith("goal")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_name_their_joint(bad):
+    with pytest.raises(InputError, match="shoulder") as caught:
+        ordered(["shoulder", "elbow", "base"], [bad, 0.0, 0.0], ARM)
+    assert caught.value.joint == "shoulder"
+
+
+def test_another_number_of_values_than_names_is_refused():
+    with pytest.raises(InputError, match="3 joint names but 2 values"):
+        ordered(list(ARM), [1.0, 2.0], ARM)

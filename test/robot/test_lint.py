@@ -1,0 +1,308 @@
+"""The linter: silent on a sound arm, and one finding for each way of breaking one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from small_urdfs import TWO_LINKS, broken
+
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description
+from picker_dynamics.robot.lint import Finding, holding_torque, lint
+from picker_dynamics.robot.lint.joints import turning_inertia
+from picker_dynamics.robot.lint.shapes import uniform_body, volume
+
+ARM_INERTIA = '<inertia ixx="6e-5" ixy="0" ixz="0" iyy="1.4e-3" iyz="0" izz="1.4e-3"/>'
+ROD_INERTIA = '<inertia ixx="5e-6" ixy="0" ixz="0" iyy="8.6e-5" iyz="0" izz="8.6e-5"/>'
+ARM_SHAPE = '<collision><origin xyz="0.1 0 0"/><geometry><box size="0.2 0.03 0.03"/></geometry></collision>'
+
+
+def diagonal(x, y, z):
+    return f'<inertia ixx="{x}" ixy="0" ixz="0" iyy="{y}" iyz="0" izz="{z}"/>'
+
+
+def findings(*changes, text=TWO_LINKS):
+    return lint(description.parse(broken(*changes, text=text)))
+
+
+def picker_text():
+    return resource("urdf/picker.urdf").read_text(encoding="utf-8")
+
+
+def test_nothing_is_found_in_sound_arms():
+    assert lint(description.load(resource("urdf/picker.urdf"))) == ()
+    assert findings() == ()
+
+
+NO_LIMITS = [
+    ('type="revolute"', 'type="continuous"'),
+    ('<limit lower="-1" upper="2" velocity="5" effort="3"/>', ""),
+]
+
+WRONG = {
+    "unit inertias": ([(ARM_INERTIA, diagonal(1.0, 1.0, 1.0))], "arm", "inertia", "placeholder", False),
+    "the triangle inequality": (
+        [(ARM_INERTIA, diagonal(6e-5, 1e-4, 1.4e-3))],
+        "arm",
+        "inertia",
+        "triangle inequality, 0.00016 < 0.0014",
+        False,
+    ),
+    "an indefinite tensor": (
+        [(ARM_INERTIA, '<inertia ixx="6e-5" ixy="1e-3" ixz="0" iyy="1.4e-3" iyz="0" izz="1.4e-3"/>')],
+        "arm",
+        "inertia",
+        "principal moment is negative",
+        True,
+    ),
+    "too large for the shape": (
+        [(ARM_INERTIA, diagonal(6e-5, 8e-3, 8e-3))],
+        "arm",
+        "inertia about",
+        "radius of gyration 141 mm",
+        False,
+    ),
+    "tiny for the shape": (
+        [(ARM_INERTIA, diagonal(1e-6, 1e-6, 1e-6))],
+        "arm",
+        "inertia",
+        "0.00073 times that of a uniform",
+        False,
+    ),
+    "heavy for the shape": ([('value="0.4"', 'value="42.9"')], "arm", "mass", "2.38e+05 kg/m³", False),
+    "light for the shape": ([('value="0.4"', 'value="0.001"')], "arm", "mass", "5.56 kg/m³", False),
+    "the centre outside": (
+        [('<origin xyz="0.1 0 0" rpy="0 0 0"/>', '<origin xyz="100 0 0"/>')],
+        "arm",
+        "centre of mass",
+        "99.8 m outside",
+        False,
+    ),
+    "drawn without inertial": (
+        [
+            (f'<mass value="0.4"/>\n      {ARM_INERTIA}\n    </inertial>', ""),
+            ('<inertial>\n      <origin xyz="0.1 0 0" rpy="0 0 0"/>', ""),
+        ],
+        "arm",
+        "inertial",
+        "weighs nothing",
+        False,
+    ),
+    "massless but turning": (
+        [('<mass value="0.4"/>', '<mass value="0"/>')],
+        "arm",
+        "mass",
+        "has mass",
+        False,
+    ),
+    "a root with mass": (
+        [
+            (
+                '<link name="base_link"/>',
+                f'<link name="base_link"><inertial><mass value="1"/>{ARM_INERTIA}</inertial></link>',
+            )
+        ],
+        "base_link",
+        "mass",
+        "root never moves",
+        False,
+    ),
+    "no velocity limit": (
+        NO_LIMITS,
+        "arm",
+        "velocity limit of joint lift",
+        "no-load speed",
+        False,
+    ),
+    "no effort limit": (NO_LIMITS, "arm", "effort limit of joint lift", "stall torque", False),
+    "zero effort": (
+        [(' effort="3"', ' effort="0"')],
+        "arm",
+        "effort limit of joint lift",
+        "could not move",
+        False,
+    ),
+    "no range": ([('lower="-1" upper="2"', "")], "arm", "position limits of joint lift", "no range", False),
+    "degrees": (
+        [('lower="-1" upper="2"', 'lower="-60" upper="120"')],
+        "arm",
+        "position limits",
+        "degrees",
+        False,
+    ),
+    "mimic": (
+        [('<dynamics damping="0.02"', '<mimic joint="slide"/><dynamics damping="0.02"')],
+        "arm",
+        "mimic of joint lift",
+        "joint of its own",
+        False,
+    ),
+    "a load beyond the motor": (
+        [('effort="3"', 'effort="0.5"')],
+        "arm",
+        "holding torque at joint lift",
+        "more than its limit 0.5 N·m",
+        False,
+    ),
+    "a last link without mass": (
+        [(f'<mass value="0.1"/>\n      {ROD_INERTIA}', f'<mass value="0"/>\n      {diagonal(0, 0, 0)}')],
+        "rod",
+        "mass driven by joint slide",
+        "infinite",
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("changes, link, what, reason, fatal", WRONG.values(), ids=WRONG.keys())
+def test_each_fault_is_found_with_its_link_and_reason(changes, link, what, reason, fatal):
+    found = findings(*changes)
+    matching = [f for f in found if f.link == link and f.what.startswith(what) and reason in f.reason]
+    assert len(matching) == 1, [str(f) for f in found]
+    assert matching[0].fatal is fatal
+    assert matching[0].value
+    assert any(f.fatal for f in found) is fatal, "no other finding may stop a simulation"
+    assert all("\n" not in str(f) for f in found)
+
+
+def test_the_pitch_inertia_that_the_note_prints_for_the_hand_is_found():
+    """2e-4 kg·m² with 80 g: a radius of gyration of 50 mm; the hand's body ends 40 mm from its centre."""
+    found = findings(
+        ('iyy="4.533e-5"', 'iyy="2.000e-4"'), ('izz="4.789e-5"', 'izz="2.026e-4"'), text=picker_text()
+    )
+    (finding,) = found
+    assert (finding.link, finding.value) == ("hand", "0.0002 kg·m²")
+    assert "times that of a uniform body" in finding.reason, "the drawn blade is further out than the body"
+
+
+def test_an_arm_that_needs_no_torque_at_the_shoulder_is_found():
+    """All centres of mass on the shoulder axis: the file loads everywhere, and nothing holds the arm up."""
+    text = picker_text()
+    for centre in ("0.100", "0.0725", "0.040"):
+        text = broken(
+            (f'<origin xyz="{centre} 0 0"/>\n      <mass', '<origin xyz="0 0 0"/>\n      <mass'), text=text
+        )
+    for length in ("0.20", "0.145", "0.08"):
+        text = text.replace(f'<origin xyz="{length} 0 0"/>', '<origin xyz="0 0.1 0"/>')
+    found = [f for f in lint(description.parse(text)) if "although it lifts other joints" in f.reason]
+    assert {f.what for f in found} == {
+        f"holding torque at joint {name}" for name in ("shoulder", "elbow", "wrist")
+    }
+
+
+def test_a_point_mass_on_its_own_axis_is_fatal():
+    text = broken(
+        (
+            "</robot>",
+            f"""<link name="knob"><inertial><mass value="0.1"/>{diagonal(0, 0, 0)}</inertial></link>
+        <joint name="twist" type="continuous"><parent link="tool0"/><child link="knob"/><axis xyz="1 0 0"/>
+        <limit velocity="1" effort="1"/></joint></robot>""",
+        )
+    )
+    (finding,) = [f for f in lint(description.parse(text)) if f.link == "knob"]
+    assert finding.fatal and finding.what == "inertia driven by joint twist"
+
+
+def test_a_massless_link_between_two_joints_is_no_obstacle_to_the_models():
+    """Two axes in one place: the link between them weighs nothing, but what hangs on it does."""
+    text = broken(
+        (
+            "</robot>",
+            f"""<link name="cross"/>
+        <joint name="pan" type="continuous"><parent link="tool0"/><child link="cross"/><axis xyz="0 1 0"/>
+        <limit velocity="1" effort="9"/></joint>
+        <link name="head"><inertial><origin xyz="0.1 0 0"/><mass value="0.1"/>{diagonal(1e-4, 1e-4, 1e-4)}
+        </inertial></link>
+        <joint name="tilt" type="continuous"><parent link="cross"/><child link="head"/><axis xyz="0 0 1"/>
+        <limit velocity="1" effort="9"/></joint></robot>""",
+        )
+    )
+    (finding,) = [f for f in lint(description.parse(text)) if f.link == "cross"]
+    assert not finding.fatal and "MuJoCo" in finding.reason
+
+
+def test_a_frame_without_inertial_is_in_order():
+    """tool0 weighs nothing and is not drawn: no finding, unlike a drawn link."""
+    drawn = '<link name="tool0"><visual><geometry><sphere radius="0.01"/></geometry></visual></link>'
+    assert findings() == ()
+    assert [f.link for f in findings(('<link name="tool0"/>', drawn))] == ["tool0"]
+
+
+def test_links_with_meshes_are_judged_by_physics_only():
+    """The size of a mesh is in another file; the triangle inequality needs none."""
+    mesh = '<collision><geometry><mesh filename="arm.stl"/></geometry></collision>'
+    assert findings((ARM_SHAPE, mesh), ('value="0.4"', 'value="1.2"')) == ()
+    found = findings((ARM_SHAPE, mesh), (ARM_INERTIA, diagonal(6e-5, 1e-4, 1.4e-3)))
+    assert [f.what for f in found] == ["inertia"]
+
+
+def test_rounded_numbers_of_a_thin_plate_pass():
+    """For a plate Ia + Ib = Ic exactly; four printed digits may break that by 1e-4."""
+    assert not [
+        f
+        for f in findings((ARM_INERTIA, diagonal("6.001e-5", "1.340e-3", "1.4002e-3")))
+        if f.what == "inertia"
+    ]
+
+
+def test_nothing_movable_is_fatal():
+    (finding,) = lint(description.parse('<robot name="post"><link name="base_link"/></robot>'))
+    assert finding.fatal
+
+
+def test_a_finding_reads_as_one_line():
+    finding = Finding("arm", "mass", "42.9 kg", "too heavy")
+    assert str(finding) == "link arm: mass is 42.9 kg: too heavy"
+
+
+def test_holding_torque_of_the_stretched_picker():
+    """m g times lever arms, by hand: 0.9785 N·m at the shoulder, as the reference notes say."""
+    picker = description.load(resource("urdf/picker.urdf"))
+    g = 9.81
+    wrist = g * (0.08 * 0.04 + 0.05 * 0.08)
+    elbow = wrist + g * (0.12 * 0.0725 + 0.13 * 0.145)
+    shoulder = elbow + g * (0.15 * 0.1 + 0.25 * 0.2)
+    assert shoulder == pytest.approx(0.9785, abs=1e-4)
+    assert holding_torque(picker, np.zeros(5)) == pytest.approx([0, shoulder, elbow, wrist, 0], abs=1e-15)
+
+
+def test_holding_torque_is_the_slope_of_the_potential_energy():
+    """Against Pinocchio's gravity, a sliding joint included."""
+    rigid_body = pytest.importorskip("picker_dynamics.dynamics.rigid_body", reason="needs Pinocchio")
+    arm = description.parse(TWO_LINKS)
+    q = np.random.default_rng(0).uniform(arm.lower, arm.upper, (20, 2))
+    assert holding_torque(arm, q) == pytest.approx(rigid_body.RigidBody(arm).gravity(q), abs=1e-13)
+
+
+def test_turning_inertia_by_steiner():
+    """The rod fully out at 0.3 m + half its length, the arm about its end."""
+    arm = description.parse(broken(('lower="0" upper="0.1"', 'lower="0.1" upper="0.1"')))
+    expected = 1.4e-3 + 0.4 * 0.1**2 + 8.6e-5 + 0.1 * 0.35**2
+    assert turning_inertia(arm, arm.joint("lift")) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_box_cut_in_two_is_still_that_box():
+    """Volume, centre and inertia of two halves are those of the whole; cylinder and sphere by formula."""
+
+    def shapes(inner):
+        text = broken((ARM_SHAPE, inner))
+        return description.parse(text).links["arm"].collisions
+
+    whole = uniform_body(shapes(ARM_SHAPE))
+    halves = uniform_body(
+        shapes(
+            '<collision><origin xyz="0.05 0 0"/><geometry><box size="0.1 0.03 0.03"/></geometry></collision>'
+            '<collision><origin xyz="0.15 0 0" rpy="1.5707963267948966 0 0"/>'
+            '<geometry><box size="0.1 0.03 0.03"/></geometry></collision>'
+        )
+    )
+    for one, other in zip(whole, halves):
+        assert one == pytest.approx(other, abs=1e-17)
+    assert whole[2][1, 1] == pytest.approx((0.2**2 + 0.03**2) / 12)
+    (rod,) = description.parse(TWO_LINKS).links["rod"].collisions
+    assert volume(rod) == pytest.approx(math.pi * 0.01**2 * 0.1)
+    assert np.diag(uniform_body([rod])[2]) == pytest.approx([5e-5, 2.5e-5 + 0.01 / 12, 2.5e-5 + 0.01 / 12])
+    (ball,) = shapes('<collision><geometry><sphere radius="0.1"/></geometry></collision>')
+    assert uniform_body([ball])[2] == pytest.approx(0.004 * np.eye(3))

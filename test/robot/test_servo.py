@@ -1,0 +1,116 @@
+"""The servo model against brute force: its own torque law solved by bisection, and the servo's data sheet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from picker_dynamics.errors import InfeasibleError, InputError
+from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel, dead_zone
+
+NAMES = ("shoulder", "elbow")
+K, DELTA, STALL, NO_LOAD = np.array([10.0, 25.0]), np.array([0.004, 0.002]), np.array([1.08, 0.92]), 7.48
+
+
+@pytest.fixture
+def servo():
+    return ServoModel(K, DELTA, STALL / NO_LOAD, STALL, NAMES)
+
+
+def scalar_torque(j, q_cmd, q, v):
+    """The design's formula, written out with ifs."""
+    error = q_cmd - q
+    if abs(error) <= DELTA[j]:
+        pull = 0.0
+    elif error > 0:
+        pull = K[j] * (error - DELTA[j])
+    else:
+        pull = K[j] * (error + DELTA[j])
+    return max(-STALL[j], min(STALL[j], pull)) - STALL[j] / NO_LOAD * v
+
+
+def test_torque_is_the_formula(servo):
+    rng = np.random.default_rng(0)
+    q_cmd, q, v = rng.uniform(-0.15, 0.15, (3, 200, 2))
+    expected = [[scalar_torque(j, q_cmd[i, j], q[i, j], v[i, j]) for j in range(2)] for i in range(200)]
+    np.testing.assert_allclose(servo.torque(q_cmd, q, v), expected, atol=1e-15)
+
+
+def test_dead_zone_is_zero_inside_and_continuous():
+    x = np.array([-0.02, -0.01, -0.005, 0.0, 0.005, 0.01, 0.02])
+    np.testing.assert_allclose(dead_zone(x, 0.01), [-0.01, 0, 0, 0, 0, 0, 0.01], atol=1e-18)
+
+
+def test_full_pull_moves_at_no_load_speed_and_no_faster(servo):
+    far = np.array([3.0, 3.0])
+    np.testing.assert_allclose(servo.torque(far, np.zeros(2), np.full(2, NO_LOAD)), 0.0, atol=1e-15)
+    assert (servo.torque(far, np.zeros(2), np.full(2, 1.01 * NO_LOAD)) < 0.0).all()
+
+
+@pytest.mark.parametrize("j", [0, 1])
+@pytest.mark.parametrize("u", [-0.9, -0.3, -0.06, 0.06, 0.3, 0.9])
+def test_setpoint_is_the_root_of_the_torque_law(servo, j, u):
+    """u: spring torque.  tanh differs from the sign by 2 exp(-2 u / u_s), 1e-5 at 0.06 N·m."""
+    rng = np.random.default_rng(1)
+    q, v = rng.uniform(-1, 1, 2), rng.uniform(-3, 3, 2)
+    tau = u - servo.damping * v
+    expected = brentq(lambda x: scalar_torque(j, x, q[j], v[j]) - tau[j], q[j] - 0.2, q[j] + 0.2, xtol=1e-14)
+    assert servo.setpoint(q, v, tau)[j] == pytest.approx(expected, abs=2e-5 * DELTA[j])
+
+
+def test_setpoint_is_smooth_where_the_torque_changes_sign(servo):
+    tau = np.linspace(-0.05, 0.05, 2001)[:, None] * np.ones(2)
+    q_cmd = servo.setpoint(np.zeros(2), np.zeros(2), tau)
+    slope = np.diff(q_cmd, axis=0) / (tau[1] - tau[0])
+    assert (slope > 0.0).all()
+    assert (slope <= 1.0 / K + DELTA / SIGN_TORQUE + 1e-9).all()
+
+
+def test_rest_balances_the_load_and_undoes_the_setpoint(servo):
+    load = np.array([[0.5, -0.4], [-0.2, 0.9], [0.0, 0.0]])
+    q = servo.resting_position(np.array([0.3, -0.2]), load)
+    np.testing.assert_allclose(servo.spring_torque(np.array([0.3, -0.2]), q), load, atol=1e-14)
+    q_d = np.array([0.7, -1.1])
+    reached = servo.resting_position(servo.setpoint(q_d, np.zeros(2), load), load)
+    np.testing.assert_allclose(reached, np.broadcast_to(q_d, (3, 2)), atol=1e-12)
+
+
+def test_rest_under_more_than_stall_is_refused_by_name(servo):
+    with pytest.raises(InfeasibleError, match=r"elbow bears 1\.00 N·m and stalls at 0\.92") as caught:
+        servo.resting_position(np.zeros(2), np.array([0.1, -1.0]))
+    assert (caught.value.joint, caught.value.limit) == ("elbow", 0.92)
+
+
+def test_a_stiffness_too_low_does_harm_and_one_too_high_does_not():
+    """Why an unmeasured K is taken at its upper bound."""
+    load = np.array([0.6])
+
+    def rest_error(true, configured):
+        servo, believed = (ServoModel([k], [0.0], [0.144], [1.08]) for k in (true, configured))
+        return abs(float(servo.resting_position(believed.setpoint([0.0], [0.0], load), load)[0]))
+
+    sag = 0.6 / 25.0
+    assert rest_error(true=25.0, configured=10.0) > sag
+    assert rest_error(true=10.0, configured=25.0) < 0.6 / 10.0
+    assert rest_error(true=25.0, configured=25.0) < 1e-12
+
+
+@pytest.mark.parametrize("name, values", [
+    ("stiffness", [-10.0, 25.0]), ("stiffness", [0.0, 25.0]), ("deadband", [-1e-3, 0.0]),
+    ("damping", [0.1, 0.0]), ("stall_torque", [1.0, float("nan")]), ("damping", [0.1])])
+def test_bad_parameters_are_named(name, values):
+    figures = {
+        "stiffness": K,
+        "deadband": DELTA,
+        "damping": STALL / NO_LOAD,
+        "stall_torque": STALL,
+        name: values,
+    }
+    with pytest.raises(InputError, match=name):
+        ServoModel(**figures, joint_names=NAMES)
+
+
+def test_parameters_cannot_be_changed(servo):
+    with pytest.raises(ValueError, match="read-only"):
+        servo.stiffness[0] = 1.0

@@ -1,0 +1,162 @@
+"""Current and temperature of the servos: against the closed solution, and what is said of whom."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from arm_fixtures import rigid_body, servos
+
+from picker_dynamics.errors import ConfigurationError, InputError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_map
+from picker_dynamics.robot.servo_budget import ServoBudget
+
+SERVOS = servos(simulated=False)
+STALL = SERVOS.stall_torque
+ALL = np.ones(5, dtype=bool)
+SHOULDER = np.eye(5)[1]
+
+
+def loaded(share, seconds: float = 0.0, step_s: float = 0.02, **options) -> ServoBudget:
+    """A budget after ``seconds`` at these shares of stall torque."""
+    budget = ServoBudget(SERVOS, **options)
+    budget.load(np.asarray(share) * STALL, ALL)
+    for _ in range(round(seconds / step_s)):
+        budget.advance(step_s)
+    return budget
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])
+def test_current_grows_with_torque_from_idle_to_stall(share):
+    budget = loaded(-share * SHOULDER)
+    motor = SERVOS.servos[1].electric
+    assert budget.current_a[1] == pytest.approx(motor.idle_a + share * (motor.stall_a - motor.idle_a))
+    assert budget.total_a == pytest.approx(budget.current_a[1] + 4 * motor.idle_a)
+
+
+def test_outputs_that_are_off_draw_nothing_and_cool():
+    budget = loaded(np.ones(5), 10.0)
+    warm = budget.celsius.copy()
+    budget.load(STALL, np.zeros(5, dtype=bool))
+    budget.advance(1.0)
+    assert budget.total_a == 0.0 and (budget.celsius < warm).all()
+
+
+@pytest.mark.parametrize("step_s", [0.02, 0.1, 1.0])
+def test_temperature_follows_the_closed_solution_whatever_the_step(step_s):
+    motor = SERVOS.servos[1].electric
+    for seconds in (5.0, 60.0, 600.0):
+        expected = 25.0 + motor.stall_rise_k * 0.5**2 * (1.0 - np.exp(-seconds / motor.thermal_s))
+        assert loaded(0.5 * SHOULDER, seconds, step_s).celsius[1] == pytest.approx(expected, abs=1e-6)
+
+
+def test_heat_depends_on_the_square_of_the_torque_not_on_its_sign():
+    one, double = loaded(0.2 * SHOULDER, 10.0), loaded(-0.4 * SHOULDER, 10.0)
+    assert (double.celsius[1] - 25.0) / (one.celsius[1] - 25.0) == pytest.approx(4.0)
+
+
+def test_the_figures_of_the_map_mean_twenty_two_seconds_of_stall():
+    assert loaded(SHOULDER).seconds_left()[1] == pytest.approx(22.0, abs=0.2)
+    assert loaded(SHOULDER, 21.7).warmth().too_hot is False
+    assert loaded(SHOULDER, 22.1).warmth().too_hot is True
+
+
+def test_a_warm_servo_is_named_with_amount_and_the_time_that_is_left():
+    budget = loaded(0.6 * SHOULDER, 60.0)
+    warmth = budget.warmth()
+    assert warmth.joint == "shoulder" and not warmth.too_hot and warmth.limit == 75.0
+    left = float(budget.seconds_left()[1])
+    assert warmth.text == (f"shoulder is at {warmth.celsius:.0f} deg C (estimated), limit 75, giving 60% of its stall torque: "
+                           f"there in {left:.0f} s at this load")
+    for _ in range(round(left / 0.02) + 1):
+        budget.advance(0.02)
+    assert budget.warmth().too_hot and "let it rest" in budget.warmth().text, "the prediction comes true"
+
+
+def test_a_servo_that_cools_is_said_to():
+    budget = loaded(SHOULDER, 20.0)
+    budget.load(np.zeros(5), ALL)
+    assert budget.warmth().text.endswith("going to 25 at this load")
+    for _ in range(100):
+        budget.advance(1.0)
+    assert budget.warmth() is None
+
+
+def test_what_the_home_pose_takes_may_last_for_ever_and_stretched_out_may_not():
+    model = rigid_body()
+    for q, lasts in ((SERVOS.home, True), (SERVOS.rest, True), (np.zeros(5), False)):
+        budget = loaded(model.gravity(q) / STALL)
+        assert np.isinf(budget.seconds_left()).all() == lasts, q
+
+
+def test_more_current_than_the_supply_gives_is_said_once_with_the_largest():
+    budget = ServoBudget(SERVOS)
+    budget.load(np.array([0.2, 0.9, 0.7, 0.3, 0.1]) * STALL, ALL)
+    budget.load(np.zeros(5), ALL)
+    peak, text = budget.take_peak()
+    assert peak == pytest.approx(5 * 0.01 + 2.2 * 2.49)
+    assert text == "the servos draw 5.5 A (estimated), the supply gives 5 A: shoulder 2.3 A, elbow 1.8 A"
+    peak, text = budget.take_peak()
+    assert peak == pytest.approx(0.05) and text == ""
+
+
+def test_without_figures_nothing_is_claimed():
+    bare = replace(SERVOS, servos=tuple(replace(servo, electric=None) for servo in SERVOS.servos), supply_a=None,
+                   supply_assumed=False)
+    budget = ServoBudget(bare)
+    budget.load(STALL, ALL)
+    budget.advance(1e4)
+    assert budget.total_a == 0.0 and budget.warmth() is None and budget.take_peak() == (0.0, "")
+    assert budget.unknown == bare.joint_names and budget.assumed == ()
+
+
+def test_what_is_assumed_is_said():
+    assumed = ServoBudget(SERVOS).assumed
+    assert "shoulder.stall_rise_k" in assumed and "wrist.thermal_s" in assumed and "supply_a" in assumed
+    assert not any(name.endswith("stall_a") for name in assumed), "that is from the data sheet"
+
+
+def test_a_limit_below_the_surroundings_is_refused():
+    with pytest.raises(InputError, match=r"temperature_limit_c is 20 deg C, must be above ambient_c, 25") as caught:
+        ServoBudget(SERVOS, limit_c=20.0)
+    assert (caught.value.value, caught.value.limit) == (20.0, 25.0)
+
+
+# -- the figures in the servo map ----------------------------------------------------------------------
+
+GOOD = {"stall_a": 2.5, "idle_a": 0.01, "stall_rise_k": {"value": 300.0, "measured": False}, "thermal_s": 120.0}
+
+
+def written(tmp_path, electric, supply_a=5.0):
+    """The picker's servo map with an overlay that says this of electricity."""
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text(yaml.safe_dump({"board": {"supply_a": supply_a}, "defaults": {"electric": electric}}))
+    return servo_map.load(resource("config/servos.yaml"), SERVOS.joint_names, overlay)
+
+
+def test_figures_are_read_with_what_of_them_is_assumed(tmp_path):
+    electric = written(tmp_path, GOOD).servos[2].electric
+    assert (electric.stall_a, electric.thermal_s, electric.assumed) == (2.5, 120.0, ("stall_rise_k",))
+    bare = written(tmp_path, None, None)
+    assert bare.servos[0].electric is None and bare.supply_a is None
+    assert written(tmp_path, GOOD, {"value": 3.0, "measured": False}).supply_assumed is True
+
+
+@pytest.mark.parametrize(("electric", "supply_a", "said"), [
+    (GOOD | {"stall_a": 0.0}, 5.0, "base: electric.stall_a is 0.0, must be > 0"),
+    (GOOD | {"stall_a": "much"}, 5.0, "electric.stall_a is 'much', must be a finite number"),
+    (GOOD | {"idle_a": 3.0}, 5.0, "electric.idle_a is 3 A, must be below stall_a, 2.5 A"),
+    (GOOD | {"thermal_s": {"value": 1.0, "measured": "no"}}, 5.0, "electric.thermal_s: measured is 'no', must be true or false"),
+    ({"stall_a": 2.5}, 5.0, "electric: idle_a is missing"),
+    (GOOD | {"colour": 1}, 5.0, "unknown 'colour'"),
+    (2.5, 5.0, "electric: expected keys and values"),
+    (GOOD, -1.0, "supply_a is -1.0, must be > 0"),
+    (GOOD, "enough", "supply_a is 'enough', must be a finite number"),
+], ids=str)
+def test_figures_that_cannot_be_are_refused_by_name(tmp_path, electric, supply_a, said):
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        written(tmp_path, electric, supply_a)

@@ -1,0 +1,169 @@
+"""The real firmware on the simulated Uno: what it does when something breaks.  All times are simulated."""
+
+import pytest
+from avr_bench import ALL, COUNT_EIGHTHS, MIDDLE, AvrBench, require_tools, with_inputs
+
+from picker_dynamics.board.protocol import (
+    Ack,
+    Adopt,
+    BoardState,
+    Disable,
+    Enable,
+    Fault,
+    Hello,
+    Nack,
+    Ping,
+    Reason,
+    Relax,
+    Reset,
+    Stop,
+)
+from picker_dynamics.sim.avr_uno import Bus
+
+require_tools()
+
+SPEED = 762
+STANDSTILL_US = 500_000
+BLOCKED_MAX_US = 40.0
+OUTPUT_FAILED, SUPPLY_LOW, HOST_LOST, STOPPED = (fault.bit for fault in (
+    Fault.OUTPUT_FAILED, Fault.SUPPLY_LOW, Fault.HOST_LOST, Fault.STOPPED))
+
+
+def stands_since(bench) -> int:
+    """When the outputs changed last [us]."""
+    changed = [b[0] for a, b in zip(bench.track, bench.track[1:]) if a[1] != b[1]]
+    return changed[-1]
+
+
+def test_a_lost_host_means_standstill_within_half_a_second():
+    bench = AvrBench().enabled()
+    bench.moving(700, 12)
+    start_us = bench.telemetry[-1].time_us
+    for k in range(4):  # the host goes on for a while, with points that reach far beyond its end
+        bench.stream([(start_us + 180_000 + 60_000 * k, tuple(p + 700 * 11 - 1500 * k for p in MIDDLE))])
+        bench.run(20_000, host_alive=False)
+    gone_us = bench.now_us
+    bench.run(1_000_000, host_alive=False)
+    assert bench.last.faults == HOST_LOST and bench.last.state is BoardState.HOLD
+    assert stands_since(bench) - gone_us <= STANDSTILL_US
+    assert all(max(map(abs, bench.steps(joint))) <= SPEED + COUNT_EIGHTHS for joint in range(5))
+    assert bench.firmware.live == ALL
+
+
+def test_stop_latches_holds_and_needs_a_reset():
+    bench = AvrBench().enabled()
+    bench.moving(600, 23)
+    assert isinstance(bench.send(Stop()), Ack)
+    stopped_us = bench.now_us
+    bench.run(600_000)
+    assert stands_since(bench) - stopped_us <= 300_000
+    assert bench.last.faults == STOPPED and bench.last.queue_depth == 0
+    assert bench.send(Adopt(ALL)).reason is Reason.FAULT
+    assert isinstance(bench.send(Reset()), Ack) and bench.last.faults == 0
+
+
+def test_relax_and_disable_switch_off_at_once():
+    bench = AvrBench().enabled()
+    assert isinstance(bench.send(Disable(0b00100)), Ack)
+    assert [pulse is None for pulse in bench.firmware.pulses_us] == [False, False, True, False, False]
+    assert isinstance(bench.send(Relax()), Ack)
+    assert bench.firmware.live == 0
+
+
+# --- the output stage -------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_chip_is_reported_and_found_when_it_comes():
+    bench = AvrBench()
+    bench.uno.chip_connected(False)
+    bench.uno.reset()
+    bench.run(200_000)
+    assert bench.last.faults == OUTPUT_FAILED
+    refusal = bench.send(Reset())
+    assert isinstance(refusal, Nack) and refusal.reason is Reason.FAULT_PERSISTS and refusal.detail == OUTPUT_FAILED
+    bench.uno.chip_connected(True)
+    bench.run(100_000)
+    assert isinstance(bench.send(Reset()), Ack)
+    bench.enabled()
+    assert bench.firmware.pulses_us[0] == pytest.approx(1500.0, abs=2.5)
+
+
+def test_wires_that_come_off_in_motion():
+    bench = AvrBench().enabled()
+    bench.moving(500, 20)
+    bench.firmware.set_cause(Fault.OUTPUT_FAILED, True)
+    stood = bench.firmware.pulses_us
+    bench.run(400_000)
+    assert bench.last.faults == OUTPUT_FAILED and bench.firmware.pulses_us == stood
+    bench.firmware.set_cause(Fault.OUTPUT_FAILED, False)
+    begin_us = bench.now_us
+    bench.run(200_000)
+    assert isinstance(bench.send(Reset()), Ack)
+    assert bench.last.live == ALL
+    assert all(abs(step) <= SPEED + COUNT_EIGHTHS for joint in range(5) for step in bench.steps(joint, begin_us))
+
+
+def test_a_chip_that_lost_its_supply_is_not_driven_by_surprise():
+    bench = AvrBench().enabled()
+    bench.uno.chip_power(False)
+    bench.run(100_000)
+    assert bench.last.faults == OUTPUT_FAILED
+    bench.uno.chip_power(True)
+    bench.run(200_000)
+    assert bench.firmware.live == 0 and bench.last.live == 0
+    assert isinstance(bench.send(Reset()), Ack)
+    assert isinstance(bench.send(Enable(ALL, MIDDLE)), Ack) and bench.firmware.live == ALL
+
+
+@pytest.mark.parametrize("state", [Bus.SDA_SHORT, Bus.SCL_SHORT])
+def test_a_stuck_bus_costs_the_outputs_but_nothing_else(state):
+    bench = AvrBench().enabled()
+    bench.moving(500, 20)
+    bench.uno.bus(state)
+    stood = bench.firmware.pulses_us
+    bench.uno.clear_statistics()
+    before = len(bench.telemetry)
+    bench.run(1_000_000)
+    counts = bench.uno.statistics
+    assert bench.last.faults == OUTPUT_FAILED and bench.firmware.pulses_us == stood
+    assert len(bench.telemetry) - before >= 50 and isinstance(bench.send(Ping()), Ack)
+    assert counts.overruns == 0 and counts.longest_blocked_us <= BLOCKED_MAX_US and counts.resets == 0
+    bench.uno.bus(Bus.FREE)
+    bench.run(100_000)
+    assert isinstance(bench.send(Reset()), Ack)
+
+
+def test_a_slave_in_the_middle_of_a_byte_is_clocked_out():
+    bench = AvrBench().enabled()
+    bench.uno.bus(Bus.SDA_HELD)
+    bench.run(100_000)
+    if bench.last.faults:
+        assert bench.last.faults == OUTPUT_FAILED and isinstance(bench.send(Reset()), Ack)
+    bench.moving(300, 10)
+    assert bench.last.faults == 0
+
+
+def test_a_bus_that_is_stuck_at_boot_is_clocked_free():
+    bench = AvrBench(found_us=(1500.0,) * 5)
+    bench.uno.bus(Bus.SDA_HELD)
+    bench.run(200_000)
+    assert bench.last.live == ALL and bench.last.faults == 0
+    assert isinstance(bench.send(Hello()), object)
+
+
+# --- supply ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_sinking_supply_stops_the_arm(tmp_path):
+    bench = AvrBench(servos=with_inputs(tmp_path))
+    bench.firmware.set_supply(6000)
+    bench.run(100_000)
+    bench.enabled()
+    bench.moving(500, 23)
+    bench.firmware.set_cause(Fault.SUPPLY_LOW, True)
+    bench.run(600_000)
+    assert bench.last.faults == SUPPLY_LOW and bench.last.state is BoardState.HOLD
+    assert bench.send(Reset()).reason is Reason.FAULT_PERSISTS
+    bench.firmware.set_cause(Fault.SUPPLY_LOW, False)
+    bench.run(200_000)
+    assert isinstance(bench.send(Reset()), Ack)

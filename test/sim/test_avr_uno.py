@@ -1,0 +1,339 @@
+"""The simulated Uno itself: what the data sheets of ATmega328P and PCA9685 say, seen from a program that runs on it."""
+
+import pytest
+from avr_bench import Monitor, require_tools
+
+from picker_dynamics.board.firmware import toolchain
+from picker_dynamics.errors import InputError
+from picker_dynamics.sim.avr_uno import Bus, Cause, Uno
+
+require_tools()
+
+TWBR, TWSR, TWDR, TWCR = 0xB8, 0xB9, 0xBB, 0xBC
+GO, START, STOP, ACK = 0x84, 0xA4, 0x94, 0xC4  # TWCR: TWINT and TWEN, with TWSTA, TWSTO, TWEA
+PINC, DDRC, PORTC = 0x26, 0x27, 0x28
+ADDRESS = 0x80
+MODE1, MODE2, LED0, ALL_LED, PRE_SCALE = 0x00, 0x01, 0x06, 0xFA, 0xFE
+EXTRF, BORF, WDRF, PORF = 2, 4, 8, 1
+
+
+@pytest.fixture
+def monitor(tmp_path):
+    return Monitor(tmp_path)
+
+
+def act(monitor, control, data=None):
+    """One action of the I2C master: its status, or None where it does not end."""
+    if data is not None:
+        monitor.write(TWDR, data)
+    monitor.write(TWCR, control)
+    return monitor.read(TWSR) & 0xF8 if monitor.read(TWCR) & 0x80 else None
+
+
+def write_chip(monitor, register, *values, address=ADDRESS):
+    """A write transaction with the chip; the statuses of its bytes."""
+    said = [act(monitor, START), *(act(monitor, GO, byte) for byte in (address, register, *values))]
+    monitor.write(TWCR, STOP)
+    return said
+
+
+def read_chip(monitor, register, count=1):
+    act(monitor, START), act(monitor, GO, ADDRESS), act(monitor, GO, register)
+    assert act(monitor, START) == 0x10
+    assert act(monitor, GO, ADDRESS | 1) == 0x40
+    values = []
+    for left in reversed(range(count)):
+        assert act(monitor, ACK if left else GO) == (0x50 if left else 0x58)
+        values.append(monitor.read(TWDR))
+    monitor.write(TWCR, STOP)
+    return values
+
+
+def awake(monitor):
+    """The chip at 50 Hz, auto-increment, all-call off."""
+    write_chip(monitor, PRE_SCALE, 121)
+    write_chip(monitor, MODE1, 0x20)
+    return monitor
+
+
+# --- USART ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_byte_takes_ten_bit_times_each_way(monitor):
+    uno = monitor.uno
+    begin = uno.cycle
+    uno.send(b"c")
+    assert uno.line_free - begin == 320
+    uno.run(begin + 2000)
+    [answer] = uno.fetch()
+    assert 640 < answer.cycle - begin < 800  # in, a few instructions, out
+
+
+def test_three_bytes_wait_and_the_fourth_is_lost(monitor):
+    monitor.ask(b"s\x02", 100)
+    monitor.uno.send(b"ccccccc")
+    assert len(monitor.run_us(4000)) == 3
+    assert monitor.uno.statistics.overruns == 4
+    assert monitor.ask(b"c") == bytes([PORF])  # and it hears again
+
+
+def test_bytes_that_are_taken_in_time_are_not_lost(monitor):
+    monitor.uno.send(b"c" * 100)
+    assert monitor.run_us(5000) == bytes([PORF]) * 100
+    assert monitor.uno.statistics.overruns == 0
+
+
+@pytest.mark.parametrize("baud, understood", [(500_000, True), (490_000, True), (0, True), (470_000, False), (115_200, False)])
+def test_another_speed_is_noise(monitor, baud, understood):
+    monitor.uno.line_speed(baud)
+    said = monitor.ask(b"c" * 20, 4000)
+    assert (said == bytes([PORF]) * 20) == understood
+    assert (monitor.uno.statistics.noise == 0) == understood
+    assert monitor.uno.board_speed == 500_000
+
+
+def test_a_frame_of_seven_bits_is_noise(monitor):
+    monitor.write(0xC2, 0x04)
+    assert monitor.uno.board_speed == 0
+    assert monitor.ask(b"c") != bytes([PORF])
+
+
+def test_sleep_ends_with_a_byte_and_is_counted(monitor):
+    uno = monitor.uno
+    uno.send(b"z")
+    monitor.run_us(1000)
+    uno.clear_statistics()
+    monitor.run_us(10_000)
+    assert uno.statistics.load < 1e-3
+    assert monitor.ask(b"!") == b"!"
+
+
+# --- I2C and PCA9685 --------------------------------------------------------------------------------------------------
+
+
+def test_statuses_are_those_of_the_data_sheet(monitor):
+    assert write_chip(monitor, MODE1, 0x10) == [0x08, 0x18, 0x28, 0x28]
+    assert act(monitor, START) == 0x08
+    assert act(monitor, GO, 0x90) == 0x20  # nobody there
+    monitor.write(TWCR, STOP)
+
+
+def test_the_bit_rate_counts(monitor):
+    monitor.write(TWBR, 255)
+    monitor.write(TWSR, 0x03)
+    monitor.write(TWCR, START)
+    monitor.run_us(2200)  # a bit takes 32656 cycles
+    assert monitor.read(TWCR) & 0x80
+    monitor.write(TWDR, ADDRESS)
+    monitor.write(TWCR, GO)
+    monitor.run_us(17_000)
+    assert not monitor.read(TWCR) & 0x80
+    monitor.run_us(2000)
+    assert monitor.read(TWCR) & 0x80
+
+
+def test_outputs_change_at_the_stop_only(monitor):
+    awake(monitor)
+    assert monitor.uno.chip_count_us == 4.88
+    act(monitor, START)
+    for byte in (ADDRESS, LED0, 0, 0, 0x33, 0x01):
+        act(monitor, GO, byte)
+    assert monitor.uno.chip_counts(0) == 0
+    monitor.write(TWCR, STOP)
+    assert monitor.uno.chip_counts(0) == 0x133
+    assert read_chip(monitor, LED0, 4) == [0, 0, 0x33, 0x01]
+
+
+def test_prescale_takes_only_asleep(monitor):
+    awake(monitor)
+    write_chip(monitor, PRE_SCALE, 50)
+    assert monitor.uno.chip_register(PRE_SCALE) == 121
+    write_chip(monitor, MODE1, 0x30)
+    write_chip(monitor, PRE_SCALE, 50)
+    assert monitor.uno.chip_register(PRE_SCALE) == 50
+
+
+def test_without_auto_increment_the_register_stays(monitor):
+    write_chip(monitor, LED0 + 2, 1, 2, 3)
+    assert [monitor.uno.chip_register(LED0 + 2 + i) for i in range(2)] == [3, 0x10]
+
+
+def test_all_call_is_on_after_power_on_and_can_be_switched_off(monitor):
+    assert monitor.uno.chip_register(MODE1) == 0x11
+    assert write_chip(monitor, MODE2, 0x04, address=0xE0)[1] == 0x18
+    write_chip(monitor, MODE1, 0x10)
+    assert write_chip(monitor, MODE2, 0x04, address=0xE0)[1] == 0x20
+
+
+def test_all_led_sets_all_and_reads_nothing(monitor):
+    awake(monitor)
+    write_chip(monitor, ALL_LED, 0, 0, 100, 0)
+    assert {monitor.uno.chip_counts(channel) for channel in range(16)} == {100}
+    assert read_chip(monitor, ALL_LED + 2) == [0]
+
+
+def test_sleep_stops_the_outputs_until_restart(monitor):
+    awake(monitor)
+    write_chip(monitor, LED0, 0, 0, 100, 0)
+    write_chip(monitor, MODE1, 0x30)
+    assert monitor.uno.chip_counts(0) == 0 and monitor.uno.chip_register(MODE1) & 0x80
+    write_chip(monitor, MODE1, 0x20)
+    assert monitor.uno.chip_counts(0) == 0
+    write_chip(monitor, MODE1, 0xA0)
+    assert monitor.uno.chip_counts(0) == 100 and not monitor.uno.chip_register(MODE1) & 0x80
+
+
+def test_fully_on_and_off(monitor):
+    awake(monitor)
+    write_chip(monitor, LED0, 0, 0x10, 0, 0)
+    assert monitor.uno.chip_counts(0) == 4096
+    write_chip(monitor, LED0, 0, 0x10, 0, 0x10)
+    assert monitor.uno.chip_counts(0) == 0
+
+
+def test_software_reset(monitor):
+    awake(monitor)
+    write_chip(monitor, 0x06, address=0x00)
+    assert monitor.uno.chip_register(MODE1) == 0x11
+
+
+def test_the_true_oscillator(monitor):
+    awake(monitor)
+    monitor.uno.chip_oscillator(26e6)
+    assert monitor.uno.chip_count_us == pytest.approx(122 / 26)
+
+
+def test_a_chip_without_wires_goes_on_and_without_supply_forgets(monitor):
+    awake(monitor)
+    write_chip(monitor, LED0, 0, 0, 100, 0)
+    monitor.uno.chip_connected(False)
+    assert write_chip(monitor, LED0, 0, 0, 50, 0)[1] == 0x20
+    assert monitor.uno.chip_counts(0) == 100
+    monitor.uno.chip_connected(True)
+    monitor.uno.chip_power(False)
+    assert monitor.uno.chip_counts(0) == 0
+    monitor.uno.chip_power(True)
+    assert monitor.uno.chip_register(MODE1) == 0x11
+
+
+@pytest.mark.parametrize("state", [Bus.SDA_HELD, Bus.SDA_SHORT, Bus.SCL_SHORT])
+def test_no_start_on_a_stuck_bus(monitor, state):
+    monitor.uno.bus(state)
+    assert act(monitor, START) is None
+    monitor.uno.bus(Bus.FREE)
+    assert monitor.read(TWCR) & 0x80 and monitor.read(TWSR) & 0xF8 == 0x08
+
+
+def test_arbitration_is_lost_where_sda_falls_between_the_bytes(monitor):
+    assert act(monitor, START) == 0x08
+    monitor.uno.bus(Bus.SDA_SHORT)
+    assert act(monitor, GO, ADDRESS) == 0x38
+
+
+@pytest.mark.parametrize("state, freed", [(Bus.SDA_HELD, True), (Bus.SDA_SHORT, False)])
+def test_nine_clocks_free_a_slave_in_the_middle_of_a_byte(monitor, state, freed):
+    monitor.uno.bus(state)
+    assert monitor.read(PINC) & 0x30 == 0x20
+    for clock in range(9):
+        monitor.write(DDRC, 0x20)
+        assert monitor.read(PINC) & 0x30 == 0
+        monitor.write(DDRC, 0)
+        assert bool(monitor.read(PINC) & 0x10) == (freed and clock == 8)
+    assert (write_chip(monitor, MODE1, 0x10) == [0x08, 0x18, 0x28, 0x28]) == freed
+
+
+# --- pins, ADC, memory ------------------------------------------------------------------------------------------------
+
+
+def test_pulses_on_a_pin_are_measured(monitor):
+    uno = monitor.uno
+    monitor.write(0x2A, 0x10)  # DDRD
+    monitor.write(0x2B, 0x10)  # PORTD
+    rose = uno.cycle
+    assert uno.pin_pulse(4).count == 0
+    monitor.run_us(1000)
+    monitor.write(0x2B, 0x00)
+    pulse = uno.pin_pulse(4)
+    assert pulse.count == 1 and pulse.width == pytest.approx(uno.cycle - rose, abs=2000) and pulse.rose < rose
+
+
+def test_the_adc_sees_millivolts_against_5_v(monitor):
+    monitor.uno.adc(2, 2500)
+    monitor.write(0x7C, 0x42)  # ADMUX: AVCC, channel 2
+    monitor.write(0x7A, 0xC7)  # ADCSRA: enabled, started
+    assert monitor.read(0x7A) & 0x50 == 0x10
+    low, high = monitor.read(0x78), monitor.read(0x79)
+    assert high << 8 | low == pytest.approx(511, abs=1)
+
+
+@pytest.mark.parametrize("cause, flag", [(Cause.EXTERNAL, EXTRF), (Cause.BROWN_OUT, BORF), (Cause.WATCHDOG, WDRF)])
+def test_what_survives_a_reset(monitor, cause, flag):
+    uno = awake(monitor).uno
+    write_chip(monitor, LED0, 0, 0, 100, 0)
+    monitor.ask(b"e\x07\x00\x55", 5000)
+    uno.poke(0x700, b"\x12")
+    monitor.write(0x2A, 0x10)
+    uno.reset(cause)
+    monitor.run_us(100)
+    assert monitor.ask(b"c") == bytes([flag])
+    assert uno.chip_counts(0) == 100
+    assert uno.eeprom(7) == b"\x55"
+    assert (uno.peek(0x700) == b"\x12") == (cause is not Cause.BROWN_OUT)
+    assert monitor.read(0x2A) == 0
+
+
+def test_a_boot_loader_eats_bytes_and_may_hide_the_cause(monitor):
+    uno = monitor.uno
+    begin = uno.cycle
+    uno.reset(Cause.EXTERNAL, 16_000, hide_cause=True)
+    assert uno.started == begin + 16_000
+    assert monitor.ask(b"ccc", 900) == b""
+    assert monitor.run_us(200) == b""
+    assert uno.statistics.deaf == 3
+    assert monitor.ask(b"c") == b"\0"
+
+
+def test_a_watchdog_that_bites(monitor):
+    assert monitor.ask(b"x", 40_000) == b""
+    assert monitor.uno.statistics.watchdog_resets == 1
+    assert monitor.ask(b"c") == bytes([WDRF])
+
+
+def test_clearing_one_flag_of_a_timer_leaves_the_others(monitor):
+    monitor.write(0x81, 0x01)  # TCCR1B: runs, and overflows after 4 ms
+    monitor.run_us(5000)
+    assert monitor.read(0x36) & 0x07 == 0x07
+    monitor.write(0x36, 0x02)
+    assert monitor.read(0x36) & 0x07 == 0x05
+
+
+def test_markers_carry_their_cycle(monitor):
+    begin = monitor.uno.cycle
+    for value in (1, 2):
+        monitor.write(0x3E, value)
+    first, second = monitor.uno.markers()
+    assert (first.value, second.value) == (1, 2)
+    assert begin < first.cycle < second.cycle < monitor.uno.cycle
+    assert monitor.uno.markers() == []
+
+
+def test_how_far_a_call_runs_changes_nothing(tmp_path):
+    said = []
+    for step in (7, 1000, 50_000):
+        monitor = Monitor(tmp_path)
+        awake(monitor)
+        monitor.uno.send(b"r\x46\x00" * 20 + b"z!", monitor.uno.cycle + 3000)
+        end = monitor.uno.cycle + 100_000
+        while monitor.uno.cycle < end:
+            monitor.uno.run(min(end, monitor.uno.cycle + step))
+        said.append((monitor.uno.fetch(), monitor.uno.statistics))
+    assert said[0] == said[1] == said[2]
+    assert len(said[0][0]) == 21
+
+
+def test_what_is_no_program_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no ELF file"):
+        Uno(toolchain.library("sim"), tmp_path / "nothing.elf")
+    (tmp_path / "text.elf").write_text("hello")
+    with pytest.raises(InputError, match="no ELF file"):
+        Uno(toolchain.library("sim"), tmp_path / "text.elf")

@@ -1,0 +1,324 @@
+"""The simulated arm against truths that do not come from it: Pinocchio, statics by hand, energy, the servo model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import DescriptionError, InputError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.sim import plant_error
+from picker_dynamics.sim.plant import BACKDRIVE_FRICTION, STOP_MARGIN, Plant
+
+ARM = descriptions.load(resource("urdf/picker.urdf"))
+SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay=resource("config/servos.sim.yaml"))
+SHOULDER = ARM.joint_names.index("shoulder")
+OFF = (None,) * ARM.n
+REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])
+
+OTHER_ARM = """<robot name="other">
+<link name="ground"/><link name="zed"/><link name="ace"/><link name="rail"/><link name="tool0"/>
+<joint name="turn" type="continuous"><parent link="ground"/><child link="zed"/><origin xyz="0 0 0.1"/><axis xyz="0 1 0"/></joint>
+<joint name="slide" type="prismatic"><parent link="zed"/><child link="rail"/><origin xyz="0.1 0 0" rpy="0 0.3 0"/>
+ <axis xyz="0 0 1"/><limit lower="-0.2" upper="0.2" effort="20" velocity="1"/></joint>
+<joint name="aside" type="revolute"><parent link="zed"/><child link="ace"/><origin xyz="0 0.1 0" rpy="0.4 0 0"/>
+ <axis xyz="1 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+<joint name="tip" type="fixed"><parent link="rail"/><child link="tool0"/><origin xyz="0 0 0.1" rpy="0 0.2 0.5"/></joint>
+</robot>"""
+INERTIAL = ('<link name="{}"><inertial><origin xyz="0.02 0.01 0.03" rpy="0.1 0.2 0.3"/><mass value="{}"/>'
+            '<inertia ixx="1e-3" iyy="1.2e-3" izz="1.4e-3" ixy="1e-4" ixz="-1e-4" iyz="5e-5"/></inertial></link>')
+for _name, _mass in (("zed", 0.3), ("ace", 0.2), ("rail", 0.4)):
+    OTHER_ARM = OTHER_ARM.replace(f'<link name="{_name}"/>', INERTIAL.format(_name, _mass))
+
+
+@pytest.fixture(scope="module")
+def plant():
+    return Plant(ARM, SERVOS)
+
+
+@pytest.fixture
+def arm(plant):
+    """The exact arm, at rest and unpowered in a reaching pose."""
+    plant.detach()
+    plant.reset(REACHING)
+    return plant
+
+
+def pulses_for(q):
+    return SERVOS.to_pulse_us(q).tolist()
+
+
+def largest_difference(plant, reference, states=100):
+    rng = np.random.default_rng(7)
+    worst = 0.0
+    for _ in range(states):
+        q, v = rng.uniform(-2.5, 2.5, plant.n), rng.uniform(-6.0, 6.0, plant.n)
+        worst = max(worst, np.abs(plant.mass_matrix(q) - reference.mass_matrix(q)).max(),
+                    np.abs(plant.bias(q, v) - reference.inverse_dynamics(q, v, np.zeros(plant.n))).max(),
+                    np.abs(plant.tip_at(q) - reference.forward_kinematics(q)).max())
+    return worst
+
+
+@pytest.mark.parametrize("load, com", [(0.0, (0, 0, 0)), (0.025, (0, 0, 0)), (0.3, (0.01, -0.02, 0.03))])
+def test_mujoco_and_pinocchio_agree(arm, load, com):
+    arm.attach(load, com)
+    assert largest_difference(arm, RigidBody(ARM, SERVOS.armature).with_payload(load, com)) < 1e-9
+
+
+def test_an_arm_of_another_shape_agrees_too(tmp_path):
+    text = OTHER_ARM
+    description = descriptions.parse(text)
+    path = tmp_path / "servos.yaml"
+    joint = "{{channel: {}, direction: 1, zero_deg: 0, rest_rad: 0, home_rad: 0}}"
+    joints = "\n".join(f"  {name}: {joint.format(i)}" for i, name in enumerate(description.joint_names))
+    head = resource("config/servos.yaml").read_text().split("joints:")[0]
+    path.write_text(f"{head}joints:\n{joints}\n")
+    servos = servo_maps.load(path, description.joint_names)
+    other = Plant(description, servos)
+    reference = RigidBody(description, servos.armature)
+    assert largest_difference(other, reference) < 1e-9
+    other.attach(0.2, (0.1, 0.2, 0.3))
+    assert largest_difference(other, reference.with_payload(0.2, (0.1, 0.2, 0.3))) < 1e-9
+
+
+def test_it_rests_where_the_servo_model_says(arm):
+    """Statics: q = q_cmd - g(q) / K - delta sign(g(q)), with Pinocchio's g; the base, unloaded, within the deadband."""
+    arm.advance(pulses_for(REACHING), 6.0)
+    load = RigidBody(ARM).gravity(arm.q)
+    resting = SERVOS.model.resting_position(arm.setpoint, load)
+    loaded = np.abs(load) > 0.01
+    assert loaded.sum() == 3
+    np.testing.assert_allclose(arm.q[loaded], resting[loaded], atol=1e-6)
+    assert (np.abs(arm.q - arm.setpoint)[~loaded] <= SERVOS.model.deadband[~loaded] + 1e-9).all()
+    np.testing.assert_allclose(arm.torque[loaded], load[loaded], atol=1e-5)
+
+
+def test_sag_is_what_the_design_counts_on(arm):
+    arm.advance(pulses_for(REACHING), 4.0)
+    assert 0.015 < np.linalg.norm(arm.tip - arm.tip_at(REACHING)) < 0.06
+
+
+def test_energy_changes_by_the_work_of_the_servos(arm):
+    """T + V of a powered motion against the integral of servo torque times speed, damping included."""
+    pulses = pulses_for(REACHING + [0.6, 0.4, -0.5, 0.4, 0.3])
+    start, work, dissipated = sum(arm.energy()), 0.0, 0.0
+    for _ in range(800):
+        q, v = arm.q, arm.v
+        arm.step(pulses)
+        torque = SERVOS.model.torque(arm.setpoint, q, v)
+        work += float(0.5 * (torque + arm.torque) @ (arm.q - q))
+        dissipated += float(SERVOS.model.damping @ v**2) * arm.dt
+    assert sum(arm.energy()) - start == pytest.approx(work, abs=1e-3 * dissipated)
+    assert dissipated > 0.1 and work > 0.1  # J: there was something to balance
+
+
+def test_the_step_is_fine_enough():
+    def path(dt):
+        plant = Plant(ARM, SERVOS, dt=dt, q=REACHING)
+        tips = []
+        for k in range(25):
+            s = k / 24.0
+            plant.advance(pulses_for(REACHING + s * s * (3.0 - 2.0 * s) * np.array([0.3, 0.2, -0.3, 0.2, 0.2])), 0.02)
+            tips.append(plant.tip)
+        return np.array(tips)
+
+    assert np.linalg.norm(path(5e-4) - path(5e-5), axis=1).max() < 2e-4
+
+
+def test_a_berry_adds_its_weight_to_the_shoulder(arm):
+    arm.advance(pulses_for(REACHING), 4.0)
+    bare, sagged = arm.torque[SHOULDER], arm.tip[2]
+    arm.attach(0.025)
+    arm.advance(pulses_for(REACHING), 4.0)
+    lever = np.hypot(*arm.tip[:2])
+    links = RigidBody(ARM).gravity(arm.q)[SHOULDER]
+    assert arm.torque[SHOULDER] == pytest.approx(links + 0.025 * 9.81 * lever, abs=1e-4)
+    assert arm.torque[SHOULDER] > bare + 0.05 and arm.tip[2] < sagged - 0.002
+    arm.detach()
+    arm.advance(pulses_for(REACHING), 4.0)
+    assert arm.torque[SHOULDER] == pytest.approx(bare, abs=1e-4)
+
+
+def test_pulses_are_quantised(arm):
+    quantum = SERVOS.quantum_us
+    counts = np.round(np.array(pulses_for(REACHING)) / quantum)
+    arm.step((counts * quantum + 0.49 * quantum).tolist())
+    np.testing.assert_allclose(arm.setpoint, SERVOS.to_angle(counts * quantum), atol=1e-12)
+    arm.step((counts * quantum + 0.51 * quantum).tolist())
+    np.testing.assert_allclose(arm.setpoint, SERVOS.to_angle((counts + 1) * quantum), atol=1e-12)
+
+
+def test_a_pulse_beyond_the_map_turns_the_servo_to_its_end_only(arm):
+    arm.step([3000.0, *pulses_for(REACHING)[1:]])
+    assert arm.setpoint[0] == pytest.approx(np.pi / 2)
+
+
+def test_damping_is_the_speed_limit(arm):
+    """A long swing of the base under full torque reaches the no-load speed and no more (the swinging links add 0.2 %)."""
+    arm.reset([-1.5, 1.9, -2.3, -1.1, 0.0])
+    speeds = []
+    for _ in range(600):
+        arm.step(pulses_for([1.5, 1.9, -2.3, -1.1, 0.0]))
+        speeds.append(arm.v[0])
+    assert max(speeds) == pytest.approx(SERVOS.no_load_speed[0], rel=0.005)
+
+
+def test_beyond_stall_torque_it_gives_way(arm):
+    """Stretched out with 200 g the shoulder needs 1.8 N·m and has 1.08: it turns down to its stop."""
+    stretched = np.zeros(5)
+    arm.reset(stretched)
+    arm.attach(0.2)
+    arm.advance(pulses_for(stretched), 3.0)
+    assert arm.q[SHOULDER] == pytest.approx(ARM.lower[SHOULDER] - STOP_MARGIN["revolute"], abs=2e-3)
+
+
+def test_relaxed_it_falls_slowly_and_stops_at_the_stop(arm):
+    speeds = []
+    for _ in range(6000):
+        arm.step(OFF)
+        speeds.append(abs(arm.v[SHOULDER]))
+    free_fall = np.sqrt(2 * RigidBody(ARM).potential_energy(REACHING) / RigidBody(ARM).mass_matrix(REACHING)[1, 1])
+    assert 0.5 < max(speeds) < 0.2 * free_fall
+    assert arm.q[SHOULDER] == pytest.approx(ARM.lower[SHOULDER] - STOP_MARGIN["revolute"], abs=2e-3)
+    assert (arm.torque == 0.0).all()
+
+
+def test_dry_friction_holds_without_creeping(arm):
+    folded = np.array([0.0, 1.9, -2.3, -1.17, 0.0])
+    load = np.abs(RigidBody(ARM).gravity(folded))
+    assert 0.05 < load.max() < BACKDRIVE_FRICTION * SERVOS.stall_torque[0]
+    arm.reset(folded)
+    arm.advance(OFF, 3.0)
+    np.testing.assert_allclose(arm.q, folded, atol=1e-4)
+
+
+@pytest.mark.parametrize("errors", [0.0, 0.15])
+def test_an_arm_at_rest_is_left_there_until_something_changes(errors):
+    plant = Plant(ARM, SERVOS, plant_error=errors, seed=3)
+    home, rest = (tuple(SERVOS.to_pulse_us(pose)) for pose in (SERVOS.home, SERVOS.rest))
+    plant.advance(rest, 0.1)
+    assert not plant.at_rest
+    for _ in range(100):
+        plant.advance(rest, 0.1)
+    assert plant.at_rest
+    q, time = plant.q, plant.time
+    plant.advance(rest, 1.0)
+    assert plant.time == pytest.approx(time + 1.0) and (plant.q == q).all()
+    plant._wake()  # integrated after all: it stays where it is
+    plant.advance(rest, 1.0)
+    np.testing.assert_allclose(plant.q, q, atol=2e-6)
+    for change in (lambda: plant.attach(0.05), lambda: plant.advance(home, 0.02)):
+        for _ in range(60):
+            plant.advance(rest, 0.1)
+        assert plant.at_rest
+        q = plant.q
+        change()
+        assert not plant.at_rest
+        plant.advance(rest, 0.2)
+        assert np.abs(plant.q - q).max() > 1e-4
+
+
+def test_one_joint_may_be_relaxed_alone(arm):
+    pulses = pulses_for(REACHING)
+    pulses[SHOULDER] = None
+    arm.advance(pulses, 1.0)
+    assert arm.q[SHOULDER] < REACHING[SHOULDER] - 0.3
+    assert np.isnan(arm.setpoint[SHOULDER]) and np.isfinite(np.delete(arm.setpoint, SHOULDER)).all()
+    assert abs(arm.q[2] - REACHING[2]) < 0.1
+
+
+def test_the_support_holds_each_joint_until_it_is_first_powered(arm):
+    arm.reset(REACHING, support=True)
+    arm.advance(OFF, 1.0)
+    np.testing.assert_allclose(arm.q, REACHING, atol=1e-6)
+    pulses = [*pulses_for(REACHING)[:2], None, None, None]
+    arm.advance(pulses, 1.0)
+    assert 0.02 < REACHING[SHOULDER] - arm.q[SHOULDER] < 0.2  # sags on its own spring
+    np.testing.assert_allclose(arm.q[2:], REACHING[2:], atol=5e-3)
+    arm.advance(OFF, 1.0)
+    assert arm.q[SHOULDER] < -0.3  # nothing holds it any more
+
+
+def test_the_blades_meet(arm):
+    closed = [*REACHING[:4], -0.02]
+    arm.advance(pulses_for(closed), 1.0)
+    assert arm.q[4] == pytest.approx(0.0, abs=2e-4)
+    assert arm.torque[4] == pytest.approx(10.0 * (arm.setpoint[4] + SERVOS.model.deadband[4]), abs=0.01)
+
+
+def test_errors_are_reproducible_bounded_and_reported():
+    one, again, other = (Plant(ARM, SERVOS, plant_error=0.15, seed=seed) for seed in (1, 1, 2))
+    assert one.perturbed == again.perturbed != other.perturbed
+    report = one.perturbed
+    factors = [f for key in ("mass", "inertia", "armature", "stiffness", "deadband", "damping") for f in report[key].values()]
+    assert len(factors) == 2 * 5 + 4 * 5
+    assert all(0.85 <= f <= 1.15 for f in factors) and np.std(factors) > 0.05
+    assert all(0.0 <= f <= 0.03 * 1.08 for f in report["coulomb_nm"].values()) and max(report["coulomb_nm"].values()) > 0.0
+    exact = plant_error.draw(ARM, SERVOS.stall_torque).report()
+    assert all(f == 1.0 for key in ("mass", "inertia", "stiffness") for f in exact[key].values())
+    assert set(exact["coulomb_nm"].values()) == {0.0}
+
+
+def test_errors_reach_the_physics():
+    """Statics of the perturbed arm from its own report: masses, K and deadband by hand."""
+    plant = Plant(ARM, SERVOS, plant_error=0.15, seed=3, q=REACHING)
+    report = plant.perturbed
+    weights = {name: 9.81 * link.mass * report["mass"][name] for name, link in ARM.links.items() if link.mass}
+    q = REACHING
+    a1, a2, a3 = np.cumsum(q[1:4])
+    c1, c2, c3 = np.cos([a1, a2, a3])
+    shoulder = (weights["upper_arm"] * 0.1 * c1 + weights["forearm"] * (0.2 * c1 + 0.0725 * c2)
+                + weights["hand"] * (0.2 * c1 + 0.145 * c2 + 0.04 * c3)
+                + weights["scissor"] * (0.2 * c1 + 0.145 * c2 + 0.08 * c3))
+    assert plant.bias(q, np.zeros(5))[SHOULDER] == pytest.approx(shoulder, rel=1e-9)
+    plant.advance(pulses_for(q), 6.0)
+    load = plant.bias(plant.q, np.zeros(5))[SHOULDER]
+    K, delta = 10.0 * report["stiffness"]["shoulder"], SERVOS.model.deadband[1] * report["deadband"]["shoulder"]
+    friction = report["coulomb_nm"]["shoulder"]
+    stretch = plant.setpoint[SHOULDER] - plant.q[SHOULDER]
+    assert abs(stretch - (load / K + delta)) <= friction / K + 1e-6
+    dense = plant.mass_matrix(q)
+    assert np.linalg.eigvalsh(dense).min() > 0.0
+
+
+@pytest.mark.parametrize("kwargs, words", [
+    ({"plant_error": 1.0}, "plant error"), ({"plant_error": -0.1}, "plant error"), ({"dt": 0.0}, "step"),
+    ({"payload": -0.1}, "payload mass"), ({"payload": float("nan")}, "payload mass"), ({"q": [0.0] * 4}, "q"),
+])
+def test_values_out_of_range_are_refused(kwargs, words):
+    with pytest.raises(InputError, match=words):
+        Plant(ARM, SERVOS, **kwargs)
+
+
+def test_the_wrong_number_of_pulses_is_refused(arm):
+    with pytest.raises(InputError, match="4 pulses for 5 joints"):
+        arm.step([1500.0] * 4)
+
+
+def test_a_urdf_that_mujoco_cannot_simulate_is_refused_by_name():
+    text = ARM.urdf.replace('iyy="5.000e-4" iyz="0" izz="5.090e-4"', 'iyy="5.000e-4" iyz="0" izz="5.090e-2"')
+    assert text != ARM.urdf
+    with pytest.raises(DescriptionError, match="upper_arm"):
+        Plant(descriptions.parse(text), SERVOS)
+
+
+def test_shapes_and_meshes_do_not_matter():
+    mesh = '<collision><geometry><mesh filename="package://nowhere/arm.stl"/></geometry></collision></link>'
+    text = ARM.urdf.replace("</link>", mesh)
+    other = Plant(descriptions.parse(text), SERVOS)
+    assert largest_difference(other, RigidBody(ARM, SERVOS.armature), states=5) < 1e-9
+
+
+def test_without_mujoco_the_package_imports_and_the_plant_says_how_to_get_it():
+    code = ("import sys; sys.modules['mujoco'] = None\n"
+            "import picker_dynamics.sim, picker_dynamics.robot.servo, picker_dynamics.errors as errors\n"
+            "try:\n    import picker_dynamics.sim.plant\n"
+            "except errors.MissingDependencyError as error:\n    print(error)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install mujoco" in done.stdout

@@ -1,0 +1,186 @@
+"""Hosts for boards that are executed: the monitor program, and the real firmware, both in simulated time."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from picker_dynamics.board.firmware import toolchain
+from picker_dynamics.board.firmware.header import header_text
+from picker_dynamics.board.firmware.packages import missing
+from picker_dynamics.board.protocol import Ack, BoardState, Enable, FrameDecoder, Hello, Ping, SetPoint, Telemetry, encode
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description, servo_map
+from picker_dynamics.sim.avr_board import compiled_in, wiring
+from picker_dynamics.sim.avr_firmware import AvrFirmware
+from picker_dynamics.sim.avr_uno import CYCLES_PER_US, Uno
+
+MONITOR = Path(__file__).parents[1] / "data" / "uno_monitor.c"
+ALL = 0b11111
+MIDDLE = (12000,) * 5
+FRAME_US = 20_000
+COUNT_EIGHTHS = 8 * 4.88
+"""A count of the PCA9685 in 1/8 us: 122 ticks of 25 MHz."""
+
+
+def require_tools() -> None:
+    """Skip the module, with one line that names the packages, where firmware or simulator cannot be built."""
+    problem = missing("avr", "sim")
+    if problem:
+        pytest.skip(problem, allow_module_level=True)
+
+
+@cache
+def picker():
+    """The picker's description, and its servo map."""
+    arm = description.load(resource("urdf/picker.urdf"))
+    return arm, servo_map.load(resource("config/servos.yaml"), arm.joint_names)
+
+
+def with_inputs(folder: Path):
+    """The picker's servo map with potentiometers at two joints and a measured supply."""
+    overlay = folder / "inputs.yaml"
+    overlay.write_text("board: {supply: {adc: 3, divider: 2.0, minimum_v: 4.5}}\n"
+                       "joints: {shoulder: {feedback_adc: 0}, wrist: {feedback_adc: 2}}\n")
+    arm, _ = picker()
+    return servo_map.load(resource("config/servos.yaml"), arm.joint_names, overlay)
+
+
+def started_at(start_us: int, folder: Path) -> Path:
+    """The picker's firmware, built to boot at another board time than 0."""
+    arm, servos = picker()
+    (folder / "arm_config.h").write_text(header_text(servos, arm))
+    toolchain.make("elf", folder, BACKEND="pca9685", CONFIG=folder, DEFINES=f"-DSTART_TIME_US={start_us}UL")
+    return folder / "pca9685" / toolchain.ELF
+
+
+class AvrBench:
+    """A host in simulated time: sends frames, keeps what the board answers, and looks at the outputs every millisecond.
+
+    Args:
+        backend: of the firmware.
+        servos: the servo map that it is built for, default the picker's.
+        elf: the firmware, default one for that map.
+        options: of ``AvrFirmware``.
+    """
+
+    def __init__(self, backend: str = "pca9685", *, servos=None, elf=None, **options):
+        arm, usual = picker()
+        servos = usual if servos is None else servos
+        elf = toolchain.build(servos, arm, backend) if elf is None else elf
+        library = toolchain.library("sim")
+        self.firmware = AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), **options)
+        self.uno = self.firmware.uno
+        self.now_us = self.sequence = 0
+        self.answers: list = []
+        self.telemetry: list[Telemetry] = []
+        self.track: list[tuple[int, tuple]] = []
+        self._decoder = FrameDecoder()
+        self._pinged_us = 0
+
+    def run(self, duration_us: int, *, host_alive: bool = True, step_us: int = 1000) -> AvrBench:
+        """Let time pass; a live host pings ten times a second."""
+        until_us = self.now_us + duration_us
+        while self.now_us < until_us:
+            self.now_us = min(until_us, (self.now_us // step_us + 1) * step_us)
+            self.firmware.advance(self.now_us)
+            self.listen()
+            self.track.append((self.now_us, self.firmware.pulses_us))
+            if host_alive and self.now_us - self._pinged_us >= 100_000:
+                self._pinged_us = self.now_us
+                self.write(Ping())
+        return self
+
+    def listen(self) -> None:
+        for _, message in self._decoder.feed(self.firmware.transmit()):
+            (self.telemetry if isinstance(message, Telemetry) else self.answers).append(message)
+
+    def write(self, message, *, sequence: int | None = None) -> int:
+        """Put one frame on the line; its sequence number."""
+        if sequence is None:
+            sequence, self.sequence = self.sequence, self.sequence + 1 & 0xFFFF
+        self.firmware.receive(encode(message, sequence), self.now_us)
+        return sequence
+
+    def send(self, message, *, sequence: int | None = None, patience_us: int = 20_000):
+        """Send a request; the answer to it, None where none comes in time."""
+        number = self.write(message, sequence=sequence)
+        until_us = self.now_us + patience_us
+        while self.now_us < until_us:
+            self.run(1000, host_alive=False)
+            for answer in self.answers:
+                if answer.request == number:
+                    self.answers.remove(answer)
+                    return answer
+        return None
+
+    def enabled(self, pulses=MIDDLE) -> AvrBench:
+        """Wait for the board, say hello, and switch all joints on."""
+        self.run(50_000)
+        self.send(Hello())
+        answer = self.send(Enable(ALL, pulses))
+        assert isinstance(answer, Ack), answer
+        return self
+
+    def board_us(self) -> int:
+        """Board time now, from a round trip."""
+        return self.send(Ping()).time_us
+
+    def stream(self, points) -> None:
+        """Send points (time_us, pulses), one a millisecond."""
+        for time_us, pulses in points:
+            self.write(SetPoint(time_us % 2**32, pulses))
+            self.run(1000, host_alive=False)
+
+    def moving(self, speed: int = 400, points: int = 20) -> AvrBench:
+        """In the middle of a motion of ``speed`` [1/8 us per frame], with what is left of ``points`` queued."""
+        start_us = self.board_us()
+        self.stream([(start_us + FRAME_US * k, tuple(pulse + speed * k for pulse in MIDDLE)) for k in range(1, points + 1)])
+        self.run(150_000)
+        assert self.telemetry[-1].state is BoardState.MOVE
+        return self
+
+    @property
+    def last(self) -> Telemetry:
+        """Telemetry that was built after this call."""
+        self.listen()
+        seen = len(self.telemetry)
+        while len(self.telemetry) < seen + 2:
+            self.run(5000)
+        return self.telemetry[-1]
+
+    def steps(self, joint: int = 0, since_us: int = 0) -> list[float]:
+        """Changes of a joint's true pulse [1/8 us], sample by sample, while its output runs."""
+        pulses = [pulses[joint] for time_us, pulses in self.track if time_us >= since_us]
+        return [8 * (b - a) for a, b in zip(pulses, pulses[1:]) if None not in (a, b) and a != b]
+
+
+class Monitor:
+    """The monitor program on a simulated Uno: registers, from outside."""
+
+    def __init__(self, folder: Path):
+        elf = folder / "monitor.elf"
+        subprocess.run(["avr-gcc", "-mmcu=atmega328p", "-DF_CPU=16000000UL", "-Os", "-o", str(elf), str(MONITOR)], check=True)
+        self.uno = Uno(toolchain.library("sim"), elf)
+        self.uno.line_speed(500_000)
+        self.run_us(100)
+
+    def run_us(self, duration_us: int) -> bytes:
+        """Let time pass; what the board said."""
+        self.uno.run(self.uno.cycle + duration_us * CYCLES_PER_US)
+        return bytes(stamped.value for stamped in self.uno.fetch())
+
+    def ask(self, command: bytes, duration_us: int = 400) -> bytes:
+        """Send a command; what was answered."""
+        self.uno.send(command)
+        return self.run_us(duration_us)
+
+    def read(self, address: int) -> int:
+        [value] = self.ask(b"r" + address.to_bytes(2, "little"))
+        return value
+
+    def write(self, address: int, value: int) -> None:
+        assert self.ask(b"w" + address.to_bytes(2, "little") + bytes([value])) == b""

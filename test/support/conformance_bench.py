@@ -1,0 +1,29 @@
+"""A board of the picker's, and a session with it in simulated time."""
+
+from __future__ import annotations
+
+from picker_dynamics.board.conformance import Host, LockStepWire, Need, Session, meet
+from picker_dynamics.board.protocol import pulse_units
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description, servo_map
+from picker_dynamics.sim.firmware_core import VirtualFirmware
+from picker_dynamics.sim.virtual_board import firmware_config
+
+ARM = description.load(resource("urdf/picker.urdf"))
+SERVOS = servo_map.load(resource("config/servos.yaml"), ARM.joint_names)
+CONFIG = firmware_config(SERVOS)
+START = tuple(pulse_units(pulse) for pulse in SERVOS.to_pulse_us(SERVOS.rest).tolist())
+START_US = tuple(pulse / 8 for pulse in START)
+SUPPLY_MV = 6000
+
+
+def virtual(kind=VirtualFirmware, config=CONFIG, **firmware) -> VirtualFirmware:
+    """A virtual board with its supply on."""
+    owner = kind(config, **firmware)
+    owner.set_supply(SUPPLY_MV)
+    return owner
+
+
+def session_with(owner, *, allowed=Need.BARE, limits=CONFIG.joints, start=START, baud=500_000) -> Session:
+    """Shake hands with an owned board."""
+    return meet(Host(LockStepWire(owner, baud=baud)), limits=limits, start=start, allowed=allowed)

@@ -1,0 +1,350 @@
+"""More firmwares that each break one rule: the queue, motion, braking, the watch over the host, resets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from conformance_mutants import Mutant, Obeys, acked, breaks
+
+from picker_dynamics.board.protocol import BoardState, Fault, Reason, Reset, ahead_us
+from picker_dynamics.sim.output_motion import OutputMotion
+from picker_dynamics.sim.setpoint_queue import Point, SetPointQueue
+
+# -- the queue -----------------------------------------------------------------------------------------
+
+
+@breaks("taken-points-are-counted-not-answered")
+class AcksSetPoints(Mutant):
+    def _set_point(self, raw, message, *rest):
+        accepted = self._accepted
+        super()._set_point(raw, message, *rest)
+        if self._accepted != accepted:
+            acked(self, raw)
+
+
+@breaks("taken-points-are-counted-not-answered")
+class ForgetsTheLastSequence(Mutant):
+    def _set_point(self, raw, message, *rest):
+        super()._set_point(raw, message, *rest)
+        self._last_sequence = 0
+
+
+@breaks("the-queue-is-as-long-as-it-says")
+class OneTooFew(Mutant):
+    def _info(self, request):
+        return replace(super()._info(request), queue_capacity=self.config.queue_capacity + 1)
+
+
+class Refuses(SetPointQueue):
+    """Some reasons are not known to it."""
+
+    unknown = ()
+
+    def refusal(self, time_us, now_us, played_us, max_lead_us):
+        reason = super().refusal(time_us, now_us, played_us, max_lead_us)
+        return Reason.NONE if reason in self.unknown else reason
+
+
+@breaks("the-queue-is-as-long-as-it-says")
+class NeverFull(Refuses):
+    unknown = (Reason.QUEUE_FULL,)
+
+
+@breaks("the-queue-is-as-long-as-it-says")
+class FullBeforeNotLater(SetPointQueue):
+    def refusal(self, time_us, now_us, played_us, max_lead_us):
+        reason = super().refusal(time_us, now_us, played_us, max_lead_us)
+        return Reason.QUEUE_FULL if reason is Reason.NOT_LATER and len(self) >= self.capacity else reason
+
+
+@breaks("points-come-in-order")
+class TakesEqualTimes(SetPointQueue):
+    def refusal(self, time_us, now_us, played_us, max_lead_us):
+        reason = super().refusal(time_us, now_us, played_us, max_lead_us)
+        return Reason.NONE if reason is Reason.NOT_LATER and time_us == self._points[-1].time_us else reason
+
+
+@breaks("the-past-is-refused")
+class TakesThePast(Refuses):
+    unknown = (Reason.PAST,)
+
+
+@breaks("the-past-begins-at-the-last-evaluation")
+class PastIsBeforeNow(SetPointQueue):
+    def refusal(self, time_us, now_us, played_us, max_lead_us):
+        return super().refusal(time_us, now_us, now_us, max_lead_us)
+
+
+@breaks("the-far-future-is-refused")
+class TakesTheFarFuture(Refuses):
+    unknown = (Reason.TOO_FAR,)
+
+
+@breaks("the-lead-is-kept-closely")
+class LongerLead(SetPointQueue):
+    def refusal(self, time_us, now_us, played_us, max_lead_us):
+        return super().refusal(time_us, now_us, played_us, max_lead_us + 40_000)
+
+
+@breaks("points-leave-the-queue")
+class KeepsPointsLonger(SetPointQueue):
+    def pass_until(self, at_us, joints):
+        super().pass_until(at_us - 60_000, joints)
+
+
+@breaks("pulses-outside-are-refused")
+class ClipsPulses(OutputMotion):
+    def accept(self, point, now_us, max_lead_us):
+        inside = tuple(self._bounded(joint, pulse) for joint, pulse in enumerate(point.pulses))
+        return super().accept(Point(point.time_us, inside), now_us, max_lead_us)
+
+
+@breaks("pulses-at-the-limits-are-taken")
+class LimitsAreOutside(OutputMotion):
+    def accept(self, point, now_us, max_lead_us):
+        for joint in self._joints(self.owned):
+            if point.pulses[joint] in (self.limits[joint].lowest, self.limits[joint].highest):
+                return Reason.OUT_OF_LIMITS, joint
+        return super().accept(point, now_us, max_lead_us)
+
+
+# -- motion --------------------------------------------------------------------------------------------
+
+
+@breaks("pulses-are-interpolated")
+class Truncates(SetPointQueue):
+    def at(self, at_us, joint):
+        if not len(self):
+            return super().at(at_us, joint)
+        coming, start = self._points[0], self.anchor.pulses[joint]
+        span, elapsed = ahead_us(coming.time_us, self.anchor.time_us), ahead_us(at_us, self.anchor.time_us)
+        return start + (coming.pulses[joint] - start) * elapsed // span
+
+
+@breaks("pulses-are-interpolated")
+class Stairs(SetPointQueue):
+    def at(self, at_us, joint):
+        return self.anchor.pulses[joint]
+
+
+@breaks("frames-play-their-middle")
+class PlaysTheStart(Mutant):
+    def _frame(self, start_us):
+        super()._frame(start_us - self.config.frame_us // 2)
+
+
+@breaks("long-lines-are-interpolated")
+class CoarseOnLongLines(SetPointQueue):
+    def at(self, at_us, joint):
+        if not len(self) or ahead_us(self._points[0].time_us, self.anchor.time_us) < 1_000_000:
+            return super().at(at_us, joint)
+        coming, start = self._points[0], self.anchor.pulses[joint]
+        span, elapsed = ahead_us(coming.time_us, self.anchor.time_us), ahead_us(at_us, self.anchor.time_us)
+        return start + (coming.pulses[joint] - start) * (elapsed >> 14) // (span >> 14)
+
+
+@breaks("a-line-starts-where-the-arm-is")
+class StartsFromTheLastPoint(OutputMotion):
+    def accept(self, point, now_us, max_lead_us):
+        begins, anchor = not len(self.queue) and self._motion is not BoardState.MOVE, self.queue.anchor
+        refusal = super().accept(point, now_us, max_lead_us)
+        if begins and anchor.pulses:
+            self.queue.anchor = Point(self.queue.anchor.time_us - 100_000 & 0xFFFF_FFFF, self.queue.anchor.pulses)
+        return refusal
+
+
+@breaks("a-motion-ends-at-rest")
+class AlwaysUnderruns(SetPointQueue):
+    def pass_until(self, at_us, joints):
+        super().pass_until(at_us, joints)
+        self.ends_at_rest = False
+
+
+class EndsIn(OutputMotion):
+    """Another end of motions."""
+
+    def frame(self, at_us):
+        before = self._motion
+        super().frame(at_us)
+        if before is BoardState.MOVE and self._motion is BoardState.HOLD:
+            self.end()
+
+
+@breaks("a-motion-ends-at-rest")
+class NeverHolds(EndsIn):
+    def end(self):
+        self._motion = BoardState.MOVE
+
+
+@breaks("a-creeping-end-is-no-underrun")
+class CreepingCounts(OutputMotion):
+    def _moves(self):
+        return any(self._speed)
+
+
+@breaks("an-underrun-is-braked-and-counted")
+class UnderrunIsNotCounted(OutputMotion):
+    def frame(self, at_us):
+        super().frame(at_us)
+        self.underruns = 0
+
+
+@breaks("an-underrun-is-braked-and-counted")
+class StopsShort(OutputMotion):
+    def _remaining_to_anchor(self, joint):
+        return 0
+
+
+@breaks("an-underrun-is-braked-and-counted")
+class UnderrunIsAFault(Mutant):
+    def _frame(self, start_us):
+        before = self._motion.underruns
+        super()._frame(start_us)
+        if self._motion.underruns != before:
+            self._latch(Fault.STOPPED)
+
+
+@breaks("a-late-host-is-joined-again")
+class AnchorStaysBehind(OutputMotion):
+    def accept(self, point, now_us, max_lead_us):
+        anchor, begins = self.queue.anchor, not len(self.queue)
+        refusal = super().accept(point, now_us, max_lead_us)
+        if begins and self.underruns and anchor.pulses and refusal[0] is Reason.NONE:
+            self.queue.anchor = Point(self.queue.anchor.time_us, tuple(pulse and pulse + 9 for pulse in anchor.pulses))
+        return refusal
+
+
+@breaks("stop-ends-a-motion")
+class StopKeepsTheQueue(OutputMotion):
+    def brake(self):
+        if self._motion is BoardState.MOVE:
+            self._motion = BoardState.BRAKE
+
+
+@breaks("stop-ends-a-motion")
+class ResetResumes(Obeys):
+    def _latch(self, fault):
+        self.interrupted = getattr(self, "interrupted", ()) or tuple(self._motion.queue._points)
+        super()._latch(fault)
+
+    def obey(self, message):
+        if isinstance(message, Reset) and getattr(self, "interrupted", ()) and self.owned:
+            end, self.interrupted = self.interrupted[-1], ()
+            self._motion.accept(Point(self._motion.played_us + 200_000 & 0xFFFF_FFFF, end.pulses), self._motion.played_us, 2**30)
+
+
+@breaks("jitter-changes-nothing")
+class PlaysByArrival(OutputMotion):
+    def accept(self, point, now_us, max_lead_us):
+        return super().accept(Point(now_us + 60_000 & 0xFFFF_FFFF, point.pulses), now_us, max_lead_us)
+
+
+# -- speed and braking ---------------------------------------------------------------------------------
+
+
+def with_limits(motion: OutputMotion, **changes) -> tuple:
+    """The motion's limits, changed."""
+    return tuple(replace(limit, **{name: change(limit) for name, change in changes.items()}) for limit in motion.limits)
+
+
+@breaks("the-speed-limit-holds")
+class Rushes(OutputMotion):
+    def frame(self, at_us):
+        limits, self.limits = self.limits, with_limits(self, speed=lambda limit: limit.speed + 1)
+        super().frame(at_us)
+        self.limits = limits
+
+
+@breaks("the-speed-limit-holds")
+class LimitsInSilence(OutputMotion):
+    def frame(self, at_us):
+        super().frame(at_us)
+        self.limited = 0
+
+
+class BrakesHarder(OutputMotion):
+    """Twice the deceleration."""
+
+    def _slow_down(self, remaining):
+        limits, self.limits = self.limits, with_limits(self, brake=lambda limit: min(limit.speed, 2 * limit.brake))
+        super()._slow_down(remaining)
+        self.limits = limits
+
+
+breaks("stop-brakes-evenly")(BrakesHarder)
+breaks("an-underrun-brakes-evenly")(BrakesHarder)
+
+
+@breaks("braking-ends-at-the-limit")
+class BrakesBeyond(OutputMotion):
+    def _slow_down(self, remaining):
+        limits, self.limits = self.limits, with_limits(self, lowest=lambda limit: 1, highest=lambda limit: 32767)
+        super()._slow_down(remaining)
+        self.limits = limits
+
+
+@breaks("a-lagging-arm-is-led-from-its-target")
+class LeadsFromTheArm(OutputMotion):
+    def accept(self, point, now_us, max_lead_us):
+        begins = not len(self.queue)
+        refusal = super().accept(point, now_us, max_lead_us)
+        if begins:
+            self.queue.anchor = Point(self.played_us, tuple(self.pulses))
+        return refusal
+
+
+@breaks("a-motion-leaves-no-speed-behind")
+class KeepsItsSpeed(OutputMotion):
+    def _follow(self, at_us):
+        before = list(self.pulses)
+        super()._follow(at_us)
+        if self._motion is BoardState.HOLD:
+            self._speed = [now - then for now, then in zip(self.pulses, before)]
+
+
+# -- the watch over the host ---------------------------------------------------------------------------
+
+
+class TimesOut(Mutant):
+    """Watches with another patience than INFO says."""
+
+    patience_ms = 0
+
+    def _frame(self, start_us):
+        config, self.config = self.config, replace(self.config, host_timeout_ms=self.patience_ms)
+        super()._frame(start_us)
+        self.config = config
+
+
+@breaks("a-silent-host-is-lost")
+class Impatient(TimesOut):
+    patience_ms = 220
+
+
+@breaks("a-silent-host-is-lost")
+class Patient(TimesOut):
+    patience_ms = 300
+
+
+@breaks("a-silent-host-is-lost")
+class LetsGoOfTheArm(Mutant):
+    def _latch(self, fault):
+        super()._latch(fault)
+        if fault is Fault.HOST_LOST:
+            self._motion.disable(self.owned)
+
+
+@breaks("a-lost-host-is-not-followed")
+class FollowsTheLost(Mutant):
+    def _latch(self, fault):
+        if fault is Fault.HOST_LOST:
+            self.faults |= fault.bit
+        else:
+            super()._latch(fault)
+
+
+@breaks("only-valid-frames-count")
+class HearsNoise(Mutant):
+    def receive(self, data, now_us):
+        self._heard_us = now_us
+        super().receive(data, now_us)

@@ -1,0 +1,47 @@
+"""What the tests of identification share: an arm with hidden numbers, measured along a motion that was chosen for it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from picker_dynamics.estimation.identification import base, limits, procedure, simulated
+from picker_dynamics.estimation.identification.columns import Columns
+from picker_dynamics.estimation.identification.excitation import Excitation, Search
+from picker_dynamics.robot import arms
+from picker_dynamics.robot.description import ArmDescription
+
+TIP_SPEED = 2.0
+ARM = "three_link"
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """``run`` is to be fitted, ``other`` to be predicted."""
+
+    believed: ArmDescription
+    truth: ArmDescription
+    columns: Columns
+    search: Search
+    excitation: Excitation
+    run: simulated.Run
+    other: simulated.Run
+
+
+@functools.cache
+def bench(name: str = ARM, seed: int = 1) -> Bench:
+    """Made once."""
+    believed = arms.load(name).description
+    columns = Columns.of(believed)
+    search = Search(base.find(columns), limits.of_options(name, believed, TIP_SPEED), 10.0)
+    motion, other = (search.run(arms.load(name).home, one, drawn=30, bettered=150) for one in (0, 1))
+    truth = simulated.hidden(believed, seed, TIP_SPEED)
+    return Bench(believed, truth, columns, search, motion,
+                 *(simulated.run(truth, believed, one.motion, seed + i) for i, one in enumerate((motion, other))))
+
+
+@functools.cache
+def found(name: str = ARM) -> procedure.Identified:
+    """The arm identified from ``bench(name).run``."""
+    one = bench(name)
+    return procedure.identify(one.columns, [one.run.samples], tip_speed=TIP_SPEED)

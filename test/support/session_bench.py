@@ -1,0 +1,160 @@
+"""A hardware session on a board in a thread of its own, and the fixtures that bring them up."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from arm_fixtures import rigid_body, servos
+from board_on_pty import NAMES, BoardOnPty, wait_until
+
+from picker_dynamics.board import hardware_session
+from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.hardware_session import CommandCounts, HardwareSession
+from picker_dynamics.board.link import Link
+from picker_dynamics.board.protocol import BoardState
+from picker_dynamics.control.state_model import ArmStateModel
+
+SERVOS = servos()
+LIMITS = board_limits(SERVOS)
+HOME = np.array(SERVOS.home)
+LEAD_S = 0.06
+PERIOD_S = 0.01
+UNHURRIED_MS = 10_000
+"""Watch over the host, for tests about something else: a busy machine is no lost host."""
+
+
+def units(q) -> tuple[int, ...]:
+    return tuple(int(pulse * 8.0 + 0.5) for pulse in SERVOS.to_pulse_us(q).tolist())
+
+
+def moved(**by) -> np.ndarray:
+    target = HOME.copy()
+    for joint, amount in by.items():
+        target[NAMES.index(joint)] += amount
+    return target
+
+
+def make_board(*, found=HOME, host_timeout_ms=UNHURRIED_MS, joints=5, **firmware) -> BoardOnPty:
+    """A board whose outputs run at ``found`` (n,) [rad]; None, or NaN for one joint: off."""
+    if found is not None:
+        pulses = [np.nan if np.isnan(angle) else servo.to_pulse_us(angle) for servo, angle in zip(SERVOS.servos, found)]
+        firmware["found_us"] = [None if np.isnan(pulse) else round(8.0 * pulse) / 8.0 for pulse in pulses]
+    return BoardOnPty(FirmwareConfig(LIMITS[:joints], host_timeout_ms=host_timeout_ms), boot_id=7, **firmware)
+
+
+class Rig:
+    """A session on a board, and a record of all telemetry that came: (board time [us], pulses, live)."""
+
+    def __init__(self, board: BoardOnPty, port: str | None = None):
+        self.board = board
+        self.history: list[tuple[int, tuple[int, ...], int]] = []
+        link = Link(port or board.port, joint_names=NAMES, on_telemetry=self._record)
+        self.session = HardwareSession(link, SERVOS, ArmStateModel(rigid_body(), SERVOS.model, SERVOS.rest))
+
+    def _record(self, telemetry, _arrived_s) -> None:
+        self.history.append((telemetry.time_us, telemetry.pulses, telemetry.live))
+
+    def connected(self) -> HardwareSession:
+        self.session.connect()
+        return self.session
+
+    def active(self) -> HardwareSession:
+        """Outputs run already: adopted."""
+        self.connected().activate(at_rest_pose=False)
+        return self.session
+
+    def tick_until(self, condition, what: str) -> None:
+        """Tick as the node does, until ``condition()``."""
+        def ticked():
+            self.session.tick(time.monotonic())
+            return condition()
+
+        wait_until(ticked, what)
+
+    def news(self, count: int = 3) -> None:
+        """Tick until ``count`` more telemetry frames have come."""
+        wanted = len(self.history) + count
+        self.tick_until(lambda: len(self.history) >= wanted, "telemetry")
+
+    def send(self, q, **options) -> bool:
+        now = time.monotonic()
+        return self.session.command(now + LEAD_S, np.asarray(q, dtype=float), now, **options)
+
+    def stream(self, goal, steps: int = 60) -> int:
+        """Follow a smooth way from the session's set-point to ``goal`` at 100 Hz; how many commands that were."""
+        start, goal = self.session.setpoint.copy(), np.asarray(goal)
+        for step in range(steps + 10):
+            share = min(step / steps, 1.0)
+            self.send(start + share * share * (3.0 - 2.0 * share) * (goal - start))
+            self.session.tick(time.monotonic())
+            time.sleep(PERIOD_S)
+        return steps + 10
+
+    def stream_until(self, goal, condition, what: str) -> None:
+        """Start towards ``goal`` and go on until ``condition()``."""
+        start, began = self.session.setpoint.copy(), time.monotonic()
+
+        def stepped():
+            share = min((time.monotonic() - began) / 2.0, 1.0)
+            self.send(start + share * (np.asarray(goal) - start))
+            self.session.tick(time.monotonic())
+            time.sleep(PERIOD_S)
+            return condition()
+
+        wait_until(stepped, what)
+
+    def moving(self) -> bool:
+        return self.session.link.telemetry.state is BoardState.MOVE and self.pulses() != self.history[0][1]
+
+    def pulses(self) -> tuple[int, ...]:
+        with self.board.lock:
+            return self.board.firmware.pulses
+
+    def require_no_step(self) -> None:
+        """No set-point on the outputs ever moved faster than its servo can: per servo frame, of 20 ms."""
+        for (before_us, before, live), (now_us, now, still_live) in zip(self.history, self.history[1:]):
+            frames = 2 if now_us < before_us else (now_us - before_us) // 20_000 + 1
+            for joint, limits in enumerate(LIMITS):
+                if live & still_live & 1 << joint:
+                    assert abs(now[joint] - before[joint]) <= limits.speed * frames, NAMES[joint]
+
+
+def accounted(counts: CommandCounts) -> int:
+    return sum(vars(counts).values())
+
+
+@pytest.fixture
+def board():
+    with make_board() as board:
+        yield board
+
+
+@pytest.fixture
+def rig(board):
+    rig = Rig(board)
+    yield rig
+    rig.session.disconnect()
+
+
+@pytest.fixture
+def rigs():
+    """Sessions on other boards, by the arguments of ``make_board``."""
+    made = []
+
+    def make(**options) -> Rig:
+        made.append(Rig(make_board(**options)))
+        return made[-1]
+
+    yield make
+    for rig in made:
+        rig.session.disconnect()
+        with rig.board:
+            pass
+
+
+@pytest.fixture
+def quick_enabling(monkeypatch):
+    monkeypatch.setattr(hardware_session, "ENABLE_PERIOD_S", 0.1)
