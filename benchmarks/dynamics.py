@@ -71,9 +71,9 @@ def run(rounds: int = 9) -> dict:
         f"chain_{joints}_joints": _measured(arm, lagrangian.chain_of(arm), rounds) for joints, arm in chains.items()}
 
 
-def _measured(arm: ArmDescription, by_hand: AnalyticModel, rounds: int) -> dict:
+def _measured(arm: ArmDescription, analytic_model: AnalyticModel, rounds: int) -> dict:
     """All ways to compute the inverse dynamics of one arm, in turns."""
-    compiled, rigid_body = compile_model(by_hand), RigidBody(arm)
+    compiled, rigid_body = compile_model(analytic_model), RigidBody(arm)
     model = pin.buildModelFromXML(arm.urdf)
     data = model.createData()
     q, v, a = cross_check.sample_states(arm.lower, arm.upper, arm.velocity, STATES)
@@ -86,13 +86,13 @@ def _measured(arm: ArmDescription, by_hand: AnalyticModel, rounds: int) -> dict:
     batch = {
         "pinocchio_loop": pinocchio_loop,
         "compiled": lambda: compiled.inverse_dynamics(q, v, a),
-        "numpy": lambda: by_hand.inverse_dynamics(q, v, a),
+        "numpy": lambda: analytic_model.inverse_dynamics(q, v, a),
     }
     single = {
         "pinocchio": _repeat(pin.rnea, model, data, *one),
         "compiled": _repeat(compiled.inverse_dynamics, *one),
         "rigid_body": _repeat(rigid_body.inverse_dynamics, *one),
-        "numpy": _repeat(by_hand.inverse_dynamics, *one),
+        "numpy": _repeat(analytic_model.inverse_dynamics, *one),
     }
     compile_s = _seconds(lambda: (compiled.inverse_dynamics(*one), compiled.inverse_dynamics(q, v, a)))
     batch_s = [{name: _seconds(function) for name, function in batch.items()} for _ in range(rounds)]

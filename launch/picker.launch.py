@@ -114,7 +114,7 @@ def _number(name, text):
     try:
         return float(text) if text else None
     except ValueError:
-        raise ConfigurationError(f"{name} is {text!r}, must be a number", joint=name, value=text) from None
+        raise ConfigurationError(f"{name} is {text!r}, must be a number", subject=name, value=text) from None
 
 
 def generate_launch_description():

@@ -1,4 +1,4 @@
-"""One exception tree; an error carries the joint, the value and the limit it speaks of.
+"""Exception tree of the package: every error carries its subject, value and limit.
 
 Every message is one line that a person at the bench can act on.  ``exit_code`` is what the
 ``picker`` command and the nodes return to the shell when the error ends them.
@@ -12,16 +12,16 @@ class PickerError(Exception):
 
     Args:
         message: One line naming joint, value and limit.
-        joint: Joint (or link, or parameter) the error is about.
+        subject: What the error is about: a joint, a link, a parameter, an option.
         value: The offending value, in SI units or radians.
         limit: The limit that it broke, in the same unit.
     """
 
     exit_code = 1
 
-    def __init__(self, message: str, *, joint: str | None = None, value=None, limit=None):
+    def __init__(self, message: str, *, subject: str | None = None, value=None, limit=None):
         super().__init__(message)
-        self.joint = joint
+        self.subject = subject
         self.value = value
         self.limit = limit
 
@@ -75,8 +75,8 @@ class InfeasibleError(PickerError):
 
     exit_code = 6
 
-    def __init__(self, message: str, *, time_s: float, joint=None, value=None, limit=None):
-        super().__init__(message, joint=joint, value=value, limit=limit)
+    def __init__(self, message: str, *, time_s: float, subject=None, value=None, limit=None):
+        super().__init__(message, subject=subject, value=value, limit=limit)
         self.time_s = time_s
 
 

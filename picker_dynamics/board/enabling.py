@@ -51,5 +51,5 @@ class Enabling:
         error, self._answer = self._answer.exception(), None
         if error is not None and getattr(error, "reason", None) is not Reason.ALREADY_LIVE:  # done, but the answer got lost
             name = self._servos.joint_names[self._joint]
-            raise PickerError(f"{name} could not be enabled: {error}", joint=name) from error
+            raise PickerError(f"{name} could not be enabled: {error}", subject=name) from error
         self._due_s, self._joint = now_s + self._period_s, self._joint + 1

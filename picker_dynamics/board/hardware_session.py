@@ -265,7 +265,7 @@ class HardwareSession:
             return "stale"
         for name, angle in zip(self.servos.joint_names, q_cmd):
             if not np.isfinite(angle):
-                raise InputError(f"{name}: the set-point is {angle}, not a finite number", joint=name, value=float(angle))
+                raise InputError(f"{name}: the set-point is {angle}, not a finite number", subject=name, value=float(angle))
         if not self._joins(time_s, q_cmd, now_s):
             return "away"
         if self._last_command is not None and 0.0 <= time_s - self._last_command[0] < SPACING_S:

@@ -37,12 +37,12 @@ class Potentiometer:
         """
         match = _FORM.fullmatch(text)
         if match is None:
-            raise InputError(f"potentiometer {text!r} is not of the form joint=raw@pulse_us,raw@pulse_us", joint="pot",
+            raise InputError(f"potentiometer {text!r} is not of the form joint=raw@pulse_us,raw@pulse_us", subject="pot",
                              value=text)
         raw = (float(match["raw_0"]), float(match["raw_1"]))
         pulses_us = (float(match["pulse_0"]), float(match["pulse_1"]))
         if raw[0] == raw[1] or pulses_us[0] == pulses_us[1]:
-            raise InputError(f"potentiometer {text!r} needs two readings at two pulses", joint="pot", value=text)
+            raise InputError(f"potentiometer {text!r} needs two readings at two pulses", subject="pot", value=text)
         return cls(match["joint"], raw, pulses_us)
 
     @property

@@ -108,7 +108,7 @@ class TorqueSession:
         tau = np.asarray(tau, dtype=float)
         for name, value in zip(self.joint_names, tau):
             if not np.isfinite(value):
-                raise InputError(f"{name}: the effort is {value}, not a finite number", joint=name, value=float(value))
+                raise InputError(f"{name}: the effort is {value}, not a finite number", subject=name, value=float(value))
         if self.state is not State.ACTIVE:
             self.not_active += 1
             return False

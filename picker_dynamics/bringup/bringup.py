@@ -35,7 +35,7 @@ def require_namespace(namespace: str) -> None:
     """Raise a ConfigurationError where ROS would not take this as a namespace."""
     if not NAMESPACE.fullmatch(namespace):
         raise ConfigurationError(f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
-                                 joint="namespace", value=namespace)
+                                 subject="namespace", value=namespace)
 
 
 def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
@@ -43,7 +43,7 @@ def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
     if value not in allowed:
         meant = difflib.get_close_matches(value, list(filter(None, allowed)), 1)
         hint = f"; did you mean {meant[0]}?" if meant else ""
-        raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}{hint}", joint=name,
+        raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}{hint}", subject=name,
                                  value=value)
 
 
@@ -110,16 +110,16 @@ class Options:
         require_namespace(self.namespace)
         self._check_numbers()
         if self.hardware == "serial" and not self.port:
-            raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", joint="port")
+            raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", subject="port")
         if self.hardware == "sim" and self.port:
-            raise ConfigurationError(f"port {self.port} is given, but hardware is sim", joint="port", value=self.port)
+            raise ConfigurationError(f"port {self.port} is given, but hardware is sim", subject="port", value=self.port)
         if self.board != "virtual" and self.hardware != "sim":
             raise ConfigurationError(f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is",
-                                     joint="board", value=self.board)
+                                     subject="board", value=self.board)
         for name in ("urdf", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay"):
             path = getattr(self, name)
             if path and not Path(path).is_file():
-                raise ConfigurationError(f"{name}: no such file: {path}", joint=name, value=path)
+                raise ConfigurationError(f"{name}: no such file: {path}", subject=name, value=path)
         if self.arm:
             self._check_arm()
 
@@ -127,28 +127,28 @@ class Options:
         for name, (low, high, unit) in RANGES.items():
             value = getattr(self, name)
             if value is not None and not low <= value <= high:  # NaN is not
-                raise ConfigurationError(f"{name} is {value:g}, must be {low:g} to {high:g} {unit}".rstrip(), joint=name,
+                raise ConfigurationError(f"{name} is {value:g}, must be {low:g} to {high:g} {unit}".rstrip(), subject=name,
                                          value=value, limit=low if value < low else high)
         if self.plant_error and self.hardware != "sim":
             raise ConfigurationError(f"plant_error is {self.plant_error:g}, but hardware is {self.hardware}: only a simulated "
-                                     "arm has errors to choose", joint="plant_error", value=self.plant_error)
+                                     "arm has errors to choose", subject="plant_error", value=self.plant_error)
 
     def _check_arm(self) -> None:
         """A named arm brings its own URDF, and one without servos has no use for what servos need."""
         if self.urdf:
-            raise ConfigurationError(f"give either the arm {self.arm} or a urdf, not both", joint="urdf", value=self.urdf)
+            raise ConfigurationError(f"give either the arm {self.arm} or a urdf, not both", subject="urdf", value=self.urdf)
         if arms.load(self.arm).control != "torque":
             return
         if self.hardware != "sim":
             raise ConfigurationError(f"arm {self.arm} has torque-controlled joints: there is no driver for such hardware, "
-                                     "it can only be simulated", joint="hardware", value=self.hardware)
+                                     "it can only be simulated", subject="hardware", value=self.hardware)
         if self.board != "virtual":
             raise ConfigurationError(f"board is {self.board}, but arm {self.arm} has torque-controlled joints, no board",
-                                     joint="board", value=self.board)
+                                     subject="board", value=self.board)
         for name in ("servos", "servo_overlay", "compensation", "on_shutdown"):
             if getattr(self, name):
                 raise ConfigurationError(f"{name} is given, but arm {self.arm} has torque-controlled joints, no servos",
-                                         joint=name, value=getattr(self, name))
+                                         subject=name, value=getattr(self, name))
 
     @property
     def urdf_path(self) -> str:

@@ -94,7 +94,7 @@ class GraphRunner:
             ended = self.dead()
             if ended is not None:
                 name, code = ended
-                raise ProcessEndedError(f"{name} {_how(code)}; stopping the others", joint=name, value=code)
+                raise ProcessEndedError(f"{name} {_how(code)}; stopping the others", subject=name, value=code)
             self._say_what_is_missed()
             time.sleep(POLL_S)
 

@@ -38,7 +38,7 @@ def load_arm(options, running: str = "") -> tuple[ArmDescription, Poses]:
         ConfigurationError: the options name one arm, and another runs.
     """
     if options.arm and running not in ("", options.arm):
-        raise ConfigurationError(f"the running graph has the arm {running}, not {options.arm}", joint="arm", value=options.arm)
+        raise ConfigurationError(f"the running graph has the arm {running}, not {options.arm}", subject="arm", value=options.arm)
     name = options.arm or ("" if options.urdf or running not in arms.names() else running)
     if name and arms.load(name).control == "torque":
         arm = arms.load(name)
@@ -60,7 +60,7 @@ def target_of(options, arm, held: np.ndarray) -> np.ndarray:
     if options.tip:
         if arm.name in arms.names() and arm.name != arms.DEFAULT:
             raise InputError(f"--tip is for the picker; move the {arm.name} with --joints, for example "
-                             f"--joints {arm.joint_names[0]}=10", joint="tip")
+                             f"--joints {arm.joint_names[0]}=10", subject="tip")
         kinematics = PickerKinematics(arm)
         if options.pitch_deg is not None:
             pitch = math.radians(options.pitch_deg)
@@ -76,7 +76,7 @@ def target_of(options, arm, held: np.ndarray) -> np.ndarray:
 
 def _index(arm, name: str) -> int:
     if name not in arm.joint_names:
-        raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(arm.joint_names)}", joint=name)
+        raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(arm.joint_names)}", subject=name)
     return arm.joint_names.index(name)
 
 
@@ -90,7 +90,7 @@ def _amount(arm, name: str, text) -> float:
     try:
         return float(text) if slides else math.radians(float(text))
     except ValueError as error:
-        raise InputError(f"{name}: {text!r} is not {'a length in metres' if slides else 'an angle in degrees'}", joint=name,
+        raise InputError(f"{name}: {text!r} is not {'a length in metres' if slides else 'an angle in degrees'}", subject=name,
                          value=text) from error
 
 

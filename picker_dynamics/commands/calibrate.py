@@ -104,9 +104,9 @@ def _require_sane(options) -> None:
     for name, least, largest in (("seed", 0, 2**31), ("repeats", 1, 20), ("settle", 0.0, 60.0)):
         value = getattr(options, name)
         if not least <= value <= largest:
-            raise InputError(f"{name} is {value}, must be {least} to {largest}", joint=name, value=value, limit=least)
+            raise InputError(f"{name} is {value}, must be {least} to {largest}", subject=name, value=value, limit=least)
     if options.restart and options.list:
-        raise InputError("--restart and --list do not go together", joint="restart")
+        raise InputError("--restart and --list do not go together", subject="restart")
 
 
 def _console(options):
@@ -150,7 +150,7 @@ def _terminal(console, ask):
     from picker_dynamics.estimation.calibration.person import Terminal
 
     if ask is None and not sys.stdin.isatty():
-        raise InputError("there is nobody to ask: standard input is no terminal; --simulated walks unattended", joint="input")
+        raise InputError("there is nobody to ask: standard input is no terminal; --simulated walks unattended", subject="input")
     return Terminal(console, ask or input)
 
 
@@ -204,6 +204,6 @@ def _ended(options, console, belief, simulation) -> int:
         simulation.show(report)
     if options.json:
         if not report_path.exists():
-            raise InputError(f"there is no {report_path} yet: run the step result", joint="json")
+            raise InputError(f"there is no {report_path} yet: run the step result", subject="json")
         print(report_path.read_text(encoding="utf-8").rstrip())
     return code

@@ -46,9 +46,9 @@ def run(options: argparse.Namespace) -> int:
     from picker_dynamics.estimation.calibration import compare, compare_ruler, compare_worth
 
     if options.poses < 0:
-        raise InputError(f"poses is {options.poses}, must be >= 0", joint="poses", value=options.poses, limit=0)
+        raise InputError(f"poses is {options.poses}, must be >= 0", subject="poses", value=options.poses, limit=0)
     if options.seed < 0:
-        raise InputError(f"seed is {options.seed}, must be >= 0", joint="seed", value=options.seed, limit=0)
+        raise InputError(f"seed is {options.seed}, must be >= 0", subject="seed", value=options.seed, limit=0)
     pairs = None if options.ruler is None else [_pair(text) for text in options.ruler]
     console = Console(stderr=options.json, highlight=False)
     before, after = (compare.load(name, options.servos) for name in (options.before, options.after))
@@ -100,7 +100,7 @@ def _pair(text: str) -> tuple[float, float]:
     try:
         before, after = (float(part) for part in text.split(","))
     except ValueError as error:
-        raise InputError(f"--ruler {text!r}: must be BEFORE,AFTER in millimetres, for example 12.5,1.5", joint="ruler",
+        raise InputError(f"--ruler {text!r}: must be BEFORE,AFTER in millimetres, for example 12.5,1.5", subject="ruler",
                          value=text) from error
     return before, after
 
@@ -130,7 +130,7 @@ def _distance(read: Callable[[str], str]) -> float:
         typed = read("distance [mm]: ").replace("mm", "").replace(",", ".")
         return float(typed)
     except (EOFError, ValueError) as error:
-        raise InputError("a distance in millimetres was expected, for example 3.5", joint="ruler") from error
+        raise InputError("a distance in millimetres was expected, for example 3.5", subject="ruler") from error
 
 
 def _show(console, report: dict) -> None:

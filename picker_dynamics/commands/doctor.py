@@ -66,7 +66,7 @@ def run(options, *, ask=input) -> int:
     checks = tuple(map(named, options.check)) if options.check else CHECKS
     pot = Potentiometer.parse(options.pot) if options.pot else None
     if pot is not None and pot.joint not in servos.joint_names:
-        raise InputError(f"there is no joint {pot.joint}, only {' '.join(servos.joint_names)}", joint=pot.joint, value=pot.joint)
+        raise InputError(f"there is no joint {pot.joint}, only {' '.join(servos.joint_names)}", subject=pot.joint, value=pot.joint)
     doctor = Doctor(servos, options, checks, ask)
     with interruptible():
         report = doctor.examine(pot)
@@ -192,7 +192,7 @@ class Doctor:
         except EOFError:
             answer = ""
         if answer.strip().lower() != "yes":
-            raise InputError("nothing was moved: nobody agreed (--yes agrees in advance)", joint="yes", value=answer)
+            raise InputError("nothing was moved: nobody agreed (--yes agrees in advance)", subject="yes", value=answer)
 
     def _warning(self, patient) -> str:
         session = patient.session

@@ -42,7 +42,7 @@ def run_header(options) -> int:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(f"cannot write {path}: {error.strerror}", joint="output", value=str(path)) from error
+        raise ConfigurationError(f"cannot write {path}: {error.strerror}", subject="output", value=str(path)) from error
     print(f"{path}: {servo_map.n} joints of {arm.name}")
     return 0
 
@@ -67,7 +67,7 @@ def _arm(options):
     for name in ("servos", "servo_overlay", "urdf"):
         given = getattr(options, name)
         if given and not Path(given).is_file():
-            raise ConfigurationError(f"{name}: no such file: {given}", joint=name, value=given)
+            raise ConfigurationError(f"{name}: no such file: {given}", subject=name, value=given)
     arm = description.load(options.urdf or resource(files["urdf"]))
     servos = servo_map.load(options.servos or resource(files["servos"]), arm.joint_names, options.servo_overlay or None)
     names = [Path(name).name if getattr(options, key) else name for key, name in files.items() if name]

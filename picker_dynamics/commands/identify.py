@@ -114,5 +114,5 @@ def _handlers():
         raise
     except ImportError as error:
         raise MissingDependencyError(f'{error.name} is not installed; identification needs it: pip install '
-                                     '"picker_dynamics[demo]"', joint=error.name) from error
+                                     '"picker_dynamics[demo]"', subject=error.name) from error
     return handlers

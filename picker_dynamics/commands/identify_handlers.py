@@ -50,7 +50,7 @@ def _constants(options) -> dict[str, float]:
         try:
             constants[joint] = float(value)
         except ValueError as error:
-            raise InputError(f"--torque-constant {text!r}: must be JOINT=NUMBER", joint=joint, value=value) from error
+            raise InputError(f"--torque-constant {text!r}: must be JOINT=NUMBER", subject=joint, value=value) from error
     return constants
 
 
@@ -69,9 +69,9 @@ def _columns(arm: ArmDescription, options) -> Columns:
 
 def _excitation(columns: Columns, allowed: Limits, home: np.ndarray, options, seed: int, **trials) -> Excitation:
     if seed < 0:
-        raise InputError(f"seed is {seed}, must be >= 0", joint="seed", value=seed, limit=0)
+        raise InputError(f"seed is {seed}, must be >= 0", subject="seed", value=seed, limit=0)
     if not 1 <= options.periods <= 1000:
-        raise InputError(f"periods is {options.periods}, must be 1 to 1000", joint="periods", value=options.periods, limit=1000)
+        raise InputError(f"periods is {options.periods}, must be 1 to 1000", subject="periods", value=options.periods, limit=1000)
     search = Search(base.find(columns), allowed, options.period)
     return search.run(home, seed, periods=options.periods, **trials)
 
@@ -127,7 +127,7 @@ def fit(options) -> int:
 def _tip_speed(options) -> float:
     if options.tip_speed is not None:
         if not 0.0 < options.tip_speed < math.inf:
-            raise InputError(f"tip speed is {options.tip_speed} m/s, must be above 0", joint="tip_speed", value=options.tip_speed)
+            raise InputError(f"tip speed is {options.tip_speed} m/s, must be above 0", subject="tip_speed", value=options.tip_speed)
         return options.tip_speed
     named = arms.load(options.arm or arms.DEFAULT) if options.arm or not options.urdf else None
     return math.inf if named is None or named.tip_speed is None else named.tip_speed

@@ -29,7 +29,7 @@ def run(motion: MotionFile, namespace: str = "", tell=lambda _text: None) -> Sam
     with StateLog(motion.joint_names, namespace) as client:
         running = client.running_arm()
         if motion.arm and running and motion.arm != running:
-            raise JointNamesError(f"the motion is for the arm {motion.arm}, and {running} runs", joint="arm", value=running)
+            raise JointNamesError(f"the motion is for the arm {motion.arm}, and {running} runs", subject="arm", value=running)
         client.wait_holding()
         first = motion.q[0]
         longest = float(np.abs(client.reference() - first).max())

@@ -54,7 +54,7 @@ def plot(options) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         paths = figures.draw(recorded, limits, folder, source.stem)
     except OSError as error:
-        raise ConfigurationError(f"cannot write figures to {folder}: {error.strerror or error}", joint="out",
+        raise ConfigurationError(f"cannot write figures to {folder}: {error.strerror or error}", subject="out",
                                  value=str(folder)) from error
     for line in summary(recorded, limits):
         print(line)
@@ -82,7 +82,7 @@ def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str
     if set(described.joint_names) != set(recorded.joint_names):
         if asked:
             raise ConfigurationError(f"the recording has the joints {', '.join(recorded.joint_names)}, {described.name} has "
-                                     f"{', '.join(described.joint_names)}", joint="arm", value=described.name)
+                                     f"{', '.join(described.joint_names)}", subject="arm", value=described.name)
         return None
     order = [described.joint_names.index(joint) for joint in recorded.joint_names]
     return Limits(*(np.asarray(one)[order] for one in limits), tuple(described.position_units[i] for i in order))

@@ -28,7 +28,7 @@ def record(out: str | None, duration_s: float | None, namespace: str) -> int:
     """
     require_namespace(namespace)
     if duration_s is not None and not (math.isfinite(duration_s) and duration_s > 0.0):
-        raise InputError(f"--duration is {duration_s}, must be above 0 s", joint="duration", value=duration_s, limit=0.0)
+        raise InputError(f"--duration is {duration_s}, must be above 0 s", subject="duration", value=duration_s, limit=0.0)
     recording = Recording(checked_path(out, namespace))
     from picker_dynamics.nodes.recorder import Recorder
     from picker_dynamics.nodes.runtime import run

@@ -51,11 +51,11 @@ def run(options: argparse.Namespace) -> int:
     if options.simulated and (options.reading or options.empty or options.set):
         raise InputError("--simulated is a rehearsal: it takes no readings and sets nothing")
     if options.seed < 0:
-        raise InputError(f"seed is {options.seed}, must be >= 0", joint="seed", value=options.seed, limit=0)
+        raise InputError(f"seed is {options.seed}, must be >= 0", subject="seed", value=options.seed, limit=0)
     if options.empty and not options.reading:
-        raise InputError("--empty needs --reading: what was read with the payload in the scissor", joint="reading")
+        raise InputError("--empty needs --reading: what was read with the payload in the scissor", subject="reading")
     if not 0 <= options.visits <= 200:
-        raise InputError(f"visits is {options.visits}, must be 1 to 200", joint="visits", value=options.visits, limit=200)
+        raise InputError(f"visits is {options.visits}, must be 1 to 200", subject="visits", value=options.visits, limit=200)
     if options.simulated:
         weighed, more = simulated(options)
     elif options.reading:
@@ -102,7 +102,7 @@ def scale_of(options):
     from picker_dynamics.robot import arms, description, servo_map
 
     if options.arm not in ("", arms.DEFAULT):
-        raise InputError(f"the droop of the {options.arm} tells nothing: its joints are no servos", joint="arm",
+        raise InputError(f"the droop of the {options.arm} tells nothing: its joints are no servos", subject="arm",
                          value=options.arm)
     arm = description.load(options.urdf or resource("urdf/picker.urdf"))
     servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay or None)
@@ -114,7 +114,7 @@ def sight_on(scale, link: str):
     from picker_dynamics.estimation.calibration.droop import Sight
 
     if link not in scale.description.links:
-        raise InputError(f"no link {link!r}; the arm has {', '.join(scale.description.links)}", joint=link, value=link)
+        raise InputError(f"no link {link!r}; the arm has {', '.join(scale.description.links)}", subject=link, value=link)
     return Sight("elevation", link)
 
 
@@ -136,7 +136,7 @@ def typed(options):
     there = np.array(servos.home)
     for name, text in at:
         if name not in servos.joint_names:
-            raise InputError(f"no joint {name!r}; the arm has {', '.join(servos.joint_names)}", joint=name)
+            raise InputError(f"no joint {name!r}; the arm has {', '.join(servos.joint_names)}", subject=name)
         there[servos.joint_names.index(name)] = angle(name, text)
     pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(there)))
     looks = []
@@ -166,7 +166,7 @@ def _pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
     pairs = [word.partition("=") for word in words]
     for word, (name, equals, value) in zip(words, pairs):
         if not (name and equals and value):
-            raise InputError(f"{option}: {word!r} is not NAME=DEGREES", joint=option, value=word)
+            raise InputError(f"{option}: {word!r} is not NAME=DEGREES", subject=option, value=word)
     return [(name, value) for name, _, value in pairs]
 
 
@@ -176,7 +176,7 @@ def simulated(options):
 
     if not 1.0 <= options.grams <= 100.0:
         raise InputError(f"the simulated scissor holds {options.grams:g} g, must be 1 to 100 g"
-                         + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""), joint="grams", value=options.grams,
+                         + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""), subject="grams", value=options.grams,
                          limit=100.0)
     person, gate = rehearsal.person(options.grams * 1e-3, plant_error=options.plant_error, seed=options.seed,
                                     com=tuple(options.com))

@@ -98,7 +98,7 @@ def _answer(question: str) -> str:
     try:
         return input()
     except EOFError as error:
-        raise InputError("nobody answers: not weighed", joint="input") from error
+        raise InputError("nobody answers: not weighed", subject="input") from error
 
 
 def _ask_yes(question: str) -> None:

@@ -58,7 +58,7 @@ class Compensator:
     ):
         for name, value in (("fade_s", fade_s), ("transition_s", transition_s)):
             if not (np.isfinite(value) and value >= 0.0):
-                raise InputError(f"{name} is {value}, must be >= 0", joint=name, value=value, limit=0.0)
+                raise InputError(f"{name} is {value}, must be >= 0", subject=name, value=value, limit=0.0)
         if servo_model.n != model.n:
             raise InputError(
                 f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n
@@ -140,7 +140,7 @@ class Compensator:
             tau_d: (n,) torque [N·m], whatever the mode.
         """
         if not (np.isfinite(dt) and dt >= 0.0):
-            raise InputError(f"dt is {dt} s, must be >= 0", joint="dt", value=dt, limit=0.0)
+            raise InputError(f"dt is {dt} s, must be >= 0", subject="dt", value=dt, limit=0.0)
         self._fade_elapsed += dt
         self._payload_elapsed += dt
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
@@ -181,6 +181,6 @@ def _progress(elapsed: float, duration: float) -> float:
 def _checked_mode(mode: str) -> str:
     if mode not in MODES:
         raise InputError(
-            f"compensation mode is {mode!r}, must be one of {', '.join(MODES)}", joint="mode", value=mode
+            f"compensation mode is {mode!r}, must be one of {', '.join(MODES)}", subject="mode", value=mode
         )
     return mode

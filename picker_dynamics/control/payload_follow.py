@@ -70,7 +70,7 @@ class PayloadFollower:
         self._empty, self._kilogram = model, model.with_payload(1.0, tuple(com))
         sd = np.array(as_states("effort_sd", effort_sd, model.n))
         if not (sd > 0.0).all():
-            raise InputError(f"noise of the efforts is {sd.min():g}, must be above 0", joint="effort_sd", value=float(sd.min()),
+            raise InputError(f"noise of the efforts is {sd.min():g}, must be above 0", subject="effort_sd", value=float(sd.min()),
                              limit=0.0)
         self._weight, self._at_rest_only = 1.0 / sd**2, at_rest_only
         self.limit(max_kg, rate_kg_s)

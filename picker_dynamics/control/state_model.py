@@ -57,7 +57,7 @@ class ArmStateModel:
             )
         if not (np.isfinite(max_step_s) and max_step_s > 0.0):
             raise InputError(
-                f"max_step_s is {max_step_s}, must be > 0", joint="max_step_s", value=max_step_s, limit=0.0
+                f"max_step_s is {max_step_s}, must be > 0", subject="max_step_s", value=max_step_s, limit=0.0
             )
         self.model, self.servo, self.max_step_s = model, servo_model, float(max_step_s)
         self.reset(q0)
@@ -82,7 +82,7 @@ class ArmStateModel:
         """Position and velocity ``dt`` [s] later, with the servos at ``setpoint`` (n,) [rad] meanwhile."""
         setpoint = self._vector("set-point", setpoint)
         if not (np.isfinite(dt) and dt >= 0.0):
-            raise InputError(f"dt is {dt} s, must be >= 0", joint="dt", value=dt, limit=0.0)
+            raise InputError(f"dt is {dt} s, must be >= 0", subject="dt", value=dt, limit=0.0)
         if self._rests is not None and self._rests[0] is self.model and (self._rests[1] == setpoint).all():
             return self.q, self.v
         before, count = self._v, max(1, math.ceil(dt / self.max_step_s - 1e-9))
@@ -129,7 +129,7 @@ class ArmStateModel:
         raise InfeasibleError(
             f"{joint} finds no rest at set-point {setpoint[j]:.3f} rad: "
             f"{abs(residual[j]):.2f} N·m are not borne, stall is {stall:.2f}",
-            joint=joint,
+            subject=joint,
             value=float(abs(residual[j])),
             limit=stall,
             time_s=0.0,
@@ -140,7 +140,7 @@ class ArmStateModel:
         if array.ndim != 1:
             raise InputError(
                 f"{name} has shape {array.shape}, expected ({self.model.n},)",
-                joint=name,
+                subject=name,
                 value=array.shape,
                 limit=self.model.n,
             )

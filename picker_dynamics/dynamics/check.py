@@ -99,7 +99,7 @@ def run(path: str | Path | None = None, *, strict: bool = False, samples: int = 
 def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckReport:
     """Lint an arm and compare the models of it; see :func:`run`."""
     if samples < 1:
-        raise InputError(f"samples is {samples}, must be >= 1", joint="samples", value=samples, limit=1)
+        raise InputError(f"samples is {samples}, must be >= 1", subject="samples", value=samples, limit=1)
     findings = lint(arm)
     comparisons: dict[str, dict[str, float]] = {}
     notes: list[str] = []
@@ -125,7 +125,7 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
 
 def _by_hand(arm: ArmDescription) -> dict[str, DynamicsModel]:
     """The N-joint chain of any arm, and the closed form of one that has its shape."""
-    chain, model = lagrangian.chain_of(arm), lagrangian.by_hand(arm)
+    chain, model = lagrangian.chain_of(arm), lagrangian.analytic_model(arm)
     return {"N-joint chain": chain} | ({} if isinstance(model, type(chain)) else {f"closed form ({model.system})": model})
 
 

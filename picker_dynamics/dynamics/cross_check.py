@@ -98,7 +98,7 @@ class CrossCheckReport:
             f"{at.value_a:.9g} against {at.value_b:.9g} {UNITS[self.worst_term]}, "
             f"relative residual {self.worst:.2e}, limit {limit:.0e} "
             f"(q = {np.round(at.q, 4).tolist()}, payload {at.payload_kg:g} kg)",
-            joint=at.entry[-1], value=self.worst, limit=limit)
+            subject=at.entry[-1], value=self.worst, limit=limit)
 
     def table(self, limit: float = LIMIT) -> str:
         """One line per term: name, worst relative residual, verdict."""
@@ -120,7 +120,7 @@ def sample_states(lower, upper, velocity, samples: int = 1000,
         seed: of the generator: the same seed draws the same states.
     """
     if samples < 1:
-        raise InputError(f"samples is {samples}, must be >= 1", joint="samples", value=samples, limit=1)
+        raise InputError(f"samples is {samples}, must be >= 1", subject="samples", value=samples, limit=1)
     lower, upper, velocity = (np.asarray(x, dtype=float) for x in (lower, upper, velocity))
     lower = np.where(np.isfinite(lower), lower, -UNLIMITED_POSITION)
     upper = np.where(np.isfinite(upper), upper, UNLIMITED_POSITION)

@@ -82,7 +82,7 @@ class RigidBody(DynamicsModel):
         frame = self._bare.frames[self._tool]
         if frame.parentJoint == 0:
             raise InputError(f"frame {frame.name} is fixed to the base: no joint would carry the payload",
-                             joint=frame.name)
+                             subject=frame.name)
         model = self._bare.copy()
         model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, inertia), frame.placement)
         carrying = copy.copy(self)

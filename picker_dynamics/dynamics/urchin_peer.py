@@ -136,5 +136,5 @@ def _urchin():
         import urchin
     except ImportError as error:
         raise MissingDependencyError("urchin is not installed, so the URDF has no third reader: "
-                                     "pip install urchin", joint=None) from error
+                                     "pip install urchin", subject=None) from error
     return urchin

@@ -93,7 +93,7 @@ class EffortGate:
         if value > limit:
             unit, text = self.arm.description.effort_units[j], self._limit_text(j, self.arm.hold_share)
             raise InfeasibleError(f"{joint} needs {value:.2f} {unit} to hold its pose at {time_s:.2f} s, {text}",
-                                  joint=joint, value=value, limit=limit, time_s=time_s)
+                                  subject=joint, value=value, limit=limit, time_s=time_s)
 
     def _require_motion(self, times: np.ndarray, tau: np.ndarray) -> None:
         use = np.abs(tau) / self.peak_limit
@@ -104,4 +104,4 @@ class EffortGate:
         first = float(times[int((use[:, j] > 1.0 + 1e-12).argmax())])
         unit, text = self.arm.description.effort_units[j], self._limit_text(j, self.arm.peak_share)
         raise InfeasibleError(f"{joint} needs {value:.2f} {unit} at {times[k]:.2f} s, {text}, too much from {first:.2f} s on",
-                              joint=joint, value=value, limit=limit, time_s=first)
+                              subject=joint, value=value, limit=limit, time_s=first)

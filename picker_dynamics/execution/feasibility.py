@@ -88,7 +88,7 @@ class Gate:
                                   f"the servo map's {', '.join(self.servo_map.joint_names)}")
         if not self.period_s > 0.0:
             raise InputError(
-                f"period_s is {self.period_s}, must be > 0", joint="period_s", value=self.period_s, limit=0.0
+                f"period_s is {self.period_s}, must be > 0", subject="period_s", value=self.period_s, limit=0.0
             )
 
     @property
@@ -120,7 +120,7 @@ class Gate:
             joint = trajectory.joint_names[int(speed.argmax())]
             raise InputError(
                 f"{joint} starts at {speed.max():.3g} rad/s: only a motion from rest can be slowed",
-                joint=joint,
+                subject=joint,
                 value=float(speed.max()),
                 limit=0.0,
             )
@@ -199,7 +199,7 @@ class Gate:
         if value > limit:
             text = self._share_text(limit, self.servo_map.hold_share[j])
             raise InfeasibleError(f"{joint} needs {value:.2f} N·m to hold its pose at {time_s:.2f} s, {text}",
-                                  joint=joint, value=value, limit=limit, time_s=time_s)
+                                  subject=joint, value=value, limit=limit, time_s=time_s)
 
     def _require_motion(self, times, q, v, tau) -> None:
         servo, names = self.servo_map.model, self.model.joint_names
@@ -210,7 +210,7 @@ class Gate:
             raise InfeasibleError(
                 f"{names[j]} needs {value:.2f} N·m at {times[k]:.2f} s, {text}, "
                 f"too much from {first:.2f} s on",
-                joint=names[j], value=value, limit=limit, time_s=first)
+                subject=names[j], value=value, limit=limit, time_s=first)
         u = servo.spring_demand(v, tau)
         k, j, first = _worst(np.abs(u) - servo.stall_torque, times)
         if first is not None:
@@ -219,7 +219,7 @@ class Gate:
                 f"{names[j]} is too fast: {abs(v[k, j]):.2f} rad/s with {abs(tau[k, j]):.2f} N·m "
                 f"at {times[k]:.2f} s needs {value:.2f} N·m of its motor, stall is {limit:.2f} "
                 f"({self.servo_map.no_load_speed[j]:.2f} rad/s without load)",
-                joint=names[j], value=value, limit=limit, time_s=first)
+                subject=names[j], value=value, limit=limit, time_s=first)
         q_cmd = servo.setpoint(q, v, tau)
         lower, upper = self.servo_map.setpoint_lower, self.servo_map.setpoint_upper
         k, j, first = _worst(np.maximum(lower - q_cmd, q_cmd - upper), times)
@@ -228,7 +228,7 @@ class Gate:
             raise LimitError(
                 f"{names[j]} needs its set-point at {value:.3f} rad at {times[k]:.2f} s, "
                 f"its pulses allow {lower[j]:.3f} ... {upper[j]:.3f}",
-                joint=names[j], value=value, limit=limit)
+                subject=names[j], value=value, limit=limit)
 
 
 def _worst(excess: np.ndarray, times: np.ndarray) -> tuple[int, int, float | None]:

@@ -73,7 +73,7 @@ class GoalCheck:
         speed, time_s = self.tip_speed(trajectory)
         if speed > self.tip_speed_limit * (1.0 + 1e-6):
             raise LimitError(f"tip would move at {speed:.2f} m/s at {time_s:.2f} s, allowed {self.tip_speed_limit:.2f} m/s",
-                             joint="tip", value=speed, limit=self.tip_speed_limit)
+                             subject="tip", value=speed, limit=self.tip_speed_limit)
         report = self.gate.check(trajectory)
         self._require_slower(trajectory, report)
         return report
@@ -94,7 +94,7 @@ class GoalCheck:
                 unit = self.description.effort_units[j]
                 torque, time_s = float(use[k, j] * limit), float(report.times[k])
                 raise InfeasibleError(f"{joint} would need {torque:.2f} {unit} at {time_s:.2f} s if the motion were slowed to "
-                                      f"{100 * share:.0f} %, allowed {limit:.2f}", joint=joint, value=torque, limit=limit,
+                                      f"{100 * share:.0f} %, allowed {limit:.2f}", subject=joint, value=torque, limit=limit,
                                       time_s=time_s)
 
     def torque_share(self, q, v, a) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from picker_dynamics.errors import InputError, PickerError, TrajectoryError
 from picker_dynamics.execution.goal import MAIN_TRACK, MAX_GOAL_S, PAST_TOLERANCE_S, Goal, points_of
 from picker_dynamics.execution.goal_check import Fitted, GoalCheck
-from picker_dynamics.trajectory.parts import beside, only, standing, tail
+from picker_dynamics.trajectory.parts import merge_joints, remainder, select_joints, standing
 from picker_dynamics.trajectory.stopping import along_path, first_that_fits
 from picker_dynamics.trajectory.time_scaling import Pace
 from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, stop_trajectory
@@ -197,7 +197,7 @@ class ReferenceGenerator:
         for motion in self._under_way:
             taken = [name for name in goal.joint_names if self.joint_names.index(name) in motion.joints]
             if motion.track == MAIN_TRACK and taken and not motion.cancelled:
-                raise PickerError(f"{taken[0]} belongs to the motion that is being executed", joint=taken[0])
+                raise PickerError(f"{taken[0]} belongs to the motion that is being executed", subject=taken[0])
 
     def submit(self, goal: Goal, time_s: float) -> Motion:
         """Check a goal and start it from the last point that was sent; a motion under way is blended into it.
@@ -229,7 +229,7 @@ class ReferenceGenerator:
             slowed = points.slowed(factor)
             path = blend(own, from_points(slowed.times_s, slowed.positions, slowed.velocities, slowed.accelerations, start=own,
                                           joint_names=names))
-            return path if whole else beside(path, others, points.joints)
+            return path if whole else merge_joints(path, others, points.joints)
 
         fitted = self.check.fit(build)
         duration = fitted.trajectory.duration if whole else float(points.times_s[-1]) * fitted.factor
@@ -271,7 +271,7 @@ class ReferenceGenerator:
             InputError: beyond that range.
         """
         if not 0.0 <= speed <= 1.0:
-            raise InputError(f"speed_scaling is {speed}, must be 0 to 1", joint="speed_scaling", value=speed, limit=1.0)
+            raise InputError(f"speed_scaling is {speed}, must be 0 to 1", subject="speed_scaling", value=speed, limit=1.0)
         self.speed, path = float(speed), self._path
         if path is None or path.phase is not Phase.EXECUTING:
             return
@@ -305,7 +305,7 @@ class ReferenceGenerator:
         free[kept] = False
         others = self._stop(start_s, free) if v[free].any() or a[free].any() else standing(self.joint_names, q)
         if kept:
-            others = beside(only(tail(self._path.trajectory, self.progress_at(start_s)), kept), others, kept)
+            others = merge_joints(select_joints(remainder(self._path.trajectory, self.progress_at(start_s)), kept), others, kept)
         return state, others
 
     def _stop(self, start_s: float, free=True) -> Trajectory:

@@ -190,7 +190,7 @@ class Stream:
         speed = float(np.linalg.norm(check.model.jacobian(q) @ v))
         if speed > check.tip_speed_limit:
             raise LimitError(f"the stream moves the tip at {speed:.2f} m/s, allowed {check.tip_speed_limit:.2f} m/s",
-                             joint="tip", value=speed, limit=check.tip_speed_limit)
+                             subject="tip", value=speed, limit=check.tip_speed_limit)
 
     def _require_near(self, q, held) -> None:
         gap = np.abs(q - held)
@@ -199,7 +199,7 @@ class Stream:
             name = self.generator.joint_names[joint]
             unit = self.generator.check.description.position_units[joint]
             raise LimitError(f"{name}: the first command of a stream is {gap[joint]:.3f} {unit} from the held pose, "
-                             f"allowed {FIRST_TOLERANCE}", joint=name, value=float(gap[joint]), limit=FIRST_TOLERANCE)
+                             f"allowed {FIRST_TOLERANCE}", subject=name, value=float(gap[joint]), limit=FIRST_TOLERANCE)
 
     def _require_not_ahead(self, gap, v) -> None:
         allowed = FIRST_TOLERANCE + np.abs(v) * SILENCE_S / 2.0
@@ -207,26 +207,26 @@ class Stream:
         if abs(gap[joint]) > allowed[joint]:
             name, unit = self.generator.joint_names[joint], self.generator.check.description.position_units[joint]
             raise LimitError(f"{name}: the stream is {abs(gap[joint]):.3f} {unit} ahead of the arm, allowed {allowed[joint]:.3f}",
-                             joint=name, value=float(abs(gap[joint])), limit=float(allowed[joint]))
+                             subject=name, value=float(abs(gap[joint])), limit=float(allowed[joint]))
 
     def _require_standing(self, v) -> None:
         joint = int(np.abs(v).argmax())
         if abs(v[joint]) > STANDING:
             name, unit = self.generator.joint_names[joint], self.generator.check.description.position_units[joint]
             raise LimitError(f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s where the arm stands, and it is taken up "
-                             f"again only at rest", joint=name, value=float(v[joint]), limit=STANDING)
+                             f"again only at rest", subject=name, value=float(v[joint]), limit=STANDING)
 
     def _require_within(self, q, v) -> None:
         description = self.generator.check.description
         for joint, (name, unit) in enumerate(zip(self.generator.joint_names, description.position_units)):
             limit = np.clip(q[joint], description.lower[joint], description.upper[joint])
             if abs(q[joint] - limit) > LIMIT_TOLERANCE:
-                raise LimitError(f"{name}: {q[joint]:.3f} {unit} is beyond its limit {limit:.3f}", joint=name,
+                raise LimitError(f"{name}: {q[joint]:.3f} {unit} is beyond its limit {limit:.3f}", subject=name,
                                  value=float(q[joint]), limit=float(limit))
             if abs(v[joint]) > description.velocity[joint]:
                 raise LimitError(f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s, "
                                  f"limit {description.velocity[joint]:.2f}",
-                                 joint=name, value=float(v[joint]), limit=float(description.velocity[joint]))
+                                 subject=name, value=float(v[joint]), limit=float(description.velocity[joint]))
 
 
 def _between(before: Sample, sample: Sample) -> float:

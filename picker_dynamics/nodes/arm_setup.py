@@ -42,7 +42,7 @@ def load_torque_arm(node) -> Arm:
     name = declare(node, "arm", "rrp", "name of a torque-controlled arm in config/arms.yaml", read_only=True)
     arm = arms.load(name)
     if arm.control != "torque":
-        raise ConfigurationError(f"arm {name} has {arm.control} joints, this node is for torque-controlled ones", joint="arm",
+        raise ConfigurationError(f"arm {name} has {arm.control} joints, this node is for torque-controlled ones", subject="arm",
                                  value=name)
     return arm
 
@@ -70,7 +70,7 @@ def load_controlled_arm(node) -> ControlledArm:
     """Declare ``control`` and what belongs to it, and read it; errors as the others here."""
     control = declare(node, "control", "servo", "what moves the joints: servo (urdf, servos) or torque (arm)", read_only=True)
     if control not in arms.CONTROLS:
-        raise ConfigurationError(f"control is {control!r}, must be one of {', '.join(arms.CONTROLS)}", joint="control",
+        raise ConfigurationError(f"control is {control!r}, must be one of {', '.join(arms.CONTROLS)}", subject="control",
                                  value=control)
     if control == "torque":
         arm = load_torque_arm(node)

@@ -221,7 +221,7 @@ class ArmClient(Node):
         answer = self.outcomes[goal]
         values = values_of(answer)
         if values["outcome"] not in outcomes:
-            error = GoalRefusedError(answer.message, joint=values.get("joint"), value=_number(values.get("value")),
+            error = GoalRefusedError(answer.message, subject=values.get("joint"), value=_number(values.get("value")),
                                      limit=_number(values.get("limit")))
             raise error
 

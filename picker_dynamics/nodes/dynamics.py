@@ -71,8 +71,8 @@ class Dynamics(Node):
 
     def self_test(self, model: RigidBody) -> float:
         """Worst relative difference of the two models; raises where they disagree."""
-        by_hand = lagrangian.by_hand(self.arm, armature=self.servos.armature)
-        report = cross_check.compare(by_hand, model, self.arm.lower, self.arm.upper, self.arm.velocity)
+        analytic_model = lagrangian.analytic_model(self.arm, armature=self.servos.armature)
+        report = cross_check.compare(analytic_model, model, self.arm.lower, self.arm.upper, self.arm.velocity)
         report.require()
         self.get_logger().info(f"cross-check passed: two models of {self.arm.name} agree to {report.worst:.1e}")
         return float(report.worst)
@@ -124,7 +124,7 @@ class Dynamics(Node):
                 raise InputError(f"{values.size} {field} for {order.size} joints", value=values.size, limit=order.size)
             if not np.isfinite(values).all():
                 joint = names[int(np.argmax(~np.isfinite(values)))]
-                raise InputError(f"{joint} has a {field[:-1]} that is not finite", joint=joint)
+                raise InputError(f"{joint} has a {field[:-1]} that is not finite", subject=joint)
             state.append(values[order])
         return state
 
@@ -135,7 +135,7 @@ class Dynamics(Node):
         payload = self.payload.wanted(wanted)
         try:
             if mode not in MODES:
-                raise InputError(f"compensation is {mode!r}, must be one of {', '.join(MODES)}", joint="compensation", value=mode)
+                raise InputError(f"compensation is {mode!r}, must be one of {', '.join(MODES)}", subject="compensation", value=mode)
             self.following.require(wanted, self.payload.mass if payload is None else payload[0])
             if payload is not None:
                 self.carry(*payload)

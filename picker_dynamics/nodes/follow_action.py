@@ -65,10 +65,10 @@ class _Wanted:
         request, names = self.request, self.node.arm.joint_names
         for field in ("component_path_tolerance", "component_goal_tolerance"):
             if len(getattr(request, field)):
-                raise InputError(f"{field} is for joints with several degrees of freedom; this arm has none", joint=field)
+                raise InputError(f"{field} is for joints with several degrees of freedom; this arm has none", subject=field)
         if len(request.multi_dof_trajectory.joint_names) or len(request.multi_dof_trajectory.points):
             raise InputError("multi_dof_trajectory is given; this arm has joints of one degree of freedom only",
-                             joint="multi_dof_trajectory")
+                             subject="multi_dof_trajectory")
         goal = goal_from(request.trajectory, self.node.partial)
         self.tolerances = self.node.tolerances.wanted(_joints(request.path_tolerance), _joints(request.goal_tolerance),
                                                       seconds(request.goal_time_tolerance), names)

@@ -68,7 +68,7 @@ class Hardware(LifecycleNode):
         declare(self, "on_overheat", "warn", "what happens at that limit: warn, or stop (which latches, and holds)")
         for name in CHOICES:
             self.require_known(name, self.get_parameter(name).value)
-        model = ArmStateModel(lagrangian.by_hand(self.arm, self.servos.armature), self.servos.model, self.servos.rest,
+        model = ArmStateModel(lagrangian.analytic_model(self.arm, self.servos.armature), self.servos.model, self.servos.rest,
                               MODEL_STEP_S)
         self.session = HardwareSession(Link(self.port, baud=self.baud, joint_names=self.arm.joint_names), self.servos, model,
                                        ServoBudget(self.servos, ambient_c=ambient, limit_c=limit))
@@ -101,7 +101,7 @@ class Hardware(LifecycleNode):
     @staticmethod
     def require_known(name: str, value) -> None:
         if value not in CHOICES[name]:
-            raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(CHOICES[name])}", joint=name, value=value)
+            raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(CHOICES[name])}", subject=name, value=value)
 
     def on_parameters(self, parameters) -> SetParametersResult:
         budget = self.session.budget
@@ -196,7 +196,7 @@ class Hardware(LifecycleNode):
     def on_payload(self, message: InertiaStamped) -> None:
         com = message.inertia.com
         try:
-            self.session.model.model = lagrangian.by_hand(self.arm, self.servos.armature, message.inertia.m,
+            self.session.model.model = lagrangian.analytic_model(self.arm, self.servos.armature, message.inertia.m,
                                                           (com.x, com.y, com.z))
         except PickerError as error:
             self.get_logger().error(f"payload ignored: {error}")
@@ -307,22 +307,22 @@ class Hardware(LifecycleNode):
         return self.get_fully_qualified_name().lstrip("/")
 
     def on_diagnostics(self) -> None:
-        self.rest_before_damage()
+        self.stop_on_overtemperature()
         if self.count_publishers("robot_description") == 0:
             self.report.description_problem = None
         senders = self.get_publishers_info_by_topic(self.commands)
         sources = [f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in senders]
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), *self.report.entries(self.level(), sources)))
 
-    def rest_before_damage(self) -> None:
+    def stop_on_overtemperature(self) -> None:
         """Stop at the temperature limit, where that is wanted."""
-        warmth = self.session.budget.warmth()
-        if warmth is None or not warmth.too_hot:
+        temperature = self.session.budget.temperature()
+        if temperature is None or not temperature.too_hot:
             return
-        self.get_logger().warning(warmth.text, throttle_duration_sec=10.0)
+        self.get_logger().warning(temperature.text, throttle_duration_sec=10.0)
         if self.get_parameter("on_overheat").value == "stop" and not self.session.stop_latched:
             self.session.stop()
-            self.session.problem = f"stopped: {warmth.text}"
+            self.session.problem = f"stopped: {temperature.text}"
             self.tell()
 
     def close(self, hurried) -> None:

@@ -96,9 +96,9 @@ class HardwareReport:
         values |= {f"stall_share.{name}": round(float(share), 3) for name, share in zip(names, budget.share)}
         values |= {"limit_celsius": budget.limit_c, "ambient_celsius": budget.ambient_c, "provenance": "estimated",
                    "assumed": ", ".join(budget.assumed)}
-        warmth = budget.warmth()
-        if warmth is not None:
-            return self._entry(ERROR if warmth.too_hot else WARN, "temperature", warmth.text, self._arm, **values)
+        temperature = budget.temperature()
+        if temperature is not None:
+            return self._entry(ERROR if temperature.too_hot else WARN, "temperature", temperature.text, self._arm, **values)
         unknown = f"; nothing electric is known of {', '.join(budget.unknown)}" if budget.unknown else ""
         return self._entry(OK, "temperature", f"estimated, all cool{unknown}", self._arm, **values)
 

@@ -18,7 +18,7 @@ from importlib import import_module
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.nodes.focused_executor import FocusedExecutor
-from picker_dynamics.nodes.runtime import COLLECTIONS, close, deaf, goes_on, listen, require_known_parameters
+from picker_dynamics.nodes.runtime import COLLECTIONS, close, shutdown_ros, is_running, listen, require_known_parameters
 
 NODES = {"trajectory_controller": "TrajectoryController", "dynamics": "Dynamics", "torque_control": "TorqueControl",
          "hardware": "Hardware", "torque_arm_sim": "TorqueArmSim"}
@@ -48,7 +48,7 @@ def split(words: list[str]) -> list[tuple[str, list[str]]]:
         raise InputError(f"one_process: no node is named, for example {MARK} hardware")
     for name, _ in groups:
         if name not in NODES:
-            raise InputError(f"one_process: no node {name!r}; there are {', '.join(NODES)}", joint=MARK, value=name)
+            raise InputError(f"one_process: no node {name!r}; there are {', '.join(NODES)}", subject=MARK, value=name)
     return groups
 
 
@@ -75,7 +75,7 @@ class Spun(threading.Thread):
 
     def run(self) -> None:
         try:
-            while not self._ending.is_set() and goes_on(self._node):
+            while not self._ending.is_set() and is_running(self._node):
                 self._executor.spin_once()
             self.error = getattr(self._node, "failure", None)
         except BaseException as error:  # told by end(), in the thread that decides
@@ -122,7 +122,7 @@ def main(args=None) -> int:
     finally:
         for one in reversed(spun):
             code = one.end() or code
-        deaf()
+        shutdown_ros()
     return code
 
 

@@ -46,7 +46,7 @@ class Payload:
     def require_vector(com) -> tuple[float, float, float]:
         """``com`` as three numbers; InputError where it is not."""
         if len(com) != 3:
-            raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", joint="payload.com", value=len(com), limit=3)
+            raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", subject="payload.com", value=len(com), limit=3)
         return tuple(com)
 
     def tell(self, mass: float, com, followed: float = 0.0) -> None:
@@ -119,10 +119,10 @@ class Following:
         if parameters.get("payload.follow") and self.provenance != "measured":
             state = f"are {self.provenance}, not measured: nothing tells what the tool carries" if self.provenance else \
                 "have not been heard of yet: is the hardware node running?"
-            raise InputError(f"payload.follow: joint_states {state}", joint="payload.follow", value=self.provenance)
+            raise InputError(f"payload.follow: joint_states {state}", subject="payload.follow", value=self.provenance)
         if mass > most:
             raise InputError(f"payload.mass is {mass:g} kg, above payload.follow_max, {most:g} kg: it could not be followed",
-                             joint="payload.mass", value=mass, limit=most)
+                             subject="payload.mass", value=mass, limit=most)
 
     def apply(self, parameters: dict[str, object]) -> None:
         """Take new values that passed ``require``."""

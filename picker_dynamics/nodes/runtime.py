@@ -56,7 +56,7 @@ def declare(node, name: str, default, description: str, *, low: float | None = N
     try:
         return node.declare_parameter(name, default, descriptor).value
     except ParameterException as error:
-        raise ConfigurationError(f"parameter {name}: {error}", joint=name) from error
+        raise ConfigurationError(f"parameter {name}: {error}", subject=name) from error
 
 
 def seconds(stamp) -> float:
@@ -90,7 +90,7 @@ def require_known_parameters(node) -> None:
     for name in unknown:
         meant = difflib.get_close_matches(name, node._parameters, 1, ALIKE)
         if meant:
-            raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", joint=name)
+            raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
     if unknown:
         node.get_logger().warning(f"not parameters of this node, ignored: {', '.join(unknown)}")
 
@@ -112,14 +112,14 @@ def listen(args, stop: list[int], tell: Callable[[], None] = lambda: None) -> No
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
 
 
-def deaf() -> None:
+def shutdown_ros() -> None:
     """End: ROS is shut down; a signal that comes while Python winds up would look like a crash."""
     rclpy.try_shutdown()
     for number in ENDS:
         signal.signal(number, signal.SIG_IGN)
 
 
-def goes_on(node) -> bool:
+def is_running(node) -> bool:
     """Whether a node has neither failed nor done its work, and ROS is there."""
     return not getattr(node, "finished", False) and getattr(node, "failure", None) is None and rclpy.ok()
 
@@ -150,7 +150,7 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
         executor = make_executor(node)
         gc.freeze()  # what is there now stays until the end: no collection has to look at it again
         gc.set_threshold(*COLLECTIONS)
-        while not stop and goes_on(node):
+        while not stop and is_running(node):
             executor.spin_once()
         if getattr(node, "failure", None) is not None:
             raise node.failure
@@ -162,5 +162,5 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
     finally:
         if node is not None:
             close(node, executor, lambda: len(stop) > 1)
-        deaf()
+        shutdown_ros()
     return code

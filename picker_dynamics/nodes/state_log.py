@@ -36,7 +36,7 @@ class StateLog(ArmClient):
             InputError: the states had no efforts.
         """
         if not self.rows:
-            raise InputError("joint_states have no efforts: this arm does not measure torque", joint="effort")
+            raise InputError("joint_states have no efforts: this arm does not measure torque", subject="effort")
         t, q, tau = (np.array(x) for x in zip(*self.rows))
         t, first = np.unique(t, return_index=True)
         return t - t[0], q[first], tau[first]

@@ -49,7 +49,7 @@ class TorqueControl(Node):
                             high=500.0, read_only=True)
         self.payload = Payload(self, self.arm.tool)
         model = RigidBody(self.arm)
-        report = cross_check.compare(lagrangian.by_hand(self.arm), model, self.arm.lower, self.arm.upper, self.arm.velocity)
+        report = cross_check.compare(lagrangian.analytic_model(self.arm), model, self.arm.lower, self.arm.upper, self.arm.velocity)
         report.require()
         self.cross_check_worst = float(report.worst)
         self.get_logger().info(f"cross-check passed: two models of {self.arm.name} agree to {report.worst:.1e}")

@@ -104,7 +104,7 @@ class TrajectoryController(Node):
                     read_only=True),
             grips.get(joint))
         if joint and (problem := settings_problem(settings, self.arm)):
-            raise ConfigurationError(problem, joint="gripper.joint")
+            raise ConfigurationError(problem, subject="gripper.joint")
         return settings if joint else None
 
     def offer_interfaces(self, gripper: GripperSettings | None) -> None:
@@ -157,7 +157,7 @@ class TrajectoryController(Node):
         inertia = message.inertia
         com = (inertia.com.x, inertia.com.y, inertia.com.z)
         try:
-            model = lagrangian.by_hand(self.arm, self.armature, inertia.m, com)
+            model = lagrangian.analytic_model(self.arm, self.armature, inertia.m, com)
         except PickerError as error:
             self.generator.check = None
             self.report(ERROR, f"payload refused: {error}")
@@ -287,7 +287,7 @@ class TrajectoryController(Node):
         if motion is not None:
             facts["duration_s"] = motion.ends
         if error is not None:
-            facts |= {"error": type(error).__name__, "joint": error.joint or "", "value": error.value, "limit": error.limit}
+            facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
         self.status_out.publish(status(level, self.name(), message, self.arm.name, **facts))
 
     def name(self) -> str:

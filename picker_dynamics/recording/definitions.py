@@ -21,7 +21,7 @@ SEPARATOR = "=" * 80
 def missing(error: ImportError) -> MissingDependencyError:
     """What to say where a package of the extra is not installed."""
     return MissingDependencyError(f'{error.name} is not installed; recordings need it: pip install "picker_dynamics[record]"',
-                                  joint=error.name)
+                                  subject=error.name)
 
 
 def definition(kind: str) -> str:

@@ -30,15 +30,15 @@ def checked_path(out: str | None, namespace: str = "") -> Path:
         arm = "_".join(["picker", *filter(None, namespace.split("/"))])
         out = time.strftime(f"{arm}_%Y-%m-%d_%H-%M-%S.mcap")
     if not out.strip() or out.endswith(os.sep):
-        raise ConfigurationError(f"--out is {out!r}, must be the name of a file", joint="out", value=out)
+        raise ConfigurationError(f"--out is {out!r}, must be the name of a file", subject="out", value=out)
     path = Path(out if out.endswith(".mcap") else f"{out}.mcap")
     try:
         if not path.parent.is_dir():
-            raise ConfigurationError(f"no folder {path.parent} to record to", joint="out", value=out)
+            raise ConfigurationError(f"no folder {path.parent} to record to", subject="out", value=out)
         if os.path.lexists(path):
-            raise ConfigurationError(f"{path} exists; a recording never overwrites one", joint="out", value=out)
+            raise ConfigurationError(f"{path} exists; a recording never overwrites one", subject="out", value=out)
     except ValueError as error:
-        raise ConfigurationError(f"--out is {out!r}: {error}", joint="out", value=out) from error
+        raise ConfigurationError(f"--out is {out!r}: {error}", subject="out", value=out) from error
     return path
 
 
@@ -60,7 +60,7 @@ class Recording:
         try:
             self._file = open(path, "xb")
         except (OSError, ValueError) as error:
-            raise ConfigurationError(f"cannot record to {path}: {getattr(error, 'strerror', None) or error}", joint="out",
+            raise ConfigurationError(f"cannot record to {path}: {getattr(error, 'strerror', None) or error}", subject="out",
                                      value=str(path)) from error
         self._writer = Writer(self._file, chunk_size=CHUNK_BYTES)
         with self._said():

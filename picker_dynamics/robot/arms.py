@@ -73,17 +73,17 @@ def load(name: str, path: str | Path | None = None) -> Arm:
     """
     file = _read(path)
     if name not in file["arms"]:
-        raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", joint=name, value=name)
+        raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", subject=name, value=name)
     entry, where = dict(file["arms"][name] or {}), f"arm {name}"
     control = entry.pop("control", None)
     if control not in CONTROLS:
-        raise ConfigurationError(f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", joint="control",
+        raise ConfigurationError(f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", subject="control",
                                  value=control)
     arm = description.load(resource(f"urdf/{name}.urdf"))
     if control == "servo":
         if entry:
             raise ConfigurationError(f"{where}: {next(iter(entry))} is for torque-controlled arms; servos have "
-                                     "config/servos.yaml", joint=next(iter(entry)))
+                                     "config/servos.yaml", subject=next(iter(entry)))
         return Arm(name, arm, control)
     home = _home(entry.pop("home", None), arm, where)
     numbers = _numbers((file.get("defaults") or {}) | entry, where)
@@ -97,7 +97,7 @@ def _read(path) -> dict:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}", value=str(path)) from error
     if not isinstance(file, dict) or not isinstance(file.get("arms"), dict):
-        raise ConfigurationError(f"{path}: no mapping 'arms'", joint="arms")
+        raise ConfigurationError(f"{path}: no mapping 'arms'", subject="arms")
     return file
 
 
@@ -106,12 +106,12 @@ def _home(values, arm: ArmDescription, where: str) -> np.ndarray:
     if set(values) != set(arm.joint_names):
         odd = sorted(set(values) ^ set(arm.joint_names))
         raise ConfigurationError(f"{where}: home must name the joints {', '.join(arm.joint_names)}; "
-                                 f"it differs in {', '.join(odd)}", joint=odd[0])
+                                 f"it differs in {', '.join(odd)}", subject=odd[0])
     for joint, unit in zip(arm.movable, arm.position_units):
         value = values[joint.name]
         if not _is_number(value) or not joint.lower <= value <= joint.upper:
             raise ConfigurationError(f"{where}: home of {joint.name} is {value}, must be {joint.lower:g} to {joint.upper:g} "
-                                     f"{unit}", joint=joint.name, value=value, limit=joint.upper)
+                                     f"{unit}", subject=joint.name, value=value, limit=joint.upper)
     return read_only([values[name] for name in arm.joint_names])
 
 
@@ -119,15 +119,15 @@ def _numbers(values: dict, where: str) -> dict[str, float]:
     """The entries of ``_NUMBERS``, in that order, checked."""
     for key in values:
         if key not in _NUMBERS:
-            raise ConfigurationError(f"{where}: unknown key {key}; it may have control, home, {', '.join(_NUMBERS)}", joint=key)
+            raise ConfigurationError(f"{where}: unknown key {key}; it may have control, home, {', '.join(_NUMBERS)}", subject=key)
     for key, most in _NUMBERS.items():
         value = values.get(key)
         if not _is_number(value) or not 0.0 < value <= most:
-            raise ConfigurationError(f"{where}: {key} is {value}, must be above 0 and at most {most:g}", joint=key, value=value,
+            raise ConfigurationError(f"{where}: {key} is {value}, must be above 0 and at most {most:g}", subject=key, value=value,
                                      limit=most)
     if values["peak_share"] < values["hold_share"]:
         raise ConfigurationError(f"{where}: peak_share is {values['peak_share']}, less than hold_share {values['hold_share']}",
-                                 joint="peak_share", value=values["peak_share"], limit=values["hold_share"])
+                                 subject="peak_share", value=values["peak_share"], limit=values["hold_share"])
     return {key: float(values[key]) for key in _NUMBERS}
 
 

@@ -81,7 +81,7 @@ class ArmDescription:
             if joint.name == name:
                 return joint
         raise JointNamesError(f"{self.name} has no joint {name!r}; it has {', '.join(self.joint_names)}",
-                              joint=name)
+                              subject=name)
 
     def _vector(self, attribute: str) -> np.ndarray:
         return read_only([getattr(joint, attribute) for joint in self.movable])
@@ -164,7 +164,7 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
     for element in robot.findall("link"):
         link = read_link(element)
         if link.name in links:
-            raise DescriptionError(f"link {link.name} is defined twice", joint=link.name)
+            raise DescriptionError(f"link {link.name} is defined twice", subject=link.name)
         links[link.name] = link
     joints = [read_joint(element) for element in robot.findall("joint")]
     root, ordered = _tree(links, joints)
@@ -201,5 +201,5 @@ def _tree(links: dict[str, Link], joints: list[Joint]) -> tuple[str, tuple[Joint
     if len(ordered) != len(joints):
         loose = sorted(seen_joints - {joint.name for joint in ordered})
         raise DescriptionError(f"joints not connected to the root {roots[0]}: {', '.join(loose)}",
-                               joint=loose[0])
+                               subject=loose[0])
     return roots[0], tuple(ordered)

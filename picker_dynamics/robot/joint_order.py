@@ -23,13 +23,13 @@ def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message
     known = set(expected)
     for name in names:
         if name not in known:
-            raise JointNamesError(f"{what}: unknown joint {name!r}; the arm has {', '.join(expected)}", joint=name)
+            raise JointNamesError(f"{what}: unknown joint {name!r}; the arm has {', '.join(expected)}", subject=name)
         if list(names).count(name) > 1:
-            raise JointNamesError(f"{what}: joint {name} is listed twice", joint=name)
+            raise JointNamesError(f"{what}: joint {name} is listed twice", subject=name)
     missing = [name for name in expected if name not in names]
     if missing:
         raise JointNamesError(f"{what}: joint {missing[0]} is missing (all of {', '.join(expected)} are needed)",
-                              joint=missing[0])
+                              subject=missing[0])
     return np.array([list(names).index(name) for name in expected], dtype=int)
 
 
@@ -63,5 +63,5 @@ def ordered(names: Sequence[str], values, expected: Sequence[str], what: str = "
     result = array[order_of(names, expected, what)]
     for joint, value in zip(expected, result):
         if not np.isfinite(value):
-            raise InputError(f"{what}: {joint} is {value}, not a finite number", joint=joint, value=float(value))
+            raise InputError(f"{what}: {joint} is {value}, not a finite number", subject=joint, value=float(value))
     return result

@@ -155,7 +155,7 @@ class PickerKinematics:
                     return pitch
                 except UnreachableError as error:
                     reason = reason or error
-        raise UnreachableError(f"no hand pitch reaches {_text(position_m)}: {reason}", joint=reason.joint,
+        raise UnreachableError(f"no hand pitch reaches {_text(position_m)}: {reason}", subject=reason.subject,
                                value=reason.value, limit=reason.limit)
 
     # --- pieces ---------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class PickerKinematics:
     def _checked(self, position_m, pitch_rad, near) -> tuple[np.ndarray, float, np.ndarray]:
         target = as_states("position_m", position_m, 3)
         if target.ndim != 1:
-            raise InputError(f"position_m has shape {target.shape}, expected (3,)", joint="position_m",
+            raise InputError(f"position_m has shape {target.shape}, expected (3,)", subject="position_m",
                              value=target.shape)
         near = np.zeros(self.n) if near is None else np.array(as_states("near", near, self.n))
         return target, _finite("pitch_rad", pitch_rad), near
@@ -257,7 +257,7 @@ class PickerKinematics:
         name, lower, upper = self.joint_names[joint], float(self._lower[joint]), float(self._upper[joint])
         return UnreachableError(
             f"tip target {_text(target)} with hand pitch {pitch:.3f} rad needs joint {name} at {value:.3f} "
-            f"rad; its limits are {lower:.3f} to {upper:.3f} rad", joint=name, value=value,
+            f"rad; its limits are {lower:.3f} to {upper:.3f} rad", subject=name, value=value,
             limit=lower if value < lower else upper)
 
 
@@ -271,9 +271,9 @@ def _finite(name: str, value) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is {value!r}, not a number", joint=name, value=value) from error
+        raise InputError(f"{name} is {value!r}, not a number", subject=name, value=value) from error
     if not math.isfinite(number):
-        raise InputError(f"{name} is {number}, not a finite number", joint=name, value=number)
+        raise InputError(f"{name} is {number}, not a finite number", subject=name, value=number)
     return number
 
 

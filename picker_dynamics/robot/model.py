@@ -34,15 +34,15 @@ def as_states(name: str, value, n: int) -> np.ndarray:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is {value!r}, not an array of numbers", joint=name, value=value) from error
+        raise InputError(f"{name} is {value!r}, not an array of numbers", subject=name, value=value) from error
     if array.ndim == 0 or array.shape[-1] != n:
         raise InputError(f"{name} has shape {array.shape}, expected (..., {n})",
-                         joint=name, value=array.shape, limit=n)
+                         subject=name, value=array.shape, limit=n)
     finite = np.isfinite(array)
     if not finite.all():
         bad = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise InputError(f"{name}[{', '.join(map(str, bad))}] is {array[bad]}, not a finite number",
-                         joint=name, value=float(array[bad]))
+                         subject=name, value=float(array[bad]))
     return array
 
 
@@ -58,7 +58,7 @@ def batch_of_states(n: int, **values) -> list[np.ndarray]:
             np.broadcast_shapes(*(array.shape for array in arrays))
         except ValueError as error:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(values, arrays))
-            raise InputError(f"shapes do not broadcast: {shapes}", joint=next(iter(values))) from error
+            raise InputError(f"shapes do not broadcast: {shapes}", subject=next(iter(values))) from error
     return arrays
 
 
@@ -71,21 +71,21 @@ def payload_values(mass, com, inertia) -> tuple[float, np.ndarray, np.ndarray]:
     try:
         mass = float(mass)
     except (TypeError, ValueError) as error:
-        raise InputError(f"payload mass is {mass!r}, not a number", joint="payload", value=mass) from error
+        raise InputError(f"payload mass is {mass!r}, not a number", subject="payload", value=mass) from error
     if not (np.isfinite(mass) and mass >= 0.0):
         raise InputError(f"payload mass is {mass} kg, must be finite and >= 0",
-                         joint="payload", value=mass, limit=0.0)
+                         subject="payload", value=mass, limit=0.0)
     com = as_states("payload com", com, 3)
     inertia = np.zeros((3, 3)) if inertia is None else as_states("payload inertia", inertia, 3)
     if com.shape != (3,) or inertia.shape != (3, 3):
         raise InputError(f"payload com and inertia have shapes {com.shape} and {inertia.shape}, "
-                         "expected (3,) and (3, 3)", joint="payload")
+                         "expected (3,) and (3, 3)", subject="payload")
     if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
-        raise InputError("payload inertia is not symmetric", joint="payload", value=inertia)
+        raise InputError("payload inertia is not symmetric", subject="payload", value=inertia)
     least, middle, largest = np.linalg.eigvalsh(inertia)
     if least + middle - largest < -1e-9 * abs(largest) or least < -1e-9 * abs(largest):
         raise InputError(f"payload inertia has principal moments {least:g}, {middle:g}, {largest:g} kg·m²: each must be "
-                         ">= 0 and at most the sum of the others", joint="payload", value=float(least), limit=0.0)
+                         ">= 0 and at most the sum of the others", subject="payload", value=float(least), limit=0.0)
     return mass, com, inertia
 
 
@@ -109,11 +109,11 @@ class DynamicsModel(ABC):
     def _per_joint(self, name, value) -> np.ndarray:
         array = np.zeros(self.n) if value is None else np.array(as_states(name, value, self.n))
         if array.shape != (self.n,):
-            raise InputError(f"{name} has shape {array.shape}, expected ({self.n},)", joint=name, value=array.shape)
+            raise InputError(f"{name} has shape {array.shape}, expected ({self.n},)", subject=name, value=array.shape)
         for joint, entry in zip(self.joint_names, array):
             if entry < 0.0:
                 raise InputError(f"{name} of joint {joint} is {entry}, must be >= 0",
-                                 joint=joint, value=float(entry), limit=0.0)
+                                 subject=joint, value=float(entry), limit=0.0)
         array.setflags(write=False)
         return array
 
@@ -175,7 +175,7 @@ class DynamicsModel(ABC):
         try:
             return np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0]
         except np.linalg.LinAlgError as error:
-            raise InputError("the mass matrix is singular: some motion of the joints moves no inertia", joint="q",
+            raise InputError("the mass matrix is singular: some motion of the joints moves no inertia", subject="q",
                              value=q) from error
 
     def friction(self, v) -> np.ndarray:

@@ -61,7 +61,7 @@ def read_shape(description: ArmDescription) -> PickerShape:
 
 def _other(description, what: str, joint: str | None, value=None, limit=None) -> DescriptionError:
     return DescriptionError(f"{description.name} is not of the picker's shape: {what}",
-                            joint=joint, value=value, limit=limit)
+                            subject=joint, value=value, limit=limit)
 
 
 def _require_axes(description: ArmDescription, chain: list[Joint]) -> None:

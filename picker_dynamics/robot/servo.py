@@ -56,7 +56,7 @@ class ServoModel:
                 bound = ">= 0" if zero_allowed else "> 0"
                 raise InputError(
                     f"{name} of {joint} is {entry}, must be {bound}",
-                    joint=joint,
+                    subject=joint,
                     value=float(entry),
                     limit=0.0,
                 )
@@ -100,7 +100,7 @@ class ServoModel:
             joint, stall = self.joint_names[index[-1]], float(self.stall_torque[index[-1]])
             raise InfeasibleError(
                 f"{joint} bears {abs(load[index]):.2f} N·m and stalls at {stall:.2f}: it cannot rest",
-                joint=joint,
+                subject=joint,
                 value=float(load[index]),
                 limit=stall,
                 time_s=0.0,

@@ -24,7 +24,7 @@ WARN_SHARE = 0.8
 
 
 @dataclass(frozen=True)
-class Warmth:
+class Temperature:
     """What is to be said of the warmest servo: ``too_hot`` where it is at the limit."""
 
     text: str
@@ -63,7 +63,7 @@ class ServoBudget:
         """Raise an InputError where the limit leaves no room above the surroundings."""
         if not limit_c > ambient_c:
             raise InputError(f"temperature_limit_c is {limit_c:g} deg C, must be above ambient_c, {ambient_c:g} deg C",
-                             joint="temperature_limit_c", value=limit_c, limit=ambient_c)
+                             subject="temperature_limit_c", value=limit_c, limit=ambient_c)
 
     def load(self, torque, live) -> None:
         """From now on the servos give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
@@ -114,7 +114,7 @@ class ServoBudget:
             left = np.where(beyond > 0.0, self._time_s * np.log(np.maximum(gap / beyond, 1.0)), np.inf)
         return np.where(self.celsius >= self.limit_c, 0.0, left)
 
-    def warmth(self) -> Warmth | None:
+    def temperature(self) -> Temperature | None:
         """What is to be said of the warmest servo; None as long as all are cool."""
         worst = int(np.argmax(self.celsius))
         celsius = float(self.celsius[worst])
@@ -128,7 +128,7 @@ class ServoBudget:
             what = f"there in {left:.0f} s at this load"
         else:
             what = f"going to {final:.0f} at this load"
-        return Warmth(f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}, giving {self.share[worst]:.0%} of "
+        return Temperature(f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}, giving {self.share[worst]:.0%} of "
                       f"its stall torque: {what}", joint, celsius, self.limit_c, too_hot)
 
     # -- provenance ----------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict
         if not any(joint in layer.get("joints", {}) for layer in layers):
             raise ConfigurationError(
                 f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {}))}",
-                joint=joint,
+                subject=joint,
             )
         merged = dict(OPTIONAL)
         for layer in layers:
@@ -119,19 +119,19 @@ def _read_layer(path, joint_names) -> dict:
 def _mapping(value, allowed, where: str, joint: str | None = None) -> dict:
     if not isinstance(value, dict):
         raise ConfigurationError(
-            f"{where}: expected keys and values, found {value!r}", joint=joint, value=value
+            f"{where}: expected keys and values, found {value!r}", subject=joint, value=value
         )
     for key in value:
         if key not in allowed:
             raise ConfigurationError(
-                f"{where}: unknown {key!r}; allowed are {', '.join(allowed)}", joint=joint or key, value=key
+                f"{where}: unknown {key!r}; allowed are {', '.join(allowed)}", subject=joint or key, value=key
             )
     return value
 
 
 def _present(mapping: dict, key: str, where: str, joint: str | None = None):
     if key not in mapping:
-        raise ConfigurationError(f"{where}: {key} is missing", joint=joint, value=key)
+        raise ConfigurationError(f"{where}: {key} is missing", subject=joint, value=key)
     return mapping[key]
 
 
@@ -163,7 +163,7 @@ def _perhaps_assumed(key: str, value, bounds: tuple[float, bool, float], joint: 
         _mapping(value, ("value", "measured"), f"{joint}: {key}", joint)
         measured = value.get("measured")
         if not isinstance(measured, bool):
-            raise ConfigurationError(f"{joint}: {key}: measured is {measured!r}, must be true or false", joint=joint)
+            raise ConfigurationError(f"{joint}: {key}: measured is {measured!r}, must be true or false", subject=joint)
         value = _present(value, "value", f"{joint}: {key}", joint)
     return _number(key, value, bounds, joint), measured
 
@@ -172,18 +172,18 @@ def _number(key: str, value, bounds: tuple[float, bool, float], joint: str) -> f
     smallest, inclusive, largest = bounds
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ConfigurationError(
-            f"{joint}: {key} is {value!r}, must be a finite number", joint=joint, value=value
+            f"{joint}: {key} is {value!r}, must be a finite number", subject=joint, value=value
         )
     if value < smallest or (value == smallest and not inclusive):
         raise ConfigurationError(
             f"{joint}: {key} is {value}, must be {'>=' if inclusive else '>'} {smallest:g}",
-            joint=joint,
+            subject=joint,
             value=value,
             limit=smallest,
         )
     if value > largest:
         raise ConfigurationError(
-            f"{joint}: {key} is {value}, must be <= {largest:g}", joint=joint, value=value, limit=largest
+            f"{joint}: {key} is {value}, must be <= {largest:g}", subject=joint, value=value, limit=largest
         )
     return float(value)
 
@@ -192,7 +192,7 @@ def _channel(joint: str, value) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < CHANNELS:
         raise ConfigurationError(
             f"{joint}: channel is {value!r}, must be 0 ... {CHANNELS - 1}",
-            joint=joint,
+            subject=joint,
             value=value,
             limit=CHANNELS - 1,
         )
@@ -202,7 +202,7 @@ def _channel(joint: str, value) -> int:
 def _direction(joint: str, value) -> int:
     if isinstance(value, bool) or value not in (1, -1):
         raise ConfigurationError(
-            f"{joint}: direction is {value!r}, must be 1 or -1", joint=joint, value=value, limit=1
+            f"{joint}: direction is {value!r}, must be 1 or -1", subject=joint, value=value, limit=1
         )
     return int(value)
 
@@ -227,7 +227,7 @@ def _electric(joint: str, value) -> dict | None:
     figures = {key: number for key, (number, _) in read.items()}
     if figures["idle_a"] >= figures["stall_a"]:
         raise ConfigurationError(f"{joint}: electric.idle_a is {figures['idle_a']:g} A, must be below stall_a, "
-                                 f"{figures['stall_a']:g} A", joint=joint, value=figures["idle_a"], limit=figures["stall_a"])
+                                 f"{figures['stall_a']:g} A", subject=joint, value=figures["idle_a"], limit=figures["stall_a"])
     return figures | {"assumed": tuple(key for key, (_, measured) in read.items() if not measured)}
 
 
@@ -246,7 +246,7 @@ def _supply(value) -> dict | None:
 
 def _analogue_input(joint: str, key: str, value, allowed: tuple[int, ...]) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be one of {', '.join(map(str, allowed))}", joint=joint,
+        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be one of {', '.join(map(str, allowed))}", subject=joint,
                                  value=value, limit=allowed[-1])
     return value
 
@@ -259,7 +259,7 @@ def _pulse_map(joint: str, value) -> tuple[tuple[float, float], ...]:
     ):
         raise ConfigurationError(
             f"{joint}: pulse_map is {value!r}, must be two or more [horn_deg, pulse_us]",
-            joint=joint,
+            subject=joint,
             value=value,
         )
     low, high = PULSE_RANGE_US
@@ -271,7 +271,7 @@ def _pulse_map(joint: str, value) -> tuple[tuple[float, float], ...]:
                 raise ConfigurationError(
                     f"{joint}: pulse_map must increase, but {after[column]:g} {unit} follows "
                     f"{before[column]:g} {unit}",
-                    joint=joint,
+                    subject=joint,
                     value=after[column],
                     limit=before[column],
                 )
@@ -284,7 +284,7 @@ def _require_distinct_channels(entries: dict[str, dict]) -> None:
         channel = entry["channel"]
         if channel in used:
             raise ConfigurationError(
-                f"{joint}: channel {channel} already drives {used[channel]}", joint=joint, value=channel
+                f"{joint}: channel {channel} already drives {used[channel]}", subject=joint, value=channel
             )
         used[channel] = joint
 
@@ -294,6 +294,6 @@ def _require_distinct_inputs(entries: dict[str, dict], supply: dict | None) -> N
     for joint, entry in entries.items():
         adc = entry["feedback_adc"]
         if adc in used:
-            raise ConfigurationError(f"{joint}: feedback_adc {adc} already measures {used[adc]}", joint=joint, value=adc)
+            raise ConfigurationError(f"{joint}: feedback_adc {adc} already measures {used[adc]}", subject=joint, value=adc)
         if adc is not None:
             used[adc] = joint

@@ -272,7 +272,7 @@ class ServoMap:
                 if beyond > LIMIT_TOLERANCE:
                     raise ConfigurationError(
                         f"{servo.joint}: the URDF allows {value:.4f} rad, its pulses end at {end:.4f} rad",
-                        joint=servo.joint, value=float(value), limit=end)
+                        subject=servo.joint, value=float(value), limit=end)
         return np.minimum(np.subtract(lower, self.setpoint_lower), np.subtract(self.setpoint_upper, upper))
 
     def _require(self, what: str, value, lower, upper, tolerance: float, unit: str) -> None:
@@ -282,7 +282,7 @@ class ServoMap:
             joint, low, high = self.joint_names[index[-1]], lower[index[-1]], upper[index[-1]]
             limit = float(low if value[index] < low else high)
             raise LimitError(f"{joint}: {what} {value[index]:.4f} {unit} is outside {low:.4f} ... {high:.4f}",
-                             joint=joint, value=float(value[index]), limit=limit)
+                             subject=joint, value=float(value[index]), limit=limit)
 
 
 def load(path, joint_names, overlay=None) -> ServoMap:
@@ -333,7 +333,7 @@ def _servo(joint: str, entry: dict) -> Servo:
     if lower >= upper:
         raise ConfigurationError(
             f"{joint}: grip leaves no set-points: {lower:.4f} ... {upper:.4f} rad",
-            joint=joint,
+            subject=joint,
             value=lower,
             limit=upper,
         )
@@ -341,7 +341,7 @@ def _servo(joint: str, entry: dict) -> Servo:
         if not lower <= pose <= upper:
             raise ConfigurationError(
                 f"{joint}: {key} is {pose}, outside its set-points {lower:.4f} ... {upper:.4f}",
-                joint=joint,
+                subject=joint,
                 value=pose,
                 limit=lower if pose < lower else upper,
             )

@@ -86,7 +86,7 @@ def rotation_from_rpy(rpy) -> np.ndarray:
 
 def element_error(where: str, message: str, value=None, limit=None) -> DescriptionError:
     """An error about ``where``, which is "link NAME" or "joint NAME"."""
-    return DescriptionError(f"{where}: {message}", joint=where.partition(" ")[2], value=value, limit=limit)
+    return DescriptionError(f"{where}: {message}", subject=where.partition(" ")[2], value=value, limit=limit)
 
 
 def read_only(values) -> np.ndarray:

@@ -42,7 +42,7 @@ def avr_firmware(arm: ArmDescription, servos: ServoMap, found_q=None, *, backend
     """
     if host_timeout_s != HOST_TIMEOUT_S:
         raise ConfigurationError(f"host_timeout is {host_timeout_s:g} s, the firmware has {HOST_TIMEOUT_S:g} s compiled in",
-                                 joint="host_timeout", value=host_timeout_s, limit=HOST_TIMEOUT_S)
+                                 subject="host_timeout", value=host_timeout_s, limit=HOST_TIMEOUT_S)
     library, elf = prepare(arm, servos, backend, baud=baud)
     found_us = None if found_q is None else servos.to_pulse_us(found_q).tolist()
     return AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), found_us=found_us,

@@ -91,7 +91,7 @@ class AvrFirmware:
     def _find(self, pulses_us: Sequence[float | None]) -> None:
         """Let the chip run already, as after a reset of the Uno alone."""
         if self.wiring.backend != "pca9685":
-            raise InputError("timer-driven pins do not outlive a reset: nothing can be found live", joint="found_us")
+            raise InputError("timer-driven pins do not outlive a reset: nothing can be found live", subject="found_us")
         self.uno.set_chip_register(PRE_SCALE, round(25e6 / (4096 * 1e6 / self.config.frame_us)) - 1)
         self.uno.set_chip_register(MODE1, AUTO_INCREMENT)
         for channel, pulse_us in zip(self.wiring.channels, pulses_us):
@@ -200,7 +200,7 @@ class AvrFirmware:
             fault: RESTARTED makes it a brown-out; the board says so itself.
         """
         if fault not in (None, Fault.RESTARTED):
-            raise InputError(f"a reset of the simulated Uno causes RESTARTED or nothing, not {fault.name}", joint="fault")
+            raise InputError(f"a reset of the simulated Uno causes RESTARTED or nothing, not {fault.name}", subject="fault")
         self.advance(now_us)
         if not keep_outputs:
             self.uno.chip_power(False)
@@ -229,7 +229,7 @@ class AvrFirmware:
         elif fault is Fault.SUPPLY_LOW:
             self._show_supply(SAG * self.config.supply_min_mv if present else self._supply_mv)
         else:
-            raise InputError(f"the cause of {fault.name} cannot be made on a simulated Uno", joint="fault", value=fault.name)
+            raise InputError(f"the cause of {fault.name} cannot be made on a simulated Uno", subject="fault", value=fault.name)
 
     def line_speed(self, baud: int) -> None:
         """Speed of the client [bit/s]; 0: the board's own.  At another one both hear noise."""

@@ -165,7 +165,7 @@ class Uno:
         error = ctypes.create_string_buffer(300)
         self._handle = self._c.uno_new(str(elf).encode(), error, len(error))
         if not self._handle:
-            raise InputError(error.value.decode(errors="replace"), joint="elf", value=str(elf))
+            raise InputError(error.value.decode(errors="replace"), subject="elf", value=str(elf))
         self._values = (c_uint8 * CHUNK)()
         self._cycles = (c_uint64 * CHUNK)()
 
@@ -307,7 +307,7 @@ class Uno:
         """
         address = self._c.uno_symbol(self._handle, name.encode())
         if address < 0:
-            raise InputError(f"the program has no symbol {name}", joint=name)
+            raise InputError(f"the program has no symbol {name}", subject=name)
         return address
 
     def peek(self, address: int, count: int = 1) -> bytes:

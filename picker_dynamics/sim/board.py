@@ -110,9 +110,9 @@ def _start_pose(text: str, servos: ServoMap) -> np.ndarray:
     try:
         pose = np.array([float(word) for word in text.split(",")])
     except ValueError as error:
-        raise InputError(f"start pose {text!r} is neither rest, home nor numbers", joint="start_pose", value=text) from error
+        raise InputError(f"start pose {text!r} is neither rest, home nor numbers", subject="start_pose", value=text) from error
     if pose.size != servos.n:
-        raise InputError(f"start pose has {pose.size} angles for {servos.n} joints", joint="start_pose", value=pose.size,
+        raise InputError(f"start pose has {pose.size} angles for {servos.n} joints", subject="start_pose", value=pose.size,
                          limit=servos.n)
     return pose
 

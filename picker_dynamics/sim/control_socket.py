@@ -181,7 +181,7 @@ class BoardControl:
             raise LinkError(f"the virtual board at {self.path} is gone", value=self.path)
         reply = json.loads(line)
         if not reply.pop("ok"):
-            raise InputError(f"the virtual board refuses {command}: {reply['error']}", joint=command)
+            raise InputError(f"the virtual board refuses {command}: {reply['error']}", subject=command)
         return reply
 
     def truth(self) -> Truth:

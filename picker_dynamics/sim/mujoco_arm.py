@@ -17,7 +17,7 @@ from picker_dynamics.sim.plant_error import PlantError
 try:
     import mujoco
 except ImportError as error:
-    raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", joint="mujoco") from error
+    raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", subject="mujoco") from error
 
 _PAYLOAD = "payload_of_the_simulation"
 
@@ -40,7 +40,7 @@ class MujocoArm:
         self.description, self.joint_names, self.n = description, description.joint_names, description.n
         self.error = error
         if not 0.0 < dt <= 0.005:
-            raise InputError(f"integration step is {dt} s, must be above 0 and at most 0.005 s", joint="dt", value=dt,
+            raise InputError(f"integration step is {dt} s, must be above 0 and at most 0.005 s", subject="dt", value=dt,
                              limit=0.005)
         self._m, self._load = compile_arm(description)
         self._d, self._scratch = mujoco.MjData(self._m), mujoco.MjData(self._m)

@@ -129,7 +129,7 @@ class Plant(MujocoArm):
         com = as_states("com", com, 3)
         for name, value in (("mass", mass), ("radius", radius)):
             if not 0.0 <= value < np.inf:
-                raise InputError(f"payload {name} is {value}, must be a finite number >= 0", joint=f"payload.{name}",
+                raise InputError(f"payload {name} is {value}, must be a finite number >= 0", subject=f"payload.{name}",
                                  value=value, limit=0.0)
         self.payload = float(mass)
         self._m.body_mass[self._load] = mass

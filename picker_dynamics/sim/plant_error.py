@@ -60,7 +60,7 @@ def scaled_masses(description, factor: float) -> PlantError:
         InputError: for a factor that is not positive.
     """
     if not 0.0 < factor < np.inf:
-        raise InputError(f"mass factor is {factor}, must be above 0", joint="factor", value=factor, limit=0.0)
+        raise InputError(f"mass factor is {factor}, must be above 0", subject="factor", value=factor, limit=0.0)
     exact = draw(description, np.zeros(description.n))
     factors = dict.fromkeys(exact.mass, float(factor))
     return replace(exact, share=abs(factor - 1.0), mass=factors, inertia=factors)
@@ -79,7 +79,7 @@ def draw(description, stall_torque, share: float = 0.0, seed: int = 0) -> PlantE
         InputError: for a share outside [0, 1).
     """
     if not 0.0 <= share < 1.0:
-        raise InputError(f"plant error is {share}, must be at least 0 and below 1", joint="plant_error", value=share, limit=1.0)
+        raise InputError(f"plant error is {share}, must be at least 0 and below 1", subject="plant_error", value=share, limit=1.0)
     rng = np.random.default_rng(seed)
     links = [name for name, link in description.links.items() if link.mass > 0.0]
     n = description.n

@@ -66,7 +66,7 @@ class PtyPort:
         self.link, self.wire, self.lost_bytes = Path(link), Wire(seed), 0
         self._speed = getattr(termios, f"B{baud}", None) if baud else None
         if baud and self._speed is None:
-            raise LinkError(f"{baud} is no speed that a terminal knows", joint="baud", value=baud)
+            raise LinkError(f"{baud} is no speed that a terminal knows", subject="baud", value=baud)
         self._master = -1
         self._reserved = self._reserve()
         try:

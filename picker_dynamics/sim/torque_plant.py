@@ -75,7 +75,7 @@ class TorquePlant(MujocoArm):
         """
         com = as_states("com", com, 3)
         if not 0.0 <= mass < np.inf:
-            raise InputError(f"load is {mass} kg, must be a finite number >= 0", joint="mass", value=mass, limit=0.0)
+            raise InputError(f"load is {mass} kg, must be a finite number >= 0", subject="mass", value=mass, limit=0.0)
         self.payload = float(mass)
         self._m.body_mass[self._load], self._m.body_ipos[self._load] = mass, com
         mujoco.mj_setConst(self._m, self._scratch)

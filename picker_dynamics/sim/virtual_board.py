@@ -300,7 +300,7 @@ class VirtualBoard:
     def _wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:
         for name, share in (("drop", drop), ("corrupt", corrupt)):
             if not 0.0 <= share <= 1.0:
-                raise InputError(f"{name} is {share}, must be a share from 0 to 1", joint=name, value=share)
+                raise InputError(f"{name} is {share}, must be a share from 0 to 1", subject=name, value=share)
         self.port.wire.drop, self.port.wire.corrupt = drop, corrupt
         self._note_wire()
 
@@ -310,21 +310,21 @@ class VirtualBoard:
 
     def _unplug(self, seconds: float) -> None:
         if not 0.0 < seconds < math.inf:
-            raise InputError(f"seconds is {seconds}, must be above 0", joint="seconds", value=seconds, limit=0.0)
+            raise InputError(f"seconds is {seconds}, must be above 0", subject="seconds", value=seconds, limit=0.0)
         self.port.unplug()
         self._plug_in_at_s = self._sim_s + seconds
         self._note_wire()
 
     def _set_clock(self, jump_s: float = 0.0, drift_ppm: float | None = None) -> None:
         if not 0.0 <= jump_s <= 60.0:
-            raise InputError(f"jump_s is {jump_s}, must be 0 to 60: clocks jump forward", joint="jump_s", value=jump_s,
+            raise InputError(f"jump_s is {jump_s}, must be 0 to 60: clocks jump forward", subject="jump_s", value=jump_s,
                              limit=60.0)
         rate = self._clock[2] if drift_ppm is None else 1.0 + drift_ppm * 1e-6
         self._clock = (self._sim_s, self._board_us(self._sim_s) * 1e-6 + jump_s, rate)
 
     def _books(self) -> dict:
         if self.ledger is None:
-            raise InputError("this board keeps no books: start it with --ledger", joint="ledger")
+            raise InputError("this board keeps no books: start it with --ledger", subject="ledger")
         return self.ledger.as_dict()
 
     def _supply(self, volt: float) -> None:

@@ -14,7 +14,7 @@ SAME_BREAK_S = 1e-9
 """Breaks closer than this are one."""
 
 
-def tail(trajectory: Trajectory, begin_s: float) -> Trajectory:
+def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:
     """What is left of a trajectory at ``begin_s`` [s, its own time], as one that starts at 0; where it stands if it is over."""
     if begin_s <= 0.0:
         return trajectory
@@ -33,13 +33,13 @@ def standing(joint_names, q) -> Trajectory:
     return Trajectory(joint_names, [0.0, SHORTEST_S], coefficients)
 
 
-def only(trajectory: Trajectory, columns) -> Trajectory:
+def select_joints(trajectory: Trajectory, columns) -> Trajectory:
     """The motion of some joints, given by their indices (k,)."""
     names = [trajectory.joint_names[column] for column in columns]
     return Trajectory(names, trajectory.breaks, trajectory.coefficients[:, :, np.asarray(columns)])
 
 
-def beside(moving: Trajectory, others: Trajectory, columns) -> Trajectory:
+def merge_joints(moving: Trajectory, others: Trajectory, columns) -> Trajectory:
     """``others`` with the joints of ``moving`` in place of its ``columns``; lasts as long as the longer one.
 
     Args:

@@ -79,7 +79,7 @@ def _field(what: str, index: int, value, joint_names: tuple[str, ...]) -> np.nda
         j = int(finite.argmin())
         raise TrajectoryError(
             f"point {index}: {_SINGULAR[what]} of {joint_names[j]} is {array[j]}, not a finite number",
-            joint=joint_names[j],
+            subject=joint_names[j],
             value=float(array[j]),
         )
     return array

@@ -60,10 +60,10 @@ def profile(name: str, ramp: float = 0.25) -> Profile:
         return _profile(name, [0.0, 1.0], [[0.0, 0.0, 0.0, 10.0, -15.0, 6.0]])
     if name != "trapezoidal":
         raise InputError(
-            f"profile is {name!r}, must be one of {', '.join(NAMES)}", joint="profile", value=name
+            f"profile is {name!r}, must be one of {', '.join(NAMES)}", subject="profile", value=name
         )
     if not 0.0 < ramp <= 0.5:
-        raise InputError(f"ramp is {ramp}, must be within 0 ... 0.5", joint="ramp", value=ramp, limit=0.5)
+        raise InputError(f"ramp is {ramp}, must be within 0 ... 0.5", subject="ramp", value=ramp, limit=0.5)
     speed = 1.0 / (1.0 - ramp)
     rise = [0.0, 0.0, 0.5 * speed / ramp]
     fall = [1.0 - 0.5 * speed * ramp, speed, -0.5 * speed / ramp]
@@ -109,7 +109,7 @@ def joint_move(q0, q1, velocity_limits, acceleration_limits, *, joint_names: Seq
             if not limit > 0.0:
                 raise InputError(
                     f"{joint}: {what} limit is {limit}, must be > 0",
-                    joint=joint,
+                    subject=joint,
                     value=float(limit),
                     limit=0.0,
                 )
@@ -149,7 +149,7 @@ def straight_line(
     if profile_name == "constant":
         raise InputError(
             "a straight line starts and ends at rest: the constant profile does not",
-            joint="profile",
+            subject="profile",
             value=profile_name,
         )
     q0, goal = as_states("q0", q0, len(joint_names)), as_states("position", position_m, 3)
@@ -179,6 +179,6 @@ def limit_tip_speed(trajectory: Trajectory, kinematics, v_max: float) -> Traject
         InputError: ``v_max`` is not positive.
     """
     if not v_max > 0.0:
-        raise InputError(f"v_max is {v_max}, must be > 0", joint="tip", value=v_max, limit=0.0)
+        raise InputError(f"v_max is {v_max}, must be > 0", subject="tip", value=v_max, limit=0.0)
     fastest, _ = tip_speed(trajectory, kinematics)
     return trajectory if fastest <= v_max else trajectory.stretched(fastest / v_max)

@@ -93,11 +93,11 @@ class Trajectory:
                 k = min(bisect_right(self._breaks, t), len(self._breaks) - 1) - 1
                 return self._at(k, t - self._breaks[k])
             if t != t:
-                raise InputError("time is nan", joint="t", value=t)
+                raise InputError("time is nan", subject="t", value=t)
             return (self._start if t < 0.0 else self._end), self._zero, self._zero
         t = np.asarray(t, dtype=float)
         if np.isnan(t).any():
-            raise InputError("time is nan", joint="t", value=float("nan"))
+            raise InputError("time is nan", subject="t", value=float("nan"))
         k = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.coefficients) - 1)
         q, v, a = self._many(k, np.clip(t, 0.0, self.duration) - self.breaks[k])
         moving = ((t >= 0.0) & (t <= self.duration))[..., None]
@@ -140,7 +140,7 @@ class Trajectory:
         """The same path, ``factor`` times as slow: q'(t) = q(t / factor)."""
         if not (np.isfinite(factor) and factor > 0.0):
             raise InputError(
-                f"stretch factor is {factor}, must be > 0", joint="factor", value=factor, limit=0.0
+                f"stretch factor is {factor}, must be > 0", subject="factor", value=factor, limit=0.0
             )
         powers = float(factor) ** np.arange(splines.DEGREE + 1)
         return Trajectory(self.joint_names, self.breaks * factor, self.coefficients / powers[:, None])
@@ -185,7 +185,7 @@ class Trajectory:
             joint = self.joint_names[j]
             raise LimitError(
                 f"{joint} {verb} {value:.4f} {units[j]} at {time_s:.3f} s, limit {limit:.4f}",
-                joint=joint,
+                subject=joint,
                 value=float(value),
                 limit=float(limit),
             )
@@ -217,7 +217,7 @@ def from_points(times_s: Sequence[float], positions: Sequence, velocities: Seque
             if abs(value) > END_VELOCITY:
                 raise TrajectoryError(
                     f"last point: {joint} still moves at {value:.4g} rad/s, must be 0",
-                    joint=joint,
+                    subject=joint,
                     value=float(value),
                     limit=0.0,
                 )
@@ -255,7 +255,7 @@ def _require_near(names, first, start) -> None:
     if distance[j] > START_TOLERANCE:
         raise TrajectoryError(
             f"point 0 is at 0 s, but {names[j]} would jump by {distance[j]:.4f} rad, limit {START_TOLERANCE}",
-            joint=names[j],
+            subject=names[j],
             value=float(distance[j]),
             limit=START_TOLERANCE,
         )
@@ -335,7 +335,7 @@ def stop_trajectory(
         j = int(allowed.argmin())
         raise InputError(
             f"{joint_names[j]}: max_decel is {allowed[j]}, must be > 0",
-            joint=joint_names[j],
+            subject=joint_names[j],
             value=float(allowed[j]),
             limit=0.0,
         )

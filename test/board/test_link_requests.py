@@ -67,7 +67,7 @@ def test_a_refused_request_names_joint_and_reason(link, board):
     with pytest.raises(RefusedError, match=r"refuses ENABLE \(joint elbow\): a pulse is outside") as caught:
         link.request(Enable(ALL, (12000, 12000, 3000, 12000, 12000)))
     assert caught.value.reason is Reason.OUT_OF_LIMITS
-    assert caught.value.joint == "elbow"
+    assert caught.value.subject == "elbow"
     assert board.firmware.live == 0
 
 

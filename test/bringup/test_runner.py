@@ -117,7 +117,7 @@ def test_a_process_that_ends_by_itself_is_named_with_its_exit_code(graph, record
     with GraphRunner(graph(dynamics="failing"), grace_s=PATIENCE_S) as runner:
         with pytest.raises(ProcessEndedError, match="dynamics ended by itself with exit code 3") as caught:
             runner.wait(lambda: False)
-        assert (caught.value.joint, caught.value.value) == ("dynamics", 3)
+        assert (caught.value.subject, caught.value.value) == ("dynamics", 3)
         wait_until(all_ready(record), "four processes")
     assert not any(alive(pid) for pid, _ in started(record).values())
 

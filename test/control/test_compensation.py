@@ -38,7 +38,7 @@ def faded(compensator):
     return compensator
 
 
-def by_hand(servos, q, u):
+def analytic_model(servos, q, u):
     """q + u / K + delta tanh(u / 0.01 N·m), joint by joint."""
     return [q[j] + u[j] / 10.0 + servos.model.deadband[j] * np.tanh(u[j] / 0.01) for j in range(5)]
 
@@ -50,8 +50,8 @@ def test_each_mode_is_its_formula(model, servos):
         tau = (
             model.mass_matrix(q) @ a + model.coriolis_matrix(q, v) @ v + model.gravity(q) + model.friction(v)
         )
-        for mode, expected in (("none", q), ("gravity", by_hand(servos, q, model.gravity(q))),
-                               ("full", by_hand(servos, q, tau + 1.08 / 7.48 * v))):
+        for mode, expected in (("none", q), ("gravity", analytic_model(servos, q, model.gravity(q))),
+                               ("full", analytic_model(servos, q, tau + 1.08 / 7.48 * v))):
             q_cmd, tau_d = faded(Compensator(model, servos.model, mode)).update(q, v, a, 0.01)
             np.testing.assert_allclose(q_cmd, expected, atol=1e-12)
             np.testing.assert_allclose(tau_d, tau, atol=1e-12)
@@ -178,7 +178,7 @@ def test_a_start_from_pulses_that_are_on_keeps_them(model, servos):
 
 def test_without_a_fade_the_first_setpoint_is_final(model, servos):
     q_cmd, _ = Compensator(model, servos.model, fade_s=0.0).update(servos.home, REST, REST, 0.0)
-    np.testing.assert_allclose(q_cmd, by_hand(servos, servos.home, model.gravity(servos.home)), atol=1e-12)
+    np.testing.assert_allclose(q_cmd, analytic_model(servos, servos.home, model.gravity(servos.home)), atol=1e-12)
 
 
 def test_clamped_setpoints_are_named(model, servos):

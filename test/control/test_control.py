@@ -322,4 +322,4 @@ def test_adaptive_estimate_does_not_fall_far_below_nothing():
 def test_gains_refused(build, about, message):
     with pytest.raises(InputError, match=message) as caught:
         build()
-    assert caught.value.joint == about
+    assert caught.value.subject == about

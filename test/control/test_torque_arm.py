@@ -344,7 +344,7 @@ def test_a_goal_that_cannot_be_held_is_refused_in_newton_metres():
     assert needed > limit
     with pytest.raises(InfeasibleError, match=rf"theta2 needs {needed:.2f} N·m to hold .* allowed {limit:.2f}") as refusal:
         check().fit(lambda factor: motion(5.0 * factor, end=UNHOLDABLE))
-    assert refusal.value.joint == "theta2" and refusal.value.value == pytest.approx(needed)
+    assert refusal.value.subject == "theta2" and refusal.value.value == pytest.approx(needed)
 
 
 def test_a_sliding_joint_is_refused_in_newtons_and_metres():

@@ -83,7 +83,7 @@ def test_a_hand_written_model_with_one_wrong_number_fails(monkeypatch, change):
     old = {"I1y": 5e-4, "m3": 0.08, "L2": 0.145}[parameter]
     wrong = numbers[parameter].replace({"I1y": "5.000e-4"}.get(parameter, str(old)), repr(old * (1 + share)))
     other = description.parse(broken((numbers[parameter], wrong), text=picker_text()))
-    for builder in ("by_hand", "chain_of"):
+    for builder in ("analytic_model", "chain_of"):
         with monkeypatch.context() as patched:
             model = getattr(lagrangian, builder)(other)
             patched.setattr(check.lagrangian, builder, lambda arm, model=model: model)

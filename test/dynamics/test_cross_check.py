@@ -19,7 +19,7 @@ LIMITS = (ARM.lower, ARM.upper, ARM.velocity)
 ARMATURE = (6e-4, 7e-4, 8e-4, 5e-4, 9e-4)
 
 
-def by_hand(text: str = ARM.urdf):
+def analytic_model(text: str = ARM.urdf):
     return lagrangian.from_description(description.parse(text), ARMATURE)
 
 
@@ -30,7 +30,7 @@ def pinocchio(text: str = ARM.urdf):
 def test_the_picker_agrees_with_payload_rotors_and_friction():
     friction = ARM.urdf.replace('damping="0" friction="0"', 'damping="0.02" friction="0.01"')
     assert friction != ARM.urdf
-    report = compare(by_hand(friction), pinocchio(friction), *LIMITS, payload=0.025)
+    report = compare(analytic_model(friction), pinocchio(friction), *LIMITS, payload=0.025)
     assert list(report.residuals) == list(UNITS)
     assert report.worst <= 1e-12
     assert report.samples == 1000 and report.payload_kg == 0.025
@@ -46,7 +46,7 @@ def test_the_picker_agrees_with_payload_rotors_and_friction():
 ])
 def test_a_difference_in_the_urdf_is_found(old, new, term):
     assert old in ARM.urdf
-    report = compare(by_hand(ARM.urdf.replace(old, new)), pinocchio(), *LIMITS, samples=50)
+    report = compare(analytic_model(ARM.urdf.replace(old, new)), pinocchio(), *LIMITS, samples=50)
     assert report.residuals[term] > 1e-9
     with pytest.raises(CrossCheckError) as caught:
         report.require()
@@ -54,7 +54,7 @@ def test_a_difference_in_the_urdf_is_found(old, new, term):
 
 
 def test_missing_armature_is_found_and_named():
-    report = compare(by_hand(), RigidBody(ARM), *LIMITS, samples=50)
+    report = compare(analytic_model(), RigidBody(ARM), *LIMITS, samples=50)
     assert report.residuals["g"] <= 1e-12 < report.residuals["M"]
     with pytest.raises(CrossCheckError, match="in forward dynamics of scissor: .* rad/s², relative residual"):
         report.require()
@@ -166,7 +166,7 @@ def test_sampling_refuses(arguments, message):
 
 
 def test_table_has_a_line_per_term():
-    lines = compare(by_hand(), pinocchio(), *LIMITS, samples=10, payload=0.025).table().splitlines()
+    lines = compare(analytic_model(), pinocchio(), *LIMITS, samples=10, payload=0.025).table().splitlines()
     assert "10 states" in lines[0] and "25 g" in lines[0]
     assert [line[:17].strip() for line in lines[1:]] == list(UNITS)
     assert all(line.endswith("ok") for line in lines[1:])

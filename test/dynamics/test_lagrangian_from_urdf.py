@@ -27,12 +27,12 @@ def arm_of(seed: int, **options) -> description.ArmDescription:
 
 def agree_with_pinocchio(arm, armature=None, limit=1e-11):
     """Every quantity, over states within the limits, with and without a payload."""
-    by_hand, pinocchio = lagrangian.chain_of(arm, armature=armature), RigidBody(arm, armature=armature)
-    report = cross_check.compare(by_hand, pinocchio, arm.lower, arm.upper, arm.velocity, samples=50, payload=0.2)
+    analytic_model, pinocchio = lagrangian.chain_of(arm, armature=armature), RigidBody(arm, armature=armature)
+    report = cross_check.compare(analytic_model, pinocchio, arm.lower, arm.upper, arm.velocity, samples=50, payload=0.2)
     assert report.worst <= limit, report.table(limit)
     q, v, a = cross_check.sample_states(arm.lower, arm.upper, arm.velocity, 50, seed=1)
     load = 0.3, (0.1, -0.2, 0.3), INERTIA
-    for ours, theirs in ((by_hand, pinocchio), (by_hand.with_payload(*load), pinocchio.with_payload(*load))):
+    for ours, theirs in ((analytic_model, pinocchio), (analytic_model.with_payload(*load), pinocchio.with_payload(*load))):
         close(ours.torque_rate(q, v, a, 10 * a), theirs.torque_rate(q, v, a, 10 * a), limit)
         close(ours.kinetic_energy(q, v), theirs.kinetic_energy(q, v), limit)
         close(ours.potential_energy(q), theirs.potential_energy(q), limit)
@@ -123,7 +123,7 @@ def test_mimic_joints_are_independent_and_said_to_be():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         expected = lagrangian.from_urdf(description.parse(TWO_LINKS))
-        lagrangian.by_hand(description.parse(mimicking))
+        lagrangian.analytic_model(description.parse(mimicking))
     q, v, a, _ = states(model, 5, seed=14)
     np.testing.assert_array_equal(model.inverse_dynamics(q, v, a), expected.inverse_dynamics(q, v, a))
 
@@ -144,8 +144,8 @@ def test_payload_is_a_link_at_the_tool():
 
 
 def test_the_hand_written_model_of_an_arm():
-    assert lagrangian.by_hand(description.load(resource("urdf/picker.urdf"))).system == "picker"
-    other = lagrangian.by_hand(description.parse(TWO_LINKS), armature=(0.1, 0.2))
+    assert lagrangian.analytic_model(description.load(resource("urdf/picker.urdf"))).system == "picker"
+    other = lagrangian.analytic_model(description.parse(TWO_LINKS), armature=(0.1, 0.2))
     assert other.system == "chain" and other.armature.tolist() == [0.1, 0.2]
 
 
@@ -170,7 +170,7 @@ def test_floating_and_planar_joints_are_refused(kind, tmp_path):
 
 def test_an_arm_that_cannot_move_is_refused():
     rigid = broken(('type="revolute"', 'type="fixed"'), ('type="prismatic"', 'type="fixed"'))
-    for build in (lagrangian.from_urdf, lagrangian.by_hand):
+    for build in (lagrangian.from_urdf, lagrangian.analytic_model):
         with pytest.raises(DescriptionError, match="no joint of two moves"):
             build(description.parse(rigid))
 
@@ -190,12 +190,12 @@ def test_by_hand_carries_a_payload_on_the_hands_axis_and_off_it(com):
     q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 50, arm.n))
     armature = np.full(arm.n, 1e-3)
     expected = RigidBody(arm, armature=armature).with_payload(0.025, com).inverse_dynamics(q, v, a)
-    by_hand = lagrangian.by_hand(arm, armature, 0.025, com)
-    np.testing.assert_allclose(by_hand.inverse_dynamics(q, v, a), expected, rtol=0.0, atol=1e-12)
+    analytic_model = lagrangian.analytic_model(arm, armature, 0.025, com)
+    np.testing.assert_allclose(analytic_model.inverse_dynamics(q, v, a), expected, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("mass, com, message", [(-0.1, (0, 0, 0), "payload mass is -0.1 kg"),
                                                 (0.1, (np.nan, 0, 0), "payload com")])
 def test_by_hand_refuses_a_payload_that_cannot_be(mass, com, message):
     with pytest.raises(InputError, match=message):
-        lagrangian.by_hand(description.load(resource("urdf/picker.urdf")), None, mass, com)
+        lagrangian.analytic_model(description.load(resource("urdf/picker.urdf")), None, mass, com)

@@ -161,16 +161,16 @@ def test_mass_matrix_in_the_notes_letters():
 def test_stretched_arm_needs_the_known_shoulder_torque():
     """Sum of m g x by hand: 0.9785 N·m without, 1.0828 N·m with a 25 g berry at the tip."""
     bare, berry = (lagrangian.make("picker", **case["params"]) for case in CASES[:2])
-    by_hand = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
-    assert bare.gravity(np.zeros(5))[1] == pytest.approx(by_hand, rel=1e-12)
-    assert berry.gravity(np.zeros(5))[1] == pytest.approx(by_hand + 9.81 * 0.025 * 0.425, rel=1e-12)
+    analytic_model = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
+    assert bare.gravity(np.zeros(5))[1] == pytest.approx(analytic_model, rel=1e-12)
+    assert berry.gravity(np.zeros(5))[1] == pytest.approx(analytic_model + 9.81 * 0.025 * 0.425, rel=1e-12)
 
 
 # --- the URDF's numbers, against Pinocchio ------------------------------------------------------------------
 
 
-def agrees_with_pinocchio(arm, by_hand, pinocchio, seed=9, count=300):
-    q, v, a, j = states(by_hand, count, seed)
+def agrees_with_pinocchio(arm, analytic_model, pinocchio, seed=9, count=300):
+    q, v, a, j = states(analytic_model, count, seed)
     tau = pinocchio.inverse_dynamics(q, v, a)
     wrench = np.random.default_rng(seed).normal(size=(count, 6))
     for name, arguments in {
@@ -179,16 +179,16 @@ def agrees_with_pinocchio(arm, by_hand, pinocchio, seed=9, count=300):
         "potential_energy": (q,), "forward_kinematics": (q,), "jacobian": (q,), "angular_jacobian": (q,),
         "required_torque": (q, v, a, wrench),
     }.items():
-        close(getattr(by_hand, name)(*arguments), getattr(pinocchio, name)(*arguments), 1e-11)
+        close(getattr(analytic_model, name)(*arguments), getattr(pinocchio, name)(*arguments), 1e-11)
 
 
 def test_agrees_with_pinocchio_with_rotors_friction_and_payload():
     arm = edited(("joint[@name='shoulder']/dynamics", {"damping": "0.03", "friction": "0.02"}))
     payload = (0.025, (0.03, 0.0, 0.0), np.diag((2.0, 3.0, 4.0)) * 1e-6)
-    by_hand, pinocchio = lagrangian.from_description(arm, ARMATURE), RigidBody(arm, ARMATURE)
-    assert by_hand.viscous[1] == 0.03 and by_hand.coulomb[1] == 0.02
-    agrees_with_pinocchio(arm, by_hand, pinocchio)
-    agrees_with_pinocchio(arm, by_hand.with_payload(*payload), pinocchio.with_payload(*payload))
+    analytic_model, pinocchio = lagrangian.from_description(arm, ARMATURE), RigidBody(arm, ARMATURE)
+    assert analytic_model.viscous[1] == 0.03 and analytic_model.coulomb[1] == 0.02
+    agrees_with_pinocchio(arm, analytic_model, pinocchio)
+    agrees_with_pinocchio(arm, analytic_model.with_payload(*payload), pinocchio.with_payload(*payload))
 
 
 def test_agrees_with_pinocchio_for_another_arm_of_this_shape():
@@ -210,9 +210,9 @@ def test_bodies_on_fixed_joints_are_part_of_their_link():
     above = servo.format(i=1, z=0.02, roll=-0.3)
     below = servo.format(i=2, z=-0.02, roll=math.pi - 0.3)
     arm = edited(extra=above + below)
-    by_hand = lagrangian.from_description(arm)
-    assert by_hand.parameters.masses[1] == pytest.approx(0.12 + 2 * 0.055)
-    agrees_with_pinocchio(arm, by_hand, RigidBody(arm))
+    analytic_model = lagrangian.from_description(arm)
+    assert analytic_model.parameters.masses[1] == pytest.approx(0.12 + 2 * 0.055)
+    agrees_with_pinocchio(arm, analytic_model, RigidBody(arm))
 
 
 def test_scissor_is_coupled_in_a_urdf_and_decoupled_in_the_notes():
@@ -280,7 +280,7 @@ def test_make_refuses(change, message, about):
     parameters = {k: v for k, v in (CASES[0]["params"] | change).items() if v is not None}
     with pytest.raises(InputError, match=message) as caught:
         lagrangian.make("picker", **parameters)
-    assert caught.value.joint == about
+    assert caught.value.subject == about
 
 
 def test_make_refuses_unknown_system():

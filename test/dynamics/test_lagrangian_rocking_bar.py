@@ -77,7 +77,7 @@ def test_period_grows_without_bound_towards_a_right_angle():
 def test_angles_refused(theta0, message):
     with pytest.raises(InputError, match=message) as caught:
         BAR.release(theta0)
-    assert caught.value.joint == "theta0"
+    assert caught.value.subject == "theta0"
 
 
 @pytest.mark.parametrize("parameter", ("g", "r", "m", "J"))

@@ -221,14 +221,14 @@ def test_make_names_what_it_takes(system):
     last = MODELS[system].parameter_names[-1]
     with pytest.raises(InputError, match=f"{system}: unknown parameter mass; it takes {allowed}") as caught:
         lagrangian.make(system, **p, mass=1.0)
-    assert caught.value.joint == "mass"
+    assert caught.value.subject == "mass"
     with pytest.raises(InputError, match=f"{system}: missing parameter {last}; it takes {allowed}") as caught:
         lagrangian.make(system, **{key: value for key, value in p.items() if key != last})
-    assert caught.value.joint == last
+    assert caught.value.subject == last
     for wrong, message in ((-0.5, f"{last} is -0.5, must be >= 0"), (math.nan, f"{last} is nan"), ("x", "not a number")):
         with pytest.raises(InputError, match=message) as caught:
             lagrangian.make(system, **p | {last: wrong})
-        assert caught.value.joint == last
+        assert caught.value.subject == last
 
 
 @every_system

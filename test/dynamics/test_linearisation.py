@@ -99,10 +99,10 @@ def test_deviations_grow_as_the_motion_does(model):
 
 
 def test_three_models_of_the_picker_agree():
-    by_hand, chain, pinocchio = (MODELS[name] for name in ("picker, rotors, payload", "picker as a chain", "picker, Pinocchio"))
-    q, v, tau, _ = states(by_hand, 50, seed=3)
+    analytic_model, chain, pinocchio = (MODELS[name] for name in ("picker, rotors, payload", "picker as a chain", "picker, Pinocchio"))
+    q, v, tau, _ = states(analytic_model, 50, seed=3)
     expected = lagrangian.linearise(pinocchio, q, v, tau)
-    for model in (by_hand, chain):
+    for model in (analytic_model, chain):
         for actual, matrix in zip(lagrangian.linearise(model, q, v, tau), expected):
             close(actual, matrix, 1e-11)
 

@@ -125,7 +125,7 @@ def test_a_pose_that_cannot_be_held_is_refused_however_slowly():
     made = generator()
     with pytest.raises(InfeasibleError, match="shoulder") as caught:
         made.submit(goal(np.zeros(5), times=[20.0]), 0.0)
-    assert caught.value.joint == "shoulder" and caught.value.value > caught.value.limit > 0.0
+    assert caught.value.subject == "shoulder" and caught.value.value > caught.value.limit > 0.0
     np.testing.assert_array_equal(made.sample(0.1)[0].q, HOME)
 
 

@@ -65,7 +65,7 @@ def test_full_reach_is_refused_naming_joint_time_torque_and_limit(gate, servos):
     assert str(error) == (
         "shoulder needs 0.98 N·m to hold its pose at 2.10 s, allowed 0.65 (0.60 of 1.08 stall)"
     )
-    assert (error.joint, error.time_s) == ("shoulder", pytest.approx(2.1))
+    assert (error.subject, error.time_s) == ("shoulder", pytest.approx(2.1))
     assert error.value == pytest.approx(REACH, abs=1e-12)
     assert error.limit == pytest.approx(0.6 * STALL)
 
@@ -165,7 +165,7 @@ def test_setpoints_stay_inside_the_pulses(gate, servos):
         LimitError, match=r"shoulder needs its set-point at 1\.4\d\d rad at .*1\.405"
     ) as caught:
         tight.check(move(gate, start, servos.home, 3.0))
-    assert caught.value.joint == "shoulder" and caught.value.limit == pytest.approx(1.405)
+    assert caught.value.subject == "shoulder" and caught.value.limit == pytest.approx(1.405)
 
 
 def test_points_of_a_stream(gate, servos):

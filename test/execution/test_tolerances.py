@@ -36,7 +36,7 @@ def test_minus_one_may_have_been_a_32_bit_float_on_its_way():
 def test_another_tolerance_is_refused_by_name(bad, field):
     with pytest.raises(InputError, match=rf"goal_tolerance of base \({field}\) is") as caught:
         DEFAULTS.wanted([], [JointTolerance("base", **{field: bad})], 0.0, NAMES)
-    assert caught.value.joint == "base"
+    assert caught.value.subject == "base"
 
 
 def test_a_joint_that_is_not_there_and_a_bad_time_are_refused():

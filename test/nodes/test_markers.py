@@ -142,8 +142,8 @@ def test_nothing_says_minus_zero():
 @pytest.fixture(scope="module", params=[0.0, 0.1])
 def loaded(request):
     """Payload, Pinocchio's model with it, and the region from the equations by hand."""
-    by_hand = lagrangian.by_hand(picker(), armature=servos().armature).with_payload(request.param)
-    return rigid_body(request.param), region_of(picker(), by_hand, hold_limit())
+    analytic_model = lagrangian.analytic_model(picker(), armature=servos().armature).with_payload(request.param)
+    return rigid_body(request.param), region_of(picker(), analytic_model, hold_limit())
 
 
 def least_share(model, cell) -> float:
@@ -188,19 +188,19 @@ def test_what_is_outside_can_be_held_and_the_gate_agrees(loaded):
 
 
 def test_more_load_excludes_more():
-    model = lagrangian.by_hand(picker())
+    model = lagrangian.analytic_model(picker())
     counts = [len(region_of(picker(), model.with_payload(mass), hold_limit()).excluded) for mass in (0.0, 0.05, 0.2)]
     assert 0 < counts[0] < counts[1] < counts[2]
 
 
 def test_nothing_is_drawn_where_everything_can_be_held():
-    region = region_of(picker(), lagrangian.by_hand(picker()), 10.0 * hold_limit(), cell_m=0.05)
+    region = region_of(picker(), lagrangian.analytic_model(picker()), 10.0 * hold_limit(), cell_m=0.05)
     assert len(region.centres) > 50 and region_shapes(picker(), region) == []
 
 
 @pytest.mark.parametrize("base", [0.0, 0.9])
 def test_it_turns_with_the_base_and_covers_the_tip_of_a_stretched_arm(base):
-    region = region_of(picker(), lagrangian.by_hand(picker()), hold_limit())
+    region = region_of(picker(), lagrangian.analytic_model(picker()), hold_limit())
     (shape,) = region_shapes(picker(), region)
     q = np.array([base, 0.05, 0.0, 0.0, 0.0])
     pose = link_poses(picker(), q)[shape.frame]
@@ -214,7 +214,7 @@ def test_it_turns_with_the_base_and_covers_the_tip_of_a_stretched_arm(base):
 def test_only_an_arm_of_the_pickers_shape_has_a_region():
     arm = arms.load("rrp").description
     with pytest.raises(DescriptionError, match="shape"):
-        region_of(arm, lagrangian.by_hand(arm), arm.effort)
+        region_of(arm, lagrangian.analytic_model(arm), arm.effort)
 
 
 # -- the scene ---------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def test_a_misspelt_name_is_refused_with_the_one_that_is_meant(context, given, n
     node = made(context, *given)
     with pytest.raises(ConfigurationError, match=f"parameter {name} does not exist, did you mean {meant}\\?") as caught:
         require_known_parameters(node)
-    assert caught.value.joint == name
+    assert caught.value.subject == name
     node.destroy_node()
 
 

@@ -260,7 +260,7 @@ def test_malformed_text_is_refused_in_one_line_that_names_the_place(text, messag
         description.parse(text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert caught.value.joint == joint
+    assert caught.value.subject == joint
 
 
 def test_an_error_carries_value_and_limit():
@@ -286,7 +286,7 @@ def test_a_declared_encoding_and_a_byte_order_mark_do_no_harm(tmp_path):
 def test_an_unknown_joint_is_named_with_those_there_are(picker):
     with pytest.raises(JointNamesError, match="no joint 'knee'; it has base, shoulder") as caught:
         picker.joint("knee")
-    assert caught.value.joint == "knee"
+    assert caught.value.subject == "knee"
 
 
 def test_resources_are_found_and_a_missing_one_is_named():

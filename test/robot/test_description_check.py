@@ -46,4 +46,4 @@ def test_the_same_and_a_narrower_and_a_larger_robot_agree():
 def test_another_arm_is_told_by_joint_value_and_limit(urdf, joint, said):
     with pytest.raises(DescriptionError, match=re.escape(said)) as caught:
         require_agreement(urdf, picker())
-    assert caught.value.joint == joint
+    assert caught.value.subject == joint

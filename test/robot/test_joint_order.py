@@ -21,14 +21,14 @@ def test_values_follow_their_names():
 def test_wrong_names_are_named(names, named):
     with pytest.raises(JointNamesError) as caught:
         order_of(names, ARM, "goal")
-    assert caught.value.joint == named and named in str(caught.value) and str(caught.value).startswith("goal")
+    assert caught.value.subject == named and named in str(caught.value) and str(caught.value).startswith("goal")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_values_that_are_not_finite_name_their_joint(bad):
     with pytest.raises(InputError, match="shoulder") as caught:
         ordered(["shoulder", "elbow", "base"], [bad, 0.0, 0.0], ARM)
-    assert caught.value.joint == "shoulder"
+    assert caught.value.subject == "shoulder"
 
 
 def test_another_number_of_values_than_names_is_refused():

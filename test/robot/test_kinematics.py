@@ -209,12 +209,12 @@ def test_a_joint_limit_is_named_with_value_and_limit(picker):
         UnreachableError, match="needs joint base at .* its limits are -1.500 to 1.500 rad"
     ) as caught:
         picker.inverse((-0.25, 0.12, 0.05), -0.5)
-    assert caught.value.joint == "base"
+    assert caught.value.subject == "base"
     assert caught.value.limit == pytest.approx(1.5)
     assert caught.value.value == pytest.approx(math.atan2(0.12, -0.25))
     with pytest.raises(UnreachableError, match="needs joint scissor at 2.000 rad") as caught:
         picker.inverse((0.3, 0, 0.2), 0.0, scissor=2.0)
-    assert (caught.value.joint, caught.value.limit) == ("scissor", 1.2)
+    assert (caught.value.subject, caught.value.limit) == ("scissor", 1.2)
 
 
 def test_reachable_pitch_is_the_nearest_that_works(picker):

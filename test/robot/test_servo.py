@@ -79,7 +79,7 @@ def test_rest_balances_the_load_and_undoes_the_setpoint(servo):
 def test_rest_under_more_than_stall_is_refused_by_name(servo):
     with pytest.raises(InfeasibleError, match=r"elbow bears 1\.00 N·m and stalls at 0\.92") as caught:
         servo.resting_position(np.zeros(2), np.array([0.1, -1.0]))
-    assert (caught.value.joint, caught.value.limit) == ("elbow", 0.92)
+    assert (caught.value.subject, caught.value.limit) == ("elbow", 0.92)
 
 
 def test_a_stiffness_too_low_does_harm_and_one_too_high_does_not():

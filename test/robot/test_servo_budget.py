@@ -61,29 +61,29 @@ def test_heat_depends_on_the_square_of_the_torque_not_on_its_sign():
 
 def test_the_figures_of_the_map_mean_twenty_two_seconds_of_stall():
     assert loaded(SHOULDER).seconds_left()[1] == pytest.approx(22.0, abs=0.2)
-    assert loaded(SHOULDER, 21.7).warmth().too_hot is False
-    assert loaded(SHOULDER, 22.1).warmth().too_hot is True
+    assert loaded(SHOULDER, 21.7).temperature().too_hot is False
+    assert loaded(SHOULDER, 22.1).temperature().too_hot is True
 
 
 def test_a_warm_servo_is_named_with_amount_and_the_time_that_is_left():
     budget = loaded(0.6 * SHOULDER, 60.0)
-    warmth = budget.warmth()
-    assert warmth.joint == "shoulder" and not warmth.too_hot and warmth.limit == 75.0
+    temperature = budget.temperature()
+    assert temperature.joint == "shoulder" and not temperature.too_hot and temperature.limit == 75.0
     left = float(budget.seconds_left()[1])
-    assert warmth.text == (f"shoulder is at {warmth.celsius:.0f} deg C (estimated), limit 75, giving 60% of its stall torque: "
+    assert temperature.text == (f"shoulder is at {temperature.celsius:.0f} deg C (estimated), limit 75, giving 60% of its stall torque: "
                            f"there in {left:.0f} s at this load")
     for _ in range(round(left / 0.02) + 1):
         budget.advance(0.02)
-    assert budget.warmth().too_hot and "let it rest" in budget.warmth().text, "the prediction comes true"
+    assert budget.temperature().too_hot and "let it rest" in budget.temperature().text, "the prediction comes true"
 
 
 def test_a_servo_that_cools_is_said_to():
     budget = loaded(SHOULDER, 20.0)
     budget.load(np.zeros(5), ALL)
-    assert budget.warmth().text.endswith("going to 25 at this load")
+    assert budget.temperature().text.endswith("going to 25 at this load")
     for _ in range(100):
         budget.advance(1.0)
-    assert budget.warmth() is None
+    assert budget.temperature() is None
 
 
 def test_what_the_home_pose_takes_may_last_for_ever_and_stretched_out_may_not():
@@ -110,7 +110,7 @@ def test_without_figures_nothing_is_claimed():
     budget = ServoBudget(bare)
     budget.load(STALL, ALL)
     budget.advance(1e4)
-    assert budget.total_a == 0.0 and budget.warmth() is None and budget.take_peak() == (0.0, "")
+    assert budget.total_a == 0.0 and budget.temperature() is None and budget.take_peak() == (0.0, "")
     assert budget.unknown == bare.joint_names and budget.assumed == ()
 
 

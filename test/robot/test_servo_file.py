@@ -137,7 +137,7 @@ def test_an_overlay_wins_over_defaults_and_joints_alike(tmp_path):
 def test_errors_name_joint_value_and_limit(tmp_path, path, value, joint, message):
     with pytest.raises(ConfigurationError, match=message) as caught:
         load(tmp_path, changed(path, value))
-    assert caught.value.joint == joint
+    assert caught.value.subject == joint
     assert "\n" not in str(caught.value)
 
 

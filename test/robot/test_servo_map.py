@@ -116,7 +116,7 @@ def test_setpoints_outside_the_pulses_are_refused_or_clamped_as_asked(shipped):
         LimitError, match=r"shoulder: set-point 2\.8000 rad is outside -0\.4363 \.\.\. 2\.7053"
     ) as caught:
         shipped.to_pulse_us(q)
-    assert (caught.value.joint, caught.value.value) == ("shoulder", 2.8)
+    assert (caught.value.subject, caught.value.value) == ("shoulder", 2.8)
     assert shipped.to_pulse_us(shipped.clamp(q))[1] == pytest.approx(2500.0)
     with pytest.raises(LimitError, match=r"wrist: pulse 2600"):
         shipped.to_angle([1500, 1500, 1500, 2600, 1500])

@@ -71,7 +71,7 @@ def test_a_first_point_at_0_must_be_where_the_arm_is(points):
     from_points(TIMES, q, joint_names=NAMES, start=(q[0] + 0.04, None, None))
     with pytest.raises(TrajectoryError, match=r"elbow would jump by 0\.0600 rad, limit 0\.05") as caught:
         from_points(TIMES, q, joint_names=NAMES, start=(q[0] + [0.0, 0.0, 0.06], None, None))
-    assert caught.value.joint == "elbow"
+    assert caught.value.subject == "elbow"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_broken_limit_names_joint_value_limit_and_time():
         LimitError, match=r"shoulder reaches 1\.0000 rad at 1\.000 s, limit 0\.9000"
     ) as caught:
         path.check_limits([-1, -1, -1], [1, 0.9, 1])
-    assert (caught.value.joint, caught.value.value, caught.value.limit) == (
+    assert (caught.value.subject, caught.value.value, caught.value.limit) == (
         "shoulder",
         pytest.approx(1.0),
         0.9,

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from picker_dynamics.trajectory.parts import beside, only, standing, tail
+from picker_dynamics.trajectory.parts import merge_joints, remainder, select_joints, standing
 from picker_dynamics.trajectory.trajectory import from_points
 
 
@@ -25,7 +25,7 @@ seeds = st.integers(0, 10_000)
 def test_the_tail_is_the_rest_of_the_motion(seed, share):
     whole = random_trajectory(seed, 3)
     begin = share * whole.duration
-    rest = tail(whole, begin)
+    rest = remainder(whole, begin)
     t = np.linspace(0.0, whole.duration, 101)
     for ours, theirs in zip(rest.sample(t), whole.sample(max(begin, 0.0) + t)):
         np.testing.assert_allclose(ours[1:], theirs[1:], atol=1e-6)
@@ -37,7 +37,7 @@ def test_the_tail_is_the_rest_of_the_motion(seed, share):
 def test_joints_side_by_side_move_as_each_would_alone(seed_a, seed_b, stands):
     moving, columns = random_trajectory(seed_a, 2), [3, 1]
     others = standing([f"j{k}" for k in range(4)], [1.0, 2.0, 3.0, 4.0]) if stands else random_trajectory(seed_b, 4)
-    both = beside(moving, others, columns)
+    both = merge_joints(moving, others, columns)
     assert both.duration == max(moving.duration, others.duration)
     t = np.random.default_rng(seed_a).uniform(0.0, both.duration * 1.1, 200)
     t = t[np.abs(t[:, None] - np.concatenate([moving.breaks, others.breaks])[None]).min(axis=1) > 1e-6]  # a may jump there
@@ -49,13 +49,13 @@ def test_joints_side_by_side_move_as_each_would_alone(seed_a, seed_b, stands):
 def test_breaks_that_are_nearly_the_same_are_one():
     start = [0.0], [0.0], [0.0]
     a, b = (from_points([t], [[1.0]], [[0.0]], [[0.0]], start=start, joint_names=["j"]) for t in (1.0, 1.0 + 1e-13))
-    both = beside(a, standing(["x", "y"], [0.0, 0.0]), [1])
-    both = beside(b, both, [0])
+    both = merge_joints(a, standing(["x", "y"], [0.0, 0.0]), [1])
+    both = merge_joints(b, both, [0])
     assert np.diff(both.breaks).min() > 1e-4
 
 
 def test_some_joints_of_a_motion():
     whole = random_trajectory(3, 4)
     t = np.linspace(0.0, whole.duration, 50)
-    np.testing.assert_array_equal(only(whole, [2, 0]).sample(t)[0], whole.sample(t)[0][:, [2, 0]])
-    assert only(whole, [2, 0]).joint_names == ("j2", "j0")
+    np.testing.assert_array_equal(select_joints(whole, [2, 0]).sample(t)[0], whole.sample(t)[0][:, [2, 0]])
+    assert select_joints(whole, [2, 0]).joint_names == ("j2", "j0")

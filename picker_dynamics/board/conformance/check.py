@@ -29,7 +29,7 @@ class Violation(Exception):
     """The board does not do what the page says; what was expected, and what it did."""
 
 
-class NotHere(Exception):
+class CheckSkipped(Exception):
     """A check cannot be made on this board, or in its present condition; why."""
 
 
@@ -40,7 +40,7 @@ class Check:
     Args:
         name: of the check, for people and tests.
         says: the rule, as the page has it.
-        run: takes a Session; raises Violation where the board breaks the rule, NotHere where it cannot be asked.
+        run: takes a Session; raises Violation where the board breaks the rule, CheckSkipped where it cannot be asked.
         need: what the check does to the arm.
         exact: only in simulated time, where nothing is late.
         owned: only on a simulated board, whose owner makes the fault.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, Need, NotHere, require, require_ack
+from picker_dynamics.board.conformance.check import Checks, Need, CheckSkipped, require, require_ack
 from picker_dynamics.board.conformance.motion import begin_us, even
 from picker_dynamics.board.conformance.outputs import joints_of
 from picker_dynamics.board.conformance.session import Session
@@ -22,7 +22,7 @@ def top_speed(session: Session) -> int:
     """A speed that all joints reach, and from which braking takes a while [1/8 us per frame]."""
     speed = min(min(limit.speed for limit in session.limits) * 6 // 10, room(session) // 20)
     if speed < 40:
-        raise NotHere(f"{room(session) / 8:g} us of room are too little to be fast")
+        raise CheckSkipped(f"{room(session) / 8:g} us of room are too little to be fast")
     return speed
 
 
@@ -163,7 +163,7 @@ def a_lagging_arm_is_led_from_its_target(session: Session) -> None:
     watch_closely(session)
     speed = min(limit.speed for limit in session.limits)
     if room(session) < 3 * speed:
-        raise NotHere("too little room")
+        raise CheckSkipped("too little room")
     ends = moved(session, (5 * speed // 2,) * session.n)
     begin, mark = begin_us(session), len(host.telemetry)
     send(session, [(begin, session.start), (begin + 1, ends), (begin + 2, ends)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from picker_dynamics.board.conformance.check import Checks, Need, NotHere, Violation, require, told
+from picker_dynamics.board.conformance.check import Checks, Need, CheckSkipped, Violation, require, told
 from picker_dynamics.board.conformance.outputs import joints_of
 from picker_dynamics.board.conformance.session import REACH, SLOW, Session
 from picker_dynamics.board.conformance.track import (
@@ -43,11 +43,11 @@ def slow(session: Session) -> int:
     """Speed of a slow motion that is still more than standing [1/8 us per frame].
 
     Raises:
-        NotHere: no joint may move so fast.
+        CheckSkipped: no joint may move so fast.
     """
     speed = min([SLOW, *(limit.speed for limit in session.limits)])
     if speed <= STILL:
-        raise NotHere(f"the joints' speed limit is {speed} per frame, which counts as standing")
+        raise CheckSkipped(f"the joints' speed limit is {speed} per frame, which counts as standing")
     return speed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, Need, NotHere, require, require_ack, require_nack, told
+from picker_dynamics.board.conformance.check import Checks, Need, CheckSkipped, require, require_ack, require_nack, told
 from picker_dynamics.board.conformance.session import Session
 from picker_dynamics.board.protocol import (
     Adopt,
@@ -38,7 +38,7 @@ def two(session: Session) -> tuple[int, int]:
     """Masks of two joints that may be used."""
     joints = joints_of(session.usable)
     if len(joints) < 2:
-        raise NotHere("it takes two joints")
+        raise CheckSkipped("it takes two joints")
     return 1 << joints[0], 1 << joints[1]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, Need, NotHere, require, require_ack, require_nack, told
+from picker_dynamics.board.conformance.check import Checks, Need, CheckSkipped, require, require_ack, require_nack, told
 from picker_dynamics.board.conformance.session import PERIOD_MS, Session, spread_us
 from picker_dynamics.board.protocol import (
     Adopt,
@@ -37,7 +37,7 @@ def unowned(session: Session) -> Telemetry:
     """Telemetry of a board on which the host owns nothing."""
     telemetry = session.host.fresh()
     if telemetry.owned:
-        raise NotHere("joints are owned, by an earlier host or by this one")
+        raise CheckSkipped("joints are owned, by an earlier host or by this one")
     return telemetry
 
 
@@ -180,7 +180,7 @@ def adopt_needs_a_live_joint(session: Session) -> None:
     host = session.host
     off = [joint for joint in range(session.n) if not host.fresh().live >> joint & 1]
     if not off:
-        raise NotHere("every output runs")
+        raise CheckSkipped("every output runs")
     before = host.telemetry[-1].owned
     require_nack(host.ask(Adopt(1 << off[-1])), Reason.NOT_LIVE, f"ADOPT of joint {off[-1]}", off[-1])
     require_nack(host.ask(Adopt(session.all)), Reason.NOT_LIVE, "ADOPT of all joints", off[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from picker_dynamics.board.conformance.check import Need, NotHere, require_ack
+from picker_dynamics.board.conformance.check import Need, CheckSkipped, require_ack
 from picker_dynamics.board.conformance.host import PATIENCE_US, SILENCE_US, Host
 from picker_dynamics.board.link.port import no_word
 from picker_dynamics.board.protocol import (
@@ -101,7 +101,7 @@ class Session:
         """No fault latched, the telemetry as from boot on: where every check begins; telemetry as of then.
 
         Raises:
-            NotHere: a fault stays, for its cause does.
+            CheckSkipped: a fault stays, for its cause does.
         """
         host = self.host
         for _ in range(2):
@@ -112,18 +112,18 @@ class Session:
             host.ask(Reset())
             telemetry = host.fresh()
         if telemetry.faults:
-            raise NotHere(f"a fault stays latched: {telemetry.fault_text}")
+            raise CheckSkipped(f"a fault stays latched: {telemetry.fault_text}")
         return telemetry
 
     def take(self, mask: int | None = None) -> Telemetry:
         """Own these joints (default: all that may be used), standing at ``start``, watched by pings.
 
         Raises:
-            NotHere: none may be used.
+            CheckSkipped: none may be used.
         """
         mask = self.usable if mask is None else mask
         if not mask:
-            raise NotHere("no joint's pulse is within its limits")
+            raise CheckSkipped("no joint's pulse is within its limits")
         host, self.touched = self.host, True
         host.keep_alive = True
         self.still()
@@ -148,7 +148,7 @@ class Session:
         """Mask of the first joint that may be used."""
         mask = self.usable
         if not mask:
-            raise NotHere("no joint's pulse is within its limits")
+            raise CheckSkipped("no joint's pulse is within its limits")
         return mask & -mask
 
     # -- after a check ---------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Session:
         try:
             self.still()
             self.calm()
-        except NotHere:  # the next check will say so
+        except CheckSkipped:  # the next check will say so
             pass
 
     def leave(self, *, hurry: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from picker_dynamics.board.conformance import fast, framing, motion, outputs, owner, queue, requests, talk, watch
-from picker_dynamics.board.conformance.check import Check, Need, NotHere, Outcome, Status, Violation
+from picker_dynamics.board.conformance.check import Check, Need, CheckSkipped, Outcome, Status, Violation
 from picker_dynamics.board.conformance.session import Session
 from picker_dynamics.errors import InputError
 
@@ -26,7 +26,7 @@ def named(name: str) -> Check:
     for check in CHECKS:
         if check.name == name:
             return check
-    raise InputError(f"there is no check {name}, only {', '.join(one.name for one in CHECKS)}", joint="check", value=name)
+    raise InputError(f"there is no check {name}, only {', '.join(one.name for one in CHECKS)}", subject="check", value=name)
 
 
 def why_not(session: Session, check: Check) -> str:
@@ -78,7 +78,7 @@ def run_one(session: Session, check: Check) -> Outcome:
             session.calm()
             check.run(session)
             return Outcome(check, Status.PASSED, first and f"not at once: {first}", attempt)
-        except NotHere as reason_why:
+        except CheckSkipped as reason_why:
             return Outcome(check, Status.SKIPPED, str(reason_why), attempt)
         except Violation as violation:
             late = session.host.late_us

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from picker_dynamics.board.conformance.check import NotHere, Violation, require, require_ack, told
+from picker_dynamics.board.conformance.check import CheckSkipped, Violation, require, require_ack, told
 from picker_dynamics.board.conformance.line import Way
 from picker_dynamics.board.conformance.session import REACH, SLOW, Session
 from picker_dynamics.board.protocol import TIME_MODULUS, Nack, SetPoint, Telemetry, TelemetryPeriod, ahead_us
@@ -178,12 +178,12 @@ def steps(session: Session, seen: Sequence[Telemetry], joint: int) -> list[int]:
     """Changes of a joint's pulse from frame to frame, forward being where there is more room.
 
     Raises:
-        NotHere: frames were not seen.
+        CheckSkipped: frames were not seen.
     """
     shown = by_frame(session, seen)
     keys = sorted(shown)
     if keys != list(range(keys[0], keys[-1] + 1)):
-        raise NotHere("telemetry was lost: not every servo frame was seen")
+        raise CheckSkipped("telemetry was lost: not every servo frame was seen")
     sign = directions(session)[joint]
     return [sign * (shown[k + 1].pulses[joint] - shown[k].pulses[joint]) for k in keys[:-1]]
 

@@ -73,7 +73,7 @@ def gravity_model(servo_map: ServoMap, description: ArmDescription) -> GravityMo
         largest = 2.0 * sum(moments) * max(abs(piece.gain) for piece in pieces)
         if largest > CHANGE_MAX:
             name, stiffness = servo_map.joint_names[joint], servo_map.servos[joint].stiffness
-            raise ConfigurationError(f"{name}: stiffness {stiffness} N·m/rad is too low for the firmware's gravity", joint=name,
+            raise ConfigurationError(f"{name}: stiffness {stiffness} N·m/rad is too low for the firmware's gravity", subject=name,
                                      value=stiffness, limit=stiffness * largest / CHANGE_MAX)
     return GravityModel(pitch, moments, maps)
 

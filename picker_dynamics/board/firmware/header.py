@@ -68,7 +68,7 @@ def _require_a_board(servo_map: ServoMap) -> None:
                                  limit=JOINTS_MAX)
     frame_us = round(servo_map.frame_s * 1e6)
     if frame_us > FRAME_US_MAX:
-        raise ConfigurationError(f"board: frame_us is {frame_us}, the firmware's longest is {FRAME_US_MAX}", joint="board",
+        raise ConfigurationError(f"board: frame_us is {frame_us}, the firmware's longest is {FRAME_US_MAX}", subject="board",
                                  value=frame_us, limit=FRAME_US_MAX)
 
 

@@ -80,7 +80,7 @@ def build(servo_map: ServoMap, description: ArmDescription, backend: str = "pca9
         ConfigurationError: an unknown back end, or an arm that does not fit a board.
     """
     if backend not in BACKENDS:
-        raise ConfigurationError(f"backend is {backend!r}, must be {' or '.join(BACKENDS)}", joint="backend", value=backend)
+        raise ConfigurationError(f"backend is {backend!r}, must be {' or '.join(BACKENDS)}", subject="backend", value=backend)
     text = header_text(servo_map, description)
     name = f"{backend}-{_digest(text, backend, str(baud))}"
     folder = Path(out) if out is not None else build_folder() / "arms" / name
@@ -159,7 +159,7 @@ def _locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = open(folder / ".lock", "w", encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(f"cannot build in {folder}: {error.strerror}", joint="out", value=str(folder)) from error
+        raise ConfigurationError(f"cannot build in {folder}: {error.strerror}", subject="out", value=str(folder)) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -19,8 +19,8 @@ _OF_FAULTS = (Reason.FAULT, Reason.FAULT_PERSISTS)
 class RefusedError(ProtocolError):
     """The board understood a message and refused it; ``reason`` says why, ``value`` is the Nack's detail."""
 
-    def __init__(self, message: str, *, reason: Reason, joint: str | None = None, value=None):
-        super().__init__(message, joint=joint, value=value)
+    def __init__(self, message: str, *, reason: Reason, subject: str | None = None, value=None):
+        super().__init__(message, subject=subject, value=value)
         self.reason = reason
 
 
@@ -40,7 +40,7 @@ def refusal(nack: Nack, joint_names: Sequence[str] = ()) -> PickerError:
         joint = joint_names[nack.detail] if nack.detail < len(joint_names) else f"#{nack.detail}"
     about = f" (joint {joint})" if joint else ""
     return RefusedError(f"the board refuses {name}{about}: {REASON_TEXT[nack.reason]}", reason=nack.reason,
-                        joint=joint, value=nack.detail)
+                        subject=joint, value=nack.detail)
 
 
 def message_name(type_id: int) -> str:

@@ -104,5 +104,5 @@ def _refusal(arm: ArmDescription, client: ArmClient, show) -> dict:
         client.move_through([4.0], [np.zeros(arm.n)])
     except GoalRefusedError as refusal:
         show.say(f"asked for full reach on purpose: {refusal}")
-        return {"joint": refusal.joint, "torque_nm": refusal.value, "limit_nm": refusal.limit}
+        return {"joint": refusal.subject, "torque_nm": refusal.value, "limit_nm": refusal.limit}
     raise PickerError("the gate let a full-reach goal pass, which no servo of this arm can hold")

@@ -95,7 +95,7 @@ def law(name: str) -> ControlLaw:
         return Robust(believed, KP, KD, RHO, EPSILON)
     if name == "adaptive":
         return Adaptive(arm(0.0), arm(1.0), L, K, GAMMA, estimate=BELIEVED_KG)
-    raise InputError(f"no law {name!r}; there are {', '.join(LAWS)}", joint="law", value=name)
+    raise InputError(f"no law {name!r}; there are {', '.join(LAWS)}", subject="law", value=name)
 
 
 def path(profile_name: str = "quintic") -> ToolPath:
@@ -148,7 +148,7 @@ def simulate(law_name: str, load_kg: float, mode: str, way: ToolPath, *, start_o
         UnreachableError: no joint values put the tool there.
     """
     if mode not in MODES:
-        raise InputError(f"no mode {mode!r}; there are {', '.join(MODES)}", joint="mode", value=mode)
+        raise InputError(f"no mode {mode!r}; there are {', '.join(MODES)}", subject="mode", value=mode)
     carrying = arm(load_kg)
     q0 = carrying.full.inverse_kinematics(way.begin + np.asarray(start_off))
     if mode == "sampled":

@@ -122,10 +122,10 @@ def sampled(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, duratio
 def _start(arm: LeanModel, q0, duration_s: float, period_s: float) -> tuple[np.ndarray, int]:
     q0 = np.array(as_states("q0", q0, arm.n))
     if q0.shape != (arm.n,):
-        raise InputError(f"q0 has shape {q0.shape}, expected ({arm.n},)", joint="q0", value=q0.shape)
+        raise InputError(f"q0 has shape {q0.shape}, expected ({arm.n},)", subject="q0", value=q0.shape)
     for name, value in (("duration", duration_s), ("period", period_s)):
         if not (np.isfinite(value) and value > 0.0):
-            raise InputError(f"{name} is {value} s, must be > 0", joint=name, value=value, limit=0.0)
+            raise InputError(f"{name} is {value} s, must be > 0", subject=name, value=value, limit=0.0)
     return q0, max(1, round(duration_s / period_s))
 
 
@@ -144,7 +144,7 @@ def _held(arm: LeanModel, q: list, v: list, tau: list, h: float) -> tuple[np.nda
 
 def _stuck(time_s: float) -> PickerError:
     return PickerError(f"the simulation does not get beyond {time_s:.4f} s: the law is too stiff, or jumps",
-                       joint="t", value=time_s)
+                       subject="t", value=time_s)
 
 
 def _jumps(trajectory: Trajectory) -> list[float]:

@@ -49,7 +49,7 @@ class Adaptive(ControlLaw):
     def __init__(self, bare: DynamicsModel, loaded: DynamicsModel, L, K, gamma, estimate: float = 0.0):
         super().__init__(bare)
         if loaded.n != bare.n:
-            raise InputError(f"the loaded arm has {loaded.n} joints, the bare one {bare.n}", joint="loaded",
+            raise InputError(f"the loaded arm has {loaded.n} joints, the bare one {bare.n}", subject="loaded",
                              value=loaded.n, limit=bare.n)
         self.loaded = loaded
         self.L, self.K, self.gamma = self._gains("L", L), self._gains("K", K), positive("gamma", gamma)

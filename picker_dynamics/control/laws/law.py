@@ -65,11 +65,11 @@ class ControlLaw(ABC):
         """
         gains = np.array(as_states(name, np.full(self.n, value) if np.ndim(value) == 0 else value, self.n))
         if gains.shape != (self.n,):
-            raise InputError(f"{name} has shape {gains.shape}, expected a number or ({self.n},)", joint=name, value=gains.shape)
+            raise InputError(f"{name} has shape {gains.shape}, expected a number or ({self.n},)", subject=name, value=gains.shape)
         for joint, gain in zip(self.model.joint_names, gains):
             if gain < 0.0 or (gain == 0.0 and not zero):
                 raise InputError(f"{name} of joint {joint} is {gain}, must be {'>=' if zero else '>'} 0",
-                                 joint=joint, value=float(gain), limit=0.0)
+                                 subject=joint, value=float(gain), limit=0.0)
         gains.setflags(write=False)
         return gains
 
@@ -82,7 +82,7 @@ def positive(name: str, value) -> float:
     """
     number = float(as_states(name, [value], 1)[0])
     if number <= 0.0:
-        raise InputError(f"{name} is {number}, must be > 0", joint=name, value=number, limit=0.0)
+        raise InputError(f"{name} is {number}, must be > 0", subject=name, value=number, limit=0.0)
     return number
 
 

@@ -4,7 +4,7 @@
     arm = lagrangian.from_description(description)          the picker with a URDF's numbers
     arm = lagrangian.chain(joints, gravity)                 N joints in a row
     arm = lagrangian.from_urdf(path)                        N joints, branched or not, of any URDF
-    arm = lagrangian.by_hand(description)                   the picker's closed form, or else the N joints
+    arm = lagrangian.analytic_model(description)                   the picker's closed form, or else the N joints
     A, B = lagrangian.linearise(arm, q, v, tau)             its linear state space at any point
 
 Each system has a file of equations (``picker.py``: plain functions, derived in docs/derivations.md) and a
@@ -36,7 +36,7 @@ from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import payload_values
 
-__all__ = ["SYSTEMS", "AnalyticModel", "ChainModel", "ClosedForm", "PickerModel", "by_hand", "chain", "chain_of",
+__all__ = ["SYSTEMS", "AnalyticModel", "ChainModel", "ClosedForm", "PickerModel", "analytic_model", "chain", "chain_of",
            "from_description", "from_urdf", "linearise", "make", "names"]
 
 SYSTEMS: dict[str, type[ClosedForm]] = {system.system: system for system in (
@@ -63,18 +63,18 @@ def make(name: str, **parameters: float) -> ClosedForm:
             number, or a negative mass, length or inertia.
     """
     if name not in SYSTEMS:
-        raise InputError(f"no system {name!r}; there are {', '.join(names())}", joint=name)
+        raise InputError(f"no system {name!r}; there are {', '.join(names())}", subject=name)
     system = SYSTEMS[name]
     allowed = ", ".join(system.parameter_names)
     for kind, wrong in (("unknown", sorted(set(parameters) - set(system.parameter_names))),
                         ("missing", [p for p in system.parameter_names if p not in parameters])):
         if wrong:
             raise InputError(f"{name}: {kind} parameter {', '.join(wrong)}; it takes {allowed}",
-                             joint=wrong[0])
+                             subject=wrong[0])
     return system.from_parameters(**{key: _checked(name, key, value) for key, value in parameters.items()})
 
 
-def by_hand(description: ArmDescription, armature=None, payload_mass: float = 0.0, payload_com=(0.0, 0.0, 0.0)) -> AnalyticModel:
+def analytic_model(description: ArmDescription, armature=None, payload_mass: float = 0.0, payload_com=(0.0, 0.0, 0.0)) -> AnalyticModel:
     """The hand-written model of any arm: the closed form where it fits the arm's shape and its load, otherwise the chain.
 
     Args:
@@ -103,11 +103,11 @@ def _checked(system: str, parameter: str, value) -> float:
         number = float(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{system}: {parameter} is {value!r}, not a number",
-                         joint=parameter, value=value) from error
+                         subject=parameter, value=value) from error
     if not math.isfinite(number):
         raise InputError(f"{system}: {parameter} is {number}, not a finite number",
-                         joint=parameter, value=number)
+                         subject=parameter, value=number)
     if number < 0.0 and parameter not in SIGNED_PARAMETERS:
         raise InputError(f"{system}: {parameter} is {number}, must be >= 0",
-                         joint=parameter, value=number, limit=0.0)
+                         subject=parameter, value=number, limit=0.0)
     return number

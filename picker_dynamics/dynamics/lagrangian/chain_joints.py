@@ -52,11 +52,11 @@ def chain(joints: Sequence[Mapping], gravity, *, armature=None) -> ChainModel:
     listed = isinstance(joints, Sequence) and not isinstance(joints, (str, bytes))
     if not listed or not joints:
         found = "empty" if listed else f"of type {type(joints).__name__}"
-        raise InputError(f"joints is {found}, expected a list of at least one joint dictionary", joint="joints")
+        raise InputError(f"joints is {found}, expected a list of at least one joint dictionary", subject="joints")
     names = [_name(joint, i) for i, joint in enumerate(joints)]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"joint {name} is there twice", joint=name)
+            raise InputError(f"joint {name} is there twice", subject=name)
     rows = [_row(joint, name) for name, joint in zip(names, joints)]
     prismatic, axes, offsets, rotations, masses, coms, inertias = zip(*rows)
     parameters = ChainParameters(
@@ -72,7 +72,7 @@ def vector(name: str, value, joint: str) -> np.ndarray:
     """``value`` as a finite (3,) array, or an InputError about ``joint`` that says what ``name`` is."""
     array = as_states(name, value, 3)
     if array.shape != (3,):
-        raise InputError(f"{name} has shape {array.shape}, expected (3,)", joint=joint, value=array.shape, limit=3)
+        raise InputError(f"{name} has shape {array.shape}, expected (3,)", subject=joint, value=array.shape, limit=3)
     return array
 
 
@@ -80,7 +80,7 @@ def _name(joint, index: int) -> str:
     default = f"joint{index + 1}"
     if not isinstance(joint, Mapping):
         raise InputError(f"{default} is of type {type(joint).__name__}, expected a dictionary of {', '.join(KEYS)}",
-                         joint=default)
+                         subject=default)
     return str(joint.get("name", default))
 
 
@@ -88,7 +88,7 @@ def _require_keys(what: str, given: Mapping, keys: tuple[str, ...], optional: tu
     for kind, wrong in (("unknown", [key for key in given if key not in keys + optional]),
                         ("missing", [key for key in keys if key not in given])):
         if wrong:
-            raise InputError(f"{what}: {kind} {', '.join(map(str, wrong))}; it takes {', '.join(keys)}", joint=joint)
+            raise InputError(f"{what}: {kind} {', '.join(map(str, wrong))}; it takes {', '.join(keys)}", subject=joint)
 
 
 def _row(joint: Mapping, name: str) -> tuple:
@@ -97,7 +97,7 @@ def _row(joint: Mapping, name: str) -> tuple:
     _require_keys(what, joint, KEYS, ("name",), name)
     if not isinstance(joint["type"], str) or joint["type"] not in TYPES:
         raise InputError(f"{what}: type is {joint['type']!r}, must be R (revolute) or P (prismatic)",
-                         joint=name, value=joint["type"])
+                         subject=name, value=joint["type"])
     xyz, rpy, com = (vector(f"{what}: {key}", joint[key], name) for key in ("xyz", "rpy", "com"))
     return (TYPES[joint["type"]], _axis(joint["axis"], name), xyz, rotation_from_rpy(rpy),
             _number(what, "mass", joint["mass"], name, least=0.0), com, _inertia(joint["inertia"], name))
@@ -107,11 +107,11 @@ def _number(what: str, key: str, value, joint: str, least: float = -np.inf) -> f
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{what}: {key} is {value!r}, not a number", joint=joint, value=value) from error
+        raise InputError(f"{what}: {key} is {value!r}, not a number", subject=joint, value=value) from error
     if not np.isfinite(number):
-        raise InputError(f"{what}: {key} is {number}, not a finite number", joint=joint, value=number)
+        raise InputError(f"{what}: {key} is {number}, not a finite number", subject=joint, value=number)
     if number < least:
-        raise InputError(f"{what}: {key} is {number}, must be >= {least:g}", joint=joint, value=number, limit=least)
+        raise InputError(f"{what}: {key} is {number}, must be >= {least:g}", subject=joint, value=number, limit=least)
     return number
 
 
@@ -119,12 +119,12 @@ def _axis(axis, name: str) -> np.ndarray:
     what = f"joint {name}: axis"
     if isinstance(axis, str):
         if axis not in AXES:
-            raise InputError(f"{what} is {axis!r}, must be x, y, z or a vector", joint=name, value=axis)
+            raise InputError(f"{what} is {axis!r}, must be x, y, z or a vector", subject=name, value=axis)
         return np.array(AXES[axis])
     direction = vector(what, axis, name)
     length = float(np.linalg.norm(direction))
     if length == 0.0:
-        raise InputError(f"{what} is (0, 0, 0)", joint=name, value=length)
+        raise InputError(f"{what} is (0, 0, 0)", subject=name, value=length)
     return direction / length
 
 
@@ -132,12 +132,12 @@ def _inertia(elements, name: str) -> np.ndarray:
     what = f"joint {name}: inertia"
     if not isinstance(elements, Mapping):
         raise InputError(f"{what} is of type {type(elements).__name__}, expected a dictionary of {', '.join(INERTIA_KEYS)}",
-                         joint=name)
+                         subject=name)
     _require_keys(what, elements, INERTIA_KEYS, (), name)
     Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (_number(what, key, elements[key], name) for key in INERTIA_KEYS)
     inertia = np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]])
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -NEGATIVE * max(abs(moments)):
         raise InputError(f"{what}: a principal moment is {moments[0]:g} kg·m², must be >= 0",
-                         joint=name, value=float(moments[0]), limit=0.0)
+                         subject=name, value=float(moments[0]), limit=0.0)
     return inertia

@@ -64,7 +64,7 @@ class ChainModel(AnalyticModel):
         k = self._bare
         i = k.tool_parent
         if i < 0:
-            raise InputError("the tool is fixed to the base: no joint would carry the payload", joint="payload", value=mass)
+            raise InputError("the tool is fixed to the base: no joint would carry the payload", subject="payload", value=mass)
         load = Body(mass, com, inertia).moved(k.tool_rotation, k.tool_position)
         loaded = Body(float(k.masses[i]), k.coms[i], k.inertias[i]) + load
         masses, coms, inertias = k.masses.copy(), k.coms.copy(), k.inertias.copy()
@@ -147,7 +147,7 @@ class ChainModel(AnalyticModel):
             worst = int(np.argmin(least[:, 0]))
             free = [name for name, share in zip(self.joint_names, motions[worst, :, 0]) if abs(share) > LEAST_SHARE]
             raise InputError(f"M cannot be inverted: {', '.join(free)} move{'s' if len(free) == 1 else ''} no mass, the "
-                             "acceleration would be infinite", joint=free[0], value=float(least[worst, 0]), limit=0.0) from error
+                             "acceleration would be infinite", subject=free[0], value=float(least[worst, 0]), limit=0.0) from error
 
     # --- energies and the tool ------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ class ClosedForm(AnalyticModel):
     def _evaluate(self, equation: Callable | None, shape: tuple[int, ...], *states: np.ndarray) -> np.ndarray:
         """Call ``equation`` on the joints' components of ``states``; its result as an array (..., *shape)."""
         if equation is None:
-            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", joint=self.system)
+            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", subject=self.system)
         if all(x.ndim == 1 for x in states):
             return np.array(equation(self.constants, *(x.tolist() for x in states)))
         result = equation(self.constants, *(tuple(np.moveaxis(x, -1, 0)) for x in states))

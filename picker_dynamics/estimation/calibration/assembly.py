@@ -65,7 +65,7 @@ def properties(description: ArmDescription, readings: Mapping[str, LinkReadings]
     for name in sorted(readings, key=lambda name: len(readings[name].holds)):  # what is inside of another comes first
         one = readings[name]
         if name not in order:
-            raise InputError(f"{description.name} has no link {name!r}; it has {', '.join(order)}", joint=name)
+            raise InputError(f"{description.name} has no link {name!r}; it has {', '.join(order)}", subject=name)
         whole = link_properties(name, one, length_m=reach(description, name, one.holds, one.pose))
         if not one.holds:
             found[name] = whole
@@ -187,7 +187,7 @@ def _most_likely(parts: _Parts, seen: list[Measured]) -> tuple[np.ndarray, np.nd
     for name, (mass, distance, factor) in zip(parts.names, unknowns.reshape(-1, 3)):
         if not (mass > 0.0 and factor > 0.0 and np.isfinite(distance)):
             raise InputError(f"assembly of {parts.first}: the readings leave {name} {mass:.3f} kg and {factor:.2f} times the "
-                             "URDF's inertia: was something else weighed than balanced and swung?", joint=name,
+                             "URDF's inertia: was something else weighed than balanced and swung?", subject=name,
                              value=float(mass), limit=0.0)
     return unknowns, covariance
 
@@ -203,10 +203,10 @@ def _require_assembly(description: ArmDescription, first: str, readings: LinkRea
     for name in readings.holds:
         if name == first or name not in hanging:
             raise InputError(f"assembly of {first}: {name} does not hang on it; there are {', '.join(hanging[1:]) or 'none'}",
-                             joint=name)
+                             subject=name)
         if description.path_to(name)[-1].parent not in inside:
             raise InputError(f"assembly of {first}: {name} hangs on {description.path_to(name)[-1].parent}, which is left out",
-                             joint=name)
+                             subject=name)
     for name in inside:
         if not (description.links[name].mass > 0.0 and description.links[name].inertia[1, 1] > 0.0):
-            raise InputError(f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from", joint=name)
+            raise InputError(f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from", subject=name)

@@ -135,7 +135,7 @@ def require_same(before: Numbers, after: Numbers) -> None:
                               "not the same arm")
     if set(before.description.links) != set(after.description.links):
         other = sorted(set(before.description.links) ^ set(after.description.links))
-        raise JointNamesError(f"{before.name} and {after.name} do not have the same links: {', '.join(other)}", joint=other[0])
+        raise JointNamesError(f"{before.name} and {after.name} do not have the same links: {', '.join(other)}", subject=other[0])
 
 
 def _stated(report: Path) -> float | None:

@@ -70,7 +70,7 @@ class Sight:
 
     def __post_init__(self):
         if self.kind not in ("elevation", "height"):
-            raise InputError(f"reading is of {self.kind!r}, must be elevation or height", joint="kind", value=self.kind)
+            raise InputError(f"reading is of {self.kind!r}, must be elevation or height", subject="kind", value=self.kind)
 
     @property
     def sd(self) -> float:
@@ -112,7 +112,7 @@ class Reading:
     def __post_init__(self):
         if not 0.0 <= self.weight <= 1.0:
             raise InputError(f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
-                             joint="weight", value=self.weight, limit=1.0)
+                             subject="weight", value=self.weight, limit=1.0)
 
     @property
     def pose(self) -> tuple:
@@ -327,7 +327,7 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
     """
     if len(readings) < len(model.joints) * len(FIGURES):
         raise InputError(f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
-                         joint="readings", value=len(readings), limit=len(model.joints) * len(FIGURES))
+                         subject="readings", value=len(readings), limit=len(model.joints) * len(FIGURES))
     mean, prior_sd = model.prior()
     require_plausible(model, mean, readings)
     value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sight.sd) for one in readings)))

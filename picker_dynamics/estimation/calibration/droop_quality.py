@@ -155,7 +155,7 @@ def require_informative(fit: DroopFit, gate: Gate, weights: Sequence[Weight], se
         if station.weight.mass:
             hung = f"{1e3 * station.weight.mass:.0f} g at x = {1e3 * station.weight.point[0]:.0f} mm of the tool"
         raise InputError(f"{worst.joint}: the readings leave its {worst.figure} open, ± {worst.sd:.4f} (at most "
-                         f"{worst.limit:.4f}), of {len(wanted)} such figures; look at {pose} deg with {hung}", joint=worst.joint,
+                         f"{worst.limit:.4f}), of {len(wanted)} such figures; look at {pose} deg with {hung}", subject=worst.joint,
                          value=worst.sd, limit=worst.limit)
 
 

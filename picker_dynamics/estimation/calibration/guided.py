@@ -72,7 +72,7 @@ def _on_file(work: Workplace, belief: Belief, step) -> Belief:
         except OpenQuestionError as error:
             work.session.reopen(step.NAME)
             raise InputError(f"{step.NAME} is open again, for something it rests on has changed ({error}): run the same command "
-                             "to go on with it", joint=step.NAME) from error
+                             "to go on with it", subject=step.NAME) from error
 
 
 def _perhaps_again(work: Workplace, step) -> None:

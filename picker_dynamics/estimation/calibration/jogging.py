@@ -24,7 +24,7 @@ def amount(text: str) -> float:
     """
     value = readings.angle("jog", text)
     if abs(value) > FARTHEST:
-        raise InputError(f"jog by {math.degrees(value):g} deg, must be at most {math.degrees(FARTHEST):.0f} at once", joint="jog",
+        raise InputError(f"jog by {math.degrees(value):g} deg, must be at most {math.degrees(FARTHEST):.0f} at once", subject="jog",
                          value=value, limit=FARTHEST)
     return value
 
@@ -64,7 +64,7 @@ def jog_freely(work: Workplace, guide: Guide, belief: Belief, key: str, text: st
         try:
             if name not in names:
                 raise InputError(f"{typed!r} is not of the form JOINT DEGREES, for example {names[-1]} -5; joints: "
-                                 f"{' '.join(names)}", joint=name)
+                                 f"{' '.join(names)}", subject=name)
             mover.jog(gate, names.index(name), amount(by))
         except (InfeasibleError, LimitError, InputError) as error:
             guide.tell(str(error), "warning")

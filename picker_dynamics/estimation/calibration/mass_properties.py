@@ -84,7 +84,7 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float | None
     if not (len(readings.swing_times_s) and len(readings.balances_m)):
         return LinkProperties(mass, distance)
     if readings.swings < 1:
-        raise InputError(f"{name}: {readings.swings} swings, must be at least 1", joint=name, value=readings.swings, limit=1)
+        raise InputError(f"{name}: {readings.swings} swings, must be at least 1", subject=name, value=readings.swings, limit=1)
     time_s = mean(f"{name}: swings", readings.swing_times_s, STOPWATCH_SD)
     _require_within(name, "time of the swings", readings.swing_times_s, 10.0 * readings.swings, "s", "were other swings counted?")
     slow = swing_slowdown(readings.amplitude)
@@ -99,12 +99,12 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float | None
     shortest = readings.swings * slow * 2.0 * math.pi * math.sqrt(distance.value / GRAVITY)
     if centre.value <= 0.0:
         raise InputError(f"{name}: {readings.swings} swings in {time_s.value:.2f} s: even a point at the balance point takes "
-                         f"{shortest:.2f} s; was another number of swings counted?", joint=name, value=time_s.value,
+                         f"{shortest:.2f} s; was another number of swings counted?", subject=name, value=time_s.value,
                          limit=shortest)
     gyration = math.sqrt(centre.value / mass.value)
     if gyration > longest:
         raise InputError(f"{name}: the swings give a radius of gyration of {gyration:.3f} m, the link reaches {longest:.3f} m",
-                         joint=name, value=gyration, limit=longest)
+                         subject=name, value=gyration, limit=longest)
     return LinkProperties(mass, distance, pivot, centre)
 
 
@@ -116,7 +116,7 @@ def without(assembly: LinkProperties, part: LinkProperties) -> LinkProperties:
     """
     if part.mass.value >= assembly.mass.value:
         raise InputError(f"the part weighs {part.mass.value:.3f} kg, the assembly {assembly.mass.value:.3f} kg",
-                         joint="assembly", value=part.mass.value, limit=assembly.mass.value)
+                         subject="assembly", value=part.mass.value, limit=assembly.mass.value)
     mass = propagate(lambda whole, off: whole - off, assembly.mass, part.mass)
     distance = propagate(lambda m, d, m1, d1: (m * d - m1 * d1) / (m - m1), assembly.mass, assembly.distance, part.mass,
                          part.distance)
@@ -135,7 +135,7 @@ def weighings(mass: float) -> int:
 def swing_slowdown(amplitude: float) -> float:
     """Period of a pendulum over that of small swings, 1 + A²/16 + 11 A⁴/3072, for an amplitude A [rad] below 1."""
     if not 0.0 <= amplitude < 1.0:
-        raise InputError(f"amplitude is {amplitude} rad, must be from 0 to 1", joint="amplitude", value=amplitude, limit=1.0)
+        raise InputError(f"amplitude is {amplitude} rad, must be from 0 to 1", subject="amplitude", value=amplitude, limit=1.0)
     return 1.0 + amplitude**2 / 16.0 + 11.0 * amplitude**4 / 3072.0
 
 
@@ -144,4 +144,4 @@ def _require_within(name: str, what: str, readings, largest: float, unit: str, h
         if not 0.0 < reading <= largest:
             why = hint if reading > largest else "must be above 0"
             raise InputError(f"{name}: {what} is {reading:g} {unit}, must be above 0 and at most {largest:g}: {why}",
-                             joint=name, value=float(reading), limit=largest)
+                             subject=name, value=float(reading), limit=largest)

@@ -47,9 +47,9 @@ def mean(name: str, readings: Sequence[float], instrument_sd: float) -> Measured
     """
     values = np.asarray(readings, dtype=float).reshape(-1)
     if not values.size:
-        raise InputError(f"{name}: no reading", joint=name)
+        raise InputError(f"{name}: no reading", subject=name)
     if not np.isfinite(values).all():
-        raise InputError(f"{name}: a reading is not a finite number", joint=name)
+        raise InputError(f"{name}: a reading is not a finite number", subject=name)
     spread = float(values.std(ddof=1)) if values.size > 1 else 0.0
     return Measured(float(values.mean()), max(spread, instrument_sd) / math.sqrt(values.size))
 

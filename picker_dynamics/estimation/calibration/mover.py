@@ -112,7 +112,7 @@ class Mover:
         if abs(goal[joint] - start[joint]) < min(1e-3, 0.5 * abs(by)):
             pulse = self.outputs.pulses_us[joint]
             name = servos.joint_names[joint]
-            raise LimitError(f"{name}: its pulses end here, at {pulse:.0f} us", joint=name, value=float(pulse))
+            raise LimitError(f"{name}: its pulses end here, at {pulse:.0f} us", subject=name, value=float(pulse))
         gate.check(joint_move(start, goal, JOG_SPEED, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names))
         self.line(gate, goal, JOG_SPEED)
 
@@ -129,7 +129,7 @@ class Mover:
         if abs(goal[worst] - inside[worst]) > SHIFTED:
             name = gate.servo_map.joint_names[worst]
             raise LimitError(f"{name}: {np.degrees(goal[worst]):.1f} deg is beyond the pulses that the board was flashed for, "
-                             f"which end at {np.degrees(inside[worst]):.1f}", joint=name, value=float(goal[worst]),
+                             f"which end at {np.degrees(inside[worst]):.1f}", subject=name, value=float(goal[worst]),
                              limit=float(inside[worst]))
         return inside
 
@@ -154,7 +154,7 @@ class Mover:
         if beyond[worst] > self.outputs.resolution_us:
             name = gate.servo_map.joint_names[worst]
             raise LimitError(f"{name}: {beyond[worst]:.0f} us beyond the limits that the board was flashed with "
-                             f"({lowest[worst]:.0f} ... {highest[worst]:.0f} us)", joint=name, value=float(beyond[worst]))
+                             f"({lowest[worst]:.0f} ... {highest[worst]:.0f} us)", subject=name, value=float(beyond[worst]))
         return np.where(self.live, np.clip(pulses, lowest, highest), np.nan)
 
 

@@ -118,7 +118,7 @@ class DroopScale:
             servo = self.servos.servos[column]
             if "stiffness_nm_rad" in servo.unmeasured:
                 raise ConfigurationError(f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: "
-                                         "picker calibrate first", joint=servo.joint, value=servo.stiffness)
+                                         "picker calibrate first", subject=servo.joint, value=servo.stiffness)
 
     def _payload(self, mass) -> PointMass:
         return PointMass(self.description.tool, mass, np.asarray(self.com, dtype=float))
@@ -214,7 +214,7 @@ class DroopScale:
             InfeasibleError: a servo that bears more than it can: it does not rest on its spring.
         """
         if not any(one.loaded for one in looks):
-            raise InputError("no reading with the payload in the tool", joint="readings", value=0, limit=1)
+            raise InputError("no reading with the payload in the tool", subject="readings", value=0, limit=1)
         self.require_plausible(looks)
         values = np.array([one.value for one in looks])
         mass = BLIND_KG
@@ -233,7 +233,7 @@ class DroopScale:
         if abs(apart[worst]) > MISREAD * max(1.0, scatter / 2.0):
             one = looks[worst]
             raise InputError(f"reading {worst + 1}, {_what(one)}, is {np.degrees(one.value):.2f}°, {abs(apart[worst]):.0f} "
-                             "standard deviations from what the others say: read it again", joint=_where(one), value=one.value)
+                             "standard deviations from what the others say: read it again", subject=_where(one), value=one.value)
         require_mass(found)
         self._require_resting(looks, max(mass, 0.0))
         return Weighed(found, misfit, len(looks))
@@ -256,7 +256,7 @@ class DroopScale:
         empty, full = (self.predict(looks, mass) for mass in (0.0, 0.5))
         for number, (one, light, heavy) in enumerate(zip(looks, empty, full), start=1):
             if not np.isfinite(one.value):
-                raise InputError(f"reading {number}, {_what(one)}, is not a finite number", joint=_where(one), value=one.value)
+                raise InputError(f"reading {number}, {_what(one)}, is not a finite number", subject=_where(one), value=one.value)
 
             def off(value, light=light, heavy=heavy) -> float:
                 return float(min(abs(_wrapped(value - light)), abs(_wrapped(value - heavy))) if
@@ -271,7 +271,7 @@ class DroopScale:
             else:
                 hint = "sign, unit or link mixed up?" if off(-one.value) > SLIP else "is its sign turned about?"
             raise InputError(f"reading {number}, {_what(one)}, is {one.value:.4g} rad ({np.degrees(one.value):.1f}°), expected "
-                             f"about {light:.3f} rad ({np.degrees(light):.1f}°): {hint}", joint=_where(one), value=one.value,
+                             f"about {light:.3f} rad ({np.degrees(light):.1f}°): {hint}", subject=_where(one), value=one.value,
                              limit=float(light))
 
     def _require_informative(self, looks, sd: float, better: str) -> None:
@@ -280,7 +280,7 @@ class DroopScale:
         pose = self.servos.to_angle(next(one for one in looks if one.loaded).pulses_us)
         text = f"{1e3 * sd:.0f} g" if np.isfinite(sd) else "anything"
         raise InputError(f"at {self.pose_text(pose)} these readings tell the payload to ± {text}, which says nothing: the load "
-                         f"hardly moves what is read there; {better or 'stretch the arm further out'}", joint="pose", value=sd,
+                         f"hardly moves what is read there; {better or 'stretch the arm further out'}", subject="pose", value=sd,
                          limit=BLIND_KG)
 
     def _require_resting(self, looks, mass: float) -> None:
@@ -290,7 +290,7 @@ class DroopScale:
         if share[row, column] > 1.0:
             name, stall = self.servos.joint_names[column], float(self.servos.model.stall_torque[column])
             raise InfeasibleError(f"{name} would bear {abs(load[row, column]):.2f} N·m at reading {row + 1} and stalls at "
-                                  f"{stall:.2f}: it does not rest on its spring; weigh nearer to the base", joint=name,
+                                  f"{stall:.2f}: it does not rest on its spring; weigh nearer to the base", subject=name,
                                   value=float(load[row, column]), limit=stall, time_s=0.0)
 
     def pose_text(self, q) -> str:

@@ -93,7 +93,7 @@ def poses(scale: DroopScale, gate: Gate, sights: Sequence[Sight | Potentiometer]
             found.append(pulses[row])
     if not found:
         raise InputError(f"no pose within {np.degrees(NEAR):.0f}° of here can be held with {1e3 * heaviest_kg:.0f} g: "
-                         "go home first", joint="pose", value=heaviest_kg)
+                         "go home first", subject="pose", value=heaviest_kg)
     return found
 
 
@@ -112,7 +112,7 @@ def plan(scale: DroopScale, gate: Gate, sights: Sequence[Sight | Potentiometer],
     """
     if not 0.0 < within_kg < 1.0:
         raise InputError(f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?",
-                         joint="within", value=within_kg, limit=1.0)
+                         subject="within", value=within_kg, limit=1.0)
     where = poses(scale, gate, sights, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
 
     def half_width(number: int) -> float:

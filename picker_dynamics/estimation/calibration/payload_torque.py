@@ -86,9 +86,9 @@ def weigh_by_effort(model, samples: EffortSamples, effort_sd, effort_limit, com=
     q, v, a, effort = (as_states(name, getattr(samples, name), n).reshape(-1, n) for name in ("q", "v", "a", "effort"))
     effort_sd = np.broadcast_to(np.asarray(effort_sd, dtype=float), (n,))
     if not np.any(samples.loaded):
-        raise InputError("no sample with the payload in the tool", joint="samples", value=0, limit=1)
+        raise InputError("no sample with the payload in the tool", subject="samples", value=0, limit=1)
     if not (effort_sd > 0.0).all():
-        raise InputError(f"noise of the efforts is {effort_sd.min():g}, must be above 0", joint="effort_sd",
+        raise InputError(f"noise of the efforts is {effort_sd.min():g}, must be above 0", subject="effort_sd",
                          value=float(effort_sd.min()), limit=0.0)
     _require_unsaturated(model, effort, np.broadcast_to(effort_limit, (n,)))
     empty, slope = payload_regressor(model, com, q, v, a)
@@ -104,7 +104,7 @@ def weigh_by_effort(model, samples: EffortSamples, effort_sd, effort_limit, com=
     if sd > BLIND_KG:
         pose = _pose_text(model, q[np.argmax(samples.loaded)])
         raise InputError(f"at {pose} the efforts tell the payload to ± {sd:.2g} kg, which says nothing: no joint has a lever to "
-                         f"it; {better or 'bring the tool beside a joint, not above it'}", joint="pose", value=sd, limit=BLIND_KG)
+                         f"it; {better or 'bring the tool beside a joint, not above it'}", subject="pose", value=sd, limit=BLIND_KG)
     mass = projection / information
     misfit = float(np.sqrt(max(0.0, spread - mass * projection) / max(1.0, used - 1.0)))
     found = Measured(float(mass), float(sd * max(1.0, misfit)))
@@ -124,7 +124,7 @@ def _require_unsaturated(model, effort, limit) -> None:
     if share[row, column] >= SATURATED:
         name = model.joint_names[column]
         raise InfeasibleError(f"{name} is at its limit in sample {row + 1}: effort {effort[row, column]:.2f} of "
-                              f"{limit[column]:.2f}; what it bears beyond that is not seen", joint=name,
+                              f"{limit[column]:.2f}; what it bears beyond that is not seen", subject=name,
                               value=float(effort[row, column]), limit=float(limit[column]), time_s=0.0)
 
 

@@ -176,7 +176,7 @@ class Guide:
 
     def _somebody(self, text: str) -> Person:
         if self.person is None:
-            raise OpenQuestionError(f"{self.step}: not answered yet: {text}", joint=self.step)
+            raise OpenQuestionError(f"{self.step}: not answered yet: {text}", subject=self.step)
         return self.person
 
 
@@ -210,7 +210,7 @@ class Terminal:
             return self._read("> ")
         except EOFError as error:
             raise OpenQuestionError("the input has ended; what was answered is kept: run the same command to go on",
-                                    joint="input") from error
+                                    subject="input") from error
 
     def tell(self, text: str, style: str = "") -> None:
         """Print it, on a line of its own."""

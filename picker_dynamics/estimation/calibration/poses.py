@@ -102,7 +102,7 @@ def sights(description: ArmDescription, joints: Sequence[str], instrument: str =
         InputError: another instrument.
     """
     if instrument not in INSTRUMENTS:
-        raise InputError(f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", joint="instrument", value=instrument)
+        raise InputError(f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", subject="instrument", value=instrument)
     links = [description.joint(name).child for name in joints]
     elevations = tuple(Sight("elevation", link) for link in links)
     heights = tuple(Sight("height", link) for link in (*links[1:], description.tool))
@@ -161,7 +161,7 @@ def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: t
                 found.append(Station(pulses, weight, seen))
         else:
             some = len(found) - count * number // len(weights)
-            raise InputError(f"with {weight.mass:g} kg hung on, only {some} of {tries} random poses can be held", joint="poses",
+            raise InputError(f"with {weight.mass:g} kg hung on, only {some} of {tries} random poses can be held", subject="poses",
                              value=some, limit=wanted)
     return found
 
@@ -208,7 +208,7 @@ def choose(model: DroopModel, gate: Gate, stations: Sequence[Station], count: in
                 information = information + gains[best]
                 break
     if not chosen:
-        raise InputError(f"none of {len(stations)} poses can be reached from home and come to from both sides", joint="poses",
+        raise InputError(f"none of {len(stations)} poses can be reached from home and come to from both sides", subject="poses",
                          value=0, limit=count)
     return chosen
 

@@ -31,10 +31,10 @@ def quantity(what: str, text: str, units: Mapping[str, float], usual: str) -> fl
     """
     match = re.fullmatch(rf"\s*({NUMBER})\s*([^\s\d]*)\s*", text, re.IGNORECASE)
     if match is None:
-        raise InputError(f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", joint=what, value=text)
+        raise InputError(f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", subject=what, value=text)
     unit = match[2].lower().rstrip(".") or usual
     if unit not in units:
-        raise InputError(f"{what}: {match[2]!r} is none of {', '.join(units)}", joint=what, value=text)
+        raise InputError(f"{what}: {match[2]!r} is none of {', '.join(units)}", subject=what, value=text)
     return float(match[1].replace(",", ".")) * units[unit]
 
 
@@ -47,16 +47,16 @@ def mass(what: str, text: str, expected: float | None = None) -> float:
     value = quantity(what, text, MASS, "g")
     shown = f"{1e3 * value:g} g"
     if value <= 0.0:
-        raise InputError(f"{what} is {shown}, must be above 0: was the scale set to zero with the part on it?", joint=what,
+        raise InputError(f"{what} is {shown}, must be above 0: was the scale set to zero with the part on it?", subject=what,
                          value=value, limit=0.0)
     if value < MASS_MIN:
         raise InputError(f"{what} is {shown}: a scale does not tell so little; were these kilograms? "
-                         f"then type {1e6 * value:g} g", joint=what, value=value, limit=MASS_MIN)
+                         f"then type {1e6 * value:g} g", subject=what, value=value, limit=MASS_MIN)
     if value > MASS_MAX:
-        raise InputError(f"{what} is {value:g} kg, must be at most {MASS_MAX:g}: are these grams?", joint=what, value=value,
+        raise InputError(f"{what} is {value:g} kg, must be at most {MASS_MAX:g}: are these grams?", subject=what, value=value,
                          limit=MASS_MAX)
     if expected and not 0.25 < value / expected < 4.0:
-        raise InputError(f"{what} is {shown}, the URDF has {1e3 * expected:.0f} g: another part, or another unit?", joint=what,
+        raise InputError(f"{what} is {shown}, the URDF has {1e3 * expected:.0f} g: another part, or another unit?", subject=what,
                          value=value, limit=expected)
     return value
 
@@ -70,13 +70,13 @@ def length(what: str, text: str, longest: float) -> float:
     value = quantity(what, text, LENGTH, "mm")
     if value < 0.0:
         raise InputError(f"{what} is {1e3 * value:g} mm, must not be negative: measure from the joint's axis outwards",
-                         joint=what, value=value, limit=0.0)
+                         subject=what, value=value, limit=0.0)
     if 0.0 < value < LENGTH_MIN:
-        raise InputError(f"{what} is {1e3 * value:g} mm: were these metres? then type {1e6 * value:g} mm", joint=what,
+        raise InputError(f"{what} is {1e3 * value:g} mm: were these metres? then type {1e6 * value:g} mm", subject=what,
                          value=value, limit=LENGTH_MIN)
     if value > longest:
         raise InputError(f"{what} is {1e3 * value:g} mm, the part reaches {1e3 * longest:.0f} mm: another unit, or from the "
-                         "other end?", joint=what, value=value, limit=longest)
+                         "other end?", subject=what, value=value, limit=longest)
     return value
 
 
@@ -90,11 +90,11 @@ def angle(what: str, text: str) -> float:
     if across is not None:
         over, out = (float(across[i].replace(",", ".")) * LENGTH[(across[i + 1] or "mm").lower()] for i in (1, 3))
         if out == 0.0 and over == 0.0:
-            raise InputError(f"{what}: both lengths are 0", joint=what, value=text)
+            raise InputError(f"{what}: both lengths are 0", subject=what, value=text)
         return math.atan2(over, out)
     value = quantity(what, text, ANGLE, "deg")
     if abs(value) > 2.0 * math.pi:
-        raise InputError(f"{what} is {math.degrees(value):g} deg, must be within one turn", joint=what, value=value,
+        raise InputError(f"{what} is {math.degrees(value):g} deg, must be within one turn", subject=what, value=value,
                          limit=2.0 * math.pi)
     return value
 
@@ -108,14 +108,14 @@ def swings(what: str, text: str) -> tuple[int, float]:
     form = rf"\s*(?:(\d+)\s*(?:x|swings?)?\s*(?:in|:)\s*)?({NUMBER})\s*(ms|s|sec|seconds?)?\s*"
     match = re.fullmatch(form, text, re.IGNORECASE)
     if match is None:
-        raise InputError(f"{what}: {text.strip()!r} is not of the form 20 swings in 11.4 s", joint=what, value=text)
+        raise InputError(f"{what}: {text.strip()!r} is not of the form 20 swings in 11.4 s", subject=what, value=text)
     count, seconds = int(match[1] or 20), float(match[2].replace(",", ".")) * (1e-3 if match[3] == "ms" else 1.0)
     if count < SWINGS_MIN:
         raise InputError(f"{what}: {count} swings, must be at least {SWINGS_MIN}: a thumb on a stopwatch is off by 50 ms",
-                         joint=what, value=count, limit=SWINGS_MIN)
+                         subject=what, value=count, limit=SWINGS_MIN)
     if not 0.1 < seconds / count < 5.0:
         raise InputError(f"{what}: {seconds:g} s for {count} swings is {seconds / count:.2g} s each: the time of all of them, "
-                         "to and fro?", joint=what, value=seconds / count, limit=0.1)
+                         "to and fro?", subject=what, value=seconds / count, limit=0.1)
     return count, seconds
 
 
@@ -128,7 +128,7 @@ def pulse(what: str, text: str) -> float:
     value = quantity(what, text, PULSE, "us")
     if not 100.0 <= value <= 5000.0:
         hint = f"were these ms? then type {1e3 * value:g} us" if 0.1 <= value <= 5.0 else "servo pulses are 500 to 2500 us long"
-        raise InputError(f"{what} is {value:g} us: {hint}", joint=what, value=value, limit=100.0)
+        raise InputError(f"{what} is {value:g} us: {hint}", subject=what, value=value, limit=100.0)
     return value
 
 

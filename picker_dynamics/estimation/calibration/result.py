@@ -122,5 +122,5 @@ def _servos(joint_names: tuple[str, ...], overlay: str | None, servos: str | Pat
         try:
             return servo_map.load(base, joint_names, path)
         except ConfigurationError as error:
-            raise ConfigurationError(str(error).replace(str(path), OVERLAY_NAME), joint=error.joint, value=error.value,
+            raise ConfigurationError(str(error).replace(str(path), OVERLAY_NAME), subject=error.subject, value=error.value,
                                      limit=error.limit) from error

@@ -85,7 +85,7 @@ class Session:
         return made
 
     def _unwritable(self, error: OSError) -> InputError:
-        return InputError(f"cannot write {self.path}: {error.strerror or error}; choose another folder with --out", joint="out",
+        return InputError(f"cannot write {self.path}: {error.strerror or error}; choose another folder with --out", subject="out",
                           value=str(self.path))
 
     def _read(self) -> None:
@@ -95,16 +95,16 @@ class Session:
             latest = {(one["step"], one["key"]): one for one in answers if "value" in one}
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{self.path} is no session of picker calibrate ({error}); --restart keeps it as a backup",
-                             joint="session", value=str(self.path)) from error
+                             subject="session", value=str(self.path)) from error
         if version != VERSION:
             raise InputError(f"{self.path} is of version {version}, this program writes {VERSION}; --restart keeps it as a "
-                             "backup", joint="session", value=version, limit=VERSION)
+                             "backup", subject="session", value=version, limit=VERSION)
         tied = (("urdf_sha256", "URDF"), ("servos_sha256", "servo map"))
         other = [what for key, what in tied if arm.get(key) != self.arm.get(key)]
         if other or arm.get("kind") != self.arm.get("kind"):
             why = f"another {' and '.join(other)}" if other else f"{arm.get('kind')}, not {self.arm.get('kind')}"
             raise InputError(f"{self.path} belongs to another arm ({why}): give that one's files, another folder with --out, or "
-                             "--restart, which keeps it as a backup", joint="session", value=str(self.path))
+                             "--restart, which keeps it as a backup", subject="session", value=str(self.path))
         self.answers, self.done, self.started = answers, done, found.get("started", "")
         self.settings = {**self.settings, **found.get("settings", {})}
         self._latest = {key: one for key, one in latest.items() if one["value"] is not None}

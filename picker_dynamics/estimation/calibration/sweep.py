@@ -120,9 +120,9 @@ def timed_sweep(name: str, moves: Sequence[TimedMove]) -> Sweep:
     distances = {round(move.distance, 2) for move in moves if not len(move.loads)}
     if len(moves) - len(loaded) < 3 or len(distances) < 2:
         raise InputError(f"{name}: {len(moves) - len(loaded)} unloaded moves over {len(distances)} distances, must be at least 3 "
-                         "over 2: the reaction cannot be told from the speed", joint=name, value=len(moves), limit=3)
+                         "over 2: the reaction cannot be told from the speed", subject=name, value=len(moves), limit=3)
     if len(loaded) == 1:
-        raise InputError(f"{name}: one loaded move, must be two or none", joint=name, value=1, limit=2)
+        raise InputError(f"{name}: one loaded move, must be two or none", subject=name, value=1, limit=2)
     line = _Line(moves, bool(loaded))
     found, covariance, misfit = line.fit(name)
     sd = np.sqrt(np.diag(covariance))
@@ -154,10 +154,10 @@ def lift_with_lever(mass: float, lever: float, lifted: bool, *, elevation: float
                                        ("lever", lever, LENGTH_MAX, "are these millimetres?")):
         if not 0.0 < value <= largest:
             raise InputError(f"lifted weight: {what} is {value:g}, must be above 0 and at most {largest:g}: {hint}",
-                             joint="weight", value=value, limit=largest)
+                             subject="weight", value=value, limit=largest)
     if not abs(elevation) < math.pi / 2.0:
         raise InputError(f"lifted weight: the lever is {elevation:g} rad above the horizontal, must be within ±1.57: are these "
-                         "degrees?", joint="weight", value=elevation, limit=math.pi / 2.0)
+                         "degrees?", subject="weight", value=elevation, limit=math.pi / 2.0)
     own = own or Measured(0.0, 0.0)
     share = GRAVITY * math.cos(elevation)
     return Lift(Measured(share * mass * lever + own.value,
@@ -175,17 +175,17 @@ def stall_bracket(name: str, lifts: Sequence[Lift]) -> Measured:
     for one in lifts:
         if not 0.0 < one.torque.value <= TORQUE_MAX:
             raise InputError(f"{name}: a weight of {one.torque.value:.3g} N·m, must be above 0 and at most {TORQUE_MAX:g}: "
-                             "are these kilogram-centimetres?", joint=name, value=one.torque.value, limit=TORQUE_MAX)
+                             "are these kilogram-centimetres?", subject=name, value=one.torque.value, limit=TORQUE_MAX)
     up = [one.torque for one in lifts if one.lifted]
     down = [one.torque for one in lifts if not one.lifted]
     if not up or not down:
         what = "every weight was lifted: hang a heavier one on" if up else "no weight was lifted: hang a lighter one on"
-        raise InputError(f"{name}: {what}", joint=name, value=len(lifts))
+        raise InputError(f"{name}: {what}", subject=name, value=len(lifts))
     low, high = max(up, key=lambda one: one.value), min(down, key=lambda one: one.value)
     sd = math.hypot(low.sd, high.sd) / 2.0
     if low.value - high.value > 2.0 * NORMAL_95 * sd:
         raise InputError(f"{name}: lifted {low.value:.3f} N·m, but not {high.value:.3f} N·m: is the supply weak, or was a lever "
-                         "misread?", joint=name, value=low.value, limit=high.value)
+                         "misread?", subject=name, value=low.value, limit=high.value)
     return Measured(0.5 * (low.value + high.value), math.hypot(abs(high.value - low.value) / math.sqrt(12.0), sd))
 
 
@@ -226,7 +226,7 @@ class _Line:
             starts = [np.append(self._straight(one), one) for one in grid]
             unknowns = min((start for start in starts if start[0] > 0.0), key=self._misfit, default=starts[0])
         if not unknowns[0] > 0.0:
-            raise InputError(f"{name}: longer moves took no longer: were distances and times mixed up?", joint=name,
+            raise InputError(f"{name}: longer moves took no longer: were distances and times mixed up?", subject=name,
                              value=float(unknowns[0]), limit=0.0)
         for _ in range(FIT_ITERATIONS):
             jacobian = self._jacobian(unknowns)
@@ -285,7 +285,7 @@ def _reciprocal(one: Measured) -> Measured:
 
 def _require_possible(name: str, number: int, move: TimedMove) -> None:
     def refuse(why: str, value: float, limit: float) -> InputError:
-        return InputError(f"{name}: timed move {number}: {why}", joint=name, value=value, limit=limit)
+        return InputError(f"{name}: timed move {number}: {why}", subject=name, value=value, limit=limit)
 
     if not (math.isfinite(move.distance) and math.isfinite(move.time_s) and np.isfinite(move.loads).all()):
         raise refuse("a reading is not a finite number", move.time_s, 0.0)
@@ -312,7 +312,7 @@ def _require_known(name: str, what: str, inverse: Measured, hint: str) -> None:
     """A reciprocal that may as well be 0 leaves the figure without an upper end."""
     if inverse.interval[0] <= 0.0:
         raise InputError(f"{name}: these moves do not tell the {what}, it may be anything above "
-                         f"{1.0 / inverse.interval[1]:.2f}: {hint}", joint=name, value=1.0 / inverse.value)
+                         f"{1.0 / inverse.interval[1]:.2f}: {hint}", subject=name, value=1.0 / inverse.value)
 
 
 def _require_full_speed(name: str, sweep: Sweep, moves: Sequence[TimedMove]) -> None:
@@ -323,5 +323,5 @@ def _require_full_speed(name: str, sweep: Sweep, moves: Sequence[TimedMove]) -> 
         lasted = move.distance / sweep.speed.value * _slowing(move.loads, 1.0 / sweep.stall.value)
         if lasted < GAINED_SPEED * gathering:
             raise InputError(f"{name}: timed move {number} lasted {lasted:.2f} s, and what hangs there takes {gathering:.2f} s "
-                             "to gather speed: longer moves, or a heavier weight on a shorter lever", joint=name, value=lasted,
+                             "to gather speed: longer moves, or a heavier weight on a shorter lever", subject=name, value=lasted,
                              limit=GAINED_SPEED * gathering)

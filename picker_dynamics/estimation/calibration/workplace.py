@@ -83,7 +83,7 @@ class Workplace:
         """
         if self.mover is None or self.person is None:
             raise OpenQuestionError("the arm has to be connected for this: give its --port, or --step for one that needs no arm "
-                                    "(links)", joint="port")
+                                    "(links)", subject="port")
         return self.mover
 
     def take_over(self) -> None:

@@ -192,7 +192,7 @@ def urdf_text(description: ArmDescription, links: Mapping[str, LinkProperties], 
         written = _inertial(link, found, ratio, when, _counted(name, readings or {}))
         text, count = block.subn(lambda match, written=written: match.group(1) + written, text, count=1)
         if not count:
-            raise DescriptionError(f"link {name}: no <inertial> to replace in {description.source}", joint=name)
+            raise DescriptionError(f"link {name}: no <inertial> to replace in {description.source}", subject=name)
     for name, (lower, upper) in (limits or {}).items():
         text = _with_limits(text, name, lower, upper, when, description.source)
     return text
@@ -228,12 +228,12 @@ def _with_limits(text: str, joint: str, lower: float, upper: float, when: str, s
                        r"""(?:<!-- limits measured [^>]*-->\s*)?(<limit\b[^>]*>)""", re.DOTALL)
     match = block.search(text)
     if match is None:
-        raise DescriptionError(f"joint {joint}: no <limit> to replace in {source}", joint=joint)
+        raise DescriptionError(f"joint {joint}: no <limit> to replace in {source}", subject=joint)
     limit = match[2]
     for name, value in (("lower", math.ceil(lower * 1e4) / 1e4), ("upper", math.floor(upper * 1e4) / 1e4)):
         limit, count = re.subn(rf"""(\b{name}=["'])[^"']*(["'])""", rf"\g<1>{value:.4f}\g<2>", limit, count=1)
         if not count:
-            raise DescriptionError(f"joint {joint}: its <limit> in {source} has no {name}", joint=joint)
+            raise DescriptionError(f"joint {joint}: its <limit> in {source} has no {name}", subject=joint)
     return f"{text[: match.start()]}{match[1]}<!-- limits measured {when} -->\n    {limit}{text[match.end():]}"
 
 

@@ -26,7 +26,7 @@ def read(path: str | Path, description: ArmDescription, namespace: str | None = 
     missing = set(description.joint_names) - set(recorded.joint_names)
     if missing:
         raise JointNamesError(f"{path}: no joint {', '.join(sorted(missing))}; it has {', '.join(recorded.joint_names)}",
-                              joint=min(missing))
+                              subject=min(missing))
     if not len(recorded.state_torque):
         raise InputError(f"{path}: joint_states have no efforts: this arm does not measure torque", value=str(path))
     order = [recorded.joint_names.index(name) for name in description.joint_names]

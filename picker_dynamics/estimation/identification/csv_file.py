@@ -43,7 +43,7 @@ def read(path: str | Path, description: ArmDescription, constants: Mapping[str, 
     rows = list(csv.reader(io.StringIO(text), skipinitialspace=True))
     header = [name.strip() for name in rows[0]] if rows else []
     if "time_s" not in header:
-        raise InputError(f"{path}: no column time_s; it has {', '.join(header) or 'none'}", joint="time_s")
+        raise InputError(f"{path}: no column time_s; it has {', '.join(header) or 'none'}", subject="time_s")
     table = _numbers(path, header, rows[1:])
 
     def column(kind: str, joint: str, unit: str) -> np.ndarray | None:
@@ -66,7 +66,7 @@ def read(path: str | Path, description: ArmDescription, constants: Mapping[str, 
                 _require(path, one, kind, joint, unit)
     if constants:
         raise InputError(f"torque constant for {next(iter(constants))!r}: no such joint; there are "
-                         f"{', '.join(description.joint_names)}", joint=next(iter(constants)))
+                         f"{', '.join(description.joint_names)}", subject=next(iter(constants)))
     v = None if any(one is None for one in found["velocity"]) else np.stack(found["velocity"], axis=-1)
     return Samples(description.joint_names, table[:, header.index("time_s")], np.stack(found["position"], axis=-1), v,
                    np.stack(found["effort"], axis=-1), str(path))
@@ -75,7 +75,7 @@ def read(path: str | Path, description: ArmDescription, constants: Mapping[str, 
 def _require(path, values, kind: str, joint: str, unit: str) -> None:
     if values is None:
         names = " or ".join(f"{kind}_{joint}_{suffix}" for suffix in _SUFFIXES[unit][kind])
-        raise InputError(f"{path}: no column {names}", joint=joint)
+        raise InputError(f"{path}: no column {names}", subject=joint)
 
 
 def _numbers(path, header: list[str], rows: list[list[str]]) -> np.ndarray:
@@ -91,7 +91,7 @@ def _numbers(path, header: list[str], rows: list[list[str]]) -> np.ndarray:
             try:
                 table[k, i] = float(row[i])
             except ValueError as error:
-                raise InputError(f"{path}, line {k + 2}: {header[i]} is {row[i]!r}, not a number", joint=header[i],
+                raise InputError(f"{path}, line {k + 2}: {header[i]} is {row[i]!r}, not a number", subject=header[i],
                                  value=row[i]) from error
     return table
 

@@ -63,7 +63,7 @@ class Search:
 
     def __init__(self, base: Base, limits: Limits, period: float, noise=None):
         if not 0.5 <= period <= 600.0:
-            raise InputError(f"period is {period} s, must be 0.5 to 600", joint="period", value=period, limit=600.0)
+            raise InputError(f"period is {period} s, must be 0.5 to 600", subject="period", value=period, limit=600.0)
         self.base, self.limits, self.period = base, limits, period
         self.columns, self.model = base.columns, base.columns.model
         usual = self.columns.regressor(*usual_states(self.columns.description, self.model, limits.tip_speed))

@@ -96,11 +96,11 @@ def motion(samples: Samples, cutoff_hz: float = CUTOFF_HZ) -> Motion:
     dt = float(np.median(np.diff(samples.t)))
     if not 0.0 < cutoff_hz <= 0.25 / dt:
         raise InputError(f"cutoff is {cutoff_hz} Hz, must be above 0 and at most {0.25 / dt:.4g}, a quarter of the rate",
-                         joint="cutoff_hz", value=cutoff_hz, limit=0.25 / dt)
+                         subject="cutoff_hz", value=cutoff_hz, limit=0.25 / dt)
     t = np.arange(samples.t[0], samples.t[-1] + 0.01 * dt, dt)
     used = _used(samples.t, t, dt, EDGE / cutoff_hz)
     if np.count_nonzero(used) * dt * cutoff_hz < 10.0:
-        raise InputError(f"{samples.source}: too short for a cutoff of {cutoff_hz:g} Hz", joint="time")
+        raise InputError(f"{samples.source}: too short for a cutoff of {cutoff_hz:g} Hz", subject="time")
     (q, bad_q), (tau, bad_tau) = (_without_spikes(x) for x in (samples.q, samples.tau))
     q, tau = (_even(samples.t, x, t) for x in (q, tau))
     q, tau = (low_pass(x, dt, cutoff_hz) for x in (q, tau))

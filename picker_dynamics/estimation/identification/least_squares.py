@@ -99,7 +99,7 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
     counted = usable(base, equations)
     if counted.sum() <= 2 * r:
         raise InputError(f"{int(counted.sum())} independent samples of moving joints are too few for {r} base parameters: record "
-                         "a longer motion (picker identify excite)", joint="samples", value=float(counted.sum()), limit=2 * r)
+                         "a longer motion (picker identify excite)", subject="samples", value=float(counted.sum()), limit=2 * r)
     scale = np.sqrt(np.mean(counted[..., None] * A**2, axis=(0, 1)))
     if not allow_open:
         _require_all_moved(base, scale)
@@ -166,14 +166,14 @@ def _solved(A, tau, scale, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 def _require_all_moved(base: Base, scale: np.ndarray) -> None:
     still = np.flatnonzero(scale < 1e-9 * scale.max())
     if still.size:
-        raise InputError(_advice([base.names[i] for i in still]), joint=base.short_names[still[0]])
+        raise InputError(_advice([base.names[i] for i in still]), subject=base.short_names[still[0]])
 
 
 def _unexcited(base: Base, s: np.ndarray, V: np.ndarray) -> InputError:
     """The combinations that the data say nothing of, by the parameters with the largest part in them."""
     part = np.abs(V[s < SINGULAR * s[0]]).max(axis=0)
     names = [base.names[i] for i in np.argsort(-part, kind="stable") if part[i] > 0.1]
-    return InputError(_advice(names), joint=names[0] if names else None)
+    return InputError(_advice(names), subject=names[0] if names else None)
 
 
 def _advice(names: list[str]) -> str:
@@ -188,7 +188,7 @@ def require_told(found: BaseFit) -> None:
         InputError: naming what.
     """
     if found.open:
-        raise InputError(_advice(list(found.open)) + " (or --allow-open: the URDF's numbers stand in)", joint="samples",
+        raise InputError(_advice(list(found.open)) + " (or --allow-open: the URDF's numbers stand in)", subject="samples",
                          value=float(found.effect.max()), limit=OPEN_SHARE)
 
 

@@ -89,7 +89,7 @@ def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
         for joint, value in zip(description.joint_names, getattr(description, quantity)):
             if not 0.0 < value < math.inf:
                 raise InputError(f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion "
-                                 "can be chosen", joint=joint, value=float(value))
+                                 "can be chosen", subject=joint, value=float(value))
     model = RigidBody(description)
     still = np.zeros(description.n)
     return _limits(description, model, EffortGate(model, arm), acceleration, arm.tip_speed, still, still + math.inf)
@@ -113,7 +113,7 @@ def _limits(description, model, gate, acceleration, tip_speed, drag, stall) -> L
 def of_options(arm_name: str, description: ArmDescription, tip_speed: float | None, servos: str = "") -> Limits:
     """Those of a named arm, or else of a URDF whose joints take efforts, or with ``servos``, of a servo arm."""
     if tip_speed is not None and not 0.0 < tip_speed < math.inf:
-        raise InputError(f"tip speed is {tip_speed} m/s, must be above 0", joint="tip_speed", value=tip_speed, limit=0.0)
+        raise InputError(f"tip speed is {tip_speed} m/s, must be above 0", subject="tip_speed", value=tip_speed, limit=0.0)
     control = arms.load(arm_name).control if arm_name else "servo" if servos else "torque"
     if control == "servo":
         servo_file = servo_map.load(servos or resource("config/servos.yaml"), description.joint_names)

@@ -67,7 +67,7 @@ def _replaced(text: str, tag: str, name: str, inner: re.Pattern, new: str, sourc
     blank = _COMMENT.sub(lambda match: " " * len(match.group()), text)
     opening = re.search(rf"""<{tag}\b[^>]*?\bname\s*=\s*["']{re.escape(name)}["'][^>]*?>""", blank)
     if opening is None:
-        raise DescriptionError(f"{tag} {name}: not found in the text of {source}", joint=name)
+        raise DescriptionError(f"{tag} {name}: not found in the text of {source}", subject=name)
     begin = opening.end()
     if opening.group().endswith("/>"):
         return f"{text[:begin - 2]}>\n{new}  </{tag}>{text[begin:]}"
@@ -91,4 +91,4 @@ def _require_said(written: ArmDescription, bodies: np.ndarray) -> None:
         body, entry = np.unravel_index(int(off.argmax()), off.shape)
         joint = written.movable[body]
         raise DescriptionError(f"link {joint.child}: {parameters.NAMES[entry]} would read {said[body, entry]:g} where "
-                               f"{bodies[body, entry]:g} was found: its text is too unusual to be changed", joint=joint.child)
+                               f"{bodies[body, entry]:g} was found: its text is too unusual to be changed", subject=joint.child)

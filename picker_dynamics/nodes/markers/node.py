@@ -57,7 +57,7 @@ class Markers(Node):
         if where in ("", "none"):
             where = resource("config/demo.yaml") if self.is_picker and not where else ""
         self.scene = scene.scene_shapes(where, self.arm.root) if where else []
-        self.bare = self.model = lagrangian.by_hand(self.arm)
+        self.bare = self.model = lagrangian.analytic_model(self.arm)
         self.hold_limit = self.gate_for(self.model).hold_limit
         self.newest: dict[str, tuple[float, np.ndarray]] = {}
         self.first_state_s: float | None = None

@@ -72,7 +72,7 @@ def refuses(client, board, case: str) -> None:
     with pytest.raises(GoalRefusedError) as caught:
         client.send(message)
     assert words in str(caught.value), str(caught.value)
-    assert (caught.value.joint or None) == joint
+    assert (caught.value.subject or None) == joint
     if words == "N·m":
         assert caught.value.value > caught.value.limit > 0.0
     np.testing.assert_array_equal(client.reference(), reference)
@@ -95,7 +95,7 @@ def refuses_to_hurry_where_slowing_is_off(client, board) -> None:
     try:
         with pytest.raises(GoalRefusedError, match="tip would move at .* m/s") as caught:
             client.send(goal(moved(base=1.0), times=[0.4]))
-        assert (caught.value.joint, caught.value.limit) == ("tip", 0.25)
+        assert (caught.value.subject, caught.value.limit) == ("tip", 0.25)
         is_where_it_was(client, board, before)
     finally:
         client.set_parameters("trajectory_controller", stretch=True)

@@ -56,7 +56,7 @@ def _require(holds: bool, what: str, value, needed: str, name: str) -> None:
     if not holds:
         shown = f"({', '.join(f'{x:g}' for x in value)})" if np.ndim(value) else value
         raise DescriptionError(f"{what} is {shown}; the picker's closed form needs {needed}",
-                               joint=name, value=value)
+                               subject=name, value=value)
 
 
 def _scissor_distance(description: ArmDescription, shape: PickerShape) -> float:

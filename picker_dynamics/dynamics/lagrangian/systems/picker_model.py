@@ -134,11 +134,11 @@ class PickerModel(ClosedForm):
             if mass > 0.0 and offset != 0.0:
                 raise InputError(
                     f"payload com {axis} is {offset} m: the closed form takes a payload on the "
-                    f"hand's x axis only ({axis} = 0)", joint="payload", value=float(offset), limit=0.0)
+                    f"hand's x axis only ({axis} = 0)", subject="payload", value=float(offset), limit=0.0)
         moments = inertia.diagonal()
         if (inertia != np.diag(moments)).any():
             raise InputError("payload inertia is not diagonal: the closed form takes diagonal ones only",
-                             joint="payload", value=inertia, limit=0.0)
+                             subject="payload", value=inertia, limit=0.0)
         loaded = replace(self.parameters, payload_mass=mass, payload_inertias=tuple(moments.tolist()),
                          payload_distance=self.parameters.lengths[2] + float(com[0]))
         return PickerModel(loaded, self.joint_names, armature=self.armature, viscous=self.viscous,

@@ -123,7 +123,7 @@ def _weight(guide, number: int, one: Weight) -> Weight:
         value = readings.mass("weight", text)
         if not 0.5 < value / one.mass < 1.25:
             raise InputError(f"the weight is {1e3 * value:g} g, must be about {1e3 * one.mass:.0f}: the poses are for that",
-                             joint="weight", value=value, limit=one.mass)
+                             subject="weight", value=value, limit=one.mass)
         return value
 
     mass = guide.read(f"weight.{number}", f"You need about {1e3 * one.mass:.0f} g to hang {where(one)}. What do yours weigh, "
@@ -270,7 +270,7 @@ class Looker:
             value = readings.angle(sight.link, text)
             why = readings.near(sight.link, value, expected, refuse_beyond)
             if why:
-                raise InputError(why, joint=sight.link, value=value, limit=refuse_beyond)
+                raise InputError(why, subject=sight.link, value=value, limit=refuse_beyond)
             return value
 
         return self.guide.read(name, f"Inclinometer along {sight.link} [deg]?", parse, words=words, about=(sight,),
@@ -310,7 +310,7 @@ def expected_at(description: ArmDescription, gate: Gate, station: Station) -> di
 def _possible(sight: Sight, value: float, expected: float) -> float:
     if abs(value - expected) > IMPOSSIBLE["height"]:
         raise InputError(f"height of {sight.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}: cm for mm, or "
-                         "from another plane?", joint=sight.link, value=value, limit=IMPOSSIBLE["height"])
+                         "from another plane?", subject=sight.link, value=value, limit=IMPOSSIBLE["height"])
     return value
 
 

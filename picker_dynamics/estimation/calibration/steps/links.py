@@ -115,7 +115,7 @@ def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str])
         if not 0.99 * count * shortest < seconds < 4.0 * count * shortest:
             raise InputError(f"{name}: {count} swings in {seconds:g} s; a point at the balance point takes "
                              f"{count * shortest:.1f} s, a link somewhat longer: was another number counted, to and fro being "
-                             "one?", joint=name, value=seconds, limit=count * shortest)
+                             "one?", subject=name, value=seconds, limit=count * shortest)
         return [count, seconds]
 
     swung = several("swings", f"Hang {what} on a nail at its joint's axis, let it swing by a hand's breadth (9 deg): time of 20 "

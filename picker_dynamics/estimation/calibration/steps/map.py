@@ -196,7 +196,7 @@ def _place(gate: Gate, belief: Belief, column: int, share: float) -> np.ndarray:
             held.append(q)
     if len(held) < 3:
         name = servos.joint_names[column]
-        raise InputError(f"{name}: its servo cannot surely hold it anywhere, the others at home: is home_rad right?", joint=name)
+        raise InputError(f"{name}: its servo cannot surely hold it anywhere, the others at home: is home_rad right?", subject=name)
     return servos.to_angle(servos.quantise_us(servos.to_pulse_us(held[round(share * (len(held) - 1))])))
 
 

@@ -55,7 +55,7 @@ def require_rest(belief: Belief) -> None:
     worst = int(outside.argmax())
     if outside[worst] > 0.01:
         name = servos.joint_names[worst]
-        raise InputError(f"{name} rests {np.degrees(outside[worst]):.1f} deg outside its limits", joint=name,
+        raise InputError(f"{name} rests {np.degrees(outside[worst]):.1f} deg outside its limits", subject=name,
                          value=float(servos.rest[worst]))
     still = np.zeros(servos.n)
     Gate(RigidBody(belief.description, servos.armature), servos).check_point(servos.rest, still, still)

@@ -31,7 +31,7 @@ def walk(work: Workplace, belief: Belief) -> Belief:
     """Tell and write; nothing is written of a result that fails the check."""
     guide, servos, report = work.guide(NAME), belief.known_servos, figures(belief)
     if not (belief.figures or belief.links or belief.limits or belief.remarks or belief.rest_us):
-        raise InputError("nothing was measured yet: run a step first", joint="result")
+        raise InputError("nothing was measured yet: run a step first", subject="result")
     guide.tell("\n".join(table(report)))
     if belief.fit is not None:
         with guide.busy("how sure is the tip?"):

@@ -103,7 +103,7 @@ def _send(work: Workplace, guide, joint: int, name: str, pulse: float) -> None:
 def _frames(text: str) -> float:
     value = readings.quantity("frames a second", text, {"fps": 1.0}, "fps")
     if not 24.0 <= value <= 1000.0:
-        raise InputError(f"{value:g} frames a second, must be 24 to 1000", joint="fps", value=value, limit=24.0)
+        raise InputError(f"{value:g} frames a second, must be 24 to 1000", subject="fps", value=value, limit=24.0)
     return value
 
 
@@ -114,5 +114,5 @@ def _weight(text: str) -> float:
 def _time(text: str, fps: float) -> float:
     value = readings.quantity("time", text, {"frames": 1.0 / fps, "frame": 1.0 / fps, "s": 1.0, "ms": 1e-3}, "frames")
     if not 0.02 < value < 5.0:
-        raise InputError(f"{value:g} s, must be 0.02 to 5: frames or seconds?", joint="time", value=value, limit=5.0)
+        raise InputError(f"{value:g} s, must be 0.02 to 5: frames or seconds?", subject="time", value=value, limit=5.0)
     return value

@@ -68,7 +68,7 @@ def oscillator_hz(work: Workplace, belief: Belief, how: str, assumed: float, num
     def possible(hz: float) -> float:
         if not low <= hz <= high:
             raise InputError(f"that makes an oscillator of {hz / 1e6:.1f} MHz, must be {low / 1e6:.0f} to {high / 1e6:.0f}: "
-                             "another output, or another unit?", joint="oscillator_hz", value=hz, limit=high)
+                             "another output, or another unit?", subject="oscillator_hz", value=hz, limit=high)
         return hz
 
     if how == "frequency":
