@@ -29,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PACKAGES := $(if $(filter no,$(APT)),true,$(PYTHON) tools/apt_packages.py)
 
-.PHONY: setup apt demo test bench soak firmware fuzz lint colcon clean
+.PHONY: setup apt demo test bench soak firmware fuzz lint format colcon clean
 
 setup:
 	@$(PYTHON) tools/make_venv.py
@@ -63,8 +63,13 @@ fuzz:
 	@$(MAKE) -s -C firmware fuzz-run TIME=$(TIME)
 
 lint: setup
+	@$(VENV)/ruff format --check -q . || { echo "make format writes them"; exit 1; }
 	@$(VENV)/ruff check .
 	@$(VENV)/lint-imports --no-cache
+
+format: setup
+	@$(VENV)/ruff format .
+	@$(VENV)/ruff check --fix .
 
 colcon: setup
 	@mkdir -p $(SCRATCH)

@@ -9,10 +9,16 @@ NAME = "picker_dynamics"
 
 def share(*folders):
     """(destination, files) for every folder below ``folders``, as data_files wants them."""
-    files = [path for folder in folders for path in sorted(Path(folder).rglob("*"))
-             if path.is_file() and "__pycache__" not in path.parts]
-    return [(f"share/{NAME}/{parent}", [str(path) for path in files if path.parent == parent])
-            for parent in sorted({path.parent for path in files})]
+    files = [
+        path
+        for folder in folders
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    return [
+        (f"share/{NAME}/{parent}", [str(path) for path in files if path.parent == parent])
+        for parent in sorted({path.parent for path in files})
+    ]
 
 
 setup(
@@ -75,6 +81,6 @@ setup(
             "markers = picker_dynamics.nodes.markers.node:main",
             "one_process = picker_dynamics.nodes.one_process:main",
             "virtual_board = picker_dynamics.sim.board:main",
-        ],
+        ]
     },
 )

@@ -69,8 +69,7 @@ class Witness:
         rclpy.try_shutdown(context=self.context)
 
 
-def run(arms: int = 10, rate_hz: float = 50.0, seconds: float = 20.0, one_process: bool = True,
-        tell=lambda _text: None) -> dict:
+def run(arms: int = 10, rate_hz: float = 50.0, seconds: float = 20.0, one_process: bool = True, tell=lambda _text: None) -> dict:
     """Bring up ``arms`` graphs, the nodes of each in ``one_process`` or in one each, and measure for ``seconds``; for JSON."""
     with ExitStack() as stack:
         witnesses, processes = [], {}
@@ -79,8 +78,9 @@ def run(arms: int = 10, rate_hz: float = 50.0, seconds: float = 20.0, one_proces
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"picker_arm_{number}_"))
             graph = bringup.graph(bringup.Options(directory=folder, rate_hz=rate_hz, one_process=one_process))
             board = replace(graph.board, arguments=[*graph.board.arguments, "--tick", str(BOARD_TICK_S)])
-            runner = stack.enter_context(GraphRunner(replace(graph, board=board, environment=environment),
-                                                     log_path=Path(folder) / "nodes.log"))
+            runner = stack.enter_context(
+                GraphRunner(replace(graph, board=board, environment=environment), log_path=Path(folder) / "nodes.log")
+            )
             witness = Witness(int(environment["ROS_DOMAIN_ID"]))
             stack.callback(witness.close)
             witnesses.append(witness)
@@ -98,14 +98,22 @@ def run(arms: int = 10, rate_hz: float = 50.0, seconds: float = 20.0, one_proces
     per_arm = [{"commands": one.commands, "missed": one.missed, "late": one.late} for one in witnesses]
     commands, missed = (sum(one[key] for one in per_arm) for key in ("commands", "missed"))
     kinds = ("virtual_board", *(["nodes"] if one_process else ["trajectory_controller", "dynamics", "hardware"]))
-    return {"arms": arms, "rate_hz": rate_hz, "one_process": one_process, "seconds": seconds,
-            "machine": machine.facts(), "per_arm": per_arm, "commands": commands,
-            "missed_percent": round(100.0 * missed / max(commands, 1), 2),
-            "worst_arm_missed_percent": round(max(100.0 * one["missed"] / max(one["commands"], 1) for one in per_arm), 2),
-            "late": sum(one["late"] for one in per_arm),
-            "cpu_percent_per_arm": {kind: round(sum(share for name, share in shares.items() if name.endswith(kind)) / arms, 1)
-                                    for kind in kinds},
-            "cpu_percent_others": round(shares["others"], 1)}
+    return {
+        "arms": arms,
+        "rate_hz": rate_hz,
+        "one_process": one_process,
+        "seconds": seconds,
+        "machine": machine.facts(),
+        "per_arm": per_arm,
+        "commands": commands,
+        "missed_percent": round(100.0 * missed / max(commands, 1), 2),
+        "worst_arm_missed_percent": round(max(100.0 * one["missed"] / max(one["commands"], 1) for one in per_arm), 2),
+        "late": sum(one["late"] for one in per_arm),
+        "cpu_percent_per_arm": {
+            kind: round(sum(share for name, share in shares.items() if name.endswith(kind)) / arms, 1) for kind in kinds
+        },
+        "cpu_percent_others": round(shares["others"], 1),
+    }
 
 
 def _wait(witnesses: list[Witness], condition, seconds: float) -> bool:
@@ -125,8 +133,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--apart", action="store_true", help="a process for each node, instead of one for each arm")
     options = parser.parse_args(arguments)
-    print(json.dumps(run(options.arms, options.rate, options.seconds, not options.apart,
-                         lambda text: print(text, file=sys.stderr, flush=True)), indent=2))
+    print(
+        json.dumps(
+            run(
+                options.arms,
+                options.rate,
+                options.seconds,
+                not options.apart,
+                lambda text: print(text, file=sys.stderr, flush=True),
+            ),
+            indent=2,
+        )
+    )
     return 0
 
 

@@ -22,16 +22,24 @@ def run(runs: int = 5) -> dict:
     The witness is there before, so its own discovery costs no time that a user would not wait for.
     """
     taken = [_once() for _ in range(runs)]
-    return {"runs": runs, "enabled_s": {"median": round(statistics.median(taken), 2), "max": round(max(taken), 2)},
-            "each_s": [round(one, 2) for one in taken]}
+    return {
+        "runs": runs,
+        "enabled_s": {"median": round(statistics.median(taken), 2), "max": round(max(taken), 2)},
+        "each_s": [round(one, 2) for one in taken],
+    }
 
 
 def _once() -> float:
     with own_domain() as environment:
         witness = Witness(int(environment["ROS_DOMAIN_ID"]))
         begin_s = time.monotonic()
-        process = subprocess.Popen([sys.executable, "-m", "picker_dynamics.commands.cli", "up", "--sim"], env=os.environ | environment,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "picker_dynamics.commands.cli", "up", "--sim"],
+            env=os.environ | environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
             while witness.state != "active":
                 if process.poll() is not None or time.monotonic() > begin_s + READY_S:

@@ -27,8 +27,15 @@ from picker_dynamics.robot import description, servo_map
 
 PLANT_ERROR = 0.15
 ARMS, MOVED, OTHER_ARMS = 200, 3, 20
-UNITS = {"mass": 100.0, "centre": 1e3, "inertia": 100.0, "zero": np.degrees(1.0), "scale": 100.0, "stiffness": 100.0,
-         "deadband": 100.0}
+UNITS = {
+    "mass": 100.0,
+    "centre": 1e3,
+    "inertia": 100.0,
+    "zero": np.degrees(1.0),
+    "scale": 100.0,
+    "stiffness": 100.0,
+    "deadband": 100.0,
+}
 """Errors are in per cent of the truth, of centres in millimetres, of zeros in degrees, of scales in per cent of the angle."""
 
 RELATIVE = ("mass", "inertia", "stiffness", "deadband")
@@ -37,8 +44,10 @@ RELATIVE = ("mass", "inertia", "stiffness", "deadband")
 def arm_and_servos():
     """The arm as drawn, the servos as believed, and those that the simulated arm is built around."""
     arm = description.load(resource("urdf/picker.urdf"))
-    return arm, *(servo_map.load(resource("config/servos.yaml"), arm.joint_names, overlay)
-                  for overlay in (None, resource("config/servos.sim.yaml")))
+    return arm, *(
+        servo_map.load(resource("config/servos.yaml"), arm.joint_names, overlay)
+        for overlay in (None, resource("config/servos.sim.yaml"))
+    )
 
 
 def calibrated(bench_class, seed: int, instrument: str = "inclinometer"):
@@ -98,10 +107,16 @@ def at_rest(seed: int, instrument: str) -> dict:
     bench, found, seconds = calibrated(RestingBench, seed, instrument)
     ends = usual_ends()
     stated, off = evaluate.tip_uncertainty(found, ends), tip_errors(bench, found, ends)
-    return {"rows": compared(bench.plant, found), "misfit": found.fit.misfit, "seconds": seconds,
-            "tip_stated_mm": 1e3 * stated, "tip_inside": (off <= stated).tolist(), "outliers": len(found.fit.outliers),
-            "left_out_mm": 1e3 * cross_validation(found.fit).median_m,
-            "stations": len({one.pose[:-4] for one in found.fit.readings})}
+    return {
+        "rows": compared(bench.plant, found),
+        "misfit": found.fit.misfit,
+        "seconds": seconds,
+        "tip_stated_mm": 1e3 * stated,
+        "tip_inside": (off <= stated).tolist(),
+        "outliers": len(found.fit.outliers),
+        "left_out_mm": 1e3 * cross_validation(found.fit).median_m,
+        "stations": len({one.pose[:-4] for one in found.fit.readings}),
+    }
 
 
 def in_motion(seed: int) -> dict:
@@ -111,9 +126,14 @@ def in_motion(seed: int) -> dict:
     plant = bench.plant
     paths = evaluate.usual_paths(arm, simulated)
     worth, left_out = evaluate.worth(plant, arm, believed, found, paths), cross_validation(found.fit)
-    report = {"seed": seed, "rows": compared(plant, found), "misfit": round(found.fit.misfit, 3), "seconds": round(seconds, 1),
-              "left_out_mm": {"median": round(1e3 * left_out.median_m, 2), "worst": round(1e3 * left_out.worst_m, 2)},
-              "tip_uncertainty_95_mm": round(1e3 * evaluate.tip_uncertainty(found, [path.end for path in paths]), 2)}
+    report = {
+        "seed": seed,
+        "rows": compared(plant, found),
+        "misfit": round(found.fit.misfit, 3),
+        "seconds": round(seconds, 1),
+        "left_out_mm": {"median": round(1e3 * left_out.median_m, 2), "worst": round(1e3 * left_out.worst_m, 2)},
+        "tip_uncertainty_95_mm": round(1e3 * evaluate.tip_uncertainty(found, [path.end for path in paths]), 2),
+    }
     for name, one in (("before", worth.before), ("after", worth.after), ("floor", worth.floor)):
         report[name] = {"hold_mm": _spread(1e3 * one.hold), "tracking_rms_mm": _spread(1e3 * one.tracking)}
     before, after, floor = (report[name]["hold_mm"]["median"] for name in ("before", "after", "floor"))
@@ -133,9 +153,13 @@ def summary(arms: list[dict]) -> dict:
 def _errors(rows) -> dict:
     size = np.abs([row[2] for row in rows])
     inside = 100.0 * float(np.mean([row[3] for row in rows]))
-    return {"count": len(rows), "bias": round(float(np.mean([row[2] for row in rows])), 4),
-            **{f"p{share}": round(float(np.percentile(size, share)), 4) for share in (50, 95, 99)},
-            "worst": round(float(size.max()), 4), "intervals_with_truth_percent": round(inside, 1)}
+    return {
+        "count": len(rows),
+        "bias": round(float(np.mean([row[2] for row in rows])), 4),
+        **{f"p{share}": round(float(np.percentile(size, share)), 4) for share in (50, 95, 99)},
+        "worst": round(float(size.max()), 4),
+        "intervals_with_truth_percent": round(inside, 1),
+    }
 
 
 def _spread(values) -> dict:
@@ -143,22 +167,31 @@ def _spread(values) -> dict:
 
 
 def _resting(arms: list[dict]) -> dict:
-    return {"arms": len(arms), "stations": arms[0]["stations"], "figures": summary(arms),
-            "misfit": _spread([arm["misfit"] for arm in arms]), "left_out_mm": _spread([arm["left_out_mm"] for arm in arms]),
-            "outliers": sum(arm["outliers"] for arm in arms), "tip_stated_mm": _spread([arm["tip_stated_mm"] for arm in arms]),
-            "tip_within_stated_percent": round(100.0 * float(np.mean([arm["tip_inside"] for arm in arms])), 1),
-            "seconds_each": round(float(np.median([arm["seconds"] for arm in arms])), 2)}
+    return {
+        "arms": len(arms),
+        "stations": arms[0]["stations"],
+        "figures": summary(arms),
+        "misfit": _spread([arm["misfit"] for arm in arms]),
+        "left_out_mm": _spread([arm["left_out_mm"] for arm in arms]),
+        "outliers": sum(arm["outliers"] for arm in arms),
+        "tip_stated_mm": _spread([arm["tip_stated_mm"] for arm in arms]),
+        "tip_within_stated_percent": round(100.0 * float(np.mean([arm["tip_inside"] for arm in arms])), 1),
+        "seconds_each": round(float(np.median([arm["seconds"] for arm in arms])), 2),
+    }
 
 
 def moving(arms: int, pool) -> dict:
     """Arms in motion, and what their calibrations are worth."""
     found = list(pool.map(in_motion, range(arms)))
-    return {"arms": arms, "figures": summary(found), "worst_above_floor_mm": max(arm["above_floor_mm"] for arm in found),
-            "worst_share_of_before": max(arm["share_of_before"] for arm in found),
-            "hold_mm": {name: _spread([arm[name]["hold_mm"]["median"] for arm in found])
-                        for name in ("before", "after", "floor")},
-            "seconds_each": round(float(np.median([arm["seconds"] for arm in found])), 1),
-            "each": [{key: value for key, value in arm.items() if key != "rows"} for arm in found]}
+    return {
+        "arms": arms,
+        "figures": summary(found),
+        "worst_above_floor_mm": max(arm["above_floor_mm"] for arm in found),
+        "worst_share_of_before": max(arm["share_of_before"] for arm in found),
+        "hold_mm": {name: _spread([arm[name]["hold_mm"]["median"] for arm in found]) for name in ("before", "after", "floor")},
+        "seconds_each": round(float(np.median([arm["seconds"] for arm in found])), 1),
+        "each": [{key: value for key, value in arm.items() if key != "rows"} for arm in found],
+    }
 
 
 def workers() -> ProcessPoolExecutor:
@@ -180,9 +213,13 @@ def run(arms: int = ARMS, moved: int = MOVED, others: int = OTHER_ARMS) -> dict:
     resting = _resting(found)
     coverage = [resting["figures"][kind]["intervals_with_truth_percent"] for kind in UNITS]
     return {
-        "setup": {"plant_error": PLANT_ERROR, "weights_kg": [weight.mass for weight in WEIGHTS],
-                  "found": "at rest at once, friction drawn; not moved", "moved": "MuJoCo's motion to every station",
-                  "errors": "per cent of the truth; centre: mm; zero: degrees; scale: per cent of the angle"},
+        "setup": {
+            "plant_error": PLANT_ERROR,
+            "weights_kg": [weight.mass for weight in WEIGHTS],
+            "found": "at rest at once, friction drawn; not moved",
+            "moved": "MuJoCo's motion to every station",
+            "errors": "per cent of the truth; centre: mm; zero: degrees; scale: per cent of the angle",
+        },
         "found": resting | {"least_coverage_percent": min(coverage), "most_coverage_percent": max(coverage)},
         **{f"found_by_{name}": _resting(rows) for name, rows in other.items()},
         "moved": motion,

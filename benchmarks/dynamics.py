@@ -56,10 +56,11 @@ def serial_arm(joints: int) -> str:
         mass = 6.0 / i
         parts.append(
             f'<joint name="joint{i}" type="revolute"><parent link="link{i - 1}"/><child link="link{i}"/>'
-            f'<origin xyz="0 {0.02 * (-1)**i} 0.25" rpy="0 0 {0.1 * i}"/><axis xyz="{axis}"/>'
+            f'<origin xyz="0 {0.02 * (-1) ** i} 0.25" rpy="0 0 {0.1 * i}"/><axis xyz="{axis}"/>'
             '<limit lower="-2.9" upper="2.9" velocity="2" effort="100"/></joint>'
             f'<link name="link{i}"><inertial><origin xyz="0.01 0 0.12" rpy="0 0.1 0"/><mass value="{mass}"/>'
-            f'<inertia ixx="{mass * 6e-3}" ixy="0" ixz="0" iyy="{mass * 6e-3}" iyz="0" izz="{mass * 1e-3}"/></inertial></link>')
+            f'<inertia ixx="{mass * 6e-3}" ixy="0" ixz="0" iyy="{mass * 6e-3}" iyz="0" izz="{mass * 1e-3}"/></inertial></link>'
+        )
     return "".join(parts) + "</robot>"
 
 
@@ -68,7 +69,8 @@ def run(rounds: int = 9) -> dict:
     picker = description.load(resources.resource("urdf/picker.urdf"))
     chains = {joints: description.parse(serial_arm(joints)) for joints in CHAIN_JOINTS}
     return _measured(picker, lagrangian.from_description(picker), rounds) | {
-        f"chain_{joints}_joints": _measured(arm, lagrangian.chain_of(arm), rounds) for joints, arm in chains.items()}
+        f"chain_{joints}_joints": _measured(arm, lagrangian.chain_of(arm), rounds) for joints, arm in chains.items()
+    }
 
 
 def _measured(arm: ArmDescription, analytic_model: AnalyticModel, rounds: int) -> dict:

@@ -60,8 +60,10 @@ def run(minutes: float = 10.0, levels: int = 100) -> dict:
 def size(backend: str) -> dict:
     """Flash and static RAM of the picker's firmware [bytes]."""
     sections = _sections(uno_rig.elf(backend))
-    return {"flash_bytes": sections[".text"] + sections[".data"],
-            "static_ram_bytes": sum(sections.get(name, 0) for name in (".data", ".bss", ".noinit"))}
+    return {
+        "flash_bytes": sections[".text"] + sections[".data"],
+        "static_ram_bytes": sum(sections.get(name, 0) for name in (".data", ".bss", ".noinit")),
+    }
 
 
 def _sections(elf: Path) -> dict[str, int]:
@@ -93,14 +95,26 @@ def busy(backend: str, seconds: float = 10.0) -> dict:
     rig.stop()
     braking = uno.markers()
     gravity = [after.cycle - one.cycle for one, after in zip(braking, braking[1:]) if one.value == GRAVITY]
-    longest = {name: max((end - begin for section, begin, end in spent if section == number), default=0)
-               for number, name in SECTIONS.items() if number != GRAVITY}
+    longest = {
+        name: max((end - begin for section, begin, end in spent if section == number), default=0)
+        for number, name in SECTIONS.items()
+        if number != GRAVITY
+    }
     return {
-        "seconds": seconds, "cpu_percent": round(100 * counted.load, 2), "blocked_us": uno.statistics.longest_blocked_us,
-        "parse_to_queue_ms": _ms(longest["receive"]), "arrival_to_queue_ms": _ms(_worst_wait(arrivals, spent)),
-        "longest_cycles": longest, "gravity_cycles": {"mean": round(sum(gravity) / len(gravity)) if gravity else 0,
-                                                      "longest": max(gravity, default=0), "frames": len(gravity)},
-        "stack_bytes": uno.statistics.stack, "overruns": counted.overruns, "markers_lost": counted.markers_lost,
+        "seconds": seconds,
+        "cpu_percent": round(100 * counted.load, 2),
+        "blocked_us": uno.statistics.longest_blocked_us,
+        "parse_to_queue_ms": _ms(longest["receive"]),
+        "arrival_to_queue_ms": _ms(_worst_wait(arrivals, spent)),
+        "longest_cycles": longest,
+        "gravity_cycles": {
+            "mean": round(sum(gravity) / len(gravity)) if gravity else 0,
+            "longest": max(gravity, default=0),
+            "frames": len(gravity),
+        },
+        "stack_bytes": uno.statistics.stack,
+        "overruns": counted.overruns,
+        "markers_lost": counted.markers_lost,
     }
 
 
@@ -144,10 +158,18 @@ def lost_frames(baud: int, minutes: float) -> dict:
     taken = after.accepted - before.accepted & 0xFFFF
     refused = after.rejected - before.rejected & 0xFFFF
     unheard = (sent - taken - refused) & 0xFFFF
-    return {"set_points": sent, "refused": refused, "telemetry": telemetry, "damaged_at_the_board": after.bad_frames,
-            "damaged_at_the_host": host.damaged, "overruns": uno.statistics.overruns, "underruns": after.underruns,
-            "board_speed": board_speed, "speed_error_percent": round(100 * (board_speed / baud - 1), 2),
-            "lost": unheard + refused + missed + host.damaged}
+    return {
+        "set_points": sent,
+        "refused": refused,
+        "telemetry": telemetry,
+        "damaged_at_the_board": after.bad_frames,
+        "damaged_at_the_host": host.damaged,
+        "overruns": uno.statistics.overruns,
+        "underruns": after.underruns,
+        "board_speed": board_speed,
+        "speed_error_percent": round(100 * (board_speed / baud - 1), 2),
+        "lost": unheard + refused + missed + host.damaged,
+    }
 
 
 # --- pulses ---------------------------------------------------------------------------------------------
@@ -172,6 +194,7 @@ def pulse_error(backend: str, levels: int) -> dict:
 
 def jitter(seconds: float = 5.0, late_us: int = JITTER_US) -> dict:
     """The same motion from a punctual host and from one that is late by up to 20 ms: largest difference of the pulses."""
+
     def track(late) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]]:
         rig = Rig(lead_us=70_000)
         told, counts = {}, {}
@@ -188,8 +211,13 @@ def jitter(seconds: float = 5.0, late_us: int = JITTER_US) -> dict:
     drawn = random.Random(3)
     delays = [drawn.randrange(late_us) for _ in range(round(seconds * 1e6) // POINT_US)]
     (told, counts), (late_told, late_counts) = track(lambda k: 0), track(lambda k: delays[k])
-    return {"seconds": seconds, "late_ms": late_us / 1000, "frames": len(told.keys() & late_told.keys()),
-            "worst_eighths_us": _difference(told, late_told), "worst_counts": _difference(counts, late_counts)}
+    return {
+        "seconds": seconds,
+        "late_ms": late_us / 1000,
+        "frames": len(told.keys() & late_told.keys()),
+        "worst_eighths_us": _difference(told, late_told),
+        "worst_counts": _difference(counts, late_counts),
+    }
 
 
 def _difference(one: dict[int, tuple[int, ...]], other: dict[int, tuple[int, ...]]) -> int:
@@ -203,9 +231,14 @@ def lost_host(words: int = 10) -> dict:
         rig = Rig()
         last_us = rig.fall_silent_in_motion(k * FRAME_US // words)
         frames = dict(rig.frames())
-        steps = {frame: [abs(a - b) / limit.speed for a, b, limit in
-                         zip(frames[frame].pulses, frames[frame - 1].pulses, rig.session.limits)]
-                 for frame in sorted(frames)[1:] if frame - 1 in frames}
+        steps = {
+            frame: [
+                abs(a - b) / limit.speed
+                for a, b, limit in zip(frames[frame].pulses, frames[frame - 1].pulses, rig.session.limits)
+            ]
+            for frame in sorted(frames)[1:]
+            if frame - 1 in frames
+        }
         share = max(share, max(max(one) for one in steps.values()))
         moved = max(frame for frame, one in steps.items() if any(one))
         standing_ms.append(round((moved * FRAME_US - last_us) / 1000, 2))
@@ -225,9 +258,16 @@ def conformance(backend: str) -> dict:
     outcomes = run(rig.session)
     counted = rig.owner.uno.statistics
     ended = {status.value.lower(): [one.check.name for one in outcomes if one.status is status] for status in Status}
-    return {"wall_s": round(time.monotonic() - begin_s, 2), "simulated_s": round(rig.host.wire.now_us * 1e-6, 1),
-            "passed": len(ended["passed"]), "failed": len(ended["failed"]), "failures": ended["failed"],
-            "skipped": ended["skipped"], "blocked_us": counted.longest_blocked_us, "stack_bytes": counted.stack}
+    return {
+        "wall_s": round(time.monotonic() - begin_s, 2),
+        "simulated_s": round(rig.host.wire.now_us * 1e-6, 1),
+        "passed": len(ended["passed"]),
+        "failed": len(ended["failed"]),
+        "failures": ended["failed"],
+        "skipped": ended["skipped"],
+        "blocked_us": counted.longest_blocked_us,
+        "stack_bytes": counted.stack,
+    }
 
 
 if __name__ == "__main__":

@@ -46,8 +46,9 @@ class Study:
 
     def paths(self, reach_m: float):
         """Motions through random poses whose tip is at least ``reach_m`` from the base axis."""
-        poses = feasible_poses(self.gate, self.arm.lower, self.arm.upper, POSES, seed=POSE_SEED, start=self.servos.home,
-                               reach_m=reach_m)
+        poses = feasible_poses(
+            self.gate, self.arm.lower, self.arm.upper, POSES, seed=POSE_SEED, start=self.servos.home, reach_m=reach_m
+        )
         return paths_between(poses, self.gate)
 
     def modes(self, paths, *, servos=None, modes=MODES, half_frame=True, **plant) -> dict:
@@ -60,9 +61,11 @@ class Study:
             result[mode] = {"hold_mm": _spread(hold[mode]), "tracking_rms_mm": _spread(rms)}
         for mode in set(modes) - {"none"} if "none" in modes else ():
             ratio = hold["none"] / hold[mode]
-            result[mode] |= {"times_smaller": round(float(np.median(hold["none"]) / np.median(hold[mode])), 1),
-                             "times_smaller_at_worst_pose": round(float(ratio.min()), 1),
-                             "poses_worse_than_none": int((ratio < 1.0).sum())}
+            result[mode] |= {
+                "times_smaller": round(float(np.median(hold["none"]) / np.median(hold[mode])), 1),
+                "times_smaller_at_worst_pose": round(float(ratio.min()), 1),
+                "poses_worse_than_none": int((ratio < 1.0).sum()),
+            }
         result["hold_per_pose_mm"] = {mode: (1e3 * errors).round(2).tolist() for mode, errors in hold.items()}
         return result
 
@@ -80,18 +83,29 @@ def run() -> dict:
     stiffer = replace(study.servos, servos=tuple(replace(one, stiffness=TRUE_STIFFNESS) for one in study.servos.servos))
     perturbed = [{"seed": seed, **study.modes(paths, plant_error=PLANT_ERROR, seed=seed)} for seed in PLANT_SEEDS]
     return {
-        "setup": {"stiffness_nm_rad": servo.stiffness, "deadband_us_in_all": servo.deadband_us,
-                  "quantum_us": study.servos.quantum_us, "poses": POSES, "pose_seed": POSE_SEED,
-                  "reach_at_least_m": REACH_M, "settle_s": SETTLE_S, "tip_speed_m_s": TIP_SPEED, "step_s": STEP_S},
+        "setup": {
+            "stiffness_nm_rad": servo.stiffness,
+            "deadband_us_in_all": servo.deadband_us,
+            "quantum_us": study.servos.quantum_us,
+            "poses": POSES,
+            "pose_seed": POSE_SEED,
+            "reach_at_least_m": REACH_M,
+            "settle_s": SETTLE_S,
+            "tip_speed_m_s": TIP_SPEED,
+            "step_s": STEP_S,
+        },
         "exact": study.modes(paths),
         "exact_anywhere": study.modes(study.paths(0.02)),
         "exact_without_half_frame": study.modes(paths, modes=("full",), half_frame=False),
         "masses_15_percent_more": study.modes(paths, plant_error=scaled_masses(study.arm, 1.15)),
         "masses_15_percent_less": study.modes(paths, plant_error=scaled_masses(study.arm, 0.85)),
-        "plant_error": {"share": PLANT_ERROR, "arms": perturbed,
-                        "times_smaller": [arm["full"]["times_smaller"] for arm in perturbed],
-                        "times_smaller_at_worst_pose": min(arm["full"]["times_smaller_at_worst_pose"] for arm in perturbed),
-                        "poses_worse_than_none": sum(arm["full"]["poses_worse_than_none"] for arm in perturbed)},
+        "plant_error": {
+            "share": PLANT_ERROR,
+            "arms": perturbed,
+            "times_smaller": [arm["full"]["times_smaller"] for arm in perturbed],
+            "times_smaller_at_worst_pose": min(arm["full"]["times_smaller_at_worst_pose"] for arm in perturbed),
+            "poses_worse_than_none": sum(arm["full"]["poses_worse_than_none"] for arm in perturbed),
+        },
         "stiffness_believed_10_true_25": study.modes(paths, servos=stiffer, modes=("none", "full")),
         "seconds": round(time.perf_counter() - started, 1),
     }

@@ -59,8 +59,9 @@ class Arm:
     def measured(self, seed: int):
         """The hidden arm of that seed, and what both motions gave."""
         truth = simulated.hidden(self.believed, seed, TIP_SPEED)
-        return truth, *(simulated.run(truth, self.believed, one.motion, 100 * seed + i)
-                        for i, one in enumerate((self.excitation, self.other)))
+        return truth, *(
+            simulated.run(truth, self.believed, one.motion, 100 * seed + i) for i, one in enumerate((self.excitation, self.other))
+        )
 
 
 def predicted(arm: Arm, seed: int) -> dict:
@@ -71,9 +72,15 @@ def predicted(arm: Arm, seed: int) -> dict:
     seconds = time.perf_counter() - begin
     ways = {"identified": found.bodies.pi, "urdf": arm.columns.believed(), "true_parameters": Columns.of(truth).believed()}
     results = {name: procedure.predict(arm.columns, pi, other.samples, truth=other.true_tau) for name, pi in ways.items()}
-    return {"seed": seed, "seconds": round(seconds, 2), "misfit": round(found.bodies.cost, 2),
-            **{name: {"overall_percent": round(100.0 * one.overall, 2), "joints_percent": (100.0 * one.shares).round(2).tolist()}
-               for name, one in results.items()}}
+    return {
+        "seed": seed,
+        "seconds": round(seconds, 2),
+        "misfit": round(found.bodies.cost, 2),
+        **{
+            name: {"overall_percent": round(100.0 * one.overall, 2), "joints_percent": (100.0 * one.shares).round(2).tolist()}
+            for name, one in results.items()
+        },
+    }
 
 
 def coverage(arm: Arm, seeds: int) -> dict:
@@ -86,8 +93,12 @@ def coverage(arm: Arm, seeds: int) -> dict:
         found = procedure.identify(arm.columns, [simulated.noisy(run, seed)], tip_speed=TIP_SPEED).base
         inside.append(np.abs(found.beta - true_beta) < 1.96 * found.sd)
     inside = np.array(inside)
-    return {"seeds": seeds, "base_parameters": arm.base.count, "percent": round(100.0 * float(inside.mean()), 1),
-            "worst_parameter_percent": round(100.0 * float(inside.mean(axis=0).min()), 1)}
+    return {
+        "seeds": seeds,
+        "base_parameters": arm.base.count,
+        "percent": round(100.0 * float(inside.mean()), 1),
+        "worst_parameter_percent": round(100.0 * float(inside.mean(axis=0).min()), 1),
+    }
 
 
 def run(names=NAMES, seeds=SEEDS, coverage_seeds: int = COVERAGE_SEEDS, bettered: int = BETTERED) -> dict:
@@ -98,13 +109,20 @@ def run(names=NAMES, seeds=SEEDS, coverage_seeds: int = COVERAGE_SEEDS, bettered
         first = first or (arm if name == "three_link" else None)
         cases = [predicted(arm, seed) for seed in seeds]
         results[name] = {
-            "base_parameters": arm.base.count, "condition": round(arm.excitation.condition, 1),
-            "condition_random": round(arm.excitation.condition_drawn, 1), "excitation_seconds": round(arm.seconds, 1),
+            "base_parameters": arm.base.count,
+            "condition": round(arm.excitation.condition, 1),
+            "condition_random": round(arm.excitation.condition_drawn, 1),
+            "excitation_seconds": round(arm.seconds, 1),
             "cases": cases,
             "worst_percent": max(case["identified"]["overall_percent"] for case in cases),
-            "worst_joint_percent": max(max(case["identified"]["joints_percent"]) for case in cases)}
-    return {"noise_percent": 100.0 * simulated.TORQUE_NOISE, "tip_speed": TIP_SPEED, "arms": results,
-            "coverage": coverage(first or Arm("three_link", bettered), coverage_seeds)}
+            "worst_joint_percent": max(max(case["identified"]["joints_percent"]) for case in cases),
+        }
+    return {
+        "noise_percent": 100.0 * simulated.TORQUE_NOISE,
+        "tip_speed": TIP_SPEED,
+        "arms": results,
+        "coverage": coverage(first or Arm("three_link", bettered), coverage_seeds),
+    }
 
 
 if __name__ == "__main__":

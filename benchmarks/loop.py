@@ -97,8 +97,11 @@ class Operator(Node):
         self._wait(lambda: self.hardware == "idle" and self._enable.service_is_ready(), dead, "the hardware node is not ready")
         answer = self._enable.call_async(SetBool.Request(data=True))
         self._wait(lambda: answer.done() and answer.result().success, dead, "the arm cannot be enabled")
-        self._wait(lambda: self.phase == "holding" and self.hardware == "active" and self._goals.get_subscription_count(), dead,
-                   "the controller does not hold the arm")
+        self._wait(
+            lambda: self.phase == "holding" and self.hardware == "active" and self._goals.get_subscription_count(),
+            dead,
+            "the controller does not hold the arm",
+        )
         self._send()
         self._wait(lambda: self.goals_done, dead, "the first goal is not done")
         self.spin(WARM_UP_S)
@@ -107,8 +110,9 @@ class Operator(Node):
         until_s = time.monotonic() + READY_S
         while not condition():
             if dead() or self.trouble or time.monotonic() > until_s:
-                raise RuntimeError(f"{complaint}: hardware {self.hardware!r}, controller {self.phase!r}, ended: {dead()}; "
-                                   f"{self.trouble}")
+                raise RuntimeError(
+                    f"{complaint}: hardware {self.hardware!r}, controller {self.phase!r}, ended: {dead()}; {self.trouble}"
+                )
             rclpy.spin_once(self, timeout_sec=0.1)
 
     def spin(self, duration_s: float) -> None:
@@ -127,8 +131,13 @@ class Operator(Node):
         def note(rows):
             return lambda message: rows.append((seconds(message.header.stamp) + to_monotonic, time.monotonic()))
 
-        subscriptions = [self.create_subscription(kind, topic, note(rows), LATEST) for kind, topic, rows in (
-            (JointTrajectory, "arm_controller/reference", heard[0]), (JointState, "joint_commands", heard[1]))]
+        subscriptions = [
+            self.create_subscription(kind, topic, note(rows), LATEST)
+            for kind, topic, rows in (
+                (JointTrajectory, "arm_controller/reference", heard[0]),
+                (JointState, "joint_commands", heard[1]),
+            )
+        ]
         self.spin(duration_s)
         for subscription in subscriptions:
             self.destroy_subscription(subscription)
@@ -144,8 +153,11 @@ class SetPoints:
 
     @classmethod
     def of(cls, wire: Wire, start_s: float) -> SetPoints:
-        rows = [(start_s + 1e-6 * frame.message.time_us, time_s) for time_s, frame in wire.received
-                if isinstance(frame.message, SetPoint)]
+        rows = [
+            (start_s + 1e-6 * frame.message.time_us, time_s)
+            for time_s, frame in wire.received
+            if isinstance(frame.message, SetPoint)
+        ]
         return cls(*np.array(rows).T)
 
 
@@ -153,10 +165,14 @@ def measure(interval_s: float, rate_hz: float) -> dict:
     """Start everything, measure one interval, end everything."""
     arm = description.load(resource("urdf/picker.urdf"))
     servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
-    with (own_domain() as environment, tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
-          StampingBoard(servos) as board):
-        options = bringup.Options(hardware="serial", port=board.port, rate_hz=float(rate_hz),
-                                  servo_overlay=str(resource("config/servos.sim.yaml")))
+    with (
+        own_domain() as environment,
+        tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
+        StampingBoard(servos) as board,
+    ):
+        options = bringup.Options(
+            hardware="serial", port=board.port, rate_hz=float(rate_hz), servo_overlay=str(resource("config/servos.sim.yaml"))
+        )
         graph = replace(bringup.graph(options), environment=environment)
         log = Path(folder) / "nodes.log"
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -184,16 +200,24 @@ def _interval(operator: Operator, board: StampingBoard, nodes: dict[str, int], i
     points = SetPoints.of(wire, board.start_s)
     return {
         "latency_ms": _spread(1e3 * (points.arrival - points.hold + LEAD_S + np.median(error))),
-        "clock_error_ms": {"median": 1e3 * float(np.median(error)), "worst": 1e3 * float(error[np.argmax(np.abs(error))]),
-                           "lost": len(references) - len(error)},
-        "to_a_listener_ms": {"reference": _spread(1e3 * (references[:, 1] - references[:, 0] + LEAD_S)),
-                             "command": _spread(1e3 * (commands[:, 1] - commands[:, 0] + LEAD_S))},
+        "clock_error_ms": {
+            "median": 1e3 * float(np.median(error)),
+            "worst": 1e3 * float(error[np.argmax(np.abs(error))]),
+            "lost": len(references) - len(error),
+        },
+        "to_a_listener_ms": {
+            "reference": _spread(1e3 * (references[:, 1] - references[:, 0] + LEAD_S)),
+            "command": _spread(1e3 * (commands[:, 1] - commands[:, 0] + LEAD_S)),
+        },
         "period": {"reference": regularity(points.hold, rate_hz), "arrival": regularity(points.arrival, rate_hz)},
         "cpu_percent": {name: shares[name] for name in nodes} | {"nodes": sum(shares[name] for name in nodes)},
         "memory_mb": memory,
         "memory_of_files_mb": files,
-        "beside": {"cpu_percent": {name: share for name, share in shares.items() if name not in nodes},
-                   "load_average": load()[0], "late_wake_up_ms": _spread(1e3 * late_wake_ups(wire, board.start_s))},
+        "beside": {
+            "cpu_percent": {name: share for name, share in shares.items() if name not in nodes},
+            "load_average": load()[0],
+            "late_wake_up_ms": _spread(1e3 * late_wake_ups(wire, board.start_s)),
+        },
         "board": _board(wire, len(points.hold)),
     }
 
@@ -209,15 +233,19 @@ def clock_error(hold: np.ndarray, stamps: np.ndarray, rate_hz: float) -> np.ndar
 
 def late_wake_ups(wire: Wire, start_s: float) -> np.ndarray:
     """How late the board's process ran when its telemetry was due [s]: what the machine does to one that only sleeps."""
-    return np.array([time_s - start_s - 1e-6 * frame.message.time_us for time_s, frame in wire.sent
-                     if isinstance(frame.message, Telemetry)])
+    return np.array(
+        [time_s - start_s - 1e-6 * frame.message.time_us for time_s, frame in wire.sent if isinstance(frame.message, Telemetry)]
+    )
 
 
 def regularity(times_s: np.ndarray, rate_hz: float) -> dict:
     """Jitter p99 [ms] of the periods between these times, longest period [ms], and how many were missed."""
     periods, nominal = np.diff(times_s), 1.0 / rate_hz
-    return {"jitter_p99_ms": 1e3 * float(np.percentile(np.abs(periods - nominal), 99)), "longest_ms": 1e3 * float(periods.max()),
-            "missed": int((periods > 1.5 * nominal).sum())}
+    return {
+        "jitter_p99_ms": 1e3 * float(np.percentile(np.abs(periods - nominal), 99)),
+        "longest_ms": 1e3 * float(periods.max()),
+        "missed": int((periods > 1.5 * nominal).sum()),
+    }
 
 
 def _spread(values: np.ndarray) -> dict:
@@ -230,8 +258,12 @@ def _board(wire: Wire, setpoints: int) -> dict:
     telemetry = [frame.message for _, frame in wire.sent if isinstance(frame.message, Telemetry)]
     first, last = telemetry[0], telemetry[-1]
     moving = np.mean([one.pulses != two.pulses for one, two in zip(telemetry, telemetry[1:])])
-    return {"setpoints": setpoints, "rejected": (last.rejected - first.rejected) & 0xFFFF,
-            "underruns": (last.underruns - first.underruns) & 0xFFFF, "moving_share": float(moving)}
+    return {
+        "setpoints": setpoints,
+        "rejected": (last.rejected - first.rejected) & 0xFFFF,
+        "underruns": (last.underruns - first.underruns) & 0xFFFF,
+        "moving_share": float(moving),
+    }
 
 
 def median_of(runs: list):
@@ -256,8 +288,13 @@ def at_rate(rate_hz: float, runs: int, interval_s: float, tell) -> dict:
     return {"median_of_runs": median_of(results), "runs": [median_of([result]) for result in results], "broken_off": broken}
 
 
-def run(seconds: float = 10.0, runs: int = 5, rate_hz: float = 200.0, others_hz: tuple[float, ...] = (100.0, 500.0),
-        tell=lambda _text: None) -> dict:
+def run(
+    seconds: float = 10.0,
+    runs: int = 5,
+    rate_hz: float = 200.0,
+    others_hz: tuple[float, ...] = (100.0, 500.0),
+    tell=lambda _text: None,
+) -> dict:
     """Measure at ``rate_hz``, ``runs`` times, and once at each of ``others_hz``; ready for JSON.
 
     Args:

@@ -14,9 +14,15 @@ PACKAGES = {"numpy": "numpy", "pinocchio": "pin", "numba": "numba", "mujoco": "m
 
 def facts() -> dict:
     """Cores, versions, load."""
-    return {"cores": os.cpu_count(), "usable_cores": len(os.sched_getaffinity(0)), "processor": _processor(),
-            "kernel": platform.release(), "python": platform.python_version(),
-            **{name: _version(package) for name, package in PACKAGES.items()}, "load_average": load()}
+    return {
+        "cores": os.cpu_count(),
+        "usable_cores": len(os.sched_getaffinity(0)),
+        "processor": _processor(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        **{name: _version(package) for name, package in PACKAGES.items()},
+        "load_average": load(),
+    }
 
 
 def load() -> list[float]:

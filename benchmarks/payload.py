@@ -31,10 +31,15 @@ def run(seeds: int = SEEDS) -> dict:
         inside.append(found.contains(PAYLOAD_KG))
         readings.append(len(visits))
     return {
-        "payload_g": 1e3 * PAYLOAD_KG, "seeds": seeds, "error_g": {
-            "median": round(float(np.median(errors)), 2), "p95": round(float(np.quantile(errors, 0.95)), 2),
-            "max": round(float(max(errors)), 2)},
-        "share_within_3_g": float(np.mean(np.array(errors) <= 3.0)), "intervals_with_the_truth": float(np.mean(inside)),
+        "payload_g": 1e3 * PAYLOAD_KG,
+        "seeds": seeds,
+        "error_g": {
+            "median": round(float(np.median(errors)), 2),
+            "p95": round(float(np.quantile(errors, 0.95)), 2),
+            "max": round(float(max(errors)), 2),
+        },
+        "share_within_3_g": float(np.mean(np.array(errors) <= 3.0)),
+        "intervals_with_the_truth": float(np.mean(inside)),
         "readings": {"median": float(np.median(readings)), "max": int(max(readings))},
         "seconds": round(time.perf_counter() - started, 1),
     }

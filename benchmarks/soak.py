@@ -66,9 +66,13 @@ def run(minutes: float = 10.0, seed: int = 0, load: float = 0.5, tell=lambda _te
         log = Path(folder) / "nodes.log"
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
-            with (GraphRunner(replace(graph, board=board, environment=environment), log_path=log, grace_s=10.0) as runner,
-                  _side_door(graph.control, runner) as door, Machine() as watch,
-                  Operator(arm, servos, door, runner.dead, watch, seed) as operator, cpu_load(load, 60.0 * minutes + END_S)):
+            with (
+                GraphRunner(replace(graph, board=board, environment=environment), log_path=log, grace_s=10.0) as runner,
+                _side_door(graph.control, runner) as door,
+                Machine() as watch,
+                Operator(arm, servos, door, runner.dead, watch, seed) as operator,
+                cpu_load(load, 60.0 * minutes + END_S),
+            ):
                 result = _soak(operator, runner, 60.0 * minutes, tell)
             ends = {name: process.returncode for name, process in runner.processes.items()}
         except (PickerError, SoakError):
@@ -78,8 +82,14 @@ def run(minutes: float = 10.0, seed: int = 0, load: float = 0.5, tell=lambda _te
             rclpy.try_shutdown()
     result["exit_codes"] = ends
     result["invariants"]["every process ended well"] = _held(max(abs(code) for code in ends.values()), "==", 0)
-    return {"minutes": minutes, "seed": seed, "load_cores": load, "machine": machine.facts(), **result,
-            "ok": all(one["ok"] for one in result["invariants"].values())}
+    return {
+        "minutes": minutes,
+        "seed": seed,
+        "load_cores": load,
+        "machine": machine.facts(),
+        **result,
+        "ok": all(one["ok"] for one in result["invariants"].values()),
+    }
 
 
 def _side_door(path: str, runner: GraphRunner) -> BoardControl:
@@ -114,8 +124,13 @@ def _soak(operator: Operator, runner: GraphRunner, duration_s: float, tell) -> d
     counts = _counts(figures, books)
     found = operator.findings
     result = {
-        "lasted_s": round(lasted_s, 1), "broken_off": trouble, "rounds": found.rounds, "goals": found.goals, "counts": counts,
-        "stop_ms": _spread(1e3 * np.array(found.stop_s)), "calm_stop_ms": _spread(1e3 * np.array(found.calm_stop_s)),
+        "lasted_s": round(lasted_s, 1),
+        "broken_off": trouble,
+        "rounds": found.rounds,
+        "goals": found.goals,
+        "counts": counts,
+        "stop_ms": _spread(1e3 * np.array(found.stop_s)),
+        "calm_stop_ms": _spread(1e3 * np.array(found.calm_stop_s)),
         "late_wake_up_ms": _spread(1e3 * np.array([late_s for _, late_s in operator.machine.late])),
         "recovery_s": _spread(np.array(found.recovery_s)),
         "cpu_percent": {name: round(share, 1) for name, share in shares.items()},
@@ -131,20 +146,32 @@ def _counts(figures: dict[str, dict[str, str]], books: dict) -> dict[str, int]:
     queue, board = figures["hardware: queue"], figures["hardware: board"]
     commands = {key.removeprefix("commands_"): int(value) for key, value in board.items() if key.startswith("commands_")}
     sent = int(queue["setpoints_sent"])
-    return {"references_processed": int(figures["dynamics"]["processed"]), "commands_received": sum(commands.values()),
-            **{f"commands_{key}": value for key, value in commands.items()},
-            "setpoints_sent": sent, "setpoints_lost_on_the_wire": sent - books["arrived"], "setpoints_arrived": books["arrived"],
-            "setpoints_while_booting": books["deaf"], "setpoints_rejected": books["rejected"],
-            "setpoints_accepted": books["accepted"], "setpoints_executed": books["executed"],
-            "setpoints_dropped_by_a_fault": books["dropped"], "setpoints_queued": books["queued"]}
+    return {
+        "references_processed": int(figures["dynamics"]["processed"]),
+        "commands_received": sum(commands.values()),
+        **{f"commands_{key}": value for key, value in commands.items()},
+        "setpoints_sent": sent,
+        "setpoints_lost_on_the_wire": sent - books["arrived"],
+        "setpoints_arrived": books["arrived"],
+        "setpoints_while_booting": books["deaf"],
+        "setpoints_rejected": books["rejected"],
+        "setpoints_accepted": books["accepted"],
+        "setpoints_executed": books["executed"],
+        "setpoints_dropped_by_a_fault": books["dropped"],
+        "setpoints_queued": books["queued"],
+    }
 
 
 def _spread(values: np.ndarray) -> dict:
     if not values.size:
         return {"count": 0, "median": None, "p99": None, "max": None}
     median, p99 = np.percentile(values, (50, 99))
-    return {"count": values.size, "median": round(float(median), 3), "p99": round(float(p99), 3),
-            "max": round(float(values.max()), 3)}
+    return {
+        "count": values.size,
+        "median": round(float(median), 3),
+        "p99": round(float(p99), 3),
+        "max": round(float(values.max()), 3),
+    }
 
 
 def _held(value, relation: str, bound) -> dict:
@@ -158,13 +185,16 @@ def invariants(result: dict) -> dict[str, dict]:
     disturbed = sum(result["rounds"][name] for name in ("drop", "corrupt", "unplug", "reset", "power"))
     held = {
         "the arm always came back": _held(trouble if trouble != "interrupted" else "", "==", ""),
-        "what the host sent and what arrived differ only where the wire was disturbed":
-            _held(counts["setpoints_lost_on_the_wire"] if not disturbed else 0, "==", 0),
+        "what the host sent and what arrived differ only where the wire was disturbed": _held(
+            counts["setpoints_lost_on_the_wire"] if not disturbed else 0, "==", 0
+        ),
         "frames lost without a disturbance": _held(books["lost_frames_without_cause"], "==", 0),
         "arrived, less refused and accepted": _held(
-            books["arrived"] - books["deaf"] - books["rejected"] - books["accepted"], "==", 0),
+            books["arrived"] - books["deaf"] - books["rejected"] - books["accepted"], "==", 0
+        ),
         "accepted, less executed, dropped by a fault, and queued": _held(
-            books["accepted"] - books["executed"] - books["dropped"] - books["queued"], "==", 0),
+            books["accepted"] - books["executed"] - books["dropped"] - books["queued"], "==", 0
+        ),
         "accepted set-points lost without a fault": _held(books["dropped_without_cause"], "==", 0),
         "set-points executed twice": _held(books["repeated"], "==", 0),
         "frames in which the outputs were not where the set-points say": _held(books["frames_off_line"], "==", 0),

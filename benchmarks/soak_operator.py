@@ -92,10 +92,20 @@ class Operator(ArmClient):
         self.figures: dict[str, dict[str, str]] = {}
         self.idle_since_s = 0.0
         self._deck: list[str] = []
-        self._deeds = {"none": self.do_nothing, "stop": self.stop, "drop": self.drop_bytes, "corrupt": self.damage_bytes,
-                        "reset": self.reset_board, "power": self.cut_power, "unplug": self.unplug, "supply": self.dip_supply}
-        self._asked_services = {name: self.create_client(kind, name)
-                          for name, kind in (("emergency_stop", SetBool), ("enable", SetBool), ("reset", Trigger))}
+        self._deeds = {
+            "none": self.do_nothing,
+            "stop": self.stop,
+            "drop": self.drop_bytes,
+            "corrupt": self.damage_bytes,
+            "reset": self.reset_board,
+            "power": self.cut_power,
+            "unplug": self.unplug,
+            "supply": self.dip_supply,
+        }
+        self._asked_services = {
+            name: self.create_client(kind, name)
+            for name, kind in (("emergency_stop", SetBool), ("enable", SetBool), ("reset", Trigger))
+        }
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
@@ -115,8 +125,9 @@ class Operator(ArmClient):
             if self.dead() is not None:
                 raise SoakError(f"{self.dead()[0]} ended with exit code {self.dead()[1]}")
             if time.monotonic() > deadline:
-                raise SoakError(f"{what} did not happen in {timeout_s:g} s; hardware: {self.hardware}; "
-                                f"controller: {self.controller}")
+                raise SoakError(
+                    f"{what} did not happen in {timeout_s:g} s; hardware: {self.hardware}; controller: {self.controller}"
+                )
             rclpy.spin_once(self, timeout_sec=0.02)
 
     def ask(self, service: str, on: bool = True) -> bool:

@@ -18,11 +18,19 @@ def run(rounds: int = 3) -> dict:
     way = rrp.path()
     for mode in rrp.MODES:
         rrp.simulate("computed_torque", rrp.BELIEVED_KG, mode, way, duration_s=0.1)
-    cases = [{(name, load, mode): rrp.simulate(name, load, mode, way)
-              for name in rrp.LAWS for load in rrp.LOADS_KG for mode in rrp.MODES}
-             for _ in range(rounds)]
+    cases = [
+        {
+            (name, load, mode): rrp.simulate(name, load, mode, way)
+            for name in rrp.LAWS
+            for load in rrp.LOADS_KG
+            for mode in rrp.MODES
+        }
+        for _ in range(rounds)
+    ]
     return {
-        "simulated_s": rrp.TOTAL_S, "rounds": rounds, "limit_s": WALL_S,
+        "simulated_s": rrp.TOTAL_S,
+        "rounds": rounds,
+        "limit_s": WALL_S,
         "laws": {name: {mode: _figures(cases, name, mode) for mode in rrp.MODES} for name in rrp.LAWS},
     }
 

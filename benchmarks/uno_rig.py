@@ -55,8 +55,16 @@ class Rig:
         counts: what a PCA9685 was told, by the number of the servo frame.
     """
 
-    def __init__(self, backend: str = "pca9685", *, baud: int = 500_000, tick_us: int = 500, lead_us: int = LEAD_US,
-                 ready: bool = True, watched: bool = True):
+    def __init__(
+        self,
+        backend: str = "pca9685",
+        *,
+        baud: int = 500_000,
+        tick_us: int = 500,
+        lead_us: int = LEAD_US,
+        ready: bool = True,
+        watched: bool = True,
+    ):
         _, servos = picker()
         config = compiled_in(servos, backend)
         self.owner = AvrFirmware(toolchain.library("sim"), elf(backend, baud), config, wiring(servos, backend), baud=baud)
@@ -97,7 +105,7 @@ class Rig:
 
     def frames(self) -> list[tuple[int, Telemetry]]:
         """Telemetry since the beginning that shows the pulses of a servo frame, and the frame's number."""
-        shown = {one.time_us // FRAME_US: one for one in self.host.telemetry[self._from:] if one.time_us % FRAME_US > SHOWN_US}
+        shown = {one.time_us // FRAME_US: one for one in self.host.telemetry[self._from :] if one.time_us % FRAME_US > SHOWN_US}
         return sorted(shown.items())
 
     def forget(self) -> None:

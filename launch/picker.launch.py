@@ -69,29 +69,52 @@ def _node(spec):
     how = {"sigterm_timeout": str(PARK_S), "output": "screen", "on_exit": _ended if spec.required else None}
     if isinstance(spec, bringup.TogetherSpec):
         return Node(package=spec.package, executable=spec.executable, arguments=spec.arguments(), **how)
-    return Node(package=spec.package, executable=spec.executable, name=spec.name, namespace=spec.namespace,
-                parameters=[spec.params_file, spec.parameters], ros_arguments=["--log-level", spec.log_rule], **how)
+    return Node(
+        package=spec.package,
+        executable=spec.executable,
+        name=spec.name,
+        namespace=spec.namespace,
+        parameters=[spec.params_file, spec.parameters],
+        ros_arguments=["--log-level", spec.log_rule],
+        **how,
+    )
 
 
 def _board(graph):
     Path(graph.port).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # No Node: it would get ROS arguments.
-    return ExecuteProcess(cmd=[ExecutableInPackage(graph.board.executable, graph.board.package), *graph.board.arguments],
-                          name=graph.board.executable, sigterm_timeout=str(PARK_S), output="screen",
-                          on_exit=partial(_ended, graph=graph))
+    return ExecuteProcess(
+        cmd=[ExecutableInPackage(graph.board.executable, graph.board.package), *graph.board.arguments],
+        name=graph.board.executable,
+        sigterm_timeout=str(PARK_S),
+        output="screen",
+        on_exit=partial(_ended, graph=graph),
+    )
 
 
 def _state_publisher(options):
     text = Path(options.urdf_path).read_text(encoding="utf-8")
     parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": options.frame_prefix}
-    return Node(package="robot_state_publisher", executable="robot_state_publisher", namespace=options.namespace,
-                parameters=[parameters], output="log", on_exit=_ended)
+    return Node(
+        package="robot_state_publisher",
+        executable="robot_state_publisher",
+        namespace=options.namespace,
+        parameters=[parameters],
+        output="log",
+        on_exit=_ended,
+    )
 
 
 def _rviz(options):
     config, remove = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
-    return Node(package="rviz2", executable="rviz2", namespace=options.namespace, arguments=["-d", str(config)], output="log",
-                on_exit=lambda _event, _context: remove())
+    return Node(
+        package="rviz2",
+        executable="rviz2",
+        namespace=options.namespace,
+        arguments=["-d", str(config)],
+        output="log",
+        on_exit=lambda _event, _context: remove(),
+    )
 
 
 def _ended(event, context, graph=None):

@@ -46,9 +46,18 @@ def processes(context):
             raise MissingDependencyError(f"package {package} is not installed: run rosdep install") from None
     graph = bringup.view_graph(options)
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
-    actions += [Node(package=spec.package, executable=spec.executable, name=spec.name, namespace=spec.namespace, output="screen",
-                     parameters=[spec.params_file, spec.parameters], ros_arguments=["--log-level", spec.log_rule])
-                for spec in graph.nodes]
+    actions += [
+        Node(
+            package=spec.package,
+            executable=spec.executable,
+            name=spec.name,
+            namespace=spec.namespace,
+            output="screen",
+            parameters=[spec.params_file, spec.parameters],
+            ros_arguments=["--log-level", spec.log_rule],
+        )
+        for spec in graph.nodes
+    ]
     text = Path(options.urdf_path).read_text(encoding="utf-8")
     parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": options.frame_prefix}
     actions.append(_tool("robot_state_publisher", options, parameters=[parameters]))

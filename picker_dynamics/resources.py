@@ -21,8 +21,10 @@ def share_directory() -> Path:
         share = Path(prefix) / "share" / PACKAGE
         if prefix and (share / "urdf").is_dir():
             return share
-    raise ConfigurationError(f"no urdf/ beside {source.name} and no share/{PACKAGE} in AMENT_PREFIX_PATH: "
-                             "source install/setup.bash, or install with 'pip install -e .'")
+    raise ConfigurationError(
+        f"no urdf/ beside {source.name} and no share/{PACKAGE} in AMENT_PREFIX_PATH: "
+        "source install/setup.bash, or install with 'pip install -e .'"
+    )
 
 
 def resource(relative: str) -> Path:

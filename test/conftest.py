@@ -26,8 +26,9 @@ def pytest_collection_modifyitems(items) -> None:
     for tests in files.values():
         (live if any(test.get_closest_marker("ros") for test in tests) else others).append(tests)
     live.sort(key=lambda tests: not any(test.get_closest_marker("slow") for test in tests))
-    places = sorted([((i + 0.5) / len(kind), tests) for kind in (live, others) for i, tests in enumerate(kind)],
-                    key=lambda place: place[0])
+    places = sorted(
+        [((i + 0.5) / len(kind), tests) for kind in (live, others) for i, tests in enumerate(kind)], key=lambda place: place[0]
+    )
     items[:] = [test for _, tests in places for test in tests]
 
 

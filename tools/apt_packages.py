@@ -38,8 +38,9 @@ def apt(prefix: list[str], *arguments: str) -> bool:
     """Run apt-get, silently; whether it succeeded."""
     command = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", *PATIENCE, *arguments]
     try:
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S,
-                              check=False).returncode == 0
+        return (
+            subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=False).returncode == 0
+        )
     except subprocess.TimeoutExpired:
         return False
 

@@ -29,8 +29,9 @@ def say(text: str) -> None:
 def imports(python: Path | str, module: str) -> str | None:
     """Where ``python`` imports ``module`` from, or None where it cannot."""
     try:
-        done = subprocess.run([python, "-c", f"import {module}; print({module}.__file__)"],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [python, "-c", f"import {module}; print({module}.__file__)"], capture_output=True, text=True, check=False
+        )
     except OSError:  # no such interpreter, or a symbolic link to one that is gone
         return None
     return done.stdout.strip() if done.returncode == 0 else None
@@ -41,14 +42,19 @@ def sourced_ros(python: Path | str) -> str:
 
     A colcon workspace or the wheels in .venv are no ROS 2 of their own: rclpy must lie in the prefix.
     """
-    prefixes = [path for path in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-                if path and Path(path) != VENV and any(Path(path).glob("lib/python3*/site-packages/rclpy"))]
+    prefixes = [
+        path
+        for path in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+        if path and Path(path) != VENV and any(Path(path).glob("lib/python3*/site-packages/rclpy"))
+    ]
     if not prefixes:
         return ""
     found = imports(python, "rclpy")
     if found is None:
-        sys.exit(f"setup: ROS 2 is sourced from {prefixes[0]}, but {python} cannot import its rclpy: use "
-                 "the Python it was built for (make setup PYTHON=/usr/bin/python3), or a shell without ROS 2")
+        sys.exit(
+            f"setup: ROS 2 is sourced from {prefixes[0]}, but {python} cannot import its rclpy: use "
+            "the Python it was built for (make setup PYTHON=/usr/bin/python3), or a shell without ROS 2"
+        )
     return next((path for path in prefixes if Path(path) in Path(found).parents), "")
 
 
@@ -73,8 +79,10 @@ def install(ros: str) -> None:
     """Upgrade pip, then install this package (editable) with its pinned requirements."""
     extras = EXTRAS + ([] if ros else ["ros"])
     if ros and imports(VENV_PYTHON, "pinocchio") is None:
-        sys.exit("setup: this ROS 2 has no Pinocchio, and the wheel needs NumPy 2: "
-                 "rosdep install --from-paths . --ignore-src, or apt install ros-jazzy-pinocchio")
+        sys.exit(
+            "setup: this ROS 2 has no Pinocchio, and the wheel needs NumPy 2: "
+            "rosdep install --from-paths . --ignore-src, or apt install ros-jazzy-pinocchio"
+        )
     pip = [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "-c", constraints(ros)]
     if not sys.stderr.isatty():
         pip.append("-q")
@@ -97,12 +105,10 @@ def main() -> None:
     if have == want and installed == digest(want["ros"]):
         return
     if have.get("ros") and not want["ros"]:
-        sys.exit(f"setup: .venv was made on the ROS 2 in {have['ros']}: "
-                 "source its setup.bash, or 'make clean' first")
+        sys.exit(f"setup: .venv was made on the ROS 2 in {have['ros']}: source its setup.bash, or 'make clean' first")
     if have != want:
         if not SUPPORTED[0] <= sys.version_info[:2] <= SUPPORTED[1]:
-            sys.exit(f"setup: this is Python {THIS_PYTHON}, and 3.10 to 3.13 are supported: "
-                     "make setup PYTHON=python3.12")
+            sys.exit(f"setup: this is Python {THIS_PYTHON}, and 3.10 to 3.13 are supported: make setup PYTHON=python3.12")
         want = source(sys.executable, THIS_PYTHON)
         create(want["ros"])
         STAMP.write_text(json.dumps(want))

@@ -20,8 +20,23 @@ WHEELS_HEADER = """\
 """
 ROS_PYTHON = "3.12"  # Ubuntu 24.04
 ROS = [f"{ROOT}[sim,fast,peer,record,lint]", "import-linter", "numpy<2", *BUILD]
-FROM_UBUNTU = {"contourpy", "cycler", "fonttools", "kiwisolver", "lxml", "matplotlib", "numpy", "packaging", "pillow",
-               "pyparsing", "pyserial", "python-dateutil", "pyyaml", "scipy", "six"}
+FROM_UBUNTU = {
+    "contourpy",
+    "cycler",
+    "fonttools",
+    "kiwisolver",
+    "lxml",
+    "matplotlib",
+    "numpy",
+    "packaging",
+    "pillow",
+    "pyparsing",
+    "pyserial",
+    "python-dateutil",
+    "pyyaml",
+    "scipy",
+    "six",
+}
 ROS_HEADER = """\
 # Written by tools/pin.py: Ubuntu 24.04 with ROS 2 Jazzy.  What rosdep brings stays as Ubuntu and ROS have it:
 numpy<2

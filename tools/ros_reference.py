@@ -27,18 +27,38 @@ from picker_dynamics.bringup.runner import GraphRunner
 DOC = Path(__file__).resolve().parent.parent / "docs" / "ros.md"
 PATIENCE_S = 60.0
 SERVO, TORQUE = "servo", "torque"
-SPECS = (NodeSpec("trajectory_controller", {}, SERVO), NodeSpec("dynamics", {}, SERVO), NodeSpec("hardware", {}, SERVO),
-         NodeSpec("markers", {}, SERVO), NodeSpec("torque_control", {}, TORQUE), NodeSpec("torque_arm_sim", {}, TORQUE))
-EVERYWHERE = ("rosout", "parameter_events", "use_sim_time", "rcl_interfaces", "type_description_interfaces",
-              "start_type_description_service")
-TYPES = {ParameterType.PARAMETER_BOOL: "bool", ParameterType.PARAMETER_INTEGER: "int", ParameterType.PARAMETER_DOUBLE: "double",
-         ParameterType.PARAMETER_STRING: "string", ParameterType.PARAMETER_DOUBLE_ARRAY: "double[]",
-         ParameterType.PARAMETER_STRING_ARRAY: "string[]"}
+SPECS = (
+    NodeSpec("trajectory_controller", {}, SERVO),
+    NodeSpec("dynamics", {}, SERVO),
+    NodeSpec("hardware", {}, SERVO),
+    NodeSpec("markers", {}, SERVO),
+    NodeSpec("torque_control", {}, TORQUE),
+    NodeSpec("torque_arm_sim", {}, TORQUE),
+)
+EVERYWHERE = (
+    "rosout",
+    "parameter_events",
+    "use_sim_time",
+    "rcl_interfaces",
+    "type_description_interfaces",
+    "start_type_description_service",
+)
+TYPES = {
+    ParameterType.PARAMETER_BOOL: "bool",
+    ParameterType.PARAMETER_INTEGER: "int",
+    ParameterType.PARAMETER_DOUBLE: "double",
+    ParameterType.PARAMETER_STRING: "string",
+    ParameterType.PARAMETER_DOUBLE_ARRAY: "double[]",
+    ParameterType.PARAMETER_STRING_ARRAY: "string[]",
+}
 HAVE_CONTROL_MSGS = importlib.util.find_spec("control_msgs") is not None
 CONDITION = " (with control_msgs)"
-HEADS = {"topics": ("topic", "type", "published by", "heard by", "QoS", "what it is"),
-         "services": ("service", "type", "node", "what it does"), "actions": ("action", "type", "node", "what it does"),
-         "parameters": ("parameter", "type", "default", "range", "when", "what it is")}
+HEADS = {
+    "topics": ("topic", "type", "published by", "heard by", "QoS", "what it is"),
+    "services": ("service", "type", "node", "what it does"),
+    "actions": ("action", "type", "node", "what it does"),
+    "parameters": ("parameter", "type", "default", "range", "when", "what it is"),
+}
 BLOCK = re.compile(r"<!-- (topics|services|actions|parameters)(?:: (\w+))? -->\n(.*?)<!-- end -->", re.S)
 
 Row = tuple[str, ...]
@@ -66,8 +86,17 @@ class Looker(Node):
         names = sorted(name for name in listed if not _hidden(name))
         told = self.ask(DescribeParameters, f"{where}/describe_parameters", DescribeParameters.Request(names=names)).descriptors
         values = self.ask(GetParameters, f"{where}/get_parameters", GetParameters.Request(names=names)).values
-        return [(f"`{one.name}`", TYPES[one.type], f"`{_default(value)}`", _range(one), "start" if one.read_only else "any time",
-                 one.description) for one, value in zip(told, values)]
+        return [
+            (
+                f"`{one.name}`",
+                TYPES[one.type],
+                f"`{_default(value)}`",
+                _range(one),
+                "start" if one.read_only else "any time",
+                one.description,
+            )
+            for one, value in zip(told, values)
+        ]
 
     def settle(self) -> None:
         """Until all nodes and their topics have been found, and nothing new has come for a second."""
@@ -75,8 +104,11 @@ class Looker(Node):
         deadline, before, since = time.monotonic() + PATIENCE_S, None, time.monotonic()
         while time.monotonic() < deadline:
             rclpy.spin_once(self, timeout_sec=0.1)
-            now = (len(wanted & set(self.get_node_names_and_namespaces())), self.get_topic_names_and_types(),
-                   self.get_service_names_and_types())
+            now = (
+                len(wanted & set(self.get_node_names_and_namespaces())),
+                self.get_topic_names_and_types(),
+                self.get_service_names_and_types(),
+            )
             if now != before:
                 before, since = now, time.monotonic()
             elif now[0] == len(wanted) and time.monotonic() > since + 2.0:
@@ -92,8 +124,10 @@ class Looker(Node):
                 for name, kinds in lookup(spec.name, f"/{SERVO}"):
                     if not _hidden(name):
                         found.setdefault(name, (kinds[0], set(), set()))[column].add(spec.name)
-        return sorted((f"`{_short(name)}`", kind.replace("/msg/", "/"), ", ".join(sorted(out)), ", ".join(sorted(into)),
-                       self.qos(name)) for name, (kind, out, into) in found.items())
+        return sorted(
+            (f"`{_short(name)}`", kind.replace("/msg/", "/"), ", ".join(sorted(out)), ", ".join(sorted(into)), self.qos(name))
+            for name, (kind, out, into) in found.items()
+        )
 
     def qos(self, topic: str) -> str:
         ends = self.get_publishers_info_by_topic(topic) or self.get_subscriptions_info_by_topic(topic)
@@ -101,15 +135,21 @@ class Looker(Node):
         return f"{profile.reliability.name.lower().replace('_', ' ')}, {profile.durability.name.lower().replace('_', ' ')}"
 
     def service_rows(self) -> list[Row]:
-        return sorted((f"`{_short(name)}`", kinds[0].replace("/srv/", "/"), spec.name)
-                      for spec in SPECS if spec.namespace == SERVO
-                      for name, kinds in self.get_service_names_and_types_by_node(spec.name, f"/{SERVO}")
-                      if not _hidden(name) and not kinds[0].startswith(EVERYWHERE) and "/_action/" not in name)
+        return sorted(
+            (f"`{_short(name)}`", kinds[0].replace("/srv/", "/"), spec.name)
+            for spec in SPECS
+            if spec.namespace == SERVO
+            for name, kinds in self.get_service_names_and_types_by_node(spec.name, f"/{SERVO}")
+            if not _hidden(name) and not kinds[0].startswith(EVERYWHERE) and "/_action/" not in name
+        )
 
     def action_rows(self) -> list[Row]:
-        return sorted((f"`{_short(name)}`", kinds[0].replace("/action/", "/"), spec.name)
-                      for spec in SPECS if spec.namespace == SERVO
-                      for name, kinds in get_action_server_names_and_types_by_node(self, spec.name, f"/{SERVO}"))
+        return sorted(
+            (f"`{_short(name)}`", kinds[0].replace("/action/", "/"), spec.name)
+            for spec in SPECS
+            if spec.namespace == SERVO
+            for name, kinds in get_action_server_names_and_types_by_node(self, spec.name, f"/{SERVO}")
+        )
 
 
 def collect() -> dict[tuple[str, str], list[Row]]:
@@ -120,8 +160,11 @@ def collect() -> dict[tuple[str, str], list[Row]]:
         with tempfile.TemporaryDirectory() as folder, GraphRunner(Graph(SPECS, None, ""), log_path=Path(folder) / "log"):
             looker.settle()
             parameters = {("parameters", spec.executable): looker.parameter_rows(spec) for spec in SPECS}
-            return parameters | {("topics", ""): looker.topic_rows(), ("services", ""): looker.service_rows(),
-                                 ("actions", ""): looker.action_rows()}
+            return parameters | {
+                ("topics", ""): looker.topic_rows(),
+                ("services", ""): looker.service_rows(),
+                ("actions", ""): looker.action_rows(),
+            }
     finally:
         looker.destroy_node()
         rclpy.try_shutdown()

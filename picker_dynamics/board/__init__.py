@@ -3,6 +3,16 @@ and its conformance checks.  Imports ``robot``, ``control`` and, for the firmwar
 """
 
 __all__ = [
-    "board_limits", "clock_fit", "command_timing", "conformance", "doctor_report", "firmware", "hardware_session", "link",
-    "oscillator", "protocol", "session_state", "torque_session",
+    "board_limits",
+    "clock_fit",
+    "command_timing",
+    "conformance",
+    "doctor_report",
+    "firmware",
+    "hardware_session",
+    "link",
+    "oscillator",
+    "protocol",
+    "session_state",
+    "torque_session",
 ]

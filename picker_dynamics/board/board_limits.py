@@ -18,6 +18,7 @@ def board_limits(servo_map: ServoMap) -> tuple[JointLimits, ...]:
     limits = []
     for servo, lowest_us, highest_us in zip(servo_map.servos, *ends):
         slope_us = (servo.pulses_us[-1] - servo.pulses_us[0]) / (servo.horn_angles[-1] - servo.horn_angles[0])
-        limits.append(JointLimits.from_us(float(lowest_us), float(highest_us), servo.no_load_speed * slope_us,
-                                          frame_s=servo_map.frame_s))
+        limits.append(
+            JointLimits.from_us(float(lowest_us), float(highest_us), servo.no_load_speed * slope_us, frame_s=servo_map.frame_s)
+        )
     return tuple(limits)

@@ -167,4 +167,4 @@ def _hull_slope(samples: list[tuple[float, float]]) -> float:
 
 def _turns_down(first, second, third) -> bool:
     """True where ``second`` lies on or above the line from ``first`` to ``third``."""
-    return ((second[1] - first[1]) * (third[0] - first[0]) >= (third[1] - first[1]) * (second[0] - first[0]))
+    return (second[1] - first[1]) * (third[0] - first[0]) >= (third[1] - first[1]) * (second[0] - first[0])

@@ -101,5 +101,13 @@ class CommandTiming:
         arrived, holds = 1e3 * np.array(rows).T
         periods, ahead = np.diff(arrived), (holds - arrived)[1:]
         median = float(np.median(periods))
-        return Timing(len(periods), median, float(periods.max()), float(np.percentile(np.abs(periods - median), 99)),
-                      float(ahead.min()), float(np.median(ahead)), int((periods > 1.5 * median).sum()), int((ahead < 0.0).sum()))
+        return Timing(
+            len(periods),
+            median,
+            float(periods.max()),
+            float(np.percentile(np.abs(periods - median), 99)),
+            float(ahead.min()),
+            float(np.median(ahead)),
+            int((periods > 1.5 * median).sum()),
+            int((ahead < 0.0).sum()),
+        )

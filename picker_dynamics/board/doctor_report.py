@@ -57,11 +57,19 @@ class LinkFigures:
         numbers = [one.sequence for one in host.heard[begin:]]
         trips = [1e-3 * trip for trip in host.round_trips_us]
         last = host.telemetry[-1]
-        return cls(round(seconds, 2), len(numbers), round(host.bytes_received / max(seconds, 1e-3), 0),
-                   host.damaged - session.damaged_before,
-                   sum((b - a - 1) & 0xFFFF for a, b in zip(numbers, numbers[1:])),
-                   round(median(trips), 2) if trips else None, round(max(trips), 2) if trips else None,
-                   round(1e3 * host.clock.latency_s, 2), round(1e6 * host.clock.drift, 1), last.bad_frames, last.missed_frames)
+        return cls(
+            round(seconds, 2),
+            len(numbers),
+            round(host.bytes_received / max(seconds, 1e-3), 0),
+            host.damaged - session.damaged_before,
+            sum((b - a - 1) & 0xFFFF for a, b in zip(numbers, numbers[1:])),
+            round(median(trips), 2) if trips else None,
+            round(max(trips), 2) if trips else None,
+            round(1e3 * host.clock.latency_s, 2),
+            round(1e6 * host.clock.drift, 1),
+            last.bad_frames,
+            last.missed_frames,
+        )
 
 
 @dataclass(frozen=True)
@@ -106,15 +114,29 @@ class Patient:
         output = "PCA9685" if info.resolution_ns > PCA9685_NS else "timer-driven pins"
         crcs = f"board {info.limits_crc:#06x}, servo map {limits_checksum(self.map_limits):#06x}"
         pulses = self._joined(pulse / PULSE_UNITS_PER_US if pulse else None for pulse in found.pulses)
-        trips = ("none came back" if link.round_trip_median_ms is None else
-                 f"{link.round_trip_median_ms:g} ms median, {link.round_trip_max_ms:g} ms at most")
+        trips = (
+            "none came back"
+            if link.round_trip_median_ms is None
+            else f"{link.round_trip_median_ms:g} ms median, {link.round_trip_max_ms:g} ms at most"
+        )
         return [
             ("firmware", f"{info.firmware_version}, protocol version {PROTOCOL_VERSION}"),
             ("boot id", f"{info.boot_id}, board time {found.time_us * 1e-6:.1f} s"),
-            ("joints", f"{info.joints}" + (f": {' '.join(self.joint_names)}" if len(self.joint_names) == info.joints else
-                                            f", the servo map has {len(self.joint_names)}")),
-            ("limits", f"those of the servo map ({crcs})" if self.limits_match else
-             f"NOT those of the servo map ({crcs}): flash the firmware that belongs to this arm"),
+            (
+                "joints",
+                f"{info.joints}"
+                + (
+                    f": {' '.join(self.joint_names)}"
+                    if len(self.joint_names) == info.joints
+                    else f", the servo map has {len(self.joint_names)}"
+                ),
+            ),
+            (
+                "limits",
+                f"those of the servo map ({crcs})"
+                if self.limits_match
+                else f"NOT those of the servo map ({crcs}): flash the firmware that belongs to this arm",
+            ),
             ("outputs", f"{output}, {info.resolution_ns / 1e3:g} us a step, a frame every {info.frame_us / 1e3:g} ms"),
             ("found live", f"{self.names(found.live)}" + (f" at {pulses} us" if pulses else "")),
             ("found owned", f"{self.names(found.owned)}, state {found.state.name}"),
@@ -123,8 +145,11 @@ class Patient:
             ("feedback", self._joined(found.feedback) or "no potentiometers"),
             ("queue", f"{info.queue_capacity} set-points, at most {info.max_lead_ms} ms ahead"),
             ("host timeout", f"{info.host_timeout_ms} ms"),
-            ("link", f"{link.frames} frames in {link.seconds:g} s, {link.damaged} damaged, {link.missed} missed; "
-             f"the board saw {link.board_bad_frames} damaged, {link.board_missed_frames} missed"),
+            (
+                "link",
+                f"{link.frames} frames in {link.seconds:g} s, {link.damaged} damaged, {link.missed} missed; "
+                f"the board saw {link.board_bad_frames} damaged, {link.board_missed_frames} missed",
+            ),
             ("round trip", trips),
             ("clock", f"{link.drift_ppm:+.0f} ppm against this machine, {link.latency_ms:g} ms one way"),
         ]
@@ -162,8 +187,14 @@ class Report:
     def oscillator_text(self) -> str:
         """The estimate in words."""
         one = self.oscillator
-        return one if isinstance(one, str) else (f"about {one.hz / 1e6:.2f} MHz, give or take {one.error_hz / 1e6:.2f} "
-                                                 f"(from the potentiometer of {one.joint}); write it into the servo map")
+        return (
+            one
+            if isinstance(one, str)
+            else (
+                f"about {one.hz / 1e6:.2f} MHz, give or take {one.error_hz / 1e6:.2f} "
+                f"(from the potentiometer of {one.joint}); write it into the servo map"
+            )
+        )
 
     def verdict(self) -> str:
         """One line."""
@@ -182,27 +213,57 @@ class Report:
         patient = self.patient
         info, found = patient.session.info, patient.session.found
         return {
-            "port": patient.port, "baud": patient.baud, "firmware_version": info.firmware_version,
-            "protocol_version": PROTOCOL_VERSION, "boot_id": info.boot_id, "joints": info.joints,
+            "port": patient.port,
+            "baud": patient.baud,
+            "firmware_version": info.firmware_version,
+            "protocol_version": PROTOCOL_VERSION,
+            "boot_id": info.boot_id,
+            "joints": info.joints,
             "joint_names": list(patient.joint_names),
-            "limits": {"match": patient.limits_match, "board_crc": info.limits_crc,
-                       "servo_map_crc": limits_checksum(patient.map_limits)},
-            "queue_capacity": info.queue_capacity, "frame_us": info.frame_us, "resolution_ns": info.resolution_ns,
-            "host_timeout_ms": info.host_timeout_ms, "max_lead_ms": info.max_lead_ms, "found": _telemetry(found),
-            "supply_mv": found.supply_mv or None, "link": asdict(patient.link),
+            "limits": {
+                "match": patient.limits_match,
+                "board_crc": info.limits_crc,
+                "servo_map_crc": limits_checksum(patient.map_limits),
+            },
+            "queue_capacity": info.queue_capacity,
+            "frame_us": info.frame_us,
+            "resolution_ns": info.resolution_ns,
+            "host_timeout_ms": info.host_timeout_ms,
+            "max_lead_ms": info.max_lead_ms,
+            "found": _telemetry(found),
+            "supply_mv": found.supply_mv or None,
+            "link": asdict(patient.link),
             "oscillator": self.oscillator if isinstance(self.oscillator, str) else asdict(self.oscillator),
-            "checks": [{"name": one.check.name, "says": one.check.says, "status": one.status.value, "detail": one.detail,
-                        "attempts": one.attempts} for one in self.outcomes],
-            "drift_ppm": self.drift_ppm, "left_as_found": self.left_as_found, "interrupted": self.interrupted,
+            "checks": [
+                {
+                    "name": one.check.name,
+                    "says": one.check.says,
+                    "status": one.status.value,
+                    "detail": one.detail,
+                    "attempts": one.attempts,
+                }
+                for one in self.outcomes
+            ],
+            "drift_ppm": self.drift_ppm,
+            "left_as_found": self.left_as_found,
+            "interrupted": self.interrupted,
             "passed": self.passed,
         }
 
 
 def _telemetry(found: Telemetry) -> dict:
-    return {"live": found.live, "owned": found.owned, "state": found.state.name, "pulses_us": list(found.pulses_us),
-            "feedback": list(found.feedback),
-            "faults": [{"number": int(fault), "name": fault.name, "action": FAULT_TEXT[fault].action}
-                       for fault in Fault if found.faults & fault.bit]}
+    return {
+        "live": found.live,
+        "owned": found.owned,
+        "state": found.state.name,
+        "pulses_us": list(found.pulses_us),
+        "feedback": list(found.feedback),
+        "faults": [
+            {"number": int(fault), "name": fault.name, "action": FAULT_TEXT[fault].action}
+            for fault in Fault
+            if found.faults & fault.bit
+        ],
+    }
 
 
 def line(outcome: Outcome) -> str:

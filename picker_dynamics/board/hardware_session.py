@@ -108,8 +108,11 @@ class HardwareSession:
         info = self.link.reconnect(cancelled=self.cancelled, on_failure=self._on_failure)
         if info.joints != self.servos.n:
             self.link.close()
-            raise BoardFaultError(f"the board drives {info.joints} joints, the servo map names {self.servos.n}",
-                                  value=info.joints, limit=self.servos.n)
+            raise BoardFaultError(
+                f"the board drives {info.joints} joints, the servo map names {self.servos.n}",
+                value=info.joints,
+                limit=self.servos.n,
+            )
         telemetry = self.telemetry()
         self.limits_differ = info.limits_crc != limits_checksum(board_limits(self.servos))
         before, self._boot_id = self._boot_id, telemetry.boot_id
@@ -169,8 +172,9 @@ class HardwareSession:
             self._become_active(telemetry)
             return "outputs were running: adopted"
         if telemetry.live != self._mask and not at_rest_pose:
-            raise BoardFaultError("outputs are off and the arm's pose is unknown: put it at its rest pose "
-                                  f"({self._rest_text()}), then enable")
+            raise BoardFaultError(
+                f"outputs are off and the arm's pose is unknown: put it at its rest pose ({self._rest_text()}), then enable"
+            )
         self.state, self.problem = State.ENABLING, ""
         self._enabling = Enabling(self.link, self.servos, ENABLE_PERIOD_S)
         off = [name for joint, name in enumerate(self.servos.joint_names) if not telemetry.live >> joint & 1]

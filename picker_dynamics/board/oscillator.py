@@ -37,8 +37,9 @@ class Potentiometer:
         """
         match = _FORM.fullmatch(text)
         if match is None:
-            raise InputError(f"potentiometer {text!r} is not of the form joint=raw@pulse_us,raw@pulse_us", subject="pot",
-                             value=text)
+            raise InputError(
+                f"potentiometer {text!r} is not of the form joint=raw@pulse_us,raw@pulse_us", subject="pot", value=text
+            )
         raw = (float(match["raw_0"]), float(match["raw_1"]))
         pulses_us = (float(match["pulse_0"]), float(match["pulse_1"]))
         if raw[0] == raw[1] or pulses_us[0] == pulses_us[1]:
@@ -70,8 +71,9 @@ class OscillatorEstimate:
     joint: str
 
 
-def estimate(pot: Potentiometer, index: int, telemetry: Sequence[Telemetry], assumed_hz: float,
-             deadband_us: float) -> OscillatorEstimate | None:
+def estimate(
+    pot: Potentiometer, index: int, telemetry: Sequence[Telemetry], assumed_hz: float, deadband_us: float
+) -> OscillatorEstimate | None:
     """The oscillator's frequency from telemetry of a standing joint; None where it was not live, or has no ADC value.
 
     Args:
@@ -81,8 +83,11 @@ def estimate(pot: Potentiometer, index: int, telemetry: Sequence[Telemetry], ass
         assumed_hz: what the firmware takes the oscillator for [Hz].
         deadband_us: of the servo, in all [us].
     """
-    standing = [one for one in telemetry if one.live >> index & 1 and one.feedback[index] is not None
-                and one.state not in (BoardState.MOVE, BoardState.BRAKE)]
+    standing = [
+        one
+        for one in telemetry
+        if one.live >> index & 1 and one.feedback[index] is not None and one.state not in (BoardState.MOVE, BoardState.BRAKE)
+    ]
     standing = [one for one in standing if one.pulses[index] == standing[-1].pulses[index]]
     if len(standing) < READINGS_MIN:
         return None

@@ -73,8 +73,11 @@ class TorqueSession:
     def stop(self) -> None:
         """Latch the stop: brake and hold."""
         self.stop_latched = True
-        self._leave("stopped: holding; reset, then enable, to go on" if self.powered else
-                    "stopped: outputs off; reset, then enable, to go on")
+        self._leave(
+            "stopped: holding; reset, then enable, to go on"
+            if self.powered
+            else "stopped: outputs off; reset, then enable, to go on"
+        )
 
     def relax(self) -> None:
         """Switch off and latch: the arm falls."""

@@ -21,8 +21,12 @@ BOARDS = ("virtual", "avr")
 COMPENSATION = ("none", "gravity", "full")
 ON_SHUTDOWN = ("hold", "park", "relax")
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
-RANGES = {"payload_mass": (0.0, 5.0, "kg"), "rate_hz": (10.0, 500.0, "Hz"), "tip_speed_limit": (0.01, 2.0, "m/s"),
-          "plant_error": (0.0, 0.5, "")}
+RANGES = {
+    "payload_mass": (0.0, 5.0, "kg"),
+    "rate_hz": (10.0, 500.0, "Hz"),
+    "tip_speed_limit": (0.01, 2.0, "m/s"),
+    "plant_error": (0.0, 0.5, ""),
+}
 """What numbers may be, and their unit; the nodes refuse the same."""
 
 NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
@@ -34,8 +38,11 @@ LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 def require_namespace(namespace: str) -> None:
     """Raise a ConfigurationError where ROS would not take this as a namespace."""
     if not NAMESPACE.fullmatch(namespace):
-        raise ConfigurationError(f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
-                                 subject="namespace", value=namespace)
+        raise ConfigurationError(
+            f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",
+            subject="namespace",
+            value=namespace,
+        )
 
 
 def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
@@ -43,8 +50,9 @@ def require_choice(name: str, value: str, allowed: Iterable[str]) -> None:
     if value not in allowed:
         meant = difflib.get_close_matches(value, list(filter(None, allowed)), 1)
         hint = f"; did you mean {meant[0]}?" if meant else ""
-        raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}{hint}", subject=name,
-                                 value=value)
+        raise ConfigurationError(
+            f"{name} is {value!r}, must be one of {', '.join(filter(None, allowed))}{hint}", subject=name, value=value
+        )
 
 
 def misspelt(given: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -103,8 +111,13 @@ class Options:
     one_process: bool = False
 
     def __post_init__(self):
-        choices = {"hardware": HARDWARE, "board": BOARDS, "compensation": ("", *COMPENSATION),
-                   "on_shutdown": ("", *ON_SHUTDOWN), "log_level": LOG_LEVELS}
+        choices = {
+            "hardware": HARDWARE,
+            "board": BOARDS,
+            "compensation": ("", *COMPENSATION),
+            "on_shutdown": ("", *ON_SHUTDOWN),
+            "log_level": LOG_LEVELS,
+        }
         for name, allowed in choices.items():
             require_choice(name, getattr(self, name), allowed)
         require_namespace(self.namespace)
@@ -114,8 +127,11 @@ class Options:
         if self.hardware == "sim" and self.port:
             raise ConfigurationError(f"port {self.port} is given, but hardware is sim", subject="port", value=self.port)
         if self.board != "virtual" and self.hardware != "sim":
-            raise ConfigurationError(f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is",
-                                     subject="board", value=self.board)
+            raise ConfigurationError(
+                f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is",
+                subject="board",
+                value=self.board,
+            )
         for name in ("urdf", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay"):
             path = getattr(self, name)
             if path and not Path(path).is_file():
@@ -127,11 +143,19 @@ class Options:
         for name, (low, high, unit) in RANGES.items():
             value = getattr(self, name)
             if value is not None and not low <= value <= high:  # NaN is not
-                raise ConfigurationError(f"{name} is {value:g}, must be {low:g} to {high:g} {unit}".rstrip(), subject=name,
-                                         value=value, limit=low if value < low else high)
+                raise ConfigurationError(
+                    f"{name} is {value:g}, must be {low:g} to {high:g} {unit}".rstrip(),
+                    subject=name,
+                    value=value,
+                    limit=low if value < low else high,
+                )
         if self.plant_error and self.hardware != "sim":
-            raise ConfigurationError(f"plant_error is {self.plant_error:g}, but hardware is {self.hardware}: only a simulated "
-                                     "arm has errors to choose", subject="plant_error", value=self.plant_error)
+            raise ConfigurationError(
+                f"plant_error is {self.plant_error:g}, but hardware is {self.hardware}: only a simulated "
+                "arm has errors to choose",
+                subject="plant_error",
+                value=self.plant_error,
+            )
 
     def _check_arm(self) -> None:
         """A named arm brings its own URDF, and one without servos has no use for what servos need."""
@@ -140,15 +164,24 @@ class Options:
         if arms.load(self.arm).control != "torque":
             return
         if self.hardware != "sim":
-            raise ConfigurationError(f"arm {self.arm} has torque-controlled joints: there is no driver for such hardware, "
-                                     "it can only be simulated", subject="hardware", value=self.hardware)
+            raise ConfigurationError(
+                f"arm {self.arm} has torque-controlled joints: there is no driver for such hardware, it can only be simulated",
+                subject="hardware",
+                value=self.hardware,
+            )
         if self.board != "virtual":
-            raise ConfigurationError(f"board is {self.board}, but arm {self.arm} has torque-controlled joints, no board",
-                                     subject="board", value=self.board)
+            raise ConfigurationError(
+                f"board is {self.board}, but arm {self.arm} has torque-controlled joints, no board",
+                subject="board",
+                value=self.board,
+            )
         for name in ("servos", "servo_overlay", "compensation", "on_shutdown"):
             if getattr(self, name):
-                raise ConfigurationError(f"{name} is given, but arm {self.arm} has torque-controlled joints, no servos",
-                                         subject=name, value=getattr(self, name))
+                raise ConfigurationError(
+                    f"{name} is given, but arm {self.arm} has torque-controlled joints, no servos",
+                    subject=name,
+                    value=getattr(self, name),
+                )
 
     @property
     def urdf_path(self) -> str:
@@ -283,12 +316,17 @@ def graph(options: Options) -> Graph:
     simulated = options.hardware == "sim"
     common = _common(options)
     nodes = (
-        NodeSpec("trajectory_controller", shared | _given(
-            rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit), **common),
-        NodeSpec("dynamics", shared | _given(
-            compensation=options.compensation, **{"payload.mass": options.payload_mass}), **common),
-        NodeSpec("hardware", shared | _given(port=port, on_shutdown=options.on_shutdown) | {
-            "autostart": True, "at_rest_pose": simulated}, **common),
+        NodeSpec(
+            "trajectory_controller", shared | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit), **common
+        ),
+        NodeSpec(
+            "dynamics", shared | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}), **common
+        ),
+        NodeSpec(
+            "hardware",
+            shared | _given(port=port, on_shutdown=options.on_shutdown) | {"autostart": True, "at_rest_pose": simulated},
+            **common,
+        ),
         *_markers(options, shared, common),
     )
     return Graph(nodes, board, port, control, _environment(), options.one_process)
@@ -322,12 +360,20 @@ def _torque_graph(options: Options) -> Graph:
     arm, common = arms.load(options.arm), _common(options)
     speed = arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit
     nodes = (
-        NodeSpec("trajectory_controller", {"control": "torque", "arm": arm.name, "tip_speed_limit": speed}
-                 | _given(rate_hz=options.rate_hz), **common),
-        NodeSpec("torque_control", {"arm": arm.name} | _given(**{"payload.mass": options.payload_mass}), **common,
-                 node_name="dynamics"),
-        NodeSpec("torque_arm_sim", {"arm": arm.name, "plant_error": options.plant_error, "seed": options.seed}, **common,
-                 node_name="hardware"),
+        NodeSpec(
+            "trajectory_controller",
+            {"control": "torque", "arm": arm.name, "tip_speed_limit": speed} | _given(rate_hz=options.rate_hz),
+            **common,
+        ),
+        NodeSpec(
+            "torque_control", {"arm": arm.name} | _given(**{"payload.mass": options.payload_mass}), **common, node_name="dynamics"
+        ),
+        NodeSpec(
+            "torque_arm_sim",
+            {"arm": arm.name, "plant_error": options.plant_error, "seed": options.seed},
+            **common,
+            node_name="hardware",
+        ),
         *_markers(options, {"control": "torque", "arm": arm.name}, common),
     )
     return Graph(nodes, None, "", "", _environment(), options.one_process)
@@ -339,8 +385,11 @@ def _markers(options: Options, which_arm: dict[str, object], common: dict[str, s
 
 
 def _common(options: Options) -> dict[str, str]:
-    return {"namespace": options.namespace, "log_level": options.log_level,
-            "params_file": options.params_file or str(resource("config/picker.yaml"))}
+    return {
+        "namespace": options.namespace,
+        "log_level": options.log_level,
+        "params_file": options.params_file or str(resource("config/picker.yaml")),
+    }
 
 
 def _environment() -> dict[str, str]:

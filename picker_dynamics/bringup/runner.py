@@ -64,8 +64,13 @@ class GraphRunner:
         environment = os.environ | self.graph.environment
         for spec in filter(None, (self.graph.board, *self.graph.processes)):
             self.processes[_label(spec)] = subprocess.Popen(
-                [sys.executable, "-m", spec.module, *_arguments(spec)], env=environment, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
+                [sys.executable, "-m", spec.module, *_arguments(spec)],
+                env=environment,
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+            )
 
     def dead(self) -> tuple[str, int] | None:
         """The first process that has ended and is required, and its exit code."""

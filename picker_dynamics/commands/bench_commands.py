@@ -59,8 +59,10 @@ def target_of(options, arm, held: np.ndarray) -> np.ndarray:
         raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
     if options.tip:
         if arm.name in arms.names() and arm.name != arms.DEFAULT:
-            raise InputError(f"--tip is for the picker; move the {arm.name} with --joints, for example "
-                             f"--joints {arm.joint_names[0]}=10", subject="tip")
+            raise InputError(
+                f"--tip is for the picker; move the {arm.name} with --joints, for example --joints {arm.joint_names[0]}=10",
+                subject="tip",
+            )
         kinematics = PickerKinematics(arm)
         if options.pitch_deg is not None:
             pitch = math.radians(options.pitch_deg)
@@ -90,8 +92,9 @@ def _amount(arm, name: str, text) -> float:
     try:
         return float(text) if slides else math.radians(float(text))
     except ValueError as error:
-        raise InputError(f"{name}: {text!r} is not {'a length in metres' if slides else 'an angle in degrees'}", subject=name,
-                         value=text) from error
+        raise InputError(
+            f"{name}: {text!r} is not {'a length in metres' if slides else 'an angle in degrees'}", subject=name, value=text
+        ) from error
 
 
 def run(options) -> int:
@@ -114,8 +117,10 @@ def _move_to(client, arm, target, duration_s: float) -> str:
 
 
 def _pose(arm, q) -> str:
-    return ", ".join(f"{name} {value:.3f} m" if _slides(arm, name) else f"{name} {math.degrees(value):.1f} deg"
-                     for name, value in zip(arm.joint_names, q))
+    return ", ".join(
+        f"{name} {value:.3f} m" if _slides(arm, name) else f"{name} {math.degrees(value):.1f} deg"
+        for name, value in zip(arm.joint_names, q)
+    )
 
 
 def _move(options, arm, _poses, client) -> str:
@@ -158,8 +163,10 @@ def _payload(options, _arm, _poses, client) -> str:
 def _status(_options, _arm, _poses, client) -> str:
     client.wait(lambda: client.controller and client.hardware, 5.0, "no controller and hardware node answer")
     client.spin(LATEST_S)
-    return (f"hardware: {client.hardware['state']}: {client.hardware['message']}\n"
-            f"controller: {client.controller['phase']}: {client.controller['message']}")
+    return (
+        f"hardware: {client.hardware['state']}: {client.hardware['message']}\n"
+        f"controller: {client.controller['phase']}: {client.controller['message']}"
+    )
 
 
 NEED_THE_ARM = ("move", "home", "park", "jog", "enable")

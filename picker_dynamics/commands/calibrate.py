@@ -31,8 +31,13 @@ exit codes: 0 done (or left on purpose), 1 the simulated arm holds no better tha
 
 def add_parser(commands) -> None:
     """Register ``calibrate`` with an argparse sub-parser group; imports nothing heavy."""
-    one = commands.add_parser("calibrate", help="find the numbers of an arm with scale, ruler, stopwatch and inclinometer",
-                              description=DESCRIPTION, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    one = commands.add_parser(
+        "calibrate",
+        help="find the numbers of an arm with scale, ruler, stopwatch and inclinometer",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     where = one.add_mutually_exclusive_group()
     where.add_argument("--port", default="", help="serial port of the board, for example /dev/ttyACM0")
     where.add_argument("--simulated", action="store_true", help="an arm with hidden numbers, and a person who is simulated too")
@@ -41,16 +46,26 @@ def add_parser(commands) -> None:
     one.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
     one.add_argument("--servo-overlay", default="", help="differences from the servo map, as the board was flashed")
     one.add_argument("--out", default="out/calibration", help="folder for the session and for what comes out")
-    one.add_argument("--step", action="append", choices=STEP_NAMES, metavar="NAME",
-                     help=f"only this step; may be repeated: {', '.join(STEP_NAMES)}")
+    one.add_argument(
+        "--step",
+        action="append",
+        choices=STEP_NAMES,
+        metavar="NAME",
+        help=f"only this step; may be repeated: {', '.join(STEP_NAMES)}",
+    )
     one.add_argument("--list", action="store_true", help="what is done and what is open, then end")
     one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as session.json.1 ...")
     one.add_argument("--repeats", type=int, default=3, metavar="N", help="readings of each link, of a kind (default 3)")
     one.add_argument("--settle", type=float, default=2.5, metavar="S", help="coming to rest before a reading (default 2.5 s)")
     one.add_argument("--seed", type=int, default=0, help="of the random poses; with --simulated also of hidden errors and noise")
     one.add_argument("--plant-error", type=float, default=0.15, metavar="SHARE", help="simulated: bound of the hidden errors")
-    one.add_argument("--horn-error", type=float, default=1.0, metavar="SHARE",
-                     help="simulated: hidden errors of the horns' zeros and scales, as a share of the usual 2 deg and 3 %%")
+    one.add_argument(
+        "--horn-error",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="simulated: hidden errors of the horns' zeros and scales, as a share of the usual 2 deg and 3 %%",
+    )
     one.add_argument("--quiet", action="store_true", help="with --simulated: do not show questions and answers")
     one.add_argument("--json", action="store_true", help="print the report as JSON; what happens goes to standard error")
     one.set_defaults(run=run)
@@ -142,8 +157,19 @@ def _opened(options, simulation):
 def _workplace(options, session, person, mover):
     from picker_dynamics.estimation.calibration.workplace import Workplace
 
-    return Workplace(session, person, mover, Path(options.out), int(session.settings["seed"]), datetime.date.today().isoformat(),
-                     options.settle, int(session.settings["repeats"]), options.urdf, options.servos, options.servo_overlay)
+    return Workplace(
+        session,
+        person,
+        mover,
+        Path(options.out),
+        int(session.settings["seed"]),
+        datetime.date.today().isoformat(),
+        options.settle,
+        int(session.settings["repeats"]),
+        options.urdf,
+        options.servos,
+        options.servo_overlay,
+    )
 
 
 def _terminal(console, ask):
@@ -177,8 +203,10 @@ def _simulation(options, console):
 
 def _greeting(session, options) -> str:
     if not session.answers:
-        return (f"A new session in {session.path}: every answer is kept there at once. At any question, back takes the last "
-                "answer back; Ctrl-C ends, and the same command goes on there.")
+        return (
+            f"A new session in {session.path}: every answer is kept there at once. At any question, back takes the last "
+            "answer back; Ctrl-C ends, and the same command goes on there."
+        )
     done = ", ".join(session.done) or "no step"
     return f"Going on with the session of {session.started} in {session.path}: {done} done, {len(session.answers)} answers."
 

@@ -48,15 +48,23 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _arm_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--arm", default="", metavar="NAME", help="an arm of config/arms.yaml, for example rrp (default: "
-                        "picker; for a command to a running graph: the arm it has)")
+    parser.add_argument(
+        "--arm",
+        default="",
+        metavar="NAME",
+        help="an arm of config/arms.yaml, for example rrp (default: picker; for a command to a running graph: the arm it has)",
+    )
     parser.add_argument("--urdf", default="", help="URDF of the arm (default: the picker's)")
     parser.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
 
 
 def _board_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--board", default="virtual", choices=bringup.BOARDS,
-                        help="what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)")
+    parser.add_argument(
+        "--board",
+        default="virtual",
+        choices=bringup.BOARDS,
+        help="what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)",
+    )
 
 
 def _add_up(commands) -> None:
@@ -69,13 +77,19 @@ def _add_up(commands) -> None:
     up.add_argument("--servo-overlay", default="", help="file with differences from the servo map, for example a calibration")
     up.add_argument("--params-file", default="", help="ROS parameter file (default: config/picker.yaml)")
     up.add_argument("--namespace", default="", help="ROS namespace; two arms side by side need two")
-    up.add_argument("--compensation", default="", choices=("", *bringup.COMPENSATION), metavar="MODE",
-                    help="none, gravity or full")
+    up.add_argument(
+        "--compensation", default="", choices=("", *bringup.COMPENSATION), metavar="MODE", help="none, gravity or full"
+    )
     up.add_argument("--payload-mass", type=float, default=None, metavar="KG")
     up.add_argument("--rate", type=float, default=None, metavar="HZ", help="rate of the reference, 10 to 500 (default 100)")
     up.add_argument("--tip-speed", type=float, default=None, metavar="M_S", help="largest speed of the tip (default 0.25)")
-    up.add_argument("--on-shutdown", default="", choices=("", *bringup.ON_SHUTDOWN), metavar="WHAT",
-                    help="what the arm does at Ctrl-C: hold, park or relax")
+    up.add_argument(
+        "--on-shutdown",
+        default="",
+        choices=("", *bringup.ON_SHUTDOWN),
+        metavar="WHAT",
+        help="what the arm does at Ctrl-C: hold, park or relax",
+    )
     up.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE", help="simulate an arm that differs from its URDF")
     up.add_argument("--seed", type=int, default=0)
     up.add_argument("--markers", action="store_true", help="also publish what RViz and Foxglove show beside the model")
@@ -101,12 +115,26 @@ def _up(options) -> int:
     for number in ends:
         signal.signal(number, hear)
     chosen = bringup.Options(
-        hardware="serial" if options.port else "sim", arm=options.arm, port=options.port, namespace=options.namespace,
-        urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay, params_file=options.params_file,
-        compensation=options.compensation, payload_mass=options.payload_mass, rate_hz=options.rate,
-        tip_speed_limit=options.tip_speed, on_shutdown=options.on_shutdown, plant_error=options.plant_error,
-        seed=options.seed, log_level=options.log_level, board=options.board,
-        markers=options.markers, one_process=options.one_process)
+        hardware="serial" if options.port else "sim",
+        arm=options.arm,
+        port=options.port,
+        namespace=options.namespace,
+        urdf=options.urdf,
+        servos=options.servos,
+        servo_overlay=options.servo_overlay,
+        params_file=options.params_file,
+        compensation=options.compensation,
+        payload_mass=options.payload_mass,
+        rate_hz=options.rate,
+        tip_speed_limit=options.tip_speed,
+        on_shutdown=options.on_shutdown,
+        plant_error=options.plant_error,
+        seed=options.seed,
+        log_level=options.log_level,
+        board=options.board,
+        markers=options.markers,
+        one_process=options.one_process,
+    )
     graph = bringup.graph(chosen)
     board = "virtual board" if options.board == "virtual" else "simulated Uno"
     what = f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm}"
@@ -133,8 +161,9 @@ def _add_bench_commands(commands) -> None:
     move = moving("move", "move the tip to a point, or joints where they shall be")
     move.add_argument("--tip", type=float, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m]")
     move.add_argument("--pitch-deg", type=float, default=None, help="elevation of the hand (default: the nearest to level)")
-    move.add_argument("--joints", nargs="+", metavar="NAME=VALUE",
-                      help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1")
+    move.add_argument(
+        "--joints", nargs="+", metavar="NAME=VALUE", help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1"
+    )
     moving("home", "move to the home pose of the servo map, or of config/arms.yaml")
     moving("park", "move to the rest pose of the servo map; an arm without servos: home")
     jog = moving("jog", "move one joint by some degrees, a sliding one by some metres")
@@ -165,19 +194,35 @@ def _check(options) -> int:
     from picker_dynamics.dynamics import check
     from picker_dynamics.resources import resource
 
-    return check.run(options.urdf or resource("urdf/picker.urdf"), strict=options.strict, samples=options.samples,
-                     seed=options.seed, as_json=options.json)
+    return check.run(
+        options.urdf or resource("urdf/picker.urdf"),
+        strict=options.strict,
+        samples=options.samples,
+        seed=options.seed,
+        as_json=options.json,
+    )
 
 
 def _add_demo(commands) -> None:
     demo = commands.add_parser("demo", help="pick three berries with the virtual arm, and measure")
-    demo.add_argument("--plant-error", type=float, default=0.0, metavar="SHARE",
-                      help="how far the arm differs from its URDF, 0 to 0.5")
+    demo.add_argument(
+        "--plant-error", type=float, default=0.0, metavar="SHARE", help="how far the arm differs from its URDF, 0 to 0.5"
+    )
     demo.add_argument("--seed", type=int, default=0)
-    demo.add_argument("--horn-error", type=float, default=None, metavar="SHARE", help="servo horns askew as in picker calibrate "
-                      "--simulated, as a share of it (default 0; with --calibrated what that arm had)")
-    demo.add_argument("--calibrated", default="", metavar="FOLDER", help="believe the numbers that picker calibrate --simulated "
-                      "found for this --plant-error and --seed")
+    demo.add_argument(
+        "--horn-error",
+        type=float,
+        default=None,
+        metavar="SHARE",
+        help="servo horns askew as in picker calibrate "
+        "--simulated, as a share of it (default 0; with --calibrated what that arm had)",
+    )
+    demo.add_argument(
+        "--calibrated",
+        default="",
+        metavar="FOLDER",
+        help="believe the numbers that picker calibrate --simulated found for this --plant-error and --seed",
+    )
     _board_option(demo)
     demo.add_argument("--out", default="out/demo", help="folder for figures and summary.json")
     demo.set_defaults(run=_demo)

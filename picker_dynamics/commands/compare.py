@@ -15,23 +15,43 @@ RULER_POSES = 5
 
 def add_parser(commands) -> None:
     """Register ``compare`` with an argparse sub-parser group; imports nothing heavy."""
-    one = commands.add_parser("compare", help="what a calibration has changed, and what it is worth",
-                              description="Compare two sets of numbers for one arm. Exit code 0 when AFTER is no worse "
-                              "than BEFORE.")
+    one = commands.add_parser(
+        "compare",
+        help="what a calibration has changed, and what it is worth",
+        description="Compare two sets of numbers for one arm. Exit code 0 when AFTER is no worse than BEFORE.",
+    )
     one.add_argument("before", help=WHERE)
     one.add_argument("after", help=WHERE)
     one.add_argument("--servos", default="", help="servo map under the overlays (default: config/servos.yaml)")
     truth = one.add_mutually_exclusive_group()
     truth.add_argument("--truth", default="", metavar="WHERE", help=f"the true arm: {WHERE} (default: AFTER)")
-    truth.add_argument("--plant-error", type=float, default=None, metavar="SHARE",
-                       help="the true arm is the simulated one with hidden errors up to this share, as in picker demo")
+    truth.add_argument(
+        "--plant-error",
+        type=float,
+        default=None,
+        metavar="SHARE",
+        help="the true arm is the simulated one with hidden errors up to this share, as in picker demo",
+    )
     one.add_argument("--seed", type=int, default=1, help="of the hidden errors (default 1)")
-    one.add_argument("--horn-error", type=float, default=0.0, metavar="SHARE",
-                     help="hidden errors of the horns' zeros and scales too, as a share of those of picker calibrate (default 0)")
-    one.add_argument("--poses", type=int, default=10, help="random poses at which the simulated arm holds (default 10); 0: none, "
-                     "only the numbers")
-    one.add_argument("--ruler", nargs="*", metavar="BEFORE,AFTER",
-                     help="pairs of distances of the real tip from its target [mm]; without any they are asked for, pose by pose")
+    one.add_argument(
+        "--horn-error",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="hidden errors of the horns' zeros and scales too, as a share of those of picker calibrate (default 0)",
+    )
+    one.add_argument(
+        "--poses",
+        type=int,
+        default=10,
+        help="random poses at which the simulated arm holds (default 10); 0: none, only the numbers",
+    )
+    one.add_argument(
+        "--ruler",
+        nargs="*",
+        metavar="BEFORE,AFTER",
+        help="pairs of distances of the real tip from its target [mm]; without any they are asked for, pose by pose",
+    )
     one.add_argument("--figure", default="", metavar="FILE", help="draw the errors into an image")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.set_defaults(run=run)
@@ -62,12 +82,25 @@ def run(options: argparse.Namespace) -> int:
         pairs = _ask(before, after, console.print, console.input)
     ruler = None if pairs is None else compare_ruler.ruler_worth(pairs)
     no_worse = all(one.no_worse for one in (worth, ruler) if one is not None)
-    report = {"before": before.name, "after": after.name, "truth": called,
-              "differences": [{"where": one.where, "figure": one.figure, "before": one.before, "after": one.after,
-                               "percent": one.percent} for one in changed],
-              "errors_mm": worth and worth.summary(), "tip_uncertainty_95_mm": {"before": before.tip_mm, "after": after.tip_mm},
-              "ruler": ruler and {"before_mm": ruler.before_mm, "after_mm": ruler.after_mm, "nearer_mm": ruler.nearer_mm,
-                                  "interval_mm": ruler.interval_mm}, "no_worse": no_worse}
+    report = {
+        "before": before.name,
+        "after": after.name,
+        "truth": called,
+        "differences": [
+            {"where": one.where, "figure": one.figure, "before": one.before, "after": one.after, "percent": one.percent}
+            for one in changed
+        ],
+        "errors_mm": worth and worth.summary(),
+        "tip_uncertainty_95_mm": {"before": before.tip_mm, "after": after.tip_mm},
+        "ruler": ruler
+        and {
+            "before_mm": ruler.before_mm,
+            "after_mm": ruler.after_mm,
+            "nearer_mm": ruler.nearer_mm,
+            "interval_mm": ruler.interval_mm,
+        },
+        "no_worse": no_worse,
+    }
     if options.figure and worth:
         _draw(worth, Path(options.figure))
     if options.json:
@@ -90,8 +123,9 @@ def _truth(options, after):
         return Plant(arm.description, arm.servos), f"the arm of {arm.name}"
     arm = description.load(resource("urdf/picker.urdf"))
     servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
-    bench = SimulatedBench.with_errors(arm, servos, plant_error=options.plant_error, seed=options.seed,
-                                       horn_error=options.horn_error)
+    bench = SimulatedBench.with_errors(
+        arm, servos, plant_error=options.plant_error, seed=options.seed, horn_error=options.horn_error
+    )
     horns = f", horn error {options.horn_error:g}" if options.horn_error else ""
     return bench.plant, f"the simulated arm (plant error {options.plant_error:g}, seed {options.seed}{horns})"
 
@@ -100,8 +134,9 @@ def _pair(text: str) -> tuple[float, float]:
     try:
         before, after = (float(part) for part in text.split(","))
     except ValueError as error:
-        raise InputError(f"--ruler {text!r}: must be BEFORE,AFTER in millimetres, for example 12.5,1.5", subject="ruler",
-                         value=text) from error
+        raise InputError(
+            f"--ruler {text!r}: must be BEFORE,AFTER in millimetres, for example 12.5,1.5", subject="ruler", value=text
+        ) from error
     return before, after
 
 
@@ -118,8 +153,10 @@ def _ask(before, after, say: Callable[[str], None], read: Callable[[str], str]) 
         column = []
         for q, place in zip(poses, places):
             joints = " ".join(f"{name}={math.degrees(angle):.2f}" for name, angle in zip(after.description.joint_names, q))
-            say(f"picker move --joints {joints}\n"
-                f"  the tip should be at {', '.join(f'{1e3 * x:.1f}' for x in place)} mm (base_link)")
+            say(
+                f"picker move --joints {joints}\n"
+                f"  the tip should be at {', '.join(f'{1e3 * x:.1f}' for x in place)} mm (base_link)"
+            )
             column.append(_distance(read))
         readings.append(column)
     return list(zip(*readings))
@@ -153,8 +190,10 @@ def _show(console, report: dict) -> None:
             console.print(f"{side}: its readings state the tip within {stated:.1f} mm (95 %)", soft_wrap=True)
     if report["ruler"]:
         low, high = report["ruler"]["interval_mm"]
-        console.print(f"on the ruler the tip is {report['ruler']['nearer_mm']:.1f} mm nearer than before "
-                      f"(95 %: {low:.1f} ... {high:.1f})", soft_wrap=True)
+        console.print(
+            f"on the ruler the tip is {report['ruler']['nearer_mm']:.1f} mm nearer than before (95 %: {low:.1f} ... {high:.1f})",
+            soft_wrap=True,
+        )
     if report["errors_mm"] or report["ruler"]:
         console.print("after is no worse than before" if report["no_worse"] else "after is WORSE than before")
 

@@ -34,8 +34,12 @@ def add_parser(commands) -> None:
     how.add_argument("--motion", action="store_true", help="also checks that move the joints: up to 43 us of pulse, slowly")
     how.add_argument("--bare", action="store_true", help="all checks, fast ones too: no servo may be connected")
     doctor.add_argument("--yes", action="store_true", help="do not ask before something moves")
-    doctor.add_argument("--pot", default="", metavar="JOINT=RAW@US,RAW@US",
-                        help="what a joint's potentiometer reads at two exact pulses: estimates the PCA9685's oscillator")
+    doctor.add_argument(
+        "--pot",
+        default="",
+        metavar="JOINT=RAW@US,RAW@US",
+        help="what a joint's potentiometer reads at two exact pulses: estimates the PCA9685's oscillator",
+    )
     doctor.add_argument("--check", action="append", metavar="NAME", help="make only this check; may be repeated")
     doctor.add_argument("--json", action="store_true", help="print JSON; what happens goes to standard error")
     doctor.set_defaults(run=run)
@@ -66,7 +70,9 @@ def run(options, *, ask=input) -> int:
     checks = tuple(map(named, options.check)) if options.check else CHECKS
     pot = Potentiometer.parse(options.pot) if options.pot else None
     if pot is not None and pot.joint not in servos.joint_names:
-        raise InputError(f"there is no joint {pot.joint}, only {' '.join(servos.joint_names)}", subject=pot.joint, value=pot.joint)
+        raise InputError(
+            f"there is no joint {pot.joint}, only {' '.join(servos.joint_names)}", subject=pot.joint, value=pot.joint
+        )
     doctor = Doctor(servos, options, checks, ask)
     with interruptible():
         report = doctor.examine(pot)
@@ -197,15 +203,17 @@ class Doctor:
     def _warning(self, patient) -> str:
         session = patient.session
         if self.options.bare:
-            return ("The outputs will be switched on and off and driven through their whole range, fast: "
-                    "NO SERVO MAY BE CONNECTED.")
+            return (
+                "The outputs will be switched on and off and driven through their whole range, fast: NO SERVO MAY BE CONNECTED."
+            )
         live, off = session.found.live & session.usable, session.usable & ~session.found.live
         lines = ["Joints will move by up to 43 us of pulse (about 4 degrees), slowly. Hands away."]
         if live:
             lines.append(f"  from where they stand now: {patient.names(live)}")
         if off:
-            pulses = ", ".join(f"{patient.name(joint)} {session.start[joint] / 8:g}" for joint in range(session.n)
-                               if off >> joint & 1)
+            pulses = ", ".join(
+                f"{patient.name(joint)} {session.start[joint] / 8:g}" for joint in range(session.n) if off >> joint & 1
+            )
             lines.append(f"  switched on at the rest pose, where the arm has to stand now: {pulses} us; afterwards off again")
         if session.all & ~session.usable:
             lines.append(f"  left alone, for their pulses are outside the limits: {patient.names(session.all & ~session.usable)}")

@@ -17,10 +17,15 @@ def add_parser(commands) -> None:
     for one in (header, build):
         one.add_argument("--urdf", default="", help="URDF of the arm (default: the picker's)")
         one.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
-        one.add_argument("--servo-overlay", default="",
-                         help="file with differences from the servo map, for example a calibration")
-    header.add_argument("--output", default="", metavar="FILE",
-                        help="where to write it, - for the terminal (default: firmware/picker_firmware/arm_config.h)")
+        one.add_argument(
+            "--servo-overlay", default="", help="file with differences from the servo map, for example a calibration"
+        )
+    header.add_argument(
+        "--output",
+        default="",
+        metavar="FILE",
+        help="where to write it, - for the terminal (default: firmware/picker_firmware/arm_config.h)",
+    )
     header.set_defaults(run=run_header)
     build.add_argument("--backend", default="pca9685", choices=BACKENDS, help="what makes the pulses (default pca9685)")
     build.add_argument("--baud", type=int, default=500_000, help="speed of the serial line (default 500000)")
@@ -62,8 +67,11 @@ def _arm(options):
     from picker_dynamics.resources import resource
     from picker_dynamics.robot import description, servo_map
 
-    files = {"servos": options.servos or "config/servos.yaml", "servo_overlay": options.servo_overlay,
-             "urdf": options.urdf or "urdf/picker.urdf"}
+    files = {
+        "servos": options.servos or "config/servos.yaml",
+        "servo_overlay": options.servo_overlay,
+        "urdf": options.urdf or "urdf/picker.urdf",
+    }
     for name in ("servos", "servo_overlay", "urdf"):
         given = getattr(options, name)
         if given and not Path(given).is_file():

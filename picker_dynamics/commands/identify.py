@@ -17,9 +17,13 @@ EXAMPLES = """examples:
 
 def add_parser(commands) -> None:
     """Register ``identify`` with an argparse sub-parser group; imports nothing heavy."""
-    one = commands.add_parser("identify", help="find masses, inertias and friction of an arm that measures torque",
-                              description="Dynamic parameters of an arm that measures torque (or current) and position.",
-                              epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    one = commands.add_parser(
+        "identify",
+        help="find masses, inertias and friction of an arm that measures torque",
+        description="Dynamic parameters of an arm that measures torque (or current) and position.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     verbs = one.add_subparsers(dest="verb", required=True, metavar="WHAT")
     _add_excite(verbs)
     _add_run(verbs)
@@ -51,8 +55,13 @@ def _kinds(verb) -> None:
 def _data(verb) -> None:
     verb.add_argument("--namespace", default=None, help="of the arm, where a bag has several")
     verb.add_argument("--cutoff-hz", type=float, default=5.0, metavar="HZ", help="of the low-pass (default 5)")
-    verb.add_argument("--torque-constant", action="append", default=[], metavar="JOINT=NM_PER_A",
-                      help="currents were measured: N·m (or N) at the joint per ampere, gear included; may be repeated")
+    verb.add_argument(
+        "--torque-constant",
+        action="append",
+        default=[],
+        metavar="JOINT=NM_PER_A",
+        help="currents were measured: N·m (or N) at the joint per ampere, gear included; may be repeated",
+    )
     verb.add_argument("--from", type=float, default=None, dest="begin_s", metavar="S", help="use what comes later than this")
     verb.add_argument("--to", type=float, default=None, dest="end_s", metavar="S", help="use what comes before this")
     verb.add_argument("--json", action="store_true", help="print JSON")
@@ -76,9 +85,13 @@ def _add_run(verbs) -> None:
 
 
 def _add_fit(verbs) -> None:
-    verb = verbs.add_parser("fit", help="find the parameters from recordings (CSV or bag)", description="Columns of a CSV file: "
-                            "time_s, position_JOINT_rad, effort_JOINT_nm (sliding joints: _m, _n), and if measured "
-                            "velocity_JOINT_rad_s; position_JOINT_deg, current_JOINT_a.  Bags: joint_states with effort.")
+    verb = verbs.add_parser(
+        "fit",
+        help="find the parameters from recordings (CSV or bag)",
+        description="Columns of a CSV file: "
+        "time_s, position_JOINT_rad, effort_JOINT_nm (sliding joints: _m, _n), and if measured "
+        "velocity_JOINT_rad_s; position_JOINT_deg, current_JOINT_a.  Bags: joint_states with effort.",
+    )
     verb.add_argument("recordings", nargs="+", metavar="FILE", help=".csv, .mcap, .db3 or a bag's folder; several count together")
     _arm(verb)
     _kinds(verb)
@@ -93,8 +106,9 @@ def _add_predict(verbs) -> None:
     verb.add_argument("recordings", nargs=1, metavar="FILE", help=".csv, .mcap, .db3 or the folder of a bag")
     _arm(verb)
     _data(verb)
-    verb.add_argument("--fit", default="out/identification/fit.json", metavar="FILE",
-                      help="of picker identify fit; none: the URDF alone")
+    verb.add_argument(
+        "--fit", default="out/identification/fit.json", metavar="FILE", help="of picker identify fit; none: the URDF alone"
+    )
     verb.add_argument("--limit-percent", type=float, default=None, metavar="P", help="exit code 1 above this error overall")
     verb.set_defaults(run=lambda options: _handlers().predict(options))
 
@@ -113,6 +127,7 @@ def _handlers():
     except MissingDependencyError:
         raise
     except ImportError as error:
-        raise MissingDependencyError(f'{error.name} is not installed; identification needs it: pip install '
-                                     '"picker_dynamics[demo]"', subject=error.name) from error
+        raise MissingDependencyError(
+            f'{error.name} is not installed; identification needs it: pip install "picker_dynamics[demo]"', subject=error.name
+        ) from error
     return handlers

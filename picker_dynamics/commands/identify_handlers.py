@@ -85,14 +85,22 @@ def excite(options) -> int:
         found = _excitation(columns, allowed, _home(options, allowed), options, options.seed)
     name = options.arm or ("" if options.urdf else arms.DEFAULT)
     _kept(Path(options.out), motion_file.text(found, name, arm, tip_speed=allowed.tip_speed, seed=options.seed), console)
-    said = {"file": options.out, "condition": found.condition, "condition_of_random_motions": found.condition_drawn,
-            "base_parameters": base.find(columns).count, "seconds": found.motion.duration}
+    said = {
+        "file": options.out,
+        "condition": found.condition,
+        "condition_of_random_motions": found.condition_drawn,
+        "base_parameters": base.find(columns).count,
+        "seconds": found.motion.duration,
+    }
     if options.json:
         print(json.dumps(said))
         return 0
-    console.print(f"{options.out}: {found.motion.duration:g} s, up to {found.motion.highest_hz:g} Hz; condition "
-                  f"{found.condition:.1f} (the best random motion: {found.condition_drawn:.1f}) for {said['base_parameters']} "
-                  f"base parameters, tip at most {allowed.tip_speed:g} m/s", soft_wrap=True)
+    console.print(
+        f"{options.out}: {found.motion.duration:g} s, up to {found.motion.highest_hz:g} Hz; condition "
+        f"{found.condition:.1f} (the best random motion: {found.condition_drawn:.1f}) for {said['base_parameters']} "
+        f"base parameters, tip at most {allowed.tip_speed:g} m/s",
+        soft_wrap=True,
+    )
     console.print(f"to run it on a running arm: picker identify run {options.out}", soft_wrap=True)
     return 0
 
@@ -118,8 +126,9 @@ def fit(options) -> int:
     columns = _columns(arm, options)
     recordings = [_samples(path, arm, options) for path in options.recordings]
     with console.status("finding the parameters"):
-        found = procedure.identify(columns, recordings, cutoff_hz=options.cutoff_hz, tip_speed=_tip_speed(options),
-                                   allow_open=options.allow_open)
+        found = procedure.identify(
+            columns, recordings, cutoff_hz=options.cutoff_hz, tip_speed=_tip_speed(options), allow_open=options.allow_open
+        )
     _write_fit(found, options.recordings, Path(options.out), console, options.json)
     return 0
 
@@ -127,7 +136,9 @@ def fit(options) -> int:
 def _tip_speed(options) -> float:
     if options.tip_speed is not None:
         if not 0.0 < options.tip_speed < math.inf:
-            raise InputError(f"tip speed is {options.tip_speed} m/s, must be above 0", subject="tip_speed", value=options.tip_speed)
+            raise InputError(
+                f"tip speed is {options.tip_speed} m/s, must be above 0", subject="tip_speed", value=options.tip_speed
+            )
         return options.tip_speed
     named = arms.load(options.arm or arms.DEFAULT) if options.arm or not options.urdf else None
     return math.inf if named is None or named.tip_speed is None else named.tip_speed
@@ -143,8 +154,9 @@ def _write_fit(found, sources, out: Path, console: Console, as_json: bool) -> di
         print(json.dumps(content))
     else:
         report.show(console, found)
-        console.print(f"written: {out}/identified.urdf, {out}/fit.json; to look it over: picker check {out}/identified.urdf",
-                      soft_wrap=True)
+        console.print(
+            f"written: {out}/identified.urdf, {out}/fit.json; to look it over: picker check {out}/identified.urdf", soft_wrap=True
+        )
     return content
 
 
@@ -196,17 +208,24 @@ def rehearse(options) -> int:
     _kept(out / "excitation.json", motion_file.text(motion, options.arm, arm, seed=options.seed), console)
     _kept(out / "samples.csv", csv_file.text(first.samples, units), console)
     _kept(out / "other.csv", csv_file.text(second.samples, units), console)
-    content = _write_fit(found, [out / "samples.csv"], out, console, False) if not options.json else report.as_json(
-        found, [str(out / "samples.csv")], datetime.date.today().isoformat())
-    results = {name: procedure.predict(columns, pi, second.samples, truth=second.true_tau)
-               for name, pi in (("urdf", columns.believed()), ("identified", found.bodies.pi))}
+    content = (
+        _write_fit(found, [out / "samples.csv"], out, console, False)
+        if not options.json
+        else report.as_json(found, [str(out / "samples.csv")], datetime.date.today().isoformat())
+    )
+    results = {
+        name: procedure.predict(columns, pi, second.samples, truth=second.true_tau)
+        for name, pi in (("urdf", columns.believed()), ("identified", found.bodies.pi))
+    }
     if options.json:
         _kept(out / "identified.urdf", report.urdf_text(found, content["when"]), console)
         _kept(out / "fit.json", json.dumps(content, indent=2) + "\n", console)
         print(json.dumps({name: report.prediction_json(one, arm.joint_names) for name, one in results.items()}))
     else:
         report.show_prediction(console, results["identified"], arm)
-        console.print(f"on another motion, against the efforts without noise; with the URDF's numbers: "
-                      f"{100.0 * results['urdf'].overall:.0f} %", soft_wrap=True)
+        console.print(
+            f"on another motion, against the efforts without noise; with the URDF's numbers: "
+            f"{100.0 * results['urdf'].overall:.0f} %",
+            soft_wrap=True,
+        )
     return 0 if results["identified"].overall < results["urdf"].overall else 1
-

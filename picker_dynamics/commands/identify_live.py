@@ -44,7 +44,9 @@ def run(motion: MotionFile, namespace: str = "", tell=lambda _text: None) -> Sam
         client.spin(STILL_S)
         client.logging = False
         if took > 1.01 * motion.t[-1]:
-            tell(f"the controller slowed it to {took:.1f} s: its tip-speed limit is lower than the one the motion was made for "
-                 "(picker up --tip-speed)")
+            tell(
+                f"the controller slowed it to {took:.1f} s: its tip-speed limit is lower than the one the motion was made for "
+                "(picker up --tip-speed)"
+            )
         t, q, tau = client.logged()
         return Samples(motion.joint_names, t, q, None, tau, "joint_states")

@@ -54,8 +54,9 @@ def plot(options) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         paths = figures.draw(recorded, limits, folder, source.stem)
     except OSError as error:
-        raise ConfigurationError(f"cannot write figures to {folder}: {error.strerror or error}", subject="out",
-                                 value=str(folder)) from error
+        raise ConfigurationError(
+            f"cannot write figures to {folder}: {error.strerror or error}", subject="out", value=str(folder)
+        ) from error
     for line in summary(recorded, limits):
         print(line)
     print("figures: " + ", ".join(map(str, paths)))
@@ -81,8 +82,12 @@ def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str
         limits = held.stall_torque, held.peak_share * held.stall_torque, held.hold_share * held.stall_torque
     if set(described.joint_names) != set(recorded.joint_names):
         if asked:
-            raise ConfigurationError(f"the recording has the joints {', '.join(recorded.joint_names)}, {described.name} has "
-                                     f"{', '.join(described.joint_names)}", subject="arm", value=described.name)
+            raise ConfigurationError(
+                f"the recording has the joints {', '.join(recorded.joint_names)}, {described.name} has "
+                f"{', '.join(described.joint_names)}",
+                subject="arm",
+                value=described.name,
+            )
         return None
     order = [described.joint_names.index(joint) for joint in recorded.joint_names]
     return Limits(*(np.asarray(one)[order] for one in limits), tuple(described.position_units[i] for i in order))
@@ -91,8 +96,10 @@ def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str
 def summary(recorded: ArmRecording, limits: Limits | None) -> list[str]:
     """One line a joint: tracking error, and torque as a share of what the joint gives at the most."""
     error = np.abs(tracking_error(recorded.reference, recorded.state).values)
-    lines = [f"{len(recorded.state)} states, {len(recorded.reference)} references, {len(recorded.setpoint)} set-points, "
-             f"{len(recorded.events)} outcomes of goals" + (f", arm {recorded.arm}" if recorded.arm else "")]
+    lines = [
+        f"{len(recorded.state)} states, {len(recorded.reference)} references, {len(recorded.setpoint)} set-points, "
+        f"{len(recorded.events)} outcomes of goals" + (f", arm {recorded.arm}" if recorded.arm else "")
+    ]
     for j, joint in enumerate(recorded.joint_names):
         unit = limits.units[j] if limits else "rad or m"
         known = error[:, j][np.isfinite(error[:, j])]

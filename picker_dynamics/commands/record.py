@@ -46,8 +46,7 @@ def record(out: str | None, duration_s: float | None, namespace: str) -> int:
     if made:
         print(made[0].summary(), flush=True)
     if code == 0 and not recording.messages:
-        raise LinkError("nothing to record: nobody said anything (is 'picker up' running, in this namespace and "
-                        "ROS_DOMAIN_ID?)")
+        raise LinkError("nothing to record: nobody said anything (is 'picker up' running, in this namespace and ROS_DOMAIN_ID?)")
     return code
 
 

@@ -15,27 +15,53 @@ LINK = "forearm"
 
 def add_parser(commands) -> None:
     """Register ``weigh`` with an argparse sub-parser group; imports nothing heavy."""
-    one = commands.add_parser("weigh", help="what the scissor holds, by inclinometer, potentiometers or efforts", description=(
-        "On a running graph: visits poses without and with the payload, and asks for what the inclinometer says there; joints "
-        "that measure angles or efforts tell by themselves.  With --reading: from numbers, without a graph."))
+    one = commands.add_parser(
+        "weigh",
+        help="what the scissor holds, by inclinometer, potentiometers or efforts",
+        description=(
+            "On a running graph: visits poses without and with the payload, and asks for what the inclinometer says there; "
+            "joints "
+            "that measure angles or efforts tell by themselves.  With --reading: from numbers, without a graph."
+        ),
+    )
     one.add_argument("--namespace", default="", help="ROS namespace of the running graph")
     one.add_argument("--arm", default="", metavar="NAME", help="an arm of config/arms.yaml (default: the one that runs)")
     one.add_argument("--urdf", default="", help="URDF of the arm, as calibrated (default: the picker's)")
     one.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
     one.add_argument("--servo-overlay", default="", help="differences from the servo map: what a calibration wrote")
-    one.add_argument("--com", type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=("X", "Y", "Z"),
-                     help="where the payload is, in the tool frame [m]")
+    one.add_argument(
+        "--com",
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, 0.0),
+        metavar=("X", "Y", "Z"),
+        help="where the payload is, in the tool frame [m]",
+    )
     one.add_argument("--link", default=LINK, help=f"that the inclinometer lies on (default {LINK})")
-    one.add_argument("--within", type=float, default=3.0, metavar="G", help="plan for this half-width of the 95 %% interval "
-                     "(default 3 g)")
-    one.add_argument("--visits", type=int, default=0, metavar="N", help="poses to read, each without and with the payload "
-                     "(default: as many as --within takes)")
-    one.add_argument("--absolute", action="store_true", help="joints that measure efforts: believe the model of the empty arm, "
-                     "measure only with the payload")
+    one.add_argument(
+        "--within", type=float, default=3.0, metavar="G", help="plan for this half-width of the 95 %% interval (default 3 g)"
+    )
+    one.add_argument(
+        "--visits",
+        type=int,
+        default=0,
+        metavar="N",
+        help="poses to read, each without and with the payload (default: as many as --within takes)",
+    )
+    one.add_argument(
+        "--absolute",
+        action="store_true",
+        help="joints that measure efforts: believe the model of the empty arm, measure only with the payload",
+    )
     one.add_argument("--yes", action="store_true", help="the scissor is empty and hands are away: do not ask")
     one.add_argument("--set", action="store_true", help="tell the dynamics node")
-    one.add_argument("--reading", nargs="+", default=[], metavar="LINK=DEG,...", help="elevations read with the payload, one for "
-                     "each time the arm came there")
+    one.add_argument(
+        "--reading",
+        nargs="+",
+        default=[],
+        metavar="LINK=DEG,...",
+        help="elevations read with the payload, one for each time the arm came there",
+    )
     one.add_argument("--empty", nargs="+", default=[], metavar="LINK=DEG,...", help="the same without payload")
     one.add_argument("--at", nargs="+", default=[], metavar="JOINT=DEG", help="set-points of the servos there (default: home)")
     one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden numbers")
@@ -69,8 +95,15 @@ def run(options: argparse.Namespace) -> int:
         from picker_dynamics.commands.weigh_live import tell
 
         tell(options, max(0.0, mass.value))
-    report = {"mass_kg": mass.value, "sd_kg": mass.sd, "interval_kg": list(mass.interval), "readings": weighed.readings,
-              "misfit": weighed.misfit, "set": bool(options.set), **more}
+    report = {
+        "mass_kg": mass.value,
+        "sd_kg": mass.sd,
+        "interval_kg": list(mass.interval),
+        "readings": weighed.readings,
+        "misfit": weighed.misfit,
+        "set": bool(options.set),
+        **more,
+    }
     print(json.dumps(report) if options.json else text_of(weighed, more, options.set))
     return 0
 
@@ -79,8 +112,10 @@ def text_of(weighed, more: dict, is_set: bool) -> str:
     """For a person."""
     mass = weighed.mass
     low, high = (1e3 * x for x in mass.interval)
-    said = (f"payload {1e3 * mass.value:.1f} g, 95 % within {max(low, 0.0):.1f} to {max(high, 0.0):.1f} g "
-            f"({weighed.readings} readings)")
+    said = (
+        f"payload {1e3 * mass.value:.1f} g, 95 % within {max(low, 0.0):.1f} to {max(high, 0.0):.1f} g "
+        f"({weighed.readings} readings)"
+    )
     if low <= 0.0:
         said += "; that may be nothing at all"
     if "truth_kg" in more:
@@ -102,8 +137,9 @@ def scale_of(options):
     from picker_dynamics.robot import arms, description, servo_map
 
     if options.arm not in ("", arms.DEFAULT):
-        raise InputError(f"the droop of the {options.arm} tells nothing: its joints are no servos", subject="arm",
-                         value=options.arm)
+        raise InputError(
+            f"the droop of the {options.arm} tells nothing: its joints are no servos", subject="arm", value=options.arm
+        )
     arm = description.load(options.urdf or resource("urdf/picker.urdf"))
     servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay or None)
     return DroopScale(arm, servos, tuple(options.com)), Gate(RigidBody(arm, servos.armature), servos)
@@ -129,8 +165,10 @@ def typed(options):
     """From readings on the command line: one pose, each reading of its own visit."""
     import numpy as np
 
-    at, empty, full = (_pairs(words, option) for words, option in ((options.at, "--at"), (options.empty, "--empty"),
-                                                                   (options.reading, "--reading")))
+    at, empty, full = (
+        _pairs(words, option)
+        for words, option in ((options.at, "--at"), (options.empty, "--empty"), (options.reading, "--reading"))
+    )
     scale, gate = scale_of(options)
     servos = scale.servos
     there = np.array(servos.home)
@@ -175,11 +213,16 @@ def simulated(options):
     from picker_dynamics.estimation.calibration import payload_simulated as rehearsal
 
     if not 1.0 <= options.grams <= 100.0:
-        raise InputError(f"the simulated scissor holds {options.grams:g} g, must be 1 to 100 g"
-                         + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""), subject="grams", value=options.grams,
-                         limit=100.0)
-    person, gate = rehearsal.person(options.grams * 1e-3, plant_error=options.plant_error, seed=options.seed,
-                                    com=tuple(options.com))
+        raise InputError(
+            f"the simulated scissor holds {options.grams:g} g, must be 1 to 100 g"
+            + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""),
+            subject="grams",
+            value=options.grams,
+            limit=100.0,
+        )
+    person, gate = rehearsal.person(
+        options.grams * 1e-3, plant_error=options.plant_error, seed=options.seed, com=tuple(options.com)
+    )
     sights = (sight_on(person.scale, options.link),)
     visits, half = planned(options, person.scale, gate, sights, person.scale.servos.home)
     weighed = person.scale.weigh(person.read(visits, sights))

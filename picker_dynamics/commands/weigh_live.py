@@ -61,8 +61,11 @@ def by_droop(options, client):
     client.joint_names = scale.description.joint_names
     client.wait_holding()
     measured = client.hardware.get("provenance") == "measured"
-    sights = (tuple(Potentiometer(scale.servos.joint_names[column]) for column in scale.columns) if measured
-              else (weigh.sight_on(scale, options.link),))
+    sights = (
+        tuple(Potentiometer(scale.servos.joint_names[column]) for column in scale.columns)
+        if measured
+        else (weigh.sight_on(scale, options.link),)
+    )
     visits, half = weigh.planned(options, scale, gate, sights, client.reference())
     if not options.yes:
         _ask_yes(f"The arm will visit {len(visits) // 2} poses, twice. Is the scissor empty, and are hands away? Type yes: ")
@@ -74,8 +77,9 @@ def by_droop(options, client):
             client.move_through([MOVE_S], [there])
         client.spin(SETTLE_S)
         there = replace(visit, pulses_us=_pulses(client, scale))
-        looks += (there.looks(sights, _listened(client, scale, sights)) if measured
-                  else _typed(scale, there, len(visits), sights[0]))
+        looks += (
+            there.looks(sights, _listened(client, scale, sights)) if measured else _typed(scale, there, len(visits), sights[0])
+        )
     return scale.weigh(looks, weigh.hint(scale, gate, sights, scale.servos.home)), {"planned_half_width_kg": half}
 
 
@@ -143,8 +147,15 @@ def by_efforts(options, arm, client):
     if not options.absolute:
         samples = empty.joined(samples)
     model = RigidBody(description)
-    return weigh_by_effort(model, samples, sd, description.effort, tuple(options.com), better=_better(model, arm, options.com),
-                           model_share=0.0 if options.absolute else MODEL_SHARE)
+    return weigh_by_effort(
+        model,
+        samples,
+        sd,
+        description.effort,
+        tuple(options.com),
+        better=_better(model, arm, options.com),
+        model_share=0.0 if options.absolute else MODEL_SHARE,
+    )
 
 
 def _at_rest(client, description, loaded: bool):

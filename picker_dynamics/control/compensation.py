@@ -60,17 +60,11 @@ class Compensator:
             if not (np.isfinite(value) and value >= 0.0):
                 raise InputError(f"{name} is {value}, must be >= 0", subject=name, value=value, limit=0.0)
         if servo_model.n != model.n:
-            raise InputError(
-                f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n
-            )
+            raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
         self._bare, self._servo = model, servo_model
         self.fade_s, self.transition_s = float(fade_s), float(transition_s)
-        self._lower = (
-            np.full(model.n, -np.inf) if setpoint_lower is None else np.asarray(setpoint_lower, dtype=float)
-        )
-        self._upper = (
-            np.full(model.n, np.inf) if setpoint_upper is None else np.asarray(setpoint_upper, dtype=float)
-        )
+        self._lower = np.full(model.n, -np.inf) if setpoint_lower is None else np.asarray(setpoint_lower, dtype=float)
+        self._upper = np.full(model.n, np.inf) if setpoint_upper is None else np.asarray(setpoint_upper, dtype=float)
         self._former: tuple[tuple[float, DynamicsModel], ...] = ()
         self._model, self._payload_elapsed = model, self.transition_s
         self._mode = _checked_mode(mode)
@@ -94,9 +88,7 @@ class Compensator:
 
     def start(self, offset=None) -> None:
         """Fade in, from ``offset`` (n,) [rad]: the set-point now sent less the desired one; default 0."""
-        self._offset_from = (
-            np.zeros(self._bare.n) if offset is None else np.array(as_states("offset", offset, self._bare.n))
-        )
+        self._offset_from = np.zeros(self._bare.n) if offset is None else np.array(as_states("offset", offset, self._bare.n))
         self._fade_elapsed = 0.0
 
     def set_mode(self, mode: str) -> None:
@@ -120,11 +112,7 @@ class Compensator:
         Raises:
             InputError: a negative mass, or values that are not finite.
         """
-        new = (
-            self._bare.with_payload(mass, com)
-            if inertia is None
-            else self._bare.with_payload(mass, com, inertia)
-        )
+        new = self._bare.with_payload(mass, com) if inertia is None else self._bare.with_payload(mass, com, inertia)
         self._former = tuple((w, model) for w, model in self._mixture() if w > SETTLED_WEIGHT)
         self._model, self._payload_elapsed = new, 0.0
 
@@ -151,9 +139,7 @@ class Compensator:
         q_cmd = np.clip(q + wanted, self._lower, self._upper)
         self._offset = q_cmd - q
         beyond = (q + wanted < self._lower) | (q + wanted > self._upper)
-        self.clamped = (
-            tuple(name for name, out in zip(self._bare.joint_names, beyond) if out) if beyond.any() else ()
-        )
+        self.clamped = tuple(name for name, out in zip(self._bare.joint_names, beyond) if out) if beyond.any() else ()
         return q_cmd, tau_d
 
     def _wanted_offset(self, mixture, q, v, tau_d) -> np.ndarray:
@@ -168,10 +154,7 @@ class Compensator:
         weight = _progress(self._payload_elapsed, self.transition_s)
         if weight == 1.0:
             self._former = ()
-        return (
-            *(((1.0 - weight) * w, model) for w, model in self._former),
-            (weight if self._former else 1.0, self._model),
-        )
+        return (*(((1.0 - weight) * w, model) for w, model in self._former), (weight if self._former else 1.0, self._model))
 
 
 def _progress(elapsed: float, duration: float) -> float:
@@ -180,7 +163,5 @@ def _progress(elapsed: float, duration: float) -> float:
 
 def _checked_mode(mode: str) -> str:
     if mode not in MODES:
-        raise InputError(
-            f"compensation mode is {mode!r}, must be one of {', '.join(MODES)}", subject="mode", value=mode
-        )
+        raise InputError(f"compensation mode is {mode!r}, must be one of {', '.join(MODES)}", subject="mode", value=mode)
     return mode

@@ -65,13 +65,23 @@ class PayloadFollower:
         problem: why it does not follow further, empty where it does.
     """
 
-    def __init__(self, model, effort_sd, *, com=(0.0, 0.0, 0.0), max_kg: float, rate_kg_s: float, start_kg: float = 0.0,
-                 at_rest_only: bool = False):
+    def __init__(
+        self,
+        model,
+        effort_sd,
+        *,
+        com=(0.0, 0.0, 0.0),
+        max_kg: float,
+        rate_kg_s: float,
+        start_kg: float = 0.0,
+        at_rest_only: bool = False,
+    ):
         self._empty, self._kilogram = model, model.with_payload(1.0, tuple(com))
         sd = np.array(as_states("effort_sd", effort_sd, model.n))
         if not (sd > 0.0).all():
-            raise InputError(f"noise of the efforts is {sd.min():g}, must be above 0", subject="effort_sd", value=float(sd.min()),
-                             limit=0.0)
+            raise InputError(
+                f"noise of the efforts is {sd.min():g}, must be above 0", subject="effort_sd", value=float(sd.min()), limit=0.0
+            )
         self._weight, self._at_rest_only = 1.0 / sd**2, at_rest_only
         self.limit(max_kg, rate_kg_s)
         self.mass, self.problem = float(start_kg), ""
@@ -142,8 +152,11 @@ class PayloadFollower:
             return self.mass
         margin = BEYOND * self.max_kg
         if not -margin <= self.estimate <= self.max_kg + margin:
-            limit = (f"payload.follow_max, {self.max_kg:g} kg" if self.estimate > 0.0 else
-                     "0 kg: something lifts the tool, or the arm is lighter than its description")
+            limit = (
+                f"payload.follow_max, {self.max_kg:g} kg"
+                if self.estimate > 0.0
+                else "0 kg: something lifts the tool, or the arm is lighter than its description"
+            )
             self.problem = f"the efforts say that the tool carries {self.estimate:.3f} kg, not followed beyond {limit}"
         change = min(max(self.estimate, 0.0), self.max_kg) - self.mass
         if abs(change) >= SAME * self.max_kg:

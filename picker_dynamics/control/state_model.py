@@ -52,13 +52,9 @@ class ArmStateModel:
 
     def __init__(self, model: DynamicsModel, servo_model: ServoModel, q0, max_step_s: float = 0.0025):
         if servo_model.n != model.n:
-            raise InputError(
-                f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n
-            )
+            raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
         if not (np.isfinite(max_step_s) and max_step_s > 0.0):
-            raise InputError(
-                f"max_step_s is {max_step_s}, must be > 0", subject="max_step_s", value=max_step_s, limit=0.0
-            )
+            raise InputError(f"max_step_s is {max_step_s}, must be > 0", subject="max_step_s", value=max_step_s, limit=0.0)
         self.model, self.servo, self.max_step_s = model, servo_model, float(max_step_s)
         self.reset(q0)
 
@@ -139,10 +135,7 @@ class ArmStateModel:
         array = np.array(as_states(name, value, self.model.n))
         if array.ndim != 1:
             raise InputError(
-                f"{name} has shape {array.shape}, expected ({self.model.n},)",
-                subject=name,
-                value=array.shape,
-                limit=self.model.n,
+                f"{name} has shape {array.shape}, expected ({self.model.n},)", subject=name, value=array.shape, limit=self.model.n
             )
         return array
 
@@ -152,11 +145,7 @@ class ArmStateModel:
     def _drag(self, v) -> np.ndarray:
         """B = D + F(v) / v, whose limit at standstill is the slope of F."""
         speed = np.maximum(np.abs(v), 1e-9)
-        return (
-            self.servo.damping
-            + self.model.viscous
-            + self.model.coulomb * np.tanh(speed / COULOMB_SPEED) / speed
-        )
+        return self.servo.damping + self.model.viscous + self.model.coulomb * np.tanh(speed / COULOMB_SPEED) / speed
 
     def _advance(self, setpoint, h: float) -> None:
         q, v = self._q, self._v

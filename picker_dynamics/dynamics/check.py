@@ -71,8 +71,15 @@ class CheckReport:
         return self.worst <= LIMIT and not any(strict or finding.fatal for finding in self.findings)
 
 
-def run(path: str | Path | None = None, *, strict: bool = False, samples: int = 1000, seed: int = 0,
-        as_json: bool = False, stream=None) -> int:
+def run(
+    path: str | Path | None = None,
+    *,
+    strict: bool = False,
+    samples: int = 1000,
+    seed: int = 0,
+    as_json: bool = False,
+    stream=None,
+) -> int:
     """Check a URDF and print the result.
 
     Args:
@@ -107,16 +114,23 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
         notes.append("no model was built: with a fatal finding the arm cannot be simulated")
         return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
     pinocchio = _pinocchio(arm)
-    comparisons["our reader and Pinocchio"] = _reader_and_pinocchio(
-        arm, pinocchio, sample_poses(arm, samples, seed))
+    comparisons["our reader and Pinocchio"] = _reader_and_pinocchio(arm, pinocchio, sample_poses(arm, samples, seed))
     try:
         comparisons["urchin and our reader"] = compare_with_urchin(arm, PEER_POSES, seed).residuals
         comparisons["urchin and Pinocchio"] = _urchin_and_pinocchio(arm, pinocchio, seed)
     except (MissingDependencyError, DescriptionError) as error:
         notes.append(f"not compared with urchin: {error}")
     for title, model in _by_hand(arm).items():
-        report = compare(model, pinocchio, arm.lower, arm.upper, arm.velocity, samples=samples, seed=seed,
-                         payload=PAYLOAD_KG if _tool_moves(arm) else 0.0)
+        report = compare(
+            model,
+            pinocchio,
+            arm.lower,
+            arm.upper,
+            arm.velocity,
+            samples=samples,
+            seed=seed,
+            payload=PAYLOAD_KG if _tool_moves(arm) else 0.0,
+        )
         comparisons[f"{title} and Pinocchio"] = dict(report.residuals)
     if not _tool_moves(arm):
         notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
@@ -137,8 +151,9 @@ def _pinocchio(arm: ArmDescription) -> DynamicsModel:
     try:
         from picker_dynamics.dynamics.rigid_body import RigidBody
     except ImportError as error:
-        raise MissingDependencyError("Pinocchio is not installed: pip install pin, or on ROS 2 "
-                                     "apt install ros-jazzy-pinocchio") from error
+        raise MissingDependencyError(
+            "Pinocchio is not installed: pip install pin, or on ROS 2 apt install ros-jazzy-pinocchio"
+        ) from error
     return RigidBody(arm)
 
 
@@ -195,17 +210,23 @@ def as_text(report: CheckReport, strict: bool) -> str:
 
 def as_json_text(report: CheckReport, strict: bool) -> str:
     """The same for programs; what is not a number is null."""
-    comparisons = {title: {term: value if math.isfinite(value) else None for term, value in terms.items()}
-                   for title, terms in report.comparisons.items()}
-    return json.dumps({
-        "urdf": report.source,
-        "robot": report.robot,
-        "joints": list(report.joints),
-        "findings": [asdict(finding) for finding in report.findings],
-        "comparisons": comparisons,
-        "notes": list(report.notes),
-        "worst": report.worst if math.isfinite(report.worst) else None,
-        "limit": LIMIT,
-        "strict": strict,
-        "passed": report.passed(strict),
-    }, indent=2, ensure_ascii=False)
+    comparisons = {
+        title: {term: value if math.isfinite(value) else None for term, value in terms.items()}
+        for title, terms in report.comparisons.items()
+    }
+    return json.dumps(
+        {
+            "urdf": report.source,
+            "robot": report.robot,
+            "joints": list(report.joints),
+            "findings": [asdict(finding) for finding in report.findings],
+            "comparisons": comparisons,
+            "notes": list(report.notes),
+            "worst": report.worst if math.isfinite(report.worst) else None,
+            "limit": LIMIT,
+            "strict": strict,
+            "passed": report.passed(strict),
+        },
+        indent=2,
+        ensure_ascii=False,
+    )

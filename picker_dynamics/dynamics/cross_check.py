@@ -30,8 +30,7 @@ NEGLIGIBLE = 1e-6
 NOTICEABLE_M = 1e-3
 """The tool's position and Jacobian are measured against at least this [m, m/rad]."""
 
-UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dynamics": "rad/s²", "tool": "m",
-         "J": "m/rad"}
+UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dynamics": "rad/s²", "tool": "m", "J": "m/rad"}
 """The terms compared; ``tau`` includes friction."""
 
 
@@ -98,19 +97,23 @@ class CrossCheckReport:
             f"{at.value_a:.9g} against {at.value_b:.9g} {UNITS[self.worst_term]}, "
             f"relative residual {self.worst:.2e}, limit {limit:.0e} "
             f"(q = {np.round(at.q, 4).tolist()}, payload {at.payload_kg:g} kg)",
-            subject=at.entry[-1], value=self.worst, limit=limit)
+            subject=at.entry[-1],
+            value=self.worst,
+            limit=limit,
+        )
 
     def table(self, limit: float = LIMIT) -> str:
         """One line per term: name, worst relative residual, verdict."""
         payload = f", again with {self.payload_kg * 1e3:g} g at the tool" if self.payload_kg else ""
         lines = [f"{'term':<17} {'worst residual':>14}   over {self.samples} states{payload}"]
-        lines += [f"{term:<17} {residual:>14.1e}   {'ok' if residual <= limit else f'above {limit:.0e}'}"
-                  for term, residual in self.residuals.items()]
+        lines += [
+            f"{term:<17} {residual:>14.1e}   {'ok' if residual <= limit else f'above {limit:.0e}'}"
+            for term, residual in self.residuals.items()
+        ]
         return "\n".join(lines)
 
 
-def sample_states(lower, upper, velocity, samples: int = 1000,
-                  seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sample_states(lower, upper, velocity, samples: int = 1000, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Random (q, v, a), each (samples, n), uniform within the limits.
 
     Args:
@@ -134,8 +137,17 @@ def sample_states(lower, upper, velocity, samples: int = 1000,
     return q, v, a
 
 
-def compare(model_a: DynamicsModel, model_b: DynamicsModel, lower, upper, velocity, *, samples: int = 1000,
-            seed: int = 0, payload: float = 0.0) -> CrossCheckReport:
+def compare(
+    model_a: DynamicsModel,
+    model_b: DynamicsModel,
+    lower,
+    upper,
+    velocity,
+    *,
+    samples: int = 1000,
+    seed: int = 0,
+    payload: float = 0.0,
+) -> CrossCheckReport:
     """Compare M, C v, g, tau, forward dynamics, tool position and Jacobian of two models of one arm.
 
     Args:
@@ -149,8 +161,9 @@ def compare(model_a: DynamicsModel, model_b: DynamicsModel, lower, upper, veloci
         CrossCheckError: the models are not of the same joints.
     """
     if model_a.joint_names != model_b.joint_names:
-        raise CrossCheckError(f"the models have different joints: {', '.join(model_a.joint_names)} and "
-                              f"{', '.join(model_b.joint_names)}")
+        raise CrossCheckError(
+            f"the models have different joints: {', '.join(model_a.joint_names)} and {', '.join(model_b.joint_names)}"
+        )
     states = sample_states(lower, upper, velocity, samples, seed)
     pairs = {0.0: (model_a, model_b)}
     if payload:
@@ -184,9 +197,12 @@ def _floors(M, v, tau) -> dict[str, float]:
     """
     torque = NEGLIGIBLE * np.abs(tau).max()
     return {
-        "C v": max(torque, NEGLIGIBLE * np.abs(M).max() * np.abs(v).max() ** 2), "g": torque, "tau": torque,
+        "C v": max(torque, NEGLIGIBLE * np.abs(M).max() * np.abs(v).max() ** 2),
+        "g": torque,
+        "tau": torque,
         "forward dynamics": NEGLIGIBLE * np.abs(np.linalg.solve(M, tau[..., None])).max(),
-        "tool": NOTICEABLE_M, "J": NOTICEABLE_M,
+        "tool": NOTICEABLE_M,
+        "J": NOTICEABLE_M,
     }
 
 
@@ -203,6 +219,8 @@ def _residuals(model_a, model_b, q, v, a, payload: float) -> dict[str, tuple[flo
         residual = float(difference.max() / max(np.abs(b).max(), floors.get(term, 0.0), np.finfo(float).tiny))
         at = state, *entry = tuple(int(i) for i in np.unravel_index(np.argmax(difference), difference.shape))
         labels = tuple(axis[i] for axis, i in zip(axes[term], entry))
-        results[term] = residual, WorstState(q[state], v[state], a[state], labels, float(terms_a[term][at]),
-                                             float(b[at]), payload)
+        results[term] = (
+            residual,
+            WorstState(q[state], v[state], a[state], labels, float(terms_a[term][at]), float(b[at]), payload),
+        )
     return results

@@ -44,8 +44,7 @@ class RigidBody(DynamicsModel):
     """
 
     def __init__(self, description: ArmDescription, armature=None):
-        super().__init__(description.joint_names, armature=armature,
-                         viscous=description.damping, coulomb=description.friction)
+        super().__init__(description.joint_names, armature=armature, viscous=description.damping, coulomb=description.friction)
         self._bare = _build(description, self.armature)
         self._tool = self._bare.getFrameId(description.tool)
         self.payload_mass = 0.0
@@ -81,8 +80,7 @@ class RigidBody(DynamicsModel):
         mass, com, inertia = payload_values(mass, com, inertia)
         frame = self._bare.frames[self._tool]
         if frame.parentJoint == 0:
-            raise InputError(f"frame {frame.name} is fixed to the base: no joint would carry the payload",
-                             subject=frame.name)
+            raise InputError(f"frame {frame.name} is fixed to the base: no joint would carry the payload", subject=frame.name)
         model = self._bare.copy()
         model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, inertia), frame.placement)
         carrying = copy.copy(self)
@@ -204,8 +202,10 @@ def _build(description: ArmDescription, armature: np.ndarray):
         raise DescriptionError(f"{description.source}: Pinocchio cannot read this URDF: {error}") from error
     found = set(model.names) - {"universe"}
     if found != set(description.joint_names):
-        raise JointNamesError(f"{description.source}: Pinocchio finds joints {', '.join(sorted(found))}; "
-                              f"the description has {', '.join(sorted(description.joint_names))}")
+        raise JointNamesError(
+            f"{description.source}: Pinocchio finds joints {', '.join(sorted(found))}; "
+            f"the description has {', '.join(sorted(description.joint_names))}"
+        )
     model.gravity = pin.Motion(np.array([0.0, 0.0, -GRAVITY]), np.zeros(3))
     by_velocity = np.zeros(model.nv)
     for name, inertia in zip(description.joint_names, armature):

@@ -102,15 +102,17 @@ def compare_with_urchin(description: ArmDescription, samples: int = 50, seed: in
     """
     arm = UrchinArm(description)
     theirs = arm.inertials()
-    ours = {name: (link.mass, link.com, link.inertia) for name, link in description.links.items()
-            if link.has_inertial}
-    pairs = {quantity: {name: (ours[name][i], theirs[name][i]) for name in ours}
-             for i, quantity in enumerate(("mass", "centre of mass", "inertia"))}
+    ours = {name: (link.mass, link.com, link.inertia) for name, link in description.links.items() if link.has_inertial}
+    pairs = {
+        quantity: {name: (ours[name][i], theirs[name][i]) for name in ours}
+        for i, quantity in enumerate(("mass", "centre of mass", "inertia"))
+    }
     q = sample_poses(description, samples, seed)
     frames, poses = arm.forward_kinematics(q), link_poses(description, q)
     pairs["forward kinematics"] = {
         name: (np.concatenate([pose.rotation, pose.position[..., None]], axis=-1), frames[name][:, :3])
-        for name, pose in poses.items()}
+        for name, pose in poses.items()
+    }
     residuals, where = {}, {}
     for quantity, links in pairs.items():
         differences = {name: float(np.max(np.abs(np.subtract(a, b)))) for name, (a, b) in links.items()}
@@ -135,6 +137,7 @@ def _urchin():
     try:
         import urchin
     except ImportError as error:
-        raise MissingDependencyError("urchin is not installed, so the URDF has no third reader: "
-                                     "pip install urchin", subject=None) from error
+        raise MissingDependencyError(
+            "urchin is not installed, so the URDF has no third reader: pip install urchin", subject=None
+        ) from error
     return urchin

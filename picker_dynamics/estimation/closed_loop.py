@@ -107,12 +107,28 @@ class ClosedLoop:
         half_frame: False stamps set-points so that the board plays the queue's value of each frame's *start*.
     """
 
-    def __init__(self, plant: Plant, model: DynamicsModel, servo_map: ServoMap, mode: str = "full", *, lead_s: float = LEAD_S,
-                 rate_hz: float = RATE_HZ, clock_drift: float = 0.0, half_frame: bool = True):
+    def __init__(
+        self,
+        plant: Plant,
+        model: DynamicsModel,
+        servo_map: ServoMap,
+        mode: str = "full",
+        *,
+        lead_s: float = LEAD_S,
+        rate_hz: float = RATE_HZ,
+        clock_drift: float = 0.0,
+        half_frame: bool = True,
+    ):
         self.plant, self.model, self.servo_map = plant, model, servo_map
         self.lead_s, self.period_s, self.clock_rate = lead_s, 1.0 / rate_hz, 1.0 + clock_drift
-        self.compensator = Compensator(model, servo_map.model, mode, fade_s=0.0, setpoint_lower=servo_map.setpoint_lower,
-                                       setpoint_upper=servo_map.setpoint_upper)
+        self.compensator = Compensator(
+            model,
+            servo_map.model,
+            mode,
+            fade_s=0.0,
+            setpoint_lower=servo_map.setpoint_lower,
+            setpoint_upper=servo_map.setpoint_upper,
+        )
         frame_us = round(servo_map.frame_s * 1e6)
         self._stamp_shift_us = 0 if half_frame else frame_us // 2
         self._config = FirmwareConfig(board_limits(servo_map), frame_us=frame_us, resolution_ns=round(servo_map.quantum_us * 1e3))
@@ -157,11 +173,20 @@ class ClosedLoop:
             self._advance()
             now_s = self.plant.time
             reference = (earlier if now_s < start_s else trajectory).sample(
-                earlier.duration if now_s < start_s else now_s - start_s)
+                earlier.duration if now_s < start_s else now_s - start_s
+            )
             rows.append((now_s, *reference, self.plant.q, self.plant.setpoint, self.plant.torque, self.plant.tip))
         t, q_ref, v_ref, a_ref, q, setpoint, tau, tip = (np.array(column) for column in zip(*rows))
-        return Recording(t, q_ref, q, setpoint, self.compensator.model.required_torque(q_ref, v_ref, a_ref), tau,
-                         self.model.forward_kinematics(q_ref), tip)
+        return Recording(
+            t,
+            q_ref,
+            q,
+            setpoint,
+            self.compensator.model.required_torque(q_ref, v_ref, a_ref),
+            tau,
+            self.model.forward_kinematics(q_ref),
+            tip,
+        )
 
     def carry(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
         """Put a berry on the true tool and tell the controller."""
@@ -225,8 +250,9 @@ def paths_between(poses: Sequence, gate: Gate, *, speed: float = TIP_SPEED) -> l
     return paths
 
 
-def feasible_poses(gate: Gate, lower, upper, count: int, *, seed: int, start,
-                   reach_m: float = REACH_M, height_m: float = 0.02) -> list[np.ndarray]:
+def feasible_poses(
+    gate: Gate, lower, upper, count: int, *, seed: int, start, reach_m: float = REACH_M, height_m: float = 0.02
+) -> list[np.ndarray]:
     """``start`` and ``count`` random poses, each of which the gate lets the arm reach from the one before.
 
     Uniform in joint space, less those that are nearer to the base axis or the mounting plane than asked.

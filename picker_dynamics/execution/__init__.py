@@ -3,6 +3,15 @@ and of clocks.  Imports ``robot``, ``trajectory`` and ``control``; models come i
 """
 
 __all__ = [
-    "effort_gate", "feasibility", "goal", "goal_check", "goal_manager", "goal_tracking", "gripping", "pending_goals",
-    "reference_generator", "streaming", "tolerances",
+    "effort_gate",
+    "feasibility",
+    "goal",
+    "goal_check",
+    "goal_manager",
+    "goal_tracking",
+    "gripping",
+    "pending_goals",
+    "reference_generator",
+    "streaming",
+    "tolerances",
 ]

@@ -37,8 +37,10 @@ class EffortGate:
 
     def __post_init__(self):
         if self.model.joint_names != self.arm.description.joint_names:
-            raise JointNamesError(f"the model's joints are {', '.join(self.model.joint_names)}, "
-                                  f"the arm's {', '.join(self.arm.description.joint_names)}")
+            raise JointNamesError(
+                f"the model's joints are {', '.join(self.model.joint_names)}, "
+                f"the arm's {', '.join(self.arm.description.joint_names)}"
+            )
 
     @property
     def peak_limit(self) -> np.ndarray:
@@ -58,8 +60,10 @@ class EffortGate:
             JointNamesError: a trajectory of other joints.
         """
         if trajectory.joint_names != self.model.joint_names:
-            raise JointNamesError(f"the trajectory's joints are {', '.join(trajectory.joint_names)}, "
-                                  f"the model's {', '.join(self.model.joint_names)}")
+            raise JointNamesError(
+                f"the trajectory's joints are {', '.join(trajectory.joint_names)}, "
+                f"the model's {', '.join(self.model.joint_names)}"
+            )
         times, q, v, a = trajectory.grid(min(self.period_s, trajectory.duration / MIN_SAMPLES))
         tau, hold = self.model.required_torque(q, v, a), self.model.gravity(trajectory.end)
         self._require_hold(hold, trajectory.duration)
@@ -68,8 +72,18 @@ class EffortGate:
         share = np.maximum(peak_use.max(axis=0), hold_use)
         j = int(share.argmax())
         worst_time = trajectory.duration if hold_use[j] == share[j] else times[int(peak_use[:, j].argmax())]
-        return FeasibilityReport(trajectory, 1.0, times, tau, hold, self.peak_limit, self.hold_limit, share,
-                                 self.model.joint_names[j], float(worst_time))
+        return FeasibilityReport(
+            trajectory,
+            1.0,
+            times,
+            tau,
+            hold,
+            self.peak_limit,
+            self.hold_limit,
+            share,
+            self.model.joint_names[j],
+            float(worst_time),
+        )
 
     def check_point(self, q, v, a) -> np.ndarray:
         """Check one sample of a stream, which may stop at any of them; returns tau_d, (n,) [N·m or N].
@@ -92,8 +106,13 @@ class EffortGate:
         joint, value, limit = self.model.joint_names[j], float(abs(tau[j])), float(self.hold_limit[j])
         if value > limit:
             unit, text = self.arm.description.effort_units[j], self._limit_text(j, self.arm.hold_share)
-            raise InfeasibleError(f"{joint} needs {value:.2f} {unit} to hold its pose at {time_s:.2f} s, {text}",
-                                  subject=joint, value=value, limit=limit, time_s=time_s)
+            raise InfeasibleError(
+                f"{joint} needs {value:.2f} {unit} to hold its pose at {time_s:.2f} s, {text}",
+                subject=joint,
+                value=value,
+                limit=limit,
+                time_s=time_s,
+            )
 
     def _require_motion(self, times: np.ndarray, tau: np.ndarray) -> None:
         use = np.abs(tau) / self.peak_limit
@@ -103,5 +122,10 @@ class EffortGate:
         joint, value, limit = self.model.joint_names[j], float(abs(tau[k, j])), float(self.peak_limit[j])
         first = float(times[int((use[:, j] > 1.0 + 1e-12).argmax())])
         unit, text = self.arm.description.effort_units[j], self._limit_text(j, self.arm.peak_share)
-        raise InfeasibleError(f"{joint} needs {value:.2f} {unit} at {times[k]:.2f} s, {text}, too much from {first:.2f} s on",
-                              subject=joint, value=value, limit=limit, time_s=first)
+        raise InfeasibleError(
+            f"{joint} needs {value:.2f} {unit} at {times[k]:.2f} s, {text}, too much from {first:.2f} s on",
+            subject=joint,
+            value=value,
+            limit=limit,
+            time_s=first,
+        )

@@ -84,12 +84,12 @@ class Gate:
 
     def __post_init__(self):
         if self.model.joint_names != self.servo_map.joint_names:
-            raise JointNamesError(f"the model's joints are {', '.join(self.model.joint_names)}, "
-                                  f"the servo map's {', '.join(self.servo_map.joint_names)}")
-        if not self.period_s > 0.0:
-            raise InputError(
-                f"period_s is {self.period_s}, must be > 0", subject="period_s", value=self.period_s, limit=0.0
+            raise JointNamesError(
+                f"the model's joints are {', '.join(self.model.joint_names)}, "
+                f"the servo map's {', '.join(self.servo_map.joint_names)}"
             )
+        if not self.period_s > 0.0:
+            raise InputError(f"period_s is {self.period_s}, must be > 0", subject="period_s", value=self.period_s, limit=0.0)
 
     @property
     def peak_limit(self) -> np.ndarray:
@@ -166,8 +166,10 @@ class Gate:
 
     def _checked(self, trajectory: Trajectory, factor: float) -> FeasibilityReport:
         if trajectory.joint_names != self.model.joint_names:
-            raise JointNamesError(f"the trajectory's joints are {', '.join(trajectory.joint_names)}, "
-                                  f"the model's {', '.join(self.model.joint_names)}")
+            raise JointNamesError(
+                f"the trajectory's joints are {', '.join(trajectory.joint_names)}, "
+                f"the model's {', '.join(self.model.joint_names)}"
+            )
         times, q, v, a = trajectory.grid(min(self.period_s, trajectory.duration / MIN_SAMPLES))
         tau = self.model.required_torque(q, v, a)
         hold = self.model.gravity(trajectory.end)
@@ -198,8 +200,13 @@ class Gate:
         joint, value, limit = self.model.joint_names[j], float(abs(tau[j])), float(self.hold_limit[j])
         if value > limit:
             text = self._share_text(limit, self.servo_map.hold_share[j])
-            raise InfeasibleError(f"{joint} needs {value:.2f} N·m to hold its pose at {time_s:.2f} s, {text}",
-                                  subject=joint, value=value, limit=limit, time_s=time_s)
+            raise InfeasibleError(
+                f"{joint} needs {value:.2f} N·m to hold its pose at {time_s:.2f} s, {text}",
+                subject=joint,
+                value=value,
+                limit=limit,
+                time_s=time_s,
+            )
 
     def _require_motion(self, times, q, v, tau) -> None:
         servo, names = self.servo_map.model, self.model.joint_names
@@ -208,9 +215,12 @@ class Gate:
             value, limit = float(abs(tau[k, j])), float(self.peak_limit[j])
             text = self._share_text(limit, self.servo_map.peak_share[j])
             raise InfeasibleError(
-                f"{names[j]} needs {value:.2f} N·m at {times[k]:.2f} s, {text}, "
-                f"too much from {first:.2f} s on",
-                subject=names[j], value=value, limit=limit, time_s=first)
+                f"{names[j]} needs {value:.2f} N·m at {times[k]:.2f} s, {text}, too much from {first:.2f} s on",
+                subject=names[j],
+                value=value,
+                limit=limit,
+                time_s=first,
+            )
         u = servo.spring_demand(v, tau)
         k, j, first = _worst(np.abs(u) - servo.stall_torque, times)
         if first is not None:
@@ -219,7 +229,11 @@ class Gate:
                 f"{names[j]} is too fast: {abs(v[k, j]):.2f} rad/s with {abs(tau[k, j]):.2f} N·m "
                 f"at {times[k]:.2f} s needs {value:.2f} N·m of its motor, stall is {limit:.2f} "
                 f"({self.servo_map.no_load_speed[j]:.2f} rad/s without load)",
-                subject=names[j], value=value, limit=limit, time_s=first)
+                subject=names[j],
+                value=value,
+                limit=limit,
+                time_s=first,
+            )
         q_cmd = servo.setpoint(q, v, tau)
         lower, upper = self.servo_map.setpoint_lower, self.servo_map.setpoint_upper
         k, j, first = _worst(np.maximum(lower - q_cmd, q_cmd - upper), times)
@@ -228,7 +242,10 @@ class Gate:
             raise LimitError(
                 f"{names[j]} needs its set-point at {value:.3f} rad at {times[k]:.2f} s, "
                 f"its pulses allow {lower[j]:.3f} ... {upper[j]:.3f}",
-                subject=names[j], value=value, limit=limit)
+                subject=names[j],
+                value=value,
+                limit=limit,
+            )
 
 
 def _worst(excess: np.ndarray, times: np.ndarray) -> tuple[int, int, float | None]:

@@ -71,15 +71,21 @@ class Points:
         """
         ahead = self.times_s > late_s
         if not ahead.any():
-            raise OutdatedError(f"the goal should have started {late_s:.2f} s ago and would be over since "
-                                f"{late_s - self.times_s.max():.2f} s", value=late_s, limit=PAST_TOLERANCE_S)
+            raise OutdatedError(
+                f"the goal should have started {late_s:.2f} s ago and would be over since {late_s - self.times_s.max():.2f} s",
+                value=late_s,
+                limit=PAST_TOLERANCE_S,
+            )
         fields = (None if rows is None else rows[ahead] for rows in (self.positions, self.velocities, self.accelerations))
         return Points(self.joints, self.times_s[ahead] - late_s, *fields)
 
     def slowed(self, factor: float) -> Points:
-        return replace(self, times_s=self.times_s * factor,
-                       velocities=None if self.velocities is None else self.velocities / factor,
-                       accelerations=None if self.accelerations is None else self.accelerations / factor**2)
+        return replace(
+            self,
+            times_s=self.times_s * factor,
+            velocities=None if self.velocities is None else self.velocities / factor,
+            accelerations=None if self.accelerations is None else self.accelerations / factor**2,
+        )
 
 
 def points_of(goal: Goal, joint_names: Sequence[str]) -> Points:
@@ -96,12 +102,14 @@ def points_of(goal: Goal, joint_names: Sequence[str]) -> Points:
     if not len(goal.times_s):
         raise TrajectoryError("the goal has no points")
     if len(goal.times_s) > MAX_POINTS:
-        raise TrajectoryError(f"the goal has {len(goal.times_s)} points, at most {MAX_POINTS} are taken",
-                              value=len(goal.times_s), limit=MAX_POINTS)
+        raise TrajectoryError(
+            f"the goal has {len(goal.times_s)} points, at most {MAX_POINTS} are taken", value=len(goal.times_s), limit=MAX_POINTS
+        )
     times = np.asarray(goal.times_s, dtype=float)
     if times.max() > MAX_GOAL_S:
-        raise TrajectoryError(f"the goal lasts {times.max():.0f} s, at most {MAX_GOAL_S:.0f} s",
-                              value=float(times.max()), limit=MAX_GOAL_S)
+        raise TrajectoryError(
+            f"the goal lasts {times.max():.0f} s, at most {MAX_GOAL_S:.0f} s", value=float(times.max()), limit=MAX_GOAL_S
+        )
     names = ("positions", "velocities", "accelerations")
     return Points(joints, times, *(_field(goal, name, len(times), order) for name in names))
 

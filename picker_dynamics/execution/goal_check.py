@@ -47,8 +47,15 @@ class GoalCheck:
         stretch: slow a motion that is too fast instead of refusing it.
     """
 
-    def __init__(self, description: ArmDescription, gate: Gate | EffortGate, model: DynamicsModel, *,
-                 tip_speed_limit: float = 0.25, stretch: bool = True):
+    def __init__(
+        self,
+        description: ArmDescription,
+        gate: Gate | EffortGate,
+        model: DynamicsModel,
+        *,
+        tip_speed_limit: float = 0.25,
+        stretch: bool = True,
+    ):
         self.description, self.gate, self.model = description, gate, model
         self.tip_speed_limit = tip_speed_limit
         self.stretch = stretch
@@ -72,8 +79,12 @@ class GoalCheck:
         trajectory.check_limits(description.lower, description.upper, description.velocity, units=description.position_units)
         speed, time_s = self.tip_speed(trajectory)
         if speed > self.tip_speed_limit * (1.0 + 1e-6):
-            raise LimitError(f"tip would move at {speed:.2f} m/s at {time_s:.2f} s, allowed {self.tip_speed_limit:.2f} m/s",
-                             subject="tip", value=speed, limit=self.tip_speed_limit)
+            raise LimitError(
+                f"tip would move at {speed:.2f} m/s at {time_s:.2f} s, allowed {self.tip_speed_limit:.2f} m/s",
+                subject="tip",
+                value=speed,
+                limit=self.tip_speed_limit,
+            )
         report = self.gate.check(trajectory)
         self._require_slower(trajectory, report)
         return report
@@ -93,9 +104,14 @@ class GoalCheck:
                 joint, limit = trajectory.joint_names[j], float(report.peak_limit[j])
                 unit = self.description.effort_units[j]
                 torque, time_s = float(use[k, j] * limit), float(report.times[k])
-                raise InfeasibleError(f"{joint} would need {torque:.2f} {unit} at {time_s:.2f} s if the motion were slowed to "
-                                      f"{100 * share:.0f} %, allowed {limit:.2f}", subject=joint, value=torque, limit=limit,
-                                      time_s=time_s)
+                raise InfeasibleError(
+                    f"{joint} would need {torque:.2f} {unit} at {time_s:.2f} s if the motion were slowed to "
+                    f"{100 * share:.0f} %, allowed {limit:.2f}",
+                    subject=joint,
+                    value=torque,
+                    limit=limit,
+                    time_s=time_s,
+                )
 
     def torque_share(self, q, v, a) -> float:
         """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""

@@ -91,8 +91,14 @@ class GoalDesk:
         clock: for the time that checks take [s].
     """
 
-    def __init__(self, generator: ReferenceGenerator, stream: Stream, tell: Callable[[Event], None], sent: SentReferences,
-                 clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        generator: ReferenceGenerator,
+        stream: Stream,
+        tell: Callable[[Event], None],
+        sent: SentReferences,
+        clock: Callable[[], float] = time.monotonic,
+    ):
         self.generator, self.stream, self.tell, self.sent, self.clock = generator, stream, tell, sent, clock
         self.inbox: Inbox[Request] = Inbox()
         self.accepted = self.refused = 0

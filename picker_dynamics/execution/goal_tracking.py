@@ -54,8 +54,13 @@ class Verdict:
     @classmethod
     def of(cls, error: PickerError) -> Verdict:
         """The goal was refused."""
-        code = (Code.INVALID_JOINTS if isinstance(error, JointNamesError)
-                else Code.OLD_HEADER_TIMESTAMP if isinstance(error, OutdatedError) else Code.INVALID_GOAL)
+        code = (
+            Code.INVALID_JOINTS
+            if isinstance(error, JointNamesError)
+            else Code.OLD_HEADER_TIMESTAMP
+            if isinstance(error, OutdatedError)
+            else Code.INVALID_GOAL
+        )
         return cls(Outcome.ABORTED, code, str(error))
 
     @classmethod
@@ -121,8 +126,9 @@ class SentReferences:
                 if after is None:
                     return sent
                 share = (time_s - sent.time_s) / (after.time_s - sent.time_s)
-                return Reference(time_s, *(x + share * (y - x) for x, y in
-                                           ((sent.q, after.q), (sent.v, after.v), (sent.a, after.a))))
+                return Reference(
+                    time_s, *(x + share * (y - x) for x, y in ((sent.q, after.q), (sent.v, after.v), (sent.a, after.a)))
+                )
             after = sent
         return after
 

@@ -65,23 +65,36 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
     if len(command.name) and list(command.name) != [joint]:
         raise JointNamesError(f"gripper command for {', '.join(command.name)}; the gripper's joint is {joint}", subject=joint)
     if len(command.position) != 1:
-        raise InputError(f"gripper command with {len(command.position)} positions, expected 1", subject=joint,
-                         value=len(command.position), limit=1)
+        raise InputError(
+            f"gripper command with {len(command.position)} positions, expected 1",
+            subject=joint,
+            value=len(command.position),
+            limit=1,
+        )
     index = arm.joint_names.index(joint)
     target, unit = float(command.position[0]), arm.position_units[index]
     lower, upper = float(arm.lower[index]), float(arm.upper[index])
     if not lower <= target <= upper:
-        raise LimitError(f"{joint}: {target:.4g} {unit} is beyond its limits {lower:.4g} ... {upper:.4g}", subject=joint,
-                         value=target, limit=upper if target > upper else lower)
+        raise LimitError(
+            f"{joint}: {target:.4g} {unit} is beyond its limits {lower:.4g} ... {upper:.4g}",
+            subject=joint,
+            value=target,
+            limit=upper if target > upper else lower,
+        )
     velocity = _one("velocity", command.velocity, joint) or settings.max_velocity
     if velocity > arm.velocity[index]:
-        raise LimitError(f"{joint}: {velocity:.4g} {unit}/s is beyond its limit {arm.velocity[index]:.4g}", subject=joint,
-                         value=velocity, limit=float(arm.velocity[index]))
+        raise LimitError(
+            f"{joint}: {velocity:.4g} {unit}/s is beyond its limit {arm.velocity[index]:.4g}",
+            subject=joint,
+            value=velocity,
+            limit=float(arm.velocity[index]),
+        )
     effort = _one("effort", command.effort, joint)
     if effort and (settings.torque is None or effort < settings.torque):
         fixed = "is not limited" if settings.torque is None else f"presses with up to {settings.torque:.4g} N·m (servo map)"
-        raise InputError(f"{joint} {fixed}: no more than {effort:.4g} N·m cannot be kept", subject=joint, value=effort,
-                         limit=settings.torque)
+        raise InputError(
+            f"{joint} {fixed}: no more than {effort:.4g} N·m cannot be kept", subject=joint, value=effort, limit=settings.torque
+        )
     duration = max(PEAK_VELOCITY * abs(target - now) / velocity, SHORTEST_S)
     return Goal([joint], [duration], [[target]], [[0.0]], [[0.0]], partial=True, track=TRACK)
 

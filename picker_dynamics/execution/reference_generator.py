@@ -185,8 +185,9 @@ class ReferenceGenerator:
         points_of(goal, self.joint_names)
         if goal.start_s is not None and goal.start_s - time_s > MAX_GOAL_S:
             wait = goal.start_s - time_s
-            raise TrajectoryError(f"the goal starts {wait:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", value=wait,
-                                  limit=MAX_GOAL_S)
+            raise TrajectoryError(
+                f"the goal starts {wait:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", value=wait, limit=MAX_GOAL_S
+            )
 
     def require_free(self, goal: Goal) -> None:
         """A goal of a side track, a gripper's, does not take its joint from what moves the arm: a PickerError."""
@@ -227,14 +228,26 @@ class ReferenceGenerator:
 
         def build(factor: float) -> Trajectory:
             slowed = points.slowed(factor)
-            path = blend(own, from_points(slowed.times_s, slowed.positions, slowed.velocities, slowed.accelerations, start=own,
-                                          joint_names=names))
+            path = blend(
+                own,
+                from_points(
+                    slowed.times_s, slowed.positions, slowed.velocities, slowed.accelerations, start=own, joint_names=names
+                ),
+            )
             return path if whole else merge_joints(path, others, points.joints)
 
         fitted = self.check.fit(build)
         duration = fitted.trajectory.duration if whole else float(points.times_s[-1]) * fitted.factor
-        motion = Motion(start_s, fitted.trajectory, goal.identifier, Phase.EXECUTING, goal.track, tuple(points.joints.tolist()),
-                        duration, fitted=fitted)
+        motion = Motion(
+            start_s,
+            fitted.trajectory,
+            goal.identifier,
+            Phase.EXECUTING,
+            goal.track,
+            tuple(points.joints.tolist()),
+            duration,
+            fitted=fitted,
+        )
         return self._begin(motion, staying)
 
     def follow(self, trajectory: Trajectory, start_s: float, phase: Phase = Phase.STREAMING) -> Motion:
@@ -254,12 +267,15 @@ class ReferenceGenerator:
         staying = tuple(m for m in self._staying(start_s) if m not in chosen)
         if staying:
             _, trajectory = self._others([], staying, start_s)
-            self._begin(replace(chosen[0], start_s=start_s, trajectory=trajectory, ends=self._stop(start_s).duration,
-                                cancelled=True), staying)
+            self._begin(
+                replace(chosen[0], start_s=start_s, trajectory=trajectory, ends=self._stop(start_s).duration, cancelled=True),
+                staying,
+            )
             return chosen[0]
         stop = self._stop_that_fits(start_s)
-        stopping = [replace(m, start_s=start_s, trajectory=stop, phase=Phase.STOPPING, ends=stop.duration, cancelled=True)
-                    for m in chosen]
+        stopping = [
+            replace(m, start_s=start_s, trajectory=stop, phase=Phase.STOPPING, ends=stop.duration, cancelled=True) for m in chosen
+        ]
         self._begin(stopping[0])
         self._under_way = stopping
         return chosen[0]
@@ -311,8 +327,15 @@ class ReferenceGenerator:
     def _stop(self, start_s: float, free=True) -> Trajectory:
         """Those joints that are ``free`` come to rest, in the time of the trajectory under way."""
         q, v, a = self._own_state(start_s)
-        return stop_trajectory(q, np.where(free, v, 0.0), np.where(free, a, 0.0), self.max_deceleration,
-                               joint_names=self.joint_names, lower=self.lower, upper=self.upper)
+        return stop_trajectory(
+            q,
+            np.where(free, v, 0.0),
+            np.where(free, a, 0.0),
+            self.max_deceleration,
+            joint_names=self.joint_names,
+            lower=self.lower,
+            upper=self.upper,
+        )
 
     def _stop_that_fits(self, start_s: float) -> Trajectory:
         """From the reference's state to rest, with no more torque than allowed where that is possible."""
@@ -327,8 +350,9 @@ class ReferenceGenerator:
         state, path = self.state_at(start_s), self._path
         follows = path is not None and path.phase is Phase.EXECUTING and start_s >= path.start_s
         for halvings in range(RATE_HALVINGS + 1):
-            yield stop_trajectory(*state, self.max_deceleration / 2.0**halvings, joint_names=self.joint_names, lower=self.lower,
-                                  upper=self.upper)
+            yield stop_trajectory(
+                *state, self.max_deceleration / 2.0**halvings, joint_names=self.joint_names, lower=self.lower, upper=self.upper
+            )
             if follows:
                 rate = self._rate(path.trajectory, self.progress_at(start_s)) / 2.0**halvings
                 yield along_path(path.trajectory, self._pace or Pace(path.start_s), start_s, rate)

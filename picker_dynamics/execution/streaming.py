@@ -169,8 +169,13 @@ class Stream:
         arrival = max(period, self._catch_up_s(q, v, gap))
         there = np.clip(q + v * (arrival - period), generator.lower, generator.upper)
         coasted = np.clip(there + v * SILENCE_S / 2.0, generator.lower, generator.upper)
-        path = from_points([arrival, arrival + SILENCE_S], [there, coasted], [v, np.zeros_like(v)],
-                           start=state, joint_names=generator.joint_names)
+        path = from_points(
+            [arrival, arrival + SILENCE_S],
+            [there, coasted],
+            [v, np.zeros_like(v)],
+            start=state,
+            joint_names=generator.joint_names,
+        )
         generator.follow(blend(state, path, arrival), time_s)
         self._trust = Trust.FOLLOWED
 
@@ -189,8 +194,12 @@ class Stream:
         check = self.generator.check
         speed = float(np.linalg.norm(check.model.jacobian(q) @ v))
         if speed > check.tip_speed_limit:
-            raise LimitError(f"the stream moves the tip at {speed:.2f} m/s, allowed {check.tip_speed_limit:.2f} m/s",
-                             subject="tip", value=speed, limit=check.tip_speed_limit)
+            raise LimitError(
+                f"the stream moves the tip at {speed:.2f} m/s, allowed {check.tip_speed_limit:.2f} m/s",
+                subject="tip",
+                value=speed,
+                limit=check.tip_speed_limit,
+            )
 
     def _require_near(self, q, held) -> None:
         gap = np.abs(q - held)
@@ -198,35 +207,55 @@ class Stream:
         if gap[joint] > FIRST_TOLERANCE:
             name = self.generator.joint_names[joint]
             unit = self.generator.check.description.position_units[joint]
-            raise LimitError(f"{name}: the first command of a stream is {gap[joint]:.3f} {unit} from the held pose, "
-                             f"allowed {FIRST_TOLERANCE}", subject=name, value=float(gap[joint]), limit=FIRST_TOLERANCE)
+            raise LimitError(
+                f"{name}: the first command of a stream is {gap[joint]:.3f} {unit} from the held pose, allowed {FIRST_TOLERANCE}",
+                subject=name,
+                value=float(gap[joint]),
+                limit=FIRST_TOLERANCE,
+            )
 
     def _require_not_ahead(self, gap, v) -> None:
         allowed = FIRST_TOLERANCE + np.abs(v) * SILENCE_S / 2.0
         joint = int((np.abs(gap) - allowed).argmax())
         if abs(gap[joint]) > allowed[joint]:
             name, unit = self.generator.joint_names[joint], self.generator.check.description.position_units[joint]
-            raise LimitError(f"{name}: the stream is {abs(gap[joint]):.3f} {unit} ahead of the arm, allowed {allowed[joint]:.3f}",
-                             subject=name, value=float(abs(gap[joint])), limit=float(allowed[joint]))
+            raise LimitError(
+                f"{name}: the stream is {abs(gap[joint]):.3f} {unit} ahead of the arm, allowed {allowed[joint]:.3f}",
+                subject=name,
+                value=float(abs(gap[joint])),
+                limit=float(allowed[joint]),
+            )
 
     def _require_standing(self, v) -> None:
         joint = int(np.abs(v).argmax())
         if abs(v[joint]) > STANDING:
             name, unit = self.generator.joint_names[joint], self.generator.check.description.position_units[joint]
-            raise LimitError(f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s where the arm stands, and it is taken up "
-                             f"again only at rest", subject=name, value=float(v[joint]), limit=STANDING)
+            raise LimitError(
+                f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s where the arm stands, and it is taken up "
+                f"again only at rest",
+                subject=name,
+                value=float(v[joint]),
+                limit=STANDING,
+            )
 
     def _require_within(self, q, v) -> None:
         description = self.generator.check.description
         for joint, (name, unit) in enumerate(zip(self.generator.joint_names, description.position_units)):
             limit = np.clip(q[joint], description.lower[joint], description.upper[joint])
             if abs(q[joint] - limit) > LIMIT_TOLERANCE:
-                raise LimitError(f"{name}: {q[joint]:.3f} {unit} is beyond its limit {limit:.3f}", subject=name,
-                                 value=float(q[joint]), limit=float(limit))
+                raise LimitError(
+                    f"{name}: {q[joint]:.3f} {unit} is beyond its limit {limit:.3f}",
+                    subject=name,
+                    value=float(q[joint]),
+                    limit=float(limit),
+                )
             if abs(v[joint]) > description.velocity[joint]:
-                raise LimitError(f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s, "
-                                 f"limit {description.velocity[joint]:.2f}",
-                                 subject=name, value=float(v[joint]), limit=float(description.velocity[joint]))
+                raise LimitError(
+                    f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s, limit {description.velocity[joint]:.2f}",
+                    subject=name,
+                    value=float(v[joint]),
+                    limit=float(description.velocity[joint]),
+                )
 
 
 def _between(before: Sample, sample: Sample) -> float:

@@ -86,15 +86,19 @@ class Tolerances:
     def of(cls, path: Sequence[float], goal: Sequence[float], stopped_velocity: float, goal_time: float) -> Tolerances:
         """From joint_trajectory_controller's parameters: ``constraints.*`` per joint, and two for all."""
         n = len(path)
-        return cls(Bound(np.array(path, dtype=float), np.zeros(n)),
-                   Bound(np.array(goal, dtype=float), np.full(n, float(stopped_velocity))), float(goal_time))
+        return cls(
+            Bound(np.array(path, dtype=float), np.zeros(n)),
+            Bound(np.array(goal, dtype=float), np.full(n, float(stopped_velocity))),
+            float(goal_time),
+        )
 
     def only(self, joints) -> Tolerances:
         """Of some joints, given by their indices; the others are not looked at."""
         mine = np.zeros(len(self.path.position), dtype=bool)
         mine[list(joints)] = True
-        path, goal = (Bound(np.where(mine, bound.position, 0.0), np.where(mine, bound.velocity, 0.0))
-                      for bound in (self.path, self.goal))
+        path, goal = (
+            Bound(np.where(mine, bound.position, 0.0), np.where(mine, bound.velocity, 0.0)) for bound in (self.path, self.goal)
+        )
         return replace(self, path=path, goal=goal)
 
     def on_the_path(self) -> Tolerances:
@@ -102,16 +106,20 @@ class Tolerances:
         zero = np.zeros_like(self.goal.position)
         return replace(self, goal=Bound(zero, zero), goal_time=0.0)
 
-    def wanted(self, path: Iterable[JointTolerance], goal: Iterable[JointTolerance], goal_time: float,
-               names: Sequence[str]) -> Tolerances:
+    def wanted(
+        self, path: Iterable[JointTolerance], goal: Iterable[JointTolerance], goal_time: float, names: Sequence[str]
+    ) -> Tolerances:
         """What a goal makes of these defaults.
 
         Raises:
             JointNamesError: a tolerance for a joint that the arm does not have.
             InputError: one that is negative but not -1, or not finite.
         """
-        return Tolerances(_changed(self.path, path, names, "path_tolerance"), _changed(self.goal, goal, names, "goal_tolerance"),
-                          _resolved(self.goal_time, goal_time, "goal_time_tolerance", "s", None))
+        return Tolerances(
+            _changed(self.path, path, names, "path_tolerance"),
+            _changed(self.goal, goal, names, "goal_tolerance"),
+            _resolved(self.goal_time, goal_time, "goal_time_tolerance", "s", None),
+        )
 
 
 def _changed(default: Bound, wanted: Iterable[JointTolerance], names: Sequence[str], what: str) -> Bound:
@@ -131,5 +139,6 @@ def _resolved(default: float, wanted: float, what: str, part: str, joint: str | 
         return float(wanted) or float(default)
     if abs(wanted - ERASED) <= ROUNDING:
         return 0.0
-    raise InputError(f"{what} ({part}) is {wanted:g}, must be positive, 0 (the default) or -1 (none)", subject=joint, value=wanted,
-                     limit=0.0)
+    raise InputError(
+        f"{what} ({part}) is {wanted:g}, must be positive, 0 (the default) or -1 (none)", subject=joint, value=wanted, limit=0.0
+    )

@@ -27,8 +27,9 @@ def load_arm(node) -> tuple[ArmDescription, ServoMap]:
     """
     urdf = declare(node, "urdf", "", "URDF file of the arm; empty: the picker's", read_only=True)
     servos = declare(node, "servos", "", "servo map file; empty: config/servos.yaml", read_only=True)
-    overlay = declare(node, "servo_overlay", "", "file with differences from the servo map (a simulation, a calibration)",
-                      read_only=True)
+    overlay = declare(
+        node, "servo_overlay", "", "file with differences from the servo map (a simulation, a calibration)", read_only=True
+    )
     arm = description.load(urdf or resource("urdf/picker.urdf"))
     return arm, servo_map.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
 
@@ -42,8 +43,9 @@ def load_torque_arm(node) -> Arm:
     name = declare(node, "arm", "rrp", "name of a torque-controlled arm in config/arms.yaml", read_only=True)
     arm = arms.load(name)
     if arm.control != "torque":
-        raise ConfigurationError(f"arm {name} has {arm.control} joints, this node is for torque-controlled ones", subject="arm",
-                                 value=name)
+        raise ConfigurationError(
+            f"arm {name} has {arm.control} joints, this node is for torque-controlled ones", subject="arm", value=name
+        )
     return arm
 
 
@@ -70,8 +72,9 @@ def load_controlled_arm(node) -> ControlledArm:
     """Declare ``control`` and what belongs to it, and read it; errors as the others here."""
     control = declare(node, "control", "servo", "what moves the joints: servo (urdf, servos) or torque (arm)", read_only=True)
     if control not in arms.CONTROLS:
-        raise ConfigurationError(f"control is {control!r}, must be one of {', '.join(arms.CONTROLS)}", subject="control",
-                                 value=control)
+        raise ConfigurationError(
+            f"control is {control!r}, must be one of {', '.join(arms.CONTROLS)}", subject="control", value=control
+        )
     if control == "torque":
         arm = load_torque_arm(node)
         return ControlledArm(arm.description, None, lambda model: EffortGate(model, arm), arm.description.effort, {})

@@ -160,8 +160,9 @@ class ArmClient(Node):
         deadline = time.monotonic() + timeout_s
         while self.controller.get("phase") != "holding" or self.hardware.get("state") != "active":
             if time.monotonic() > deadline:
-                raise LinkError(f"the arm is not ready: hardware: {self.hardware['message']}; "
-                                f"controller: {self.controller['message']}")
+                raise LinkError(
+                    f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}"
+                )
             rclpy.spin_once(self, timeout_sec=0.05)
         self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, timeout_s, "no joint_states arrive")
 
@@ -204,8 +205,11 @@ class ArmClient(Node):
         duration = float(values_of(self.outcomes[goal]).get("duration_s", "nan"))
         self._require(goal, "accepted", "done")
         try:
-            self.wait(lambda: values_of(self.outcomes[goal])["outcome"] != "accepted", timeout_s or duration + ANSWER_S,
-                      f"the motion of {duration:.1f} s did not end in time")
+            self.wait(
+                lambda: values_of(self.outcomes[goal])["outcome"] != "accepted",
+                timeout_s or duration + ANSWER_S,
+                f"the motion of {duration:.1f} s did not end in time",
+            )
         except KeyboardInterrupt:
             self.cancel()
             raise
@@ -221,8 +225,12 @@ class ArmClient(Node):
         answer = self.outcomes[goal]
         values = values_of(answer)
         if values["outcome"] not in outcomes:
-            error = GoalRefusedError(answer.message, subject=values.get("joint"), value=_number(values.get("value")),
-                                     limit=_number(values.get("limit")))
+            error = GoalRefusedError(
+                answer.message,
+                subject=values.get("joint"),
+                value=_number(values.get("value")),
+                limit=_number(values.get("limit")),
+            )
             raise error
 
     def call(self, kind, name: str, request):
@@ -250,8 +258,9 @@ class ArmClient(Node):
 
     def set_parameters(self, node: str, **values) -> None:
         """Set parameters of a node; dots in names are written as two underscores."""
-        request = SetParameters.Request(parameters=[
-            Parameter(name.replace("__", "."), value=value).to_parameter_msg() for name, value in values.items()])
+        request = SetParameters.Request(
+            parameters=[Parameter(name.replace("__", "."), value=value).to_parameter_msg() for name, value in values.items()]
+        )
         for result in self.call(SetParameters, f"{node}/set_parameters", request).results:
             if not result.successful:
                 raise PickerError(f"{node}: {result.reason}")
@@ -262,8 +271,9 @@ class ArmClient(Node):
         name = f"{self.get_namespace()}/{node}".lstrip("/")
 
         def look(message: DiagnosticArray) -> None:
-            found.extend(float(values_of(entry)[key]) for entry in message.status
-                         if entry.name == name and key in values_of(entry))
+            found.extend(
+                float(values_of(entry)[key]) for entry in message.status if entry.name == name and key in values_of(entry)
+            )
 
         subscription = self.create_subscription(DiagnosticArray, "/diagnostics", look, 10)
         try:

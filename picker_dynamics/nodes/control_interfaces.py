@@ -46,8 +46,13 @@ class ControlInterfaces:
         """``reference`` is the newest that was sent: what the dynamics node makes set-points of."""
         desired, actual, difference = error_points(error, progress_s)
         message = JointTrajectoryControllerState(
-            joint_names=list(self.node.arm.joint_names), reference=desired, feedback=actual, error=difference,
-            output=point(progress_s, reference.q, reference.v, reference.a), speed_scaling_factor=float(speed))
+            joint_names=list(self.node.arm.joint_names),
+            reference=desired,
+            feedback=actual,
+            error=difference,
+            output=point(progress_s, reference.q, reference.v, reference.a),
+            speed_scaling_factor=float(speed),
+        )
         to_stamp(message.header.stamp, error.actual.time_s)
         self.state_out.publish(message)
 

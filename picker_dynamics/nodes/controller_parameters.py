@@ -30,10 +30,20 @@ class ControllerParameters:
         add("stretch", True, "slow a goal that is too fast instead of refusing it")
         add("speed_scaling", 1.0, "share of their speed with which goals are executed; 0 pauses", 0.0, 1.0)
         add("allow_partial_joints_goal", False, "take goals that name only some joints; the others hold")
-        add("constraints.goal_time", 0.0, "how long after its end an action goal may take to come within its goal tolerances; "
-            "0: as long as it takes [s]", 0.0, 600.0)
-        add("constraints.stopped_velocity_tolerance", 0.01, "largest speed of a joint that has arrived [rad/s, m/s]; 0: any",
-            0.0, 100.0)
+        add(
+            "constraints.goal_time",
+            0.0,
+            "how long after its end an action goal may take to come within its goal tolerances; 0: as long as it takes [s]",
+            0.0,
+            600.0,
+        )
+        add(
+            "constraints.stopped_velocity_tolerance",
+            0.01,
+            "largest speed of a joint that has arrived [rad/s, m/s]; 0: any",
+            0.0,
+            100.0,
+        )
         for joint, unit in zip(arm.joint_names, arm.position_units):
             add(f"constraints.{joint}.trajectory", 0.0, f"path tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
             add(f"constraints.{joint}.goal", 0.0, f"goal tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
@@ -44,8 +54,9 @@ class ControllerParameters:
 
     def tolerances(self) -> Tolerances:
         """What a goal has that names none."""
-        path, goal = ([self.values[f"constraints.{joint}.{what}"] for joint in self.arm.joint_names]
-                      for what in ("trajectory", "goal"))
+        path, goal = (
+            [self.values[f"constraints.{joint}.{what}"] for joint in self.arm.joint_names] for what in ("trajectory", "goal")
+        )
         return Tolerances.of(path, goal, self["constraints.stopped_velocity_tolerance"], self["constraints.goal_time"])
 
     def on_change(self, parameters) -> SetParametersResult:

@@ -30,19 +30,34 @@ class DeferredActionServer(ActionServer):
         concluding: how many verdicts the executor has not delivered yet.
     """
 
-    def __init__(self, node, kind, name: str, on_goal: Callable, on_cancel: Callable[..., bool],
-                 refuses: Callable[..., bool] = lambda _request: False):
+    def __init__(
+        self,
+        node,
+        kind,
+        name: str,
+        on_goal: Callable,
+        on_cancel: Callable[..., bool],
+        refuses: Callable[..., bool] = lambda _request: False,
+    ):
         self.concluding = 0
 
         def accepted(handle) -> None:
             handle.execute()
             on_goal(handle)
 
-        super().__init__(node, kind, name, lambda _handle: kind.Result(), handle_accepted_callback=accepted,
-                         goal_callback=lambda request: GoalResponse.REJECT if refuses(request) else GoalResponse.ACCEPT,
-                         cancel_callback=lambda handle: CancelResponse.ACCEPT if on_cancel(handle) else CancelResponse.REJECT,
-                         goal_service_qos_profile=REQUESTS, result_service_qos_profile=REQUESTS,
-                         cancel_service_qos_profile=REQUESTS, result_timeout=RESULT_TIMEOUT_S)
+        super().__init__(
+            node,
+            kind,
+            name,
+            lambda _handle: kind.Result(),
+            handle_accepted_callback=accepted,
+            goal_callback=lambda request: GoalResponse.REJECT if refuses(request) else GoalResponse.ACCEPT,
+            cancel_callback=lambda handle: CancelResponse.ACCEPT if on_cancel(handle) else CancelResponse.REJECT,
+            goal_service_qos_profile=REQUESTS,
+            result_service_qos_profile=REQUESTS,
+            cancel_service_qos_profile=REQUESTS,
+            result_timeout=RESULT_TIMEOUT_S,
+        )
 
     def notify_execute(self, goal_handle, execute_callback) -> None:
         """It executes from now on; nothing to enter yet."""

@@ -45,8 +45,10 @@ class Rivals:
 
     def _others(self) -> list[str]:
         """Full names of the nodes that have such publishers, without this one's own."""
-        names = sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}"
-                       for one in self.node.get_publishers_info_by_topic(self.publisher.topic_name))
+        names = sorted(
+            f"{one.node_namespace.rstrip('/')}/{one.node_name}"
+            for one in self.node.get_publishers_info_by_topic(self.publisher.topic_name)
+        )
         own = self.node.get_fully_qualified_name()
         if own in names:
             names.remove(own)

@@ -43,14 +43,21 @@ class Dynamics(Node):
         super().__init__("dynamics", **options)
         self.arm, self.servos = load_arm(self)
         mode = declare(self, "compensation", "full", "none, gravity, or full (computed torque)")
-        fade_s = declare(self, "fade_s", 0.5, "duration of the fade after activation and mode changes [s]", low=0.0, high=10.0,
-                         read_only=True)
+        fade_s = declare(
+            self, "fade_s", 0.5, "duration of the fade after activation and mode changes [s]", low=0.0, high=10.0, read_only=True
+        )
         self.payload = Payload(self, self.arm.tool)
         model = RigidBody(self.arm, armature=self.servos.armature)
         self.cross_check_worst = self.self_test(model)
-        self.compensator = Compensator(model, self.servos.model, mode, fade_s=fade_s,
-                                       transition_s=self.payload.transition_s,
-                                       setpoint_lower=self.servos.setpoint_lower, setpoint_upper=self.servos.setpoint_upper)
+        self.compensator = Compensator(
+            model,
+            self.servos.model,
+            mode,
+            fade_s=fade_s,
+            transition_s=self.payload.transition_s,
+            setpoint_lower=self.servos.setpoint_lower,
+            setpoint_upper=self.servos.setpoint_upper,
+        )
         self.following = Following(self, self.payload, self.make_follower, self.believe, self.listen)
         self.states = None
         self.model, self.epoch, self.last_stamp = model, None, None
@@ -135,7 +142,9 @@ class Dynamics(Node):
         payload = self.payload.wanted(wanted)
         try:
             if mode not in MODES:
-                raise InputError(f"compensation is {mode!r}, must be one of {', '.join(MODES)}", subject="compensation", value=mode)
+                raise InputError(
+                    f"compensation is {mode!r}, must be one of {', '.join(MODES)}", subject="compensation", value=mode
+                )
             self.following.require(wanted, self.payload.mass if payload is None else payload[0])
             if payload is not None:
                 self.carry(*payload)
@@ -215,13 +224,27 @@ class Dynamics(Node):
             level, message = WARN, f"not measured, assumed: {unmeasured}"
         else:
             level, message = OK, "compensating"
-        entry = status(level, self.get_fully_qualified_name().lstrip("/"), message, self.arm.name,
-                       compensation=self.compensator.mode, cross_check_worst=self.cross_check_worst,
-                       payload_kg=self.payload.mass, processed=self.processed, rejected=self.rejected, unmeasured=unmeasured,
-                       **self.following.facts())
-        agreement = status(OK, f"{entry.name}: cross-check",
-                           f"two models of {self.arm.name} agree to {self.cross_check_worst:.1e}", self.arm.name,
-                           worst=self.cross_check_worst, limit=cross_check.LIMIT)
+        entry = status(
+            level,
+            self.get_fully_qualified_name().lstrip("/"),
+            message,
+            self.arm.name,
+            compensation=self.compensator.mode,
+            cross_check_worst=self.cross_check_worst,
+            payload_kg=self.payload.mass,
+            processed=self.processed,
+            rejected=self.rejected,
+            unmeasured=unmeasured,
+            **self.following.facts(),
+        )
+        agreement = status(
+            OK,
+            f"{entry.name}: cross-check",
+            f"two models of {self.arm.name} agree to {self.cross_check_worst:.1e}",
+            self.arm.name,
+            worst=self.cross_check_worst,
+            limit=cross_check.LIMIT,
+        )
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry, agreement))
 
 

@@ -25,21 +25,24 @@ class FollowAction:
     def __init__(self, node, desk: GoalDesk):
         self.node, self.desk = node, desk
         self.requests: dict[bytes, Request] = {}
-        self.server = DeferredActionServer(node, FollowJointTrajectory, "arm_controller/follow_joint_trajectory", self.on_goal,
-                                           self.on_cancel)
+        self.server = DeferredActionServer(
+            node, FollowJointTrajectory, "arm_controller/follow_joint_trajectory", self.on_goal, self.on_cancel
+        )
 
     def on_goal(self, handle) -> None:
         key, wanted = bytes(handle.goal_id.uuid), _Wanted(self.node, handle.request)
 
         def answer(verdict: Verdict) -> None:
             self.requests.pop(key, None)
-            self.server.conclude(handle, verdict, FollowJointTrajectory.Result(error_code=int(verdict.code),
-                                                                               error_string=verdict.text))
+            self.server.conclude(
+                handle, verdict, FollowJointTrajectory.Result(error_code=int(verdict.code), error_string=verdict.text)
+            )
 
         def feedback(error: Error, progress_s: float) -> None:
             desired, actual, difference = error_points(error, progress_s)
-            message = FollowJointTrajectory.Feedback(joint_names=list(self.node.arm.joint_names), desired=desired, actual=actual,
-                                                     error=difference)
+            message = FollowJointTrajectory.Feedback(
+                joint_names=list(self.node.arm.joint_names), desired=desired, actual=actual, error=difference
+            )
             to_stamp(message.header.stamp, error.actual.time_s)
             handle.publish_feedback(message)
 
@@ -67,11 +70,13 @@ class _Wanted:
             if len(getattr(request, field)):
                 raise InputError(f"{field} is for joints with several degrees of freedom; this arm has none", subject=field)
         if len(request.multi_dof_trajectory.joint_names) or len(request.multi_dof_trajectory.points):
-            raise InputError("multi_dof_trajectory is given; this arm has joints of one degree of freedom only",
-                             subject="multi_dof_trajectory")
+            raise InputError(
+                "multi_dof_trajectory is given; this arm has joints of one degree of freedom only", subject="multi_dof_trajectory"
+            )
         goal = goal_from(request.trajectory, self.node.partial)
-        self.tolerances = self.node.tolerances.wanted(_joints(request.path_tolerance), _joints(request.goal_tolerance),
-                                                      seconds(request.goal_time_tolerance), names)
+        self.tolerances = self.node.tolerances.wanted(
+            _joints(request.path_tolerance), _joints(request.goal_tolerance), seconds(request.goal_time_tolerance), names
+        )
         return goal
 
     def tracker(self, motion) -> GoalTracker:

@@ -22,8 +22,15 @@ def goal_from(message: JointTrajectory, partial: bool) -> Goal:
         values = [getattr(point, field) for point in points]
         return values if any(len(row) for row in values) else None
 
-    return Goal(message.joint_names, [seconds(point.time_from_start) for point in points], [p.positions for p in points],
-                rows("velocities"), rows("accelerations"), seconds(message.header.stamp) or None, partial=partial)
+    return Goal(
+        message.joint_names,
+        [seconds(point.time_from_start) for point in points],
+        [p.positions for p in points],
+        rows("velocities"),
+        rows("accelerations"),
+        seconds(message.header.stamp) or None,
+        partial=partial,
+    )
 
 
 class ArmStates:
@@ -65,5 +72,8 @@ def point(time_s: float, q, v=None, a=None) -> JointTrajectoryPoint:
 def error_points(error: Error, progress_s: float) -> tuple[JointTrajectoryPoint, JointTrajectoryPoint, JointTrajectoryPoint]:
     """Desired, actual, and their difference."""
     desired, actual = error.desired, error.actual
-    return (point(progress_s, desired.q, desired.v, desired.a), point(progress_s, actual.q, actual.v),
-            point(progress_s, error.q, error.v))
+    return (
+        point(progress_s, desired.q, desired.v, desired.a),
+        point(progress_s, actual.q, actual.v),
+        point(progress_s, error.q, error.v),
+    )

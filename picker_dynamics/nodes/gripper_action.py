@@ -27,8 +27,9 @@ class GripperAction:
         self.node, self.desk, self.settings = node, desk, settings
         self.index = node.arm.joint_names.index(settings.joint)
         self.requests: dict[bytes, Request] = {}
-        self.server = DeferredActionServer(node, ParallelGripperCommand, "gripper_controller/gripper_cmd", self.on_goal,
-                                           self.on_cancel, self.refuses)
+        self.server = DeferredActionServer(
+            node, ParallelGripperCommand, "gripper_controller/gripper_cmd", self.on_goal, self.on_cancel, self.refuses
+        )
 
     def refuses(self, request) -> bool:
         try:

@@ -59,19 +59,30 @@ class Hardware(LifecycleNode):
         state_rate = declare(self, "state_rate_hz", 50.0, "rate of joint_states [Hz]", low=1.0, high=200.0, read_only=True)
         self.on_end = declare(self, "on_shutdown", "hold", "what the arm does when the node ends: hold, park or relax")
         self.autostart = declare(self, "autostart", False, "configure and activate by itself", read_only=True)
-        self.at_rest_pose = declare(self, "at_rest_pose", False, "the arm stands at its rest pose: outputs that are off may be "
-                                    "switched on without asking (simulation only)", read_only=True)
+        self.at_rest_pose = declare(
+            self,
+            "at_rest_pose",
+            False,
+            "the arm stands at its rest pose: outputs that are off may be switched on without asking (simulation only)",
+            read_only=True,
+        )
         declare(self, "state_source", PROVENANCE, "where joint_states come from: modelled (servos tell nothing)", read_only=True)
         ambient = declare(self, "ambient_c", 25.0, "temperature around the servos [deg C]", low=-20.0, high=60.0, read_only=True)
-        limit = declare(self, "temperature_limit_c", 75.0, "temperature that no servo should reach (estimated) [deg C]",
-                        low=30.0, high=150.0)
+        limit = declare(
+            self, "temperature_limit_c", 75.0, "temperature that no servo should reach (estimated) [deg C]", low=30.0, high=150.0
+        )
         declare(self, "on_overheat", "warn", "what happens at that limit: warn, or stop (which latches, and holds)")
         for name in CHOICES:
             self.require_known(name, self.get_parameter(name).value)
-        model = ArmStateModel(lagrangian.analytic_model(self.arm, self.servos.armature), self.servos.model, self.servos.rest,
-                              MODEL_STEP_S)
-        self.session = HardwareSession(Link(self.port, baud=self.baud, joint_names=self.arm.joint_names), self.servos, model,
-                                       ServoBudget(self.servos, ambient_c=ambient, limit_c=limit))
+        model = ArmStateModel(
+            lagrangian.analytic_model(self.arm, self.servos.armature), self.servos.model, self.servos.rest, MODEL_STEP_S
+        )
+        self.session = HardwareSession(
+            Link(self.port, baud=self.baud, joint_names=self.arm.joint_names),
+            self.servos,
+            model,
+            ServoBudget(self.servos, ambient_c=ambient, limit_c=limit),
+        )
         self.report = HardwareReport(self.name(), self.port, self.arm.name, self.session)
         self.session.link.on_refused = self.on_refused
         self.refusals: list[str] = []
@@ -196,8 +207,9 @@ class Hardware(LifecycleNode):
     def on_payload(self, message: InertiaStamped) -> None:
         com = message.inertia.com
         try:
-            self.session.model.model = lagrangian.analytic_model(self.arm, self.servos.armature, message.inertia.m,
-                                                          (com.x, com.y, com.z))
+            self.session.model.model = lagrangian.analytic_model(
+                self.arm, self.servos.armature, message.inertia.m, (com.x, com.y, com.z)
+            )
         except PickerError as error:
             self.get_logger().error(f"payload ignored: {error}")
 
@@ -284,8 +296,12 @@ class Hardware(LifecycleNode):
             return
         self.told = facts
         message = session.problem or session.state.value
-        values = {"state": session.state.value, "epoch": session.epoch, "stop_latched": session.stop_latched,
-                  "provenance": PROVENANCE}
+        values = {
+            "state": session.state.value,
+            "epoch": session.epoch,
+            "stop_latched": session.stop_latched,
+            "provenance": PROVENANCE,
+        }
         if session.state is State.ACTIVE:
             for prefix, vector in ((HELD, session.held), (SETPOINT, session.setpoint)):
                 values |= {prefix + name: float(value) for name, value in zip(self.arm.joint_names, vector)}

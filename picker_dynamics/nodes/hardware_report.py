@@ -9,8 +9,21 @@ from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.session_state import State
 from picker_dynamics.nodes.diagnostics import ERROR, OK, STALE, WARN, status
 
-LINK_FIGURES = ("frames_sent", "frames_received", "frames_damaged", "frames_missed", "retransmissions", "losses", "connections",
-                "board_restarts", "round_trip_median_ms", "round_trip_p99_ms", "latency_ms", "drift_ppm", "telemetry_age_ms")
+LINK_FIGURES = (
+    "frames_sent",
+    "frames_received",
+    "frames_damaged",
+    "frames_missed",
+    "retransmissions",
+    "losses",
+    "connections",
+    "board_restarts",
+    "round_trip_median_ms",
+    "round_trip_p99_ms",
+    "latency_ms",
+    "drift_ppm",
+    "telemetry_age_ms",
+)
 PROVENANCE = "modelled"
 """Of ``joint_states``: computed from what is on the outputs, with the servo model; nothing is measured."""
 
@@ -32,8 +45,16 @@ class HardwareReport:
 
     def entries(self, level, sources: list[str]) -> list[DiagnosticStatus]:
         """All of them, ``level`` being that of the node; ``sources`` are the nodes whose commands it is given."""
-        return [self._board(level), self._link(), self._queue(), self._timing(self.timing.take(), sources), self._temperature(),
-                self._supply(), self._state(), self._description()]
+        return [
+            self._board(level),
+            self._link(),
+            self._queue(),
+            self._timing(self.timing.take(), sources),
+            self._temperature(),
+            self._supply(),
+            self._state(),
+            self._description(),
+        ]
 
     def _entry(self, level, part: str, message: str, hardware: str, **values) -> DiagnosticStatus:
         return status(level, f"{self._name}: {part}", message, hardware, **values)
@@ -41,9 +62,18 @@ class HardwareReport:
     def _board(self, level) -> DiagnosticStatus:
         session, telemetry = self._session, self._session.link.telemetry
         counts = {f"commands_{key}": value for key, value in vars(session.counts).items()}
-        board = {} if telemetry is None else {
-            "board_state": telemetry.state.name, "boot_id": telemetry.boot_id, "bad_frames": telemetry.bad_frames,
-            "live": telemetry.live, "owned": telemetry.owned, "faults": telemetry.faults}
+        board = (
+            {}
+            if telemetry is None
+            else {
+                "board_state": telemetry.state.name,
+                "boot_id": telemetry.boot_id,
+                "bad_frames": telemetry.bad_frames,
+                "live": telemetry.live,
+                "owned": telemetry.owned,
+                "faults": telemetry.faults,
+            }
+        )
         message = session.problem or session.state.value
         if level == OK and session.limits_differ:
             level, message = WARN, "the board was built with other pulse or speed limits than this servo map has"
@@ -61,8 +91,13 @@ class HardwareReport:
         values = {"setpoints_sent": link.setpoints_sent, "setpoints_not_sent": link.setpoints_not_sent, **refused}
         if telemetry is None:
             return self._entry(STALE, "queue", "not connected", self._port, **values)
-        values |= {"queue_depth": telemetry.queue_depth, "accepted": telemetry.accepted, "rejected": telemetry.rejected,
-                   "underruns": telemetry.underruns, "frames_missed_by_board": telemetry.missed_frames}
+        values |= {
+            "queue_depth": telemetry.queue_depth,
+            "accepted": telemetry.accepted,
+            "rejected": telemetry.rejected,
+            "underruns": telemetry.underruns,
+            "frames_missed_by_board": telemetry.missed_frames,
+        }
         now = (telemetry.boot_id, telemetry.underruns, telemetry.rejected)
         before, self._trouble = self._trouble, now
         level, message = OK, "as it should be"
@@ -75,27 +110,48 @@ class HardwareReport:
     def _timing(self, timing: Timing | None, sources: list[str]) -> DiagnosticStatus:
         values = {"command_sources": ", ".join(sources)}
         if timing is not None:
-            values |= {"commands": timing.commands, "period_ms": timing.period, "period_longest_ms": timing.period_longest,
-                       "jitter_p99_ms": timing.jitter_p99, "ahead_ms": timing.ahead, "ahead_least_ms": timing.ahead_least,
-                       "missed": timing.missed, "late": timing.late}
+            values |= {
+                "commands": timing.commands,
+                "period_ms": timing.period,
+                "period_longest_ms": timing.period_longest,
+                "jitter_p99_ms": timing.jitter_p99,
+                "ahead_ms": timing.ahead,
+                "ahead_least_ms": timing.ahead_least,
+                "missed": timing.missed,
+                "late": timing.late,
+            }
         frame_ms = 1e3 * self._session.servos.frame_s
         level, message = OK, "no commands" if timing is None else "as it should be"
         if len(sources) > 1:
             level, message = WARN, f"{len(sources)} nodes send joint_commands ({', '.join(sources)}): one arm, one sender"
         elif timing is not None and timing.late:
-            level, message = WARN, (f"{timing.late} of {timing.commands} commands came after the moment at which they should "
-                                    f"have held, the worst by {-timing.ahead_least:.1f} ms")
+            level, message = (
+                WARN,
+                (
+                    f"{timing.late} of {timing.commands} commands came after the moment at which they should "
+                    f"have held, the worst by {-timing.ahead_least:.1f} ms"
+                ),
+            )
         elif timing is not None and timing.ahead_least < frame_ms:
-            level, message = WARN, (f"a command came {timing.ahead_least:.1f} ms before it had to hold, the board wants a servo "
-                                    f"frame, {frame_ms:g} ms")
+            level, message = (
+                WARN,
+                (
+                    f"a command came {timing.ahead_least:.1f} ms before it had to hold, the board wants a servo "
+                    f"frame, {frame_ms:g} ms"
+                ),
+            )
         return self._entry(level, "timing", message, self._port, **values)
 
     def _temperature(self) -> DiagnosticStatus:
         budget, names = self._session.budget, self._session.servos.joint_names
         values = {f"celsius.{name}": round(float(celsius), 1) for name, celsius in zip(names, budget.celsius)}
         values |= {f"stall_share.{name}": round(float(share), 3) for name, share in zip(names, budget.share)}
-        values |= {"limit_celsius": budget.limit_c, "ambient_celsius": budget.ambient_c, "provenance": "estimated",
-                   "assumed": ", ".join(budget.assumed)}
+        values |= {
+            "limit_celsius": budget.limit_c,
+            "ambient_celsius": budget.ambient_c,
+            "provenance": "estimated",
+            "assumed": ", ".join(budget.assumed),
+        }
         temperature = budget.temperature()
         if temperature is not None:
             return self._entry(ERROR if temperature.too_hot else WARN, "temperature", temperature.text, self._arm, **values)
@@ -107,20 +163,34 @@ class HardwareReport:
         now_a = budget.current_a
         peak_a, complaint = budget.take_peak()
         values = {f"ampere.{name}": round(float(one), 2) for name, one in zip(self._session.servos.joint_names, now_a)}
-        values |= {"ampere": round(float(now_a.sum()), 2), "ampere_peak": round(peak_a, 2), "provenance": "estimated",
-                   "supply_gives_ampere": budget.servos.supply_a, "assumed": ", ".join(budget.assumed),
-                   "measured_mv": telemetry.supply_mv if telemetry is not None else 0}
-        return self._entry(WARN if complaint else OK, "supply", complaint or f"{peak_a:.1f} A at most (estimated)", self._arm,
-                           **values)
+        values |= {
+            "ampere": round(float(now_a.sum()), 2),
+            "ampere_peak": round(peak_a, 2),
+            "provenance": "estimated",
+            "supply_gives_ampere": budget.servos.supply_a,
+            "assumed": ", ".join(budget.assumed),
+            "measured_mv": telemetry.supply_mv if telemetry is not None else 0,
+        }
+        return self._entry(
+            WARN if complaint else OK, "supply", complaint or f"{peak_a:.1f} A at most (estimated)", self._arm, **values
+        )
 
     def _state(self) -> DiagnosticStatus:
         known = self._session.held is not None and self._session.state is not State.OFFLINE
-        return self._entry(OK if known else WARN, "joint state",
-                           "modelled from what is on the outputs" if known else "nobody knows where the arm is", self._arm,
-                           provenance=PROVENANCE if known else "none")
+        return self._entry(
+            OK if known else WARN,
+            "joint state",
+            "modelled from what is on the outputs" if known else "nobody knows where the arm is",
+            self._arm,
+            provenance=PROVENANCE if known else "none",
+        )
 
     def _description(self) -> DiagnosticStatus:
         if self.description_problem is None:
             return self._entry(OK, "robot description", "nobody publishes one", self._arm)
-        return self._entry(ERROR if self.description_problem else OK, "robot description",
-                           self.description_problem or "agrees with this arm", self._arm)
+        return self._entry(
+            ERROR if self.description_problem else OK,
+            "robot description",
+            self.description_problem or "agrees with this arm",
+            self._arm,
+        )

@@ -33,8 +33,10 @@ def guard_change_state(node: LifecycleNode) -> None:
         legal = allowed(node)
         label, number = request.transition.label, request.transition.id
         if (label not in legal.values()) if label else (number not in legal):
-            node.get_logger().error(f"transition {label or number} is not possible in state {state_of(node)}; possible: "
-                                    + ", ".join(f"{name} ({key})" for key, name in legal.items()))
+            node.get_logger().error(
+                f"transition {label or number} is not possible in state {state_of(node)}; possible: "
+                + ", ".join(f"{name} ({key})" for key, name in legal.items())
+            )
             response.success = False
             return response
         return change_state(request, response)

@@ -39,7 +39,9 @@ class LoopMeter:
             return {"rate_hz": None, "jitter_p99_ms": None, "latency_p99_ms": None, "missed": None}
         nominal = float(np.median(periods))
         near = periods[periods < 1.5 * nominal]
-        return {"rate_hz": round(1.0 / nominal, 2),
-                "jitter_p99_ms": round(1e3 * float(np.percentile(np.abs(near - nominal), 99)), 3),
-                "latency_p99_ms": round(1e3 * float(np.percentile(self._latencies, 99)), 3),
-                "missed": int((periods > 1.5 * nominal).sum())}
+        return {
+            "rate_hz": round(1.0 / nominal, 2),
+            "jitter_p99_ms": round(1e3 * float(np.percentile(np.abs(near - nominal), 99)), 3),
+            "latency_p99_ms": round(1e3 * float(np.percentile(self._latencies, 99)), 3),
+            "missed": int((periods > 1.5 * nominal).sum()),
+        }

@@ -18,10 +18,15 @@ from importlib import import_module
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.nodes.focused_executor import FocusedExecutor
-from picker_dynamics.nodes.runtime import COLLECTIONS, close, shutdown_ros, is_running, listen, require_known_parameters
+from picker_dynamics.nodes.runtime import COLLECTIONS, close, is_running, listen, require_known_parameters, shutdown_ros
 
-NODES = {"trajectory_controller": "TrajectoryController", "dynamics": "Dynamics", "torque_control": "TorqueControl",
-         "hardware": "Hardware", "torque_arm_sim": "TorqueArmSim"}
+NODES = {
+    "trajectory_controller": "TrajectoryController",
+    "dynamics": "Dynamics",
+    "torque_control": "TorqueControl",
+    "hardware": "Hardware",
+    "torque_arm_sim": "TorqueArmSim",
+}
 """Module and class."""
 
 MARK = "--node"

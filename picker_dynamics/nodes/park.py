@@ -34,8 +34,9 @@ def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bo
     rest, still = servos.rest, [0.0] * servos.n
 
     def build(factor: float):
-        return from_points([SHORTEST_S * factor], [rest], [still], [still], start=(session.held, still, still),
-                           joint_names=arm.joint_names)
+        return from_points(
+            [SHORTEST_S * factor], [rest], [still], [still], start=(session.held, still, still), joint_names=arm.joint_names
+        )
 
     trajectory = check.fit(build).trajectory
     compensator = Compensator(model, servos.model, setpoint_lower=servos.setpoint_lower, setpoint_upper=servos.setpoint_upper)

@@ -32,8 +32,9 @@ class Payload:
         self._node, self._tool = node, tool
         self.mass = declare(node, "payload.mass", 0.0, "mass at the tool, beside what the URDF has there [kg]", low=0.0, high=5.0)
         self.com = declare(node, "payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]")
-        self.transition_s = declare(node, "payload.transition_s", 0.5, "duration of a change of payload [s]", low=0.0, high=10.0,
-                                    read_only=True)
+        self.transition_s = declare(
+            node, "payload.transition_s", 0.5, "duration of a change of payload [s]", low=0.0, high=10.0, read_only=True
+        )
         self._out = node.create_publisher(InertiaStamped, "payload", LATCHED)
 
     def wanted(self, parameters: dict[str, object]) -> tuple[float, list[float]] | None:
@@ -46,7 +47,9 @@ class Payload:
     def require_vector(com) -> tuple[float, float, float]:
         """``com`` as three numbers; InputError where it is not."""
         if len(com) != 3:
-            raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", subject="payload.com", value=len(com), limit=3)
+            raise InputError(
+                f"payload.com has {len(com)} numbers, expected 3 [m]", subject="payload.com", value=len(com), limit=3
+            )
         return tuple(com)
 
     def tell(self, mass: float, com, followed: float = 0.0) -> None:
@@ -77,11 +80,18 @@ class Following:
         obstacle: for the owner to say why nothing can be learned now; empty where something is.
     """
 
-    def __init__(self, node, payload: Payload, make: Callable[..., PayloadFollower], believe: Callable[[float], None],
-                 switched: Callable[[bool], None] = lambda _on: None):
+    def __init__(
+        self,
+        node,
+        payload: Payload,
+        make: Callable[..., PayloadFollower],
+        believe: Callable[[float], None],
+        switched: Callable[[bool], None] = lambda _on: None,
+    ):
         self._node, self._payload, self._make, self._believe, self._switched = node, payload, make, believe, switched
-        self.wished = declare(node, "payload.follow", False, "follow the payload by what the joints measure; refused where "
-                              "they measure nothing")
+        self.wished = declare(
+            node, "payload.follow", False, "follow the payload by what the joints measure; refused where they measure nothing"
+        )
         self._max = declare(node, "payload.follow_max", 0.5, "largest mass that is followed [kg]", low=0.001, high=5.0)
         self._rate = declare(node, "payload.follow_rate", 0.1, "fastest change of what is followed [kg/s]", low=0.001, high=5.0)
         self.period_s = max(payload.transition_s, FOLLOW_PERIOD_S)
@@ -117,12 +127,19 @@ class Following:
         if not wished:
             return
         if parameters.get("payload.follow") and self.provenance != "measured":
-            state = f"are {self.provenance}, not measured: nothing tells what the tool carries" if self.provenance else \
-                "have not been heard of yet: is the hardware node running?"
+            state = (
+                f"are {self.provenance}, not measured: nothing tells what the tool carries"
+                if self.provenance
+                else "have not been heard of yet: is the hardware node running?"
+            )
             raise InputError(f"payload.follow: joint_states {state}", subject="payload.follow", value=self.provenance)
         if mass > most:
-            raise InputError(f"payload.mass is {mass:g} kg, above payload.follow_max, {most:g} kg: it could not be followed",
-                             subject="payload.mass", value=mass, limit=most)
+            raise InputError(
+                f"payload.mass is {mass:g} kg, above payload.follow_max, {most:g} kg: it could not be followed",
+                subject="payload.mass",
+                value=mass,
+                limit=most,
+            )
 
     def apply(self, parameters: dict[str, object]) -> None:
         """Take new values that passed ``require``."""
@@ -188,5 +205,8 @@ class Following:
         if not self.on:
             return {"payload_follow": False}
         estimate = self.follower.estimate
-        return {"payload_follow": True, "payload_followed_kg": self.mass,
-                "payload_estimate_kg": "none" if estimate is None else estimate}
+        return {
+            "payload_follow": True,
+            "payload_followed_kg": self.mass,
+            "payload_estimate_kg": "none" if estimate is None else estimate,
+        }

@@ -56,8 +56,11 @@ class Recorder(Node):
         def take(data: bytes, info: dict) -> None:
             try:
                 if not channel:
-                    channel.append(self.recording.add_topic(full, topic.kind, definition(topic.kind), latched=topic.latched,
-                                                            depth=1 if topic.latched else 10))
+                    channel.append(
+                        self.recording.add_topic(
+                            full, topic.kind, definition(topic.kind), latched=topic.latched, depth=1 if topic.latched else 10
+                        )
+                    )
                 self.recording.write(channel[0], data, info["received_timestamp"], info["source_timestamp"])
             except RecordingError as error:
                 self.failure = self.failure or error

@@ -40,8 +40,9 @@ COLLECTIONS = (20_000, 20, 20)
 """Thresholds of Python's collector: at 200 Hz a young collection every second or so, instead of thirty in it."""
 
 
-def declare(node, name: str, default, description: str, *, low: float | None = None, high: float | None = None,
-            read_only: bool = False):
+def declare(
+    node, name: str, default, description: str, *, low: float | None = None, high: float | None = None, read_only: bool = False
+):
     """Declare a parameter with description (unit included) and range; return its value.
 
     Raises:
@@ -100,6 +101,7 @@ def listen(args, stop: list[int], tell: Callable[[], None] = lambda: None) -> No
 
     rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
     """
+
     def hear(received, _frame) -> None:
         stop.append(received)
         tell()

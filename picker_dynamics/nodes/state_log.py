@@ -25,9 +25,13 @@ class StateLog(ArmClient):
         super().on_state(message)
         if self.logging and message.effort:
             stamp = message.header.stamp
-            self.rows.append((stamp.sec + 1e-9 * stamp.nanosec,
-                              ordered(message.name, message.position, self.joint_names, "joint_states"),
-                              ordered(message.name, message.effort, self.joint_names, "joint_states")))
+            self.rows.append(
+                (
+                    stamp.sec + 1e-9 * stamp.nanosec,
+                    ordered(message.name, message.position, self.joint_names, "joint_states"),
+                    ordered(message.name, message.effort, self.joint_names, "joint_states"),
+                )
+            )
 
     def logged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times since the first (k,) [s], positions and efforts (k, n).

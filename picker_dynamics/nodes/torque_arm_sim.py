@@ -35,11 +35,24 @@ class TorqueArmSim(Node):
         arm = load_torque_arm(self)
         self.arm = arm.description
         rate = declare(self, "measure_rate_hz", 250.0, "rate of joint_states [Hz]", low=50.0, high=500.0, read_only=True)
-        error = declare(self, "plant_error", 0.0, "bound of the relative errors of the simulated arm's masses", low=0.0, high=0.5,
-                        read_only=True)
+        error = declare(
+            self,
+            "plant_error",
+            0.0,
+            "bound of the relative errors of the simulated arm's masses",
+            low=0.0,
+            high=0.5,
+            read_only=True,
+        )
         seed = declare(self, "seed", 0, "of those errors", low=0, high=2**31 - 1, read_only=True)
-        load = declare(self, "attached_kg", 0.0, "load hung on the simulated tool, of which the controller is not told [kg]",
-                       low=0.0, high=5.0)
+        load = declare(
+            self,
+            "attached_kg",
+            0.0,
+            "load hung on the simulated tool, of which the controller is not told [kg]",
+            low=0.0,
+            high=5.0,
+        )
         self.plant = TorquePlant(self.arm, q=arm.home, plant_error=error, seed=seed)
         self.plant.attach(load)
         self.session = TorqueSession(RigidBody(self.arm), self.arm.effort, self.arm.velocity, arm.bandwidth)
@@ -106,8 +119,12 @@ class TorqueArmSim(Node):
             return
         self.told = facts
         message = session.problem or session.state.value
-        values = {"state": session.state.value, "epoch": session.epoch, "stop_latched": session.stop_latched,
-                  "provenance": "measured"}
+        values = {
+            "state": session.state.value,
+            "epoch": session.epoch,
+            "stop_latched": session.stop_latched,
+            "provenance": "measured",
+        }
         if session.state is State.ACTIVE:
             values |= {HELD + name: float(value) for name, value in zip(self.arm.joint_names, session.held)}
         log = self.get_logger()
@@ -125,9 +142,18 @@ class TorqueArmSim(Node):
 
     def on_diagnostics(self) -> None:
         session = self.session
-        drives = status(self.level(), f"{self.name()}: drives", session.problem or session.state.value, "simulated",
-                        state=session.state.value, commands_taken=session.taken, commands_not_active=session.not_active,
-                        commands_saturated=session.saturated, commands_rejected=self.rejected, skipped_s=self.skipped_s)
+        drives = status(
+            self.level(),
+            f"{self.name()}: drives",
+            session.problem or session.state.value,
+            "simulated",
+            state=session.state.value,
+            commands_taken=session.taken,
+            commands_not_active=session.not_active,
+            commands_saturated=session.saturated,
+            commands_rejected=self.rejected,
+            skipped_s=self.skipped_s,
+        )
         state = status(OK, f"{self.name()}: joint state", "measured", self.arm.name, provenance="measured")
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), drives, state))
 

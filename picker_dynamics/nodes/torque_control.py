@@ -45,11 +45,20 @@ class TorqueControl(Node):
         super().__init__("torque_control", **options)
         arm = load_torque_arm(self)
         self.arm = arm.description
-        bandwidth = declare(self, "bandwidth", arm.bandwidth, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", low=0.1,
-                            high=500.0, read_only=True)
+        bandwidth = declare(
+            self,
+            "bandwidth",
+            arm.bandwidth,
+            "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]",
+            low=0.1,
+            high=500.0,
+            read_only=True,
+        )
         self.payload = Payload(self, self.arm.tool)
         model = RigidBody(self.arm)
-        report = cross_check.compare(lagrangian.analytic_model(self.arm), model, self.arm.lower, self.arm.upper, self.arm.velocity)
+        report = cross_check.compare(
+            lagrangian.analytic_model(self.arm), model, self.arm.lower, self.arm.upper, self.arm.velocity
+        )
         report.require()
         self.cross_check_worst = float(report.worst)
         self.get_logger().info(f"cross-check passed: two models of {self.arm.name} agree to {report.worst:.1e}")
@@ -84,8 +93,10 @@ class TorqueControl(Node):
             if len(message.points) != 1:
                 raise InputError(f"expected one point, got {len(message.points)}", value=len(message.points), limit=1)
             point, names = message.points[0], message.joint_names
-            values = (ordered(names, values, self.arm.joint_names, "reference")
-                      for values in (point.positions, point.velocities, point.accelerations))
+            values = (
+                ordered(names, values, self.arm.joint_names, "reference")
+                for values in (point.positions, point.velocities, point.accelerations)
+            )
             self.loop.references.push(seconds(message.header.stamp), Reference(*values))
         except PickerError as error:
             self.complain(f"reference ignored: {error}")
@@ -170,9 +181,18 @@ class TorqueControl(Node):
         else:
             level, message = OK, "following" if self.loop.following else "no reference: holding"
         worst = float(abs(self.loop.error).max())
-        entry = status(level, self.get_fully_qualified_name().lstrip("/"), message, self.arm.name,
-                       cross_check_worst=self.cross_check_worst, payload_kg=self.payload.mass, processed=self.processed,
-                       rejected=self.rejected, tracking_error=worst, **self.following.facts())
+        entry = status(
+            level,
+            self.get_fully_qualified_name().lstrip("/"),
+            message,
+            self.arm.name,
+            cross_check_worst=self.cross_check_worst,
+            payload_kg=self.payload.mass,
+            processed=self.processed,
+            rejected=self.rejected,
+            tracking_error=worst,
+            **self.following.facts(),
+        )
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
 
 

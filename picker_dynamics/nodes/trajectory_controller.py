@@ -52,12 +52,27 @@ class TrajectoryController(Node):
         controlled = load_controlled_arm(self)
         self.arm, self.gate_for = controlled.description, controlled.gate
         self.rate_hz = declare(self, "rate_hz", 100.0, "rate of the reference [Hz]", low=10.0, high=500.0, read_only=True)
-        self.lead_s = declare(self, "lead_s", 0.06, "how long before it holds a reference is sent [s]", low=0.0, high=0.5,
-                              read_only=True)
-        deceleration = declare(self, "max_deceleration", 4.0, "with which a cancelled motion stops, and which a change of "
-                               "speed_scaling may add [rad/s^2]", low=0.5, high=50.0, read_only=True)
-        monitor_hz = declare(self, "action_monitor_rate", 20.0, "rate of action feedback and controller_state, and at which goal "
-                             "tolerances are looked at [Hz]", low=1.0, high=100.0, read_only=True)
+        self.lead_s = declare(
+            self, "lead_s", 0.06, "how long before it holds a reference is sent [s]", low=0.0, high=0.5, read_only=True
+        )
+        deceleration = declare(
+            self,
+            "max_deceleration",
+            4.0,
+            "with which a cancelled motion stops, and which a change of speed_scaling may add [rad/s^2]",
+            low=0.5,
+            high=50.0,
+            read_only=True,
+        )
+        monitor_hz = declare(
+            self,
+            "action_monitor_rate",
+            20.0,
+            "rate of action feedback and controller_state, and at which goal tolerances are looked at [Hz]",
+            low=1.0,
+            high=100.0,
+            read_only=True,
+        )
         self.parameters = ControllerParameters(self, self.arm, self.on_parameters)
         gripper = self.declare_gripper(controlled.grips)
         self.armature = controlled.armature
@@ -92,17 +107,51 @@ class TrajectoryController(Node):
         joint = declare(self, "gripper.joint", next(iter(grips), ""), "joint that grips; empty: none", read_only=True)
         settings = GripperSettings(
             joint,
-            declare(self, "gripper.max_velocity", plain.max_velocity, "where a command names none [rad/s]", low=0.01, high=50.0,
-                    read_only=True),
-            declare(self, "gripper.goal_tolerance", plain.goal_tolerance, "within which it has reached its goal [rad]", low=0.0,
-                    high=1.0, read_only=True),
-            declare(self, "gripper.stall_velocity_threshold", plain.stall_velocity_threshold, "slower than this it stands "
-                    "[rad/s]", low=0.0, high=10.0, read_only=True),
-            declare(self, "gripper.stall_timeout", plain.stall_timeout, "standing so long away from its goal it has stalled [s]",
-                    low=0.0, high=60.0, read_only=True),
-            declare(self, "gripper.allow_stalling", plain.allow_stalling, "stalled, it has gripped something: a success",
-                    read_only=True),
-            grips.get(joint))
+            declare(
+                self,
+                "gripper.max_velocity",
+                plain.max_velocity,
+                "where a command names none [rad/s]",
+                low=0.01,
+                high=50.0,
+                read_only=True,
+            ),
+            declare(
+                self,
+                "gripper.goal_tolerance",
+                plain.goal_tolerance,
+                "within which it has reached its goal [rad]",
+                low=0.0,
+                high=1.0,
+                read_only=True,
+            ),
+            declare(
+                self,
+                "gripper.stall_velocity_threshold",
+                plain.stall_velocity_threshold,
+                "slower than this it stands [rad/s]",
+                low=0.0,
+                high=10.0,
+                read_only=True,
+            ),
+            declare(
+                self,
+                "gripper.stall_timeout",
+                plain.stall_timeout,
+                "standing so long away from its goal it has stalled [s]",
+                low=0.0,
+                high=60.0,
+                read_only=True,
+            ),
+            declare(
+                self,
+                "gripper.allow_stalling",
+                plain.allow_stalling,
+                "stalled, it has gripped something: a success",
+                read_only=True,
+            ),
+            grips.get(joint),
+        )
         if joint and (problem := settings_problem(settings, self.arm)):
             raise ConfigurationError(problem, subject="gripper.joint")
         return settings if joint else None
@@ -114,8 +163,10 @@ class TrajectoryController(Node):
         except ModuleNotFoundError as missing:
             if (missing.name or "").split(".")[0] != "control_msgs":
                 raise
-            self.get_logger().info("control_msgs is not installed: goals come by arm_controller/joint_trajectory; there is no "
-                                   "follow_joint_trajectory, gripper_cmd, controller_state and speed_scaling_input")
+            self.get_logger().info(
+                "control_msgs is not installed: goals come by arm_controller/joint_trajectory; there is no "
+                "follow_joint_trajectory, gripper_cmd, controller_state and speed_scaling_input"
+            )
             return
         self.watch_states()
         self.interfaces = ControlInterfaces(self, self.desk, gripper)
@@ -145,7 +196,9 @@ class TrajectoryController(Node):
             self.wanted_speed = self.parameters["speed_scaling"]
         if self.generator.check is not None:
             self.generator.check.tip_speed_limit, self.generator.check.stretch = (
-                self.parameters["tip_speed_limit"], self.parameters["stretch"])
+                self.parameters["tip_speed_limit"],
+                self.parameters["stretch"],
+            )
 
     def want_speed(self, share: float) -> None:
         """From a topic: the parameter is set, so that there is one truth."""
@@ -162,8 +215,13 @@ class TrajectoryController(Node):
             self.generator.check = None
             self.report(ERROR, f"payload refused: {error}")
             return
-        self.generator.check = GoalCheck(self.arm, self.gate_for(model), model, stretch=self.parameters["stretch"],
-                                         tip_speed_limit=self.parameters["tip_speed_limit"])
+        self.generator.check = GoalCheck(
+            self.arm,
+            self.gate_for(model),
+            model,
+            stretch=self.parameters["stretch"],
+            tip_speed_limit=self.parameters["tip_speed_limit"],
+        )
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         """Follow the hardware: a new epoch (re)starts the reference from the pose that the status says is held."""
@@ -217,8 +275,9 @@ class TrajectoryController(Node):
             target = ordered(message.name, position, self.arm.joint_names, "joint_reference")
             now, sent_s = now_s(self), seconds(message.header.stamp) or None
             if sent_s is not None and now - sent_s > LATE_S:
-                raise OutdatedError(f"the sample is {now - sent_s:.1f} s old, allowed {LATE_S} s", value=now - sent_s,
-                                    limit=LATE_S)
+                raise OutdatedError(
+                    f"the sample is {now - sent_s:.1f} s old, allowed {LATE_S} s", value=now - sent_s, limit=LATE_S
+                )
             self.stream.push(target, now, now + self.lead_s, sent_s)
         except PickerError as error:
             if self.stream.must_say(error, now_s(self)):
@@ -263,27 +322,33 @@ class TrajectoryController(Node):
         now = time_s - self.lead_s
         error = self.desk.monitor(now, time_s, self.states.state, feedback)
         if heard and error is not None:
-            self.interfaces.publish_state(error, max(self.generator.progress_at(now), 0.0), self.generator.speed_at(now),
-                                          self.sent.newest)
+            self.interfaces.publish_state(
+                error, max(self.generator.progress_at(now), 0.0), self.generator.speed_at(now), self.sent.newest
+            )
 
     # -- what is said --------------------------------------------------------------------------------------
 
     def on_event(self, event: Event) -> None:
         level = WARN if event.text in (f"refused: {OVERTAKEN}", PREEMPTED) else LEVELS[event.outcome]
-        self.report(level, event.text, event.motion, event.outcome, identifier=event.identifier,
-                    error=event.error)
+        self.report(level, event.text, event.motion, event.outcome, identifier=event.identifier, error=event.error)
 
     def complain(self, message: str, error: PickerError | None = None) -> None:
         self.report(ERROR, message, error=error)
 
-    def report(self, level, message: str, motion=None, outcome: str = "", *, identifier: str = "",
-               error: PickerError | None = None) -> None:
+    def report(
+        self, level, message: str, motion=None, outcome: str = "", *, identifier: str = "", error: PickerError | None = None
+    ) -> None:
         """Publish what happened to whom, and log what was refused."""
         self.last_level, self.last_message = level, message
         if level == ERROR:
             self.get_logger().error(message)
-        facts = {"phase": self.generator.phase().value, "goal": identifier, "outcome": outcome,
-                 "accepted": self.desk.accepted, "refused": self.desk.refused}
+        facts = {
+            "phase": self.generator.phase().value,
+            "goal": identifier,
+            "outcome": outcome,
+            "accepted": self.desk.accepted,
+            "refused": self.desk.refused,
+        }
         if motion is not None:
             facts["duration_s"] = motion.ends
         if error is not None:
@@ -303,11 +368,21 @@ class TrajectoryController(Node):
         self.look_for_rivals()
         counts = self.stream.statistics
         problem = self.states.problem if self.states is not None else ""
-        entry = status(self.last_level, self.name(), self.last_message, self.arm.name, phase=self.generator.phase().value,
-                       goals_accepted=self.desk.accepted, goals_refused=self.desk.refused,
-                       goals_overtaken=self.desk.inbox.overtaken, speed_scaling=self.generator.speed,
-                       stream_accepted=counts.accepted, stream_ignored=counts.ignored, stream_refused=counts.refused,
-                       joint_states_problem=problem)
+        entry = status(
+            self.last_level,
+            self.name(),
+            self.last_message,
+            self.arm.name,
+            phase=self.generator.phase().value,
+            goals_accepted=self.desk.accepted,
+            goals_refused=self.desk.refused,
+            goals_overtaken=self.desk.inbox.overtaken,
+            speed_scaling=self.generator.speed,
+            stream_accepted=counts.accepted,
+            stream_ignored=counts.ignored,
+            stream_refused=counts.refused,
+            joint_states_problem=problem,
+        )
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
 
     def close(self, _hurried) -> None:

@@ -12,16 +12,27 @@ from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError
 
-PLAIN = frozenset({"bool", "byte", "char", "string", "wstring", "float32", "float64",
-                   *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
+PLAIN = frozenset(
+    {
+        "bool",
+        "byte",
+        "char",
+        "string",
+        "wstring",
+        "float32",
+        "float64",
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    }
+)
 FIELD = re.compile(r"^\s*(?P<type>[A-Za-z][\w/]*)(<=\d+)?(\[[^\]]*\])?\s+[A-Za-z]\w*")
 SEPARATOR = "=" * 80
 
 
 def missing(error: ImportError) -> MissingDependencyError:
     """What to say where a package of the extra is not installed."""
-    return MissingDependencyError(f'{error.name} is not installed; recordings need it: pip install "picker_dynamics[record]"',
-                                  subject=error.name)
+    return MissingDependencyError(
+        f'{error.name} is not installed; recordings need it: pip install "picker_dynamics[record]"', subject=error.name
+    )
 
 
 def definition(kind: str) -> str:
@@ -49,8 +60,9 @@ def _text(package: str, name: str) -> str:
         path = prefix / "share" / package / "msg" / f"{name}.msg"
         if path.is_file():
             return path.read_text(encoding="utf-8")
-    raise ConfigurationError(f"no definition of message type {package}/{name}: is the package {package} installed?",
-                             value=f"{package}/{name}")
+    raise ConfigurationError(
+        f"no definition of message type {package}/{name}: is the package {package} installed?", value=f"{package}/{name}"
+    )
 
 
 def _prefixes(package: str) -> list[Path]:

@@ -21,8 +21,11 @@ WIDTH, ROW = 10.0, 1.8
 def draw(recorded: ArmRecording, limits, folder: Path, stem: str) -> list[Path]:
     """Write STEM_position.png, STEM_error.png and STEM_torque.png; returns the paths of those that there is data for."""
     start = min(series.t[0] for series in (recorded.reference, recorded.state, recorded.setpoint, recorded.torque) if len(series))
-    made = {"position": _position(recorded, limits, start), "error": _error(recorded, limits, start),
-            "torque": _torque(recorded, limits, start)}
+    made = {
+        "position": _position(recorded, limits, start),
+        "error": _error(recorded, limits, start),
+        "torque": _torque(recorded, limits, start),
+    }
     paths = []
     for name, figure in made.items():
         if figure is not None:
@@ -60,8 +63,13 @@ def _events(axes, recorded: ArmRecording, start: float) -> None:
         if event.outcome != "accepted" and event.outcome not in BAD:
             continue
         name = "goal accepted" if event.outcome == "accepted" else "goal refused or aborted"
-        axes.axvline(event.t - start, color="0.6" if event.outcome == "accepted" else REFUSED, lw=0.8, ls=":",
-                     label=None if name in labelled else name)
+        axes.axvline(
+            event.t - start,
+            color="0.6" if event.outcome == "accepted" else REFUSED,
+            lw=0.8,
+            ls=":",
+            label=None if name in labelled else name,
+        )
         labelled.add(name)
 
 
@@ -92,7 +100,7 @@ def _error(recorded: ArmRecording, limits, start: float):
         unit = _unit(limits, joint)
         _line(axes, Series(error.t, 1e3 * error.values), joint, start, color=STATE, lw=1.0, label="error")
         axes.axhline(0.0, color="0.5", lw=0.8)
-        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{ {'rad': 'mrad', 'm': 'mm'}.get(unit, 'mrad or mm')}]")
+        axes.set_ylabel(f"{recorded.joint_names[joint]}\n[{ {'rad': 'mrad', 'm': 'mm'}.get(unit, 'mrad or mm') }]")
     _legend(figure, rows[0])
     return figure
 

@@ -98,7 +98,7 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
         for topic, time_s, message in _messages(path):
             for wanted in WANTED:
                 if topic.endswith("/" + wanted):
-                    _take(collected.setdefault(topic[:-len(wanted) - 1].strip("/"), _Collected()), wanted, message, time_s)
+                    _take(collected.setdefault(topic[: -len(wanted) - 1].strip("/"), _Collected()), wanted, message, time_s)
     except _CutShort as error:
         damaged = str(error)
     chosen = _choose(collected, namespace, path)
@@ -121,8 +121,9 @@ def _messages(path: Path) -> Iterator[tuple[str, float, object]]:
             if path.suffix == ".mcap" and path.is_file():
                 yield from _salvaged(path)
                 return
-            raise RecordingError(f"cannot read {path}: {' '.join(str(error).split()) or type(error).__name__}",
-                                 value=str(path)) from error
+            raise RecordingError(
+                f"cannot read {path}: {' '.join(str(error).split()) or type(error).__name__}", value=str(path)
+            ) from error
         try:
             known = [one for one in reader.connections if one.topic.endswith(tuple("/" + name for name in WANTED))]
             for connection, time_ns, data in reader.messages(known) if known else ():
@@ -147,8 +148,13 @@ def _salvaged(path: Path) -> Iterator[tuple[str, float, object]]:
             for record in StreamReader(file, skip_magic=False).records:
                 if isinstance(record, Schema):
                     schemas[record.id] = record.name
-                    store.register({name: fields for name, fields in get_types_from_msg(record.data.decode(), record.name).items()
-                                    if name not in store.fielddefs})
+                    store.register(
+                        {
+                            name: fields
+                            for name, fields in get_types_from_msg(record.data.decode(), record.name).items()
+                            if name not in store.fielddefs
+                        }
+                    )
                 elif isinstance(record, Channel):
                     channels[record.id] = record
                 elif isinstance(record, Message):
@@ -185,14 +191,17 @@ def _choose(collected: dict[str, _Collected], namespace: str | None, path: Path)
     arms = sorted(name for name, one in collected.items() if one.rows)
     if namespace is not None:
         if namespace.strip("/") not in arms:
-            raise RecordingError(f"{path} has no arm in namespace {namespace!r}; it has "
-                                 f"{', '.join(repr(name) for name in arms) or 'none'}", value=namespace)
+            raise RecordingError(
+                f"{path} has no arm in namespace {namespace!r}; it has {', '.join(repr(name) for name in arms) or 'none'}",
+                value=namespace,
+            )
         return namespace.strip("/")
     if not arms:
         raise RecordingError(f"{path} has no messages of an arm (looked for {', '.join(WANTED)})", value=str(path))
     if len(arms) > 1:
-        raise RecordingError(f"{path} has {len(arms)} arms: choose with --namespace one of {', '.join(map(repr, arms))}",
-                             value=str(path))
+        raise RecordingError(
+            f"{path} has {len(arms)} arms: choose with --namespace one of {', '.join(map(repr, arms))}", value=str(path)
+        )
     return arms[0]
 
 
@@ -214,6 +223,15 @@ def _arrays(one: _Collected, namespace: str, damaged: str, path: Path) -> ArmRec
     if not names:
         raise JointNamesError(f"{path}: no joints are named")
     reference = series("reference")
-    return ArmRecording(tuple(names), reference if len(reference) else series("controller reference"), series("state"),
-                        series("setpoint"), series("torque"), series("state torque"), tuple(one.events), one.arm, namespace,
-                        damaged)
+    return ArmRecording(
+        tuple(names),
+        reference if len(reference) else series("controller reference"),
+        series("state"),
+        series("setpoint"),
+        series("torque"),
+        series("state torque"),
+        tuple(one.events),
+        one.arm,
+        namespace,
+        damaged,
+    )

@@ -25,5 +25,6 @@ def tracking_error(reference: Series, state: Series) -> Series:
 def with_gaps(series: Series) -> Series:
     """The series with a NaN in each gap, so that a line drawn through it breaks there."""
     gaps = np.flatnonzero(np.diff(series.t) > GAP_S) + 1
-    return Series(np.insert(series.t, gaps, series.t[gaps] - 1e-6 if len(gaps) else []),
-                  np.insert(series.values, gaps, np.nan, axis=0))
+    return Series(
+        np.insert(series.t, gaps, series.t[gaps] - 1e-6 if len(gaps) else []), np.insert(series.values, gaps, np.nan, axis=0)
+    )

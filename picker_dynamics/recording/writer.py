@@ -60,8 +60,9 @@ class Recording:
         try:
             self._file = open(path, "xb")
         except (OSError, ValueError) as error:
-            raise ConfigurationError(f"cannot record to {path}: {getattr(error, 'strerror', None) or error}", subject="out",
-                                     value=str(path)) from error
+            raise ConfigurationError(
+                f"cannot record to {path}: {getattr(error, 'strerror', None) or error}", subject="out", value=str(path)
+            ) from error
         self._writer = Writer(self._file, chunk_size=CHUNK_BYTES)
         with self._said():
             self._writer.start(profile="ros2", library="picker_dynamics")
@@ -105,14 +106,18 @@ class Recording:
             with contextlib.suppress(OSError):
                 self._file.close()
             why = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
-            raise RecordingError(f"recording stopped after {self.messages} messages: {why}; {self.path} can be read up to there",
-                                 value=str(self.path)) from error
+            raise RecordingError(
+                f"recording stopped after {self.messages} messages: {why}; {self.path} can be read up to there",
+                value=str(self.path),
+            ) from error
 
 
 def qos_text(latched: bool, depth: int) -> str:
     """The publisher's QoS, so that what plays the file back can be as it was; the layout of rosbag2 from Jazzy on."""
     times = "".join(f"  {name}:\n    sec: {ENDLESS['sec']}\n    nsec: {ENDLESS['nsec']}\n" for name in ("deadline", "lifespan"))
     lease = f"  liveliness_lease_duration:\n    sec: {ENDLESS['sec']}\n    nsec: {ENDLESS['nsec']}\n"
-    return (f"- history: keep_last\n  depth: {depth}\n  reliability: reliable\n"
-            f"  durability: {'transient_local' if latched else 'volatile'}\n{times}  liveliness: automatic\n{lease}"
-            "  avoid_ros_namespace_conventions: false\n")
+    return (
+        f"- history: keep_last\n  depth: {depth}\n  reliability: reliable\n"
+        f"  durability: {'transient_local' if latched else 'volatile'}\n{times}  liveliness: automatic\n{lease}"
+        "  avoid_ros_namespace_conventions: false\n"
+    )

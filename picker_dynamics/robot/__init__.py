@@ -4,6 +4,17 @@ kinematics, and the interface that every dynamics model offers.  Imports nothing
 """
 
 __all__ = [
-    "arms", "description", "description_check", "joint_order", "kinematic_tree", "kinematics", "lint", "model",
-    "picker_shape", "servo", "servo_budget", "servo_map", "urdf_elements",
+    "arms",
+    "description",
+    "description_check",
+    "joint_order",
+    "kinematic_tree",
+    "kinematics",
+    "lint",
+    "model",
+    "picker_shape",
+    "servo",
+    "servo_budget",
+    "servo_map",
+    "urdf_elements",
 ]

@@ -77,13 +77,16 @@ def load(name: str, path: str | Path | None = None) -> Arm:
     entry, where = dict(file["arms"][name] or {}), f"arm {name}"
     control = entry.pop("control", None)
     if control not in CONTROLS:
-        raise ConfigurationError(f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", subject="control",
-                                 value=control)
+        raise ConfigurationError(
+            f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", subject="control", value=control
+        )
     arm = description.load(resource(f"urdf/{name}.urdf"))
     if control == "servo":
         if entry:
-            raise ConfigurationError(f"{where}: {next(iter(entry))} is for torque-controlled arms; servos have "
-                                     "config/servos.yaml", subject=next(iter(entry)))
+            raise ConfigurationError(
+                f"{where}: {next(iter(entry))} is for torque-controlled arms; servos have config/servos.yaml",
+                subject=next(iter(entry)),
+            )
         return Arm(name, arm, control)
     home = _home(entry.pop("home", None), arm, where)
     numbers = _numbers((file.get("defaults") or {}) | entry, where)
@@ -105,13 +108,18 @@ def _home(values, arm: ArmDescription, where: str) -> np.ndarray:
     values = values if isinstance(values, dict) else {}
     if set(values) != set(arm.joint_names):
         odd = sorted(set(values) ^ set(arm.joint_names))
-        raise ConfigurationError(f"{where}: home must name the joints {', '.join(arm.joint_names)}; "
-                                 f"it differs in {', '.join(odd)}", subject=odd[0])
+        raise ConfigurationError(
+            f"{where}: home must name the joints {', '.join(arm.joint_names)}; it differs in {', '.join(odd)}", subject=odd[0]
+        )
     for joint, unit in zip(arm.movable, arm.position_units):
         value = values[joint.name]
         if not _is_number(value) or not joint.lower <= value <= joint.upper:
-            raise ConfigurationError(f"{where}: home of {joint.name} is {value}, must be {joint.lower:g} to {joint.upper:g} "
-                                     f"{unit}", subject=joint.name, value=value, limit=joint.upper)
+            raise ConfigurationError(
+                f"{where}: home of {joint.name} is {value}, must be {joint.lower:g} to {joint.upper:g} {unit}",
+                subject=joint.name,
+                value=value,
+                limit=joint.upper,
+            )
     return read_only([values[name] for name in arm.joint_names])
 
 
@@ -123,14 +131,18 @@ def _numbers(values: dict, where: str) -> dict[str, float]:
     for key, most in _NUMBERS.items():
         value = values.get(key)
         if not _is_number(value) or not 0.0 < value <= most:
-            raise ConfigurationError(f"{where}: {key} is {value}, must be above 0 and at most {most:g}", subject=key, value=value,
-                                     limit=most)
+            raise ConfigurationError(
+                f"{where}: {key} is {value}, must be above 0 and at most {most:g}", subject=key, value=value, limit=most
+            )
     if values["peak_share"] < values["hold_share"]:
-        raise ConfigurationError(f"{where}: peak_share is {values['peak_share']}, less than hold_share {values['hold_share']}",
-                                 subject="peak_share", value=values["peak_share"], limit=values["hold_share"])
+        raise ConfigurationError(
+            f"{where}: peak_share is {values['peak_share']}, less than hold_share {values['hold_share']}",
+            subject="peak_share",
+            value=values["peak_share"],
+            limit=values["hold_share"],
+        )
     return {key: float(values[key]) for key in _NUMBERS}
 
 
 def _is_number(value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-

@@ -30,8 +30,7 @@ from picker_dynamics.robot.urdf_elements import (
     rotation_from_rpy,
 )
 
-__all__ = ["MOVABLE_TYPES", "ArmDescription", "Geometry", "Joint", "Link", "load", "parse",
-           "rotation_from_rpy"]
+__all__ = ["MOVABLE_TYPES", "ArmDescription", "Geometry", "Joint", "Link", "load", "parse", "rotation_from_rpy"]
 
 
 @dataclass(frozen=True)
@@ -80,8 +79,7 @@ class ArmDescription:
         for joint in self.joints:
             if joint.name == name:
                 return joint
-        raise JointNamesError(f"{self.name} has no joint {name!r}; it has {', '.join(self.joint_names)}",
-                              subject=name)
+        raise JointNamesError(f"{self.name} has no joint {name!r}; it has {', '.join(self.joint_names)}", subject=name)
 
     def _vector(self, attribute: str) -> np.ndarray:
         return read_only([getattr(joint, attribute) for joint in self.movable])
@@ -200,6 +198,5 @@ def _tree(links: dict[str, Link], joints: list[Joint]) -> tuple[str, tuple[Joint
         stack.extend(reversed(children.get(joint.child, [])))
     if len(ordered) != len(joints):
         loose = sorted(seen_joints - {joint.name for joint in ordered})
-        raise DescriptionError(f"joints not connected to the root {roots[0]}: {', '.join(loose)}",
-                               subject=loose[0])
+        raise DescriptionError(f"joints not connected to the root {roots[0]}: {', '.join(loose)}", subject=loose[0])
     return roots[0], tuple(ordered)

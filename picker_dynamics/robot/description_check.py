@@ -26,11 +26,16 @@ def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_descrip
     for ours in arm.movable:
         joint = theirs.get(ours.name)
         if joint is None:
-            raise DescriptionError(f"{what} ({other.name}) has no joint {ours.name}; this arm has "
-                                   f"{', '.join(arm.joint_names)}", subject=ours.name)
+            raise DescriptionError(
+                f"{what} ({other.name}) has no joint {ours.name}; this arm has {', '.join(arm.joint_names)}", subject=ours.name
+            )
         if joint.type != ours.type:
-            raise DescriptionError(f"{what}: joint {ours.name} is {joint.type}, here it is {ours.type}", subject=ours.name,
-                                   value=joint.type, limit=ours.type)
+            raise DescriptionError(
+                f"{what}: joint {ours.name} is {joint.type}, here it is {ours.type}",
+                subject=ours.name,
+                value=joint.type,
+                limit=ours.type,
+            )
         unit = "m" if ours.type == "prismatic" else "rad"
         for name, there, here, beyond in (
             ("lower limit", joint.lower, ours.lower, ours.lower - joint.lower),
@@ -39,5 +44,9 @@ def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_descrip
         ):
             if beyond > TOLERANCE:
                 of = f"{unit}/s" if name.startswith("velocity") else unit
-                raise DescriptionError(f"{what}: {name} of {ours.name} is {there:.4g} {of}, this arm's is {here:.4g} {of}",
-                                       subject=ours.name, value=there, limit=here)
+                raise DescriptionError(
+                    f"{what}: {name} of {ours.name} is {there:.4g} {of}, this arm's is {here:.4g} {of}",
+                    subject=ours.name,
+                    value=there,
+                    limit=here,
+                )

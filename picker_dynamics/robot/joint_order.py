@@ -28,8 +28,9 @@ def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message
             raise JointNamesError(f"{what}: joint {name} is listed twice", subject=name)
     missing = [name for name in expected if name not in names]
     if missing:
-        raise JointNamesError(f"{what}: joint {missing[0]} is missing (all of {', '.join(expected)} are needed)",
-                              subject=missing[0])
+        raise JointNamesError(
+            f"{what}: joint {missing[0]} is missing (all of {', '.join(expected)} are needed)", subject=missing[0]
+        )
     return np.array([list(names).index(name) for name in expected], dtype=int)
 
 

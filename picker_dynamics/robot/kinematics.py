@@ -97,8 +97,12 @@ class PickerKinematics:
         """
         target, pitch, near = self._checked(position_m, pitch_rad, near)
         facings = self._facings(target, pitch, near)
-        found = tuple(self._assemble(theta0, pitch, arm, near) for theta0, wrist in facings
-                      if abs(self._gap(wrist)) < ON_AXIS_M for arm in self._two_links(*wrist, near))
+        found = tuple(
+            self._assemble(theta0, pitch, arm, near)
+            for theta0, wrist in facings
+            if abs(self._gap(wrist)) < ON_AXIS_M
+            for arm in self._two_links(*wrist, near)
+        )
         if not found:
             raise self._too_far(target, pitch, [wrist for _, wrist in facings])
         return found
@@ -138,8 +142,7 @@ class PickerKinematics:
         best.setflags(write=False)
         return best
 
-    def reachable_pitch(self, position_m, *, preferred: float = 0.0, near=None,
-                        step: float = math.radians(1.0)) -> float:
+    def reachable_pitch(self, position_m, *, preferred: float = 0.0, near=None, step: float = math.radians(1.0)) -> float:
         """The hand pitch [rad] nearest to ``preferred`` with which the tip can be at ``position_m``.
 
         Searched on a grid of ``step`` [rad] over a whole turn.
@@ -155,8 +158,9 @@ class PickerKinematics:
                     return pitch
                 except UnreachableError as error:
                     reason = reason or error
-        raise UnreachableError(f"no hand pitch reaches {_text(position_m)}: {reason}", subject=reason.subject,
-                               value=reason.value, limit=reason.limit)
+        raise UnreachableError(
+            f"no hand pitch reaches {_text(position_m)}: {reason}", subject=reason.subject, value=reason.value, limit=reason.limit
+        )
 
     # --- pieces ---------------------------------------------------------------------------------
 
@@ -169,8 +173,7 @@ class PickerKinematics:
     def _checked(self, position_m, pitch_rad, near) -> tuple[np.ndarray, float, np.ndarray]:
         target = as_states("position_m", position_m, 3)
         if target.ndim != 1:
-            raise InputError(f"position_m has shape {target.shape}, expected (3,)", subject="position_m",
-                             value=target.shape)
+            raise InputError(f"position_m has shape {target.shape}, expected (3,)", subject="position_m", value=target.shape)
         near = np.zeros(self.n) if near is None else np.array(as_states("near", near, self.n))
         return target, _finite("pitch_rad", pitch_rad), near
 
@@ -203,7 +206,7 @@ class PickerKinematics:
         # A wrist on the shoulder axis (only where L1 = L2) leaves the shoulder free: it stays.
         direction = math.atan2(height, rho)
         solutions = []
-        for theta2 in ((bend, -bend) if 0.0 < bend < math.pi else (bend,)):
+        for theta2 in (bend, -bend) if 0.0 < bend < math.pi else (bend,):
             theta1 = direction - math.atan2(l2 * math.sin(theta2), l1 + l2 * math.cos(theta2))
             solutions.append((near[self._columns[1]] if distance < ON_AXIS_M else theta1, theta2))
         return solutions
@@ -246,19 +249,26 @@ class PickerKinematics:
             return UnreachableError(
                 f"tip target {_text(target)} is {from_shoulder:.4f} m from the shoulder, the stretched arm "
                 f"reaches {whole:.4f} m: {from_shoulder - whole:.4f} m too far",
-                value=from_shoulder, limit=whole)
+                value=from_shoulder,
+                limit=whole,
+            )
         how = "far" if gap > 0.0 else "close"
         return UnreachableError(
             f"tip target {_text(target)} with hand pitch {pitch:.3f} rad puts the wrist {distance:.4f} m "
             f"from the shoulder, possible are {nearest:.4f} to {farthest:.4f} m: {abs(gap):.4f} m too {how}",
-            value=distance, limit=farthest if gap > 0.0 else nearest)
+            value=distance,
+            limit=farthest if gap > 0.0 else nearest,
+        )
 
     def _beyond_limit(self, target, pitch: float, joint: int, value: float) -> UnreachableError:
         name, lower, upper = self.joint_names[joint], float(self._lower[joint]), float(self._upper[joint])
         return UnreachableError(
             f"tip target {_text(target)} with hand pitch {pitch:.3f} rad needs joint {name} at {value:.3f} "
-            f"rad; its limits are {lower:.3f} to {upper:.3f} rad", subject=name, value=value,
-            limit=lower if value < lower else upper)
+            f"rad; its limits are {lower:.3f} to {upper:.3f} rad",
+            subject=name,
+            value=value,
+            limit=lower if value < lower else upper,
+        )
 
 
 def _wrapped(angle: float) -> float:

@@ -36,13 +36,13 @@ def as_states(name: str, value, n: int) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is {value!r}, not an array of numbers", subject=name, value=value) from error
     if array.ndim == 0 or array.shape[-1] != n:
-        raise InputError(f"{name} has shape {array.shape}, expected (..., {n})",
-                         subject=name, value=array.shape, limit=n)
+        raise InputError(f"{name} has shape {array.shape}, expected (..., {n})", subject=name, value=array.shape, limit=n)
     finite = np.isfinite(array)
     if not finite.all():
         bad = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise InputError(f"{name}[{', '.join(map(str, bad))}] is {array[bad]}, not a finite number",
-                         subject=name, value=float(array[bad]))
+        raise InputError(
+            f"{name}[{', '.join(map(str, bad))}] is {array[bad]}, not a finite number", subject=name, value=float(array[bad])
+        )
     return array
 
 
@@ -73,19 +73,24 @@ def payload_values(mass, com, inertia) -> tuple[float, np.ndarray, np.ndarray]:
     except (TypeError, ValueError) as error:
         raise InputError(f"payload mass is {mass!r}, not a number", subject="payload", value=mass) from error
     if not (np.isfinite(mass) and mass >= 0.0):
-        raise InputError(f"payload mass is {mass} kg, must be finite and >= 0",
-                         subject="payload", value=mass, limit=0.0)
+        raise InputError(f"payload mass is {mass} kg, must be finite and >= 0", subject="payload", value=mass, limit=0.0)
     com = as_states("payload com", com, 3)
     inertia = np.zeros((3, 3)) if inertia is None else as_states("payload inertia", inertia, 3)
     if com.shape != (3,) or inertia.shape != (3, 3):
-        raise InputError(f"payload com and inertia have shapes {com.shape} and {inertia.shape}, "
-                         "expected (3,) and (3, 3)", subject="payload")
+        raise InputError(
+            f"payload com and inertia have shapes {com.shape} and {inertia.shape}, expected (3,) and (3, 3)", subject="payload"
+        )
     if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
         raise InputError("payload inertia is not symmetric", subject="payload", value=inertia)
     least, middle, largest = np.linalg.eigvalsh(inertia)
     if least + middle - largest < -1e-9 * abs(largest) or least < -1e-9 * abs(largest):
-        raise InputError(f"payload inertia has principal moments {least:g}, {middle:g}, {largest:g} kg·m²: each must be "
-                         ">= 0 and at most the sum of the others", subject="payload", value=float(least), limit=0.0)
+        raise InputError(
+            f"payload inertia has principal moments {least:g}, {middle:g}, {largest:g} kg·m²: each must be "
+            ">= 0 and at most the sum of the others",
+            subject="payload",
+            value=float(least),
+            limit=0.0,
+        )
     return mass, com, inertia
 
 
@@ -112,8 +117,9 @@ class DynamicsModel(ABC):
             raise InputError(f"{name} has shape {array.shape}, expected ({self.n},)", subject=name, value=array.shape)
         for joint, entry in zip(self.joint_names, array):
             if entry < 0.0:
-                raise InputError(f"{name} of joint {joint} is {entry}, must be >= 0",
-                                 subject=joint, value=float(entry), limit=0.0)
+                raise InputError(
+                    f"{name} of joint {joint} is {entry}, must be >= 0", subject=joint, value=float(entry), limit=0.0
+                )
         array.setflags(write=False)
         return array
 
@@ -175,8 +181,9 @@ class DynamicsModel(ABC):
         try:
             return np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0]
         except np.linalg.LinAlgError as error:
-            raise InputError("the mass matrix is singular: some motion of the joints moves no inertia", subject="q",
-                             value=q) from error
+            raise InputError(
+                "the mass matrix is singular: some motion of the joints moves no inertia", subject="q", value=q
+            ) from error
 
     def friction(self, v) -> np.ndarray:
         """F(v) = b v + f_c tanh(v / v_s), (..., n) [N·m]: opposes motion, so the actuators add it."""
@@ -194,5 +201,6 @@ class DynamicsModel(ABC):
             return tau
         wrench = as_states("wrench", wrench, 6)
         linear, angular = self.jacobian(q), self.angular_jacobian(q)
-        return (tau - np.einsum("...ij,...i->...j", linear, wrench[..., :3])
-                - np.einsum("...ij,...i->...j", angular, wrench[..., 3:]))
+        return (
+            tau - np.einsum("...ij,...i->...j", linear, wrench[..., :3]) - np.einsum("...ij,...i->...j", angular, wrench[..., 3:])
+        )

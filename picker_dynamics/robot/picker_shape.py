@@ -50,8 +50,13 @@ def read_shape(description: ArmDescription) -> PickerShape:
     chain = [joint for joint in description.path_to(description.tool) if joint.movable]
     if description.n != 5 or len(chain) != 4:
         names = ", ".join(joint.name for joint in chain) or "none"
-        raise _other(description, f"{description.n} joints, of which {len(chain)} move {description.tool} "
-                     f"({names}); expected 5 and 4", None, description.n, 5)
+        raise _other(
+            description,
+            f"{description.n} joints, of which {len(chain)} move {description.tool} ({names}); expected 5 and 4",
+            None,
+            description.n,
+            5,
+        )
     _require_axes(description, chain)
     shoulder, lengths = _measure(description, chain)
     columns = tuple(description.joint_names.index(joint.name) for joint in chain)
@@ -60,8 +65,7 @@ def read_shape(description: ArmDescription) -> PickerShape:
 
 
 def _other(description, what: str, joint: str | None, value=None, limit=None) -> DescriptionError:
-    return DescriptionError(f"{description.name} is not of the picker's shape: {what}",
-                            subject=joint, value=value, limit=limit)
+    return DescriptionError(f"{description.name} is not of the picker's shape: {what}", subject=joint, value=value, limit=limit)
 
 
 def _require_axes(description: ArmDescription, chain: list[Joint]) -> None:

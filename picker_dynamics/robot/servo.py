@@ -54,12 +54,7 @@ class ServoModel:
         for joint, entry in zip(self.joint_names, array):
             if entry < 0.0 or (entry == 0.0 and not zero_allowed):
                 bound = ">= 0" if zero_allowed else "> 0"
-                raise InputError(
-                    f"{name} of {joint} is {entry}, must be {bound}",
-                    subject=joint,
-                    value=float(entry),
-                    limit=0.0,
-                )
+                raise InputError(f"{name} of {joint} is {entry}, must be {bound}", subject=joint, value=float(entry), limit=0.0)
         array.setflags(write=False)
         return array
 

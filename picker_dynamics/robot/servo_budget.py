@@ -50,7 +50,8 @@ class ServoBudget:
         known = [servo.electric for servo in servos.servos]
         self._stall_a, self._idle_a, self._rise, self._time_s = (
             np.array([getattr(one, key) if one else default for one in known])
-            for key, default in (("stall_a", 0.0), ("idle_a", 0.0), ("stall_rise_k", 0.0), ("thermal_s", 1.0)))
+            for key, default in (("stall_a", 0.0), ("idle_a", 0.0), ("stall_rise_k", 0.0), ("thermal_s", 1.0))
+        )
         self._cooling = 1.0 / self._time_s
         self._per_torque = 1.0 / servos.stall_torque
         self.share = np.zeros(servos.n)
@@ -62,8 +63,12 @@ class ServoBudget:
     def require_limits(ambient_c: float, limit_c: float) -> None:
         """Raise an InputError where the limit leaves no room above the surroundings."""
         if not limit_c > ambient_c:
-            raise InputError(f"temperature_limit_c is {limit_c:g} deg C, must be above ambient_c, {ambient_c:g} deg C",
-                             subject="temperature_limit_c", value=limit_c, limit=ambient_c)
+            raise InputError(
+                f"temperature_limit_c is {limit_c:g} deg C, must be above ambient_c, {ambient_c:g} deg C",
+                subject="temperature_limit_c",
+                value=limit_c,
+                limit=ambient_c,
+            )
 
     def load(self, torque, live) -> None:
         """From now on the servos give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
@@ -128,8 +133,14 @@ class ServoBudget:
             what = f"there in {left:.0f} s at this load"
         else:
             what = f"going to {final:.0f} at this load"
-        return Temperature(f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}, giving {self.share[worst]:.0%} of "
-                      f"its stall torque: {what}", joint, celsius, self.limit_c, too_hot)
+        return Temperature(
+            f"{joint} is at {celsius:.0f} deg C (estimated), limit {self.limit_c:g}, giving {self.share[worst]:.0%} of "
+            f"its stall torque: {what}",
+            joint,
+            celsius,
+            self.limit_c,
+            too_hot,
+        )
 
     # -- provenance ----------------------------------------------------------------------------------------
 

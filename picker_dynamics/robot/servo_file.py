@@ -45,8 +45,12 @@ BOARD_OPTIONAL = {"oscillator_hz": OSCILLATOR_HZ, "supply": None, "supply_a": No
 SUPPLY_A = (0.0, False, 1000.0)
 SUPPLY = {"divider": (1.0, True, 20.0), "minimum_v": (0.0, False, 60.0)}
 GRIP = {"contact_rad": (-math.inf, False, math.inf), "torque_nm": (0.0, False, math.inf)}
-ELECTRIC = {"stall_a": (0.0, False, 100.0), "idle_a": (0.0, True, 10.0), "stall_rise_k": (0.0, False, 10_000.0),
-            "thermal_s": (0.0, False, 100_000.0)}
+ELECTRIC = {
+    "stall_a": (0.0, False, 100.0),
+    "idle_a": (0.0, True, 10.0),
+    "stall_rise_k": (0.0, False, 10_000.0),
+    "thermal_s": (0.0, False, 100_000.0),
+}
 JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip", "feedback_adc", "electric")
 OPTIONAL = {"stiffness_nm_rad": "unmeasured", "grip": None, "feedback_adc": None, "electric": None}
 
@@ -58,9 +62,7 @@ class _Loader(yaml.SafeLoader):
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for key in keys:
             if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"{key!r} is given twice", node.start_mark
-                )
+                raise yaml.constructor.ConstructorError(None, None, f"{key!r} is given twice", node.start_mark)
         return super().construct_mapping(node, deep)
 
 
@@ -78,9 +80,7 @@ def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict
     board = dict(BOARD_OPTIONAL)
     for layer in layers:
         board.update(layer.get("board", {}))
-    figures = {
-        key: _number(key, _present(board, key, f"{path}: board"), BOARD[key], "board") for key in BOARD
-    }
+    figures = {key: _number(key, _present(board, key, f"{path}: board"), BOARD[key], "board") for key in BOARD}
     figures["supply"] = _supply(board["supply"])
     supply_a = board["supply_a"]
     figures["supply_a"] = None if supply_a is None else _perhaps_assumed("supply_a", supply_a, SUPPLY_A, "board")
@@ -88,8 +88,7 @@ def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict
     for joint in joint_names:
         if not any(joint in layer.get("joints", {}) for layer in layers):
             raise ConfigurationError(
-                f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {}))}",
-                subject=joint,
+                f"{path}: joint {joint} is missing; it has {', '.join(layers[0].get('joints', {}))}", subject=joint
             )
         merged = dict(OPTIONAL)
         for layer in layers:
@@ -105,9 +104,7 @@ def _read_layer(path, joint_names) -> dict:
     try:
         layer = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigurationError(
-            f"cannot read servo map {path}: {' '.join(str(error).split())}", value=str(path)
-        ) from error
+        raise ConfigurationError(f"cannot read servo map {path}: {' '.join(str(error).split())}", value=str(path)) from error
     layer = _mapping(layer, ("board", "defaults", "joints"), str(path))
     _mapping(layer.get("board", {}), (*BOARD, "supply", "supply_a"), f"{path}: board")
     _mapping(layer.get("defaults", {}), JOINT_KEYS, f"{path}: defaults")
@@ -118,9 +115,7 @@ def _read_layer(path, joint_names) -> dict:
 
 def _mapping(value, allowed, where: str, joint: str | None = None) -> dict:
     if not isinstance(value, dict):
-        raise ConfigurationError(
-            f"{where}: expected keys and values, found {value!r}", subject=joint, value=value
-        )
+        raise ConfigurationError(f"{where}: expected keys and values, found {value!r}", subject=joint, value=value)
     for key in value:
         if key not in allowed:
             raise ConfigurationError(
@@ -171,9 +166,7 @@ def _perhaps_assumed(key: str, value, bounds: tuple[float, bool, float], joint: 
 def _number(key: str, value, bounds: tuple[float, bool, float], joint: str) -> float:
     smallest, inclusive, largest = bounds
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ConfigurationError(
-            f"{joint}: {key} is {value!r}, must be a finite number", subject=joint, value=value
-        )
+        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be a finite number", subject=joint, value=value)
     if value < smallest or (value == smallest and not inclusive):
         raise ConfigurationError(
             f"{joint}: {key} is {value}, must be {'>=' if inclusive else '>'} {smallest:g}",
@@ -182,28 +175,21 @@ def _number(key: str, value, bounds: tuple[float, bool, float], joint: str) -> f
             limit=smallest,
         )
     if value > largest:
-        raise ConfigurationError(
-            f"{joint}: {key} is {value}, must be <= {largest:g}", subject=joint, value=value, limit=largest
-        )
+        raise ConfigurationError(f"{joint}: {key} is {value}, must be <= {largest:g}", subject=joint, value=value, limit=largest)
     return float(value)
 
 
 def _channel(joint: str, value) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < CHANNELS:
         raise ConfigurationError(
-            f"{joint}: channel is {value!r}, must be 0 ... {CHANNELS - 1}",
-            subject=joint,
-            value=value,
-            limit=CHANNELS - 1,
+            f"{joint}: channel is {value!r}, must be 0 ... {CHANNELS - 1}", subject=joint, value=value, limit=CHANNELS - 1
         )
     return value
 
 
 def _direction(joint: str, value) -> int:
     if isinstance(value, bool) or value not in (1, -1):
-        raise ConfigurationError(
-            f"{joint}: direction is {value!r}, must be 1 or -1", subject=joint, value=value, limit=1
-        )
+        raise ConfigurationError(f"{joint}: direction is {value!r}, must be 1 or -1", subject=joint, value=value, limit=1)
     return int(value)
 
 
@@ -211,10 +197,7 @@ def _grip(joint: str, value) -> dict | None:
     if value is None:
         return None
     _mapping(value, GRIP, f"{joint}: grip", joint)
-    return {
-        key: _number(f"grip.{key}", _present(value, key, f"{joint}: grip", joint), GRIP[key], joint)
-        for key in GRIP
-    }
+    return {key: _number(f"grip.{key}", _present(value, key, f"{joint}: grip", joint), GRIP[key], joint) for key in GRIP}
 
 
 def _electric(joint: str, value) -> dict | None:
@@ -222,12 +205,18 @@ def _electric(joint: str, value) -> dict | None:
     if value is None:
         return None
     _mapping(value, ELECTRIC, f"{joint}: electric", joint)
-    read = {key: _perhaps_assumed(f"electric.{key}", _present(value, key, f"{joint}: electric", joint), ELECTRIC[key], joint)
-            for key in ELECTRIC}
+    read = {
+        key: _perhaps_assumed(f"electric.{key}", _present(value, key, f"{joint}: electric", joint), ELECTRIC[key], joint)
+        for key in ELECTRIC
+    }
     figures = {key: number for key, (number, _) in read.items()}
     if figures["idle_a"] >= figures["stall_a"]:
-        raise ConfigurationError(f"{joint}: electric.idle_a is {figures['idle_a']:g} A, must be below stall_a, "
-                                 f"{figures['stall_a']:g} A", subject=joint, value=figures["idle_a"], limit=figures["stall_a"])
+        raise ConfigurationError(
+            f"{joint}: electric.idle_a is {figures['idle_a']:g} A, must be below stall_a, {figures['stall_a']:g} A",
+            subject=joint,
+            value=figures["idle_a"],
+            limit=figures["stall_a"],
+        )
     return figures | {"assumed": tuple(key for key, (_, measured) in read.items() if not measured)}
 
 
@@ -239,38 +228,42 @@ def _supply(value) -> dict | None:
     if value is None:
         return None
     _mapping(value, ("adc", *SUPPLY), "board: supply", "board")
-    figures = {key: _number(f"supply.{key}", _present(value, key, "board: supply", "board"), bounds, "board")
-               for key, bounds in SUPPLY.items()}
+    figures = {
+        key: _number(f"supply.{key}", _present(value, key, "board: supply", "board"), bounds, "board")
+        for key, bounds in SUPPLY.items()
+    }
     return {"adc": _analogue_input("board", "supply.adc", value.get("adc"), SUPPLY_ADCS), **figures}
 
 
 def _analogue_input(joint: str, key: str, value, allowed: tuple[int, ...]) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be one of {', '.join(map(str, allowed))}", subject=joint,
-                                 value=value, limit=allowed[-1])
+        raise ConfigurationError(
+            f"{joint}: {key} is {value!r}, must be one of {', '.join(map(str, allowed))}",
+            subject=joint,
+            value=value,
+            limit=allowed[-1],
+        )
     return value
 
 
 def _pulse_map(joint: str, value) -> tuple[tuple[float, float], ...]:
-    if (
-        not isinstance(value, list)
-        or len(value) < 2
-        or any(not isinstance(p, list) or len(p) != 2 for p in value)
-    ):
+    if not isinstance(value, list) or len(value) < 2 or any(not isinstance(p, list) or len(p) != 2 for p in value):
         raise ConfigurationError(
-            f"{joint}: pulse_map is {value!r}, must be two or more [horn_deg, pulse_us]",
-            subject=joint,
-            value=value,
+            f"{joint}: pulse_map is {value!r}, must be two or more [horn_deg, pulse_us]", subject=joint, value=value
         )
     low, high = PULSE_RANGE_US
-    points = tuple((_number("pulse_map horn_deg", angle, (-360.0, True, 360.0), joint),
-                    _number("pulse_map pulse_us", pulse, (low, True, high), joint)) for angle, pulse in value)
+    points = tuple(
+        (
+            _number("pulse_map horn_deg", angle, (-360.0, True, 360.0), joint),
+            _number("pulse_map pulse_us", pulse, (low, True, high), joint),
+        )
+        for angle, pulse in value
+    )
     for before, after in zip(points, points[1:]):
         for column, unit in ((0, "deg"), (1, "us")):
             if after[column] <= before[column]:
                 raise ConfigurationError(
-                    f"{joint}: pulse_map must increase, but {after[column]:g} {unit} follows "
-                    f"{before[column]:g} {unit}",
+                    f"{joint}: pulse_map must increase, but {after[column]:g} {unit} follows {before[column]:g} {unit}",
                     subject=joint,
                     value=after[column],
                     limit=before[column],
@@ -283,9 +276,7 @@ def _require_distinct_channels(entries: dict[str, dict]) -> None:
     for joint, entry in entries.items():
         channel = entry["channel"]
         if channel in used:
-            raise ConfigurationError(
-                f"{joint}: channel {channel} already drives {used[channel]}", subject=joint, value=channel
-            )
+            raise ConfigurationError(f"{joint}: channel {channel} already drives {used[channel]}", subject=joint, value=channel)
         used[channel] = joint
 
 

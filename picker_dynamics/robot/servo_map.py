@@ -243,14 +243,7 @@ class ServoMap:
             LimitError: a pulse outside its servo's map.
         """
         pulse_us = as_states("pulse", pulse_us, self.n)
-        self._require(
-            "pulse",
-            pulse_us,
-            self.pulse_lower_us,
-            self.pulse_upper_us,
-            self.quantum_us + PULSE_TOLERANCE_US,
-            "us",
-        )
+        self._require("pulse", pulse_us, self.pulse_lower_us, self.pulse_upper_us, self.quantum_us + PULSE_TOLERANCE_US, "us")
         return np.stack([servo.to_angle(pulse_us[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
 
     def quantise_us(self, pulse_us) -> np.ndarray:
@@ -272,7 +265,10 @@ class ServoMap:
                 if beyond > LIMIT_TOLERANCE:
                     raise ConfigurationError(
                         f"{servo.joint}: the URDF allows {value:.4f} rad, its pulses end at {end:.4f} rad",
-                        subject=servo.joint, value=float(value), limit=end)
+                        subject=servo.joint,
+                        value=float(value),
+                        limit=end,
+                    )
         return np.minimum(np.subtract(lower, self.setpoint_lower), np.subtract(self.setpoint_upper, upper))
 
     def _require(self, what: str, value, lower, upper, tolerance: float, unit: str) -> None:
@@ -281,8 +277,12 @@ class ServoMap:
             index = np.unravel_index(np.argmax(outside), outside.shape)
             joint, low, high = self.joint_names[index[-1]], lower[index[-1]], upper[index[-1]]
             limit = float(low if value[index] < low else high)
-            raise LimitError(f"{joint}: {what} {value[index]:.4f} {unit} is outside {low:.4f} ... {high:.4f}",
-                             subject=joint, value=float(value[index]), limit=limit)
+            raise LimitError(
+                f"{joint}: {what} {value[index]:.4f} {unit} is outside {low:.4f} ... {high:.4f}",
+                subject=joint,
+                value=float(value[index]),
+                limit=limit,
+            )
 
 
 def load(path, joint_names, overlay=None) -> ServoMap:
@@ -297,10 +297,15 @@ def load(path, joint_names, overlay=None) -> ServoMap:
     """
     board, entries = read_entries(path, tuple(joint_names), overlay)
     supply_a, known = board["supply_a"] or (None, True)
-    return ServoMap(tuple(_servo(joint, entry) for joint, entry in entries.items()),
-                    frame_s=board["frame_us"] * 1e-6, quantum_us=board["quantum_us"],
-                    oscillator_hz=board["oscillator_hz"], supply=board["supply"] and Supply(**board["supply"]),
-                    supply_a=supply_a, supply_assumed=not known)
+    return ServoMap(
+        tuple(_servo(joint, entry) for joint, entry in entries.items()),
+        frame_s=board["frame_us"] * 1e-6,
+        quantum_us=board["quantum_us"],
+        oscillator_hz=board["oscillator_hz"],
+        supply=board["supply"] and Supply(**board["supply"]),
+        supply_a=supply_a,
+        supply_assumed=not known,
+    )
 
 
 def _servo(joint: str, entry: dict) -> Servo:
@@ -332,10 +337,7 @@ def _servo(joint: str, entry: dict) -> Servo:
     lower, upper = servo.setpoint_range
     if lower >= upper:
         raise ConfigurationError(
-            f"{joint}: grip leaves no set-points: {lower:.4f} ... {upper:.4f} rad",
-            subject=joint,
-            value=lower,
-            limit=upper,
+            f"{joint}: grip leaves no set-points: {lower:.4f} ... {upper:.4f} rad", subject=joint, value=lower, limit=upper
         )
     for key, pose in (("rest_rad", servo.rest), ("home_rad", servo.home)):
         if not lower <= pose <= upper:

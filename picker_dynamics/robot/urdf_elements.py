@@ -77,11 +77,16 @@ class Joint:
 def rotation_from_rpy(rpy) -> np.ndarray:
     """Rz(yaw) Ry(pitch) Rx(roll), 3×3, from (roll, pitch, yaw) [rad]: the URDF's fixed-axis convention."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return np.array([
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ]) + 0.0  # + 0.0: no negative zeros
+    return (
+        np.array(
+            [
+                [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                [-sp, cp * sr, cp * cr],
+            ]
+        )
+        + 0.0
+    )  # + 0.0: no negative zeros
 
 
 def element_error(where: str, message: str, value=None, limit=None) -> DescriptionError:
@@ -146,8 +151,7 @@ def _read_inertial(inertial, where: str) -> tuple[float, np.ndarray, np.ndarray]
     if mass_element is None or inertia_element is None:
         raise element_error(where, "<inertial> needs both <mass> and <inertia>")
     com, rotation = _origin(inertial, where)
-    ixx, ixy, ixz, iyy, iyz, izz = (
-        _number(inertia_element, key, where) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+    ixx, ixy, ixz, iyy, iyz, izz = (_number(inertia_element, key, where) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
     return _number(mass_element, "value", where, least=0.0), com, read_only(rotation @ tensor @ rotation.T)
 
@@ -166,7 +170,7 @@ def _read_geometry(element, where: str) -> Geometry:
     if shape.tag == "box":
         size = tuple(_numbers(shape, "size", where))
     elif shape.tag in ("cylinder", "sphere"):
-        keys = ("radius", "length")[:1 if shape.tag == "sphere" else 2]
+        keys = ("radius", "length")[: 1 if shape.tag == "sphere" else 2]
         size = tuple(_number(shape, key, where) for key in keys)
     else:
         message = f"geometry <{shape.tag}> is not supported (box, cylinder, sphere, mesh)"
@@ -188,10 +192,22 @@ def read_joint(element) -> Joint:
     axis = _read_axis(element, kind, where)
     limits = _read_limits(element.find("limit"), kind, where)
     dynamics, mimic = element.find("dynamics"), element.find("mimic")
-    damping, friction = (0.0 if dynamics is None else _number(dynamics, key, where, "0", least=0.0)
-                         for key in ("damping", "friction"))
-    return Joint(name, kind, parent, child, xyz, rotation, axis, *limits, damping, friction,
-                 None if mimic is None else mimic.get("joint", ""))
+    damping, friction = (
+        0.0 if dynamics is None else _number(dynamics, key, where, "0", least=0.0) for key in ("damping", "friction")
+    )
+    return Joint(
+        name,
+        kind,
+        parent,
+        child,
+        xyz,
+        rotation,
+        axis,
+        *limits,
+        damping,
+        friction,
+        None if mimic is None else mimic.get("joint", ""),
+    )
 
 
 def _read_end(element, end: str, where: str) -> str:

@@ -3,6 +3,19 @@ on a simulated Uno.  Imports ``robot`` and ``board``; knows no model and no cont
 """
 
 __all__ = [
-    "avr_board", "avr_firmware", "avr_uno", "board", "control_socket", "firmware_core", "ledger", "mujoco_arm",
-    "output_motion", "plant", "plant_error", "pty_port", "setpoint_queue", "torque_plant", "virtual_board",
+    "avr_board",
+    "avr_firmware",
+    "avr_uno",
+    "board",
+    "control_socket",
+    "firmware_core",
+    "ledger",
+    "mujoco_arm",
+    "output_motion",
+    "plant",
+    "plant_error",
+    "pty_port",
+    "setpoint_queue",
+    "torque_plant",
+    "virtual_board",
 ]

@@ -25,8 +25,16 @@ def prepare(arm: ArmDescription, servos: ServoMap, backend: str = "pca9685", *, 
     return str(toolchain.library("sim")), str(elf)
 
 
-def avr_firmware(arm: ArmDescription, servos: ServoMap, found_q=None, *, backend: str = "pca9685", oscillator_hz: float = 25e6,
-                 baud: int = BAUD, host_timeout_s: float = HOST_TIMEOUT_S) -> AvrFirmware:
+def avr_firmware(
+    arm: ArmDescription,
+    servos: ServoMap,
+    found_q=None,
+    *,
+    backend: str = "pca9685",
+    oscillator_hz: float = 25e6,
+    baud: int = BAUD,
+    host_timeout_s: float = HOST_TIMEOUT_S,
+) -> AvrFirmware:
     """The firmware for these servos, switched on.
 
     Args:
@@ -41,20 +49,35 @@ def avr_firmware(arm: ArmDescription, servos: ServoMap, found_q=None, *, backend
         MissingDependencyError, BuildError: see ``prepare``.
     """
     if host_timeout_s != HOST_TIMEOUT_S:
-        raise ConfigurationError(f"host_timeout is {host_timeout_s:g} s, the firmware has {HOST_TIMEOUT_S:g} s compiled in",
-                                 subject="host_timeout", value=host_timeout_s, limit=HOST_TIMEOUT_S)
+        raise ConfigurationError(
+            f"host_timeout is {host_timeout_s:g} s, the firmware has {HOST_TIMEOUT_S:g} s compiled in",
+            subject="host_timeout",
+            value=host_timeout_s,
+            limit=HOST_TIMEOUT_S,
+        )
     library, elf = prepare(arm, servos, backend, baud=baud)
     found_us = None if found_q is None else servos.to_pulse_us(found_q).tolist()
-    return AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), found_us=found_us,
-                       oscillator_hz=oscillator_hz, baud=baud)
+    return AvrFirmware(
+        library,
+        elf,
+        compiled_in(servos, backend),
+        wiring(servos, backend),
+        found_us=found_us,
+        oscillator_hz=oscillator_hz,
+        baud=baud,
+    )
 
 
 def wiring(servos: ServoMap, backend: str = "pca9685") -> Wiring:
     """What has to be connected for a firmware for this servo map."""
     first = TIMER_FIRST_PIN if backend == "timer" else 0
     supply = {} if servos.supply is None else {"supply_adc": servos.supply.adc, "supply_divider": servos.supply.divider}
-    return Wiring(backend, tuple(first + channel for channel in servos.channels),
-                  tuple(servo.feedback_adc for servo in servos.servos), **supply)
+    return Wiring(
+        backend,
+        tuple(first + channel for channel in servos.channels),
+        tuple(servo.feedback_adc for servo in servos.servos),
+        **supply,
+    )
 
 
 def compiled_in(servos: ServoMap, backend: str = "pca9685") -> FirmwareConfig:

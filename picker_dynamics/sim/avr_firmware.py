@@ -67,9 +67,19 @@ class AvrFirmware:
         MissingDependencyError: the library cannot be loaded.
     """
 
-    def __init__(self, library: str | Path, elf: str | Path, config: FirmwareConfig, wiring: Wiring, *, now_us: int = 0,
-                 found_us: Sequence[float | None] | None = None, oscillator_hz: float = 25e6, baud: int = BAUD,
-                 hide_cause: bool = False):
+    def __init__(
+        self,
+        library: str | Path,
+        elf: str | Path,
+        config: FirmwareConfig,
+        wiring: Wiring,
+        *,
+        now_us: int = 0,
+        found_us: Sequence[float | None] | None = None,
+        oscillator_hz: float = 25e6,
+        baud: int = BAUD,
+        hide_cause: bool = False,
+    ):
         self.config, self.wiring = config, wiring
         self.uno = Uno(library, elf)
         self.uno.line_speed(baud)

@@ -25,22 +25,35 @@ CHUNK = 4096
 """Bytes and markers taken at a time."""
 
 _SIGNATURES = {
-    "uno_new": (c_void_p, c_char_p, c_char_p, c_size_t), "uno_free": (None, c_void_p), "uno_run": (c_int, c_void_p, c_uint64),
-    "uno_cycle": (c_uint64, c_void_p), "uno_trouble": (c_char_p, c_void_p),
-    "uno_reset": (None, c_void_p, c_int, c_uint64, c_int), "uno_started": (c_uint64, c_void_p),
-    "uno_line_speed": (None, c_void_p, c_uint32), "uno_board_speed": (c_uint32, c_void_p),
-    "uno_send": (None, c_void_p, c_char_p, c_size_t, c_uint64), "uno_line_free": (c_uint64, c_void_p),
+    "uno_new": (c_void_p, c_char_p, c_char_p, c_size_t),
+    "uno_free": (None, c_void_p),
+    "uno_run": (c_int, c_void_p, c_uint64),
+    "uno_cycle": (c_uint64, c_void_p),
+    "uno_trouble": (c_char_p, c_void_p),
+    "uno_reset": (None, c_void_p, c_int, c_uint64, c_int),
+    "uno_started": (c_uint64, c_void_p),
+    "uno_line_speed": (None, c_void_p, c_uint32),
+    "uno_board_speed": (c_uint32, c_void_p),
+    "uno_send": (None, c_void_p, c_char_p, c_size_t, c_uint64),
+    "uno_line_free": (c_uint64, c_void_p),
     "uno_fetch": (c_size_t, c_void_p, POINTER(c_uint8), POINTER(c_uint64), c_size_t),
-    "uno_chip_oscillator": (None, c_void_p, c_double), "uno_chip_connected": (None, c_void_p, c_int),
-    "uno_chip_power": (None, c_void_p, c_int), "uno_bus": (None, c_void_p, c_int),
-    "uno_chip_register": (c_uint8, c_void_p, c_uint8), "uno_chip_set_register": (None, c_void_p, c_uint8, c_uint8),
-    "uno_chip_counts": (c_uint16, c_void_p, c_int), "uno_chip_count_us": (c_double, c_void_p),
+    "uno_chip_oscillator": (None, c_void_p, c_double),
+    "uno_chip_connected": (None, c_void_p, c_int),
+    "uno_chip_power": (None, c_void_p, c_int),
+    "uno_bus": (None, c_void_p, c_int),
+    "uno_chip_register": (c_uint8, c_void_p, c_uint8),
+    "uno_chip_set_register": (None, c_void_p, c_uint8, c_uint8),
+    "uno_chip_counts": (c_uint16, c_void_p, c_int),
+    "uno_chip_count_us": (c_double, c_void_p),
     "uno_pin_pulse": (c_uint32, c_void_p, c_int, POINTER(c_uint64), POINTER(c_uint64)),
     "uno_adc": (None, c_void_p, c_int, c_uint32),
     "uno_markers": (c_size_t, c_void_p, POINTER(c_uint8), POINTER(c_uint64), c_size_t),
-    "uno_statistics": (None, c_void_p, c_void_p), "uno_clear_statistics": (None, c_void_p),
-    "uno_symbol": (c_int32, c_void_p, c_char_p), "uno_peek": (c_uint8, c_void_p, c_uint16),
-    "uno_poke": (None, c_void_p, c_uint16, c_uint8), "uno_eeprom": (c_uint8, c_void_p, c_uint16),
+    "uno_statistics": (None, c_void_p, c_void_p),
+    "uno_clear_statistics": (None, c_void_p),
+    "uno_symbol": (c_int32, c_void_p, c_char_p),
+    "uno_peek": (c_uint8, c_void_p, c_uint16),
+    "uno_poke": (None, c_void_p, c_uint16, c_uint8),
+    "uno_eeprom": (c_uint8, c_void_p, c_uint16),
     "uno_set_eeprom": (None, c_void_p, c_uint16, c_uint8),
 }
 
@@ -68,9 +81,26 @@ class UnoCrashedError(PickerError):
 
 
 class _Counts(ctypes.Structure):
-    _fields_ = [(name, c_uint64) for name in ("cycles", "asleep", "longest_blocked")] + [(name, c_uint32) for name in (
-        "blocked_pc", "interrupts", "bytes_in", "bytes_out", "overruns", "noise", "deaf", "transmit_lost", "resets",
-        "watchdog_resets", "bad_sleeps", "bus_writes", "markers_lost", "stack", "static_ram")]
+    _fields_ = [(name, c_uint64) for name in ("cycles", "asleep", "longest_blocked")] + [
+        (name, c_uint32)
+        for name in (
+            "blocked_pc",
+            "interrupts",
+            "bytes_in",
+            "bytes_out",
+            "overruns",
+            "noise",
+            "deaf",
+            "transmit_lost",
+            "resets",
+            "watchdog_resets",
+            "bad_sleeps",
+            "bus_writes",
+            "markers_lost",
+            "stack",
+            "static_ram",
+        )
+    ]
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,9 @@ __all__ = ["BOARDS", "VirtualBoard", "build", "main", "spawn_board"]
 
 
 @contextmanager
-def spawn_board(link: str | Path, *arguments: str, control: str | Path | None = None, timeout_s: float = 20.0,
-                stdout=subprocess.DEVNULL) -> Iterator[BoardControl]:
+def spawn_board(
+    link: str | Path, *arguments: str, control: str | Path | None = None, timeout_s: float = 20.0, stdout=subprocess.DEVNULL
+) -> Iterator[BoardControl]:
     """A virtual board as a process of its own, for the duration of a ``with`` block; yields its ``BoardControl``.
 
     Args:
@@ -87,20 +88,33 @@ def _arguments(argv) -> argparse.Namespace:
     parser.add_argument("--payload", type=float, default=0.0, help="mass at the tool from the start [kg]")
     parser.add_argument("--start-pose", default="rest", help="rest, home, or joint angles in rad, separated by commas")
     parser.add_argument("--live", action="store_true", help="the outputs run from the start, as after a reset of the board alone")
-    parser.add_argument("--boot-silence", type=float, default=BOOT_SILENCE_S, metavar="S",
-                        help="silence after the reset that opening the port causes; 0: it causes none")
+    parser.add_argument(
+        "--boot-silence",
+        type=float,
+        default=BOOT_SILENCE_S,
+        metavar="S",
+        help="silence after the reset that opening the port causes; 0: it causes none",
+    )
     parser.add_argument("--clock-drift", type=float, default=0.0, metavar="PPM", help="how much too fast the board's clock runs")
-    parser.add_argument("--host-timeout", type=float, default=HOST_TIMEOUT_S, metavar="S",
-                        help="silence of the host after which the board holds")
-    parser.add_argument("--board", default="virtual", choices=BOARDS,
-                        help="virtual: the firmware's model in Python; avr: the real firmware on a simulated Uno")
+    parser.add_argument(
+        "--host-timeout", type=float, default=HOST_TIMEOUT_S, metavar="S", help="silence of the host after which the board holds"
+    )
+    parser.add_argument(
+        "--board",
+        default="virtual",
+        choices=BOARDS,
+        help="virtual: the firmware's model in Python; avr: the real firmware on a simulated Uno",
+    )
     parser.add_argument("--backend", default="pca9685", help="with avr: what makes the pulses, pca9685 or timer")
     parser.add_argument("--oscillator", type=float, default=25e6, metavar="HZ", help="with avr: the PCA9685's true frequency")
     parser.add_argument("--baud", type=int, default=BAUD, help="speed; a client at another one gets noise; 0: any")
     parser.add_argument("--tick", type=float, default=TICK_S, metavar="S", help="how often it looks at its wire at least")
     parser.add_argument("--ledger", action="store_true", help="keep books of every set-point, for the command ledger")
-    parser.add_argument("--linger", action="store_true",
-                        help="at SIGINT go on until nobody has the port open (the host may be parking); SIGTERM ends at once")
+    parser.add_argument(
+        "--linger",
+        action="store_true",
+        help="at SIGINT go on until nobody has the port open (the host may be parking); SIGTERM ends at once",
+    )
     return parser.parse_args(argv)
 
 
@@ -112,8 +126,9 @@ def _start_pose(text: str, servos: ServoMap) -> np.ndarray:
     except ValueError as error:
         raise InputError(f"start pose {text!r} is neither rest, home nor numbers", subject="start_pose", value=text) from error
     if pose.size != servos.n:
-        raise InputError(f"start pose has {pose.size} angles for {servos.n} joints", subject="start_pose", value=pose.size,
-                         limit=servos.n)
+        raise InputError(
+            f"start pose has {pose.size} angles for {servos.n} joints", subject="start_pose", value=pose.size, limit=servos.n
+        )
     return pose
 
 
@@ -131,14 +146,40 @@ def build(options: argparse.Namespace) -> VirtualBoard:
     if options.board == "avr":
         from picker_dynamics.sim.avr_board import avr_firmware
 
-        firmware = avr_firmware(arm, servos, pose if options.live else None, backend=options.backend,
-                                oscillator_hz=options.oscillator, baud=options.baud, host_timeout_s=options.host_timeout)
-    plant = Plant(arm, servos, plant_error=options.plant_error, seed=options.seed, payload=options.payload, q=pose,
-                  support=not options.live, quantise=firmware is None)
-    return VirtualBoard(plant, servos, options.link, control=options.control, boot_silence_s=options.boot_silence,
-                        clock_drift_ppm=options.clock_drift, baud=options.baud, live=options.live,
-                        host_timeout_s=options.host_timeout, seed=options.seed, firmware=firmware,
-                        ledger=options.ledger, tick_s=options.tick)
+        firmware = avr_firmware(
+            arm,
+            servos,
+            pose if options.live else None,
+            backend=options.backend,
+            oscillator_hz=options.oscillator,
+            baud=options.baud,
+            host_timeout_s=options.host_timeout,
+        )
+    plant = Plant(
+        arm,
+        servos,
+        plant_error=options.plant_error,
+        seed=options.seed,
+        payload=options.payload,
+        q=pose,
+        support=not options.live,
+        quantise=firmware is None,
+    )
+    return VirtualBoard(
+        plant,
+        servos,
+        options.link,
+        control=options.control,
+        boot_silence_s=options.boot_silence,
+        clock_drift_ppm=options.clock_drift,
+        baud=options.baud,
+        live=options.live,
+        host_timeout_s=options.host_timeout,
+        seed=options.seed,
+        firmware=firmware,
+        ledger=options.ledger,
+        tick_s=options.tick,
+    )
 
 
 def main(argv=None) -> int:

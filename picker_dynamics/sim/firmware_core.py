@@ -62,8 +62,9 @@ class VirtualFirmware:
         found_us: Pulses that the output stage runs already [us], None where it is off; default: all off.
     """
 
-    def __init__(self, config: FirmwareConfig, *, now_us: int = 0, boot_id: int = 1,
-                 found_us: Sequence[float | None] | None = None):
+    def __init__(
+        self, config: FirmwareConfig, *, now_us: int = 0, boot_id: int = 1, found_us: Sequence[float | None] | None = None
+    ):
         self.config = config
         self.boot_id = boot_id & 0xFFFF
         self.feedback: Sequence[int | None] = (None,) * len(config.joints)
@@ -103,8 +104,9 @@ class VirtualFirmware:
     @property
     def pulses_us(self) -> tuple[float | None, ...]:
         """Pulses on the outputs [us]; None where an output is off."""
-        return tuple(pulse / PULSE_UNITS_PER_US if self.live >> joint & 1 else None
-                     for joint, pulse in enumerate(self._motion.pulses))
+        return tuple(
+            pulse / PULSE_UNITS_PER_US if self.live >> joint & 1 else None for joint, pulse in enumerate(self._motion.pulses)
+        )
 
     @property
     def live(self) -> int:
@@ -159,8 +161,7 @@ class VirtualFirmware:
         self._out.clear()
         return data
 
-    def reboot(self, now_us: int, *, keep_outputs: bool = True, silence_us: int = 0,
-               fault: Fault | None = None) -> None:
+    def reboot(self, now_us: int, *, keep_outputs: bool = True, silence_us: int = 0, fault: Fault | None = None) -> None:
         """Reset the board: new boot id, board time from its start, nothing owned, counters at zero.
 
         Args:
@@ -314,14 +315,38 @@ class VirtualFirmware:
 
     def _info(self, request: int) -> Info:
         config = self.config
-        return Info(request, *config.firmware_version, len(config.joints), self.boot_id,
-                    config.queue_capacity, config.frame_us, config.resolution_ns, config.host_timeout_ms,
-                    config.max_lead_ms, limits_checksum(config.joints))
+        return Info(
+            request,
+            *config.firmware_version,
+            len(config.joints),
+            self.boot_id,
+            config.queue_capacity,
+            config.frame_us,
+            config.resolution_ns,
+            config.host_timeout_ms,
+            config.max_lead_ms,
+            limits_checksum(config.joints),
+        )
 
     def _telemetry(self, now_us: int) -> Telemetry:
         motion, counters = self._motion, self._splitter.counters
         return Telemetry(
-            self.board_time_us(now_us), self.boot_id, self._last_sequence, motion.state, self.faults,
-            motion.live, motion.owned, motion.limited, len(motion.queue), self._accepted, self._rejected,
-            self._last_reason, counters.broken & 0xFFFF, self._missed, motion.underruns & 0xFFFF,
-            self._supply_mv, self.pulses, tuple(self.feedback))
+            self.board_time_us(now_us),
+            self.boot_id,
+            self._last_sequence,
+            motion.state,
+            self.faults,
+            motion.live,
+            motion.owned,
+            motion.limited,
+            len(motion.queue),
+            self._accepted,
+            self._rejected,
+            self._last_reason,
+            counters.broken & 0xFFFF,
+            self._missed,
+            motion.underruns & 0xFFFF,
+            self._supply_mv,
+            self.pulses,
+            tuple(self.feedback),
+        )

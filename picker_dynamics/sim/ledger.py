@@ -243,8 +243,10 @@ class Ledger:
         ours = (len(self._points), self._accepted_in_boot & 0xFFFF)
         if (told.queue_depth, told.accepted) != ours:
             self.counts.telemetry_wrong += 1
-            self._trouble(f"the board tells of {told.queue_depth} queued and {told.accepted} accepted set-points, the books of "
-                          f"{ours[0]} and {ours[1]}")
+            self._trouble(
+                f"the board tells of {told.queue_depth} queued and {told.accepted} accepted set-points, the books of "
+                f"{ours[0]} and {ours[1]}"
+            )
 
     def _trouble(self, text: str) -> None:
         self.counts.first_trouble = self.counts.first_trouble or f"board time {self._played_us} us: {text}"

@@ -40,8 +40,9 @@ class MujocoArm:
         self.description, self.joint_names, self.n = description, description.joint_names, description.n
         self.error = error
         if not 0.0 < dt <= 0.005:
-            raise InputError(f"integration step is {dt} s, must be above 0 and at most 0.005 s", subject="dt", value=dt,
-                             limit=0.005)
+            raise InputError(
+                f"integration step is {dt} s, must be above 0 and at most 0.005 s", subject="dt", value=dt, limit=0.005
+            )
         self._m, self._load = compile_arm(description)
         self._d, self._scratch = mujoco.MjData(self._m), mujoco.MjData(self._m)
         self._joint = np.array([self._m.joint(name).id for name in self.joint_names], dtype=int)
@@ -124,6 +125,9 @@ def compile_arm(description: ArmDescription) -> tuple[mujoco.MjModel, int]:
         why = " ".join(str(error).split())
         raise DescriptionError(f"{description.source}: MuJoCo cannot simulate this arm: {why}") from error
     if model.nv != description.n:
-        raise DescriptionError(f"{description.source}: MuJoCo finds {model.nv} degrees of freedom, the description has "
-                               f"{description.n}", value=model.nv, limit=description.n)
+        raise DescriptionError(
+            f"{description.source}: MuJoCo finds {model.nv} degrees of freedom, the description has {description.n}",
+            value=model.nv,
+            limit=description.n,
+        )
     return model, model.body(_PAYLOAD).id

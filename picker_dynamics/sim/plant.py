@@ -74,16 +74,32 @@ class Plant(MujocoArm):
         at_rest: nothing moves until pulses or load change.
     """
 
-    def __init__(self, description: ArmDescription, servo_map: ServoMap, *, plant_error: float | PlantError = 0.0, seed: int = 0,
-                 payload: float = 0.0, dt: float = STEP_S, q=None, support: bool = False,
-                 quantise: bool = True):
-        error = (plant_error if isinstance(plant_error, PlantError)
-                 else draw(description, servo_map.stall_torque, plant_error, seed))
+    def __init__(
+        self,
+        description: ArmDescription,
+        servo_map: ServoMap,
+        *,
+        plant_error: float | PlantError = 0.0,
+        seed: int = 0,
+        payload: float = 0.0,
+        dt: float = STEP_S,
+        q=None,
+        support: bool = False,
+        quantise: bool = True,
+    ):
+        error = (
+            plant_error if isinstance(plant_error, PlantError) else draw(description, servo_map.stall_torque, plant_error, seed)
+        )
         super().__init__(description, error, dt, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
         self.servo_map, self._quantise = servo_map, quantise
         nominal = servo_map.model
-        self.servo = ServoModel(nominal.stiffness * self.error.stiffness, nominal.deadband * self.error.deadband,
-                                nominal.damping * self.error.damping, nominal.stall_torque, self.joint_names)
+        self.servo = ServoModel(
+            nominal.stiffness * self.error.stiffness,
+            nominal.deadband * self.error.deadband,
+            nominal.damping * self.error.damping,
+            nominal.stall_torque,
+            self.joint_names,
+        )
         self._friction = description.friction + self.error.coulomb
         self._configure()
         self.payload = 0.0
@@ -129,8 +145,9 @@ class Plant(MujocoArm):
         com = as_states("com", com, 3)
         for name, value in (("mass", mass), ("radius", radius)):
             if not 0.0 <= value < np.inf:
-                raise InputError(f"payload {name} is {value}, must be a finite number >= 0", subject=f"payload.{name}",
-                                 value=value, limit=0.0)
+                raise InputError(
+                    f"payload {name} is {value}, must be a finite number >= 0", subject=f"payload.{name}", value=value, limit=0.0
+                )
         self.payload = float(mass)
         self._m.body_mass[self._load] = mass
         self._m.body_ipos[self._load] = com

@@ -47,10 +47,18 @@ class PlantError:
 
     def report(self) -> dict:
         """What was changed, ready for JSON: factors per link and joint, friction in N·m."""
-        per_joint = {name: dict(zip(self.joint_names, map(float, getattr(self, name))))
-                     for name in ("armature", "stiffness", "deadband", "damping")}
-        return {"share": self.share, "seed": self.seed, "mass": dict(self.mass), "inertia": dict(self.inertia),
-                **per_joint, "coulomb_nm": dict(zip(self.joint_names, map(float, self.coulomb)))}
+        per_joint = {
+            name: dict(zip(self.joint_names, map(float, getattr(self, name))))
+            for name in ("armature", "stiffness", "deadband", "damping")
+        }
+        return {
+            "share": self.share,
+            "seed": self.seed,
+            "mass": dict(self.mass),
+            "inertia": dict(self.inertia),
+            **per_joint,
+            "coulomb_nm": dict(zip(self.joint_names, map(float, self.coulomb))),
+        }
 
 
 def scaled_masses(description, factor: float) -> PlantError:
@@ -93,5 +101,15 @@ def draw(description, stall_torque, share: float = 0.0, seed: int = 0) -> PlantE
     armature, stiffness, deadband, damping = factors(n), factors(n), factors(n), factors(n)
     coulomb = share * COULOMB_SHARE * rng.uniform(0.0, 1.0, n) * np.asarray(stall_torque, dtype=float)
     coulomb.setflags(write=False)
-    return PlantError(share, seed, description.joint_names, dict(zip(links, mass.tolist())),
-                      dict(zip(links, inertia.tolist())), armature, stiffness, deadband, damping, coulomb)
+    return PlantError(
+        share,
+        seed,
+        description.joint_names,
+        dict(zip(links, mass.tolist())),
+        dict(zip(links, inertia.tolist())),
+        armature,
+        stiffness,
+        deadband,
+        damping,
+        coulomb,
+    )

@@ -52,9 +52,13 @@ REST_TICK_S = 0.02
 
 def firmware_config(servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) -> FirmwareConfig:
     """What a firmware for these servos would have compiled in."""
-    return FirmwareConfig(board_limits(servos), frame_us=round(servos.frame_s * 1e6),
-                          resolution_ns=round(servos.quantum_us * 1e3), supply_min_mv=round(SUPPLY_MIN_V * 1e3),
-                          host_timeout_ms=round(host_timeout_s * 1e3))
+    return FirmwareConfig(
+        board_limits(servos),
+        frame_us=round(servos.frame_s * 1e6),
+        resolution_ns=round(servos.quantum_us * 1e3),
+        supply_min_mv=round(SUPPLY_MIN_V * 1e3),
+        host_timeout_ms=round(host_timeout_s * 1e3),
+    )
 
 
 class Potentiometers:
@@ -99,10 +103,23 @@ class VirtualBoard:
         LinkError: port or control socket cannot be made.
     """
 
-    def __init__(self, plant, servos: ServoMap, link: str | Path, *, control: str | Path | None = None,
-                 boot_silence_s: float = BOOT_SILENCE_S, clock_drift_ppm: float = 0.0, baud: int = BAUD, live: bool = False,
-                 host_timeout_s: float = HOST_TIMEOUT_S, seed: int = 0, firmware=None,
-                 ledger: bool = False, tick_s: float = TICK_S):
+    def __init__(
+        self,
+        plant,
+        servos: ServoMap,
+        link: str | Path,
+        *,
+        control: str | Path | None = None,
+        boot_silence_s: float = BOOT_SILENCE_S,
+        clock_drift_ppm: float = 0.0,
+        baud: int = BAUD,
+        live: bool = False,
+        host_timeout_s: float = HOST_TIMEOUT_S,
+        seed: int = 0,
+        firmware=None,
+        ledger: bool = False,
+        tick_s: float = TICK_S,
+    ):
         self.plant, self.boot_silence_s = plant, boot_silence_s
         if firmware is None:
             found = servos.to_pulse_us(plant.q).tolist() if live else None
@@ -281,12 +298,24 @@ class VirtualBoard:
     def _truth(self) -> dict:
         plant, firmware = self.plant, self.firmware
         setpoint = [None if math.isnan(angle) else angle for angle in plant.setpoint.tolist()]
-        return {"time_s": plant.time, "monotonic_s": self._epoch + self._sim_s, "q": plant.q.tolist(), "v": plant.v.tolist(),
-                "tip": plant.tip.tolist(), "torque": plant.torque.tolist(), "setpoint": setpoint,
-                "pulses_us": list(firmware.pulses_us), "payload_kg": plant.payload, "live": firmware.live,
-                "owned": firmware.owned, "state": firmware.state.name,
-                "faults": [fault.name for fault in Fault if firmware.faults & fault.bit], "boot_id": firmware.boot_id,
-                "behind_max_s": self.behind_max_s, "skipped_s": self.skipped_s}
+        return {
+            "time_s": plant.time,
+            "monotonic_s": self._epoch + self._sim_s,
+            "q": plant.q.tolist(),
+            "v": plant.v.tolist(),
+            "tip": plant.tip.tolist(),
+            "torque": plant.torque.tolist(),
+            "setpoint": setpoint,
+            "pulses_us": list(firmware.pulses_us),
+            "payload_kg": plant.payload,
+            "live": firmware.live,
+            "owned": firmware.owned,
+            "state": firmware.state.name,
+            "faults": [fault.name for fault in Fault if firmware.faults & fault.bit],
+            "boot_id": firmware.boot_id,
+            "behind_max_s": self.behind_max_s,
+            "skipped_s": self.skipped_s,
+        }
 
     def _attach(self, mass_kg: float, com=(0.0, 0.0, 0.0)) -> None:
         self.plant.attach(mass_kg, com)
@@ -305,8 +334,12 @@ class VirtualBoard:
         self._note_wire()
 
     def _reset(self, keep_outputs: bool = True, fault: str | None = None) -> None:
-        self.firmware.reboot(self._board_us(self._sim_s), keep_outputs=keep_outputs,
-                             silence_us=round(self.boot_silence_s * 1e6), fault=None if fault is None else Fault[fault])
+        self.firmware.reboot(
+            self._board_us(self._sim_s),
+            keep_outputs=keep_outputs,
+            silence_us=round(self.boot_silence_s * 1e6),
+            fault=None if fault is None else Fault[fault],
+        )
 
     def _unplug(self, seconds: float) -> None:
         if not 0.0 < seconds < math.inf:
@@ -317,8 +350,9 @@ class VirtualBoard:
 
     def _set_clock(self, jump_s: float = 0.0, drift_ppm: float | None = None) -> None:
         if not 0.0 <= jump_s <= 60.0:
-            raise InputError(f"jump_s is {jump_s}, must be 0 to 60: clocks jump forward", subject="jump_s", value=jump_s,
-                             limit=60.0)
+            raise InputError(
+                f"jump_s is {jump_s}, must be 0 to 60: clocks jump forward", subject="jump_s", value=jump_s, limit=60.0
+            )
         rate = self._clock[2] if drift_ppm is None else 1.0 + drift_ppm * 1e-6
         self._clock = (self._sim_s, self._board_us(self._sim_s) * 1e-6 + jump_s, rate)
 
@@ -338,8 +372,16 @@ class VirtualBoard:
 
 
 _COMMANDS = {
-    "truth": VirtualBoard._truth, "attach": VirtualBoard._attach, "detach": VirtualBoard._detach,
-    "plant_error": VirtualBoard._plant_error, "wire": VirtualBoard._wire, "reset": VirtualBoard._reset,
-    "unplug": VirtualBoard._unplug, "clock": VirtualBoard._set_clock, "supply": VirtualBoard._supply,
-    "cause": VirtualBoard._cause, "ledger": VirtualBoard._books, "quit": VirtualBoard._quit,
+    "truth": VirtualBoard._truth,
+    "attach": VirtualBoard._attach,
+    "detach": VirtualBoard._detach,
+    "plant_error": VirtualBoard._plant_error,
+    "wire": VirtualBoard._wire,
+    "reset": VirtualBoard._reset,
+    "unplug": VirtualBoard._unplug,
+    "clock": VirtualBoard._set_clock,
+    "supply": VirtualBoard._supply,
+    "cause": VirtualBoard._cause,
+    "ledger": VirtualBoard._books,
+    "quit": VirtualBoard._quit,
 }

@@ -23,7 +23,7 @@ def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:
     first = int(np.searchsorted(trajectory.breaks, begin_s, side="right")) - 1
     segments = trajectory.coefficients[first:].copy()
     segments[0] = splines.shifted(segments[0], begin_s - trajectory.breaks[first])
-    return Trajectory(trajectory.joint_names, [0.0, *(trajectory.breaks[first + 1:] - begin_s)], segments)
+    return Trajectory(trajectory.joint_names, [0.0, *(trajectory.breaks[first + 1 :] - begin_s)], segments)
 
 
 def standing(joint_names, q) -> Trajectory:

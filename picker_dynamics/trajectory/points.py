@@ -32,11 +32,7 @@ def checked_points(
         raise TrajectoryError("the trajectory has no points", value=0, limit=1)
     _check_times(times)
     columns = []
-    for what, values in (
-        ("positions", positions),
-        ("velocities", velocities),
-        ("accelerations", accelerations),
-    ):
+    for what, values in (("positions", positions), ("velocities", velocities), ("accelerations", accelerations)):
         values = [None] * count if values is None else list(values)
         if len(values) != count:
             raise TrajectoryError(f"{len(values)} {what} for {count} points", value=len(values), limit=count)
@@ -58,9 +54,7 @@ def _check_times(times: list[float]) -> None:
             raise TrajectoryError(f"point 0 is at {t:g} s, before the begin at 0 s", value=t, limit=0.0)
         if i > 0 and t <= times[i - 1]:
             raise TrajectoryError(
-                f"point {i} is at {t:g} s, not after point {i - 1} at {times[i - 1]:g} s",
-                value=t,
-                limit=times[i - 1],
+                f"point {i} is at {t:g} s, not after point {i - 1} at {times[i - 1]:g} s", value=t, limit=times[i - 1]
             )
 
 

@@ -59,9 +59,7 @@ def profile(name: str, ramp: float = 0.25) -> Profile:
     if name == "quintic":
         return _profile(name, [0.0, 1.0], [[0.0, 0.0, 0.0, 10.0, -15.0, 6.0]])
     if name != "trapezoidal":
-        raise InputError(
-            f"profile is {name!r}, must be one of {', '.join(NAMES)}", subject="profile", value=name
-        )
+        raise InputError(f"profile is {name!r}, must be one of {', '.join(NAMES)}", subject="profile", value=name)
     if not 0.0 < ramp <= 0.5:
         raise InputError(f"ramp is {ramp}, must be within 0 ... 0.5", subject="ramp", value=ramp, limit=0.5)
     speed = 1.0 / (1.0 - ramp)
@@ -75,7 +73,7 @@ def profile(name: str, ramp: float = 0.25) -> Profile:
 def _profile(name: str, breaks, rows) -> Profile:
     coefficients = np.zeros((len(rows), DEGREE + 1))
     for k, row in enumerate(rows):
-        coefficients[k, :len(row)] = row
+        coefficients[k, : len(row)] = row
     return Profile(name, np.array(breaks), coefficients)
 
 
@@ -88,8 +86,9 @@ def along(law: Profile, q0, q1, duration_s: float, joint_names: Sequence[str]) -
     return Trajectory(tuple(joint_names), law.breaks, coefficients).stretched(duration_s)
 
 
-def joint_move(q0, q1, velocity_limits, acceleration_limits, *, joint_names: Sequence[str],
-               profile_name: str = "quintic", ramp: float = 0.25) -> Trajectory:
+def joint_move(
+    q0, q1, velocity_limits, acceleration_limits, *, joint_names: Sequence[str], profile_name: str = "quintic", ramp: float = 0.25
+) -> Trajectory:
     """The shortest motion from ``q0`` to ``q1`` (n,) [rad] with this profile, all joints together.
 
     Args:
@@ -107,12 +106,7 @@ def joint_move(q0, q1, velocity_limits, acceleration_limits, *, joint_names: Seq
     for what, limits in (("velocity", velocity_limits), ("acceleration", acceleration_limits)):
         for joint, limit in zip(joint_names, np.broadcast_to(limits, (n,))):
             if not limit > 0.0:
-                raise InputError(
-                    f"{joint}: {what} limit is {limit}, must be > 0",
-                    subject=joint,
-                    value=float(limit),
-                    limit=0.0,
-                )
+                raise InputError(f"{joint}: {what} limit is {limit}, must be > 0", subject=joint, value=float(limit), limit=0.0)
     speed, acceleration = law.peaks
     by_speed = (distance * speed / velocity_limits).max()
     by_acceleration = np.sqrt((distance * acceleration / acceleration_limits).max())
@@ -148,9 +142,7 @@ def straight_line(
     """
     if profile_name == "constant":
         raise InputError(
-            "a straight line starts and ends at rest: the constant profile does not",
-            subject="profile",
-            value=profile_name,
+            "a straight line starts and ends at rest: the constant profile does not", subject="profile", value=profile_name
         )
     q0, goal = as_states("q0", q0, len(joint_names)), as_states("position", position_m, 3)
     begin, pitch = kinematics.forward(q0), float(kinematics.pitch(q0))
@@ -159,8 +151,11 @@ def straight_line(
     s, _, _ = profile(profile_name).sample(times)
     knots = [q0]
     for share in s[1:]:
-        knots.append(kinematics.inverse(begin + share * (goal - begin), pitch + share * (pitch_rad - pitch),
-                                        near=knots[-1], scissor=float(q0[-1])))
+        knots.append(
+            kinematics.inverse(
+                begin + share * (goal - begin), pitch + share * (pitch_rad - pitch), near=knots[-1], scissor=float(q0[-1])
+            )
+        )
     return smooth_through(times * duration_s, knots, joint_names=joint_names)
 
 

@@ -29,10 +29,13 @@ def quintic(h: float, p0, v0, a0, p1, v1, a1) -> np.ndarray:
     """The quintic with given positions, velocities and accelerations at both ends."""
     d = p1 - p0
     return _stack(
-        p0, v0, a0 / 2,
+        p0,
+        v0,
+        a0 / 2,
         10 * d / h**3 - (6 * v0 + 4 * v1) / h**2 - (3 * a0 - a1) / (2 * h),
         -15 * d / h**4 + (8 * v0 + 7 * v1) / h**3 + (3 * a0 - 2 * a1) / (2 * h**2),
-        6 * d / h**5 - 3 * (v0 + v1) / h**4 - (a0 - a1) / (2 * h**3))
+        6 * d / h**5 - 3 * (v0 + v1) / h**4 - (a0 - a1) / (2 * h**3),
+    )
 
 
 def _stack(*rows) -> np.ndarray:
@@ -63,9 +66,7 @@ def hull(coefficients: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.
 
     b_j = sum_k C(j, k) / C(5, k) c_k h^k; the curve lies in the convex hull of the b_j.
     """
-    to_bernstein = np.array(
-        [[comb(j, k) / comb(DEGREE, k) for k in range(DEGREE + 1)] for j in range(DEGREE + 1)]
-    )
+    to_bernstein = np.array([[comb(j, k) / comb(DEGREE, k) for k in range(DEGREE + 1)] for j in range(DEGREE + 1)])
     scaled = coefficients * (np.asarray(lengths)[:, None] ** np.arange(DEGREE + 1))[..., None]
     control = to_bernstein @ scaled
     return control.min(axis=-2), control.max(axis=-2)

@@ -42,8 +42,11 @@ class _Phase:
 
     def at(self, time_s: float) -> Instant:
         t, start = time_s - self.begin_s, self.instant
-        return Instant(start.progress + t * (start.speed + t * (start.rate / 2.0 + t * self.bend / 6.0)),
-                       start.speed + t * (start.rate + t * self.bend / 2.0), start.rate + t * self.bend)
+        return Instant(
+            start.progress + t * (start.speed + t * (start.rate / 2.0 + t * self.bend / 6.0)),
+            start.speed + t * (start.rate + t * self.bend / 2.0),
+            start.rate + t * self.bend,
+        )
 
 
 class Pace:

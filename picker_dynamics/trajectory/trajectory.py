@@ -111,19 +111,21 @@ class Trajectory:
         count = int(np.ceil(self.duration / period_s)) + 1
         uniform = np.linspace(0.0, self.duration, count)[1:-1]
         m = len(self.coefficients)
-        k = np.concatenate(
-            [np.searchsorted(self.breaks, uniform, side="right") - 1, np.arange(m), np.arange(m)]
-        )
-        x = np.concatenate([uniform - self.breaks[k[:uniform.size]], np.zeros(m), np.diff(self.breaks)])
+        k = np.concatenate([np.searchsorted(self.breaks, uniform, side="right") - 1, np.arange(m), np.arange(m)])
+        x = np.concatenate([uniform - self.breaks[k[: uniform.size]], np.zeros(m), np.diff(self.breaks)])
         order = np.lexsort((k, self.breaks[k] + x))
         k, x = k[order], x[order]
         return (self.breaks[k] + x, *self._many(k, x))
 
     def _at(self, k: int, x: float) -> np.ndarray:
         x2, x3 = x * x, x * x * x
-        powers = np.array(((1.0, x, x2, x3, x2 * x2, x2 * x3),
-                           (0.0, 1.0, 2.0 * x, 3.0 * x2, 4.0 * x3, 5.0 * x2 * x2),
-                           (0.0, 0.0, 2.0, 6.0 * x, 12.0 * x2, 20.0 * x3)))
+        powers = np.array(
+            (
+                (1.0, x, x2, x3, x2 * x2, x2 * x3),
+                (0.0, 1.0, 2.0 * x, 3.0 * x2, 4.0 * x3, 5.0 * x2 * x2),
+                (0.0, 0.0, 2.0, 6.0 * x, 12.0 * x2, 20.0 * x3),
+            )
+        )
         qva = powers @ self.coefficients[k]
         qva.flags.writeable = False
         return tuple(qva)
@@ -139,14 +141,11 @@ class Trajectory:
     def stretched(self, factor: float) -> Trajectory:
         """The same path, ``factor`` times as slow: q'(t) = q(t / factor)."""
         if not (np.isfinite(factor) and factor > 0.0):
-            raise InputError(
-                f"stretch factor is {factor}, must be > 0", subject="factor", value=factor, limit=0.0
-            )
+            raise InputError(f"stretch factor is {factor}, must be > 0", subject="factor", value=factor, limit=0.0)
         powers = float(factor) ** np.arange(splines.DEGREE + 1)
         return Trajectory(self.joint_names, self.breaks * factor, self.coefficients / powers[:, None])
 
-    def check_limits(self, lower=None, upper=None, velocity=None, tolerance: float = LIMIT_TOLERANCE, *,
-                     units=None) -> None:
+    def check_limits(self, lower=None, upper=None, velocity=None, tolerance: float = LIMIT_TOLERANCE, *, units=None) -> None:
         """Compare the exact extrema of every segment with position and velocity limits, (n,) each or None.
 
         An arm up to ``START_TOLERANCE`` beyond a position limit may leave from there, but not go further.  ``units`` (n)
@@ -191,9 +190,16 @@ class Trajectory:
             )
 
 
-def from_points(times_s: Sequence[float], positions: Sequence, velocities: Sequence | None = None,
-                accelerations: Sequence | None = None, *, joint_names: Sequence[str], start=None,
-                allow_nonzero_end_velocity: bool = False) -> Trajectory:
+def from_points(
+    times_s: Sequence[float],
+    positions: Sequence,
+    velocities: Sequence | None = None,
+    accelerations: Sequence | None = None,
+    *,
+    joint_names: Sequence[str],
+    start=None,
+    allow_nonzero_end_velocity: bool = False,
+) -> Trajectory:
     """A trajectory through points, by the rules of joint_trajectory_controller.
 
     Args:
@@ -223,9 +229,7 @@ def from_points(times_s: Sequence[float], positions: Sequence, velocities: Seque
                 )
     if times[0] > 0.0:
         if start is None:
-            raise TrajectoryError(
-                f"point 0 is at {times[0]:g} s, and no state at 0 s is given", value=times[0], limit=0.0
-            )
+            raise TrajectoryError(f"point 0 is at {times[0]:g} s, and no state at 0 s is given", value=times[0], limit=0.0)
         _, before = checked_points([0.0], *([part] for part in _padded(start)), names)
         times, points = [0.0, *times], [*before, *points]
     elif start is not None:
@@ -261,9 +265,7 @@ def _require_near(names, first, start) -> None:
         )
 
 
-def smooth_through(
-    times_s: Sequence[float], positions: Sequence, *, joint_names: Sequence[str]
-) -> Trajectory:
+def smooth_through(times_s: Sequence[float], positions: Sequence, *, joint_names: Sequence[str]) -> Trajectory:
     """The minimum-jerk quintic spline through positions (m, n) [rad] at ``times_s`` [s], ends at rest.
 
     The first time is 0.
@@ -316,9 +318,7 @@ def blend(current, trajectory: Trajectory, blend_s: float = 0.3) -> Trajectory:
     return Trajectory(names, breaks, segments)
 
 
-def stop_trajectory(
-    q, v, a, max_decel, *, joint_names: Sequence[str], lower=None, upper=None, min_s: float = 0.02
-) -> Trajectory:
+def stop_trajectory(q, v, a, max_decel, *, joint_names: Sequence[str], lower=None, upper=None, min_s: float = 0.02) -> Trajectory:
     """From the moving state (q, v, a) to rest, all joints together along a straight line, then hold.
 
     The velocity is a cubic from (v, a) to (0, 0), of peak deceleration 1.5 |v| / T if a = 0.

@@ -20,8 +20,9 @@ BLOCKED_MAX_US = 40.0
 def ramp(start_us, count, *, spacing_us=FRAME_US, speed=300):
     """Points from the middle on at ``speed`` [1/8 us per frame], ``count`` of them later standing at the end."""
     values = [speed * k * spacing_us // FRAME_US for k in range(count + 1)]
-    return [(start_us + spacing_us * k, tuple(pulse + value for pulse in MIDDLE))
-            for k, value in enumerate([*values, values[-1]])]
+    return [
+        (start_us + spacing_us * k, tuple(pulse + value for pulse in MIDDLE)) for k, value in enumerate([*values, values[-1]])
+    ]
 
 
 def test_the_speed_limit_is_the_one_that_these_tests_assume():
@@ -171,8 +172,9 @@ def test_timer_driven_pins_stop_with_a_reset():
 # --- resets ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cause, says", [(Cause.BROWN_OUT, Fault.RESTARTED.bit), (Cause.WATCHDOG, Fault.RESTARTED.bit),
-                                         (Cause.EXTERNAL, 0)])
+@pytest.mark.parametrize(
+    "cause, says", [(Cause.BROWN_OUT, Fault.RESTARTED.bit), (Cause.WATCHDOG, Fault.RESTARTED.bit), (Cause.EXTERNAL, 0)]
+)
 def test_a_reset_in_mid_motion_leaves_the_outputs_where_they_are(cause, says):
     bench = AvrBench().enabled()
     bench.moving()

@@ -56,8 +56,9 @@ class Busy:
         return clocks_apart_s(lambda: self.read(1000.0), self.read)
 
 
-@pytest.mark.parametrize("stalls", [(), (0.0, 0.03), (0.0, 0.0, 0.03), (0.0, 0.03, 0.0, 0.0, 0.02, 0.0)],
-                         ids=["calm", "between", "after", "twice"])
+@pytest.mark.parametrize(
+    "stalls", [(), (0.0, 0.03), (0.0, 0.0, 0.03), (0.0, 0.03, 0.0, 0.0, 0.02, 0.0)], ids=["calm", "between", "after", "twice"]
+)
 def test_a_stall_between_two_clocks_does_not_count(stalls):
     assert Busy(*stalls).apart_s() == pytest.approx(1000.0, abs=1e-5)
 

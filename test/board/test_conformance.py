@@ -42,20 +42,26 @@ def test_a_board_whose_outputs_run_is_checked_without_letting_go_of_the_arm():
     board = virtual(found_us=START_US)
     lowest_live = []
     session = session_with(board, start=())
-    outcomes = run(session, [one for one in CHECKS if not one.owned],
-                   on_outcome=lambda _: lowest_live.append(board.live))
+    outcomes = run(session, [one for one in CHECKS if not one.owned], on_outcome=lambda _: lowest_live.append(board.live))
     session.leave()
     assert failures(outcomes) == {}
     assert set(lowest_live) == {0b11111} and board.pulses == START and board.faults == 0
     assert {one.name for one in CHECKS if one.off} <= set(skips(outcomes))
 
 
-@pytest.mark.parametrize("config", [
-    replace(CONFIG, resolution_ns=500), replace(CONFIG, queue_capacity=16), replace(CONFIG, host_timeout_ms=400),
-    replace(CONFIG, joints=CONFIG.joints[:1]), replace(CONFIG, joints=(JointLimits(4000, 20000, 400, 40),) * 8),
-], ids=["timer pins", "short queue", "patient", "one joint", "eight joints"])
+@pytest.mark.parametrize(
+    "config",
+    [
+        replace(CONFIG, resolution_ns=500),
+        replace(CONFIG, queue_capacity=16),
+        replace(CONFIG, host_timeout_ms=400),
+        replace(CONFIG, joints=CONFIG.joints[:1]),
+        replace(CONFIG, joints=(JointLimits(4000, 20000, 400, 40),) * 8),
+    ],
+    ids=["timer pins", "short queue", "patient", "one joint", "eight joints"],
+)
 def test_other_boards_pass_too(config):
-    start = (*START, 12000, 12000, 12000)[:len(config.joints)]
+    start = (*START, 12000, 12000, 12000)[: len(config.joints)]
     outcomes = run(session_with(virtual(config=config), limits=config.joints, start=start))
     assert failures(outcomes) == {}
 
@@ -83,8 +89,10 @@ def test_the_same_session_twice_says_the_same():
 def test_without_permission_nothing_is_switched_or_moved():
     board = virtual(found_us=(1500.0, None, 1000.0, None, None))
     sent = []
-    board_receive, board.receive = board.receive, lambda data, now_us: (sent.append((board.pulses, board.owned)),
-                                                                        board_receive(data, now_us))
+    board_receive, board.receive = (
+        board.receive,
+        lambda data, now_us: (sent.append((board.pulses, board.owned)), board_receive(data, now_us)),
+    )
     outcomes = run(session_with(board, allowed=Need.WIRE))
     assert failures(outcomes) == {}
     assert set(sent) == {((12000, 0, 8000, 0, 0), 0)}
@@ -171,10 +179,11 @@ class Speaker:
         return self.data
 
 
-@pytest.mark.parametrize(("data", "error", "text"), [
-    (b"", LinkError, "silent for 4 s"),
-    (b"hello world\0", LinkError, "speaks something else: .* at 500000 baud"),
-], ids=["silent", "something else"])
+@pytest.mark.parametrize(
+    ("data", "error", "text"),
+    [(b"", LinkError, "silent for 4 s"), (b"hello world\0", LinkError, "speaks something else: .* at 500000 baud")],
+    ids=["silent", "something else"],
+)
 def test_what_is_no_board_is_told(data, error, text):
     with pytest.raises(error, match=text):
         meet(Host(LockStepWire(Speaker(data))))

@@ -30,11 +30,15 @@ def ended(outcomes, status: Status) -> dict[str, str]:
     return {one.check.name: one.detail for one in outcomes if one.status is status}
 
 
-@pytest.mark.parametrize(("backend", "inputs", "baud", "skipped"), [
-    ("pca9685", False, 500_000, {"a-low-supply-is-a-fault"}),
-    ("pca9685", True, 115_200, set()),
-    ("timer", True, 500_000, {"a-dead-output-is-a-fault"}),
-], ids=["PCA9685", "PCA9685 with inputs at 115200", "timer pins with inputs"])
+@pytest.mark.parametrize(
+    ("backend", "inputs", "baud", "skipped"),
+    [
+        ("pca9685", False, 500_000, {"a-low-supply-is-a-fault"}),
+        ("pca9685", True, 115_200, set()),
+        ("timer", True, 500_000, {"a-dead-output-is-a-fault"}),
+    ],
+    ids=["PCA9685", "PCA9685 with inputs at 115200", "timer pins with inputs"],
+)
 def test_the_firmware_passes_every_check(backend, inputs, baud, skipped, tmp_path):
     servos = with_inputs(tmp_path) if inputs else None
     board = uno(backend, servos=servos, baud=baud)

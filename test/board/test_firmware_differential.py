@@ -102,8 +102,10 @@ class Pair:
 
     def outputs_agree(self) -> bool:
         """What the outputs truly do, and what the core wants them to."""
-        return all(abs(8 * (truly or 0.0) - wanted) <= 0.5 * COUNT_EIGHTHS + 1
-                   for truly, wanted in zip(self.avr.pulses_us, self.core.pulses))
+        return all(
+            abs(8 * (truly or 0.0) - wanted) <= 0.5 * COUNT_EIGHTHS + 1
+            for truly, wanted in zip(self.avr.pulses_us, self.core.pulses)
+        )
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -25,10 +25,14 @@ def section(title: str) -> str:
 
 
 def test_the_fault_table():
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section("Faults").splitlines()
-            if re.match(r"\| \d", line)]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in section("Faults").splitlines()
+        if re.match(r"\| \d", line)
+    ]
     assert [row[:4] for row in rows] == [
-        [str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault]
+        [str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault
+    ]
 
 
 def test_channels_and_pins():

@@ -24,8 +24,14 @@ def fuzzers():
 def fuzz(fuzzer, folder, runs: int, *options: str) -> subprocess.CompletedProcess:
     """So many executions from an empty corpus, the same ones every time."""
     command = [fuzzer, f"-runs={runs}", "-seed=1", "-max_len=2048", "-len_control=0", "-print_final_stats=1", *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False,
-                          env=os.environ | {"ASAN_OPTIONS": "quarantine_size_mb=16"})
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"ASAN_OPTIONS": "quarantine_size_mb=16"},
+    )
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -38,10 +44,14 @@ def test_nothing_breaks_the_core(fuzzers, tmp_path, name):
     assert executed >= RUNS[name]
 
 
-@pytest.mark.parametrize(("name", "place", "defect"), [
-    ("fuzz_parser", ("frame_reader.cpp", "++bad_frames_;"), ";"),
-    ("fuzz_core", ("output_motion.cpp", "owned_ |= mask;"), "owned_ |= mask, live_ = owned_;"),
-], ids=["a damaged frame is not counted", "outputs run that nobody enabled"])
+@pytest.mark.parametrize(
+    ("name", "place", "defect"),
+    [
+        ("fuzz_parser", ("frame_reader.cpp", "++bad_frames_;"), ";"),
+        ("fuzz_core", ("output_motion.cpp", "owned_ |= mask;"), "owned_ |= mask, live_ = owned_;"),
+    ],
+    ids=["a damaged frame is not counted", "outputs run that nobody enabled"],
+)
 def test_a_planted_defect_is_found(tmp_path, name, place, defect):
     """The fuzzers can fail: a core with one line changed does not survive the same number of runs."""
     copy = tmp_path / "firmware"

@@ -57,8 +57,12 @@ int main() {
 
 def bent():
     """The simulated picker with maps that bend, a soft elbow, and points between two units of the protocol."""
-    elbow = replace(servos().servos[2], stiffness=6.0, horn_angles=tuple(np.radians([-90.0, -20.0, 35.0, 90.0])),
-                    pulses_us=(520.03, 1290.0, 1877.3, 2480.0))
+    elbow = replace(
+        servos().servos[2],
+        stiffness=6.0,
+        horn_angles=tuple(np.radians([-90.0, -20.0, 35.0, 90.0])),
+        pulses_us=(520.03, 1290.0, 1877.3, 2480.0),
+    )
     shoulder = replace(servos().servos[1], horn_angles=tuple(np.radians([-90.0, 5.0, 90.0])), pulses_us=(500.0, 1570.0, 2500.0))
     return replace(servos(), servos=(servos().servos[0], shoulder, elbow, *servos().servos[3:]))
 
@@ -79,8 +83,10 @@ def expected_change(arm, start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 def near_a_bend(arm, pulses: np.ndarray) -> np.ndarray:
     """Pulses so close to a point of their map that the slope there is anyone's guess."""
-    return np.stack([np.abs(pulses[:, j, None] - 8.0 * np.array(servo.pulses_us)).min(axis=1) <= 1.0
-                     for j, servo in enumerate(arm.servos)], axis=-1)
+    return np.stack(
+        [np.abs(pulses[:, j, None] - 8.0 * np.array(servo.pulses_us)).min(axis=1) <= 1.0 for j, servo in enumerate(arm.servos)],
+        axis=-1,
+    )
 
 
 class HostGravity:

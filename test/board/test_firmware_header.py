@@ -42,8 +42,10 @@ def compiled(folder, header: str, *options: str) -> tuple[dict[str, int], list[l
     """The constants, and the table of joints, as a compiler reads them."""
     said = subprocess.run([compile_host(folder, PRINT, header, *options)], capture_output=True, text=True, check=True).stdout
     words = [line.split() for line in said.splitlines()]
-    return ({name: int(values[0]) for name, *values in words if name != "joint"},
-            [[int(value) for value in values] for name, *values in words if name == "joint"])
+    return (
+        {name: int(values[0]) for name, *values in words if name != "joint"},
+        [[int(value) for value in values] for name, *values in words if name == "joint"],
+    )
 
 
 def test_the_committed_header_is_the_generated_one(capsys):
@@ -53,15 +55,31 @@ def test_the_committed_header_is_the_generated_one(capsys):
 
 @needs("host")
 def test_the_compiler_reads_what_the_servo_map_says(tmp_path):
-    arm = replace(servos(), oscillator_hz=25.75e6, supply=Supply(6, 2.0, 4.5),
-                  servos=tuple(replace(servo, feedback_adc=adc, channel=channel)
-                               for servo, adc, channel in zip(servos().servos, (None, 0, 1, 2, 3), (15, 0, 7, 8, 3))))
+    arm = replace(
+        servos(),
+        oscillator_hz=25.75e6,
+        supply=Supply(6, 2.0, 4.5),
+        servos=tuple(
+            replace(servo, feedback_adc=adc, channel=channel)
+            for servo, adc, channel in zip(servos().servos, (None, 0, 1, 2, 3), (15, 0, 7, 8, 3))
+        ),
+    )
     constants, joints = compiled(tmp_path, header_text(arm, picker()))
     limits, defaults = board_limits(arm), FirmwareConfig(board_limits(arm))
     assert constants == {
-        "joints": 5, "crc": limits_checksum(limits), "resolution_ns": 4883, "frame_us": 20000, "supply_min_mv": 4500,
-        "host_timeout_ms": defaults.host_timeout_ms, "max_lead_ms": defaults.max_lead_ms, "gravity": 1, "supply_adc": 6,
-        "full_scale_mv": 10000, "oscillator_hz": 25_750_000, "address": 0x40}
+        "joints": 5,
+        "crc": limits_checksum(limits),
+        "resolution_ns": 4883,
+        "frame_us": 20000,
+        "supply_min_mv": 4500,
+        "host_timeout_ms": defaults.host_timeout_ms,
+        "max_lead_ms": defaults.max_lead_ms,
+        "gravity": 1,
+        "supply_adc": 6,
+        "full_scale_mv": 10000,
+        "oscillator_hz": 25_750_000,
+        "address": 0x40,
+    }
     assert [row[:4] for row in joints] == [[one.lowest, one.highest, one.speed, one.brake] for one in limits]
     assert [row[4:] for row in joints] == [[15, 255, 255], [0, 4, 0], [7, 11, 1], [8, 255, 2], [3, 7, 3]]
 

@@ -48,7 +48,7 @@ def unstuffed(stuffed: bytes) -> bytes:
     """The inverse of COBS, written down once more for these tests."""
     blocks, at = [], 0
     while at < len(stuffed):
-        blocks.append(stuffed[at + 1:at + stuffed[at]])
+        blocks.append(stuffed[at + 1 : at + stuffed[at]])
         at += stuffed[at]
     return b"\0".join(blocks)
 
@@ -82,8 +82,7 @@ def test_golden_limits_checksums():
 
 @pytest.mark.parametrize("vector", GOLDEN["interpolation"], ids=lambda vector: str(vector["at_us"]))
 def test_golden_interpolation(vector):
-    assert core().picker_interpolate(*(vector[key] for key in ("start_us", "start", "end_us", "end", "at_us"))) == \
-        vector["pulse"]
+    assert core().picker_interpolate(*(vector[key] for key in ("start_us", "start", "end_us", "end", "at_us"))) == vector["pulse"]
 
 
 @pytest.mark.parametrize("frame", GOLDEN["frames"], ids=lambda frame: frame["name"])
@@ -96,7 +95,7 @@ def test_golden_frames_are_read_and_written_alike(frame):
     assert encode(version, kind, sequence, payload) == wire
     frames, kept, length, bad = decode(wire)
     assert (frames, length, bad) == (1, len(payload), 0)
-    assert kept[:len(body) - 2] == body[:-2][:24]
+    assert kept[: len(body) - 2] == body[:-2][:24]
 
 
 @pytest.mark.parametrize("vector", [one for one in GOLDEN["cobs"] if len(one["data"]) > 4], ids=lambda one: one["data"][:8])
@@ -125,8 +124,9 @@ def test_golden_refusals():
     for vector in GOLDEN["not_understood"]:
         firmware = HostFirmware(config)
         firmware.receive(bytes.fromhex(vector["wire"]), 1000)
-        reasons = [message.reason for _, message in FrameDecoder().feed(firmware.transmit())
-                   if not isinstance(message, Telemetry)]
+        reasons = [
+            message.reason for _, message in FrameDecoder().feed(firmware.transmit()) if not isinstance(message, Telemetry)
+        ]
         firmware.close()
         assert reasons == [Reason[vector["reason"]]], vector["name"]
 
@@ -134,10 +134,16 @@ def test_golden_refusals():
 def test_golden_session():
     session = GOLDEN["session"]
     config = session["config"]
-    firmware = HostFirmware(FirmwareConfig(
-        tuple(JointLimits(*four) for four in config["limits"]), queue_capacity=config["queue_capacity"],
-        frame_us=config["frame_us"], host_timeout_ms=config["host_timeout_ms"], max_lead_ms=config["max_lead_ms"]),
-        boot_id=config["boot_id"])
+    firmware = HostFirmware(
+        FirmwareConfig(
+            tuple(JointLimits(*four) for four in config["limits"]),
+            queue_capacity=config["queue_capacity"],
+            frame_us=config["frame_us"],
+            host_timeout_ms=config["host_timeout_ms"],
+            max_lead_ms=config["max_lead_ms"],
+        ),
+        boot_id=config["boot_id"],
+    )
     host, decoder, answers = list(session["host"]), FrameDecoder(), []
     for frame_us, *expected in session["expected"]:
         while host and host[0]["at_us"] < frame_us:
@@ -148,9 +154,10 @@ def test_golden_session():
         answers += [message for _, message in decoder.feed(firmware.transmit()) if not isinstance(message, Telemetry)]
     firmware.close()
     assert FRAME_US == config["frame_us"]
-    assert [(answer.TYPE.name, {name: getattr(answer, name) for name in reply["fields"]})
-            for answer, reply in zip(answers, session["replies"], strict=True)] == [
-        (reply["message"], reply["fields"]) for reply in session["replies"]]
+    assert [
+        (answer.TYPE.name, {name: getattr(answer, name) for name in reply["fields"]})
+        for answer, reply in zip(answers, session["replies"], strict=True)
+    ] == [(reply["message"], reply["fields"]) for reply in session["replies"]]
 
 
 def test_unit_tests_of_the_core():

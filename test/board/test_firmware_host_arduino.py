@@ -46,8 +46,10 @@ def changes(bench):
 
 def test_the_core_does_not_disturb_it(sketch):
     with_core, without = streamed(AvrBench(elf=sketch)), streamed(AvrBench())
-    told = [(one.accepted, one.rejected, one.bad_frames, one.missed_frames, one.underruns, one.faults)
-            for one in (with_core.last, without.last)]
+    told = [
+        (one.accepted, one.rejected, one.bad_frames, one.missed_frames, one.underruns, one.faults)
+        for one in (with_core.last, without.last)
+    ]
     assert told[0] == told[1] == (200, 0, 0, 0, 0, 0)
     ways = [changes(bench) for bench in (with_core, without)]
     assert len(ways[0]) == len(ways[1]) > 90  # every servo frame of the motion

@@ -52,8 +52,13 @@ def say(board, data, now_us=1000):
 def test_what_cannot_be_understood_is_not_remembered_as_a_request(board):
     [answer] = say(board, encode(Stop(), 10))
     assert isinstance(answer, Ack)
-    for kind, payload in ((MessageType.ACK, bytes(7)), (MessageType.ACK, b""), (MessageType.RESET, b"1"),
-                          (MessageType.ENABLE, bytes(9)), (0x55, bytes(60))):
+    for kind, payload in (
+        (MessageType.ACK, bytes(7)),
+        (MessageType.ACK, b""),
+        (MessageType.RESET, b"1"),
+        (MessageType.ENABLE, bytes(9)),
+        (0x55, bytes(60)),
+    ):
         [answer] = say(board, build(1, kind, 11, payload))
         known = kind < 0x80 and kind != 0x55
         assert answer == Nack(11, kind, Reason.BAD_LENGTH if known else Reason.UNKNOWN_TYPE, 0)
@@ -100,7 +105,8 @@ def test_a_cause_that_stays_makes_reset_fail_and_disable_work(board):
     [answer] = say(board, encode(Reset(), 2))
     assert answer == Nack(2, MessageType.RESET, Reason.FAULT_PERSISTS, Fault.OUTPUT_FAILED.bit)
     assert say(board, encode(SetPoint(60_000, MIDDLE), 3)) == [
-        Nack(3, MessageType.SET_POINT, Reason.FAULT, Fault.OUTPUT_FAILED.bit)]
+        Nack(3, MessageType.SET_POINT, Reason.FAULT, Fault.OUTPUT_FAILED.bit)
+    ]
     assert isinstance(say(board, encode(Disable(ALL), 4))[0], Ack)
     assert board.live == 0
     board.set_cause(Fault.OUTPUT_FAILED, False)

@@ -101,8 +101,21 @@ class RandomHost:
     def wild_message(self):
         mask = self.random.choice((0, 1, 3, (1 << len(self.at)) - 1, self.random.randrange(256)))
         period = TelemetryPeriod(self.random.choice((0, 2, 20, 20, 1000, 1001)))
-        return self.random.choice((Stop(), Relax(), Disable(mask), Adopt(mask), Enable(mask, self.pulses()), Reset(), Ping(),
-                                   Hello(), period, self.set_point(), self.set_point()))
+        return self.random.choice(
+            (
+                Stop(),
+                Relax(),
+                Disable(mask),
+                Adopt(mask),
+                Enable(mask, self.pulses()),
+                Reset(),
+                Ping(),
+                Hello(),
+                period,
+                self.set_point(),
+                self.set_point(),
+            )
+        )
 
     def pulses(self):
         if self.random.random() < 0.05:
@@ -139,13 +152,17 @@ class RandomHost:
 
 def config_of(seed, joints, start_time_us):
     pick = random.Random(seed)
-    limits = tuple(JointLimits(pick.randrange(1, 9000), pick.randrange(15000, 0x8000), speed, pick.randrange(1, speed + 1))
-                   for speed in (pick.randrange(20, 1500) for _ in range(joints)))
+    limits = tuple(
+        JointLimits(pick.randrange(1, 9000), pick.randrange(15000, 0x8000), speed, pick.randrange(1, speed + 1))
+        for speed in (pick.randrange(20, 1500) for _ in range(joints))
+    )
     return FirmwareConfig(limits, queue_capacity=pick.choice((16, 24)), supply_min_mv=4500, start_time_us=start_time_us)
 
 
-@pytest.mark.parametrize(("seed", "joints", "start_time_us"), [
-    (1, 5, 0), (2, 5, (1 << 32) - 3_000_000), (3, 8, 0), (4, 1, (1 << 31) - 2_000_000), (5, 3, (1 << 32) - 20_001)])
+@pytest.mark.parametrize(
+    ("seed", "joints", "start_time_us"),
+    [(1, 5, 0), (2, 5, (1 << 32) - 3_000_000), (3, 8, 0), (4, 1, (1 << 31) - 2_000_000), (5, 3, (1 << 32) - 20_001)],
+)
 def test_same_frames_in_same_pulses_states_and_answers_out(seed, joints, start_time_us):
     config = config_of(seed, joints, start_time_us)
     pick = random.Random(seed)

@@ -152,11 +152,9 @@ def test_silent_board():
         os.close(slave)
 
 
-@pytest.mark.parametrize("say", [
-    lambda: b"ok T:21.3 /0.0\r\n",
-    lambda: random.Random(1).randbytes(50),
-    lambda: b"\0",
-], ids=["text", "noise", "zeros"])
+@pytest.mark.parametrize(
+    "say", [lambda: b"ok T:21.3 /0.0\r\n", lambda: random.Random(1).randbytes(50), lambda: b"\0"], ids=["text", "noise", "zeros"]
+)
 def test_a_board_that_speaks_something_else(say):
     with speaker(say) as port, pytest.raises(LinkError, match="speaks something else: [0-9]+ bytes at 500000"):
         Link(port).open(0.3)
@@ -241,8 +239,7 @@ def test_board_time_is_known_across_the_wrap_around(clock_rate):
         wait_until(lambda: board.firmware.board_time_us(board.now_us()) < 2**31, "wrap-around")
         wait_until(lambda: board.firmware.board_time_us(board.now_us()) > 800_000, "time to pass")
         assert board_time_0 > 2**31
-        error_us = min(abs(ahead_us(link.board_time_us(), board.firmware.board_time_us(board.now_us())))
-                       for _ in range(20))
+        error_us = min(abs(ahead_us(link.board_time_us(), board.firmware.board_time_us(board.now_us()))) for _ in range(20))
         assert error_us < 20_000  # a sanity check: a busy machine delays everything
         wait_until(lambda: link.statistics.drift_ppm == pytest.approx(1e6 * (clock_rate - 1.0), abs=3000), "the drift")
 

@@ -118,10 +118,14 @@ def drop_once(board, direction, wanted):
     return lost
 
 
-@pytest.mark.parametrize(("direction", "wanted"), [
-    ("in", lambda message: message.TYPE == MessageType.ENABLE),
-    ("out", lambda message: isinstance(message, Ack) and message.request_type == MessageType.ENABLE),
-], ids=["request", "answer"])
+@pytest.mark.parametrize(
+    ("direction", "wanted"),
+    [
+        ("in", lambda message: message.TYPE == MessageType.ENABLE),
+        ("out", lambda message: isinstance(message, Ack) and message.request_type == MessageType.ENABLE),
+    ],
+    ids=["request", "answer"],
+)
 def test_a_lost_frame_is_sent_again_and_carried_out_once(link, board, direction, wanted):
     lost = drop_once(board, direction, wanted)
     assert isinstance(link.request(Enable(ALL, MIDDLE), PATIENCE_S), Ack)  # twice would be ALREADY_LIVE
@@ -138,6 +142,7 @@ def test_damage_on_the_way_is_counted_on_both_sides(link, board):
                 damaged[side] = 1
                 return data[:4] + bytes((data[4] ^ 0x40 or 1,)) + data[5:]
             return data
+
         return filtered
 
     with board.lock:

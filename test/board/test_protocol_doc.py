@@ -56,13 +56,13 @@ def test_doc_has_every_payload_byte_by_byte(kind):
 
 
 def test_doc_lists_the_reasons():
-    assert rows(section("Reasons")) == [
-        [str(int(reason)), reason.name, REASON_TEXT[reason]] for reason in Reason]
+    assert rows(section("Reasons")) == [[str(int(reason)), reason.name, REASON_TEXT[reason]] for reason in Reason]
 
 
 def test_doc_lists_the_faults():
     assert rows(section("Faults")) == [
-        [str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault]
+        [str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault
+    ]
 
 
 def test_doc_lists_the_states():

@@ -59,8 +59,11 @@ def test_the_same_arm_is_built_once_and_another_one_anew(own_build_folder, monke
     monkeypatch.setattr(toolchain, "make", lambda target, *_, **__: made.append(target) or "")
     assert toolchain.build(servos(), picker()) == first and made == []
     assert own_build_folder in first.parents
-    others = [toolchain.build(replace(servos(), oscillator_hz=25.5e6), picker()), toolchain.build(servos(), picker(), "timer"),
-              toolchain.build(servos(), picker(), baud=115_200)]
+    others = [
+        toolchain.build(replace(servos(), oscillator_hz=25.5e6), picker()),
+        toolchain.build(servos(), picker(), "timer"),
+        toolchain.build(servos(), picker(), baud=115_200),
+    ]
     assert len({first, *others}) == 4 and made == ["hex"] * 3
 
 
@@ -79,9 +82,15 @@ def test_a_build_that_fails_is_one_line(own_build_folder, monkeypatch):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("need", "names", "named"), [
-    ("avr", ("make", "avr-g++", "avr-libc"), "gcc-avr avr-libc"), ("host", ("make", "g++"), "apt install make g++"),
-    ("fuzz", ("libFuzzer",), "clang"), ("sim", ("gcc", "simavr"), "libsimavr-dev")])
+@pytest.mark.parametrize(
+    ("need", "names", "named"),
+    [
+        ("avr", ("make", "avr-g++", "avr-libc"), "gcc-avr avr-libc"),
+        ("host", ("make", "g++"), "apt install make g++"),
+        ("fuzz", ("libFuzzer",), "clang"),
+        ("sim", ("gcc", "simavr"), "libsimavr-dev"),
+    ],
+)
 def test_what_is_missing_is_named_in_one_line(bare_machine, need, names, named):
     with pytest.raises(MissingDependencyError) as caught:
         toolchain.require(need)
@@ -165,9 +174,16 @@ def test_a_user_needs_sudo_without_a_password(apt, monkeypatch, capsys, sudo_wor
 
 def test_the_tool_itself_runs_without_a_virtual_environment(tmp_path):
     """Isolated from site-packages, and unable to install: it must not need any package of ours or others'."""
-    script = ("import runpy, sys; sys.argv = ['apt_packages.py']; import shutil; shutil.which = lambda *_: None\n"
-              f"runpy.run_path({str(ROOT / 'tools' / 'apt_packages.py')!r}, run_name='__main__')")
-    done = subprocess.run([sys.executable, "-S", "-I", "-c", script], capture_output=True, text=True, check=False,
-                          env=os.environ | {"PATH": str(tmp_path)})
+    script = (
+        "import runpy, sys; sys.argv = ['apt_packages.py']; import shutil; shutil.which = lambda *_: None\n"
+        f"runpy.run_path({str(ROOT / 'tools' / 'apt_packages.py')!r}, run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PATH": str(tmp_path)},
+    )
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith("firmware: ") and len(done.stderr.splitlines()) == 1

@@ -59,32 +59,38 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
     assert graph(Options()).environment == {}
 
 
-@pytest.mark.parametrize(("options", "named"), [
-    ({"hardware": "cloud"}, "hardware"),
-    ({"hardware": "serial"}, "port"),
-    ({"hardware": "sim", "port": "/dev/ttyACM0"}, "port"),
-    ({"compensation": "most"}, "compensation"),
-    ({"on_shutdown": "drop"}, "on_shutdown"),
-    ({"log_level": "loud"}, "log_level"),
-    ({"namespace": "left arm"}, "namespace"),
-    ({"namespace": "left/"}, "namespace"),
-    ({"namespace": "2nd"}, "namespace"),
-    ({"urdf": "/nowhere/arm.urdf"}, "urdf"),
-    ({"params_file": "/nowhere/p.yaml"}, "params_file"),
-    ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full; did you mean gravity?"),
-    ({"payload_mass": -0.1}, "payload_mass is -0.1, must be 0 to 5 kg"),
-    ({"payload_mass": float("nan")}, "payload_mass is nan, must be 0 to 5 kg"),
-    ({"rate_hz": 5000.0}, "rate_hz is 5000, must be 10 to 500 Hz"),
-    ({"tip_speed_limit": 0.0}, "tip_speed_limit is 0, must be 0.01 to 2 m/s"),
-    ({"plant_error": 3.0}, "plant_error is 3, must be 0 to 0.5$"),
-    ({"hardware": "serial", "port": "/dev/ttyACM0", "plant_error": 0.1}, "only a simulated arm has errors to choose"),
-    ({"hardware": "serial", "port": "/dev/ttyACM0", "board": "avr"}, "board is avr, but hardware is serial"),
-    ({"arm": "picer"}, "picer"),
-    ({"arm": "rrp", "hardware": "serial", "port": "/dev/ttyACM0"}, "arm rrp has torque-controlled joints: there is no driver"),
-    ({"arm": "rrp", "compensation": "full"}, "compensation is given, but arm rrp has torque-controlled joints"),
-    ({"arm": "rrp", "board": "avr"}, "board is avr, but arm rrp has torque-controlled joints"),
-    ({"arm": "rrp", "urdf": str(resource("urdf/picker.urdf"))}, "not both"),
-])
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"hardware": "cloud"}, "hardware"),
+        ({"hardware": "serial"}, "port"),
+        ({"hardware": "sim", "port": "/dev/ttyACM0"}, "port"),
+        ({"compensation": "most"}, "compensation"),
+        ({"on_shutdown": "drop"}, "on_shutdown"),
+        ({"log_level": "loud"}, "log_level"),
+        ({"namespace": "left arm"}, "namespace"),
+        ({"namespace": "left/"}, "namespace"),
+        ({"namespace": "2nd"}, "namespace"),
+        ({"urdf": "/nowhere/arm.urdf"}, "urdf"),
+        ({"params_file": "/nowhere/p.yaml"}, "params_file"),
+        ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full; did you mean gravity?"),
+        ({"payload_mass": -0.1}, "payload_mass is -0.1, must be 0 to 5 kg"),
+        ({"payload_mass": float("nan")}, "payload_mass is nan, must be 0 to 5 kg"),
+        ({"rate_hz": 5000.0}, "rate_hz is 5000, must be 10 to 500 Hz"),
+        ({"tip_speed_limit": 0.0}, "tip_speed_limit is 0, must be 0.01 to 2 m/s"),
+        ({"plant_error": 3.0}, "plant_error is 3, must be 0 to 0.5$"),
+        ({"hardware": "serial", "port": "/dev/ttyACM0", "plant_error": 0.1}, "only a simulated arm has errors to choose"),
+        ({"hardware": "serial", "port": "/dev/ttyACM0", "board": "avr"}, "board is avr, but hardware is serial"),
+        ({"arm": "picer"}, "picer"),
+        (
+            {"arm": "rrp", "hardware": "serial", "port": "/dev/ttyACM0"},
+            "arm rrp has torque-controlled joints: there is no driver",
+        ),
+        ({"arm": "rrp", "compensation": "full"}, "compensation is given, but arm rrp has torque-controlled joints"),
+        ({"arm": "rrp", "board": "avr"}, "board is avr, but arm rrp has torque-controlled joints"),
+        ({"arm": "rrp", "urdf": str(resource("urdf/picker.urdf"))}, "not both"),
+    ],
+)
 def test_options_that_do_not_fit_are_refused_by_name(options, named):
     with pytest.raises(ConfigurationError, match=named):
         Options(**options)
@@ -92,18 +98,22 @@ def test_options_that_do_not_fit_are_refused_by_name(options, named):
 
 def test_the_numbers_that_are_refused_are_those_that_the_nodes_refuse():
     """Read from the sources: a node is not made for it."""
-    sources = " ".join("".join(Path(resource(f"picker_dynamics/nodes/{name}.py")).read_text().split())
-                       for name in ("trajectory_controller", "controller_parameters", "payload", "torque_arm_sim"))
+    sources = " ".join(
+        "".join(Path(resource(f"picker_dynamics/nodes/{name}.py")).read_text().split())
+        for name in ("trajectory_controller", "controller_parameters", "payload", "torque_arm_sim")
+    )
     for name, (low, high, _) in RANGES.items():
         name = name.replace("payload_mass", "payload.mass")
-        text = sources[sources.index(f'"{name}",'):][:300]
+        text = sources[sources.index(f'"{name}",') :][:300]
         found = re.search(r"low=([\d.]+),high=([\d.]+)|,([\d.]+),([\d.]+)\)", text)
         assert [float(number) for number in found.groups() if number] == [low, high], name
 
 
 def test_a_launch_argument_that_looks_like_another_is_named():
     assert misspelt(["hardwre", "prt", "hardware", "another_file's"], ["hardware", "port"]) == [
-        "there is no argument hardwre, did you mean hardware?", "there is no argument prt, did you mean port?"]
+        "there is no argument hardwre, did you mean hardware?",
+        "there is no argument prt, did you mean port?",
+    ]
 
 
 def test_the_parameter_file_names_the_nodes_of_the_graph():

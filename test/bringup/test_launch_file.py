@@ -80,8 +80,9 @@ def arguments_of(file: str) -> dict[str, tuple[str, str]]:
     return {name: (default, text) for name, default, text in ast.literal_eval(table)}
 
 
-@pytest.mark.parametrize(("file", "switches"), [(PICKER, {"rviz": "false", "one_process": "false"}),
-                                                (VIEW, {"rviz": "true", "sliders": "true"})])
+@pytest.mark.parametrize(
+    ("file", "switches"), [(PICKER, {"rviz": "false", "one_process": "false"}), (VIEW, {"rviz": "true", "sliders": "true"})]
+)
 def test_arguments_are_the_options_of_the_graph_with_their_defaults(file, switches):
     options = {field.name: field.default or "" for field in dataclasses.fields(Options)}
     found = arguments_of(file)
@@ -116,8 +117,12 @@ def test_the_board_outlives_a_ctrl_c_until_its_port_is_free(tmp_path):
 def prefix(tmp_path) -> Path:
     """An ament prefix in which scripts stand in for the executables."""
     pytest.importorskip("launch_ros.actions", reason="launch and launch_ros come with ROS 2, not from PyPI")
-    packages = {"picker_dynamics": (*NODES, "markers", "virtual_board"), "robot_state_publisher": ("robot_state_publisher",),
-                "rviz2": ("rviz2",), "joint_state_publisher_gui": ("joint_state_publisher_gui",)}
+    packages = {
+        "picker_dynamics": (*NODES, "markers", "virtual_board"),
+        "robot_state_publisher": ("robot_state_publisher",),
+        "rviz2": ("rviz2",),
+        "joint_state_publisher_gui": ("joint_state_publisher_gui",),
+    }
     for package, executables in packages.items():
         marker = tmp_path / "share/ament_index/resource_index/packages" / package
         marker.parent.mkdir(parents=True, exist_ok=True)
@@ -141,8 +146,16 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 def launched(env: dict[str, str], *words: str, file: str = PICKER):
     """The launch file as a process; it and all it started are gone afterwards."""
     command = [sys.executable, "-c", RUN, str(resource(file)), *words]
-    process = subprocess.Popen(command, env=env, cwd=env["TMPDIR"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        env=env,
+        cwd=env["TMPDIR"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
     try:
         yield process
     finally:
@@ -165,8 +178,13 @@ def parameters(command: list[str]) -> dict[str, object]:
     """What the parameter files of a command line say for its node in the end; the last one wins."""
     files = [command[index + 1] for index, word in enumerate(command) if word == "--params-file"]
     names = ["**", *(word.removeprefix("__node:=") for word in command if word.startswith("__node:="))]
-    return {key: value for file in files for node, section in yaml.safe_load(Path(file).read_text()).items()
-            for key, value in section["ros__parameters"].items() if node.split("/")[-1] in names}
+    return {
+        key: value
+        for file in files
+        for node, section in yaml.safe_load(Path(file).read_text()).items()
+        for key, value in section["ros__parameters"].items()
+        if node.split("/")[-1] in names
+    }
 
 
 @pytest.mark.parametrize("file", [PICKER, VIEW])
@@ -175,8 +193,11 @@ def test_every_argument_is_declared_with_default_and_description(prefix, file):
     from launch.launch_description_sources import get_launch_description_from_python_launch_file
 
     made = get_launch_description_from_python_launch_file(str(resource(file)))
-    declared = {action.name: ("".join(part.text for part in action.default_value), action.description)
-                for action in made.entities if isinstance(action, DeclareLaunchArgument)}
+    declared = {
+        action.name: ("".join(part.text for part in action.default_value), action.description)
+        for action in made.entities
+        if isinstance(action, DeclareLaunchArgument)
+    }
     assert declared == arguments_of(file)
 
 
@@ -244,21 +265,24 @@ def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(pr
     assert given[""] == resource("rviz/picker.rviz") and given[""].is_file() and not given["left"].exists()
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["hardware:=serial"], "hardware is serial, but no port is given"),
-    (["hardware:=cloud"], "hardware is 'cloud', must be one of sim, serial"),
-    (["payload_mass:=heavy"], "payload_mass is 'heavy', must be a number"),
-    (["namespace:=left arm"], "namespace is 'left arm'"),
-    (["log_level:=loud"], "log_level is 'loud'"),
-    (["rviz:=maybe"], "maybe"),
-    (["port:=/dev/ttyACM0"], "port /dev/ttyACM0 is given, but hardware is sim"),
-    (["arm:=picer"], "no arm 'picer'"),
-    (["payload_mass:=-1"], "payload_mass is -1, must be 0 to 5 kg"),
-    (["compensation:=gravty"], "did you mean gravity?"),
-    (["arm:=rrp", "hardware:=serial", "port:=/dev/ttyACM0"], "arm rrp has torque-controlled joints: there is no driver"),
-    (["one_process:=perhaps"], "perhaps"),
-    (["urdf:=/nowhere/arm.urdf"], "urdf: no such file: /nowhere/arm.urdf"),
-])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hardware:=serial"], "hardware is serial, but no port is given"),
+        (["hardware:=cloud"], "hardware is 'cloud', must be one of sim, serial"),
+        (["payload_mass:=heavy"], "payload_mass is 'heavy', must be a number"),
+        (["namespace:=left arm"], "namespace is 'left arm'"),
+        (["log_level:=loud"], "log_level is 'loud'"),
+        (["rviz:=maybe"], "maybe"),
+        (["port:=/dev/ttyACM0"], "port /dev/ttyACM0 is given, but hardware is sim"),
+        (["arm:=picer"], "no arm 'picer'"),
+        (["payload_mass:=-1"], "payload_mass is -1, must be 0 to 5 kg"),
+        (["compensation:=gravty"], "did you mean gravity?"),
+        (["arm:=rrp", "hardware:=serial", "port:=/dev/ttyACM0"], "arm rrp has torque-controlled joints: there is no driver"),
+        (["one_process:=perhaps"], "perhaps"),
+        (["urdf:=/nowhere/arm.urdf"], "urdf: no such file: /nowhere/arm.urdf"),
+    ],
+)
 def test_a_bad_argument_gets_one_error_and_starts_nothing(prefix, words, said):
     with launched(stand_ins(prefix), *words) as process:
         output, _ = process.communicate(timeout=20.0)
@@ -288,7 +312,7 @@ def test_nodes_together_in_one_process(prefix):
         assert process.wait(10.0) == 0, process.stdout.read()
     made = graph(Options(one_process=True, namespace="left")).processes[0].arguments()
     port = next(word for word in words if word.startswith("port:="))
-    assert [word for word in words[:len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
+    assert [word for word in words[: len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
 
 
 @pytest.mark.parametrize("package", ["robot_state_publisher", "rviz2"])
@@ -355,8 +379,12 @@ def test_the_simulated_arm_comes_up_moves_and_parks_at_ctrl_c(tmp_path):
         wait_for(lambda: list(tmp_path.glob("picker_*/control")))
         with BoardControl(next(tmp_path.glob("picker_*/control"))) as control:
             wait_for(lambda: control.truth().live == 0b11111)
-            subprocess.run([sys.executable, "-m", "picker_dynamics.commands.cli", "move", "--joints", "base=40"], env=env, check=True,
-                           timeout=30.0)
+            subprocess.run(
+                [sys.executable, "-m", "picker_dynamics.commands.cli", "move", "--joints", "base=40"],
+                env=env,
+                check=True,
+                timeout=30.0,
+            )
             assert control.truth().q[0] == pytest.approx(np.radians(40.0), abs=0.03)
             process.send_signal(signal.SIGINT)
             while process.poll() is None:

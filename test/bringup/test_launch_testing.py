@@ -22,8 +22,11 @@ PATIENCE_S = 400.0
 @pytest.fixture(scope="module")
 def launch_test() -> list[str]:
     """Command that runs a launch test, where all that it needs is there."""
-    missing = [f"{module}, which comes with ROS 2, not from PyPI" for module in ("launch_testing", "ros2launch")
-               if importlib.util.find_spec(module) is None]
+    missing = [
+        f"{module}, which comes with ROS 2, not from PyPI"
+        for module in ("launch_testing", "ros2launch")
+        if importlib.util.find_spec(module) is None
+    ]
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     for package in ("picker_dynamics", "robot_state_publisher"):
         if not any(Path(prefix, "share/ament_index/resource_index/packages", package).is_file() for prefix in prefixes):
@@ -38,8 +41,14 @@ def launch_test() -> list[str]:
 @pytest.mark.timeout(PATIENCE_S + 20.0)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.partition(".")[0])
 def test_launch(launch_test, file):
-    with subprocess.Popen([*launch_test, str(file)], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        [*launch_test, str(file)],
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
         try:
             said, _ = process.communicate(timeout=PATIENCE_S)
         finally:

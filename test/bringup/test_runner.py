@@ -65,12 +65,20 @@ def record(tmp_path):
 @pytest.fixture
 def graph(tmp_path, record):
     """A graph of stand-ins, by the behaviour of each."""
+
     def make(*, board="polite", controller="polite", dynamics="polite", hardware="polite") -> Graph:
-        nodes = tuple(StandIn(name, {}, behaviour=behaviour) for name, behaviour in (
-            ("trajectory_controller", controller), ("dynamics", dynamics), ("hardware", hardware)))
+        nodes = tuple(
+            StandIn(name, {}, behaviour=behaviour)
+            for name, behaviour in (("trajectory_controller", controller), ("dynamics", dynamics), ("hardware", hardware))
+        )
         path = os.pathsep.join(filter(None, (HERE, os.environ.get("PYTHONPATH"))))
-        return Graph(nodes, BoardSpec(["board", board], module="stand_in"), str(tmp_path / "arm" / "tty"),
-                     str(tmp_path / "arm" / "control"), {"RECORD": str(record), "PYTHONPATH": path})
+        return Graph(
+            nodes,
+            BoardSpec(["board", board], module="stand_in"),
+            str(tmp_path / "arm" / "tty"),
+            str(tmp_path / "arm" / "control"),
+            {"RECORD": str(record), "PYTHONPATH": path},
+        )
 
     return make
 
@@ -230,8 +238,14 @@ class Up:
         self.directory = directory
         self.log = directory / "log"
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen([PICKER, "up", *options], start_new_session=True, stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=log, env=os.environ | {"TMPDIR": str(directory)})
+            self.process = subprocess.Popen(
+                [PICKER, "up", *options],
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ | {"TMPDIR": str(directory)},
+            )
 
     def said(self) -> str:
         return self.log.read_text()

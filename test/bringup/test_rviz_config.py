@@ -30,8 +30,12 @@ def test_it_shows_model_frames_and_both_kinds_of_markers():
 
 
 def test_durability_is_that_of_the_publishers():
-    durability = {topic["Value"]: topic["Durability Policy"] for one in displays(yaml.safe_load(TEXT)).values()
-                  for key, topic in one.items() if key in ("Topic", "Description Topic")}
+    durability = {
+        topic["Value"]: topic["Durability Policy"]
+        for one in displays(yaml.safe_load(TEXT)).values()
+        for key, topic in one.items()
+        if key in ("Topic", "Description Topic")
+    }
     assert durability == {"robot_description": "Transient Local", "markers": "Volatile", "markers/fixed": "Transient Local"}
 
 

@@ -25,6 +25,7 @@ PICKER = str(Path(sys.executable).with_name("picker"))
 @pytest.fixture
 def picker_command(capsys, monkeypatch):
     """Run it in this process; (exit code, what it printed, its complaints).  Nothing may start a process."""
+
     def start(_self):
         raise AssertionError("a process would have been started")
 
@@ -54,30 +55,38 @@ def bad_urdf(tmp_path):
 # -- picker up -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("words", "code", "named"), [
-    (["--namespace", "2 bad"], 4, "namespace is '2 bad'"),
-    (["--namespace", "left//right"], 4, "namespace is 'left//right'"),
-    (["--urdf", "/nowhere/arm.urdf"], 4, "urdf: no such file: /nowhere/arm.urdf"),
-    (["--servos", "/nowhere/servos.yaml"], 4, "servos: no such file: /nowhere/servos.yaml"),
-    (["--servo-overlay", "/nowhere/o.yaml"], 4, "servo_overlay: no such file"),
-    (["--params-file", "/nowhere/p.yaml"], 4, "params_file: no such file"),
-    (["--payload-mass", "-1"], 4, "payload_mass is -1, must be 0 to 5 kg"),
-    (["--rate", "5"], 4, "rate_hz is 5, must be 10 to 500 Hz"),
-    (["--plant-error", "3"], 4, "plant_error is 3, must be 0 to 0.5"),
-    (["--arm", "picer"], 4, "no arm 'picer'"),
-], ids=lambda value: value[0] if isinstance(value, list) else "")
+@pytest.mark.parametrize(
+    ("words", "code", "named"),
+    [
+        (["--namespace", "2 bad"], 4, "namespace is '2 bad'"),
+        (["--namespace", "left//right"], 4, "namespace is 'left//right'"),
+        (["--urdf", "/nowhere/arm.urdf"], 4, "urdf: no such file: /nowhere/arm.urdf"),
+        (["--servos", "/nowhere/servos.yaml"], 4, "servos: no such file: /nowhere/servos.yaml"),
+        (["--servo-overlay", "/nowhere/o.yaml"], 4, "servo_overlay: no such file"),
+        (["--params-file", "/nowhere/p.yaml"], 4, "params_file: no such file"),
+        (["--payload-mass", "-1"], 4, "payload_mass is -1, must be 0 to 5 kg"),
+        (["--rate", "5"], 4, "rate_hz is 5, must be 10 to 500 Hz"),
+        (["--plant-error", "3"], 4, "plant_error is 3, must be 0 to 0.5"),
+        (["--arm", "picer"], 4, "no arm 'picer'"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
 def test_up_refuses_what_does_not_exist_or_fit(picker_command, words, code, named):
     got, _, complaints = picker_command("up", "--sim", *words)
     assert got == code
     assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0]
 
 
-@pytest.mark.parametrize(("urdf", "named"), [
-    ("<robot name='arm'><link name=", "arm.urdf"),
-    ("no XML at all", "arm.urdf"),
-    (broken(('upper="2"', 'upper="two"')), "lift"),
-    (broken(('<child link="rod"/>', '<child link="nothing"/>')), "nothing"),
-], ids=["cut off", "no XML", "no number", "no such link"])
+@pytest.mark.parametrize(
+    ("urdf", "named"),
+    [
+        ("<robot name='arm'><link name=", "arm.urdf"),
+        ("no XML at all", "arm.urdf"),
+        (broken(('upper="2"', 'upper="two"')), "lift"),
+        (broken(('<child link="rod"/>', '<child link="nothing"/>')), "nothing"),
+    ],
+    ids=["cut off", "no XML", "no number", "no such link"],
+)
 def test_up_refuses_a_malformed_urdf_before_anything_starts(picker_command, bad_urdf, urdf, named):
     code, _, complaints = picker_command("up", "--sim", "--urdf", bad_urdf(urdf))
     assert code == 3
@@ -89,11 +98,22 @@ def test_up_refuses_servos_that_do_not_belong_to_the_arm(picker_command, bad_urd
     assert code == 4 and len(complaints) == 1 and "servos.yaml" in complaints[0]
 
 
-@pytest.mark.parametrize("words", [
-    ["up", "--sim", "--port", "/dev/ttyACM0"], ["up", "--compensation", "most"], ["up", "--on-shutdown", "drop"],
-    ["up", "--rate", "fast"], ["move", "--tip", "0.2", "0.1"], ["jog", "base"], ["jog", "base", "far"],
-    ["payload", "heavy"], ["dance"], [],
-], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["up", "--sim", "--port", "/dev/ttyACM0"],
+        ["up", "--compensation", "most"],
+        ["up", "--on-shutdown", "drop"],
+        ["up", "--rate", "fast"],
+        ["move", "--tip", "0.2", "0.1"],
+        ["jog", "base"],
+        ["jog", "base", "far"],
+        ["payload", "heavy"],
+        ["dance"],
+        [],
+    ],
+    ids=" ".join,
+)
 def test_words_that_make_no_command_get_the_usage(picker_command, words):
     with pytest.raises(SystemExit) as ended:
         picker_command(*words)
@@ -105,8 +125,9 @@ def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path
     file = tmp_path / "slow.yaml"
     file.write_text("/**/trajectory_controller: {ros__parameters: {rate_hz: 5.0}}")
     with own_domain():
-        done = subprocess.run([PICKER, "up", "--sim", "--params-file", str(file)], capture_output=True, text=True, timeout=60,
-                              check=False)
+        done = subprocess.run(
+            [PICKER, "up", "--sim", "--params-file", str(file)], capture_output=True, text=True, timeout=60, check=False
+        )
     assert done.returncode == runner.ProcessEndedError.exit_code
     assert "trajectory_controller ended by itself with exit code 4" in done.stderr
     assert "rate_hz" in done.stderr and "Traceback" not in done.stderr
@@ -128,8 +149,7 @@ def test_where_nothing_runs_a_command_says_so(picker_command, monkeypatch):
 
 def test_a_namespace_that_is_none_is_refused_by_name(picker_command):
     code, _, complaints = picker_command("status", "--namespace", "2 bad")
-    assert code == 4 and complaints == [
-        "error: namespace is '2 bad', must be names of letters, digits and _, separated by /"]
+    assert code == 4 and complaints == ["error: namespace is '2 bad', must be names of letters, digits and _, separated by /"]
 
 
 def target(*words: str):
@@ -138,16 +158,20 @@ def target(*words: str):
     return bench_commands.target_of(options, picker(), servos().home)
 
 
-@pytest.mark.parametrize(("words", "error", "named"), [
-    (["--tip", "1", "0", "0.1"], UnreachableError, "1.00"),
-    (["--tip", "0.26", "0", "0.17", "--pitch-deg", "-179"], UnreachableError, "pitch|limit"),
-    (["--tip", "nan", "0", "0.1"], InputError, "nan|finite"),
-    (["--joints", "tail=10"], JointNamesError, "no joint 'tail'; the arm has base, shoulder"),
-    (["--joints", "base=much"], InputError, "base: 'much' is not an angle in degrees"),
-    (["--joints", "base"], InputError, "base: '' is not an angle"),
-    ([], InputError, "either --tip X Y Z or --joints"),
-    (["--tip", "0.2", "0", "0.2", "--joints", "base=1"], InputError, "either"),
-], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+@pytest.mark.parametrize(
+    ("words", "error", "named"),
+    [
+        (["--tip", "1", "0", "0.1"], UnreachableError, "1.00"),
+        (["--tip", "0.26", "0", "0.17", "--pitch-deg", "-179"], UnreachableError, "pitch|limit"),
+        (["--tip", "nan", "0", "0.1"], InputError, "nan|finite"),
+        (["--joints", "tail=10"], JointNamesError, "no joint 'tail'; the arm has base, shoulder"),
+        (["--joints", "base=much"], InputError, "base: 'much' is not an angle in degrees"),
+        (["--joints", "base"], InputError, "base: '' is not an angle"),
+        ([], InputError, "either --tip X Y Z or --joints"),
+        (["--tip", "0.2", "0", "0.2", "--joints", "base=1"], InputError, "either"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
 def test_move_names_what_it_cannot_do(words, error, named):
     with pytest.raises(error, match=named) as caught:
         target(*words)

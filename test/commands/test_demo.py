@@ -30,12 +30,19 @@ from picker_dynamics.trajectory.trajectory import from_points
 
 SCENE_FILE = resource("config/demo.yaml")
 KEYS = {
-    "board": str, "picks": list, "hold_error_mm": dict, "tracking_rms_mm": dict, "cross_check_worst": float, "loop": dict,
+    "board": str,
+    "picks": list,
+    "hold_error_mm": dict,
+    "tracking_rms_mm": dict,
+    "cross_check_worst": float,
+    "loop": dict,
     "refused": dict,
 }
 INNER_KEYS = {
-    "hold_error_mm": {"none", "gravity", "full"}, "tracking_rms_mm": {"none", "gravity", "full"},
-    "loop": {"rate_hz", "jitter_p99_ms", "latency_p99_ms", "missed"}, "refused": {"joint", "torque_nm", "limit_nm"},
+    "hold_error_mm": {"none", "gravity", "full"},
+    "tracking_rms_mm": {"none", "gravity", "full"},
+    "loop": {"rate_hz", "jitter_p99_ms", "latency_p99_ms", "missed"},
+    "refused": {"joint", "torque_nm", "limit_nm"},
 }
 
 
@@ -81,8 +88,14 @@ def test_every_way_passes_the_gate_with_what_is_carried(scene):
         check = goal_check(scene.payload_kg if stop.carrying else 0.0)
 
         def build(factor, start=before, end=stop.q):
-            return from_points([picking.SHORTEST_S * factor], [end], [still], [still], start=(start, still, still),
-                               joint_names=picker().joint_names)
+            return from_points(
+                [picking.SHORTEST_S * factor],
+                [end],
+                [still],
+                [still],
+                start=(start, still, still),
+                joint_names=picker().joint_names,
+            )
 
         assert check.fit(build).factor < 10.0
         before = stop.q
@@ -95,10 +108,14 @@ def test_the_payload_makes_a_difference_to_the_gate(scene):
     assert (needed > servos().hold_share * servos().stall_torque).any()
 
 
-@pytest.mark.parametrize(("change", "named"), [
-    ({"payload_kg": "heavy"}, "heavy"), ({"tray": None}, "demo.yaml"),
-    ({"tray": {"at_m": [0.9, 0.0, 0.1], "pitch_deg": 0.0}}, "too far"),
-])
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"payload_kg": "heavy"}, "heavy"),
+        ({"tray": None}, "demo.yaml"),
+        ({"tray": {"at_m": [0.9, 0.0, 0.1], "pitch_deg": 0.0}}, "too far"),
+    ],
+)
 def test_a_scene_that_makes_no_sense_is_refused(tmp_path, change, named):
     path = tmp_path / "demo.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(SCENE_FILE.read_text()) | change))
@@ -111,18 +128,28 @@ def test_a_scene_that_makes_no_sense_is_refused(tmp_path, change, named):
 
 
 def good_live(**changes) -> Live:
-    return dataclasses.replace(Live(
-        picks=[Pick([0.2, 0.0, 0.1], 0.0012, True)] * 3, refused={"joint": "shoulder", "torque_nm": 0.98, "limit_nm": 0.65},
-        loop={"rate_hz": 100.0, "jitter_p99_ms": 0.1, "latency_p99_ms": 1.0, "missed": 0}, cross_check_worst=1e-15), **changes)
+    return dataclasses.replace(
+        Live(
+            picks=[Pick([0.2, 0.0, 0.1], 0.0012, True)] * 3,
+            refused={"joint": "shoulder", "torque_nm": 0.98, "limit_nm": 0.65},
+            loop={"rate_hz": 100.0, "jitter_p99_ms": 0.1, "latency_p99_ms": 1.0, "missed": 0},
+            cross_check_worst=1e-15,
+        ),
+        **changes,
+    )
 
 
-@pytest.mark.parametrize(("changes", "verdict"), [
-    ({}, True),
-    ({"picks": []}, False),
-    ({"picks": [Pick([0.2, 0.0, 0.1], 0.0012, True), Pick([0.2, 0.0, 0.1], 0.0062, False)]}, False),
-    ({"faults": ["fault 2 HOST_LOST"]}, False),
-    ({"refused": {}}, False),
-], ids=["good", "no pick", "one missed", "a fault", "nothing refused"])
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, True),
+        ({"picks": []}, False),
+        ({"picks": [Pick([0.2, 0.0, 0.1], 0.0012, True), Pick([0.2, 0.0, 0.1], 0.0062, False)]}, False),
+        ({"faults": ["fault 2 HOST_LOST"]}, False),
+        ({"refused": {}}, False),
+    ],
+    ids=["good", "no pick", "one missed", "a fault", "nothing refused"],
+)
 def test_only_a_demo_without_miss_and_fault_is_a_success(changes, verdict):
     assert report.passed(good_live(**changes)) is verdict
 
@@ -195,11 +222,14 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
         assert node.parameters["servo_overlay"] == str(calibrated / "servos.calibrated.yaml")
 
 
-@pytest.mark.parametrize(("changes", "named"), [
-    ({"seed": 4}, "another simulated arm: give --plant-error 0.15 --seed 3 --horn-error 1"),
-    ({"horn_error": 0.0}, "another simulated arm"),
-    ({"calibrated": "/nowhere"}, "cannot read /nowhere/report.json"),
-])
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"seed": 4}, "another simulated arm: give --plant-error 0.15 --seed 3 --horn-error 1"),
+        ({"horn_error": 0.0}, "another simulated arm"),
+        ({"calibrated": "/nowhere"}, "cannot read /nowhere/report.json"),
+    ],
+)
 def test_a_calibration_of_another_arm_is_refused(calibrated, tmp_path, changes, named):
     with pytest.raises(ConfigurationError, match=named):
         sides(options(**({"calibrated": str(calibrated)} | changes)), tmp_path)

@@ -52,8 +52,9 @@ def asked(port: str, answer: str, *words: str) -> int:
 
 def test_a_sound_board_passes_everything_that_moves_nothing():
     with BoardOnPty(CONFIG, boot_id=41) as board:
-        done = subprocess.run([PICKER, "doctor", "--port", board.port, "--json"], capture_output=True, text=True, check=False,
-                              timeout=100)
+        done = subprocess.run(
+            [PICKER, "doctor", "--port", board.port, "--json"], capture_output=True, text=True, check=False, timeout=100
+        )
         found = json.loads(done.stdout)
         assert done.returncode == 0, done.stderr
         assert (board.firmware.live, board.firmware.faults) == (0, 0)
@@ -76,11 +77,20 @@ def test_facts_are_told(picker):
             board.firmware.set_cause(Fault.OUTPUT_FAILED, True)
         code, out, _ = picker("--port", board.port, *QUICK)
     assert code == 0
-    for fact in ("firmware      0.1.0, protocol version 1", "joints        5: base shoulder elbow wrist scissor",
-                 "limits        those of the servo map", "outputs       PCA9685, 4.883 us a step",
-                 "found live    base shoulder elbow wrist scissor at base 1500, shoulder 1987.38",
-                 "faults        fault 4 OUTPUT_FAILED", "check its wiring and supply, then Reset", "supply        5.9 V",
-                 "feedback      shoulder 512", "link          ", "round trip    ", "clock         "):
+    for fact in (
+        "firmware      0.1.0, protocol version 1",
+        "joints        5: base shoulder elbow wrist scissor",
+        "limits        those of the servo map",
+        "outputs       PCA9685, 4.883 us a step",
+        "found live    base shoulder elbow wrist scissor at base 1500, shoulder 1987.38",
+        "faults        fault 4 OUTPUT_FAILED",
+        "check its wiring and supply, then Reset",
+        "supply        5.9 V",
+        "feedback      shoulder 512",
+        "link          ",
+        "round trip    ",
+        "clock         ",
+    ):
         assert fact in out, fact
     assert "skipped ping-is-acknowledged  (a fault stays latched: fault 4" in out
 
@@ -110,8 +120,18 @@ def test_a_broken_rule_is_told_as_the_protocol_has_it(picker):
 
 def test_with_permission_joints_move_a_little_and_are_left_as_found(picker):
     with BoardOnPty(CONFIG, found_us=START_US) as board:
-        code, out, _ = picker("--port", board.port, "--motion", "--yes", "--check", "pulses-are-interpolated",
-                              "--check", "an-underrun-is-braked-and-counted", "--check", "relax-lets-go")
+        code, out, _ = picker(
+            "--port",
+            board.port,
+            "--motion",
+            "--yes",
+            "--check",
+            "pulses-are-interpolated",
+            "--check",
+            "an-underrun-is-braked-and-counted",
+            "--check",
+            "relax-lets-go",
+        )
         assert (board.firmware.live, board.firmware.pulses, board.firmware.faults) == (0b11111, START, 0)
         assert board.firmware.state is BoardState.HOLD
     assert code == 0, out
@@ -120,8 +140,9 @@ def test_with_permission_joints_move_a_little_and_are_left_as_found(picker):
 
 def test_outputs_that_were_off_are_off_again(picker):
     with BoardOnPty(CONFIG) as board:
-        code, out, _ = picker("--port", board.port, "--motion", "--yes", "--check", "enable-starts-where-told",
-                              "--check", "a-silent-host-is-lost")
+        code, out, _ = picker(
+            "--port", board.port, "--motion", "--yes", "--check", "enable-starts-where-told", "--check", "a-silent-host-is-lost"
+        )
         assert (board.firmware.live, board.firmware.owned, board.firmware.faults) == (0, 0, 0)
     assert code == 0, out
     assert "switched on at the rest pose, where the arm has to stand now: base 1500, shoulder 1987.38" in out
@@ -144,8 +165,11 @@ def test_somebody_agrees():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_in_motion_brings_the_joints_back(number):
     with BoardOnPty(CONFIG, found_us=START_US) as board:
-        process = subprocess.Popen([PICKER, "doctor", "--port", board.port, "--motion", "--yes",
-                                    "--check", "long-lines-are-interpolated"], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [PICKER, "doctor", "--port", board.port, "--motion", "--yes", "--check", "long-lines-are-interpolated"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         wait_until(lambda: board.firmware.pulses[0] > START[0] + 100, "motion")
         process.send_signal(number)
         out, _ = process.communicate(timeout=30)
@@ -180,11 +204,15 @@ def test_a_board_that_vanishes_is_told(picker):
     assert code == 9 and board.port in err
 
 
-@pytest.mark.parametrize(("data", "code", "text"), [
-    (build(2, 0x84, 0, b"whatever"), 8, "speaks protocol version 2, this program 1: flash the firmware"),
-    (b"hello\r\n", 9, "speaks something else"),
-    (b"", 9, "is silent for 0.5 s: is it powered"),
-], ids=["version", "noise", "silence"])
+@pytest.mark.parametrize(
+    ("data", "code", "text"),
+    [
+        (build(2, 0x84, 0, b"whatever"), 8, "speaks protocol version 2, this program 1: flash the firmware"),
+        (b"hello\r\n", 9, "speaks something else"),
+        (b"", 9, "is silent for 0.5 s: is it powered"),
+    ],
+    ids=["version", "noise", "silence"],
+)
 def test_what_is_no_board_of_ours_is_told(picker, monkeypatch, data, code, text):
     monkeypatch.setattr(conformance_session, "FIRST_WORD_US", 500_000)
     with speaker(lambda: data) as port:
@@ -192,12 +220,15 @@ def test_what_is_no_board_of_ours_is_told(picker, monkeypatch, data, code, text)
     assert told == code and text in err and port in err
 
 
-@pytest.mark.parametrize(("words", "code", "text"), [
-    (("--check", "no-such-check"), 5, "there is no check no-such-check, only telemetry-from-boot"),
-    (("--pot", "shoulder"), 5, "is not of the form"),
-    (("--pot", "knee=200@1000,800@2000"), 5, "there is no joint knee"),
-    (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),
-])
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("--check", "no-such-check"), 5, "there is no check no-such-check, only telemetry-from-boot"),
+        (("--pot", "shoulder"), 5, "is not of the form"),
+        (("--pot", "knee=200@1000,800@2000"), 5, "there is no joint knee"),
+        (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),
+    ],
+)
 def test_what_cannot_be_used_is_told_before_the_port_is_opened(picker, words, code, text):
     told, _, err = picker("--port", "/dev/ttyNOWHERE", *words)
     assert told == code and text in err
@@ -220,10 +251,17 @@ def test_the_oscillator_is_estimated_from_a_potentiometer():
     assert 0.04e6 < found.error_hz < 0.1e6
 
 
-@pytest.mark.parametrize("seen", [
-    [telemetry(500)] * 9, [telemetry(500, state=BoardState.MOVE)] * 20, [telemetry(500, live=0)] * 20,
-    [telemetry(0, feedback=(None,))] * 20, [telemetry(0, 12000 + k) for k in range(20)],
-], ids=["too few", "moving", "off", "no potentiometer", "other pulses"])
+@pytest.mark.parametrize(
+    "seen",
+    [
+        [telemetry(500)] * 9,
+        [telemetry(500, state=BoardState.MOVE)] * 20,
+        [telemetry(500, live=0)] * 20,
+        [telemetry(0, feedback=(None,))] * 20,
+        [telemetry(0, 12000 + k) for k in range(20)],
+    ],
+    ids=["too few", "moving", "off", "no potentiometer", "other pulses"],
+)
 def test_the_oscillator_is_not_guessed(seen):
     assert estimate(Potentiometer.parse("base=200@1000,800@2000"), 0, seen, 25e6, 5.0) is None
 

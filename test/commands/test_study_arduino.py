@@ -52,11 +52,14 @@ def test_the_parts_add_up_and_a_batch_is_its_states():
 # --- the study --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("joint, rms, largest, torque, percent, motion_percent, inertia, coriolis, berry", [
-    ("shoulder", 0.0582, 0.518, 0.507, 11.5, 49, 0.0451, 0.0368, 0.084),
-    ("elbow", 0.0399, 0.254, 0.204, 19.6, 78, 0.0368, 0.0154, 0.055),
-    ("wrist", 0.0141, 0.100, 0.0520, 27.2, 97, 0.0101, 0.0098, 0.023),
-])
+@pytest.mark.parametrize(
+    "joint, rms, largest, torque, percent, motion_percent, inertia, coriolis, berry",
+    [
+        ("shoulder", 0.0582, 0.518, 0.507, 11.5, 49, 0.0451, 0.0368, 0.084),
+        ("elbow", 0.0399, 0.254, 0.204, 19.6, 78, 0.0368, 0.0154, 0.055),
+        ("wrist", 0.0141, 0.100, 0.0520, 27.2, 97, 0.0101, 0.0098, 0.023),
+    ],
+)
 def test_errors_over_random_states(summary, joint, rms, largest, torque, percent, motion_percent, inertia, coriolis, berry):
     """1 % is several times what 3·10⁵ samples scatter; ``largest`` is the worst state there is."""
     row = summary["joints"][joint]
@@ -84,8 +87,10 @@ def test_the_coriolis_terms_remove_little(summary):
         assert 1.0 - row["rms_error_of_coriolis"] / row["rms_coriolis"] == pytest.approx(removed, abs=0.01)
 
 
-@pytest.mark.parametrize("joint, simplified, exact, ratio", [
-    ("shoulder", 0.0211, 0.0323, 0.65), ("elbow", 0.00387, 0.00640, 0.60), ("wrist", 0.000328, 0.000648, 0.51)])
+@pytest.mark.parametrize(
+    "joint, simplified, exact, ratio",
+    [("shoulder", 0.0211, 0.0323, 0.65), ("elbow", 0.00387, 0.00640, 0.60), ("wrist", 0.000328, 0.000648, 0.51)],
+)
 def test_inertia_stretched_out(summary, joint, simplified, exact, ratio):
     row = summary["stretched_out"][joint]
     assert row["simplified"] == pytest.approx(simplified, rel=5e-3) and row["exact"] == pytest.approx(exact, rel=5e-3)
@@ -129,9 +134,18 @@ def test_the_command_prints_a_table(tmp_path, capsys, monkeypatch):
     assert all(word in shown for word in ("shoulder", "elbow", "wrist", "Gravity is exact", "3283 times", "+0.659", "-0.331"))
 
 
-@pytest.mark.parametrize("samples, seed, message", [
-    (0, 0, "samples is 0"), (-5, 0, "samples is -5"), (10**9, 0, "samples is 1000000000"), (1.5, 0, "samples is 1.5"),
-    (True, 0, "samples is True"), (10, -1, "seed is -1"), (10, None, "seed is None")])
+@pytest.mark.parametrize(
+    "samples, seed, message",
+    [
+        (0, 0, "samples is 0"),
+        (-5, 0, "samples is -5"),
+        (10**9, 0, "samples is 1000000000"),
+        (1.5, 0, "samples is 1.5"),
+        (True, 0, "samples is True"),
+        (10, -1, "seed is -1"),
+        (10, None, "seed is None"),
+    ],
+)
 def test_states_refused(samples, seed, message):
     with pytest.raises(InputError, match=message):
         arduino.random_states(samples, seed)

@@ -90,8 +90,15 @@ def test_the_arm_is_unstable_in_open_loop():
 # --- the whole command ------------------------------------------------------------------------------------
 
 
-FIGURES = {"tool_error.png", "tool_error_sampled.png", "efforts.png", "path.png", "load_estimate.png", "profiles.png",
-           "feed_forward.png"}
+FIGURES = {
+    "tool_error.png",
+    "tool_error_sampled.png",
+    "efforts.png",
+    "path.png",
+    "load_estimate.png",
+    "profiles.png",
+    "feed_forward.png",
+}
 
 
 def strict_json(text: str) -> dict:
@@ -137,12 +144,15 @@ def test_numbers_are_short(value, text):
     assert number(value) == text
 
 
-@pytest.mark.parametrize("arguments, error, message", [
-    (("bang_bang", 0.5, "sampled"), InputError, "no law 'bang_bang'; there are feed_forward"),
-    (("pid", 0.5, "analogue"), InputError, "no mode 'analogue'; there are continuous, sampled"),
-    (("pid", -0.5, "sampled"), InputError, "M is -0.5, must be >= 0"),
-    (("pid", math.nan, "sampled"), InputError, "M is nan"),
-])
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        (("bang_bang", 0.5, "sampled"), InputError, "no law 'bang_bang'; there are feed_forward"),
+        (("pid", 0.5, "analogue"), InputError, "no mode 'analogue'; there are continuous, sampled"),
+        (("pid", -0.5, "sampled"), InputError, "M is -0.5, must be >= 0"),
+        (("pid", math.nan, "sampled"), InputError, "M is nan"),
+    ],
+)
 def test_cases_refused(arguments, error, message, way):
     with pytest.raises(error, match=message):
         rrp.simulate(*arguments, way)

@@ -49,14 +49,17 @@ def test_the_path_is_the_one_asked_for():
     assert way.trajectory.duration == 2.0
 
 
-@pytest.mark.parametrize("arguments, error, message", [
-    (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 0.0), InputError, "duration is 0.0 s"),
-    (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), math.nan), InputError, "duration is nan s"),
-    (((0.2, 2.2), (0.6, 2.0, 0.7), 2.0), InputError, r"q_begin has shape \(2,\)"),
-    (((0.2, 2.2, 0.5), (0.6, math.inf, 0.7), 2.0), InputError, "q_end.* is inf"),
-    (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 2.0, "sinus"), InputError, "profile is 'sinus'"),
-    (((0.2, 2.2, 0.5), (0.2 + math.pi, 2.2, 0.5), 2.0), UnreachableError, "closer than l2"),
-])
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 0.0), InputError, "duration is 0.0 s"),
+        (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), math.nan), InputError, "duration is nan s"),
+        (((0.2, 2.2), (0.6, 2.0, 0.7), 2.0), InputError, r"q_begin has shape \(2,\)"),
+        (((0.2, 2.2, 0.5), (0.6, math.inf, 0.7), 2.0), InputError, "q_end.* is inf"),
+        (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 2.0, "sinus"), InputError, "profile is 'sinus'"),
+        (((0.2, 2.2, 0.5), (0.2 + math.pi, 2.2, 0.5), 2.0), UnreachableError, "closer than l2"),
+    ],
+)
 def test_paths_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         straight(ARM.full, *arguments)
@@ -95,6 +98,7 @@ def test_lean_refuses_rotors():
 
 def independent(law: ControlLaw, way, q0, duration_s: float) -> np.ndarray:
     """Final q, v: another integrator, the checked model, no restarts, no shortcuts."""
+
     def rate(t, y):
         q, v, state = y[:3], y[3:6], y[6:]
         reference = Reference(*way.trajectory.sample(t))
@@ -106,8 +110,9 @@ def independent(law: ControlLaw, way, q0, duration_s: float) -> np.ndarray:
     return solve_ivp(rate, (0.0, duration_s), start, method="DOP853", rtol=1e-10, atol=1e-11, max_step=0.02).y[:6, -1]
 
 
-@pytest.mark.parametrize("name, profile", [("feed_forward", "quintic"), ("pid", "trapezoidal"), ("robust", "cubic"),
-                                           ("adaptive", "quintic")])
+@pytest.mark.parametrize(
+    "name, profile", [("feed_forward", "quintic"), ("pid", "trapezoidal"), ("robust", "cubic"), ("adaptive", "quintic")]
+)
 def test_continuous_agrees_with_another_integrator(name, profile):
     law, way = rrp.law(name), rrp.path(profile)
     run = continuous(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0)
@@ -138,6 +143,7 @@ def test_sampling_finer_comes_nearer_to_continuous_time():
 
 def test_the_held_effort_moves_the_arm_as_it_should():
     """A free fall: no effort, energy stays."""
+
     class Limp(ControlLaw):
         def __call__(self, q, v, reference, state):
             return np.zeros_like(q), state
@@ -157,8 +163,9 @@ def test_a_jump_of_the_reference_is_seen_at_its_time():
     assert run.t.size == 2501
 
 
-@pytest.mark.parametrize("profile, jumps", [("quintic", [2.0]), ("cubic", [2.0]), ("constant", [2.0]),
-                                            ("trapezoidal", [0.5, 1.5, 2.0])])
+@pytest.mark.parametrize(
+    "profile, jumps", [("quintic", [2.0]), ("cubic", [2.0]), ("constant", [2.0]), ("trapezoidal", [0.5, 1.5, 2.0])]
+)
 def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, monkeypatch):
     starts = []
 
@@ -172,13 +179,16 @@ def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, mo
 
 
 @pytest.mark.parametrize("simulator", [continuous, sampled])
-@pytest.mark.parametrize("q0, duration, message", [
-    ((0.2, 2.2), 3.0, r"q0 has shape \(2,\)"),
-    ((0.2, math.nan, 0.5), 3.0, r"q0\[1\] is nan"),
-    (np.ones((2, 3)), 3.0, r"q0 has shape \(2, 3\)"),
-    (rrp.Q_BEGIN, -1.0, "duration is -1.0 s"),
-    (rrp.Q_BEGIN, math.inf, "duration is inf s"),
-])
+@pytest.mark.parametrize(
+    "q0, duration, message",
+    [
+        ((0.2, 2.2), 3.0, r"q0 has shape \(2,\)"),
+        ((0.2, math.nan, 0.5), 3.0, r"q0\[1\] is nan"),
+        (np.ones((2, 3)), 3.0, r"q0 has shape \(2, 3\)"),
+        (rrp.Q_BEGIN, -1.0, "duration is -1.0 s"),
+        (rrp.Q_BEGIN, math.inf, "duration is inf s"),
+    ],
+)
 def test_starts_refused(simulator, q0, duration, message):
     with pytest.raises(InputError, match=message):
         simulator(rrp.law("pid"), ARM, rrp.path().trajectory, q0, duration)
@@ -192,6 +202,7 @@ def test_a_period_of_nothing_is_refused():
 @pytest.mark.parametrize("most", [500, 200_000])
 def test_a_law_that_jumps_does_not_hang_the_integrator(monkeypatch, most):
     """Whether the integrator gives up, or would go on for ever."""
+
     class Relay(ComputedTorque):
         def __call__(self, q, v, reference, state):
             return self.model.gravity(q) + 50.0 * np.sign(reference.q - q + 0.1 * (reference.v - v)), state

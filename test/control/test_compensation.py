@@ -47,11 +47,12 @@ def test_each_mode_is_its_formula(model, servos):
     rng = np.random.default_rng(0)
     for _ in range(20):
         q, v, a = rng.uniform(-0.3, 0.3, (3, 5)) * np.array([[1.0], [5.0], [20.0]])
-        tau = (
-            model.mass_matrix(q) @ a + model.coriolis_matrix(q, v) @ v + model.gravity(q) + model.friction(v)
-        )
-        for mode, expected in (("none", q), ("gravity", analytic_model(servos, q, model.gravity(q))),
-                               ("full", analytic_model(servos, q, tau + 1.08 / 7.48 * v))):
+        tau = model.mass_matrix(q) @ a + model.coriolis_matrix(q, v) @ v + model.gravity(q) + model.friction(v)
+        for mode, expected in (
+            ("none", q),
+            ("gravity", analytic_model(servos, q, model.gravity(q))),
+            ("full", analytic_model(servos, q, tau + 1.08 / 7.48 * v)),
+        ):
             q_cmd, tau_d = faded(Compensator(model, servos.model, mode)).update(q, v, a, 0.01)
             np.testing.assert_allclose(q_cmd, expected, atol=1e-12)
             np.testing.assert_allclose(tau_d, tau, atol=1e-12)
@@ -87,8 +88,7 @@ class Events:
     def __init__(self, model, servos, mode, events, dt, moving=True):
         self.compensator = Compensator(model, servos.model, mode)
         path = profiles.along(profiles.profile("quintic"), servos.rest, servos.home, 3.0, model.joint_names)
-        path = path if moving else profiles.along(profiles.profile("quintic"), servos.home, servos.home, 3.0,
-                                                  model.joint_names)
+        path = path if moving else profiles.along(profiles.profile("quintic"), servos.home, servos.home, 3.0, model.joint_names)
         times = np.arange(0.0, 3.0, dt)
         pending = sorted(events.items())
         self.q_cmd, self.tau, self.offset = [], [], []
@@ -109,10 +109,11 @@ EVENTS = {
     "start": {},
     "payload": {1.0: lambda c: c.set_payload(0.2)},
     "payload again, before the first is through": {
-        1.0: lambda c: c.set_payload(0.2, com=(0.02, 0, 0)), 1.2: lambda c: c.set_payload(0.0),
-        1.3: lambda c: c.set_payload(0.1)},
-    "mode": {0.8: lambda c: c.set_mode("none"), 1.6: lambda c: c.set_mode("gravity"),
-             1.7: lambda c: c.set_mode("full")},
+        1.0: lambda c: c.set_payload(0.2, com=(0.02, 0, 0)),
+        1.2: lambda c: c.set_payload(0.0),
+        1.3: lambda c: c.set_payload(0.1),
+    },
+    "mode": {0.8: lambda c: c.set_mode("none"), 1.6: lambda c: c.set_mode("gravity"), 1.7: lambda c: c.set_mode("full")},
     "mode and payload": {1.0: lambda c: (c.set_mode("gravity"), c.set_payload(0.2))},
 }
 
@@ -191,15 +192,19 @@ def test_clamped_setpoints_are_named(model, servos):
     assert compensator.clamped == ()
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda m, s: Compensator(m, s, "fuller"), "mode is 'fuller', must be one of none, gravity, full"),
-    (lambda m, s: Compensator(m, s).set_mode("off"), "mode is 'off'"),
-    (lambda m, s: Compensator(m, s, fade_s=-1.0), "fade_s is -1"),
-    (lambda m, s: Compensator(m, s, transition_s=float("inf")), "transition_s is inf"),
-    (lambda m, s: Compensator(m, s).set_payload(-0.1), "payload"),
-    (lambda m, s: Compensator(m, s).update(REST, REST, REST, -0.01), "dt is -0.01"),
-    (lambda m, s: Compensator(m, s).update(np.full(5, np.nan), REST, REST, 0.01), "nan"),
-    (lambda m, s: Compensator(m, s).start(np.full(4, 0.0)), "offset")])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m, s: Compensator(m, s, "fuller"), "mode is 'fuller', must be one of none, gravity, full"),
+        (lambda m, s: Compensator(m, s).set_mode("off"), "mode is 'off'"),
+        (lambda m, s: Compensator(m, s, fade_s=-1.0), "fade_s is -1"),
+        (lambda m, s: Compensator(m, s, transition_s=float("inf")), "transition_s is inf"),
+        (lambda m, s: Compensator(m, s).set_payload(-0.1), "payload"),
+        (lambda m, s: Compensator(m, s).update(REST, REST, REST, -0.01), "dt is -0.01"),
+        (lambda m, s: Compensator(m, s).update(np.full(5, np.nan), REST, REST, 0.01), "nan"),
+        (lambda m, s: Compensator(m, s).start(np.full(4, 0.0)), "offset"),
+    ],
+)
 def test_bad_input(model, servos, call, message):
     with pytest.raises(InputError, match=message):
         call(model, servos.model)

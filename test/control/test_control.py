@@ -46,14 +46,15 @@ def follow(law, arm, reference, q0, duration_s=1.0, tolerance=1e-10):
     n = arm.n
 
     def rate(t, y):
-        tau, state_rate = law(y[:n], y[n:2 * n], reference(t), y[2 * n:])
-        return np.concatenate([y[n:2 * n], arm.forward_dynamics(y[:n], y[n:2 * n], tau), state_rate])
+        tau, state_rate = law(y[:n], y[n : 2 * n], reference(t), y[2 * n :])
+        return np.concatenate([y[n : 2 * n], arm.forward_dynamics(y[:n], y[n : 2 * n], tau), state_rate])
 
     start = np.concatenate([q0, np.zeros(n), law.initial_state(q0, np.zeros(n), reference(0.0))])
-    solution = solve_ivp(rate, (0.0, duration_s), start, method="LSODA", rtol=tolerance, atol=tolerance,
-                         t_eval=np.linspace(0.0, duration_s, 401))
+    solution = solve_ivp(
+        rate, (0.0, duration_s), start, method="LSODA", rtol=tolerance, atol=tolerance, t_eval=np.linspace(0.0, duration_s, 401)
+    )
     assert solution.success
-    return solution.t, solution.y[:n].T, solution.y[n:2 * n].T, solution.y[2 * n:].T
+    return solution.t, solution.y[:n].T, solution.y[n : 2 * n].T, solution.y[2 * n :].T
 
 
 def swing(t):
@@ -223,6 +224,7 @@ def test_robust_stays_in_its_layer_and_decreases_v_outside():
 
 def test_robust_needs_its_width():
     """A thousandth of the width is the law that jumps: at 1 kHz it chatters."""
+
     def total_variation(epsilon):
         law = Robust(TOLD, KP, KD, RHO, epsilon)
         q, v = BEGIN.copy(), np.zeros(3)
@@ -263,8 +265,11 @@ def test_regressor_is_linear_in_the_payload_of_the_picker():
     law = Adaptive(PICKER.with_payload(0.0), PICKER.with_payload(1.0), L, 1.0, GAMMA)
     bare, Y = law.regressor(q, v, v_r, a_r)
     berry = PICKER.with_payload(0.025)
-    expected = (np.einsum("kij,kj->ki", berry.mass_matrix(q), a_r) + np.einsum("kij,kj->ki", berry.coriolis_matrix(q, v), v_r)
-                + berry.gravity(q))
+    expected = (
+        np.einsum("kij,kj->ki", berry.mass_matrix(q), a_r)
+        + np.einsum("kij,kj->ki", berry.coriolis_matrix(q, v), v_r)
+        + berry.gravity(q)
+    )
     np.testing.assert_allclose(bare + 0.025 * Y, expected, rtol=1e-11, atol=1e-13)
 
 
@@ -305,20 +310,23 @@ def test_adaptive_estimate_does_not_fall_far_below_nothing():
 # --- bad input --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("build, about, message", [
-    (lambda: ComputedTorque(TOLD, -1.0, 20.0), "theta1", "Kp of joint theta1 is -1.0, must be > 0"),
-    (lambda: ComputedTorque(TOLD, 100.0, (1.0, 0.0, 1.0)), "theta2", "Kd of joint theta2 is 0.0, must be > 0"),
-    (lambda: ComputedTorque(TOLD, (1.0, 2.0), 1.0), "Kp", r"Kp has shape \(2,\), expected \(..., 3\)"),
-    (lambda: ComputedTorque(TOLD, np.ones((2, 3)), 1.0), "Kp", r"Kp has shape \(2, 3\), expected a number or \(3,\)"),
-    (lambda: PdGravity(TOLD, math.nan, 1.0), "Kp", "Kp.* is nan"),
-    (lambda: PdGravity(TOLD, "stiff", 1.0), "Kp", "Kp is .*stiff.*, not an array of numbers"),
-    (lambda: Pid(TOLD, 1.0, (0.0, 0.0, -2.0), 1.0), "d3", "Ki of joint d3 is -2.0, must be >= 0"),
-    (lambda: Robust(TOLD, 100.0, 20.0, 0.0, 0.01), "theta1", "rho of joint theta1 is 0.0, must be > 0"),
-    (lambda: Robust(TOLD, 100.0, 20.0, 1.0, 0.0), "theta1", "epsilon of joint theta1 is 0.0, must be > 0"),
-    (lambda: Adaptive(BARE, LOADED, 10.0, 100.0, 0.0), "gamma", "gamma is 0.0, must be > 0"),
-    (lambda: Adaptive(BARE, LOADED, 10.0, 100.0, 1.0, estimate=math.inf), "estimate", "estimate.* is inf"),
-    (lambda: Adaptive(BARE, PICKER, 10.0, 100.0, 1.0), "loaded", "the loaded arm has 5 joints, the bare one 3"),
-])
+@pytest.mark.parametrize(
+    "build, about, message",
+    [
+        (lambda: ComputedTorque(TOLD, -1.0, 20.0), "theta1", "Kp of joint theta1 is -1.0, must be > 0"),
+        (lambda: ComputedTorque(TOLD, 100.0, (1.0, 0.0, 1.0)), "theta2", "Kd of joint theta2 is 0.0, must be > 0"),
+        (lambda: ComputedTorque(TOLD, (1.0, 2.0), 1.0), "Kp", r"Kp has shape \(2,\), expected \(..., 3\)"),
+        (lambda: ComputedTorque(TOLD, np.ones((2, 3)), 1.0), "Kp", r"Kp has shape \(2, 3\), expected a number or \(3,\)"),
+        (lambda: PdGravity(TOLD, math.nan, 1.0), "Kp", "Kp.* is nan"),
+        (lambda: PdGravity(TOLD, "stiff", 1.0), "Kp", "Kp is .*stiff.*, not an array of numbers"),
+        (lambda: Pid(TOLD, 1.0, (0.0, 0.0, -2.0), 1.0), "d3", "Ki of joint d3 is -2.0, must be >= 0"),
+        (lambda: Robust(TOLD, 100.0, 20.0, 0.0, 0.01), "theta1", "rho of joint theta1 is 0.0, must be > 0"),
+        (lambda: Robust(TOLD, 100.0, 20.0, 1.0, 0.0), "theta1", "epsilon of joint theta1 is 0.0, must be > 0"),
+        (lambda: Adaptive(BARE, LOADED, 10.0, 100.0, 0.0), "gamma", "gamma is 0.0, must be > 0"),
+        (lambda: Adaptive(BARE, LOADED, 10.0, 100.0, 1.0, estimate=math.inf), "estimate", "estimate.* is inf"),
+        (lambda: Adaptive(BARE, PICKER, 10.0, 100.0, 1.0), "loaded", "the loaded arm has 5 joints, the bare one 3"),
+    ],
+)
 def test_gains_refused(build, about, message):
     with pytest.raises(InputError, match=message) as caught:
         build()

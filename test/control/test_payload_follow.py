@@ -107,9 +107,13 @@ def test_after_a_pause_nothing_new_is_believed_until_something_is_heard():
     assert np.isfinite(one.estimate)
 
 
-@pytest.mark.parametrize(("options", "reason"), [
-    ({"max_kg": 0.0}, "payload.follow_max is 0.0, must be > 0"),
-    ({"rate_kg_s": -1.0}, "payload.follow_rate is -1.0, must be > 0")])
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"max_kg": 0.0}, "payload.follow_max is 0.0, must be > 0"),
+        ({"rate_kg_s": -1.0}, "payload.follow_rate is -1.0, must be > 0"),
+    ],
+)
 def test_bounds_that_are_none_are_refused(options, reason):
     with pytest.raises(InputError, match=reason):
         follower(**options)

@@ -34,17 +34,22 @@ def model(arm, servos):
 
 def integrated(model, servo, goal, q0, times):
     """q, v at ``times`` by an explicit method with steps of 1 ms at most (the equations, written out)."""
+
     def slope(_, y):
         q, v = y[:5], y[5:]
         error = goal - q
-        pull = np.clip(servo.stiffness * np.sign(error) * np.maximum(np.abs(error) - servo.deadband, 0.0),
-                       -servo.stall_torque, servo.stall_torque)
+        pull = np.clip(
+            servo.stiffness * np.sign(error) * np.maximum(np.abs(error) - servo.deadband, 0.0),
+            -servo.stall_torque,
+            servo.stall_torque,
+        )
         tau = pull - servo.damping * v - model.viscous * v - model.coulomb * np.tanh(v / 0.01)
         bias = model.coriolis_matrix(q, v) @ v + model.gravity(q)
         return np.concatenate([v, np.linalg.solve(model.mass_matrix(q), tau - bias)])
 
-    solution = solve_ivp(slope, (0.0, times[-1]), np.concatenate([q0, np.zeros(5)]), t_eval=times, rtol=1e-7,
-                         atol=1e-9, max_step=1e-3)
+    solution = solve_ivp(
+        slope, (0.0, times[-1]), np.concatenate([q0, np.zeros(5)]), t_eval=times, rtol=1e-7, atol=1e-9, max_step=1e-3
+    )
     return solution.y[:5].T, solution.y[5:].T
 
 
@@ -58,9 +63,7 @@ def test_a_step_of_the_setpoint_follows_the_equations_to_second_order(model, ser
     q0, times = np.array(servos.rest), np.arange(1, 61) * 5e-3
     goal = q0 + [0.02, -0.05, 0.05, 0.02, 0.1]
     q, v = integrated(model, servos.model, goal, q0, times)
-    errors = [
-        np.abs(stepped(model, servos.model, goal, q0, times, h)[0] - q).max() for h in (2.5e-3, 1.25e-3)
-    ]
+    errors = [np.abs(stepped(model, servos.model, goal, q0, times, h)[0] - q).max() for h in (2.5e-3, 1.25e-3)]
     assert errors[0] < 1e-3 and errors[1] < 0.4 * errors[0]
     assert np.abs(v).max() > 1.0
 
@@ -83,9 +86,7 @@ def test_it_stays_calm_at_5_ms_with_a_light_scissor(arm, servos, armature):
     assert speeds[200:, 4].max() < 0.01
     assert speeds[200:300].max() < 0.1
     assert speeds[500:].max() < 0.2 * speeds[200:300].max()
-    np.testing.assert_allclose(
-        state.q[1:4], ArmStateModel(model, servos.model, goal).settle(goal)[1:4], atol=1e-3
-    )
+    np.testing.assert_allclose(state.q[1:4], ArmStateModel(model, servos.model, goal).settle(goal)[1:4], atol=1e-3)
 
 
 def test_dry_friction_stops_a_joint_and_does_not_shake_it(arm, servos):
@@ -137,9 +138,7 @@ def test_a_load_above_stall_falls_until_the_spring_bears_it_or_is_refused(model,
             return np.array([0.0, 2.0, 0.0, 0.0, 0.0])
 
     arm = description.load(resource("urdf/picker.urdf"))
-    with pytest.raises(
-        InfeasibleError, match=r"shoulder finds no rest .* 0\.92 N·m are not borne, stall is 1\.08"
-    ):
+    with pytest.raises(InfeasibleError, match=r"shoulder finds no rest .* 0\.92 N·m are not borne, stall is 1\.08"):
         ArmStateModel(Unbearable(arm), servos.model, goal).settle(goal)
 
 

@@ -186,8 +186,9 @@ def test_every_arm_follows_a_motion(name):
     arm = arms.load(name)
     plant, loop, drives = TorquePlant(arm.description, q=arm.home), TorqueLoop(RigidBody(arm.description), arm.bandwidth), None
     zero = np.zeros(arm.description.n)
-    path = from_points([1.0], [arm.home + 0.05], [zero], [zero], start=(arm.home, zero, zero),
-                       joint_names=arm.description.joint_names)
+    path = from_points(
+        [1.0], [arm.home + 0.05], [zero], [zero], start=(arm.home, zero, zero), joint_names=arm.description.joint_names
+    )
     drives = TorqueSession(RigidBody(arm.description), arm.description.effort, arm.description.velocity, arm.bandwidth)
     drives.enable()
     worst = 0.0
@@ -372,7 +373,10 @@ def test_a_motion_that_takes_too_much_is_slowed_until_it_passes():
 def test_other_nodes_take_the_places_of_dynamics_and_hardware_and_there_is_no_board():
     made = bringup.graph(bringup.Options(arm="rrp", payload_mass=0.2, rate_hz=200.0))
     assert [(spec.executable, spec.name) for spec in made.nodes] == [
-        ("trajectory_controller", "trajectory_controller"), ("torque_control", "dynamics"), ("torque_arm_sim", "hardware")]
+        ("trajectory_controller", "trajectory_controller"),
+        ("torque_control", "dynamics"),
+        ("torque_arm_sim", "hardware"),
+    ]
     assert made.board is None and not made.port
     assert made.nodes[0].parameters == {"control": "torque", "arm": "rrp", "tip_speed_limit": RRP.tip_speed, "rate_hz": 200.0}
     assert made.nodes[1].parameters["payload.mass"] == 0.2
@@ -383,15 +387,18 @@ def test_the_named_picker_is_the_picker():
     assert named == default
 
 
-@pytest.mark.parametrize(("options", "reason"), [
-    ({"arm": "rpr"}, "no arm 'rpr'; there are cylindrical, .*rrp"),
-    ({"arm": "rrp", "hardware": "serial", "port": "/dev/ttyACM0"}, "arm rrp .*no driver"),
-    ({"arm": "rrp", "urdf": __file__}, "either the arm rrp or a urdf"),
-    ({"arm": "picker", "urdf": __file__}, "either the arm picker or a urdf"),
-    ({"arm": "rrp", "servos": __file__}, "servos.*rrp"),
-    ({"arm": "rrp", "compensation": "full"}, "compensation.*rrp"),
-    ({"arm": "rrp", "on_shutdown": "park"}, "on_shutdown.*rrp"),
-])
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"arm": "rpr"}, "no arm 'rpr'; there are cylindrical, .*rrp"),
+        ({"arm": "rrp", "hardware": "serial", "port": "/dev/ttyACM0"}, "arm rrp .*no driver"),
+        ({"arm": "rrp", "urdf": __file__}, "either the arm rrp or a urdf"),
+        ({"arm": "picker", "urdf": __file__}, "either the arm picker or a urdf"),
+        ({"arm": "rrp", "servos": __file__}, "servos.*rrp"),
+        ({"arm": "rrp", "compensation": "full"}, "compensation.*rrp"),
+        ({"arm": "rrp", "on_shutdown": "park"}, "on_shutdown.*rrp"),
+    ],
+)
 def test_options_that_contradict_the_arm_get_one_clear_line(options, reason):
     with pytest.raises(ConfigurationError, match=reason) as refusal:
         bringup.Options(**options)

@@ -143,27 +143,40 @@ def test_every_urdf_of_the_package_passes(name):
 
 
 ARM_ON_A_STAND = broken(
-    ('<robot name="two">', '<robot name="two"><link name="world"/><joint name="stand" type="fixed"><parent link="world"/>'
-     '<child link="base_link"/><origin xyz="0 0 1"/></joint>'),
-    ('<link name="base_link"/>', '<link name="base_link"><inertial><origin xyz="0.1 0 0.2"/><mass value="3"/>'
-     '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>'))
+    (
+        '<robot name="two">',
+        '<robot name="two"><link name="world"/><joint name="stand" type="fixed"><parent link="world"/>'
+        '<child link="base_link"/><origin xyz="0 0 1"/></joint>',
+    ),
+    (
+        '<link name="base_link"/>',
+        '<link name="base_link"><inertial><origin xyz="0.1 0 0.2"/><mass value="3"/>'
+        '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>',
+    ),
+)
 MIMICKING = broken(('effort="20"/>', 'effort="20"/><mimic joint="lift" multiplier="0.1"/>'))
-WITH_MESHES = broken(('<box size="0.2 0.03 0.03"/>', '<mesh filename="package://nowhere/arm.dae"/>'),
-                     ('<box size="0.2 0.03 0.03"/>', '<mesh filename="no_such_file.stl" scale="0.001 0.001 0.001"/>'))
+WITH_MESHES = broken(
+    ('<box size="0.2 0.03 0.03"/>', '<mesh filename="package://nowhere/arm.dae"/>'),
+    ('<box size="0.2 0.03 0.03"/>', '<mesh filename="no_such_file.stl" scale="0.001 0.001 0.001"/>'),
+)
 TOOL_ON_THE_BASE = broken(('<parent link="rod"/><child link="tool0"/>', '<parent link="base_link"/><child link="tool0"/>'))
 NEVER_MOVES_BUT_MAY = broken(('velocity="5"', 'velocity="0"'), ('velocity="0.2"', 'velocity="0"'))
 GANTRY = broken(('type="revolute"', 'type="prismatic"'), ('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 1"/>'))
 
 
-@pytest.mark.parametrize("text, said", [
-    (broken(('type="revolute"', 'type="continuous"')), "2 joints: lift slide"),
-    (ARM_ON_A_STAND, "lint: no findings"),
-    (MIMICKING, "mimic of joint slide is lift: it is treated as a joint of its own"),
-    (WITH_MESHES, "lint: no findings"),
-    (TOOL_ON_THE_BASE, "note: compared without a payload: no joint moves the tool tool0"),
-    (NEVER_MOVES_BUT_MAY, "velocity limit of joint lift is 0"),
-    (GANTRY, "models passed"),
-], ids=["continuous", "stand", "mimic", "meshes", "tool on the base", "zero velocity", "gantry"])
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        (broken(('type="revolute"', 'type="continuous"')), "2 joints: lift slide"),
+        (ARM_ON_A_STAND, "lint: no findings"),
+        (MIMICKING, "mimic of joint slide is lift: it is treated as a joint of its own"),
+        (WITH_MESHES, "lint: no findings"),
+        (TOOL_ON_THE_BASE, "note: compared without a payload: no joint moves the tool tool0"),
+        (NEVER_MOVES_BUT_MAY, "velocity limit of joint lift is 0"),
+        (GANTRY, "models passed"),
+    ],
+    ids=["continuous", "stand", "mimic", "meshes", "tool on the base", "zero velocity", "gantry"],
+)
 def test_any_fixed_base_arm_is_compared(write, text, said):
     code, printed = checked(write(text))
     assert code == 0, printed
@@ -178,9 +191,7 @@ def test_floating_and_planar_joints_are_refused(write, kind):
 
 def test_a_planar_arm_without_weight_to_lift_passes(write):
     """All axes vertical: g and the potential energy are rounding around zero, which is no disagreement."""
-    text = broken(
-        ('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 1"/>'), ('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 0"/>')
-    )
+    text = broken(('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 1"/>'), ('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 0"/>'))
     code, printed = checked(write(text))
     assert code == 0, printed
 

@@ -38,12 +38,15 @@ def test_the_picker_agrees_with_payload_rotors_and_friction():
     report.require(1e-9)
 
 
-@pytest.mark.parametrize("old, new, term", [
-    ('<mass value="0.12"/>', '<mass value="0.1200001"/>', "g"),
-    ('iyy="3.000e-4"', 'iyy="3.001e-4"', "M"),
-    ('<origin xyz="0.145 0 0"/>', '<origin xyz="0.1451 0 0"/>', "tool"),
-    ('damping="0" friction="0"', 'damping="0.001" friction="0"', "tau"),
-])
+@pytest.mark.parametrize(
+    "old, new, term",
+    [
+        ('<mass value="0.12"/>', '<mass value="0.1200001"/>', "g"),
+        ('iyy="3.000e-4"', 'iyy="3.001e-4"', "M"),
+        ('<origin xyz="0.145 0 0"/>', '<origin xyz="0.1451 0 0"/>', "tool"),
+        ('damping="0" friction="0"', 'damping="0.001" friction="0"', "tau"),
+    ],
+)
 def test_a_difference_in_the_urdf_is_found(old, new, term):
     assert old in ARM.urdf
     report = compare(analytic_model(ARM.urdf.replace(old, new)), pinocchio(), *LIMITS, samples=50)
@@ -122,6 +125,7 @@ def test_what_vanishes_is_not_divided_by_nothing():
 
 def test_a_small_term_is_not_lost_below_the_floors():
     """A tool 0.1 mm off, a thousandth of the Coriolis torque: found."""
+
     class Off(RigidBody):
         def forward_kinematics(self, q):
             return super().forward_kinematics(q) + 1e-4
@@ -156,10 +160,7 @@ def test_joints_without_limits_are_sampled_around_the_circle():
     assert 0.9 < np.abs(v).max() <= 1.0
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ({"samples": 0}, "samples is 0"),
-    ({"lower": [0, 0]}, r"lower has shape \(2,\)"),
-])
+@pytest.mark.parametrize("arguments, message", [({"samples": 0}, "samples is 0"), ({"lower": [0, 0]}, r"lower has shape \(2,\)")])
 def test_sampling_refuses(arguments, message):
     with pytest.raises(InputError, match=message):
         sample_states(**({"lower": ARM.lower, "upper": ARM.upper, "velocity": ARM.velocity} | arguments))

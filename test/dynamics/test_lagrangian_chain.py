@@ -64,10 +64,17 @@ def test_golden_sample(case):
     B, Cc, pairs = model.velocity_product_matrices(q)
     assert [list(pair) for pair in pairs] == case["pairs"]
     actual = {
-        "M": model.mass_matrix(q), "b": model.christoffel(q), "B": B, "Cc": Cc,
-        "Cqd": model.coriolis_matrix(q, v) @ v, "G": model.gravity(q), "tau": model.inverse_dynamics(q, v, a),
-        "taudot": model.torque_rate(q, v, a, j), "fd_qdd": model.forward_dynamics(q, v, case["fd_tau"]),
-        "fk_pos": model.forward_kinematics(q), "fk_R": model.orientation(q),
+        "M": model.mass_matrix(q),
+        "b": model.christoffel(q),
+        "B": B,
+        "Cc": Cc,
+        "Cqd": model.coriolis_matrix(q, v) @ v,
+        "G": model.gravity(q),
+        "tau": model.inverse_dynamics(q, v, a),
+        "taudot": model.torque_rate(q, v, a, j),
+        "fd_qdd": model.forward_dynamics(q, v, case["fd_tau"]),
+        "fk_pos": model.forward_kinematics(q),
+        "fk_R": model.orientation(q),
     }
     for key, value in actual.items():
         agrees(value, case[key], key)
@@ -165,25 +172,33 @@ def joint(kind, axis, xyz, mass, com, inertia=(0.0, 0.0, 0.0)):
 def planar_bars(*bars):
     """Bars (length, centre of mass, mass, inertia) that turn about z, each on the end of the one before."""
     lengths = [0.0, *(bar[0] for bar in bars)]
-    return [joint("R", "z", (offset, 0, 0), mass, (com, 0, 0), (0, 0, inertia))
-            for offset, (_, com, mass, inertia) in zip(lengths, bars)]
+    return [
+        joint("R", "z", (offset, 0, 0), mass, (com, 0, 0), (0, 0, inertia))
+        for offset, (_, com, mass, inertia) in zip(lengths, bars)
+    ]
 
 
 def as_chain(system, p):
     """Joints of a chain with the equations of motion of one of the notes' systems; gravity along -y or -z."""
     if system == "rrp":
-        rod2, rod3 = p["m2"] * p["l2"]**2 / 12, p["m3"] * p["l"]**2 / 12
+        rod2, rod3 = p["m2"] * p["l2"] ** 2 / 12, p["m3"] * p["l"] ** 2 / 12
         slide = Body(p["m3"], np.array([0, 0, p["l4"] - p["l"] / 2]), np.diag((rod3, rod3, 0.0)))
         loaded = slide + Body(p["M"], np.array([0, 0, p["l4"]]), np.zeros((3, 3)))
-        return [joint("R", "z", (0, 0, 0), 0.0, (0, 0, 0)),
-                joint("R", "y", (0, 0, 0), p["m2"], (-p["l2"] / 2, 0, 0), (0, rod2, rod2)),
-                joint("P", "z", (-p["l2"], 0, 0), loaded.mass, loaded.com, loaded.inertia.diagonal())], "z"
+        return [
+            joint("R", "z", (0, 0, 0), 0.0, (0, 0, 0)),
+            joint("R", "y", (0, 0, 0), p["m2"], (-p["l2"] / 2, 0, 0), (0, rod2, rod2)),
+            joint("P", "z", (-p["l2"], 0, 0), loaded.mass, loaded.com, loaded.inertia.diagonal()),
+        ], "z"
     if system == "spatial_2r":
-        return [joint("R", "x", (0, 0, 0), p["m1"], (0, 0, p["L1"] / 2), (p["I1x"], 0, 0)),
-                joint("R", "y", (0, 0, p["L1"]), p["m2"], (0, 0, p["L2"] / 2), (p["I2x"], p["I2y"], p["I2z"]))], "z"
+        return [
+            joint("R", "x", (0, 0, 0), p["m1"], (0, 0, p["L1"] / 2), (p["I1x"], 0, 0)),
+            joint("R", "y", (0, 0, p["L1"]), p["m2"], (0, 0, p["L2"] / 2), (p["I2x"], p["I2y"], p["I2z"])),
+        ], "z"
     if system == "cylindrical":
-        return [joint("R", "z", (0, 0, 0), p["m2"], (p["a"], 0, 0), (0, 0, p["J2"])),
-                joint("P", (3, 0, 0), (0, 0, 0), p["m3"], (0, 0, 0), (0, 0, p["J3"]))], "y"
+        return [
+            joint("R", "z", (0, 0, 0), p["m2"], (p["a"], 0, 0), (0, 0, p["J2"])),
+            joint("P", (3, 0, 0), (0, 0, 0), p["m3"], (0, 0, 0), (0, 0, p["J3"])),
+        ], "y"
     bars = {
         "planar_2r": [(f"l{i}", f"lg{i}", f"m{i}", f"I{i}") for i in (1, 2)],
         "pendulum": [("a", "a", "m", "J_G")],
@@ -227,10 +242,9 @@ def test_payload_of_a_chain_is_at_the_last_frame():
 # --- refused -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ((-0.1,), "payload mass is -0.1 kg"),
-    ((0.1, (0, math.nan, 0)), r"payload com\[1\] is nan"),
-])
+@pytest.mark.parametrize(
+    "arguments, message", [((-0.1,), "payload mass is -0.1 kg"), ((0.1, (0, math.nan, 0)), r"payload com\[1\] is nan")]
+)
 def test_payload_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         MODELS["tree, rotors"].with_payload(*arguments)
@@ -238,14 +252,15 @@ def test_payload_refused(arguments, message):
 
 def weightless(*names, axes=("z", "x")):
     """Two joints of which those named carry nothing."""
-    return [joint("R", axis, (0, 0, 0), 0.0 if i in names else 1.0, (0.1, 0.2, 0.3), np.full(3, float(i not in names)))
-            for i, axis in enumerate(axes)]
+    return [
+        joint("R", axis, (0, 0, 0), 0.0 if i in names else 1.0, (0.1, 0.2, 0.3), np.full(3, float(i not in names)))
+        for i, axis in enumerate(axes)
+    ]
 
 
-@pytest.mark.parametrize("joints, message", [
-    (weightless(1), "joint2 moves no mass"),
-    (weightless(0, axes=("z", "z")), "joint1, joint2 move no mass"),
-])
+@pytest.mark.parametrize(
+    "joints, message", [(weightless(1), "joint2 moves no mass"), (weightless(0, axes=("z", "z")), "joint1, joint2 move no mass")]
+)
 def test_infinite_accelerations_are_refused(joints, message):
     model = lagrangian.chain(joints, (0, 0, -9.81))
     q, v, a, _ = states(model, 3, seed=16)
@@ -263,42 +278,44 @@ def but(**changes):
     return [{key: value for key, value in (GOOD | changes).items() if value is not None}]
 
 
-@pytest.mark.parametrize("joints, message", [
-    ([], "joints is empty, expected a list of at least one joint dictionary"),
-    (GOOD, "joints is of type dict, expected a list of at least one joint dictionary"),
-    (np.array([]), "joints is of type ndarray, expected a list"),
-    ("R", "joints is of type str, expected a list"),
-    (["R"], "joint1 is of type str, expected a dictionary of type, axis, xyz, rpy, mass, com, inertia"),
-    ([GOOD, 3.0], "joint2 is of type float, expected a dictionary"),
-    (but(mass=None, com=None), "joint joint1: missing mass, com; it takes type, axis, xyz"),
-    (but(weight=1.0), "joint joint1: unknown weight; it takes type, axis, xyz"),
-    ([*but(name="a"), *but(name="a")], "joint a is there twice"),
-    (but(type="revolute"), r"joint joint1: type is 'revolute', must be R \(revolute\) or P \(prismatic\)"),
-    (but(type=["R"]), r"type is \['R'\], must be R"),
-    (but(axis="w"), "joint1: axis is 'w', must be x, y, z or a vector"),
-    (but(axis=(0, 0, 0)), r"joint1: axis is \(0, 0, 0\)"),
-    (but(axis=(0, math.nan, 1)), r"joint1: axis\[1\] is nan, not a finite number"),
-    (but(xyz=(0, 0)), r"joint1: xyz has shape \(2,\), expected \(..., 3\)"),
-    (but(rpy=[[0, 0, 0]]), r"joint1: rpy has shape \(1, 3\), expected \(3,\)"),
-    (but(com="here"), "joint1: com is 'here', not an array of numbers"),
-    (but(mass=-1.0), "joint1: mass is -1.0, must be >= 0"),
-    (but(mass=math.inf), "joint1: mass is inf, not a finite number"),
-    (but(mass="heavy"), "joint1: mass is 'heavy', not a number"),
-    (but(inertia=np.eye(3)), "joint1: inertia is of type ndarray, expected a dictionary of Ixx, Iyy, Izz, Ixy, Ixz, Iyz"),
-    (but(inertia={"Ixx": 1.0}), "joint1: inertia: missing Iyy, Izz, Ixy, Ixz, Iyz; it takes Ixx"),
-    (but(inertia=GOOD["inertia"] | {"Ixy": math.nan}), "joint1: inertia: Ixy is nan"),
-    (but(inertia=GOOD["inertia"] | {"Ixy": 1.0}), "joint1: inertia: a principal moment is -0.9 kg·m², must be >= 0"),
-])
+@pytest.mark.parametrize(
+    "joints, message",
+    [
+        ([], "joints is empty, expected a list of at least one joint dictionary"),
+        (GOOD, "joints is of type dict, expected a list of at least one joint dictionary"),
+        (np.array([]), "joints is of type ndarray, expected a list"),
+        ("R", "joints is of type str, expected a list"),
+        (["R"], "joint1 is of type str, expected a dictionary of type, axis, xyz, rpy, mass, com, inertia"),
+        ([GOOD, 3.0], "joint2 is of type float, expected a dictionary"),
+        (but(mass=None, com=None), "joint joint1: missing mass, com; it takes type, axis, xyz"),
+        (but(weight=1.0), "joint joint1: unknown weight; it takes type, axis, xyz"),
+        ([*but(name="a"), *but(name="a")], "joint a is there twice"),
+        (but(type="revolute"), r"joint joint1: type is 'revolute', must be R \(revolute\) or P \(prismatic\)"),
+        (but(type=["R"]), r"type is \['R'\], must be R"),
+        (but(axis="w"), "joint1: axis is 'w', must be x, y, z or a vector"),
+        (but(axis=(0, 0, 0)), r"joint1: axis is \(0, 0, 0\)"),
+        (but(axis=(0, math.nan, 1)), r"joint1: axis\[1\] is nan, not a finite number"),
+        (but(xyz=(0, 0)), r"joint1: xyz has shape \(2,\), expected \(..., 3\)"),
+        (but(rpy=[[0, 0, 0]]), r"joint1: rpy has shape \(1, 3\), expected \(3,\)"),
+        (but(com="here"), "joint1: com is 'here', not an array of numbers"),
+        (but(mass=-1.0), "joint1: mass is -1.0, must be >= 0"),
+        (but(mass=math.inf), "joint1: mass is inf, not a finite number"),
+        (but(mass="heavy"), "joint1: mass is 'heavy', not a number"),
+        (but(inertia=np.eye(3)), "joint1: inertia is of type ndarray, expected a dictionary of Ixx, Iyy, Izz, Ixy, Ixz, Iyz"),
+        (but(inertia={"Ixx": 1.0}), "joint1: inertia: missing Iyy, Izz, Ixy, Ixz, Iyz; it takes Ixx"),
+        (but(inertia=GOOD["inertia"] | {"Ixy": math.nan}), "joint1: inertia: Ixy is nan"),
+        (but(inertia=GOOD["inertia"] | {"Ixy": 1.0}), "joint1: inertia: a principal moment is -0.9 kg·m², must be >= 0"),
+    ],
+)
 def test_joints_refused(joints, message):
     with pytest.raises(InputError, match=message):
         lagrangian.chain(joints, (0, 0, -9.81))
 
 
-@pytest.mark.parametrize("gravity, message", [
-    (9.81, r"gravity has shape \(\)"),
-    ((0, -9.81), r"gravity has shape \(2,\)"),
-    ((0, 0, math.nan), r"gravity\[2\] is nan"),
-])
+@pytest.mark.parametrize(
+    "gravity, message",
+    [(9.81, r"gravity has shape \(\)"), ((0, -9.81), r"gravity has shape \(2,\)"), ((0, 0, math.nan), r"gravity\[2\] is nan")],
+)
 def test_gravity_refused(gravity, message):
     with pytest.raises(InputError, match=message):
         lagrangian.chain([GOOD], gravity)
@@ -306,14 +323,17 @@ def test_gravity_refused(gravity, message):
         lagrangian.from_urdf(description.parse(TWO_LINKS), gravity)
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda m: m.inverse_dynamics(np.zeros(5), np.zeros(3), np.zeros(5)), r"v has shape \(3,\), expected"),
-    (lambda m: m.christoffel([0, 0, math.inf, 0, 0]), r"q\[2\] is inf"),
-    (lambda m: m.velocity_product_matrices(np.zeros(4)), r"q has shape \(4,\)"),
-    (lambda m: m.coriolis_matrix(np.zeros((2, 5)), np.zeros((3, 5))), "do not broadcast: q"),
-    (lambda m: m.forward_dynamics(np.zeros(5), np.zeros(5), "hold"), "tau is 'hold', not an array"),
-    (lambda m: m.orientation([math.nan] * 5), r"q\[0\] is nan"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m: m.inverse_dynamics(np.zeros(5), np.zeros(3), np.zeros(5)), r"v has shape \(3,\), expected"),
+        (lambda m: m.christoffel([0, 0, math.inf, 0, 0]), r"q\[2\] is inf"),
+        (lambda m: m.velocity_product_matrices(np.zeros(4)), r"q has shape \(4,\)"),
+        (lambda m: m.coriolis_matrix(np.zeros((2, 5)), np.zeros((3, 5))), "do not broadcast: q"),
+        (lambda m: m.forward_dynamics(np.zeros(5), np.zeros(5), "hold"), "tau is 'hold', not an array"),
+        (lambda m: m.orientation([math.nan] * 5), r"q\[0\] is nan"),
+    ],
+)
 def test_states_refused(call, message):
     with pytest.raises(InputError, match=message):
         call(MODELS["tree, rotors"])

@@ -97,6 +97,7 @@ def test_huge_angles():
 
 def test_sine_and_cosine_are_good_to_two_ulp():
     """Against the C library, near and far from zero and at the ends of the quarter turns."""
+
     @numba.njit
     def both(angles):
         out = np.empty((2, angles.size))
@@ -113,16 +114,19 @@ def test_sine_and_cosine_are_good_to_two_ulp():
     assert np.max(np.abs(both(angles) - expected) / ulp) <= 2.0
 
 
-@pytest.mark.parametrize("q, v, a, message", [
-    (Q[0], V[0, :4], A[0], r"v has shape \(4,\), expected \(..., 5\)"),
-    (Q[0] * math.nan, V[0], A[0], r"q\[0\] is nan"),
-    (Q[0], V[0], np.array([0, 0, math.inf, 0, 0]), r"a\[2\] is inf"),
-    (Q[0], V[0] * [1, 1, 1, math.nan, 1], A[0], r"v\[3\] is nan"),
-    (Q[:70], np.where(np.arange(350).reshape(70, 5) == 342, math.nan, V[:70]), A[:70], r"v\[68, 2\] is nan"),
-    (Q[:3], V[:2], A[:3], "do not broadcast"),
-    (0.5, V[0], A[0], r"q has shape \(\)"),
-    (Q[0], "fast", A[0], "v is 'fast', not an array of numbers"),
-])
+@pytest.mark.parametrize(
+    "q, v, a, message",
+    [
+        (Q[0], V[0, :4], A[0], r"v has shape \(4,\), expected \(..., 5\)"),
+        (Q[0] * math.nan, V[0], A[0], r"q\[0\] is nan"),
+        (Q[0], V[0], np.array([0, 0, math.inf, 0, 0]), r"a\[2\] is inf"),
+        (Q[0], V[0] * [1, 1, 1, math.nan, 1], A[0], r"v\[3\] is nan"),
+        (Q[:70], np.where(np.arange(350).reshape(70, 5) == 342, math.nan, V[:70]), A[:70], r"v\[68, 2\] is nan"),
+        (Q[:3], V[:2], A[:3], "do not broadcast"),
+        (0.5, V[0], A[0], r"q has shape \(\)"),
+        (Q[0], "fast", A[0], "v is 'fast', not an array of numbers"),
+    ],
+)
 def test_refused(q, v, a, message):
     with pytest.raises(InputError, match=message):
         COMPILED.inverse_dynamics(q, v, a)
@@ -139,7 +143,8 @@ def test_without_numba_the_message_says_how_to_get_it():
         "import sys; sys.modules['numba'] = None\n"
         "from picker_dynamics import errors, lagrangian\n"
         "try:\n    from picker_dynamics.dynamics.lagrangian import compiled\n"
-        "except errors.MissingDependencyError as error:\n    print(error)")
+        "except errors.MissingDependencyError as error:\n    print(error)"
+    )
     assert "pip install numba" in message
 
 

@@ -97,8 +97,12 @@ def test_a_file_by_its_path():
 def test_any_gravity_is_a_turned_base():
     """Gravity along -z of an arm whose base is turned by R is gravity along -Rᵀ z."""
     text = random_arm(4, count=5)
-    turned = text.replace('<link name="l0">', '<link name="world"/><joint name="lean" type="fixed"><parent link="world"/>'
-                          '<child link="l0"/><origin xyz="0 0 0" rpy="0.4 -1.1 2.0"/></joint><link name="l0">', 1)
+    turned = text.replace(
+        '<link name="l0">',
+        '<link name="world"/><joint name="lean" type="fixed"><parent link="world"/>'
+        '<child link="l0"/><origin xyz="0 0 0" rpy="0.4 -1.1 2.0"/></joint><link name="l0">',
+        1,
+    )
     R = description.rotation_from_rpy((0.4, -1.1, 2.0))
     leaning, upright = RigidBody(description.parse(turned)), lagrangian.from_urdf(description.parse(text), R.T @ (0, 0, -9.81))
     q, v, a, _ = states(upright, 10, seed=12)
@@ -116,8 +120,12 @@ def test_continuous_joints_are_angles():
 
 
 def test_mimic_joints_are_independent_and_said_to_be():
-    mimicking = broken(('<limit lower="0" upper="0.1" velocity="0.2" effort="20"/>',
-                        '<limit lower="0" upper="0.1" velocity="0.2" effort="20"/><mimic joint="lift" multiplier="2"/>'))
+    mimicking = broken(
+        (
+            '<limit lower="0" upper="0.1" velocity="0.2" effort="20"/>',
+            '<limit lower="0" upper="0.1" velocity="0.2" effort="20"/><mimic joint="lift" multiplier="2"/>',
+        )
+    )
     with pytest.warns(UserWarning, match="joint slide mimics lift; here it is a joint of its own"):
         model = lagrangian.from_urdf(description.parse(mimicking))
     with warnings.catch_warnings():
@@ -152,7 +160,7 @@ def test_the_hand_written_model_of_an_arm():
 def test_links_without_inertial_are_massless():
     """A weightless knuckle between two crossing axes."""
     start, end = TWO_LINKS.index("<inertial>"), TWO_LINKS.index("</inertial>")
-    empty = TWO_LINKS[:start] + TWO_LINKS[end + len("</inertial>"):]
+    empty = TWO_LINKS[:start] + TWO_LINKS[end + len("</inertial>") :]
     assert not description.parse(empty).links["arm"].has_inertial
     agree_with_pinocchio(description.parse(empty))
 
@@ -194,8 +202,9 @@ def test_by_hand_carries_a_payload_on_the_hands_axis_and_off_it(com):
     np.testing.assert_allclose(analytic_model.inverse_dynamics(q, v, a), expected, rtol=0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("mass, com, message", [(-0.1, (0, 0, 0), "payload mass is -0.1 kg"),
-                                                (0.1, (np.nan, 0, 0), "payload com")])
+@pytest.mark.parametrize(
+    "mass, com, message", [(-0.1, (0, 0, 0), "payload mass is -0.1 kg"), (0.1, (np.nan, 0, 0), "payload com")]
+)
 def test_by_hand_refuses_a_payload_that_cannot_be(mass, com, message):
     with pytest.raises(InputError, match=message):
         lagrangian.analytic_model(description.load(resource("urdf/picker.urdf")), None, mass, com)

@@ -16,7 +16,7 @@ from picker_dynamics.errors import InputError
 CASES = load_cases()["pendulum"]
 PARAMETERS = CASES[3]["params"]
 PENDULUM = lagrangian.make("pendulum", **PARAMETERS)
-J_A = PARAMETERS["J_G"] + PARAMETERS["m"] * PARAMETERS["a"]**2
+J_A = PARAMETERS["J_G"] + PARAMETERS["m"] * PARAMETERS["a"] ** 2
 
 
 def second_derivative(function, step=2e-3):
@@ -53,6 +53,7 @@ def test_appells_equation_is_the_equation_of_motion():
 def test_third_order_lagrange_counts_every_particle_and_every_force():
     """S = 1/2 sum m rdd², and Q* = sum Fd · dr/dtheta with all forces on a particle, Fd = m rddd."""
     for q, v, a, j in zip(*states(PENDULUM, 10, seed=3, reach=1.0)):
+
         def path(t, q=q, v=v, a=a, j=j):
             return particles("pendulum", PARAMETERS, q + t * v + t**2 / 2 * a + t**3 / 6 * j)[1]
 
@@ -73,11 +74,14 @@ def test_third_order_lagrange_adds_nothing_to_the_rate_of_the_torque():
     close(third_order.Q_star[:, None] + J_A * v**3 - weight, PENDULUM.torque_rate(q, v, a, j), 1e-13)
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: PENDULUM.gibbs([0.1], [0.2], [0.3], math.nan), r"torque\[0\] is nan"),
-    (lambda: PENDULUM.gibbs([0.1, 0.2], [0.2], [0.3], 0.0), r"q has shape \(2,\)"),
-    (lambda: PENDULUM.third_order_lagrange([0.1], [0.2], [0.3], "j"), "j is 'j', not an array"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: PENDULUM.gibbs([0.1], [0.2], [0.3], math.nan), r"torque\[0\] is nan"),
+        (lambda: PENDULUM.gibbs([0.1, 0.2], [0.2], [0.3], 0.0), r"q has shape \(2,\)"),
+        (lambda: PENDULUM.third_order_lagrange([0.1], [0.2], [0.3], "j"), "j is 'j', not an array"),
+    ],
+)
 def test_input_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()

@@ -68,11 +68,17 @@ def test_golden_sample(case):
     q, v, a, j = (case[key] for key in ("q", "qd", "qdd", "qddd"))
     C = model.coriolis_matrix(q, v)
     actual = {
-        "M": model.mass_matrix(q), "C": C, "Cqd": C @ v, "G": model.gravity(q),
-        "tau": model.inverse_dynamics(q, v, a), "taudot": model.torque_rate(q, v, a, j),
-        "T": model.kinetic_energy(q, v), "V": model.potential_energy(q),
+        "M": model.mass_matrix(q),
+        "C": C,
+        "Cqd": C @ v,
+        "G": model.gravity(q),
+        "tau": model.inverse_dynamics(q, v, a),
+        "taudot": model.torque_rate(q, v, a, j),
+        "T": model.kinetic_energy(q, v),
+        "V": model.potential_energy(q),
         "fd_qdd": model.forward_dynamics(q, v, case["fd_tau"]),
-        "fk": model.forward_kinematics(q), "J": model.jacobian(q),
+        "fk": model.forward_kinematics(q),
+        "J": model.jacobian(q),
     }
     for key, value in actual.items():
         expected = np.array(case[key])
@@ -140,17 +146,30 @@ def test_mass_matrix_in_the_notes_letters():
         c2, c3, c23 = np.cos((q[2], q[3], q[2] + q[3]))
         a = np.cumsum(q[1:4])
         reach = np.cos(a) * (L1, L2, L3)
-        about = sum(p[f"I{i}x"] * np.sin(a[i - 1])**2 + p[f"I{i}z"] * np.cos(a[i - 1])**2 for i in (1, 2, 3))
+        about = sum(p[f"I{i}x"] * np.sin(a[i - 1]) ** 2 + p[f"I{i}z"] * np.cos(a[i - 1]) ** 2 for i in (1, 2, 3))
         expected = {
-            (0, 0): p["I0z"] + about + m1 * (reach[0] / 2)**2 + m2 * (reach[0] + reach[1] / 2)**2
-            + m3 * (reach[0] + reach[1] + reach[2] / 2)**2 + m4 * reach.sum()**2,
-            (1, 1): I1y + m1 * L1**2 / 4 + I2y + m2 * (L1**2 + L2**2 / 4 + L1 * L2 * c2)
-            + I3y + m3 * (L1**2 + L2**2 + L3**2 / 4 + 2 * L1 * L2 * c2 + L2 * L3 * c3 + L1 * L3 * c23)
+            (0, 0): p["I0z"]
+            + about
+            + m1 * (reach[0] / 2) ** 2
+            + m2 * (reach[0] + reach[1] / 2) ** 2
+            + m3 * (reach[0] + reach[1] + reach[2] / 2) ** 2
+            + m4 * reach.sum() ** 2,
+            (1, 1): I1y
+            + m1 * L1**2 / 4
+            + I2y
+            + m2 * (L1**2 + L2**2 / 4 + L1 * L2 * c2)
+            + I3y
+            + m3 * (L1**2 + L2**2 + L3**2 / 4 + 2 * L1 * L2 * c2 + L2 * L3 * c3 + L1 * L3 * c23)
             + m4 * (L1**2 + L2**2 + L3**2 + 2 * L1 * L2 * c2 + 2 * L2 * L3 * c3 + 2 * L1 * L3 * c23),
-            (1, 2): I2y + m2 * (L2**2 / 4 + L1 * L2 * c2 / 2)
-            + I3y + m3 * (L2**2 + L3**2 / 4 + L1 * L2 * c2 + L2 * L3 * c3 + L1 * L3 * c23 / 2)
+            (1, 2): I2y
+            + m2 * (L2**2 / 4 + L1 * L2 * c2 / 2)
+            + I3y
+            + m3 * (L2**2 + L3**2 / 4 + L1 * L2 * c2 + L2 * L3 * c3 + L1 * L3 * c23 / 2)
             + m4 * (L2**2 + L3**2 + L1 * L2 * c2 + 2 * L2 * L3 * c3 + L1 * L3 * c23),
-            (2, 2): I2y + m2 * L2**2 / 4 + I3y + m3 * (L2**2 + L3**2 / 4 + L2 * L3 * c3)
+            (2, 2): I2y
+            + m2 * L2**2 / 4
+            + I3y
+            + m3 * (L2**2 + L3**2 / 4 + L2 * L3 * c3)
             + m4 * (L2**2 + L3**2 + 2 * L2 * L3 * c3),
         }
         M = MODELS["general"].mass_matrix(q)
@@ -174,9 +193,17 @@ def agrees_with_pinocchio(arm, analytic_model, pinocchio, seed=9, count=300):
     tau = pinocchio.inverse_dynamics(q, v, a)
     wrench = np.random.default_rng(seed).normal(size=(count, 6))
     for name, arguments in {
-        "mass_matrix": (q,), "coriolis_matrix": (q, v), "gravity": (q,), "inverse_dynamics": (q, v, a),
-        "forward_dynamics": (q, v, tau), "torque_rate": (q, v, a, j), "kinetic_energy": (q, v),
-        "potential_energy": (q,), "forward_kinematics": (q,), "jacobian": (q,), "angular_jacobian": (q,),
+        "mass_matrix": (q,),
+        "coriolis_matrix": (q, v),
+        "gravity": (q,),
+        "inverse_dynamics": (q, v, a),
+        "forward_dynamics": (q, v, tau),
+        "torque_rate": (q, v, a, j),
+        "kinetic_energy": (q, v),
+        "potential_energy": (q,),
+        "forward_kinematics": (q,),
+        "jacobian": (q,),
+        "angular_jacobian": (q,),
         "required_torque": (q, v, a, wrench),
     }.items():
         close(getattr(analytic_model, name)(*arguments), getattr(pinocchio, name)(*arguments), 1e-11)
@@ -193,11 +220,13 @@ def test_agrees_with_pinocchio_with_rotors_friction_and_payload():
 
 def test_agrees_with_pinocchio_for_another_arm_of_this_shape():
     """Centres of mass anywhere along the links, scissor short of the tool, base moved, turret lopsided."""
-    arm = edited(("joint[@name='base']/origin", {"xyz": "0.3 -0.2 0.1"}),
-                 ("link[@name='turret']/inertial/origin", {"xyz": "0.01 0.02 0.03"}),
-                 ("link[@name='upper_arm']/inertial/origin", {"xyz": "-0.03 0 0"}),
-                 ("link[@name='forearm']/inertial/origin", {"xyz": "0.16 0 0"}),
-                 ("joint[@name='scissor']/origin", {"xyz": "0.05 0 0"}))
+    arm = edited(
+        ("joint[@name='base']/origin", {"xyz": "0.3 -0.2 0.1"}),
+        ("link[@name='turret']/inertial/origin", {"xyz": "0.01 0.02 0.03"}),
+        ("link[@name='upper_arm']/inertial/origin", {"xyz": "-0.03 0 0"}),
+        ("link[@name='forearm']/inertial/origin", {"xyz": "0.16 0 0"}),
+        ("joint[@name='scissor']/origin", {"xyz": "0.05 0 0"}),
+    )
     agrees_with_pinocchio(arm, lagrangian.from_description(arm), RigidBody(arm))
 
 
@@ -244,19 +273,22 @@ def test_payload_is_replaced_not_added():
     assert np.array_equal(bare.with_payload(0.3).with_payload(0.0).mass_matrix(q), bare.mass_matrix(q))
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ((0.1, (0, 0.01, 0)), "payload com y is 0.01 m"),
-    ((0.1, (0, 0, -0.02)), "payload com z is -0.02 m"),
-    ((0.1, (0, 0, 0), [[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]), "not diagonal"),
-    ((0.1, (0, 0, 0), [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "not symmetric"),
-    ((-0.1,), "payload mass is -0.1 kg"),
-    ((math.nan,), "payload mass is nan kg"),
-    (("heavy",), "payload mass is 'heavy', not a number"),
-    ((0.1, (0, 0, 0), np.diag((1.0, 1.0, -1.0))), "principal moments -1, 1, 1"),
-    ((0.1, (0, 0, 0), np.diag((1.0, 1.0, 3.0))), "principal moments 1, 1, 3"),
-    ((0.1, (0, 0)), r"payload com has shape \(2,\)"),
-    ((0.1, (math.inf, 0, 0)), "not a finite number"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((0.1, (0, 0.01, 0)), "payload com y is 0.01 m"),
+        ((0.1, (0, 0, -0.02)), "payload com z is -0.02 m"),
+        ((0.1, (0, 0, 0), [[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1]]), "not diagonal"),
+        ((0.1, (0, 0, 0), [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "not symmetric"),
+        ((-0.1,), "payload mass is -0.1 kg"),
+        ((math.nan,), "payload mass is nan kg"),
+        (("heavy",), "payload mass is 'heavy', not a number"),
+        ((0.1, (0, 0, 0), np.diag((1.0, 1.0, -1.0))), "principal moments -1, 1, 1"),
+        ((0.1, (0, 0, 0), np.diag((1.0, 1.0, 3.0))), "principal moments 1, 1, 3"),
+        ((0.1, (0, 0)), r"payload com has shape \(2,\)"),
+        ((0.1, (math.inf, 0, 0)), "not a finite number"),
+    ],
+)
 def test_payload_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         MODELS["urdf"].with_payload(*arguments)
@@ -269,13 +301,16 @@ def test_names():
     assert "picker" in lagrangian.names()
 
 
-@pytest.mark.parametrize("change, message, about", [
-    ({"m5": 1.0}, "unknown parameter m5; it takes g, L1", "m5"),
-    ({"m1": None}, "missing parameter m1; it takes g, L1", "m1"),
-    ({"m1": -0.1}, "m1 is -0.1, must be >= 0", "m1"),
-    ({"I2y": math.nan}, "I2y is nan", "I2y"),
-    ({"L1": "long"}, "L1 is 'long', not a number", "L1"),
-])
+@pytest.mark.parametrize(
+    "change, message, about",
+    [
+        ({"m5": 1.0}, "unknown parameter m5; it takes g, L1", "m5"),
+        ({"m1": None}, "missing parameter m1; it takes g, L1", "m1"),
+        ({"m1": -0.1}, "m1 is -0.1, must be >= 0", "m1"),
+        ({"I2y": math.nan}, "I2y is nan", "I2y"),
+        ({"L1": "long"}, "L1 is 'long', not a number", "L1"),
+    ],
+)
 def test_make_refuses(change, message, about):
     parameters = {k: v for k, v in (CASES[0]["params"] | change).items() if v is not None}
     with pytest.raises(InputError, match=message) as caught:
@@ -288,14 +323,17 @@ def test_make_refuses_unknown_system():
         lagrangian.make("crane", g=9.81)
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda m: m.mass_matrix(np.zeros(4)), r"q has shape \(4,\), expected \(..., 5\)"),
-    (lambda m: m.gravity([0, math.nan, 0, 0, 0]), r"q\[1\] is nan"),
-    (lambda m: m.inverse_dynamics(np.zeros(5), np.full(5, math.inf), np.zeros(5)), r"v\[0\] is inf"),
-    (lambda m: m.inverse_dynamics(np.zeros((3, 5)), np.zeros((2, 5)), np.zeros(5)), "do not broadcast"),
-    (lambda m: m.torque_rate(*[np.zeros(5)] * 3, "x"), "j is 'x', not an array"),
-    (lambda m: m.mass_matrix(0.0), r"q has shape \(\)"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m: m.mass_matrix(np.zeros(4)), r"q has shape \(4,\), expected \(..., 5\)"),
+        (lambda m: m.gravity([0, math.nan, 0, 0, 0]), r"q\[1\] is nan"),
+        (lambda m: m.inverse_dynamics(np.zeros(5), np.full(5, math.inf), np.zeros(5)), r"v\[0\] is inf"),
+        (lambda m: m.inverse_dynamics(np.zeros((3, 5)), np.zeros((2, 5)), np.zeros(5)), "do not broadcast"),
+        (lambda m: m.torque_rate(*[np.zeros(5)] * 3, "x"), "j is 'x', not an array"),
+        (lambda m: m.mass_matrix(0.0), r"q has shape \(\)"),
+    ],
+)
 def test_states_refused(call, message):
     with pytest.raises(InputError, match=message):
         call(MODELS["notes"])
@@ -304,21 +342,24 @@ def test_states_refused(call, message):
 # --- from_description: every assumption of the closed form ------------------------------------------------
 
 
-@pytest.mark.parametrize("changes, about, message", [
-    ([("joint[@name='elbow']/axis", {"xyz": "0 1 0"})], "elbow", "axis"),
-    ([("joint[@name='wrist']/origin", {"xyz": "0.145 0.01 0"})], "wrist", "0.01"),
-    ([("joint[@name='shoulder']/origin", {"xyz": "0.02 0 0.045"})], "shoulder", "0.02"),
-    ([("joint[@name='elbow']", {"type": "prismatic"})], "elbow", "slides"),
-    ([("joint[@name='scissor']/axis", {"xyz": "0 1 0"})], "scissor", r"axis is \(0, 1, 0\)"),
-    ([("joint[@name='scissor']", {"type": "prismatic"})], "scissor", "type is prismatic"),
-    ([("joint[@name='scissor']/origin", {"xyz": "0.08 0 0.01"})], "scissor", "origin in the hand"),
-    ([("joint[@name='scissor']/origin", {"rpy": "0.1 0 0"})], "scissor", "frame"),
-    ([("joint[@name='scissor']/parent", {"link": "forearm"})], "scissor", "parent link is forearm"),
-    ([("link[@name='forearm']/inertial/origin", {"xyz": "0.07 0 0.01"})], "forearm", "centre of mass"),
-    ([("link[@name='hand']/inertial/inertia", {"ixy": "1e-6"})], "hand", "product of inertia .* is 1e-06"),
-    ([("link[@name='scissor']/inertial/origin", {"xyz": "0.01 0 0"})], "scissor", "on the scissor's axis"),
-    ([("link[@name='scissor']/inertial/inertia", {"ixx": "1.5e-5", "iyy": "1e-5"})], "scissor", "ixx - iyy"),
-])
+@pytest.mark.parametrize(
+    "changes, about, message",
+    [
+        ([("joint[@name='elbow']/axis", {"xyz": "0 1 0"})], "elbow", "axis"),
+        ([("joint[@name='wrist']/origin", {"xyz": "0.145 0.01 0"})], "wrist", "0.01"),
+        ([("joint[@name='shoulder']/origin", {"xyz": "0.02 0 0.045"})], "shoulder", "0.02"),
+        ([("joint[@name='elbow']", {"type": "prismatic"})], "elbow", "slides"),
+        ([("joint[@name='scissor']/axis", {"xyz": "0 1 0"})], "scissor", r"axis is \(0, 1, 0\)"),
+        ([("joint[@name='scissor']", {"type": "prismatic"})], "scissor", "type is prismatic"),
+        ([("joint[@name='scissor']/origin", {"xyz": "0.08 0 0.01"})], "scissor", "origin in the hand"),
+        ([("joint[@name='scissor']/origin", {"rpy": "0.1 0 0"})], "scissor", "frame"),
+        ([("joint[@name='scissor']/parent", {"link": "forearm"})], "scissor", "parent link is forearm"),
+        ([("link[@name='forearm']/inertial/origin", {"xyz": "0.07 0 0.01"})], "forearm", "centre of mass"),
+        ([("link[@name='hand']/inertial/inertia", {"ixy": "1e-6"})], "hand", "product of inertia .* is 1e-06"),
+        ([("link[@name='scissor']/inertial/origin", {"xyz": "0.01 0 0"})], "scissor", "on the scissor's axis"),
+        ([("link[@name='scissor']/inertial/inertia", {"ixx": "1.5e-5", "iyy": "1e-5"})], "scissor", "ixx - iyy"),
+    ],
+)
 def test_from_description_refuses(changes, about, message):
     with pytest.raises(DescriptionError, match=message) as caught:
         lagrangian.from_description(edited(*changes))

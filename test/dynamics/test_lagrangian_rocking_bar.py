@@ -19,6 +19,7 @@ BAR = lagrangian.make("rocking_bar", **PARAMETERS)
 
 def integrated_period(bar, theta0: float) -> float:
     """Four times the time from rest at ``theta0`` to theta = 0."""
+
     def rate(t, y):
         return [y[1], bar.forward_dynamics(y[:1], y[1:], [0.0])[0]]
 
@@ -67,13 +68,16 @@ def test_period_grows_without_bound_towards_a_right_angle():
     assert BAR.release(np.full((2, 3), 0.4)).period_s.shape == (2, 3)
 
 
-@pytest.mark.parametrize("theta0, message", [
-    (0.5 * math.pi, r"theta0 is 1.57079\d* rad, must be within \(-pi/2, pi/2\)"),
-    ([0.1, -2.0], "theta0 is -2.0 rad"),
-    (math.nan, "theta0 is nan rad"),
-    ("ten", "theta0 is 'ten', not a number"),
-    (math.nextafter(0.5 * math.pi, 0.0), "too close to pi/2"),
-])
+@pytest.mark.parametrize(
+    "theta0, message",
+    [
+        (0.5 * math.pi, r"theta0 is 1.57079\d* rad, must be within \(-pi/2, pi/2\)"),
+        ([0.1, -2.0], "theta0 is -2.0 rad"),
+        (math.nan, "theta0 is nan rad"),
+        ("ten", "theta0 is 'ten', not a number"),
+        (math.nextafter(0.5 * math.pi, 0.0), "too close to pi/2"),
+    ],
+)
 def test_angles_refused(theta0, message):
     with pytest.raises(InputError, match=message) as caught:
         BAR.release(theta0)

@@ -76,33 +76,36 @@ def test_jacobian_determinant_and_inverse():
     assert ARM.inverse_jacobian(q[0]).shape == (3, 3)
 
 
-@pytest.mark.parametrize("point, message, nearest", [
-    ([1.0, 0.5, -0.2], r"point \[1.0, 0.5, -0.2\] m is 1.13578 m from the base, closer than l2 = 1.6 m", 1.135781669),
-    ([[2.0, 1.0, 1.0], [0.0, 0.0, 0.0]], r"point \[0.0, 0.0, 0.0\] m is 0 m", 0.0),
-    ([1.5999, 0.0, 0.0], "is 1.5999 m from the base", 1.5999),
-])
+@pytest.mark.parametrize(
+    "point, message, nearest",
+    [
+        ([1.0, 0.5, -0.2], r"point \[1.0, 0.5, -0.2\] m is 1.13578 m from the base, closer than l2 = 1.6 m", 1.135781669),
+        ([[2.0, 1.0, 1.0], [0.0, 0.0, 0.0]], r"point \[0.0, 0.0, 0.0\] m is 0 m", 0.0),
+        ([1.5999, 0.0, 0.0], "is 1.5999 m from the base", 1.5999),
+    ],
+)
 def test_points_out_of_reach(point, message, nearest):
     with pytest.raises(UnreachableError, match=message) as caught:
         ARM.inverse_kinematics(point)
     assert caught.value.value == pytest.approx(nearest) and caught.value.limit == L2
 
 
-@pytest.mark.parametrize("point, joint, message", [
-    ([0.0, 0.0, 2.0], "theta1", "the load is on the axis of theta1, which is free there"),
-    ([[2.0, 1.0, 1.0], [0.0, 0.0, -3.0]], "theta1", r"singular at \[0.0, 0.0, -3.0\]: rho is 0 m"),
-    ([L2, 0.0, 0.0], "theta2", "D is 0 m"),
-    ([L2 * math.cos(0.3), 0.0, L2 * math.sin(0.3)], "theta2", "at the foot of the slide"),
-])
+@pytest.mark.parametrize(
+    "point, joint, message",
+    [
+        ([0.0, 0.0, 2.0], "theta1", "the load is on the axis of theta1, which is free there"),
+        ([[2.0, 1.0, 1.0], [0.0, 0.0, -3.0]], "theta1", r"singular at \[0.0, 0.0, -3.0\]: rho is 0 m"),
+        ([L2, 0.0, 0.0], "theta2", "D is 0 m"),
+        ([L2 * math.cos(0.3), 0.0, L2 * math.sin(0.3)], "theta2", "at the foot of the slide"),
+    ],
+)
 def test_singular_points(point, joint, message):
     with pytest.raises(SingularityError, match=message) as caught:
         ARM.inverse_kinematics(point)
     assert caught.value.subject == joint
 
 
-@pytest.mark.parametrize("q, joint", [
-    ([0.3, 1.0, -L4], "theta2"),
-    ([0.3, math.atan2(L2, 1.2), 1.2 - L4], "theta1"),
-])
+@pytest.mark.parametrize("q, joint", [([0.3, 1.0, -L4], "theta2"), ([0.3, math.atan2(L2, 1.2), 1.2 - L4], "theta1")])
 def test_singular_configurations_have_no_inverse_jacobian(q, joint):
     assert abs(ARM.jacobian_determinant(q)) < 1e-12
     with pytest.raises(SingularityError, match="singular at") as caught:
@@ -110,14 +113,17 @@ def test_singular_configurations_have_no_inverse_jacobian(q, joint):
     assert caught.value.subject == joint
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: ARM.inverse_kinematics([2.0, 1.0]), r"point has shape \(2,\), expected \(..., 3\)"),
-    (lambda: ARM.inverse_kinematics([2.0, math.nan, 1.0]), r"point\[1\] is nan"),
-    (lambda: ARM.inverse_kinematics([2.0, 1.0, 1.0], sigma_rho=0), "sigma_rho is 0, must be 1 or -1"),
-    (lambda: ARM.inverse_kinematics([2.0, 1.0, 1.0], sigma_D="up"), "sigma_D is 'up', must be 1 or -1"),
-    (lambda: ARM.inverse_jacobian([0.0, 1.0]), r"q has shape \(2,\)"),
-    (lambda: ARM.jacobian_determinant([0.0, 1.0, math.inf]), r"q\[2\] is inf"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: ARM.inverse_kinematics([2.0, 1.0]), r"point has shape \(2,\), expected \(..., 3\)"),
+        (lambda: ARM.inverse_kinematics([2.0, math.nan, 1.0]), r"point\[1\] is nan"),
+        (lambda: ARM.inverse_kinematics([2.0, 1.0, 1.0], sigma_rho=0), "sigma_rho is 0, must be 1 or -1"),
+        (lambda: ARM.inverse_kinematics([2.0, 1.0, 1.0], sigma_D="up"), "sigma_D is 'up', must be 1 or -1"),
+        (lambda: ARM.inverse_jacobian([0.0, 1.0]), r"q has shape \(2,\)"),
+        (lambda: ARM.jacobian_determinant([0.0, 1.0, math.inf]), r"q\[2\] is inf"),
+    ],
+)
 def test_input_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()

@@ -27,8 +27,7 @@ from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.lagrangian.compiled import compile_model
 from picker_dynamics.errors import InputError
 
-SYSTEMS = ("rrp", "spatial_2r", "planar_2r", "pendulum", "spring_mass", "cylindrical", "rocking_bar", "two_link",
-           "three_link")
+SYSTEMS = ("rrp", "spatial_2r", "planar_2r", "pendulum", "spring_mass", "cylindrical", "rocking_bar", "two_link", "three_link")
 CASES = {system: cases for system, cases in load_cases().items() if system in SYSTEMS}
 MODELS = {system: lagrangian.make(system, **cases[3]["params"]) for system, cases in CASES.items()}
 CONSTANT_INERTIA = ("pendulum", "spring_mass")
@@ -47,8 +46,11 @@ def test_every_system_of_the_notes_is_there():
 # --- golden sample ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("system, case", [(system, case) for system in SYSTEMS for case in CASES[system]],
-                         ids=[f"{system}-{i}" for system in SYSTEMS for i in range(len(CASES[system]))])
+@pytest.mark.parametrize(
+    "system, case",
+    [(system, case) for system in SYSTEMS for case in CASES[system]],
+    ids=[f"{system}-{i}" for system in SYSTEMS for i in range(len(CASES[system]))],
+)
 def test_golden_sample(system, case):
     check_dynamics(lagrangian.make(system, **case["params"]), case)
 
@@ -164,8 +166,9 @@ def test_compiled_equations_give_the_same_torque(system):
     q, v, a, _ = states(MODELS[system], 10, seed=10)
     compiled = compile_model(MODELS[system])
     for state in zip(q, v, a):
-        np.testing.assert_allclose(compiled.inverse_dynamics(*state), MODELS[system].inverse_dynamics(*state),
-                                   rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            compiled.inverse_dynamics(*state), MODELS[system].inverse_dynamics(*state), rtol=1e-12, atol=1e-12
+        )
 
 
 # --- one arm in the letters of three notes ------------------------------------------------------------------
@@ -174,17 +177,26 @@ def test_compiled_equations_give_the_same_torque(system):
 def test_two_link_is_planar_2r_is_three_link_without_its_last_bar():
     p = CASES["two_link"][3]["params"]
     two = MODELS["two_link"]
-    planar = lagrangian.make("planar_2r", g=p["g"], l1=p["d2"], l2=p["d3"], lg1=p["a2"], lg2=p["a3"], m1=p["m2"],
-                             m2=p["m3"], I1=p["J2"], I2=p["J3"])
+    planar = lagrangian.make(
+        "planar_2r", g=p["g"], l1=p["d2"], l2=p["d3"], lg1=p["a2"], lg2=p["a3"], m1=p["m2"], m2=p["m3"], I1=p["J2"], I2=p["J3"]
+    )
     three = lagrangian.make("three_link", **p, d4=0.0, a4=0.5, m4=0.0, J4=0.0)
     q, v, a, j = states(two, 20, seed=11)
 
     def longer(x):
         return np.column_stack([x, np.ones(20)])
 
-    for name, arguments in {"mass_matrix": (q,), "coriolis_matrix": (q, v), "gravity": (q,), "inverse_dynamics": (q, v, a),
-                            "torque_rate": (q, v, a, j), "kinetic_energy": (q, v), "potential_energy": (q,),
-                            "forward_kinematics": (q,), "jacobian": (q,)}.items():
+    for name, arguments in {
+        "mass_matrix": (q,),
+        "coriolis_matrix": (q, v),
+        "gravity": (q,),
+        "inverse_dynamics": (q, v, a),
+        "torque_rate": (q, v, a, j),
+        "kinetic_energy": (q, v),
+        "potential_energy": (q,),
+        "forward_kinematics": (q,),
+        "jacobian": (q,),
+    }.items():
         expected = getattr(two, name)(*arguments)
         close(getattr(planar, name)(*arguments), expected, 1e-14)
         longer_result = getattr(three, name)(*map(longer, arguments))
@@ -236,11 +248,12 @@ def test_states_refused(system):
     model = MODELS[system]
     n, good = model.n, np.zeros(model.n)
     for call, message in (
-            (lambda: model.mass_matrix(np.zeros(n + 1)), rf"q has shape \({n + 1},\), expected \(..., {n}\)"),
-            (lambda: model.gravity(0.0), r"q has shape \(\)"),
-            (lambda: model.inverse_dynamics(good, np.full(n, math.nan), good), r"v\[0\] is nan"),
-            (lambda: model.torque_rate(good, good, good, np.full(n, math.inf)), r"j\[0\] is inf"),
-            (lambda: model.forward_dynamics(np.zeros((3, n)), np.zeros((2, n)), good), "do not broadcast")):
+        (lambda: model.mass_matrix(np.zeros(n + 1)), rf"q has shape \({n + 1},\), expected \(..., {n}\)"),
+        (lambda: model.gravity(0.0), r"q has shape \(\)"),
+        (lambda: model.inverse_dynamics(good, np.full(n, math.nan), good), r"v\[0\] is nan"),
+        (lambda: model.torque_rate(good, good, good, np.full(n, math.inf)), r"j\[0\] is inf"),
+        (lambda: model.forward_dynamics(np.zeros((3, n)), np.zeros((2, n)), good), "do not broadcast"),
+    ):
         with pytest.raises(InputError, match=message):
             call()
 

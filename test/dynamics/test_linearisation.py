@@ -24,8 +24,14 @@ ARMATURE = (6e-4, 7e-4, 8e-4, 5e-4, 9e-4)
 def models():
     for system, cases in CASES.items():
         case = cases[3]
-        yield system, (lagrangian.chain(case["joints"], case["gravity"]) if system == "chain"
-                       else lagrangian.make(system, **case["params"]))
+        yield (
+            system,
+            (
+                lagrangian.chain(case["joints"], case["gravity"])
+                if system == "chain"
+                else lagrangian.make(system, **case["params"])
+            ),
+        )
     yield "picker, rotors, payload", lagrangian.from_description(PICKER, ARMATURE).with_payload(0.05)
     yield "picker as a chain", lagrangian.from_urdf(PICKER, armature=ARMATURE).with_payload(0.05)
     yield "picker, Pinocchio", RigidBody(PICKER, ARMATURE).with_payload(0.05)
@@ -37,8 +43,15 @@ every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys(
 
 def two_link_as_a_chain(p):
     def bar(offset, com, mass, inertia):
-        return {"type": "R", "axis": "z", "xyz": (offset, 0, 0), "rpy": (0, 0, 0), "mass": mass, "com": (com, 0, 0),
-                "inertia": dict.fromkeys(("Ixx", "Iyy", "Ixy", "Ixz", "Iyz"), 0.0) | {"Izz": inertia}}
+        return {
+            "type": "R",
+            "axis": "z",
+            "xyz": (offset, 0, 0),
+            "rpy": (0, 0, 0),
+            "mass": mass,
+            "com": (com, 0, 0),
+            "inertia": dict.fromkeys(("Ixx", "Iyy", "Ixy", "Ixz", "Iyz"), 0.0) | {"Izz": inertia},
+        }
 
     return lagrangian.chain([bar(0, p["a2"], p["m2"], p["J2"]), bar(p["d2"], p["a3"], p["m3"], p["J3"])], (0, -p["g"], 0))
 
@@ -65,8 +78,9 @@ def test_the_notes_matrix_with_its_sign_put_right():
         P = A[2:, 1] - np.linalg.solve(arm.mass_matrix(q), by_theta3)
         det = JA * JB - C**2
         right = np.array([[2 * JB * (JB - C), JA * JB - 2 * JB * C + C**2], [JA * JB - 2 * JB * C + C**2, -2 * C * (JA - C)]])
-        printed = np.array([[-2 * JB * (JB + C), JA * JB + 2 * JB * C + C**2],
-                            [JA * JB + 2 * JB * C + C**2, -2 * (2 * JA * JB + JA * C - C**2)]])
+        printed = np.array(
+            [[-2 * JB * (JB + C), JA * JB + 2 * JB * C + C**2], [JA * JB + 2 * JB * C + C**2, -2 * (2 * JA * JB + JA * C - C**2)]]
+        )
         close(D / det**2 * right @ G_H, P, 1e-8)
         errors.append(np.linalg.norm(D / det**2 * printed @ G_H - P) / np.linalg.norm(A))
     assert min(errors) > 0.03 and max(errors) > 0.5, errors
@@ -76,8 +90,10 @@ def test_the_notes_matrix_with_its_sign_put_right():
 def test_torque_derivatives(model):
     for q, v, a, _ in np.swapaxes(states(model, 5, seed=1), 0, 1):
         by_q, by_v = model.torque_derivatives(q, v, a)
-        for actual, expected in ((by_q, gradient(lambda q, v=v, a=a: model.inverse_dynamics(q, v, a), q)),
-                                 (by_v, gradient(lambda v, q=q, a=a: model.inverse_dynamics(q, v, a), v))):
+        for actual, expected in (
+            (by_q, gradient(lambda q, v=v, a=a: model.inverse_dynamics(q, v, a), q)),
+            (by_v, gradient(lambda v, q=q, a=a: model.inverse_dynamics(q, v, a), v)),
+        ):
             assert np.max(np.abs(actual - expected)) <= 1e-8 * np.max(np.abs(model.inverse_dynamics(q, v, a)))
 
 
@@ -90,16 +106,20 @@ def test_deviations_grow_as_the_motion_does(model):
         assert A.shape == (2 * n, 2 * n) and B.shape == (2 * n, n)
         np.testing.assert_array_equal(A[:n], np.eye(n, 2 * n, n))
         assert not B[:n].any()
-        expected = [gradient(lambda q, v=v, tau=tau: model.forward_dynamics(q, v, tau), q),
-                    gradient(lambda v, q=q, tau=tau: model.forward_dynamics(q, v, tau), v),
-                    gradient(lambda tau, q=q, v=v: model.forward_dynamics(q, v, tau), tau)]
+        expected = [
+            gradient(lambda q, v=v, tau=tau: model.forward_dynamics(q, v, tau), q),
+            gradient(lambda v, q=q, tau=tau: model.forward_dynamics(q, v, tau), v),
+            gradient(lambda tau, q=q, v=v: model.forward_dynamics(q, v, tau), tau),
+        ]
         scale = np.max(np.abs(np.concatenate(expected[:2], axis=-1))) or 1.0
         assert np.max(np.abs(A[n:] - np.concatenate(expected[:2], axis=-1))) <= 1e-7 * scale
         close(B[n:], expected[2], 1e-7)
 
 
 def test_three_models_of_the_picker_agree():
-    analytic_model, chain, pinocchio = (MODELS[name] for name in ("picker, rotors, payload", "picker as a chain", "picker, Pinocchio"))
+    analytic_model, chain, pinocchio = (
+        MODELS[name] for name in ("picker, rotors, payload", "picker as a chain", "picker, Pinocchio")
+    )
     q, v, tau, _ = states(analytic_model, 50, seed=3)
     expected = lagrangian.linearise(pinocchio, q, v, tau)
     for model in (analytic_model, chain):
@@ -110,12 +130,12 @@ def test_three_models_of_the_picker_agree():
 def test_a_hanging_pendulum_swings_and_a_standing_one_falls():
     p = {"g": 9.81, "a": 0.3, "m": 2.0, "J_G": 0.05}
     arm = lagrangian.make("pendulum", **p)
-    omega = math.sqrt(p["m"] * p["g"] * p["a"] / (p["J_G"] + p["m"] * p["a"]**2))
+    omega = math.sqrt(p["m"] * p["g"] * p["a"] / (p["J_G"] + p["m"] * p["a"] ** 2))
     hanging, _ = lagrangian.linearise(arm, [-math.pi / 2], [0.0], [0.0])
     standing, B = lagrangian.linearise(arm, [math.pi / 2], [0.0], [0.0])
     np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(hanging)), [-1j * omega, 1j * omega], rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(np.sort(np.linalg.eigvals(standing)), [-omega, omega], rtol=1e-13)
-    np.testing.assert_allclose(B, [[0.0], [1 / (p["J_G"] + p["m"] * p["a"]**2)]], rtol=1e-14)
+    np.testing.assert_allclose(B, [[0.0], [1 / (p["J_G"] + p["m"] * p["a"] ** 2)]], rtol=1e-14)
 
 
 @every_model
@@ -129,12 +149,15 @@ def test_batch_equals_loop(model):
         close(B.reshape(6, *one_B.shape)[i], one_B, 1e-11)
 
 
-@pytest.mark.parametrize("q, v, tau, message", [
-    ([0, 0], [0, 0, 0], [0, 0], r"v has shape \(3,\), expected \(..., 2\)"),
-    ([0, math.nan], [0, 0], [0, 0], r"q\[1\] is nan"),
-    ([0, 0], [0, 0], [math.inf, 0], r"tau\[0\] is inf"),
-    (np.zeros((2, 2)), np.zeros((3, 2)), [0, 0], "do not broadcast"),
-])
+@pytest.mark.parametrize(
+    "q, v, tau, message",
+    [
+        ([0, 0], [0, 0, 0], [0, 0], r"v has shape \(3,\), expected \(..., 2\)"),
+        ([0, math.nan], [0, 0], [0, 0], r"q\[1\] is nan"),
+        ([0, 0], [0, 0], [math.inf, 0], r"tau\[0\] is inf"),
+        (np.zeros((2, 2)), np.zeros((3, 2)), [0, 0], "do not broadcast"),
+    ],
+)
 def test_refused(q, v, tau, message):
     with pytest.raises(InputError, match=message):
         lagrangian.linearise(MODELS["two_link"], q, v, tau)

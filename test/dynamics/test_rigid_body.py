@@ -154,8 +154,9 @@ def test_continuous_joints_are_angles():
 
 def test_armature_is_on_the_diagonal():
     q, v, a, _ = states(BARE, 5, seed=8)
-    np.testing.assert_allclose(ROTORS.mass_matrix(q) - BARE.mass_matrix(q),
-                               np.broadcast_to(np.diag((0.1, 0.2, 0.3, 0.4)), (5, 4, 4)), atol=1e-14)
+    np.testing.assert_allclose(
+        ROTORS.mass_matrix(q) - BARE.mass_matrix(q), np.broadcast_to(np.diag((0.1, 0.2, 0.3, 0.4)), (5, 4, 4)), atol=1e-14
+    )
     close(ROTORS.inverse_dynamics(q, v, a) - BARE.inverse_dynamics(q, v, a), a * (0.1, 0.2, 0.3, 0.4), 1e-13)
 
 
@@ -200,11 +201,14 @@ def test_results_are_not_overwritten_by_the_next_call():
         assert all(np.array_equal(x, y) for x, y in zip(first, kept))
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ((-0.1,), "payload mass is -0.1 kg"),
-    ((0.1, (0, math.nan, 0)), r"payload com\[1\] is nan"),
-    ((0.1, (0, 0, 0), np.arange(9.0).reshape(3, 3)), "not symmetric"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((-0.1,), "payload mass is -0.1 kg"),
+        ((0.1, (0, math.nan, 0)), r"payload com\[1\] is nan"),
+        ((0.1, (0, 0, 0), np.arange(9.0).reshape(3, 3)), "not symmetric"),
+    ],
+)
 def test_payload_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         BARE.with_payload(*arguments)
@@ -217,12 +221,15 @@ def test_payload_refused_where_no_joint_carries_it():
         RigidBody(description.parse(fixed_tool)).with_payload(0.1)
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda m: m.inverse_dynamics(np.zeros(4), np.zeros(3), np.zeros(4)), r"v has shape \(3,\), expected"),
-    (lambda m: m.gravity([0, 0, math.inf, 0]), r"q\[2\] is inf"),
-    (lambda m: m.forward_dynamics(np.zeros((2, 4)), np.zeros((3, 4)), np.zeros(4)), "do not broadcast: q"),
-    (lambda m: m.friction([0, 0, 0, math.nan]), r"v\[3\] is nan"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m: m.inverse_dynamics(np.zeros(4), np.zeros(3), np.zeros(4)), r"v has shape \(3,\), expected"),
+        (lambda m: m.gravity([0, 0, math.inf, 0]), r"q\[2\] is inf"),
+        (lambda m: m.forward_dynamics(np.zeros((2, 4)), np.zeros((3, 4)), np.zeros(4)), "do not broadcast: q"),
+        (lambda m: m.friction([0, 0, 0, math.nan]), r"v\[3\] is nan"),
+    ],
+)
 def test_states_refused(call, message):
     with pytest.raises(InputError, match=message):
         call(BARE)

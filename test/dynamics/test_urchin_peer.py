@@ -72,9 +72,7 @@ def test_potential_energy_by_hand():
 
 
 def test_a_mimic_joint_is_a_joint_of_its_own():
-    text = broken(
-        ('<dynamics damping="0.02"', '<mimic joint="slide" multiplier="3"/><dynamics damping="0.02"')
-    )
+    text = broken(('<dynamics damping="0.02"', '<mimic joint="slide" multiplier="3"/><dynamics damping="0.02"'))
     assert compare_with_urchin(description.parse(text)).worst < ROUNDING
 
 
@@ -105,7 +103,4 @@ def test_importing_the_module_does_not_import_urchin():
     import subprocess
 
     code = "import sys, picker_dynamics.dynamics.urchin_peer as p; sys.exit('urchin' in sys.modules)"
-    assert (
-        subprocess.run([sys.executable, "-c", code], cwd=resource("urdf/picker.urdf").parents[1]).returncode
-        == 0
-    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=resource("urdf/picker.urdf").parents[1]).returncode == 0

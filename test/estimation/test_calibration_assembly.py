@@ -26,8 +26,9 @@ class Hidden:
 
     def __init__(self, seed: int, share: float = 0.15, noise: float = 1.0):
         arm = picker()
-        self.plant = Plant(arm, servos(), plant_error=replace(
-            draw(arm, servos().stall_torque, share, seed), armature=np.full(arm.n, 1e-12)))
+        self.plant = Plant(
+            arm, servos(), plant_error=replace(draw(arm, servos().stall_torque, share, seed), armature=np.full(arm.n, 1e-12))
+        )
         self.rng, self.noise = np.random.default_rng(seed), noise
 
     def truth(self, name):
@@ -53,8 +54,9 @@ class Hidden:
         if distance < 1e-3:
             return LinkReadings(self.read(mass, 1e-3))
         period = 2.0 * math.pi * math.sqrt(pivot / (mass * GRAVITY * distance))
-        return LinkReadings(self.read(mass, 1e-3), self.read(distance, 5e-4),
-                            self.read(20 * period * swing_slowdown(0.15), 5e-2) if swing else ())
+        return LinkReadings(
+            self.read(mass, 1e-3), self.read(distance, 5e-4), self.read(20 * period * swing_slowdown(0.15), 5e-2) if swing else ()
+        )
 
 
 def test_an_assembly_is_split_by_the_urdfs_ratio():
@@ -126,12 +128,15 @@ def test_without_swings_inertias_stay_with_the_urdf():
     assert all(one.inertia is None for one in found.values())
 
 
-@pytest.mark.parametrize(("first", "holds", "message"), [
-    ("forearm", ("upper_arm",), "assembly of forearm: upper_arm does not hang on it; there are hand, scissor, tool0"),
-    ("upper_arm", ("hand",), "assembly of upper_arm: hand hangs on forearm, which is left out"),
-    ("hand", ("tool0",), "the URDF has no mass and inertia of tool0"),
-    ("leg", (), "picker has no link 'leg'; it has base_link"),
-])
+@pytest.mark.parametrize(
+    ("first", "holds", "message"),
+    [
+        ("forearm", ("upper_arm",), "assembly of forearm: upper_arm does not hang on it; there are hand, scissor, tool0"),
+        ("upper_arm", ("hand",), "assembly of upper_arm: hand hangs on forearm, which is left out"),
+        ("hand", ("tool0",), "the URDF has no mass and inertia of tool0"),
+        ("leg", (), "picker has no link 'leg'; it has base_link"),
+    ],
+)
 def test_assemblies_that_are_none(first, holds, message):
     with pytest.raises(InputError, match=message):
         properties(picker(), {first: LinkReadings([0.2], [0.05], [12.0], holds=holds)})
@@ -171,13 +176,16 @@ def test_measured_links_in_order_have_no_finding():
     assert geometry_findings(picker(), {name: link_properties(name, hidden.link(name)) for name in CARRIED}) == ()
 
 
-@pytest.mark.parametrize(("changes", "what", "reason"), [
-    ({"mass": Measured(2.5, 1e-3)}, "mass", "kg/m³ for the"),
-    ({"mass": Measured(0.06, 1e-3)}, "mass", r"0\.4 times the 0\.15 kg of the URDF: was it weighed without its servo"),
-    ({"mass": Measured(0.31, 1e-3)}, "mass", "weighed with another link"),
-    ({"distance": Measured(0.26, 1e-3)}, "centre of mass", "outside of what is drawn"),
-    ({"inertia": Measured(3e-3, 1e-5)}, "inertia about", "radius of gyration"),
-])
+@pytest.mark.parametrize(
+    ("changes", "what", "reason"),
+    [
+        ({"mass": Measured(2.5, 1e-3)}, "mass", "kg/m³ for the"),
+        ({"mass": Measured(0.06, 1e-3)}, "mass", r"0\.4 times the 0\.15 kg of the URDF: was it weighed without its servo"),
+        ({"mass": Measured(0.31, 1e-3)}, "mass", "weighed with another link"),
+        ({"distance": Measured(0.26, 1e-3)}, "centre of mass", "outside of what is drawn"),
+        ({"inertia": Measured(3e-3, 1e-5)}, "inertia about", "radius of gyration"),
+    ],
+)
 def test_what_the_drawing_contradicts_is_named(changes, what, reason):
     one = replace(link_properties("upper_arm", Hidden(9).link("upper_arm")), **changes)
     found = geometry_findings(picker(), {"upper_arm": one})

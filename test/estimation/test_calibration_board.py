@@ -166,8 +166,11 @@ def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench)
 
 
 def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
-    station = Station(np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]), Weight(0.1),
-                      tuple(Sight("elevation", link) for link in ("upper_arm", "forearm", "hand")))
+    station = Station(
+        np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]),
+        Weight(0.1),
+        tuple(Sight("elevation", link) for link in ("upper_arm", "forearm", "hand")),
+    )
 
     def look(work, belief):
         looker = Looker(work, belief)

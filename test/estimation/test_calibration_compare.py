@@ -48,11 +48,14 @@ def test_only_what_differs_is_listed(folder):
     assert compare.load(f"{URDF},{SIM}").servos == servos()
 
 
-@pytest.mark.parametrize(("name", "named"), [
-    ("/nowhere", "no such file or folder: /nowhere; give a folder"),
-    (f"{URDF},/nowhere.yaml", "no such file or folder: /nowhere.yaml"),
-    (str(resource("config/servos.yaml").parent), "has no arm.urdf: is it a folder that picker calibrate wrote"),
-])
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("/nowhere", "no such file or folder: /nowhere; give a folder"),
+        (f"{URDF},/nowhere.yaml", "no such file or folder: /nowhere.yaml"),
+        (str(resource("config/servos.yaml").parent), "has no arm.urdf: is it a folder that picker calibrate wrote"),
+    ],
+)
 def test_what_is_not_there_is_named(name, named):
     with pytest.raises(ConfigurationError, match=named):
         compare.load(name)
@@ -116,12 +119,15 @@ def test_pairs_on_a_ruler_have_an_interval_that_contains_the_truth():
     assert same.no_worse and not same.better
 
 
-@pytest.mark.parametrize(("pairs", "named"), [
-    ([(1.0, 2.0)], "1 pairs of ruler readings, must be at least 3"),
-    ([(1.0, -2.0)] * 3, "ruler, pose 1 after: -2 mm, must be 0 to 300"),
-    ([(1.0, 2.0), (1.0, 2.0), (1200.0, 2.0)], "ruler, pose 3 before: 1200 mm"),
-    ([(float("nan"), 2.0)] * 3, "ruler, pose 1 before: nan mm"),
-])
+@pytest.mark.parametrize(
+    ("pairs", "named"),
+    [
+        ([(1.0, 2.0)], "1 pairs of ruler readings, must be at least 3"),
+        ([(1.0, -2.0)] * 3, "ruler, pose 1 after: -2 mm, must be 0 to 300"),
+        ([(1.0, 2.0), (1.0, 2.0), (1200.0, 2.0)], "ruler, pose 3 before: 1200 mm"),
+        ([(float("nan"), 2.0)] * 3, "ruler, pose 1 before: nan mm"),
+    ],
+)
 def test_ruler_readings_that_cannot_be(pairs, named):
     with pytest.raises(InputError, match=named):
         ruler_worth(pairs)
@@ -148,13 +154,16 @@ def test_the_command_fails_where_after_is_worse(capsys):
     assert "after is WORSE than before" in out and "stiffness_nm_rad" in out
 
 
-@pytest.mark.parametrize(("words", "code", "named"), [
-    (["/nowhere", "shipped"], 4, "no such file or folder: /nowhere"),
-    (["shipped", "shipped", "--poses", "-1"], 5, "poses is -1, must be >= 0"),
-    (["shipped", "shipped", "--seed", "-1"], 5, "seed is -1"),
-    (["shipped", "shipped", "--plant-error", "1.5"], 5, "plant error is 1.5"),
-    (["shipped", "shipped", "--ruler", "12"], 5, "--ruler '12': must be BEFORE,AFTER in millimetres"),
-])
+@pytest.mark.parametrize(
+    ("words", "code", "named"),
+    [
+        (["/nowhere", "shipped"], 4, "no such file or folder: /nowhere"),
+        (["shipped", "shipped", "--poses", "-1"], 5, "poses is -1, must be >= 0"),
+        (["shipped", "shipped", "--seed", "-1"], 5, "seed is -1"),
+        (["shipped", "shipped", "--plant-error", "1.5"], 5, "plant error is 1.5"),
+        (["shipped", "shipped", "--ruler", "12"], 5, "--ruler '12': must be BEFORE,AFTER in millimetres"),
+    ],
+)
 def test_the_command_refuses_in_one_line(words, code, named, capsys):
     assert cli.main(["compare", *words]) == code
     complaints = capsys.readouterr().err.splitlines()

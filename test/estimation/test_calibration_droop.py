@@ -59,8 +59,14 @@ def hidden(made, joint):
     """The truth about a joint, in the order of KNOWN."""
     column = ARM.joint_names.index(joint)
     true, was = made.plant.servo_map.servos[column], BELIEVED.servos[column]
-    return np.array([-was.direction * (true.zero - was.zero), true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
-                     1.0 / made.plant.servo.stiffness[column], made.plant.servo.deadband[column]])
+    return np.array(
+        [
+            -was.direction * (true.zero - was.zero),
+            true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
+            1.0 / made.plant.servo.stiffness[column],
+            made.plant.servo.deadband[column],
+        ]
+    )
 
 
 @pytest.mark.parametrize("name", ["picker", "rrp", "three_link", "cylindrical"])
@@ -119,9 +125,11 @@ def test_derivatives_of_the_readings_are_those_of_differences():
     mean, sd = model.prior()
     rng = np.random.default_rng(3)
     poses = [[0.0, *rng.uniform([1.0, -1.5, -1.0], [2.0, -0.5, 1.0]), 1.2] for _ in range(4)]
-    readings = [Reading(BELIEVED.to_pulse_us(q), sight, 0.0, 0, weight, "tool0", (0.05, 0.0, 0.0), side)
-                for q, weight, side in zip(poses, (0.0, 0.2, 0.1, 0.3), (1.0, -1.0, 0.0, 1.0))
-                for sight in sights(ARM, JOINTS, "both")]
+    readings = [
+        Reading(BELIEVED.to_pulse_us(q), sight, 0.0, 0, weight, "tool0", (0.05, 0.0, 0.0), side)
+        for q, weight, side in zip(poses, (0.0, 0.2, 0.1, 0.3), (1.0, -1.0, 0.0, 1.0))
+        for sight in sights(ARM, JOINTS, "both")
+    ]
     unknowns = mean + 0.2 * sd * rng.normal(size=len(mean))
     expected, by_unknowns, _ = model.linearised(unknowns, readings)
     np.testing.assert_allclose(expected, model.predict(unknowns, readings), atol=1e-12)
@@ -236,8 +244,9 @@ def test_files_are_written_beside_what_was_there_and_read_back(calibrated, tmp_p
     again = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay)
     np.testing.assert_allclose(again.model.stiffness, found.servos.model.stiffness, rtol=1e-4)
     np.testing.assert_allclose(again.model.deadband, found.servos.model.deadband, rtol=1e-3)
-    np.testing.assert_allclose(again.to_angle(BELIEVED.to_pulse_us(BELIEVED.home)),
-                               found.servos.to_angle(BELIEVED.to_pulse_us(BELIEVED.home)), atol=1e-5)
+    np.testing.assert_allclose(
+        again.to_angle(BELIEVED.to_pulse_us(BELIEVED.home)), found.servos.to_angle(BELIEVED.to_pulse_us(BELIEVED.home)), atol=1e-5
+    )
     assert {"base.stiffness_nm_rad", "scissor.stiffness_nm_rad"} <= set(again.unmeasured)
     assert "shoulder.stiffness_nm_rad" not in again.unmeasured
 

@@ -74,8 +74,7 @@ class Rig:
     def walk(self, *steps, **options):
         """Some steps: who answered, and what is believed then."""
         person = Person(PlantWorld(self.bench, self.outputs), np.random.default_rng(1), **options)
-        work = Workplace(Session.open(self.folder, {}, {}), person, Mover(self.outputs), self.folder, when="today",
-                         settle_s=1.5)
+        work = Workplace(Session.open(self.folder, {}, {}), person, Mover(self.outputs), self.folder, when="today", settle_s=1.5)
         work.arm_is_on = not np.isnan(self.outputs.pulses_us).any()
         self.last = person
         return person, guided.walk(work, Belief(ARM, self.believed), steps)
@@ -90,10 +89,18 @@ class Rig:
 @pytest.mark.parametrize("way", ["pulse", "frequency", "angles"])
 def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
     true_hz = 28.26e6  # 1500 us commanded, 1327 us measured
-    typed = {"how": [way], "0.pulse": ["1.5", "1326.1"], "0.hz": ["0.5", f"{true_hz / 4096 / 122:.3f}"],
-             "1.hz": [f"{true_hz / 4096 / 138:.3f}"], "tester.1200": ["-27"], "tester.1800": ["27"],
-             "0.board.1200": [f"{-27 * 25e6 / true_hz:.2f}"], "0.board.1800": [f"{27 * 25e6 / true_hz:.2f}"],
-             "1.board.1200": ["-27.03"], "1.board.1800": ["27.0"]}
+    typed = {
+        "how": [way],
+        "0.pulse": ["1.5", "1326.1"],
+        "0.hz": ["0.5", f"{true_hz / 4096 / 122:.3f}"],
+        "1.hz": [f"{true_hz / 4096 / 138:.3f}"],
+        "tester.1200": ["-27"],
+        "tester.1800": ["27"],
+        "0.board.1200": [f"{-27 * 25e6 / true_hz:.2f}"],
+        "0.board.1800": [f"{27 * 25e6 / true_hz:.2f}"],
+        "1.board.1200": ["-27.03"],
+        "1.board.1800": ["27.0"],
+    }
     person, belief = Rig(tmp_path).walk("trim", typed=typed, oscillator_hz=true_hz)
     assert belief.servos.oscillator_hz == pytest.approx(true_hz, rel=0.003)
     assert any("flash" in text for text in person.said) and any("good enough" in text for text in person.said)
@@ -116,7 +123,7 @@ def test_who_flashes_later_goes_on_with_measuring_again(tmp_path):
 
 def test_direction_and_zero_of_a_joint_that_turns_the_other_way_are_found(tmp_path):
     wrist = replace(BELIEVED.servos[WRIST], direction=1, zero=math.radians(8.0))
-    believed = replace(BELIEVED, servos=(*BELIEVED.servos[:WRIST], wrist, *BELIEVED.servos[WRIST + 1:]))
+    believed = replace(BELIEVED, servos=(*BELIEVED.servos[:WRIST], wrist, *BELIEVED.servos[WRIST + 1 :]))
     rig = Rig(tmp_path, believed=believed)
     person, belief = rig.walk("map", joints=("wrist",))
     assert any("wrist turns the other way than the servo map says: its direction is -1 now" in text for text in person.said)
@@ -178,8 +185,12 @@ def test_which_joints_an_inclinometer_tells():
 
 def test_limits_stay_a_margin_inside_and_within_the_pulses(tmp_path):
     rig = Rig(tmp_path, plant_error=0.0)
-    typed = {"base.low": ["60", "30", "stop"], "base.high": ["20", "20", "stop"], "scissor.low": ["", "keep"],
-             "scissor.high": ["", "less", "30", "30", "30", "30", "30", "stop"]}
+    typed = {
+        "base.low": ["60", "30", "stop"],
+        "base.high": ["20", "20", "stop"],
+        "scissor.low": ["", "keep"],
+        "scissor.high": ["", "less", "30", "30", "30", "30", "30", "stop"],
+    }
     person, belief = rig.walk("limits", joints=("base", "scissor"), typed=typed)
     said = " ".join(person.said)
     assert "jog by 60 deg, must be at most 30 at once" in said
@@ -199,8 +210,9 @@ def test_limits_too_narrow_are_asked_again(tmp_path):
 def test_a_rest_pose_outside_of_the_limits_is_not_taken(tmp_path):
     rig = Rig(tmp_path)
     typed = {"base.low": ["5", "stop"], "base.high": ["5", "5", "stop"]}
-    person, belief = rig.walk("limits", "rest", joints=("base",),
-                              typed={**typed, "pulses": ["base 25", "knee 3", "base far", "done", "base 2", "done"]})
+    person, belief = rig.walk(
+        "limits", "rest", joints=("base",), typed={**typed, "pulses": ["base 25", "knee 3", "base far", "done", "base 2", "done"]}
+    )
     said = " ".join(person.said)
     assert "base rests" in said and "outside its limits. Jog to another pose" in said
     assert "'knee 3' is not of the form JOINT DEGREES" in said and "is no number" in said
@@ -231,8 +243,13 @@ def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
     slowed = float(np.mean(0.5 * (shares[1:] + shares[:-1])))
     gathering = (BELIEVED.servos[0].armature + 0.3 * 0.15**2) * speed / stall
     change = math.log((1.0 - loads[-1] / stall) / (1.0 - loads[0] / stall))
-    typed = {"0.joint": ["base"], "1.joint": ["skip"], "base.fps": ["10", "240 fps"], "base.mass": ["300 kg", "300"],
-             "base.lever": ["1 m", "150"]}
+    typed = {
+        "0.joint": ["base"],
+        "1.joint": ["skip"],
+        "base.fps": ["10", "240 fps"],
+        "base.mass": ["300 kg", "300"],
+        "base.lever": ["1 m", "150"],
+    }
     for i in range(3 * BARE):
         typed[f"base.bare.{i}"] = [f"{lag + DISTANCES[i % 3] / speed + rng.normal(0.0, 2e-3):.4f} s"]
     for i in range(LOADED):
@@ -308,7 +325,8 @@ def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
     report = json.loads(said.out)
     assert code == 0 and report["hold_mm"]["after"]["median"] < report["hold_mm"]["before"]["median"]
     assert report["joints"]["shoulder"]["stiffness_nm_rad"]["found"] == pytest.approx(
-        report["joints"]["shoulder"]["stiffness_nm_rad"]["truth"], rel=0.25)
+        report["joints"]["shoulder"]["stiffness_nm_rad"]["truth"], rel=0.25
+    )
     assert report["links"]["hand"]["mass_kg"]["found"] == pytest.approx(report["links"]["hand"]["mass_kg"]["truth"], abs=3e-3)
     assert report["cross_validation_mm"]["median"] < 5.0 and "foretold from all others" in said.err
     session = Session.open(tmp_path, json.loads((tmp_path / "session.json").read_text())["arm"], {})
@@ -321,13 +339,17 @@ def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
 
 def test_an_earlier_overlay_is_in_the_new_one(tmp_path):
     before = tmp_path / "before.yaml"
-    before.write_text("board: {supply_a: 8.0}\ndefaults: {deadband_us: 4.0}\njoints:\n  base: {channel: 7, rest_rad: 0.1}\n"
-                      "  wrist: {channel: 9}\n")
+    before.write_text(
+        "board: {supply_a: 8.0}\ndefaults: {deadband_us: 4.0}\njoints:\n  base: {channel: 7, rest_rad: 0.1}\n"
+        "  wrist: {channel: 9}\n"
+    )
     found = "# Differences\nboard:\n  oscillator_hz: 26000000\njoints:\n  base:  # how\n    rest_rad: 0.2  # jogged\n"
     text = merged(found, str(before))
     assert yaml.safe_load(text) == {
-        "board": {"supply_a": 8.0, "oscillator_hz": 26000000}, "defaults": {"deadband_us": 4.0},
-        "joints": {"base": {"channel": 7, "rest_rad": 0.2}, "wrist": {"channel": 9}}}
+        "board": {"supply_a": 8.0, "oscillator_hz": 26000000},
+        "defaults": {"deadband_us": 4.0},
+        "joints": {"base": {"channel": 7, "rest_rad": 0.2}, "wrist": {"channel": 9}},
+    }
     assert "# jogged" in text and text.count("# as before") == 4
     assert yaml.safe_load(merged("# none\njoints: {}\n", str(before)))["joints"]["wrist"] == {"channel": 9}
     assert merged("# none\njoints: {}\n", "") == "# none\njoints: {}\n"

@@ -29,8 +29,11 @@ def swing_time(mass, distance, inertia, swings=20, amplitude=0.15):
 
 
 def rod(**changes):
-    readings = {"masses_kg": [ROD_KG] * 3, "balances_m": [ROD_M / 2] * 3,
-                "swing_times_s": [swing_time(ROD_KG, ROD_M / 2, ROD_INERTIA)] * 3}
+    readings = {
+        "masses_kg": [ROD_KG] * 3,
+        "balances_m": [ROD_M / 2] * 3,
+        "swing_times_s": [swing_time(ROD_KG, ROD_M / 2, ROD_INERTIA)] * 3,
+    }
     return LinkReadings(**(readings | changes))
 
 
@@ -77,10 +80,18 @@ def test_intervals_contain_the_truth_as_often_as_they_say():
     rng, inside, rounds = np.random.default_rng(3), np.zeros(3), 400
     time_s = swing_time(ROD_KG, ROD_M / 2, ROD_INERTIA)
     for _ in range(rounds):
-        found = link_properties("rod", rod(masses_kg=rng.normal(ROD_KG, 1e-3, 3), balances_m=rng.normal(ROD_M / 2, 5e-4, 3),
-                                           swing_times_s=rng.normal(time_s, 5e-2, 3)))
-        inside += [one.contains(truth) for one, truth in ((found.mass, ROD_KG), (found.distance, ROD_M / 2),
-                                                          (found.inertia, ROD_INERTIA))]
+        found = link_properties(
+            "rod",
+            rod(
+                masses_kg=rng.normal(ROD_KG, 1e-3, 3),
+                balances_m=rng.normal(ROD_M / 2, 5e-4, 3),
+                swing_times_s=rng.normal(time_s, 5e-2, 3),
+            ),
+        )
+        inside += [
+            one.contains(truth)
+            for one, truth in ((found.mass, ROD_KG), (found.distance, ROD_M / 2), (found.inertia, ROD_INERTIA))
+        ]
         assert abs(found.inertia.value / ROD_INERTIA - 1.0) < 0.15
     share = inside / rounds
     assert (share > 0.90).all() and (share < 1.0).all(), share
@@ -88,6 +99,7 @@ def test_intervals_contain_the_truth_as_often_as_they_say():
 
 def test_an_assembly_less_a_part_is_the_rest():
     """Two points on a massless stick; the stick with both measured, then one of them."""
+
     def points(*masses_at):
         mass = sum(m for m, _ in masses_at)
         distance = sum(m * d for m, d in masses_at) / mass
@@ -102,16 +114,19 @@ def test_an_assembly_less_a_part_is_the_rest():
         without(points((0.1, 0.05), (0.04, 0.2)), points((0.3, 0.2)))
 
 
-@pytest.mark.parametrize("changes, message", [
-    ({"masses_kg": [150.0]}, r"rod: mass is 150 kg, .* are these grams\?"),
-    ({"masses_kg": [-0.1]}, r"rod: mass is -0\.1 kg, must be above 0"),
-    ({"balances_m": [100.0]}, r"balance point is 100 m, .* are these millimetres"),
-    ({"balances_m": [0.25]}, r"balance point is 0\.25 m, must be above 0 and at most 0\.2"),
-    ({"swings": 0}, "0 swings, must be at least 1"),
-    ({"swings": 30}, r"30 swings in .* was another number of swings counted\?"),
-    ({"swings": 5}, "radius of gyration"),
-    ({"amplitude": 8.6}, r"amplitude is 8\.6 rad, must be from 0 to 1"),
-])
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"masses_kg": [150.0]}, r"rod: mass is 150 kg, .* are these grams\?"),
+        ({"masses_kg": [-0.1]}, r"rod: mass is -0\.1 kg, must be above 0"),
+        ({"balances_m": [100.0]}, r"balance point is 100 m, .* are these millimetres"),
+        ({"balances_m": [0.25]}, r"balance point is 0\.25 m, must be above 0 and at most 0\.2"),
+        ({"swings": 0}, "0 swings, must be at least 1"),
+        ({"swings": 30}, r"30 swings in .* was another number of swings counted\?"),
+        ({"swings": 5}, "radius of gyration"),
+        ({"amplitude": 8.6}, r"amplitude is 8\.6 rad, must be from 0 to 1"),
+    ],
+)
 def test_readings_that_cannot_be(changes, message):
     with pytest.raises(InputError, match=message):
         link_properties("rod", rod(**changes), length_m=ROD_M)

@@ -34,8 +34,10 @@ FIGURES = {
     "shoulder": ServoFigures(Measured(0.03, 0.002), Measured(-0.02, 0.001), Measured(11.0, 0.3), Measured(0.004, 5e-4), "droop"),
     "base": ServoFigures(Measured(-0.01, 0.002), Measured(0.01, 0.002), how="two places of the tip on a ruler"),
 }
-SWEEPS = {"shoulder": Sweep(Measured(6.8, 0.1), Measured(0.97, 0.02), Measured(0.2, 0.01), 1.02),
-          "wrist": Sweep(Measured(7.1, 0.2), None, Measured(0.2, 0.01), 0.9)}
+SWEEPS = {
+    "shoulder": Sweep(Measured(6.8, 0.1), Measured(0.97, 0.02), Measured(0.2, 0.01), 1.02),
+    "wrist": Sweep(Measured(7.1, 0.2), None, Measured(0.2, 0.01), 0.9),
+}
 
 
 def written(tmp_path, figures, servos_after, **more):
@@ -85,8 +87,10 @@ def test_nothing_found_is_an_overlay_without_differences(tmp_path):
 
 def test_every_number_of_the_urdf_says_where_it_comes_from():
     text = urdf_text(picker(), LINKS, "2026-05-04", readings=READINGS, limits={"shoulder": (-0.20005, 2.50009)})
-    assert ("measured 2026-05-04: mass ± 0.0012 kg, centre ± 0.6 mm, iyy ± 3.9e-05 by pendulum; "
-            "3 weighings, 4 balances, 2 times of 20 swings -->") in text
+    assert (
+        "measured 2026-05-04: mass ± 0.0012 kg, centre ± 0.6 mm, iyy ± 3.9e-05 by pendulum; "
+        "3 weighings, 4 balances, 2 times of 20 swings -->"
+    ) in text
     arm = descriptions.parse(text)
     assert (arm.links["upper_arm"].mass, arm.links["upper_arm"].com[0]) == pytest.approx((0.16, 0.105))
     assert arm.joint("shoulder").lower == -0.2000 and arm.joint("shoulder").upper == 2.5000
@@ -140,12 +144,16 @@ def test_a_result_in_order_is_written(tmp_path):
     assert set(write_result(tmp_path, urdf, overlay)) == {"arm.urdf", "servos.calibrated.yaml"}
 
 
-@pytest.mark.parametrize(("urdf_change", "overlay", "named"), [
-    (('<mass value="0.12"/>', '<mass value="-0.12"/>'), "joints: {}", "forearm"),
-    (('iyy="5.000e-4"', 'iyy="-5.000e-4"'), "joints: {}", "a principal moment is negative"),
-    (("", ""), "joints:\n  shoulder: {stiffness_nm_rad: -3}", "stiffness_nm_rad is -3, must be > 0"),
-    (("", ""), "joints:\n  knee: {}", "servos.calibrated.yaml: joints: unknown 'knee'"),
-], ids=["mass", "inertia", "stiffness", "joint"])
+@pytest.mark.parametrize(
+    ("urdf_change", "overlay", "named"),
+    [
+        (('<mass value="0.12"/>', '<mass value="-0.12"/>'), "joints: {}", "forearm"),
+        (('iyy="5.000e-4"', 'iyy="-5.000e-4"'), "joints: {}", "a principal moment is negative"),
+        (("", ""), "joints:\n  shoulder: {stiffness_nm_rad: -3}", "stiffness_nm_rad is -3, must be > 0"),
+        (("", ""), "joints:\n  knee: {}", "servos.calibrated.yaml: joints: unknown 'knee'"),
+    ],
+    ids=["mass", "inertia", "stiffness", "joint"],
+)
 def test_a_result_that_fails_the_check_is_not_written(tmp_path, urdf_change, overlay, named):
     (tmp_path / "arm.urdf").write_text("as it was")
     urdf = picker().urdf.replace(*urdf_change, 1) if urdf_change[0] else picker().urdf

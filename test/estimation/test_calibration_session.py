@@ -93,9 +93,14 @@ def test_what_was_chosen_at_first_stays(tmp_path):
     assert session(tmp_path, settings={"seed": 9}).settings == {"seed": 1}
 
 
-@pytest.mark.parametrize(("tied", "why"), [
-    ({**TIED, "urdf_sha256": "x"}, "another URDF"), ({**TIED, "servos_sha256": "x"}, "another servo map"),
-    ({**TIED, "kind": "a simulated arm"}, "None, not a simulated arm")])
+@pytest.mark.parametrize(
+    ("tied", "why"),
+    [
+        ({**TIED, "urdf_sha256": "x"}, "another URDF"),
+        ({**TIED, "servos_sha256": "x"}, "another servo map"),
+        ({**TIED, "kind": "a simulated arm"}, "None, not a simulated arm"),
+    ],
+)
 def test_a_session_of_another_arm_is_refused_and_left_alone(tmp_path, tied, why):
     session(tmp_path).record("links", "a", 1)
     before = (tmp_path / "session.json").read_bytes()
@@ -169,12 +174,16 @@ def test_a_doubted_reading_that_is_read_again_is_taken(tmp_path):
 
 
 def test_links_are_weighed_at_the_table_with_slips_refused_and_an_answer_taken_back(tmp_path, capsys):
-    lines = ["", "0.14", "140 kg", "150", "back", "140", "100 mm", "20 swings in 5 s", LINK["swings"],
-             "keep", "keep", "keep"]
+    lines = ["", "0.14", "140 kg", "150", "back", "140", "100 mm", "20 swings in 5 s", LINK["swings"], "keep", "keep", "keep"]
     assert calibrate("--step", "links", "--repeats", "1", "--out", str(tmp_path), lines=lines) == 0
     said = " ".join(capsys.readouterr().out.split())
-    for told in ("were these kilograms? then type 140 g", "are these grams?", "taken back: upper_arm.mass.0, 150",
-                 "was another number counted, to and fro being one?", "upper_arm: 140.0 ± 2.0 g"):
+    for told in (
+        "were these kilograms? then type 140 g",
+        "are these grams?",
+        "taken back: upper_arm.mass.0, 150",
+        "was another number counted, to and fro being one?",
+        "upper_arm: 140.0 ± 2.0 g",
+    ):
         assert told in said, told
     found = json.loads((tmp_path / "session.json").read_text())
     assert "links" in found["done"] and found["answers"][-1]["typed"] == "keep"
@@ -231,17 +240,31 @@ def test_a_result_of_nothing_is_refused(tmp_path):
 
 
 def test_without_a_terminal_there_is_nobody_to_ask(tmp_path):
-    done = subprocess.run([PICKER, "calibrate", "--out", str(tmp_path)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False, timeout=60)
+    done = subprocess.run(
+        [PICKER, "calibrate", "--out", str(tmp_path)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 5
     assert "there is nobody to ask: standard input is no terminal; --simulated walks unattended" in done.stderr
 
 
-@pytest.mark.parametrize(("words", "code", "why"), [
-    (("--repeats", "0"), 5, "repeats is 0"), (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),
-    (("--urdf", "/nowhere.urdf"), 3, "/nowhere.urdf"), (("--simulated", "--seed", "-1"), 5, "seed is -1"),
-    (("--out", "/proc/nowhere"), 5, "cannot write"), (("--port", "/dev/ttyNOWHERE", "--simulated"), 2, "not allowed with"),
-    (("--step", "nothing"), 2, "invalid choice"), (("--list", "--restart"), 5, "do not go together")])
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (("--repeats", "0"), 5, "repeats is 0"),
+        (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),
+        (("--urdf", "/nowhere.urdf"), 3, "/nowhere.urdf"),
+        (("--simulated", "--seed", "-1"), 5, "seed is -1"),
+        (("--out", "/proc/nowhere"), 5, "cannot write"),
+        (("--port", "/dev/ttyNOWHERE", "--simulated"), 2, "not allowed with"),
+        (("--step", "nothing"), 2, "invalid choice"),
+        (("--list", "--restart"), 5, "do not go together"),
+    ],
+)
 def test_what_cannot_be_used_is_told_at_once(tmp_path, capsys, words, code, why):
     try:
         returned = cli.main(["calibrate", "--out", str(tmp_path), *words])

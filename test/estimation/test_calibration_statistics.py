@@ -38,8 +38,12 @@ def hidden(plant, joint):
     """The truth about zero, scale, compliance and deadband of a joint."""
     column = ARM.joint_names.index(joint)
     true, was = plant.servo_map.servos[column], BELIEVED.servos[column]
-    return (-was.direction * (true.zero - was.zero), true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
-            1.0 / plant.servo.stiffness[column], plant.servo.deadband[column])
+    return (
+        -was.direction * (true.zero - was.zero),
+        true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
+        1.0 / plant.servo.stiffness[column],
+        plant.servo.deadband[column],
+    )
 
 
 def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
@@ -51,8 +55,11 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
         bench = RestingBench.with_errors(ARM, SIMULATED, seed=seed)
         links = {name: link_properties(name, bench.link(name)) for name in model.links}
         one = fit(DroopModel(ARM, BELIEVED, JOINTS, links), looked(bench, stations))
-        off += [(one.figure(joint, figure).value - truth) / one.figure(joint, figure).sd
-                for joint in JOINTS for figure, truth in zip(FIGURES, hidden(bench.plant, joint))]
+        off += [
+            (one.figure(joint, figure).value - truth) / one.figure(joint, figure).sd
+            for joint in JOINTS
+            for figure, truth in zip(FIGURES, hidden(bench.plant, joint))
+        ]
     share, count = np.mean(np.abs(off) < 1.96), len(off)
     assert count == 120 and abs(share - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / count), share
     assert 0.75 < np.sqrt(np.mean(np.square(off))) < 1.25
@@ -60,9 +67,14 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
 
 def stations_of(some):
     """Where readings were taken, each once."""
-    return list({one.pose[:-4] + (one.weight, one.weight_point):
-                 Station(one.pulses_us, Weight(one.weight, one.weight_point), sights(ARM, JOINTS))
-                 for one in some.readings}.values())
+    return list(
+        {
+            one.pose[:-4] + (one.weight, one.weight_point): Station(
+                one.pulses_us, Weight(one.weight, one.weight_point), sights(ARM, JOINTS)
+            )
+            for one in some.readings
+        }.values()
+    )
 
 
 def looked(bench, stations, seen=None):
@@ -121,8 +133,14 @@ def test_a_displaced_tip_is_that_of_the_readings():
 
 def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
     bench, whole = found
-    folded = [Station(BELIEVED.quantise_us(BELIEVED.to_pulse_us([0.0, 1.45 + 0.02 * i, -1.6 - 0.02 * i, 0.1, 1.2])), Weight(),
-                      sights(ARM, JOINTS)) for i in range(4)]
+    folded = [
+        Station(
+            BELIEVED.quantise_us(BELIEVED.to_pulse_us([0.0, 1.45 + 0.02 * i, -1.6 - 0.02 * i, 0.1, 1.2])),
+            Weight(),
+            sights(ARM, JOINTS),
+        )
+        for i in range(4)
+    ]
     some = fit(whole.fit.model, looked(bench, folded))
     wanted = droop_quality.open_figures(some)
     assert wanted[0].sd > wanted[0].limit == droop_quality.OPEN_SHARE * PRIORS[wanted[0].figure][1]
@@ -148,8 +166,10 @@ def test_a_joint_that_never_moves_is_named(found):
     shares = moved_shares(whole.fit.model, whole.fit.model.prior()[0], whole.fit.readings)
     assert all(share == pytest.approx(1.0, abs=0.1) for share in shares.values()) and set(shares) == set(JOINTS)
     for dead, joint in enumerate(JOINTS, start=1):  # it stays where it was at the first visit
-        readings = [replace(one, value=one.value - (told[one.visit][dead] - told[0][dead]) * (chain[one.sight.link] >= dead))
-                    for one in whole.fit.readings]
+        readings = [
+            replace(one, value=one.value - (told[one.visit][dead] - told[0][dead]) * (chain[one.sight.link] >= dead))
+            for one in whole.fit.readings
+        ]
         with pytest.raises(InputError, match=rf"{joint} moved -?\d+ % of what it was told"):
             fit(whole.fit.model, readings)
 

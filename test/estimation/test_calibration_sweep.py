@@ -84,15 +84,25 @@ def exact():
 def timed(sweeper):
     """Exact times of all moves."""
     made = [TimedMove(abs(end - start), sweeper.crossing(start, end)) for start, end in UNLOADED]
-    made += [TimedMove(end - start, sweeper.crossing(start, end, mass), loads=lever_loads(mass, LEVER, start, end),
-                       inertia=ARMATURE + mass * LEVER**2) for start, end, mass in LOADED]
+    made += [
+        TimedMove(
+            end - start,
+            sweeper.crossing(start, end, mass),
+            loads=lever_loads(mass, LEVER, start, end),
+            inertia=ARMATURE + mass * LEVER**2,
+        )
+        for start, end, mass in LOADED
+    ]
     return made
 
 
 def read(moves, rng, sd, repeats, reaction=0.18):
     """Each move timed some times over, with reaction, the frame's wait and the clock's noise."""
-    return [replace(move, time_s=move.time_s + reaction + rng.uniform(0.0, FRAME_S) + rng.normal(0.0, sd), sd=sd)
-            for move in moves for _ in range(repeats)]
+    return [
+        replace(move, time_s=move.time_s + reaction + rng.uniform(0.0, FRAME_S) + rng.normal(0.0, sd), sd=sd)
+        for move in moves
+        for _ in range(repeats)
+    ]
 
 
 def test_exact_times_give_the_figures(exact):
@@ -124,8 +134,9 @@ def test_intervals_contain_the_truth_as_often_as_they_say(exact):
 
 def test_dry_friction_is_part_of_the_servo():
     friction, sweeper = 0.05, Sweeper()
-    sweeper.plant = Plant(ARM, sweeper.servos, quantise=False, plant_error=replace(
-        draw(ARM, [STALL]), coulomb=np.array([friction])))
+    sweeper.plant = Plant(
+        ARM, sweeper.servos, quantise=False, plant_error=replace(draw(ARM, [STALL]), coulomb=np.array([friction]))
+    )
     found = timed_sweep("servo", [replace(move, sd=0.002) for move in timed(sweeper)])
     assert found.speed.value == pytest.approx(SPEED * (1.0 - friction / STALL), rel=0.01)
     assert found.stall.value == pytest.approx(STALL - friction, rel=0.02)
@@ -163,8 +174,12 @@ def test_the_bracket_contains_the_truth_as_often_as_it_says():
     for _ in range(rounds):
         stall = rng.uniform(0.6, 1.2)
         masses = np.arange(0.3, 1.6, 0.1)
-        lifts = [lift_with_lever(max(1e-3, mass + rng.normal(0.0, 1e-3)), LEVER + rng.normal(0.0, 5e-4),
-                                 bool(mass * 9.81 * LEVER < stall)) for mass in masses]
+        lifts = [
+            lift_with_lever(
+                max(1e-3, mass + rng.normal(0.0, 1e-3)), LEVER + rng.normal(0.0, 5e-4), bool(mass * 9.81 * LEVER < stall)
+            )
+            for mass in masses
+        ]
         inside += stall_bracket("servo", lifts).contains(stall)
     assert inside >= 0.94 * rounds
 
@@ -172,18 +187,21 @@ def test_the_bracket_contains_the_truth_as_often_as_it_says():
 GOOD = [TimedMove(0.5, 0.30), TimedMove(1.5, 0.45), TimedMove(2.5, 0.60)]
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"time_s": -0.2}, "servo: timed move 2: time is -0.2 s, must be above 0"),
-    ({"time_s": 450.0}, r"servo: timed move 2: 1\.50 rad in 450 s is slower than any servo .* are these milliseconds\?"),
-    ({"time_s": 0.004, "sd": 0.005}, r"1\.50 rad in 0\.004 s is faster than any hobby servo"),
-    ({"distance": 90.0}, r"distance is 90 rad, .* are these degrees\?"),
-    ({"distance": -1.5}, r"distance is -1\.5 rad"),
-    ({"time_s": math.nan}, "not a finite number"),
-    ({"loads": (11.0,)}, r"load is 11 N·m, must be at most 10: are these kilogram-centimetres\?"),
-    ({"sd": 0.0}, "standard deviation must be above 0"),
-    ({"loads": (0.3,)}, "2 unloaded moves over 2 distances, must be at least 3 over 2"),
-    ({"distance": 0.5}, None),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"time_s": -0.2}, "servo: timed move 2: time is -0.2 s, must be above 0"),
+        ({"time_s": 450.0}, r"servo: timed move 2: 1\.50 rad in 450 s is slower than any servo .* are these milliseconds\?"),
+        ({"time_s": 0.004, "sd": 0.005}, r"1\.50 rad in 0\.004 s is faster than any hobby servo"),
+        ({"distance": 90.0}, r"distance is 90 rad, .* are these degrees\?"),
+        ({"distance": -1.5}, r"distance is -1\.5 rad"),
+        ({"time_s": math.nan}, "not a finite number"),
+        ({"loads": (11.0,)}, r"load is 11 N·m, must be at most 10: are these kilogram-centimetres\?"),
+        ({"sd": 0.0}, "standard deviation must be above 0"),
+        ({"loads": (0.3,)}, "2 unloaded moves over 2 distances, must be at least 3 over 2"),
+        ({"distance": 0.5}, None),
+    ],
+)
 def test_readings_that_cannot_be(changes, message):
     moves = [GOOD[0], replace(GOOD[1], **changes), GOOD[2]]
     if message is None:  # two distances are enough
@@ -224,7 +242,10 @@ def test_lifts_that_cannot_be():
         stall_bracket("servo", [lift_with_lever(1.2, 0.1, True), fell])
     with pytest.raises(InputError, match=r"kilogram-centimetres\?"):
         stall_bracket("servo", [Lift(Measured(11.0, 0.1), True), fell])
-    for words, message in (({"mass": 200.0}, r"mass is 200, .* are these grams\?"), ({"lever": 100.0}, "are these millimetres"),
-                           ({"elevation": 30.0}, "are these degrees")):
+    for words, message in (
+        ({"mass": 200.0}, r"mass is 200, .* are these grams\?"),
+        ({"lever": 100.0}, "are these millimetres"),
+        ({"elevation": 30.0}, "are these degrees"),
+    ):
         with pytest.raises(InputError, match=message):
             lift_with_lever(**({"mass": 0.5, "lever": 0.1, "lifted": True} | words))

@@ -55,7 +55,7 @@ def test_csv_comes_back(tmp_path, velocity):
 
 def lines(**replaced: str) -> str:
     """A small CSV file; its header with names replaced."""
-    header = ("time_s,note,position_theta1_rad,position_theta2_rad,position_d3_m,effort_theta1_nm,effort_theta2_nm,effort_d3_n")
+    header = "time_s,note,position_theta1_rad,position_theta2_rad,position_d3_m,effort_theta1_nm,effort_theta2_nm,effort_d3_n"
     for old, new in replaced.items():
         header = header.replace(old, new)
     return header + "\n0.0,x,90,1,0.5,2,3,4\n0.01,y,45,1,0.5,2,3,4\n"
@@ -69,16 +69,19 @@ def test_csv_takes_degrees_and_currents(tmp_path):
     np.testing.assert_allclose(read.tau[:, 2], 200.0)
 
 
-@pytest.mark.parametrize(("text", "constants", "reason"), [
-    ("", {}, "no column time_s; it has none"),
-    (lines(time_s="t"), {}, "no column time_s; it has t, note"),
-    (lines(position_d3_m="position_d3_mm"), {}, "no column position_d3_m"),
-    (lines(effort_theta2_nm="torque"), {}, "no column effort_theta2_nm"),
-    (lines(), {"d3": 2.0}, "no column current_d3_a"),
-    (lines(), {"d4": 2.0}, "torque constant for 'd4': no such joint"),
-    (lines() + "0.02,z,1,1,0.5,?,3,4\n", {}, r"line 4: effort_theta1_nm is '\?', not a number"),
-    (lines() + "0.02,z,1\n", {}, "line 4: 3 entries"),
-])
+@pytest.mark.parametrize(
+    ("text", "constants", "reason"),
+    [
+        ("", {}, "no column time_s; it has none"),
+        (lines(time_s="t"), {}, "no column time_s; it has t, note"),
+        (lines(position_d3_m="position_d3_mm"), {}, "no column position_d3_m"),
+        (lines(effort_theta2_nm="torque"), {}, "no column effort_theta2_nm"),
+        (lines(), {"d3": 2.0}, "no column current_d3_a"),
+        (lines(), {"d4": 2.0}, "torque constant for 'd4': no such joint"),
+        (lines() + "0.02,z,1,1,0.5,?,3,4\n", {}, r"line 4: effort_theta1_nm is '\?', not a number"),
+        (lines() + "0.02,z,1\n", {}, "line 4: 3 entries"),
+    ],
+)
 def test_csv_that_is_none_is_refused(tmp_path, text, constants, reason):
     path = tmp_path / "a.csv"
     path.write_text(text)
@@ -92,9 +95,15 @@ def recorded(path, samples: Samples, efforts: bool = True):
     """Such samples as an MCAP recording of ``joint_states``, joints in another order."""
     order = [2, 0, 1]
     names = [samples.joint_names[i] for i in order]
-    told = [("/joint_states", "sensor_msgs/msg/JointState", 100.0 + t,
-             joint_state(100.0 + t, q[order], tau[order] if efforts else (), names))
-            for t, q, tau in zip(samples.t, samples.q, samples.tau)]
+    told = [
+        (
+            "/joint_states",
+            "sensor_msgs/msg/JointState",
+            100.0 + t,
+            joint_state(100.0 + t, q[order], tau[order] if efforts else (), names),
+        )
+        for t, q, tau in zip(samples.t, samples.q, samples.tau)
+    ]
     return written_by_us(path, told)
 
 
@@ -123,23 +132,26 @@ def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path)
 # -- what cannot be --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("samples", "kind", "reason"), [
-    (changed(q=at(wave().q, 5, 1, np.nan)), InputError, "q of theta2 is nan in sample 5"),
-    (changed(tau=at(wave().tau, 7, 2, np.inf)), InputError, "tau of d3 is inf in sample 7"),
-    (changed(t=at(wave().t[:, None], 9, 0, 0.0)[:, 0]), InputError, "time does not increase at sample 9"),
-    (changed(t=at(wave().t[:, None], 9, 0, np.nan)[:, 0]), InputError, "time of sample 9 is not finite"),
-    (changed(t=1000.0 * wave().t), InputError, r"0.25 samples a second.*milliseconds given for seconds\?"),
-    (changed(t=0.01 * wave().t), InputError, "0.040 s long"),
-    (wave(50), InputError, "50 samples, at least 100"),
-    (changed(q=np.degrees(wave().q) * [1, 1, math.radians(1)]), LimitError, r"theta1 reads .*degrees given for radians\?"),
-    (changed(q=wave().q * [1, 1, 1000]), LimitError, r"d3 reads .*millimetres given for metres\?"),
-    (changed(q=wave().q + [0, 5, 0]), LimitError, "theta2 reads .* its limits are 0.200 to 3.000$"),
-    (changed(tau=wave().tau * [1, 0, 1]), InputError, "effort of theta2 is 0 all the time"),
-    (changed(tau=wave().tau * [1, 1000, 1]), LimitError, "effort of theta2 reaches .*another unit"),
-    (changed(v=np.degrees(wave().v)), InputError, "velocity of theta1 .*degrees per second"),
-    (changed(v=-wave().v), InputError, "velocity of theta1 is not that of its positions"),
-    (changed(v=wave().v[:, :2]), InputError, "v has shape"),
-])
+@pytest.mark.parametrize(
+    ("samples", "kind", "reason"),
+    [
+        (changed(q=at(wave().q, 5, 1, np.nan)), InputError, "q of theta2 is nan in sample 5"),
+        (changed(tau=at(wave().tau, 7, 2, np.inf)), InputError, "tau of d3 is inf in sample 7"),
+        (changed(t=at(wave().t[:, None], 9, 0, 0.0)[:, 0]), InputError, "time does not increase at sample 9"),
+        (changed(t=at(wave().t[:, None], 9, 0, np.nan)[:, 0]), InputError, "time of sample 9 is not finite"),
+        (changed(t=1000.0 * wave().t), InputError, r"0.25 samples a second.*milliseconds given for seconds\?"),
+        (changed(t=0.01 * wave().t), InputError, "0.040 s long"),
+        (wave(50), InputError, "50 samples, at least 100"),
+        (changed(q=np.degrees(wave().q) * [1, 1, math.radians(1)]), LimitError, r"theta1 reads .*degrees given for radians\?"),
+        (changed(q=wave().q * [1, 1, 1000]), LimitError, r"d3 reads .*millimetres given for metres\?"),
+        (changed(q=wave().q + [0, 5, 0]), LimitError, "theta2 reads .* its limits are 0.200 to 3.000$"),
+        (changed(tau=wave().tau * [1, 0, 1]), InputError, "effort of theta2 is 0 all the time"),
+        (changed(tau=wave().tau * [1, 1000, 1]), LimitError, "effort of theta2 reaches .*another unit"),
+        (changed(v=np.degrees(wave().v)), InputError, "velocity of theta1 .*degrees per second"),
+        (changed(v=-wave().v), InputError, "velocity of theta1 is not that of its positions"),
+        (changed(v=wave().v[:, :2]), InputError, "v has shape"),
+    ],
+)
 def test_readings_that_cannot_be_are_refused(samples, kind, reason):
     with pytest.raises(kind, match=reason):
         checked(samples, RRP)

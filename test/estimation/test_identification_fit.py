@@ -203,12 +203,14 @@ def test_the_urdf_written_passes_the_check_and_says_how_sure_it_is(tmp_path, cap
 
 
 def test_links_of_all_shapes_are_written():
-    text = ('<robot name="r"><link name="base"/><!-- <link name="a"> -->'
-            '<joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/>'
-            '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
-            '<link name="a"/><joint name="f" type="fixed"><parent link="a"/><child link="b"/><origin xyz="0.1 0 0"/></joint>'
-            "<link name='b'><inertial><mass value='1'/>"
-            "<inertia ixx='1e-3' ixy='0' ixz='0' iyy='1e-3' iyz='0' izz='1e-3'/></inertial></link></robot>")
+    text = (
+        '<robot name="r"><link name="base"/><!-- <link name="a"> -->'
+        '<joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+        '<link name="a"/><joint name="f" type="fixed"><parent link="a"/><child link="b"/><origin xyz="0.1 0 0"/></joint>'
+        "<link name='b'><inertial><mass value='1'/>"
+        "<inertia ixx='1e-3' ixy='0' ixz='0' iyy='1e-3' iyz='0' izz='1e-3'/></inertial></link></robot>"
+    )
     arm = description.parse(text)
     pi = 1.2 * parameters.of_description(arm)
     written = description.parse(write_back.urdf_text(arm, pi, np.array([0.1]), np.array([0.2])))
@@ -232,13 +234,17 @@ def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
         said = capsys.readouterr()
         return code, said.out, said.err
 
-    code, out, _ = run("rehearse", "--arm", ARM, "--tip-speed", "2", "--seed", "2", "--json", "--period", "6",
-                       "--periods", "1")
+    code, out, _ = run("rehearse", "--arm", ARM, "--tip-speed", "2", "--seed", "2", "--json", "--period", "6", "--periods", "1")
     result = json.loads(out)
     assert code == 0 and result["identified"]["overall_percent"] < 2.0 < result["urdf"]["overall_percent"]
     folder = tmp_path / "out/identification"
-    assert {path.name for path in folder.iterdir()} == {"excitation.json", "samples.csv", "other.csv", "identified.urdf",
-                                                        "fit.json"}
+    assert {path.name for path in folder.iterdir()} == {
+        "excitation.json",
+        "samples.csv",
+        "other.csv",
+        "identified.urdf",
+        "fit.json",
+    }
     before = (folder / "identified.urdf").read_text()
 
     code, out, _ = run("fit", str(folder / "samples.csv"), "--arm", ARM, "--tip-speed", "2")
@@ -252,14 +258,15 @@ def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
 
     wrong, samples = InputError.exit_code, str(folder / "samples.csv")
     for words, code, reason in (
-            (("fit", "nowhere.csv", "--arm", ARM), wrong, "cannot read nowhere.csv"),
-            (("fit", samples, "--arm", "rrp"), wrong, "no column position_theta1"),
-            (("fit", samples, "--arm", ARM, "--to", "0.2"), wrong, "samples, at least 100"),
-            (("fit", samples, "--arm", ARM, "--torque-constant", "theta2=x"), wrong, "JOINT=NUMBER"),
-            (("predict", samples, "--arm", ARM, "--fit", "no.json"), wrong, "no.json is no result"),
-            (("excite", "--arm", ARM, "--seed", "-1"), wrong, "seed is -1"),
-            (("excite", "--arm", ARM, "--tip-speed", "0"), wrong, "tip speed is 0.0"),
-            (("run", "no.json"), wrong, "no.json is no motion")):
+        (("fit", "nowhere.csv", "--arm", ARM), wrong, "cannot read nowhere.csv"),
+        (("fit", samples, "--arm", "rrp"), wrong, "no column position_theta1"),
+        (("fit", samples, "--arm", ARM, "--to", "0.2"), wrong, "samples, at least 100"),
+        (("fit", samples, "--arm", ARM, "--torque-constant", "theta2=x"), wrong, "JOINT=NUMBER"),
+        (("predict", samples, "--arm", ARM, "--fit", "no.json"), wrong, "no.json is no result"),
+        (("excite", "--arm", ARM, "--seed", "-1"), wrong, "seed is -1"),
+        (("excite", "--arm", ARM, "--tip-speed", "0"), wrong, "tip speed is 0.0"),
+        (("run", "no.json"), wrong, "no.json is no motion"),
+    ):
         got, _, err = run(*words)
         assert got == code and reason in err and len(err.splitlines()) == 1, err
     assert len(list(folder.iterdir())) == 7  # two backups; what was refused wrote nothing

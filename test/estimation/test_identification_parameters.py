@@ -52,19 +52,23 @@ def test_all_columns_together_are_the_required_torque():
     rotors, offsets = np.linspace(0.1, 0.2, arm.n), np.linspace(-1.0, 1.0, arm.n)
     q, v, a = states(arm.n)
     pi = columns.believed()
-    pi[-2 * arm.n:] = np.concatenate([rotors, offsets])
+    pi[-2 * arm.n :] = np.concatenate([rotors, offsets])
     expected = RigidBody(arm, rotors).required_torque(q, v, a) + offsets
     np.testing.assert_allclose(columns.regressor(q, v, a) @ pi, expected, rtol=0.0, atol=1e-11 * np.abs(expected).max())
     np.testing.assert_array_equal(columns.drive("rotor", pi), rotors)
     assert len(columns.names) == len(columns.units) == len(set(columns.names)) == columns.count
 
 
-@pytest.mark.parametrize(("urdf", "count", "rotors_hidden"), [
-    ("planar_2r", 6, 1),  # (Iyy, mx, mz) of both links, upright; the first rotor turns as its link does
-    ("pendulum", 3, 1),
-    (6, 36, 2),  # six revolute joints, the first upright: 1 + 5 × 7 (Gautier and Khalil, 1990, for the PUMA 560)
-    (3, 15, 2), (5, 29, 2),  # of the second joint, across the first, the rotor cannot be told from the link either
-])
+@pytest.mark.parametrize(
+    ("urdf", "count", "rotors_hidden"),
+    [
+        ("planar_2r", 6, 1),  # (Iyy, mx, mz) of both links, upright; the first rotor turns as its link does
+        ("pendulum", 3, 1),
+        (6, 36, 2),  # six revolute joints, the first upright: 1 + 5 × 7 (Gautier and Khalil, 1990, for the PUMA 560)
+        (3, 15, 2),
+        (5, 29, 2),  # of the second joint, across the first, the rotor cannot be told from the link either
+    ],
+)
 def test_number_of_base_parameters_is_the_known_one(urdf, count, rotors_hidden):
     arm = description.parse(serial_arm(urdf)) if isinstance(urdf, int) else arms.load(urdf).description
     assert base.find(Columns.of(arm, friction=False)).count == count

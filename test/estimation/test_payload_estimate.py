@@ -48,8 +48,9 @@ def exact(scale: DroopScale, made, sights, mass: float, noise: float = 0.0, seed
         for _ in range(60):
             q = scale.servos.model.resting_position(told, model.gravity(q))
         frames = link_poses(scale.description, q)
-        values = [q[ARM.joint_names.index(one.joint)] if isinstance(one, Potentiometer) else float(one.of(frames))
-                  for one in sights]
+        values = [
+            q[ARM.joint_names.index(one.joint)] if isinstance(one, Potentiometer) else float(one.of(frames)) for one in sights
+        ]
         looks += visit.looks(sights, [value + noise * one.sd * rng.normal() for one, value in zip(sights, values)])
     return looks
 
@@ -128,8 +129,11 @@ def test_readings_that_cannot_be_are_refused_with_what_was_probably_meant(where)
     def changed(value):
         return [replace(one, value=value) if k == number else one for k, one in enumerate(looks)]
 
-    for value, hint in ((np.degrees(looks[number].value), "are these degrees"), (looks[number].value + 1.0, "unit or link"),
-                        (np.nan, "not a finite number")):
+    for value, hint in (
+        (np.degrees(looks[number].value), "are these degrees"),
+        (looks[number].value + 1.0, "unit or link"),
+        (np.nan, "not a finite number"),
+    ):
         with pytest.raises(InputError, match=rf"reading {number + 1}, elevation of forearm.*{hint}"):
             SCALE.weigh(changed(value))
     with pytest.raises(InputError, match="no reading with the payload"):
@@ -208,8 +212,9 @@ def test_a_drive_at_its_limit_and_a_pose_without_lever_are_refused():
     q = np.linspace(-np.pi, np.pi, 721)[:, None]
     hanging = q[np.abs(model.with_payload(1.0).gravity(q) - model.gravity(q))[:, 0].argmin()]
     with pytest.raises(InputError, match="says nothing: no joint has a lever to it; better: theta 0"):
-        weigh_by_effort(model, EffortSamples.at_rest(hanging, model.gravity(hanging)), 0.01 * effort, effort,
-                        better="better: theta 0")
+        weigh_by_effort(
+            model, EffortSamples.at_rest(hanging, model.gravity(hanging)), 0.01 * effort, effort, better="better: theta 0"
+        )
 
 
 # -- the command ---------------------------------------------------------------------------------------------
@@ -227,19 +232,22 @@ def test_the_command_weighs_typed_readings(where, capsys):
     assert report["interval_kg"][0] < 0.04 < report["interval_kg"][1]
 
 
-@pytest.mark.parametrize(("words", "code", "named"), [
-    (["--reading", "forearm"], 5, "'forearm' is not NAME=DEGREES"),
-    (["--reading", "forearm=12.3"], 4, "stiffness of shoulder was never measured"),
-    (["--servo-overlay", OVERLAY, "--reading", "tail=12.3"], 5, "no link 'tail'"),
-    (["--servo-overlay", OVERLAY, "--reading", "forearm=twelve"], 5, "no number"),
-    (["--servo-overlay", OVERLAY, "--reading", "forearm=150"], 5, "sign, unit or link"),
-    (["--servo-overlay", OVERLAY, "--at", "knee=3", "--reading", "forearm=1"], 5, "no joint 'knee'"),
-    (["--empty", "forearm=1"], 5, "--empty needs --reading"),
-    (["--simulated", "--set"], 5, "rehearsal"),
-    (["--simulated", "--grams", "0.025"], 5, "are these kilograms"),
-    (["--simulated", "--seed", "-1"], 5, "seed is -1"),
-    (["--arm", "rrp", "--reading", "forearm=1"], 5, "its joints are no servos"),
-])
+@pytest.mark.parametrize(
+    ("words", "code", "named"),
+    [
+        (["--reading", "forearm"], 5, "'forearm' is not NAME=DEGREES"),
+        (["--reading", "forearm=12.3"], 4, "stiffness of shoulder was never measured"),
+        (["--servo-overlay", OVERLAY, "--reading", "tail=12.3"], 5, "no link 'tail'"),
+        (["--servo-overlay", OVERLAY, "--reading", "forearm=twelve"], 5, "no number"),
+        (["--servo-overlay", OVERLAY, "--reading", "forearm=150"], 5, "sign, unit or link"),
+        (["--servo-overlay", OVERLAY, "--at", "knee=3", "--reading", "forearm=1"], 5, "no joint 'knee'"),
+        (["--empty", "forearm=1"], 5, "--empty needs --reading"),
+        (["--simulated", "--set"], 5, "rehearsal"),
+        (["--simulated", "--grams", "0.025"], 5, "are these kilograms"),
+        (["--simulated", "--seed", "-1"], 5, "seed is -1"),
+        (["--arm", "rrp", "--reading", "forearm=1"], 5, "its joints are no servos"),
+    ],
+)
 def test_wrong_words_get_one_line_and_a_code(words, code, named, capsys):
     assert cli.main(["weigh", *words]) == code
     said = capsys.readouterr().err

@@ -20,8 +20,14 @@ def generator(**options) -> ReferenceGenerator:
 
 def goal(*targets, times=None, names=NAMES, **fields) -> Goal:
     rest = [[0.0] * len(NAMES)] * len(targets)
-    return Goal(names, times or [2.0 * (i + 1) for i in range(len(targets))], [list(t) for t in targets],
-                fields.pop("velocities", rest), fields.pop("accelerations", rest), **fields)
+    return Goal(
+        names,
+        times or [2.0 * (i + 1) for i in range(len(targets))],
+        [list(t) for t in targets],
+        fields.pop("velocities", rest),
+        fields.pop("accelerations", rest),
+        **fields,
+    )
 
 
 def moved(**by) -> np.ndarray:
@@ -175,7 +181,7 @@ def test_a_bad_goal_is_refused_by_name_and_the_reference_goes_on(case):
     made.sample(100.0)
     names = options.pop("names", NAMES)
     with pytest.raises(error, match=text):
-        made.submit(goal(*([list(t[:len(names)]) for t in targets]), names=names, **options), 100.0)
+        made.submit(goal(*([list(t[: len(names)]) for t in targets]), names=names, **options), 100.0)
     assert made.phase() is Phase.HOLDING
     np.testing.assert_array_equal(made.sample(100.1)[0].q, HOME)
 

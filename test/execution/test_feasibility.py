@@ -49,9 +49,7 @@ def test_an_easy_motion_passes_with_its_margins(gate, servos):
     torque = gate.model.inverse_dynamics(*path.sample(times))
     np.testing.assert_allclose(report.peak_torque, np.abs(torque).max(axis=0), atol=2e-3)
     np.testing.assert_allclose(report.hold_torque, gate.model.gravity(servos.home), atol=1e-12)
-    expected = np.maximum(
-        np.abs(torque).max(axis=0) / (0.8 * STALL), np.abs(report.hold_torque) / (0.6 * STALL)
-    )
+    expected = np.maximum(np.abs(torque).max(axis=0) / (0.8 * STALL), np.abs(report.hold_torque) / (0.6 * STALL))
     np.testing.assert_allclose(report.share, expected, atol=3e-3)
     np.testing.assert_allclose(report.margin, 1.0 - report.share)
     assert report.worst_joint == "shoulder" and report.worst_time_s == pytest.approx(2.0)
@@ -62,9 +60,7 @@ def test_full_reach_is_refused_naming_joint_time_torque_and_limit(gate, servos):
     with pytest.raises(InfeasibleError) as caught:
         gate.check(move(gate, servos.home, np.zeros(5), 2.1))
     error = caught.value
-    assert str(error) == (
-        "shoulder needs 0.98 N·m to hold its pose at 2.10 s, allowed 0.65 (0.60 of 1.08 stall)"
-    )
+    assert str(error) == ("shoulder needs 0.98 N·m to hold its pose at 2.10 s, allowed 0.65 (0.60 of 1.08 stall)")
     assert (error.subject, error.time_s) == ("shoulder", pytest.approx(2.1))
     assert error.value == pytest.approx(REACH, abs=1e-12)
     assert error.limit == pytest.approx(0.6 * STALL)
@@ -87,12 +83,8 @@ def test_a_way_through_a_pose_too_heavy_is_refused_where_it_gets_too_heavy(gate)
     """From raised to raised over the horizontal: both ends can be held, the middle not, however slowly."""
     up, down = np.array([0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, -0.34, -1.9, 0.5, 0.0])
     start = np.array([0.0, -0.34, 0.0, 0.0, 0.0])
-    path = from_points(
-        [0.0, 20.0, 40.0], [up, start, down], [np.zeros(5)] * 3, joint_names=gate.model.joint_names
-    )
-    with pytest.raises(
-        InfeasibleError, match=r"shoulder needs 0\.98 N·m at .* \(0\.80 of 1\.08 stall\)"
-    ) as caught:
+    path = from_points([0.0, 20.0, 40.0], [up, start, down], [np.zeros(5)] * 3, joint_names=gate.model.joint_names)
+    with pytest.raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m at .* \(0\.80 of 1\.08 stall\)") as caught:
         gate.check(path)
     first = caught.value.time_s
     times = np.linspace(0.0, 40.0, 4001)
@@ -109,9 +101,7 @@ def test_a_motion_too_fast_for_the_motor(gate, servos):
     closed, opened = np.array(servos.rest), np.array(servos.rest)
     opened[4] = 1.2
     duration = 1.2 / 7.48 * 1.2  # mean speed 6.2 rad/s, below 7.48; the quintic's peak 11.7
-    with pytest.raises(
-        InfeasibleError, match=r"scissor is too fast: .* \(7\.48 rad/s without load\)"
-    ) as caught:
+    with pytest.raises(InfeasibleError, match=r"scissor is too fast: .* \(7\.48 rad/s without load\)") as caught:
         gate.check(move(gate, closed, opened, duration))
     assert caught.value.limit == pytest.approx(STALL)
     report = gate.check(move(gate, closed, opened, duration), stretch=True)
@@ -135,8 +125,7 @@ def test_stretching_is_by_the_smallest_factor(gate, servos, name):
 def test_stretching_leaves_alone_what_passes_and_refuses_what_moves(gate, servos):
     path = move(gate, servos.rest, servos.home, 2.0)
     assert gate.check(path, stretch=True).trajectory is path
-    moving = from_points([0, 1], [servos.rest, servos.rest], [[0.1, 0, 0, 0, 0], [0] * 5],
-                         joint_names=gate.model.joint_names)
+    moving = from_points([0, 1], [servos.rest, servos.rest], [[0.1, 0, 0, 0, 0], [0] * 5], joint_names=gate.model.joint_names)
     with pytest.raises(InputError, match=r"base starts at 0\.1 rad/s"):
         gate.check(moving, stretch=True)
 
@@ -154,16 +143,13 @@ def test_setpoints_stay_inside_the_pulses(gate, servos):
     """A shoulder whose pulses end at 1.45 rad holds q = 1.4 without load but not with it."""
     shoulder = servos.servos[1]
     end = shoulder.to_pulse_us(1.4 + 0.005)
-    short = dataclasses.replace(shoulder, horn_angles=(shoulder.horn_angles[0], 1.405 + shoulder.zero),
-                                pulses_us=(500.0, float(end)), rest=0.5)
-    tight = Gate(
-        gate.model, dataclasses.replace(servos, servos=(servos.servos[0], short, *servos.servos[2:]))
+    short = dataclasses.replace(
+        shoulder, horn_angles=(shoulder.horn_angles[0], 1.405 + shoulder.zero), pulses_us=(500.0, float(end)), rest=0.5
     )
+    tight = Gate(gate.model, dataclasses.replace(servos, servos=(servos.servos[0], short, *servos.servos[2:])))
     start = np.array(servos.home)
     start[1] = 1.2
-    with pytest.raises(
-        LimitError, match=r"shoulder needs its set-point at 1\.4\d\d rad at .*1\.405"
-    ) as caught:
+    with pytest.raises(LimitError, match=r"shoulder needs its set-point at 1\.4\d\d rad at .*1\.405") as caught:
         tight.check(move(gate, start, servos.home, 3.0))
     assert caught.value.subject == "shoulder" and caught.value.limit == pytest.approx(1.405)
 
@@ -171,9 +157,7 @@ def test_setpoints_stay_inside_the_pulses(gate, servos):
 def test_points_of_a_stream(gate, servos):
     zero = np.zeros(5)
     np.testing.assert_allclose(gate.check_point(servos.home, zero, zero), gate.model.gravity(servos.home))
-    raised = np.array(
-        [0.0, np.arccos(0.7 * STALL / REACH), 0.0, 0.0, 0.0]
-    )  # 0.70 of stall: a way, not an end
+    raised = np.array([0.0, np.arccos(0.7 * STALL / REACH), 0.0, 0.0, 0.0])  # 0.70 of stall: a way, not an end
     with pytest.raises(InfeasibleError, match=r"shoulder needs 0\.76 N·m to hold"):
         gate.check_point(raised, zero, zero)
     with pytest.raises(InfeasibleError, match="base is too fast"):

@@ -37,9 +37,9 @@ def test_some_joints_in_any_order_are_found_by_name(order, count):
     assert points.positions[0].tolist() == sorted(chosen)
 
 
-@pytest.mark.parametrize(("names", "text"), [
-    ([], "no joint is named"), (["tail"], "unknown joint 'tail'"), (["base", "base"], "base is listed twice"),
-])
+@pytest.mark.parametrize(
+    ("names", "text"), [([], "no joint is named"), (["tail"], "unknown joint 'tail'"), (["base", "base"], "base is listed twice")]
+)
 def test_wrong_names_in_a_partial_goal_are_told(names, text):
     with pytest.raises(JointNamesError, match=text):
         points_of(Goal(names, [1.0], [[0.0] * len(names)], partial=True), NAMES)

@@ -46,8 +46,9 @@ class Bench:
             return None if tolerances is None else GoalTracker(NAMES, UNITS, tolerances.only(motion.joints), motion.start_s)
 
         self.answers[name], self.feedback[name] = [], []
-        return Request(make, track, name, tracker, self.answers[name].append,
-                       lambda error, progress: self.feedback[name].append(progress))
+        return Request(
+            make, track, name, tracker, self.answers[name].append, lambda error, progress: self.feedback[name].append(progress)
+        )
 
     def send(self, name: str, goal=None, **options) -> Request:
         request = self.request(name, goal, **options)
@@ -101,12 +102,16 @@ def test_a_goal_without_a_tracker_is_done_with_its_reference(bench):
     assert bench.answer("g").text == "done: holding" and bench.outcomes("g") == ["accepted", "done"]
 
 
-@pytest.mark.parametrize(("goal", "code"), [
-    (JointNamesError("unknown joint 'tail'"), Code.INVALID_JOINTS), (TrajectoryError("nan"), Code.INVALID_GOAL),
-    (Goal(NAMES[:-1], [1.0], [HOME[:-1]]), Code.INVALID_JOINTS),
-    (Goal(NAMES, [1.0], [HOME], start_s=900.0), Code.OLD_HEADER_TIMESTAMP),
-    (Goal(NAMES, [9.0], [[0.0] * 5], [[0.0] * 5], [[0.0] * 5]), Code.INVALID_GOAL),
-])
+@pytest.mark.parametrize(
+    ("goal", "code"),
+    [
+        (JointNamesError("unknown joint 'tail'"), Code.INVALID_JOINTS),
+        (TrajectoryError("nan"), Code.INVALID_GOAL),
+        (Goal(NAMES[:-1], [1.0], [HOME[:-1]]), Code.INVALID_JOINTS),
+        (Goal(NAMES, [1.0], [HOME], start_s=900.0), Code.OLD_HEADER_TIMESTAMP),
+        (Goal(NAMES, [9.0], [[0.0] * 5], [[0.0] * 5], [[0.0] * 5]), Code.INVALID_GOAL),
+    ],
+)
 def test_a_refusal_has_its_code_and_leaves_a_motion_alone(bench, goal, code):
     bench.send("first", bench.goal(duration=3.0))
     bench.tick(20)
@@ -285,14 +290,19 @@ class AnythingAtAnyTime(RuleBasedStateMachine):
         self.bench, self.requests = Bench(), {}
         self.count = 0
 
-    @rule(base=st.floats(-0.4, 0.4), duration=st.sampled_from([0.05, 0.5, 2.0, 25.0]), tracked=st.booleans(),
-          wait=st.sampled_from([None, 0.3]))
+    @rule(
+        base=st.floats(-0.4, 0.4),
+        duration=st.sampled_from([0.05, 0.5, 2.0, 25.0]),
+        tracked=st.booleans(),
+        wait=st.sampled_from([None, 0.3]),
+    )
     def goal(self, base, duration, tracked, wait):
         self.count += 1
         name = f"g{self.count}"
         start_s = None if wait is None else self.bench.time_s + wait
-        self.requests[name] = self.bench.send(name, self.bench.goal(base, duration, start_s=start_s),
-                                              tolerances=TIGHT if tracked else None)
+        self.requests[name] = self.bench.send(
+            name, self.bench.goal(base, duration, start_s=start_s), tolerances=TIGHT if tracked else None
+        )
 
     @rule(position=st.floats(0.0, 1.2))
     def grip(self, position):
@@ -362,6 +372,11 @@ class AnythingAtAnyTime(RuleBasedStateMachine):
         assert self.bench.generator.phase() is Phase.HOLDING
 
 
-AnythingAtAnyTime.TestCase.settings = settings(max_examples=20, stateful_step_count=20, deadline=None, derandomize=True,
-                                               suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+AnythingAtAnyTime.TestCase.settings = settings(
+    max_examples=20,
+    stateful_step_count=20,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 TestAnythingAtAnyTime = AnythingAtAnyTime.TestCase

@@ -38,13 +38,24 @@ def error(time_s: float, q=(0.0, 0.0), v=(0.0, 0.0), desired=(0.0, 0.0)) -> Erro
 
 def test_codes_are_those_of_the_action():
     assert [(code.name, code.value) for code in Code] == [
-        ("SUCCESSFUL", 0), ("INVALID_GOAL", -1), ("INVALID_JOINTS", -2), ("OLD_HEADER_TIMESTAMP", -3),
-        ("PATH_TOLERANCE_VIOLATED", -4), ("GOAL_TOLERANCE_VIOLATED", -5)]
+        ("SUCCESSFUL", 0),
+        ("INVALID_GOAL", -1),
+        ("INVALID_JOINTS", -2),
+        ("OLD_HEADER_TIMESTAMP", -3),
+        ("PATH_TOLERANCE_VIOLATED", -4),
+        ("GOAL_TOLERANCE_VIOLATED", -5),
+    ]
 
 
-@pytest.mark.parametrize(("refusal", "code"), [
-    (JointNamesError("who?"), Code.INVALID_JOINTS), (OutdatedError("too late"), Code.OLD_HEADER_TIMESTAMP),
-    (LimitError("too far"), Code.INVALID_GOAL), (InputError("nan"), Code.INVALID_GOAL)])
+@pytest.mark.parametrize(
+    ("refusal", "code"),
+    [
+        (JointNamesError("who?"), Code.INVALID_JOINTS),
+        (OutdatedError("too late"), Code.OLD_HEADER_TIMESTAMP),
+        (LimitError("too far"), Code.INVALID_GOAL),
+        (InputError("nan"), Code.INVALID_GOAL),
+    ],
+)
 def test_a_refusal_has_its_code_and_its_words(refusal, code):
     assert Verdict.of(refusal) == Verdict(Outcome.ABORTED, code, str(refusal))
 

@@ -35,24 +35,29 @@ def test_a_command_becomes_a_motion_of_the_gripper_alone(names):
 
 def test_its_velocity_is_the_largest_on_the_way():
     from picker_dynamics.trajectory.trajectory import from_points
+
     goal = goal_of(GripperCommand([], [0.2], [0.5]), SETTINGS, ARM, 1.0)
-    path = from_points(goal.times_s, goal.positions, goal.velocities, goal.accelerations, start=([1.0], [0.0], [0.0]),
-                       joint_names=["scissor"])
+    path = from_points(
+        goal.times_s, goal.positions, goal.velocities, goal.accelerations, start=([1.0], [0.0], [0.0]), joint_names=["scissor"]
+    )
     assert np.abs(path.sample(np.linspace(0.0, path.duration, 1001))[1]).max() == pytest.approx(0.5, rel=1e-3)
 
 
-@pytest.mark.parametrize(("command", "error", "text"), [
-    (GripperCommand(["elbow"], [0.4]), JointNamesError, "for elbow; the gripper's joint is scissor"),
-    (GripperCommand(["scissor", "elbow"], [0.4, 0.1]), JointNamesError, "scissor, elbow"),
-    (GripperCommand([], []), InputError, "0 positions"),
-    (GripperCommand([], [0.1, 0.2]), InputError, "2 positions"),
-    (GripperCommand([], [1.3]), LimitError, "1.3 rad is beyond its limits 0 ... 1.2"),
-    (GripperCommand([], [float("nan")]), LimitError, "nan rad"),
-    (GripperCommand([], [0.4], [9.0]), LimitError, "9 rad/s is beyond its limit"),
-    (GripperCommand([], [0.4], [-1.0]), InputError, "velocity"),
-    (GripperCommand([], [0.4], [], [float("nan")]), InputError, "effort"),
-    (GripperCommand([], [0.4], [], [0.1]), InputError, "presses with up to 0.25 N·m .* no more than 0.1"),
-])
+@pytest.mark.parametrize(
+    ("command", "error", "text"),
+    [
+        (GripperCommand(["elbow"], [0.4]), JointNamesError, "for elbow; the gripper's joint is scissor"),
+        (GripperCommand(["scissor", "elbow"], [0.4, 0.1]), JointNamesError, "scissor, elbow"),
+        (GripperCommand([], []), InputError, "0 positions"),
+        (GripperCommand([], [0.1, 0.2]), InputError, "2 positions"),
+        (GripperCommand([], [1.3]), LimitError, "1.3 rad is beyond its limits 0 ... 1.2"),
+        (GripperCommand([], [float("nan")]), LimitError, "nan rad"),
+        (GripperCommand([], [0.4], [9.0]), LimitError, "9 rad/s is beyond its limit"),
+        (GripperCommand([], [0.4], [-1.0]), InputError, "velocity"),
+        (GripperCommand([], [0.4], [], [float("nan")]), InputError, "effort"),
+        (GripperCommand([], [0.4], [], [0.1]), InputError, "presses with up to 0.25 N·m .* no more than 0.1"),
+    ],
+)
 def test_a_command_that_cannot_be_kept_is_refused(command, error, text):
     with pytest.raises(error, match=text):
         goal_of(command, SETTINGS, ARM, 1.0)

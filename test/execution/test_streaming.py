@@ -68,11 +68,14 @@ def test_a_first_command_away_from_the_held_pose_does_not_move_the_arm():
     np.testing.assert_array_equal(made.generator.sample(1.0)[0].q, HOME)
 
 
-@pytest.mark.parametrize(("step", "error", "text"), [
-    ([0.3, 0, 0, 0, 0], LimitError, "base: the stream moves it"),
-    ([0.05, 0, 0, 0, 0], LimitError, "tip at"),
-    ([0, 0, 0, 0, 0.02], LimitError, "scissor: 1.2"),
-])
+@pytest.mark.parametrize(
+    ("step", "error", "text"),
+    [
+        ([0.3, 0, 0, 0, 0], LimitError, "base: the stream moves it"),
+        ([0.05, 0, 0, 0, 0], LimitError, "tip at"),
+        ([0, 0, 0, 0, 0.02], LimitError, "scissor: 1.2"),
+    ],
+)
 def test_a_sample_too_fast_or_beyond_its_limit_stops_the_stream(step, error, text):
     made = stream()
     feed(made, [HOME] * 5)

@@ -104,10 +104,19 @@ def made(monkeypatch):
     published, complaints = [], []
     publisher = types.SimpleNamespace(publish=published.append, get_subscription_count=lambda: 1)
     node = types.SimpleNamespace(
-        arm=picker(), generator=bench.generator, tolerances=Tolerances.of([0.05] * 5, [0.01] * 5, 0.01, 0.5), partial=False,
-        next_time=lambda: bench.time_s + PERIOD, states=types.SimpleNamespace(state=None), published=published,
-        complaints=complaints, complain=lambda text, error=None: complaints.append(text), speeds=[],
-        create_publisher=lambda *_: publisher, create_subscription=lambda *_: None)
+        arm=picker(),
+        generator=bench.generator,
+        tolerances=Tolerances.of([0.05] * 5, [0.01] * 5, 0.01, 0.5),
+        partial=False,
+        next_time=lambda: bench.time_s + PERIOD,
+        states=types.SimpleNamespace(state=None),
+        published=published,
+        complaints=complaints,
+        complain=lambda text, error=None: complaints.append(text),
+        speeds=[],
+        create_publisher=lambda *_: publisher,
+        create_subscription=lambda *_: None,
+    )
     node.want_speed = node.speeds.append
     interfaces = glue["control_interfaces"].ControlInterfaces(node, bench.desk, GripperSettings("scissor", torque=0.25))
     yield bench, node, interfaces, importlib.import_module("control_msgs.action"), importlib.import_module("control_msgs.msg")
@@ -116,8 +125,9 @@ def made(monkeypatch):
 
 
 def follow_goal(action, *targets, start_s: float = 0.0, **fields):
-    request = action.FollowJointTrajectory.Goal(trajectory=goal(*targets, times=fields.pop("times", (1.0,)),
-                                                                names=fields.pop("names", NAMES)), **fields)
+    request = action.FollowJointTrajectory.Goal(
+        trajectory=goal(*targets, times=fields.pop("times", (1.0,)), names=fields.pop("names", NAMES)), **fields
+    )
     to_stamp(request.trajectory.header.stamp, start_s)
     return request
 
@@ -129,6 +139,7 @@ def base(angle: float) -> np.ndarray:
 @pytest.mark.skipif(not REAL, reason="control_msgs is not installed: there is nothing to compare the stand-in with")
 def test_the_stand_in_has_the_fields_of_the_real_messages():
     from control_msgs import action, msg
+
     for name in ("JointTolerance", "SpeedScalingFactor", "JointTrajectoryControllerState"):
         assert getattr(stand_in, name).FIELDS == tuple(getattr(msg, name).get_fields_and_field_types())
     for name in ("FollowJointTrajectory", "ParallelGripperCommand"):
@@ -143,7 +154,9 @@ def test_the_stand_in_has_the_fields_of_the_real_messages():
 def test_names_and_kinds(made):
     _, _, interfaces, action, _ = made
     assert (interfaces.follow.server.name, interfaces.gripper.server.name) == (
-        "arm_controller/follow_joint_trajectory", "gripper_controller/gripper_cmd")
+        "arm_controller/follow_joint_trajectory",
+        "gripper_controller/gripper_cmd",
+    )
     assert interfaces.follow.server.kind is action.FollowJointTrajectory
     assert interfaces.gripper.server.kind is action.ParallelGripperCommand
 
@@ -159,17 +172,20 @@ def test_a_goal_gets_feedback_and_a_result(made):
     assert interfaces.follow.requests == {}
 
 
-@pytest.mark.parametrize(("case", "code", "words"), [
-    ("tail", Code.INVALID_JOINTS, "unknown joint 'tail'"),
-    ("old", Code.OLD_HEADER_TIMESTAMP, "would be over since"),
-    ("component", Code.INVALID_GOAL, "component_goal_tolerance is for joints with several degrees of freedom"),
-    ("floating", Code.INVALID_GOAL, "multi_dof_trajectory is given"),
-    ("tolerance", Code.INVALID_GOAL, "path_tolerance of base (velocity) is -3"),
-    ("unknown tolerance", Code.INVALID_JOINTS, "goal_tolerance: unknown joint 'tail'"),
-    ("time", Code.INVALID_GOAL, "goal_time_tolerance"),
-    ("empty", Code.INVALID_GOAL, "no points"),
-    ("heavy arm", Code.INVALID_GOAL, "shoulder needs"),
-])
+@pytest.mark.parametrize(
+    ("case", "code", "words"),
+    [
+        ("tail", Code.INVALID_JOINTS, "unknown joint 'tail'"),
+        ("old", Code.OLD_HEADER_TIMESTAMP, "would be over since"),
+        ("component", Code.INVALID_GOAL, "component_goal_tolerance is for joints with several degrees of freedom"),
+        ("floating", Code.INVALID_GOAL, "multi_dof_trajectory is given"),
+        ("tolerance", Code.INVALID_GOAL, "path_tolerance of base (velocity) is -3"),
+        ("unknown tolerance", Code.INVALID_JOINTS, "goal_tolerance: unknown joint 'tail'"),
+        ("time", Code.INVALID_GOAL, "goal_time_tolerance"),
+        ("empty", Code.INVALID_GOAL, "no points"),
+        ("heavy arm", Code.INVALID_GOAL, "shoulder needs"),
+    ],
+)
 def test_what_cannot_be_done_is_aborted_with_code_and_words(made, case, code, words):
     bench, _, interfaces, action, msg = made
     request = follow_goal(action, base(0.1))

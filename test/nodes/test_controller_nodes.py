@@ -104,6 +104,7 @@ def test_the_speed_can_be_changed_on_the_way_down_to_a_pause(running):
 
 def test_some_joints_only_unless_that_is_forbidden(running):
     """Forbidden is the node's default, as joint_trajectory_controller's; config/picker.yaml allows it."""
+
     def work(client, board) -> None:
         before = at_home(client, board)
         client.set_parameters("trajectory_controller", allow_partial_joints_goal=False)
@@ -137,12 +138,23 @@ def test_a_path_tolerance_also_holds_goals_of_the_topic_to_their_path(running):
     running.do(work)
 
 
-@pytest.mark.parametrize(("name", "value", "said"), [
-    ("speed_scaling", 1.5, "range"), ("speed_scaling", -0.1, "range"), ("speed_scaling", float("nan"), "range|finite"),
-    ("speed_scaling", "fast", "type"), ("tip_speed_limit", float("nan"), "range|finite"), ("tip_speed_limit", 0.0, "range"),
-    ("constraints.goal_time", -1.0, "range"), ("constraints.base.goal", float("inf"), "range|finite"),
-    ("stretch", 1, "type"), ("action_monitor_rate", 5.0, "read-only"), ("gripper.joint", "base", "read-only"),
-], ids=str)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("speed_scaling", 1.5, "range"),
+        ("speed_scaling", -0.1, "range"),
+        ("speed_scaling", float("nan"), "range|finite"),
+        ("speed_scaling", "fast", "type"),
+        ("tip_speed_limit", float("nan"), "range|finite"),
+        ("tip_speed_limit", 0.0, "range"),
+        ("constraints.goal_time", -1.0, "range"),
+        ("constraints.base.goal", float("inf"), "range|finite"),
+        ("stretch", 1, "type"),
+        ("action_monitor_rate", 5.0, "read-only"),
+        ("gripper.joint", "base", "read-only"),
+    ],
+    ids=str,
+)
 def test_a_parameter_that_does_not_fit_is_refused_in_one_line(running, name, value, said):
     with pytest.raises(PickerError, match=said) as caught:
         running.client.set_parameters("trajectory_controller", **{name.replace(".", "__"): value})
@@ -182,8 +194,13 @@ def test_two_controllers_on_one_arm_are_noticed_and_the_arm_holds(running, tmp_p
         second = bringup.NodeSpec("trajectory_controller", {"servo_overlay": overlay}, node_name="second_controller")
         log = tmp_path / "second.log"
         name = start(client, goal(moved(base=0.9), times=[19.0]))
-        with Watch(board), open(log, "ab") as output, subprocess.Popen(
-                [sys.executable, "-m", second.module, *second.ros_arguments()], stdout=output, stderr=output) as process:
+        with (
+            Watch(board),
+            open(log, "ab") as output,
+            subprocess.Popen(
+                [sys.executable, "-m", second.module, *second.ros_arguments()], stdout=output, stderr=output
+            ) as process,
+        ):
             try:
                 until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
                 assert "second_controller publishes /arm_controller/reference too" in client.outcomes[name].message

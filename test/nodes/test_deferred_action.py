@@ -37,10 +37,17 @@ class Pair:
         self.node, self.other = Node("server"), Node("client")
         self.ticks, self.handles, self.cancelled = 0, [], []
         self.node.create_timer(0.002, self.tick)
-        self.server = DeferredActionServer(self.node, FollowJointTrajectory, "follow", self.handles.append, self.on_cancel,
-                                           lambda request: request.goal_time_tolerance.sec == 13)
-        self.client = ActionClient(self.other, FollowJointTrajectory, "follow", goal_service_qos_profile=DEEP,
-                                   result_service_qos_profile=DEEP)
+        self.server = DeferredActionServer(
+            self.node,
+            FollowJointTrajectory,
+            "follow",
+            self.handles.append,
+            self.on_cancel,
+            lambda request: request.goal_time_tolerance.sec == 13,
+        )
+        self.client = ActionClient(
+            self.other, FollowJointTrajectory, "follow", goal_service_qos_profile=DEEP, result_service_qos_profile=DEEP
+        )
         self.executor, self.plain = FocusedExecutor(self.node), SingleThreadedExecutor()
         self.plain.add_node(self.other)
         self.accepted, self.results = [], []
@@ -88,9 +95,14 @@ def pair():
             rclpy.shutdown()
 
 
-@pytest.mark.parametrize(("outcome", "status"), [(Outcome.SUCCEEDED, GoalStatus.STATUS_SUCCEEDED),
-                                                 (Outcome.ABORTED, GoalStatus.STATUS_ABORTED),
-                                                 (Outcome.CANCELED, GoalStatus.STATUS_ABORTED)])
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        (Outcome.SUCCEEDED, GoalStatus.STATUS_SUCCEEDED),
+        (Outcome.ABORTED, GoalStatus.STATUS_ABORTED),
+        (Outcome.CANCELED, GoalStatus.STATUS_ABORTED),
+    ],
+)
 def test_a_goal_executes_until_it_is_concluded(pair, outcome, status):
     pair.send()
     pair.until(lambda: pair.handles)

@@ -7,18 +7,7 @@ import time
 import hardware_bench
 import pytest
 from board_on_pty import ALL, speaker
-from hardware_bench import (
-    ACTIVATE,
-    CLEANUP,
-    CONFIGURE,
-    DEACTIVATE,
-    HOME,
-    ask,
-    change,
-    entry,
-    hardware,
-    port_of,
-)
+from hardware_bench import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, HOME, ask, change, entry, hardware, port_of
 from lifecycle_msgs.msg import Transition
 from std_srvs.srv import SetBool
 

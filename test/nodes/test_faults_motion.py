@@ -44,8 +44,9 @@ class Bench:
         port = directory / "tty"
         found = [round(8.0 * pulse) / 8.0 for pulse in SERVOS.to_pulse_us(HOME)] if live else None
         self.board = BoardOnCable(port, FirmwareConfig(LIMITS, host_timeout_ms=host_timeout_ms), found_us=found, **options)
-        self.session = HardwareSession(Link(str(port), joint_names=NAMES), SERVOS,
-                                       ArmStateModel(rigid_body(), SERVOS.model, SERVOS.rest))
+        self.session = HardwareSession(
+            Link(str(port), joint_names=NAMES), SERVOS, ArmStateModel(rigid_body(), SERVOS.model, SERVOS.rest)
+        )
         self.stamp_s = 0.0
         self.target = None
 
@@ -62,6 +63,7 @@ class Bench:
 
     def until(self, condition, what: str) -> None:
         """Tick, and go on sending the last target as a controller does, until ``condition()``."""
+
         def stepped():
             self.send()
             self.tick()
@@ -91,6 +93,7 @@ class Bench:
 
     def stands(self) -> tuple[int, ...]:
         """Wait until the board has come to rest; its pulses."""
+
         def still():
             with self.board.lock:
                 return self.board.firmware.state in (BoardState.HOLD, BoardState.IDLE)
@@ -184,8 +187,14 @@ def dip_the_supply(bench: Bench) -> str:
     return "fault 3 SUPPLY_LOW"
 
 
-FAULTS = (pull_the_cable, pull_the_cable_that_feeds_the_board, reset_the_board, stop_from_the_host, stop_at_the_board,
-          dip_the_supply)
+FAULTS = (
+    pull_the_cable,
+    pull_the_cable_that_feeds_the_board,
+    reset_the_board,
+    stop_from_the_host,
+    stop_at_the_board,
+    dip_the_supply,
+)
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -230,8 +239,9 @@ def test_what_stops_a_fast_arm_lets_it_decelerate(bench, fault):
     assert [1 for before, after in zip(steps[-4:], steps[-3:]) if 0 < before - after <= brake + 1] == [1, 1, 1], steps[-6:]
 
 
-@pytest.mark.parametrize("fault", [pull_the_cable, stop_from_the_host, stop_at_the_board, reset_the_board],
-                         ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize(
+    "fault", [pull_the_cable, stop_from_the_host, stop_at_the_board, reset_the_board], ids=lambda fault: fault.__name__
+)
 def test_a_fault_while_outputs_are_switched_on(bench, fault):
     """Those that run stay, those that are off stay off, and the rest is switched on only when somebody vouches again."""
     rig = bench(live=False)
@@ -267,8 +277,9 @@ def test_a_board_whose_outputs_go_off_with_the_reset_while_enabling_starts_from_
     assert rig.board.firmware.live == 0
 
 
-@pytest.mark.parametrize("fault", [pull_the_cable, pull_the_cable_that_feeds_the_board, reset_the_board],
-                         ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize(
+    "fault", [pull_the_cable, pull_the_cable_that_feeds_the_board, reset_the_board], ids=lambda fault: fault.__name__
+)
 def test_a_stop_outlives_what_happens_to_the_board(bench, fault):
     """Latched on the host: a board that comes back, or starts anew, is told again."""
     rig = bench()

@@ -10,20 +10,7 @@ import pytest
 import rclpy
 from arm_fixtures import picker
 from board_on_pty import ALL
-from hardware_bench import (
-    ACTIVATE,
-    CONFIGURE,
-    OVERLAY,
-    Spun,
-    Strangers,
-    ask,
-    change,
-    entry,
-    hardware,
-    port_of,
-    ros,
-    words,
-)
+from hardware_bench import ACTIVATE, CONFIGURE, OVERLAY, Spun, Strangers, ask, change, entry, hardware, port_of, ros, words
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -131,28 +118,36 @@ def test_a_robot_description_of_another_arm_is_told_and_nothing_is_enabled(board
 # -- parameters ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("make", "parameters", "named"), [
-    (Hardware, {"baud": "fast"}, "baud"),
-    (Hardware, {"baud": 10}, "baud"),
-    (Hardware, {"state_rate_hz": 0.0}, "state_rate_hz"),
-    (Hardware, {"state_rate_hz": "'50'"}, "state_rate_hz"),
-    (Hardware, {"autostart": 1}, "autostart"),
-    (Hardware, {"port": 7}, "port"),
-    (Hardware, {"on_shutdown": "drop"}, "on_shutdown is 'drop', must be one of hold, park, relax"),
-    (Hardware, {"on_overheat": "panic"}, "on_overheat is 'panic', must be one of warn, stop"),
-    (Hardware, {"state_source": "measured"}, "state_source is 'measured', must be one of modelled"),
-    (Hardware, {"temperature_limit_c": 500.0}, "temperature_limit_c"),
-    (Hardware, {"temperature_limit_c": 40.0, "ambient_c": 45.0}, "temperature_limit_c is 40 deg C, must be above ambient_c, 45"),
-    (Hardware, {"servos": "/nowhere/servos.yaml"}, "cannot read servo map /nowhere/servos.yaml"),
-    (TrajectoryController, {"rate_hz": 5.0}, "rate_hz"),
-    (TrajectoryController, {"rate_hz": "often"}, "rate_hz"),
-    (TrajectoryController, {"tip_speed_limit": -1.0}, "tip_speed_limit"),
-    (TrajectoryController, {"lead_s": ".nan"}, "lead_s"),
-    (Dynamics, {"compensation": "most"}, "compensation|most"),
-    (Dynamics, {"payload.mass": -1.0}, "payload.mass"),
-    (Dynamics, {"payload.mass": "heavy"}, "payload.mass"),
-    (Dynamics, {"payload.com": "[0.0, 0.1]"}, "payload.com has 2 numbers, expected 3"),
-], ids=lambda value: getattr(value, "__name__", None) or (str(value) if isinstance(value, dict) else ""))
+@pytest.mark.parametrize(
+    ("make", "parameters", "named"),
+    [
+        (Hardware, {"baud": "fast"}, "baud"),
+        (Hardware, {"baud": 10}, "baud"),
+        (Hardware, {"state_rate_hz": 0.0}, "state_rate_hz"),
+        (Hardware, {"state_rate_hz": "'50'"}, "state_rate_hz"),
+        (Hardware, {"autostart": 1}, "autostart"),
+        (Hardware, {"port": 7}, "port"),
+        (Hardware, {"on_shutdown": "drop"}, "on_shutdown is 'drop', must be one of hold, park, relax"),
+        (Hardware, {"on_overheat": "panic"}, "on_overheat is 'panic', must be one of warn, stop"),
+        (Hardware, {"state_source": "measured"}, "state_source is 'measured', must be one of modelled"),
+        (Hardware, {"temperature_limit_c": 500.0}, "temperature_limit_c"),
+        (
+            Hardware,
+            {"temperature_limit_c": 40.0, "ambient_c": 45.0},
+            "temperature_limit_c is 40 deg C, must be above ambient_c, 45",
+        ),
+        (Hardware, {"servos": "/nowhere/servos.yaml"}, "cannot read servo map /nowhere/servos.yaml"),
+        (TrajectoryController, {"rate_hz": 5.0}, "rate_hz"),
+        (TrajectoryController, {"rate_hz": "often"}, "rate_hz"),
+        (TrajectoryController, {"tip_speed_limit": -1.0}, "tip_speed_limit"),
+        (TrajectoryController, {"lead_s": ".nan"}, "lead_s"),
+        (Dynamics, {"compensation": "most"}, "compensation|most"),
+        (Dynamics, {"payload.mass": -1.0}, "payload.mass"),
+        (Dynamics, {"payload.mass": "heavy"}, "payload.mass"),
+        (Dynamics, {"payload.com": "[0.0, 0.1]"}, "payload.com has 2 numbers, expected 3"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) or (str(value) if isinstance(value, dict) else ""),
+)
 def test_a_parameter_that_does_not_fit_at_the_start_is_named_in_one_line(make, parameters, named):
     with ros(*words({"servo_overlay": OVERLAY, **parameters})), pytest.raises(Exception) as caught:
         make()
@@ -160,17 +155,21 @@ def test_a_parameter_that_does_not_fit_at_the_start_is_named_in_one_line(make, p
     assert re.search(named, str(caught.value)) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "value", "said"), [
-    ("on_shutdown", "drop", "on_shutdown is 'drop', must be one of hold, park, relax"),
-    ("on_overheat", "panic", "on_overheat is 'panic', must be one of warn, stop"),
-    ("on_overheat", 3, "type"),
-    ("temperature_limit_c", 500.0, "range"),
-    ("temperature_limit_c", 31.0, "must be above ambient_c, 35"),
-    ("temperature_limit_c", float("nan"), "range|must be above"),
-    ("temperature_limit_c", "hot", "type"),
-    ("port", "/dev/ttyACM9", "read-only|read only"),
-    ("nonsense", 1, "not declared|undeclared"),
-], ids=str)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("on_shutdown", "drop", "on_shutdown is 'drop', must be one of hold, park, relax"),
+        ("on_overheat", "panic", "on_overheat is 'panic', must be one of warn, stop"),
+        ("on_overheat", 3, "type"),
+        ("temperature_limit_c", 500.0, "range"),
+        ("temperature_limit_c", 31.0, "must be above ambient_c, 35"),
+        ("temperature_limit_c", float("nan"), "range|must be above"),
+        ("temperature_limit_c", "hot", "type"),
+        ("port", "/dev/ttyACM9", "read-only|read only"),
+        ("nonsense", 1, "not declared|undeclared"),
+    ],
+    ids=str,
+)
 def test_a_parameter_that_does_not_fit_while_running_is_refused_and_changes_nothing(board, name, value, said):
     with hardware(port_of(board), autostart=True, ambient_c=35.0) as (node, spun):
         spun.until(lambda: state_of(node) == "active", "activation")

@@ -33,8 +33,13 @@ class Busy(Node):
         self.ticks, self.incompatible = 0, []
         self.create_timer(PERIOD_S, self.on_tick)
         self.create_service(Trigger, "own", lambda _request, response: response)
-        self.create_subscription(JointTrajectory, "wanted", lambda _message: None, QoSProfile(depth=1),
-                                 event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self.incompatible.append))
+        self.create_subscription(
+            JointTrajectory,
+            "wanted",
+            lambda _message: None,
+            QoSProfile(depth=1),
+            event_callbacks=SubscriptionEventCallbacks(incompatible_qos=self.incompatible.append),
+        )
 
     def on_tick(self) -> None:
         self.ticks += 1

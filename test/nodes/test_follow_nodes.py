@@ -70,16 +70,20 @@ def test_a_goal_is_followed_with_feedback_and_succeeds(running):
     running.do(work)
 
 
-@pytest.mark.parametrize(("options", "code", "words"), [
-    (dict(target=np.zeros(5), times=[6.0]), Code.INVALID_GOAL, ["shoulder", "N·m", "allowed"]),
-    (dict(target=HOME, names=(*NAMES[:-1], "tail")), Code.INVALID_JOINTS, ["unknown joint 'tail'"]),
-    (dict(target=HOME, names=(*NAMES[:-1], NAMES[0])), Code.INVALID_JOINTS, ["base", "twice"]),
-    (dict(target=HOME, late=5.0), Code.OLD_HEADER_TIMESTAMP, ["should have started", "s ago"]),
-    (dict(target=HOME, path=[JointTolerance(name="tail", position=0.1)]), Code.INVALID_JOINTS, ["path_tolerance", "tail"]),
-    (dict(target=HOME, at_goal=[JointTolerance(name="base", position=-2.0)]), Code.INVALID_GOAL, ["goal_tolerance of base"]),
-    (dict(target=HOME, goal_time=-3.0), Code.INVALID_GOAL, ["goal_time_tolerance"]),
-    (dict(target=None), Code.INVALID_GOAL, ["no points"]),
-], ids=lambda value: value.name if isinstance(value, Code) else "")
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (dict(target=np.zeros(5), times=[6.0]), Code.INVALID_GOAL, ["shoulder", "N·m", "allowed"]),
+        (dict(target=HOME, names=(*NAMES[:-1], "tail")), Code.INVALID_JOINTS, ["unknown joint 'tail'"]),
+        (dict(target=HOME, names=(*NAMES[:-1], NAMES[0])), Code.INVALID_JOINTS, ["base", "twice"]),
+        (dict(target=HOME, late=5.0), Code.OLD_HEADER_TIMESTAMP, ["should have started", "s ago"]),
+        (dict(target=HOME, path=[JointTolerance(name="tail", position=0.1)]), Code.INVALID_JOINTS, ["path_tolerance", "tail"]),
+        (dict(target=HOME, at_goal=[JointTolerance(name="base", position=-2.0)]), Code.INVALID_GOAL, ["goal_tolerance of base"]),
+        (dict(target=HOME, goal_time=-3.0), Code.INVALID_GOAL, ["goal_time_tolerance"]),
+        (dict(target=None), Code.INVALID_GOAL, ["no points"]),
+    ],
+    ids=lambda value: value.name if isinstance(value, Code) else "",
+)
 def test_a_goal_that_cannot_be_executed_says_why_and_moves_nothing(running, options, code, words):
     options = dict(options)
     target, late = options.pop("target"), options.pop("late", None)
@@ -115,8 +119,9 @@ def test_a_goal_tolerance_that_is_not_reached_in_time_is_an_error(running):
     def work(client, board) -> None:
         at_home(client, board)
         with Actions(client) as actions:
-            sent = actions.send(moved(base=0.2), times=[1.0], goal_time=0.3,
-                                at_goal=[JointTolerance(name="shoulder", position=1e-9)])
+            sent = actions.send(
+                moved(base=0.2), times=[1.0], goal_time=0.3, at_goal=[JointTolerance(name="shoulder", position=1e-9)]
+            )
             actions.until_over(sent)
         assert (sent.status, sent.code) == ("aborted", Code.GOAL_TOLERANCE_VIOLATED), sent.text
         assert sent.text.startswith("goal tolerance: shoulder is off by") and "goal time 0.3 s" in sent.text
@@ -175,8 +180,9 @@ def test_a_flood_of_goals_is_answered_one_by_one_and_the_last_one_wins(running):
     def work(client, board) -> None:
         at_home(client, board)
         stamps: list[float] = []
-        ear = client.create_subscription(JointTrajectory, "arm_controller/reference",
-                                         lambda message: stamps.append(seconds(message.header.stamp)), 1000)
+        ear = client.create_subscription(
+            JointTrajectory, "arm_controller/reference", lambda message: stamps.append(seconds(message.header.stamp)), 1000
+        )
         with Actions(client) as actions, Watch(board):
             flood = [actions.send(moved(base=0.3 - 0.002 * k), times=[1.5]) for k in range(100)]
             actions.until_over(*flood)
@@ -243,12 +249,15 @@ def test_the_gripper_moves_beside_the_arm(running):
     running.do(work)
 
 
-@pytest.mark.parametrize(("position", "fields", "said"), [
-    (2.0, {}, "scissor: 2 rad is beyond its limits"),
-    (0.4, dict(name=["elbow"]), "the gripper's joint is scissor"),
-    (0.4, dict(effort=[0.05]), "scissor presses with up to 0.25 N·m"),
-    (0.4, dict(velocity=[50.0]), "scissor: 50 rad/s is beyond its limit"),
-])
+@pytest.mark.parametrize(
+    ("position", "fields", "said"),
+    [
+        (2.0, {}, "scissor: 2 rad is beyond its limits"),
+        (0.4, dict(name=["elbow"]), "the gripper's joint is scissor"),
+        (0.4, dict(effort=[0.05]), "scissor presses with up to 0.25 N·m"),
+        (0.4, dict(velocity=[50.0]), "scissor: 50 rad/s is beyond its limit"),
+    ],
+)
 def test_a_gripper_command_that_makes_no_sense_is_rejected(running, position, fields, said):
     def work(client, board) -> None:
         before = at_home(client, board)

@@ -49,8 +49,9 @@ def ask(node, number: int = 0, label: str = "") -> bool:
     return node._service_change_state.callback(request, ChangeState.Response()).success
 
 
-@pytest.mark.parametrize("words", [{"number": Transition.TRANSITION_ACTIVATE}, {"number": 99}, {"label": "activate"},
-                                   {"label": "dance"}], ids=str)
+@pytest.mark.parametrize(
+    "words", [{"number": Transition.TRANSITION_ACTIVATE}, {"number": 99}, {"label": "activate"}, {"label": "dance"}], ids=str
+)
 def test_an_illegal_request_is_refused_with_what_is_possible(node, words, capfd):
     assert ask(node, **words) is False
     assert state_of(node) == "unconfigured"

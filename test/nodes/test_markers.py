@@ -31,8 +31,10 @@ def hold_limit() -> np.ndarray:
 
 
 def shapes_at(torque, q=POSE):
-    return {shape.index: shape for shape in torque_shapes(picker(), q, np.asarray(torque, dtype=float), servos().stall_torque,
-                                                          hold_limit())}
+    return {
+        shape.index: shape
+        for shape in torque_shapes(picker(), q, np.asarray(torque, dtype=float), servos().stall_torque, hold_limit())
+    }
 
 
 # -- colours and turns -------------------------------------------------------------------------------------------
@@ -125,8 +127,9 @@ def test_a_force_is_a_straight_arrow_along_its_joint():
     force = np.array([0.0, 0.0, -0.5 * arm.description.effort[2]])
     shapes = {shape.index: shape for shape in torque_shapes(arm.description, q, force, arm.description.effort, arm.hold_limit)}
     tail, tip = shapes[11].points
-    ahead = link_poses(arm.description, q + [0.0, 0.0, 0.1])["link3" if "link3" in arm.description.links else
-                                                             arm.description.movable[2].child].position
+    ahead = link_poses(arm.description, q + [0.0, 0.0, 0.1])[
+        "link3" if "link3" in arm.description.links else arm.description.movable[2].child
+    ].position
     direction = (ahead - tail) / 0.1
     np.testing.assert_allclose(tip - tail, -0.5 * STALL_ARROW_M * direction, atol=1e-9)
     assert " N, 50 %" in shapes[9].text and 10 not in shapes
@@ -229,9 +232,17 @@ def test_berries_hang_below_their_stems_as_big_as_they_weigh():
     assert tray.position[2] - tray.size[2] / 2 >= 0.0 and tray.position[2] < 0.11
 
 
-@pytest.mark.parametrize("text", ["", "berries: 3", "berries: [{at_m: [1, 2]}]\ntray: {at_m: [0, 0, 0]}\npayload_kg: 0.1", "a: [",
-                                  "berries: []\ntray: {at_m: [0, 0, 0]}\npayload_kg: -1",
-                                  "berries: [{at_m: [0, .nan, 0]}]\ntray: {at_m: [0, 0, 0]}\npayload_kg: 0.1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "berries: 3",
+        "berries: [{at_m: [1, 2]}]\ntray: {at_m: [0, 0, 0]}\npayload_kg: 0.1",
+        "a: [",
+        "berries: []\ntray: {at_m: [0, 0, 0]}\npayload_kg: -1",
+        "berries: [{at_m: [0, .nan, 0]}]\ntray: {at_m: [0, 0, 0]}\npayload_kg: 0.1",
+    ],
+)
 def test_a_scene_that_is_wrong_is_one_clear_error(tmp_path, text):
     path = tmp_path / "scene.yaml"
     path.write_text(text)

@@ -50,23 +50,27 @@ def test_what_cannot_be_done_is_refused_and_moves_nothing(running, case):
     running.do(scenarios.refuses, case)
 
 
-@pytest.mark.parametrize("scenario", [
-    scenarios.executes_a_trajectory,
-    scenarios.refuses_a_goal_from_the_past,
-    scenarios.refuses_to_hurry_where_slowing_is_off,
-    scenarios.carries_a_payload_without_a_jump,
-    scenarios.changes_compensation_without_a_jump,
-    scenarios.follows_a_good_stream,
-    scenarios.ignores_commands_that_do_not_fit,
-    scenarios.stops_and_resumes_nothing,
-    scenarios.takes_no_goal_while_it_is_off,
-    scenarios.survives_a_board_reset_in_mid_motion,
-    scenarios.survives_a_pulled_cable,
-    scenarios.brakes_at_a_fault_and_names_it,
-    scenarios.arrives_in_spite_of_damaged_frames,
-    scenarios.refuses_illegal_transitions_and_lives,
-    scenarios.relaxes,
-], ids=lambda scenario: scenario.__name__)
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        scenarios.executes_a_trajectory,
+        scenarios.refuses_a_goal_from_the_past,
+        scenarios.refuses_to_hurry_where_slowing_is_off,
+        scenarios.carries_a_payload_without_a_jump,
+        scenarios.changes_compensation_without_a_jump,
+        scenarios.follows_a_good_stream,
+        scenarios.ignores_commands_that_do_not_fit,
+        scenarios.stops_and_resumes_nothing,
+        scenarios.takes_no_goal_while_it_is_off,
+        scenarios.survives_a_board_reset_in_mid_motion,
+        scenarios.survives_a_pulled_cable,
+        scenarios.brakes_at_a_fault_and_names_it,
+        scenarios.arrives_in_spite_of_damaged_frames,
+        scenarios.refuses_illegal_transitions_and_lives,
+        scenarios.relaxes,
+    ],
+    ids=lambda scenario: scenario.__name__,
+)
 def test_the_arm(running, scenario):
     running.do(scenario)
 
@@ -77,6 +81,7 @@ def test_the_arm(running, scenario):
 @pytest.fixture
 def command(capsys):
     """``picker WORDS`` in this process: exit code, what it printed, its complaints."""
+
     def run(*words: str) -> tuple[int, str, list[str]]:
         capsys.readouterr()  # what others printed before
         code = cli.main(list(words))
@@ -126,18 +131,22 @@ def test_a_person_at_a_bench_stops_resets_and_enables(running, command):
     running.do(work)
 
 
-@pytest.mark.parametrize(("words", "code", "named"), [
-    (["move", "--tip", "0.6", "0", "0.1"], 5, "too far"),
-    (["move", "--joints", "tail=5"], 5, "no joint 'tail'; the arm has base"),
-    (["move", "--joints", "base=nan"], 6, "base"),
-    (["move"], 5, "give either --tip"),
-    (["jog", "tail", "5"], 5, "no joint 'tail'"),
-    (["jog", "base", "200"], 6, "refused: base"),
-    (["move", "--joints", "shoulder=0", "elbow=0", "wrist=0"], 6, "shoulder needs"),
-    (["payload", "--", "-1"], 1, "payload.mass"),
-    (["payload", "1.5"], 1, "shoulder needs"),
-    (["enable"], 5, "not enabled"),
-], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+@pytest.mark.parametrize(
+    ("words", "code", "named"),
+    [
+        (["move", "--tip", "0.6", "0", "0.1"], 5, "too far"),
+        (["move", "--joints", "tail=5"], 5, "no joint 'tail'; the arm has base"),
+        (["move", "--joints", "base=nan"], 6, "base"),
+        (["move"], 5, "give either --tip"),
+        (["jog", "tail", "5"], 5, "no joint 'tail'"),
+        (["jog", "base", "200"], 6, "refused: base"),
+        (["move", "--joints", "shoulder=0", "elbow=0", "wrist=0"], 6, "shoulder needs"),
+        (["payload", "--", "-1"], 1, "payload.mass"),
+        (["payload", "1.5"], 1, "shoulder needs"),
+        (["enable"], 5, "not enabled"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
 def test_a_command_that_cannot_be_carried_out_says_why_in_one_line(running, command, monkeypatch, words, code, named):
     def nobody(_prompt):
         raise EOFError
@@ -155,6 +164,7 @@ def test_a_command_that_cannot_be_carried_out_says_why_in_one_line(running, comm
 
 def test_ctrl_c_of_a_move_stops_the_arm(running):
     """Whoever moves the arm from a terminal and presses Ctrl-C means the arm."""
+
     def work(client, board) -> None:
         scenarios.at_home(client, board)
         words = [PICKER, "move", "--joints", "base=60", "--duration", "6"]

@@ -39,9 +39,15 @@ def test_the_graph_puts_required_nodes_together_and_leaves_others_apart(tmp_path
     assert bringup.graph(Options(directory=str(tmp_path))).processes == bringup.graph(Options(directory=str(tmp_path))).nodes
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    ([], "no node is named"), (["--node"], "no node ''"), (["--node", "hardwar"], "no node 'hardwar'"),
-    (["--ros-args", "--node", "hardware"], "'--ros-args' stands before the first --node")])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "no node is named"),
+        (["--node"], "no node ''"),
+        (["--node", "hardwar"], "no node 'hardwar'"),
+        (["--ros-args", "--node", "hardware"], "'--ros-args' stands before the first --node"),
+    ],
+)
 def test_arguments_that_do_not_fit(words, told, capsys):
     with pytest.raises(InputError, match=told):
         one_process.split(words)
@@ -72,10 +78,17 @@ def test_the_arm_goes_stops_and_holds(domain, tmp_path):
 
 @pytest.mark.ros
 def test_a_node_that_cannot_be_made_ends_all_with_one_line(domain, tmp_path):
-    words = [*(word for name in NODES[:2] for word in ("--node", name)),
-             "--node", "hardware", "--ros-args", "-p", "on_shutdown:=prak"]
-    ended = subprocess.run([sys.executable, "-m", "picker_dynamics.nodes.one_process", *words], capture_output=True, text=True,
-                           timeout=PATIENCE_S)
+    words = [
+        *(word for name in NODES[:2] for word in ("--node", name)),
+        "--node",
+        "hardware",
+        "--ros-args",
+        "-p",
+        "on_shutdown:=prak",
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-m", "picker_dynamics.nodes.one_process", *words], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert ended.returncode == ConfigurationError.exit_code
     errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
     assert errors == ["error: on_shutdown is 'prak', must be one of hold, park, relax"]
@@ -105,16 +118,23 @@ sys.exit(one_process.main({words!r}))
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S)
     assert ended.returncode > 0
-    assert [line for line in ended.stdout.splitlines() if line.startswith("gone")] == ["gone Hardware", "gone Dynamics",
-                                                                                       "gone Failing"]
+    assert [line for line in ended.stdout.splitlines() if line.startswith("gone")] == [
+        "gone Hardware",
+        "gone Dynamics",
+        "gone Failing",
+    ]
     assert "error: it is enough" in ended.stderr
 
 
 @pytest.mark.ros
 def test_a_signal_while_the_nodes_are_made_ends_it(domain, tmp_path):
     made = bringup.graph(Options(directory=str(tmp_path), one_process=True))
-    process = subprocess.Popen([sys.executable, "-m", "picker_dynamics.nodes.one_process", *made.processes[0].arguments()],
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "picker_dynamics.nodes.one_process", *made.processes[0].arguments()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     try:
         for line in process.stdout:
             if "cross-check passed" in line:  # the hardware is still to be made

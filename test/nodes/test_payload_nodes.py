@@ -35,8 +35,11 @@ def test_the_torque_arm_finds_what_hangs_on_it(tmp_path):
     from picker_dynamics.nodes.client import ArmClient
 
     told: list[float] = []
-    with own_domain(), GraphRunner(bringup.graph(bringup.Options(arm="rrp")), log_path=tmp_path / "nodes.log"), \
-            ArmClient(RRP.description.joint_names) as client:
+    with (
+        own_domain(),
+        GraphRunner(bringup.graph(bringup.Options(arm="rrp")), log_path=tmp_path / "nodes.log"),
+        ArmClient(RRP.description.joint_names) as client,
+    ):
         client.create_subscription(InertiaStamped, "payload", lambda message: told.append(message.inertia.m), LATCHED)
         client.wait_holding(60.0)
         client.set_parameters("dynamics", payload__mass=0.8)
@@ -48,8 +51,13 @@ def test_the_torque_arm_finds_what_hangs_on_it(tmp_path):
         client.wait(lambda: told and abs(told[-1] - 0.3) < 0.02, 30.0, "the payload is not found")
         reference = client.reference()
         client.wait(lambda: np.abs(client.state - reference).max() < 5e-5, 30.0, "the arm does not come back to its reference")
-        weighed = subprocess.run([sys.executable, "-m", "picker_dynamics.commands.cli", "weigh", "--absolute", "--json"], env=os.environ,
-                                 capture_output=True, text=True, timeout=60)
+        weighed = subprocess.run(
+            [sys.executable, "-m", "picker_dynamics.commands.cli", "weigh", "--absolute", "--json"],
+            env=os.environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert weighed.returncode == 0, weighed.stderr
         assert json.loads(weighed.stdout)["mass_kg"] == pytest.approx(0.3, abs=0.03)
         client.set_parameters("dynamics", payload__follow=False)
@@ -105,8 +113,9 @@ class Potentiometers:
         node, names, home = self.node, list(self.node.arm.joint_names), self.node.servos.home.tolist()
         still = [0.0] * len(names)
         for _ in range(round(duration_s / 0.02)):
-            reference = JointTrajectory(joint_names=names, points=[
-                JointTrajectoryPoint(positions=home, velocities=still, accelerations=still)])
+            reference = JointTrajectory(
+                joint_names=names, points=[JointTrajectoryPoint(positions=home, velocities=still, accelerations=still)]
+            )
             state = JointState(name=names, position=self.plant.q.tolist(), velocity=self.plant.v.tolist())
             for message in (reference, state):
                 to_stamp(message.header.stamp, self.time_s)

@@ -42,8 +42,12 @@ def talker():
 
 
 def started(*words: str) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-m", "picker_dynamics.commands.cli", "record", *words], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-m", "picker_dynamics.commands.cli", "record", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def until(condition, process) -> None:
@@ -78,8 +82,11 @@ def test_ctrl_c_leaves_a_whole_file_with_every_message(talker, tmp_path, number)
     path = tmp_path / "take.mcap"
     assert f"{path}: " in said and "joint_states 60" in said
     with AnyReader([path]) as reader:
-        assert {one.topic for one in reader.connections} == {"/left/joint_states", "/left/arm_controller/reference",
-                                                             "/left/hardware/status"}
+        assert {one.topic for one in reader.connections} == {
+            "/left/joint_states",
+            "/left/arm_controller/reference",
+            "/left/hardware/status",
+        }
         (status,) = (one for one in reader.connections if one.topic.endswith("status"))
         assert status.ext.offered_qos_profiles[0].durability.name == "TRANSIENT_LOCAL"
         messages = [reader.deserialize(data, status.msgtype) for _, _, data in reader.messages([status])]

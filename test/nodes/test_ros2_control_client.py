@@ -40,10 +40,11 @@ def test_it_moves_the_arm_whatever_it_holds_back(arm, threshold):
 
 
 @pytest.mark.ros
-@pytest.mark.parametrize("scenario", [
-    scenarios.a_goal_takes_the_arm_from_ros2_control,
-    scenarios.ros2_control_resumes_nothing_after_a_stop,
-], ids=lambda scenario: scenario.__name__)
+@pytest.mark.parametrize(
+    "scenario",
+    [scenarios.a_goal_takes_the_arm_from_ros2_control, scenarios.ros2_control_resumes_nothing_after_a_stop],
+    ids=lambda scenario: scenario.__name__,
+)
 def test_who_moves_the_arm(arm, scenario):
     arm.do(scenario)
 
@@ -62,8 +63,11 @@ def test_the_block_streams_every_joint_and_leaves_nothing_to_defaults():
     assert tuple(joints) == picker().joint_names
     assert settings == {
         "plugin": "joint_state_topic_hardware_interface/JointStateTopicSystem",
-        "joint_commands_topic": "arm_controller/joint_reference", "joint_states_topic": "joint_states",
-        "trigger_joint_command_threshold": "-1", "sum_wrapped_joint_states": "false"}
+        "joint_commands_topic": "arm_controller/joint_reference",
+        "joint_states_topic": "joint_states",
+        "trigger_joint_command_threshold": "-1",
+        "sum_wrapped_joint_states": "false",
+    }
     code = re.sub("<!--.*?-->", "", resource("urdf/picker.ros2_control.xacro").read_text(), flags=re.DOTALL)
     assert "initial_value" not in code
 

@@ -51,8 +51,12 @@ def test_writing_it_anew_changes_nothing(found):
 
 
 def test_every_row_is_explained():
-    lifecycle = {"`hardware/get_available_states`", "`hardware/get_available_transitions`", "`hardware/get_state`",
-                 "`hardware/get_transition_graph`"}
+    lifecycle = {
+        "`hardware/get_available_states`",
+        "`hardware/get_available_transitions`",
+        "`hardware/get_state`",
+        "`hardware/get_transition_graph`",
+    }
     for rows in TABLES.values():
         assert [row for row in rows if row[-1] in ("", "?") and row[0] not in lifecycle] == []
 

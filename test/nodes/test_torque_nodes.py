@@ -86,8 +86,10 @@ def test_stop_in_mid_motion_holds_and_resumes_nothing(client):
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
     far = client.reference() + np.array([1.0, 0.0, 0.2])
-    message = JointTrajectory(joint_names=list(NAMES), points=[JointTrajectoryPoint(
-        positions=far.tolist(), velocities=[0.0] * 3, accelerations=[0.0] * 3)])
+    message = JointTrajectory(
+        joint_names=list(NAMES),
+        points=[JointTrajectoryPoint(positions=far.tolist(), velocities=[0.0] * 3, accelerations=[0.0] * 3)],
+    )
     message.points[0].time_from_start.sec = 4
     message.header.frame_id = uuid.uuid4().hex
     begin = client.state[0]
@@ -121,9 +123,15 @@ def test_a_payload_is_believed_and_one_that_is_too_heavy_refused(client):
 
 def test_the_command_finds_out_which_arm_runs(client, capsys):
     """``picker`` in this process's ROS domain, as a person would type it."""
+
     def picker(*words):
-        return subprocess.run([sys.executable, "-m", "picker_dynamics.commands.cli", *words], env=os.environ, capture_output=True,
-                              text=True, timeout=60)
+        return subprocess.run(
+            [sys.executable, "-m", "picker_dynamics.commands.cli", *words],
+            env=os.environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
 
     moved = picker("move", "--joints", "theta1=20", "d3=0.4")
     assert moved.returncode == 0, moved.stderr

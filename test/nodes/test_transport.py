@@ -12,8 +12,12 @@ from ros_graph import own_domain
 from picker_dynamics.nodes.transport import BUILTIN, PEERS, PROFILES, RANGE, avoid_shared_memory
 from picker_dynamics.resources import resource
 
-pytestmark = [pytest.mark.ros, pytest.mark.skipif(not get_rmw_implementation_identifier().startswith("rmw_fastrtps"),
-                                                  reason="another middleware than Fast DDS")]
+pytestmark = [
+    pytest.mark.ros,
+    pytest.mark.skipif(
+        not get_rmw_implementation_identifier().startswith("rmw_fastrtps"), reason="another middleware than Fast DDS"
+    ),
+]
 
 LOOK = """
 import os, pathlib, sys
@@ -54,14 +58,17 @@ def test_without_it_localhost_means_shared_memory():
     assert "dds.shm" in looked("leave")[0]
 
 
-@pytest.mark.parametrize("given, chosen", [
-    ({RANGE: "LOCALHOST"}, {RANGE: "SYSTEM_DEFAULT", PROFILES: str(resource("config/loopback.xml"))}),
-    ({RANGE: "SUBNET"}, {RANGE: "SUBNET", BUILTIN: "UDPv4"}),
-    ({}, {BUILTIN: "UDPv4"}),
-    ({BUILTIN: "LARGE_DATA"}, {BUILTIN: "LARGE_DATA"}),
-    ({RANGE: "LOCALHOST", PROFILES: "mine.xml"}, {RANGE: "LOCALHOST", PROFILES: "mine.xml"}),
-    ({RANGE: "LOCALHOST", PEERS: "10.0.0.2"}, {RANGE: "LOCALHOST", PEERS: "10.0.0.2"}),
-])
+@pytest.mark.parametrize(
+    "given, chosen",
+    [
+        ({RANGE: "LOCALHOST"}, {RANGE: "SYSTEM_DEFAULT", PROFILES: str(resource("config/loopback.xml"))}),
+        ({RANGE: "SUBNET"}, {RANGE: "SUBNET", BUILTIN: "UDPv4"}),
+        ({}, {BUILTIN: "UDPv4"}),
+        ({BUILTIN: "LARGE_DATA"}, {BUILTIN: "LARGE_DATA"}),
+        ({RANGE: "LOCALHOST", PROFILES: "mine.xml"}, {RANGE: "LOCALHOST", PROFILES: "mine.xml"}),
+        ({RANGE: "LOCALHOST", PEERS: "10.0.0.2"}, {RANGE: "LOCALHOST", PEERS: "10.0.0.2"}),
+    ],
+)
 def test_what_the_user_has_chosen_stays(given, chosen):
     environment = dict(given)
     avoid_shared_memory(environment)

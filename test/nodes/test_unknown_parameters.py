@@ -31,16 +31,26 @@ def context():
 
 
 def made(context, *given: str) -> Node:
-    node = Node("probe", context=context, enable_rosout=False, start_parameter_services=False,
-                cli_args=["--ros-args", *(word for one in given for word in ("-p", one))])
+    node = Node(
+        "probe",
+        context=context,
+        enable_rosout=False,
+        start_parameter_services=False,
+        cli_args=["--ros-args", *(word for one in given for word in ("-p", one))],
+    )
     declare(node, "rate_hz", 100.0, "[Hz]")
     declare(node, "payload.mass", 0.0, "[kg]")
     return node
 
 
-@pytest.mark.parametrize(("given", "name", "meant"), [
-    (["rate_hs:=50.0"], "rate_hs", "rate_hz"), (["rate_hz:=50.0", "payload.mas:=0.1"], "payload.mas", "payload.mass"),
-    (["rate_hz:=50.0", "Rate_hz:=10.0"], "Rate_hz", "rate_hz")])
+@pytest.mark.parametrize(
+    ("given", "name", "meant"),
+    [
+        (["rate_hs:=50.0"], "rate_hs", "rate_hz"),
+        (["rate_hz:=50.0", "payload.mas:=0.1"], "payload.mas", "payload.mass"),
+        (["rate_hz:=50.0", "Rate_hz:=10.0"], "Rate_hz", "rate_hz"),
+    ],
+)
 def test_a_misspelt_name_is_refused_with_the_one_that_is_meant(context, given, name, meant):
     node = made(context, *given)
     with pytest.raises(ConfigurationError, match=f"parameter {name} does not exist, did you mean {meant}\\?") as caught:
@@ -66,8 +76,11 @@ def test_what_is_given_and_exists_is_not_mentioned(context, capfd):
 def test_no_name_of_a_node_looks_like_a_misspelt_one_of_another():
     """Else a file with parameters for all nodes (/**) could not be used."""
     text = resource("docs/ros.md").read_text(encoding="utf-8")
-    names = {node: set(re.findall(r"^\| `([\w.]+)` \| (?:bool|int|double|string)", section.partition("\n## ")[0], re.MULTILINE))
-             for node in NODES for section in [text.split(f"\n### {node}")[1].partition("\n### ")[0]]}
+    names = {
+        node: set(re.findall(r"^\| `([\w.]+)` \| (?:bool|int|double|string)", section.partition("\n## ")[0], re.MULTILINE))
+        for node in NODES
+        for section in [text.split(f"\n### {node}")[1].partition("\n### ")[0]]
+    }
     assert all(len(own) > 4 for own in names.values())
     for one, other in itertools.permutations(NODES, 2):
         for name in names[one] - names[other]:
@@ -78,8 +91,12 @@ def test_no_name_of_a_node_looks_like_a_misspelt_one_of_another():
 @pytest.mark.ros
 def test_a_node_ends_with_one_line(tmp_path):
     with own_domain():
-        ended = subprocess.run([sys.executable, "-m", "picker_dynamics.nodes.trajectory_controller", "--ros-args", "-p",
-                                "rate_hs:=50.0"], capture_output=True, text=True, timeout=60.0)
+        ended = subprocess.run(
+            [sys.executable, "-m", "picker_dynamics.nodes.trajectory_controller", "--ros-args", "-p", "rate_hs:=50.0"],
+            capture_output=True,
+            text=True,
+            timeout=60.0,
+        )
     assert ended.returncode == ConfigurationError.exit_code and "Traceback" not in ended.stderr
     errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
     assert errors == ["error: parameter rate_hs does not exist, did you mean rate_hz?"]

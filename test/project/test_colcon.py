@@ -19,8 +19,13 @@ def colcon(tmp_path_factory):
     space = tmp_path_factory.mktemp("space")
 
     def run(verb: str, *options: str) -> str:
-        done = subprocess.run([sys.executable, "-m", "colcon", "--log-base", str(space / "log"), verb, *options], cwd=ROOT,
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "colcon", "--log-base", str(space / "log"), verb, *options],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -30,8 +35,21 @@ def colcon(tmp_path_factory):
     def test(*selection: str) -> tuple[int, int]:
         """How many tests ran, and how many of them failed."""
         run("test", *bases, "--pytest-args", *selection)
-        done = subprocess.run([sys.executable, "-m", "colcon", "--log-base", str(space / "log"), "test-result",
-                               "--test-result-base", str(space / "build")], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "colcon",
+                "--log-base",
+                str(space / "log"),
+                "test-result",
+                "--test-result-base",
+                str(space / "build"),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         found = re.search(r"Summary: (\d+) tests?, (\d+) errors?, (\d+) failures?, (\d+) skipped", done.stdout)
         assert found, done.stdout + done.stderr
         count, errors, failures, skipped = map(int, found.groups())

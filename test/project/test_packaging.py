@@ -20,9 +20,19 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 HEAVY = {"matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy", "urchin"}
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
-ROSDEP_KEYS = {"matplotlib": "python3-matplotlib", "mcap": None, "mujoco": None, "numba": None, "numpy": "python3-numpy",
-               "rich": "python3-rich", "rosbags": None, "scipy": "python3-scipy", "serial": "python3-serial", "urchin": None,
-               "yaml": "python3-yaml"}
+ROSDEP_KEYS = {
+    "matplotlib": "python3-matplotlib",
+    "mcap": None,
+    "mujoco": None,
+    "numba": None,
+    "numpy": "python3-numpy",
+    "rich": "python3-rich",
+    "rosbags": None,
+    "scipy": "python3-scipy",
+    "serial": "python3-serial",
+    "urchin": None,
+    "yaml": "python3-yaml",
+}
 
 
 def run(*command, **options) -> str:
@@ -40,10 +50,12 @@ def colcon(scratch: Path, verb: str, *options) -> str:
 @pytest.fixture(scope="module")
 def setup_data() -> dict:
     """What setup.py hands to setuptools."""
-    script = ("import json, setuptools; from distutils.core import run_setup; "
-              "d = run_setup('setup.py', stop_after='init'); "
-              "print(json.dumps({'version': d.get_version(), 'license': d.get_license(), "
-              "'entry_points': d.entry_points, 'extras': d.extras_require, 'requires': d.install_requires}))")
+    script = (
+        "import json, setuptools; from distutils.core import run_setup; "
+        "d = run_setup('setup.py', stop_after='init'); "
+        "print(json.dumps({'version': d.get_version(), 'license': d.get_license(), "
+        "'entry_points': d.entry_points, 'extras': d.extras_require, 'requires': d.install_requires}))"
+    )
     return json.loads(run(sys.executable, "-c", script))
 
 
@@ -63,8 +75,12 @@ def entry_points(setup_data) -> dict[str, tuple[str, str]]:
 
 
 def shared_files() -> set[str]:
-    return {str(path.relative_to(ROOT)) for folder in SHARED for path in (ROOT / folder).rglob("*")
-            if path.is_file() and "__pycache__" not in path.parts}
+    return {
+        str(path.relative_to(ROOT))
+        for folder in SHARED
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 def imported_packages(*folders: str) -> dict[str, set[str]]:
@@ -85,13 +101,15 @@ def is_ros(name: str) -> bool:
 
 
 def test_import_contracts_hold():
-    run(sys.executable, "-c", "import sys; from importlinter.cli import lint_imports; "
-                              "sys.exit(lint_imports(no_cache=True))")
+    run(sys.executable, "-c", "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))")
 
 
 def test_ros_is_imported_by_nodes_alone():
-    stray = {name: sorted(file for file in files if not file.startswith("picker_dynamics/nodes/"))
-             for name, files in imported_packages("picker_dynamics").items() if is_ros(name)}
+    stray = {
+        name: sorted(file for file in files if not file.startswith("picker_dynamics/nodes/"))
+        for name, files in imported_packages("picker_dynamics").items()
+        if is_ros(name)
+    }
     assert {name: files for name, files in stray.items() if files} == {}
 
 
@@ -133,11 +151,17 @@ def test_colcon_installs_data_files_and_executables(tmp_path, setup_data):
     assert modules == {str(path.relative_to(site)) for path in (site / "picker_dynamics").rglob("*.py")}
 
 
-@pytest.mark.parametrize("executable, allowed", [
-    ("picker", set()), ("trajectory_controller", set()), ("dynamics", {"pinocchio"}), ("hardware", set()),
-    ("markers", set()),
-    ("virtual_board", {"mujoco"}),
-])
+@pytest.mark.parametrize(
+    "executable, allowed",
+    [
+        ("picker", set()),
+        ("trajectory_controller", set()),
+        ("dynamics", {"pinocchio"}),
+        ("hardware", set()),
+        ("markers", set()),
+        ("virtual_board", {"mujoco"}),
+    ],
+)
 def test_executables_start_without_heavy_imports(setup_data, executable, allowed):
     module, function = entry_points(setup_data)[executable]
     script = f"import sys, {module} as m; assert callable(m.{function}); print(*sys.modules)"

@@ -24,8 +24,9 @@ TIMING = (STOPS, "from the port's return to a connected board [s]")
 
 
 def start(*words: str) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-m", "benchmarks.soak", *words], cwd=ROOT, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.soak", *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +47,9 @@ def test_seconds_of_soak_lose_nothing_and_repeat_nothing(document):
     assert sum(found["rounds"].values()) >= 3 and max(found["rounds"].values()) - min(found["rounds"].values()) <= 1
     counts = found["counts"]
     assert counts["setpoints_executed"] > 100 and found["board"]["frames_compared"] > 50
-    assert counts["commands_received"] == sum(value for name, value in counts.items()
-                                              if name.startswith("commands_") and name != "commands_received")
+    assert counts["commands_received"] == sum(
+        value for name, value in counts.items() if name.startswith("commands_") and name != "commands_received"
+    )
     assert counts["commands_sent"] == counts["setpoints_sent"]
 
 

@@ -44,14 +44,25 @@ def header(time_s: float, frame: str = ""):
 
 
 def joint_state(time_s: float, position, effort=(), names=NAMES):
-    return message("sensor_msgs/msg/JointState", header=header(time_s), name=list(names), velocity=np.zeros(0),
-                   position=np.array(position, dtype=float), effort=np.array(effort, dtype=float))
+    return message(
+        "sensor_msgs/msg/JointState",
+        header=header(time_s),
+        name=list(names),
+        velocity=np.zeros(0),
+        position=np.array(position, dtype=float),
+        effort=np.array(effort, dtype=float),
+    )
 
 
 def reference(time_s: float, position):
-    point = message("trajectory_msgs/msg/JointTrajectoryPoint", positions=np.array(position, dtype=float), velocities=np.zeros(0),
-                    accelerations=np.zeros(0), effort=np.zeros(0),
-                    time_from_start=message("builtin_interfaces/msg/Duration", sec=0, nanosec=0))
+    point = message(
+        "trajectory_msgs/msg/JointTrajectoryPoint",
+        positions=np.array(position, dtype=float),
+        velocities=np.zeros(0),
+        accelerations=np.zeros(0),
+        effort=np.zeros(0),
+        time_from_start=message("builtin_interfaces/msg/Duration", sec=0, nanosec=0),
+    )
     return message("trajectory_msgs/msg/JointTrajectory", header=header(time_s), joint_names=list(NAMES), points=[point])
 
 
@@ -66,8 +77,10 @@ def wanted(time_s: float) -> np.ndarray:
 
 def story(namespace: str = "", offset=0.01) -> list[tuple[str, str, float, object]]:
     """(topic, type, received, message): three seconds in which every joint is ``offset`` beyond its reference."""
-    said = [("arm_controller/status", 101.0, status("accepted", "executing")),
-            ("arm_controller/status", 102.0, status("refused", "refused: too far"))]
+    said = [
+        ("arm_controller/status", 101.0, status("accepted", "executing")),
+        ("arm_controller/status", 102.0, status("refused", "refused: too far")),
+    ]
     for k in range(STATES):
         t = 100.0 + 0.02 * k
         said.append(("arm_controller/reference", t - 0.06, reference(t, wanted(t))))
@@ -119,8 +132,9 @@ def test_a_type_that_is_not_installed_is_named():
 def test_another_reader_finds_every_message_with_its_time_and_qos(tmp_path):
     told = story("/left")
     with AnyReader([written_by_us(tmp_path / "a.mcap", told)]) as reader:
-        found = [(one.topic, one.msgtype, time_ns, reader.deserialize(data, one.msgtype))
-                 for one, time_ns, data in reader.messages()]
+        found = [
+            (one.topic, one.msgtype, time_ns, reader.deserialize(data, one.msgtype)) for one, time_ns, data in reader.messages()
+        ]
         durability = {one.topic: one.ext.offered_qos_profiles[0].durability.name for one in reader.connections}
     assert len(found) == len(told)
     assert [(topic, kind, time_ns) for topic, kind, time_ns, _ in found] == [(a, b, round(t * 1e9)) for a, b, t, _ in told]
@@ -140,10 +154,18 @@ def test_a_file_is_an_mcap_file_of_the_ros2_profile(tmp_path):
         assert made.statistics.message_count == sum(1 for _ in reader.iter_messages()) == len(story())
 
 
-@pytest.mark.parametrize(("out", "said"), [
-    ("", "name of a file"), ("  ", "name of a file"), ("somewhere/", "name of a file"), ("nowhere/a", "no folder nowhere"),
-    ("there", "there.mcap exists"), ("there.mcap", "exists"), ("a\0b", "null"),
-])
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("", "name of a file"),
+        ("  ", "name of a file"),
+        ("somewhere/", "name of a file"),
+        ("nowhere/a", "no folder nowhere"),
+        ("there", "there.mcap exists"),
+        ("there.mcap", "exists"),
+        ("a\0b", "null"),
+    ],
+)
 def test_a_name_that_cannot_be_is_refused_with_the_reason(tmp_path, monkeypatch, out, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.mcap").touch()
@@ -202,8 +224,10 @@ def test_a_full_disk_is_called_by_its_name(tmp_path, monkeypatch):
 
 
 def test_without_the_packages_it_says_which_and_how_to_get_them():
-    script = ("import sys; sys.modules['mcap'] = sys.modules['mcap.writer'] = sys.modules['rosbags'] = None\n"
-              "from picker_dynamics.commands.cli import main\nsys.exit(main(sys.argv[1:]))")
+    script = (
+        "import sys; sys.modules['mcap'] = sys.modules['mcap.writer'] = sys.modules['rosbags'] = None\n"
+        "from picker_dynamics.commands.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
     for words, package in ((["record", "-o", "x"], "mcap"), (["plot", "x"], "rosbags")):
         done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
         assert done.returncode == MissingDependencyError.exit_code, done.stderr
@@ -257,16 +281,23 @@ def test_states_of_other_joints_on_the_same_topic_are_left_out(tmp_path):
 def test_a_file_cut_short_is_read_up_to_there(tmp_path, share):
     whole = written_by_us(tmp_path / "a.mcap", story() * 10).read_bytes()
     cut = tmp_path / "cut.mcap"
-    cut.write_bytes(whole[:int(share * len(whole))])
+    cut.write_bytes(whole[: int(share * len(whole))])
     found = read(cut)
     assert "no end" in found.damaged and 20 < len(found.state) < 10 * STATES
 
 
-@pytest.mark.parametrize(("name", "content", "said"), [
-    ("a.mcap", b"", "no MCAP recording"), ("a.mcap", b"\x89MCAP0\r\n", "no MCAP"), ("a.mcap", b"nonsense" * 99, "no MCAP"),
-    ("a.db3", b"nonsense" * 99, "cannot read"), ("a.txt", b"words", "cannot read"), ("folder", None, "cannot read"),
-    ("gone.mcap", ..., "no recording"),
-])
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.mcap", b"", "no MCAP recording"),
+        ("a.mcap", b"\x89MCAP0\r\n", "no MCAP"),
+        ("a.mcap", b"nonsense" * 99, "no MCAP"),
+        ("a.db3", b"nonsense" * 99, "cannot read"),
+        ("a.txt", b"words", "cannot read"),
+        ("folder", None, "cannot read"),
+        ("gone.mcap", ..., "no recording"),
+    ],
+)
 def test_what_is_no_recording_gets_one_clear_line(tmp_path, name, content, said):
     path = tmp_path / name
     if content is None:

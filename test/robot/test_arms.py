@@ -67,6 +67,7 @@ def read_bars(*names_and_tips):
         for number, (link, tip) in enumerate(names_and_tips, start=2):
             parameters |= dict(zip((f"d{number}", f"a{number}", f"m{number}", f"J{number}"), bar(arm, link, tip)))
         return parameters
+
     return read
 
 
@@ -167,16 +168,19 @@ def test_an_unknown_arm_is_told_which_there_are():
 DEFAULTS = "defaults: {bandwidth_rad_s: 15, peak_share: 0.8, hold_share: 0.6, tip_speed_m_s: 0.5}\n"
 
 
-@pytest.mark.parametrize(("line", "reason"), [
-    ("home: {theta1: 0, theta2: 2.2}", "d3"),
-    ("home: {theta1: 0, theta2: 2.2, d3: 5}", "d3.*5"),
-    ("home: {theta1: 0, theta2: up, d3: 0.5}", "theta2.*up"),
-    ("bandwidth_rad_s: 0", "bandwidth_rad_s"),
-    ("hold_share: 1.5", "hold_share"),
-    ("peak_share: 0.1", "peak_share"),
-    ("control: hydraulic", "hydraulic"),
-    ("gains: 3", "gains"),
-])
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("home: {theta1: 0, theta2: 2.2}", "d3"),
+        ("home: {theta1: 0, theta2: 2.2, d3: 5}", "d3.*5"),
+        ("home: {theta1: 0, theta2: up, d3: 0.5}", "theta2.*up"),
+        ("bandwidth_rad_s: 0", "bandwidth_rad_s"),
+        ("hold_share: 1.5", "hold_share"),
+        ("peak_share: 0.1", "peak_share"),
+        ("control: hydraulic", "hydraulic"),
+        ("gains: 3", "gains"),
+    ],
+)
 def test_what_is_wrong_in_the_file_is_named(tmp_path, line, reason):
     entry = ["control: torque", "home: {theta1: 0, theta2: 2.2, d3: 0.5}"]
     key = line.split(":")[0]

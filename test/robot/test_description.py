@@ -35,11 +35,7 @@ def test_picker_has_the_joints_lengths_and_masses_of_the_note(picker):
 
 def test_pickers_replaced_and_chosen_inertias_are_those_its_comment_promises(picker):
     """ixx and izz follow from the section w × h; the hand's iyy from the drawn box (4 printed digits)."""
-    for name, section in (
-        ("upper_arm", (0.036, 0.024)),
-        ("forearm", (0.032, 0.022)),
-        ("hand", (0.028, 0.020)),
-    ):
+    for name, section in (("upper_arm", (0.036, 0.024)), ("forearm", (0.032, 0.022)), ("hand", (0.028, 0.020))):
         link = picker.links[name]
         assert link.collisions[0].size[1:] == section
         py, pz = (link.mass * side**2 / 12 for side in section)
@@ -106,9 +102,7 @@ def test_order_is_depth_first_in_document_order_not_alphabetical():
 
 
 def test_without_tool0_the_tool_is_the_last_leaf():
-    text = broken(
-        ('<child link="tool0"/>', '<child link="tip"/>'), ('<link name="tool0"/>', '<link name="tip"/>')
-    )
+    text = broken(('<child link="tool0"/>', '<child link="tip"/>'), ('<link name="tool0"/>', '<link name="tip"/>'))
     assert description.parse(text).tool == "tip"
 
 
@@ -133,11 +127,7 @@ MALFORMED = {
     "not XML": (broken(("</robot>", "")), "not XML", None),
     "a NUL byte": (TWO_LINKS + "\0", "not XML", None),
     "another root element": ("<sdf/>", "root element is <sdf>", None),
-    "xacro": (
-        '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:macro name="m"/></robot>',
-        "xacro",
-        None,
-    ),
+    "xacro": ('<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:macro name="m"/></robot>', "xacro", None),
     "no name": ("<robot/>", "<robot> has no name", None),
     "no links": ('<robot name="r"/>', "no links at all", None),
     "two roots": (broken(("</robot>", '<link name="alone"/></robot>')), "found 2: base_link, alone", None),
@@ -159,21 +149,12 @@ MALFORMED = {
         "j",
     ),
     "a link with two parents": (
-        broken(
-            (
-                "</robot>",
-                '<joint name="j" type="fixed"><parent link="base_link"/><child link="rod"/></joint></robot>',
-            )
-        ),
+        broken(("</robot>", '<joint name="j" type="fixed"><parent link="base_link"/><child link="rod"/></joint></robot>')),
         "two parents",
         "j",
     ),
     "a link twice": (broken(("</robot>", '<link name="arm"/></robot>')), "link arm is defined twice", "arm"),
-    "a joint twice": (
-        broken(('<joint name="slide"', '<joint name="lift"')),
-        "joint lift: is defined twice",
-        "lift",
-    ),
+    "a joint twice": (broken(('<joint name="slide"', '<joint name="lift"')), "joint lift: is defined twice", "lift"),
     "a link that is not there": (
         broken(('<child link="rod"/>', '<child link="rot"/>')),
         "joint slide: child link 'rot' does not exist",
@@ -200,36 +181,12 @@ MALFORMED = {
     "negative damping": (broken(('damping="0.02"', 'damping="-1"')), "<dynamics> damping is -1", "lift"),
     "no effort limit": (broken((' effort="3"', "")), "joint lift: <limit> has no 'effort'", "lift"),
     "no velocity limit": (broken((' velocity="5"', "")), "joint lift: <limit> has no 'velocity'", "lift"),
-    "zero axis": (
-        broken(('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 0"/>')),
-        "joint lift: axis is (0, 0, 0)",
-        "lift",
-    ),
-    "short axis": (
-        broken(('<axis xyz="0 -1 0"/>', '<axis xyz="0 1"/>')),
-        "xyz='0 1' has 2 numbers, not 3",
-        "lift",
-    ),
-    "axis without xyz": (
-        broken(('<axis xyz="0 -1 0"/>', "<axis/>")),
-        "joint lift: <axis> has no 'xyz'",
-        "lift",
-    ),
-    "a word for a number": (
-        broken(('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 ten"/>')),
-        "is not numeric",
-        "lift",
-    ),
-    "infinite origin": (
-        broken(('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 inf"/>')),
-        "is not finite",
-        "lift",
-    ),
-    "negative mass": (
-        broken(('value="0.4"', 'value="-0.4"')),
-        "link arm: <mass> value is -0.4, must be >= 0",
-        "arm",
-    ),
+    "zero axis": (broken(('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 0"/>')), "joint lift: axis is (0, 0, 0)", "lift"),
+    "short axis": (broken(('<axis xyz="0 -1 0"/>', '<axis xyz="0 1"/>')), "xyz='0 1' has 2 numbers, not 3", "lift"),
+    "axis without xyz": (broken(('<axis xyz="0 -1 0"/>', "<axis/>")), "joint lift: <axis> has no 'xyz'", "lift"),
+    "a word for a number": (broken(('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 ten"/>')), "is not numeric", "lift"),
+    "infinite origin": (broken(('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 inf"/>')), "is not finite", "lift"),
+    "negative mass": (broken(('value="0.4"', 'value="-0.4"')), "link arm: <mass> value is -0.4, must be >= 0", "arm"),
     "NaN mass": (broken(('value="0.4"', 'value="nan"')), "link arm: value='nan' is not finite", "arm"),
     "NaN inertia": (broken(('ixx="6e-5"', 'ixx="NaN"')), "link arm: ixx='NaN' is not finite", "arm"),
     "no mass": (broken(('<mass value="0.4"/>', "")), "link arm: <inertial> needs both", "arm"),
@@ -244,11 +201,7 @@ MALFORMED = {
         "link arm: a <visual> has no geometry",
         "arm",
     ),
-    "an unknown shape": (
-        broken(("<box size=", "<capsule size=")),
-        "geometry <capsule> is not supported",
-        "arm",
-    ),
+    "an unknown shape": (broken(("<box size=", "<capsule size=")), "geometry <capsule> is not supported", "arm"),
     "a flat box": (broken(('size="0.2 0.03 0.03"', 'size="0.2 0 0.03"')), "has size 0 m, must be > 0", "arm"),
     "a mesh without file": (broken(('<box size="0.2 0.03 0.03"/>', "<mesh/>")), "has no filename", "arm"),
 }

@@ -13,11 +13,14 @@ def test_values_follow_their_names():
     assert ordered(["elbow", "base", "shoulder"], [3.0, 1.0, 2.0], ARM).tolist() == [1.0, 2.0, 3.0]
 
 
-@pytest.mark.parametrize(("names", "named"), [
-    (["base", "shoulder"], "elbow"),
-    (["base", "shoulder", "elbow", "tail"], "tail"),
-    (["base", "base", "shoulder", "elbow"], "base"),
-])
+@pytest.mark.parametrize(
+    ("names", "named"),
+    [
+        (["base", "shoulder"], "elbow"),
+        (["base", "shoulder", "elbow", "tail"], "tail"),
+        (["base", "base", "shoulder", "elbow"], "base"),
+    ],
+)
 def test_wrong_names_are_named(names, named):
     with pytest.raises(JointNamesError) as caught:
         order_of(names, ARM, "goal")

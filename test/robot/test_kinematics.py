@@ -40,9 +40,7 @@ def test_lengths_and_the_stretched_pose(picker):
     assert picker.lengths == pytest.approx([0.20, 0.145, 0.08], abs=1e-15)
     assert picker.shoulder == pytest.approx([0, 0, 0.09], abs=1e-15)
     assert picker.forward(np.zeros(5)) == pytest.approx([0.425, 0, 0.09], abs=1e-15)
-    assert picker.forward([math.pi / 2, math.pi / 2, -math.pi / 2, 0, 0.7]) == pytest.approx(
-        [0, 0.225, 0.29], abs=1e-15
-    )
+    assert picker.forward([math.pi / 2, math.pi / 2, -math.pi / 2, 0, 0.7]) == pytest.approx([0, 0.225, 0.29], abs=1e-15)
     assert picker.pitch([0.3, 0.5, -0.2, 0.4, 1.0]) == pytest.approx(0.7)
 
 
@@ -70,11 +68,7 @@ def test_jacobian_by_central_differences(arm, picker):
 
 def test_a_batch_is_just_more_leading_axes(arm, picker):
     q = poses_within_limits(arm, 6, seed=3).reshape(2, 3, 5)
-    for method, shape in (
-        (picker.forward, (2, 3, 3)),
-        (picker.pitch, (2, 3)),
-        (picker.jacobian, (2, 3, 3, 5)),
-    ):
+    for method, shape in ((picker.forward, (2, 3, 3)), (picker.pitch, (2, 3)), (picker.jacobian, (2, 3, 3, 5))):
         batch = method(q)
         assert batch.shape == shape
         np.testing.assert_allclose(batch[1, 2], method(q[1, 2]), rtol=1e-12, atol=1e-15)
@@ -182,22 +176,15 @@ def test_the_scissor_is_kept_or_set(picker):
 
 
 def test_beyond_the_whole_arm_says_how_far(picker):
-    with pytest.raises(
-        UnreachableError, match="0.5000 m from the shoulder.*reaches 0.4250 m: 0.0750 m too far"
-    ) as e:
+    with pytest.raises(UnreachableError, match="0.5000 m from the shoulder.*reaches 0.4250 m: 0.0750 m too far") as e:
         picker.inverse((0.3, 0.4, 0.09), 0.0)
     assert (e.value.value, e.value.limit) == (pytest.approx(0.5), pytest.approx(0.425))
 
 
 def test_out_of_reach_with_this_pitch_says_what_is_possible(picker):
-    with pytest.raises(
-        UnreachableError, match="wrist 0.3688 m.*0.0550 to 0.3450 m: 0.0238 m too far"
-    ) as caught:
+    with pytest.raises(UnreachableError, match="wrist 0.3688 m.*0.0550 to 0.3450 m: 0.0238 m too far") as caught:
         picker.inverse((0.36, 0, 0.09), -math.pi / 2)
-    assert (caught.value.value, caught.value.limit) == (
-        pytest.approx(math.hypot(0.36, 0.08)),
-        pytest.approx(0.345),
-    )
+    assert (caught.value.value, caught.value.limit) == (pytest.approx(math.hypot(0.36, 0.08)), pytest.approx(0.345))
     with pytest.raises(UnreachableError, match="wrist 0.0200 m.*: 0.0350 m too close") as caught:
         picker.inverse((0.10, 0, 0.09), 0.0)
     assert caught.value.limit == pytest.approx(0.055)
@@ -205,9 +192,7 @@ def test_out_of_reach_with_this_pitch_says_what_is_possible(picker):
 
 def test_a_joint_limit_is_named_with_value_and_limit(picker):
     """Straight behind and low: only the base could turn there, and it may not."""
-    with pytest.raises(
-        UnreachableError, match="needs joint base at .* its limits are -1.500 to 1.500 rad"
-    ) as caught:
+    with pytest.raises(UnreachableError, match="needs joint base at .* its limits are -1.500 to 1.500 rad") as caught:
         picker.inverse((-0.25, 0.12, 0.05), -0.5)
     assert caught.value.subject == "base"
     assert caught.value.limit == pytest.approx(1.5)
@@ -254,15 +239,9 @@ def picker_text():
 @pytest.mark.parametrize(
     "changes, message",
     [
-        (
-            [('<axis xyz="0 -1 0"/>', '<axis xyz="0 1 0"/>')],
-            "axis of shoulder joint shoulder is 0 1 0, expected 0 -1 0",
-        ),
+        ([('<axis xyz="0 -1 0"/>', '<axis xyz="0 1 0"/>')], "axis of shoulder joint shoulder is 0 1 0, expected 0 -1 0"),
         ([('<axis xyz="0 0 1"/>', '<axis xyz="0 0.1 1"/>')], "axis of base joint base"),
-        (
-            [('<origin xyz="0.145 0 0"/>', '<origin xyz="0.145 0 0.01"/>')],
-            "wrist is off the x axis by 0.01 m",
-        ),
+        ([('<origin xyz="0.145 0 0"/>', '<origin xyz="0.145 0 0.01"/>')], "wrist is off the x axis by 0.01 m"),
         ([('<origin xyz="0.20 0 0"/>', '<origin xyz="0.20 0 0" rpy="0 0.3 0"/>')], "link forearm is turned"),
         ([('<origin xyz="0.20 0 0"/>', '<origin xyz="-0.20 0 0"/>')], "must be > 0"),
         ([('name="wrist" type="revolute"', 'name="wrist" type="prismatic"')], "wrist joint wrist slides"),

@@ -36,10 +36,7 @@ def test_nothing_is_found_in_sound_arms():
     assert findings() == ()
 
 
-NO_LIMITS = [
-    ('type="revolute"', 'type="continuous"'),
-    ('<limit lower="-1" upper="2" velocity="5" effort="3"/>', ""),
-]
+NO_LIMITS = [('type="revolute"', 'type="continuous"'), ('<limit lower="-1" upper="2" velocity="5" effort="3"/>', "")]
 
 WRONG = {
     "unit inertias": ([(ARM_INERTIA, diagonal(1.0, 1.0, 1.0))], "arm", "inertia", "placeholder", False),
@@ -90,48 +87,19 @@ WRONG = {
         "weighs nothing",
         False,
     ),
-    "massless but turning": (
-        [('<mass value="0.4"/>', '<mass value="0"/>')],
-        "arm",
-        "mass",
-        "has mass",
-        False,
-    ),
+    "massless but turning": ([('<mass value="0.4"/>', '<mass value="0"/>')], "arm", "mass", "has mass", False),
     "a root with mass": (
-        [
-            (
-                '<link name="base_link"/>',
-                f'<link name="base_link"><inertial><mass value="1"/>{ARM_INERTIA}</inertial></link>',
-            )
-        ],
+        [('<link name="base_link"/>', f'<link name="base_link"><inertial><mass value="1"/>{ARM_INERTIA}</inertial></link>')],
         "base_link",
         "mass",
         "root never moves",
         False,
     ),
-    "no velocity limit": (
-        NO_LIMITS,
-        "arm",
-        "velocity limit of joint lift",
-        "no-load speed",
-        False,
-    ),
+    "no velocity limit": (NO_LIMITS, "arm", "velocity limit of joint lift", "no-load speed", False),
     "no effort limit": (NO_LIMITS, "arm", "effort limit of joint lift", "stall torque", False),
-    "zero effort": (
-        [(' effort="3"', ' effort="0"')],
-        "arm",
-        "effort limit of joint lift",
-        "could not move",
-        False,
-    ),
+    "zero effort": ([(' effort="3"', ' effort="0"')], "arm", "effort limit of joint lift", "could not move", False),
     "no range": ([('lower="-1" upper="2"', "")], "arm", "position limits of joint lift", "no range", False),
-    "degrees": (
-        [('lower="-1" upper="2"', 'lower="-60" upper="120"')],
-        "arm",
-        "position limits",
-        "degrees",
-        False,
-    ),
+    "degrees": ([('lower="-1" upper="2"', 'lower="-60" upper="120"')], "arm", "position limits", "degrees", False),
     "mimic": (
         [('<dynamics damping="0.02"', '<mimic joint="slide"/><dynamics damping="0.02"')],
         "arm",
@@ -169,9 +137,7 @@ def test_each_fault_is_found_with_its_link_and_reason(changes, link, what, reaso
 
 def test_the_pitch_inertia_that_the_note_prints_for_the_hand_is_found():
     """2e-4 kg·m² with 80 g: a radius of gyration of 50 mm; the hand's body ends 40 mm from its centre."""
-    found = findings(
-        ('iyy="4.533e-5"', 'iyy="2.000e-4"'), ('izz="4.789e-5"', 'izz="2.026e-4"'), text=picker_text()
-    )
+    found = findings(('iyy="4.533e-5"', 'iyy="2.000e-4"'), ('izz="4.789e-5"', 'izz="2.026e-4"'), text=picker_text())
     (finding,) = found
     assert (finding.link, finding.value) == ("hand", "0.0002 kg·m²")
     assert "times that of a uniform body" in finding.reason, "the drawn blade is further out than the body"
@@ -181,15 +147,11 @@ def test_an_arm_that_needs_no_torque_at_the_shoulder_is_found():
     """All centres of mass on the shoulder axis: the file loads everywhere, and nothing holds the arm up."""
     text = picker_text()
     for centre in ("0.100", "0.0725", "0.040"):
-        text = broken(
-            (f'<origin xyz="{centre} 0 0"/>\n      <mass', '<origin xyz="0 0 0"/>\n      <mass'), text=text
-        )
+        text = broken((f'<origin xyz="{centre} 0 0"/>\n      <mass', '<origin xyz="0 0 0"/>\n      <mass'), text=text)
     for length in ("0.20", "0.145", "0.08"):
         text = text.replace(f'<origin xyz="{length} 0 0"/>', '<origin xyz="0 0.1 0"/>')
     found = [f for f in lint(description.parse(text)) if "although it lifts other joints" in f.reason]
-    assert {f.what for f in found} == {
-        f"holding torque at joint {name}" for name in ("shoulder", "elbow", "wrist")
-    }
+    assert {f.what for f in found} == {f"holding torque at joint {name}" for name in ("shoulder", "elbow", "wrist")}
 
 
 def test_a_point_mass_on_its_own_axis_is_fatal():
@@ -240,11 +202,7 @@ def test_links_with_meshes_are_judged_by_physics_only():
 
 def test_rounded_numbers_of_a_thin_plate_pass():
     """For a plate Ia + Ib = Ic exactly; four printed digits may break that by 1e-4."""
-    assert not [
-        f
-        for f in findings((ARM_INERTIA, diagonal("6.001e-5", "1.340e-3", "1.4002e-3")))
-        if f.what == "inertia"
-    ]
+    assert not [f for f in findings((ARM_INERTIA, diagonal("6.001e-5", "1.340e-3", "1.4002e-3"))) if f.what == "inertia"]
 
 
 def test_nothing_movable_is_fatal():

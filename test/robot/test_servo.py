@@ -96,17 +96,19 @@ def test_a_stiffness_too_low_does_harm_and_one_too_high_does_not():
     assert rest_error(true=25.0, configured=25.0) < 1e-12
 
 
-@pytest.mark.parametrize("name, values", [
-    ("stiffness", [-10.0, 25.0]), ("stiffness", [0.0, 25.0]), ("deadband", [-1e-3, 0.0]),
-    ("damping", [0.1, 0.0]), ("stall_torque", [1.0, float("nan")]), ("damping", [0.1])])
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        ("stiffness", [-10.0, 25.0]),
+        ("stiffness", [0.0, 25.0]),
+        ("deadband", [-1e-3, 0.0]),
+        ("damping", [0.1, 0.0]),
+        ("stall_torque", [1.0, float("nan")]),
+        ("damping", [0.1]),
+    ],
+)
 def test_bad_parameters_are_named(name, values):
-    figures = {
-        "stiffness": K,
-        "deadband": DELTA,
-        "damping": STALL / NO_LOAD,
-        "stall_torque": STALL,
-        name: values,
-    }
+    figures = {"stiffness": K, "deadband": DELTA, "damping": STALL / NO_LOAD, "stall_torque": STALL, name: values}
     with pytest.raises(InputError, match=name):
         ServoModel(**figures, joint_names=NAMES)
 

@@ -70,8 +70,10 @@ def test_a_warm_servo_is_named_with_amount_and_the_time_that_is_left():
     temperature = budget.temperature()
     assert temperature.joint == "shoulder" and not temperature.too_hot and temperature.limit == 75.0
     left = float(budget.seconds_left()[1])
-    assert temperature.text == (f"shoulder is at {temperature.celsius:.0f} deg C (estimated), limit 75, giving 60% of its stall torque: "
-                           f"there in {left:.0f} s at this load")
+    assert temperature.text == (
+        f"shoulder is at {temperature.celsius:.0f} deg C (estimated), limit 75, giving 60% of its stall torque: "
+        f"there in {left:.0f} s at this load"
+    )
     for _ in range(round(left / 0.02) + 1):
         budget.advance(0.02)
     assert budget.temperature().too_hot and "let it rest" in budget.temperature().text, "the prediction comes true"
@@ -105,8 +107,9 @@ def test_more_current_than_the_supply_gives_is_said_once_with_the_largest():
 
 
 def test_without_figures_nothing_is_claimed():
-    bare = replace(SERVOS, servos=tuple(replace(servo, electric=None) for servo in SERVOS.servos), supply_a=None,
-                   supply_assumed=False)
+    bare = replace(
+        SERVOS, servos=tuple(replace(servo, electric=None) for servo in SERVOS.servos), supply_a=None, supply_assumed=False
+    )
     budget = ServoBudget(bare)
     budget.load(STALL, ALL)
     budget.advance(1e4)
@@ -146,17 +149,25 @@ def test_figures_are_read_with_what_of_them_is_assumed(tmp_path):
     assert written(tmp_path, GOOD, {"value": 3.0, "measured": False}).supply_assumed is True
 
 
-@pytest.mark.parametrize(("electric", "supply_a", "said"), [
-    (GOOD | {"stall_a": 0.0}, 5.0, "base: electric.stall_a is 0.0, must be > 0"),
-    (GOOD | {"stall_a": "much"}, 5.0, "electric.stall_a is 'much', must be a finite number"),
-    (GOOD | {"idle_a": 3.0}, 5.0, "electric.idle_a is 3 A, must be below stall_a, 2.5 A"),
-    (GOOD | {"thermal_s": {"value": 1.0, "measured": "no"}}, 5.0, "electric.thermal_s: measured is 'no', must be true or false"),
-    ({"stall_a": 2.5}, 5.0, "electric: idle_a is missing"),
-    (GOOD | {"colour": 1}, 5.0, "unknown 'colour'"),
-    (2.5, 5.0, "electric: expected keys and values"),
-    (GOOD, -1.0, "supply_a is -1.0, must be > 0"),
-    (GOOD, "enough", "supply_a is 'enough', must be a finite number"),
-], ids=str)
+@pytest.mark.parametrize(
+    ("electric", "supply_a", "said"),
+    [
+        (GOOD | {"stall_a": 0.0}, 5.0, "base: electric.stall_a is 0.0, must be > 0"),
+        (GOOD | {"stall_a": "much"}, 5.0, "electric.stall_a is 'much', must be a finite number"),
+        (GOOD | {"idle_a": 3.0}, 5.0, "electric.idle_a is 3 A, must be below stall_a, 2.5 A"),
+        (
+            GOOD | {"thermal_s": {"value": 1.0, "measured": "no"}},
+            5.0,
+            "electric.thermal_s: measured is 'no', must be true or false",
+        ),
+        ({"stall_a": 2.5}, 5.0, "electric: idle_a is missing"),
+        (GOOD | {"colour": 1}, 5.0, "unknown 'colour'"),
+        (2.5, 5.0, "electric: expected keys and values"),
+        (GOOD, -1.0, "supply_a is -1.0, must be > 0"),
+        (GOOD, "enough", "supply_a is 'enough', must be a finite number"),
+    ],
+    ids=str,
+)
 def test_figures_that_cannot_be_are_refused_by_name(tmp_path, electric, supply_a, said):
     with pytest.raises(ConfigurationError, match=re.escape(said)):
         written(tmp_path, electric, supply_a)

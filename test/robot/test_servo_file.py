@@ -14,9 +14,14 @@ JOINTS = ("shoulder", "elbow")
 GOOD = {
     "board": {"frame_us": 20000, "quantum_us": 0.5},
     "defaults": {
-        "pulse_map": [[-90, 500], [90, 2500]], "stall_torque_nm": 1.0, "no_load_speed_rad_s": 7.0,
-        "stiffness_nm_rad": {"value": 20, "measured": False}, "deadband_us": 4, "armature_kg_m2": 0.001,
-        "peak_share": 0.8, "hold_share": 0.6,
+        "pulse_map": [[-90, 500], [90, 2500]],
+        "stall_torque_nm": 1.0,
+        "no_load_speed_rad_s": 7.0,
+        "stiffness_nm_rad": {"value": 20, "measured": False},
+        "deadband_us": 4,
+        "armature_kg_m2": 0.001,
+        "peak_share": 0.8,
+        "hold_share": 0.6,
     },
     "joints": {
         "shoulder": {"channel": 3, "direction": 1, "zero_deg": 0, "rest_rad": 0.1, "home_rad": 0.2},
@@ -85,24 +90,14 @@ def test_an_overlay_wins_over_defaults_and_joints_alike(tmp_path):
         ("joints.elbow.channel", ..., "elbow", r"elbow: channel is missing"),
         ("joints.elbow.direction", 2, "elbow", r"elbow: direction is 2, must be 1 or -1"),
         ("joints.elbow.direction", True, "elbow", r"elbow: direction is True"),
-        (
-            "joints.elbow.pulse_map",
-            [[-90, 500], [0, 400], [90, 2500]],
-            "elbow",
-            r"elbow: .* 400 us follows 500 us",
-        ),
+        ("joints.elbow.pulse_map", [[-90, 500], [0, 400], [90, 2500]], "elbow", r"elbow: .* 400 us follows 500 us"),
         ("joints.elbow.pulse_map", [[90, 500], [-90, 2500]], "elbow", r"elbow: .* -90 deg follows 90 deg"),
         ("joints.elbow.pulse_map", [[-90, 399], [90, 2500]], "elbow", r"elbow: .* is 399, must be >= 400"),
         ("joints.elbow.pulse_map", [[-90, 500], [90, 2601]], "elbow", r"elbow: .* is 2601, must be <= 2600"),
         ("joints.elbow.pulse_map", [[-90, 500]], "elbow", r"elbow: pulse_map is .*two or more"),
         ("joints.elbow.stiffness_nm_rad", -3, "elbow", r"elbow: stiffness_nm_rad is -3, must be > 0"),
         ("joints.elbow.stiffness_nm_rad", 0, "elbow", r"elbow: stiffness_nm_rad is 0, must be > 0"),
-        (
-            "joints.elbow.stiffness_nm_rad",
-            "soft",
-            "elbow",
-            r"elbow: stiffness_nm_rad is 'soft', must be a finite number",
-        ),
+        ("joints.elbow.stiffness_nm_rad", "soft", "elbow", r"elbow: stiffness_nm_rad is 'soft', must be a finite number"),
         ("joints.elbow.stiffness_nm_rad", {"value": 20}, "elbow", r"measured is None, must be true or false"),
         ("joints.elbow.stall_torque_nm", float("nan"), "elbow", r"elbow: stall_torque_nm is nan"),
         ("joints.elbow.no_load_speed_rad_s", 0, "elbow", r"elbow: no_load_speed_rad_s is 0"),
@@ -113,12 +108,7 @@ def test_an_overlay_wins_over_defaults_and_joints_alike(tmp_path):
         ("joints.elbow.rest_rad", 3.0, "elbow", r"elbow: rest_rad is 3\.0, outside its set-points"),
         ("joints.elbow.home_rad", -1.7, "elbow", r"elbow: home_rad is -1\.7, outside"),
         ("joints.elbow.grip", {"contact_rad": 0.0}, "elbow", r"elbow: grip: torque_nm is missing"),
-        (
-            "joints.elbow.grip",
-            {"contact_rad": 1.9, "torque_nm": 1.0},
-            "elbow",
-            r"elbow: grip leaves no set-points",
-        ),
+        ("joints.elbow.grip", {"contact_rad": 1.9, "torque_nm": 1.0}, "elbow", r"elbow: grip leaves no set-points"),
         ("board.quantum_us", 0, "board", r"quantum_us is 0, must be > 0"),
         ("board.oscillator_hz", 25, "board", r"board: oscillator_hz is 25, must be >= 2e\+07"),
         ("board.supply", 3, "board", r"board: supply: expected keys and values, found 3"),
@@ -141,9 +131,14 @@ def test_errors_name_joint_value_and_limit(tmp_path, path, value, joint, message
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text, message", [
-    ("board: {frame_us: 20000}\nboard: {frame_us: 10000}\n", "'board' is given twice"),
-    ("board: [unclosed", "cannot read servo map"), ("", "expected keys and values, found None")])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("board: {frame_us: 20000}\nboard: {frame_us: 10000}\n", "'board' is given twice"),
+        ("board: [unclosed", "cannot read servo map"),
+        ("", "expected keys and values, found None"),
+    ],
+)
 def test_text_that_is_no_map(tmp_path, text, message):
     with pytest.raises(ConfigurationError, match=message) as caught:
         load(tmp_path, text)

@@ -65,11 +65,19 @@ def test_limits_leave_room_for_compensation(simulated, arm):
     assert (room >= needed - 1e-9).all(), f"room {room.round(4)} rad, needed {needed.round(4)} rad"
 
 
-@pytest.mark.parametrize("joint, angle, pulse", [
-    ("base", 0.0, 1500.0), ("base", pi / 4, 2000.0), ("base", -pi / 2, 500.0),
-    ("shoulder", radians(65), 1500.0), ("shoulder", radians(65 + 45), 2000.0),
-    ("elbow", radians(-59.6), 1500.0), ("elbow", radians(-59.6 - 45), 2000.0),
-    ("scissor", radians(34.4), 1500.0)])
+@pytest.mark.parametrize(
+    "joint, angle, pulse",
+    [
+        ("base", 0.0, 1500.0),
+        ("base", pi / 4, 2000.0),
+        ("base", -pi / 2, 500.0),
+        ("shoulder", radians(65), 1500.0),
+        ("shoulder", radians(65 + 45), 2000.0),
+        ("elbow", radians(-59.6), 1500.0),
+        ("elbow", radians(-59.6 - 45), 2000.0),
+        ("scissor", radians(34.4), 1500.0),
+    ],
+)
 def test_pulses_by_hand(shipped, joint, angle, pulse):
     q = np.array(shipped.rest)
     q[JOINTS.index(joint)] = angle
@@ -85,16 +93,29 @@ def test_batches_round_trip(shipped):
 
 
 def test_a_map_of_many_points_bends_where_they_say():
-    servo = servo_map.Servo("j", 0, -1, radians(10), tuple(np.radians([-80, 0, 90])), (600.0, 1450.0, 2400.0),
-                            1.0, 7.0, 10.0, 5.0, 0.0, 0.8, 0.6, 0.0, 0.0)
+    servo = servo_map.Servo(
+        "j",
+        0,
+        -1,
+        radians(10),
+        tuple(np.radians([-80, 0, 90])),
+        (600.0, 1450.0, 2400.0),
+        1.0,
+        7.0,
+        10.0,
+        5.0,
+        0.0,
+        0.8,
+        0.6,
+        0.0,
+        0.0,
+    )
     arm = servo_map.ServoMap((servo,), 0.02, 4.8828125)
     for horn_deg, pulse in ((-80, 600), (-40, 1025), (0, 1450), (45, 1925), (90, 2400)):
         q = [-radians(horn_deg - 10)]
         assert arm.to_pulse_us(q)[0] == pytest.approx(pulse)
         assert arm.to_angle([pulse])[0] == pytest.approx(q[0])
-    assert arm.setpoint_lower[0] == pytest.approx(-radians(80)) and arm.setpoint_upper[0] == pytest.approx(
-        radians(90)
-    )
+    assert arm.setpoint_lower[0] == pytest.approx(-radians(80)) and arm.setpoint_upper[0] == pytest.approx(radians(90))
     assert arm.model.deadband[0] == pytest.approx(0.5 * 5.0 * radians(170) / 1800)
 
 
@@ -112,9 +133,7 @@ def test_quantisation_is_a_pca9685_count(shipped):
 def test_setpoints_outside_the_pulses_are_refused_or_clamped_as_asked(shipped):
     q = np.array(shipped.rest)
     q[1] = 2.8
-    with pytest.raises(
-        LimitError, match=r"shoulder: set-point 2\.8000 rad is outside -0\.4363 \.\.\. 2\.7053"
-    ) as caught:
+    with pytest.raises(LimitError, match=r"shoulder: set-point 2\.8000 rad is outside -0\.4363 \.\.\. 2\.7053") as caught:
         shipped.to_pulse_us(q)
     assert (caught.value.subject, caught.value.value) == ("shoulder", 2.8)
     assert shipped.to_pulse_us(shipped.clamp(q))[1] == pytest.approx(2500.0)
@@ -139,9 +158,7 @@ def test_the_grip_limits_torque_beyond_contact(shipped, simulated):
 def test_limits_that_pulses_do_not_reach(shipped, arm):
     upper = np.array(arm.upper)
     upper[1] = 2.9
-    with pytest.raises(
-        ConfigurationError, match=r"shoulder: the URDF allows 2\.9000 rad, its pulses end at 2\.7053"
-    ):
+    with pytest.raises(ConfigurationError, match=r"shoulder: the URDF allows 2\.9000 rad, its pulses end at 2\.7053"):
         shipped.require_room(arm.lower, upper)
 
 

@@ -131,8 +131,9 @@ def test_the_graph_runs_the_simulated_uno_on_request(tmp_path):
     assert "--board" not in bringup.graph(bringup.Options(directory=str(tmp_path))).board.arguments
 
 
-@pytest.mark.parametrize("options", [{"board": "mega"}, {"board": "avr", "hardware": "serial", "port": "/dev/ttyACM0"},
-                                     {"board": "avr", "arm": "rrp"}])
+@pytest.mark.parametrize(
+    "options", [{"board": "mega"}, {"board": "avr", "hardware": "serial", "port": "/dev/ttyACM0"}, {"board": "avr", "arm": "rrp"}]
+)
 def test_boards_that_do_not_fit_are_refused(options):
     with pytest.raises(ConfigurationError, match="board"):
         bringup.Options(**options)

@@ -25,8 +25,9 @@ require_tools()
 SPEED = 762
 STANDSTILL_US = 500_000
 BLOCKED_MAX_US = 40.0
-OUTPUT_FAILED, SUPPLY_LOW, HOST_LOST, STOPPED = (fault.bit for fault in (
-    Fault.OUTPUT_FAILED, Fault.SUPPLY_LOW, Fault.HOST_LOST, Fault.STOPPED))
+OUTPUT_FAILED, SUPPLY_LOW, HOST_LOST, STOPPED = (
+    fault.bit for fault in (Fault.OUTPUT_FAILED, Fault.SUPPLY_LOW, Fault.HOST_LOST, Fault.STOPPED)
+)
 
 
 def stands_since(bench) -> int:

@@ -267,10 +267,15 @@ def test_a_supply_that_fails_latches_a_fault(make_board):
 
 def test_requests_that_make_no_sense_are_refused_and_do_no_harm(make_board):
     board, control = make_board()
-    for command, arguments, words in (("dance", {}, "must be one of"), ("attach", {"mass_kg": -1.0}, "payload mass"),
-                                      ("attach", {"weight": 1.0}, "weight"), ("wire", {"drop": 2.0}, "drop"),
-                                      ("unplug", {"seconds": 0.0}, "seconds"), ("reset", {"fault": "GREMLINS"}, "GREMLINS"),
-                                      ("clock", {"jump_s": -1.0}, "forward")):
+    for command, arguments, words in (
+        ("dance", {}, "must be one of"),
+        ("attach", {"mass_kg": -1.0}, "payload mass"),
+        ("attach", {"weight": 1.0}, "weight"),
+        ("wire", {"drop": 2.0}, "drop"),
+        ("unplug", {"seconds": 0.0}, "seconds"),
+        ("reset", {"fault": "GREMLINS"}, "GREMLINS"),
+        ("clock", {"jump_s": -1.0}, "forward"),
+    ):
         with pytest.raises(InputError, match=words):
             control.command(command, **arguments)
     with socket.socket(socket.AF_UNIX) as raw:
@@ -310,8 +315,9 @@ def test_a_port_whose_name_was_taken_while_unplugged_ends_the_board_with_a_word(
 
 
 def run_board(*arguments):
-    return subprocess.run([sys.executable, "-m", "picker_dynamics.sim.board", *map(str, arguments)], capture_output=True,
-                          text=True, timeout=30)
+    return subprocess.run(
+        [sys.executable, "-m", "picker_dynamics.sim.board", *map(str, arguments)], capture_output=True, text=True, timeout=30
+    )
 
 
 def test_what_cannot_be_made_or_read_gets_one_line_and_a_code(tmp_path):
@@ -341,8 +347,15 @@ def test_a_second_board_does_not_take_the_first_ones_place(tmp_path):
 
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
 def test_it_ends_cleanly_or_the_next_one_cleans_up(tmp_path, number, code):
-    command = [sys.executable, "-m", "picker_dynamics.sim.board", "--link", str(tmp_path / "tty"), "--control",
-               str(tmp_path / "tty.control")]
+    command = [
+        sys.executable,
+        "-m",
+        "picker_dynamics.sim.board",
+        "--link",
+        str(tmp_path / "tty"),
+        "--control",
+        str(tmp_path / "tty.control"),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert "tty" in process.stdout.readline()
     process.send_signal(number)

@@ -43,7 +43,8 @@ def test_idle_board_speaks_from_boot_on_and_drives_nothing():
     assert len(bench.telemetry) == 51
     assert [one.time_us for one in bench.telemetry[:3]] == [0, 20_000, 40_000]
     assert {(one.state, one.live, one.owned, one.faults, one.pulses) for one in bench.telemetry} == {
-        (BoardState.IDLE, 0, 0, 0, (0, 0, 0))}
+        (BoardState.IDLE, 0, 0, 0, (0, 0, 0))
+    }
     assert bench.firmware.pulses_us == (None, None, None)
 
 
@@ -94,18 +95,22 @@ def test_joints_are_enabled_one_at_a_time_at_given_pulses():
     assert bench.firmware.pulses == (9000, 9001, 9002)
 
 
-@pytest.mark.parametrize(("message", "reason", "detail"), [
-    (Enable(0, MIDDLE), Reason.BAD_VALUE, 0),
-    (Enable(0b1000, MIDDLE), Reason.BAD_VALUE, 8),
-    (Enable(ALL, (12000, 12000)), Reason.BAD_LENGTH, 0),
-    (Enable(ALL, (12000, 3999, 12000)), Reason.OUT_OF_LIMITS, 1),
-    (Enable(ALL, (12000, 12000, 20001)), Reason.OUT_OF_LIMITS, 2),
-    (Adopt(ALL), Reason.NOT_LIVE, 0),
-    (Adopt(0), Reason.BAD_VALUE, 0),
-    (Disable(0b1000), Reason.BAD_VALUE, 8),
-    (TelemetryPeriod(1), Reason.BAD_VALUE, 1),
-    (TelemetryPeriod(1001), Reason.BAD_VALUE, 1001),
-], ids=str)
+@pytest.mark.parametrize(
+    ("message", "reason", "detail"),
+    [
+        (Enable(0, MIDDLE), Reason.BAD_VALUE, 0),
+        (Enable(0b1000, MIDDLE), Reason.BAD_VALUE, 8),
+        (Enable(ALL, (12000, 12000)), Reason.BAD_LENGTH, 0),
+        (Enable(ALL, (12000, 3999, 12000)), Reason.OUT_OF_LIMITS, 1),
+        (Enable(ALL, (12000, 12000, 20001)), Reason.OUT_OF_LIMITS, 2),
+        (Adopt(ALL), Reason.NOT_LIVE, 0),
+        (Adopt(0), Reason.BAD_VALUE, 0),
+        (Disable(0b1000), Reason.BAD_VALUE, 8),
+        (TelemetryPeriod(1), Reason.BAD_VALUE, 1),
+        (TelemetryPeriod(1001), Reason.BAD_VALUE, 1001),
+    ],
+    ids=str,
+)
 def test_requests_that_make_no_sense_are_refused_and_change_nothing(message, reason, detail):
     bench = Bench()
     assert bench.send(message, sequence=9) == [Nack(9, message.TYPE, reason, detail)]
@@ -270,14 +275,13 @@ def test_noise_moves_nothing_and_breaks_nothing(noise):
 
 
 messages = st.one_of(
-    st.builds(SetPoint, st.integers(-100_000, 2_100_000),
-              st.lists(st.integers(0, 24_000), min_size=3, max_size=3).map(tuple)),
-    st.builds(SetPoint, st.integers(20_000, 300_000),
-              st.lists(st.integers(4000, 20000), min_size=3, max_size=3).map(tuple)),
-    st.builds(Enable, st.integers(0, 9),
-              st.lists(st.integers(3900, 20100), min_size=3, max_size=3).map(tuple)),
-    st.builds(Adopt, st.integers(0, 9)), st.builds(Disable, st.integers(0, 9)),
-    st.sampled_from([Hello(), Ping(), Stop(), Relax(), Reset()]))
+    st.builds(SetPoint, st.integers(-100_000, 2_100_000), st.lists(st.integers(0, 24_000), min_size=3, max_size=3).map(tuple)),
+    st.builds(SetPoint, st.integers(20_000, 300_000), st.lists(st.integers(4000, 20000), min_size=3, max_size=3).map(tuple)),
+    st.builds(Enable, st.integers(0, 9), st.lists(st.integers(3900, 20100), min_size=3, max_size=3).map(tuple)),
+    st.builds(Adopt, st.integers(0, 9)),
+    st.builds(Disable, st.integers(0, 9)),
+    st.sampled_from([Hello(), Ping(), Stop(), Relax(), Reset()]),
+)
 
 
 @FUZZ
@@ -320,10 +324,16 @@ def test_no_sequence_of_messages_breaks_a_limit(script):
 def test_golden_session():
     session = GOLDEN["session"]
     config = session["config"]
-    firmware = VirtualFirmware(FirmwareConfig(
-        tuple(JointLimits(*four) for four in config["limits"]), queue_capacity=config["queue_capacity"],
-        frame_us=config["frame_us"], host_timeout_ms=config["host_timeout_ms"],
-        max_lead_ms=config["max_lead_ms"]), boot_id=config["boot_id"])
+    firmware = VirtualFirmware(
+        FirmwareConfig(
+            tuple(JointLimits(*four) for four in config["limits"]),
+            queue_capacity=config["queue_capacity"],
+            frame_us=config["frame_us"],
+            host_timeout_ms=config["host_timeout_ms"],
+            max_lead_ms=config["max_lead_ms"],
+        ),
+        boot_id=config["boot_id"],
+    )
     host, decoder, answers = list(session["host"]), FrameDecoder(), []
     for frame_us, *expected in session["expected"]:
         while host and host[0]["at_us"] < frame_us:
@@ -331,8 +341,8 @@ def test_golden_session():
             firmware.receive(bytes.fromhex(event["wire"]), event["at_us"])
         firmware.advance(frame_us)
         assert [*firmware.pulses, firmware.state, firmware.faults] == expected, f"frame at {frame_us}"
-        answers += [message for _, message in decoder.feed(firmware.transmit())
-                    if not isinstance(message, Telemetry)]
-    assert [(answer.TYPE.name, {name: getattr(answer, name) for name in reply["fields"]})
-            for answer, reply in zip(answers, session["replies"], strict=True)] == [
-        (reply["message"], reply["fields"]) for reply in session["replies"]]
+        answers += [message for _, message in decoder.feed(firmware.transmit()) if not isinstance(message, Telemetry)]
+    assert [
+        (answer.TYPE.name, {name: getattr(answer, name) for name in reply["fields"]})
+        for answer, reply in zip(answers, session["replies"], strict=True)
+    ] == [(reply["message"], reply["fields"]) for reply in session["replies"]]

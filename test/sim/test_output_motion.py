@@ -23,8 +23,9 @@ def test_golden_interpolation(vector):
 
 
 @FUZZ
-@given(st.integers(0, 2**32 - 1), st.integers(1, 2_000_000), st.integers(0, 2_000_000),
-       st.integers(1, 32767), st.integers(1, 32767))
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 2_000_000), st.integers(0, 2_000_000), st.integers(1, 32767), st.integers(1, 32767)
+)
 def test_interpolation_is_the_straight_line_in_32_bits(start_us, span, elapsed, start, end):
     elapsed %= span + 1
     got = interpolate(start_us, start, (start_us + span) % 2**32, end, (start_us + elapsed) % 2**32)
@@ -128,8 +129,9 @@ def refusal_cases():
     yield "joint too many", (50_000, (12000,) * 4), Reason.BAD_LENGTH, 0
 
 
-@pytest.mark.parametrize(("point", "reason", "detail"), [case[1:] for case in refusal_cases()],
-                         ids=[case[0] for case in refusal_cases()])
+@pytest.mark.parametrize(
+    ("point", "reason", "detail"), [case[1:] for case in refusal_cases()], ids=[case[0] for case in refusal_cases()]
+)
 def test_a_refused_set_point_is_counted_named_and_moves_nothing(point, reason, detail):
     bench = Bench().enabled().run(100_000)
     lead_us, pulses = point

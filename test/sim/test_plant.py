@@ -31,8 +31,10 @@ OTHER_ARM = """<robot name="other">
  <axis xyz="1 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
 <joint name="tip" type="fixed"><parent link="rail"/><child link="tool0"/><origin xyz="0 0 0.1" rpy="0 0.2 0.5"/></joint>
 </robot>"""
-INERTIAL = ('<link name="{}"><inertial><origin xyz="0.02 0.01 0.03" rpy="0.1 0.2 0.3"/><mass value="{}"/>'
-            '<inertia ixx="1e-3" iyy="1.2e-3" izz="1.4e-3" ixy="1e-4" ixz="-1e-4" iyz="5e-5"/></inertial></link>')
+INERTIAL = (
+    '<link name="{}"><inertial><origin xyz="0.02 0.01 0.03" rpy="0.1 0.2 0.3"/><mass value="{}"/>'
+    '<inertia ixx="1e-3" iyy="1.2e-3" izz="1.4e-3" ixy="1e-4" ixz="-1e-4" iyz="5e-5"/></inertial></link>'
+)
 for _name, _mass in (("zed", 0.3), ("ace", 0.2), ("rail", 0.4)):
     OTHER_ARM = OTHER_ARM.replace(f'<link name="{_name}"/>', INERTIAL.format(_name, _mass))
 
@@ -59,9 +61,12 @@ def largest_difference(plant, reference, states=100):
     worst = 0.0
     for _ in range(states):
         q, v = rng.uniform(-2.5, 2.5, plant.n), rng.uniform(-6.0, 6.0, plant.n)
-        worst = max(worst, np.abs(plant.mass_matrix(q) - reference.mass_matrix(q)).max(),
-                    np.abs(plant.bias(q, v) - reference.inverse_dynamics(q, v, np.zeros(plant.n))).max(),
-                    np.abs(plant.tip_at(q) - reference.forward_kinematics(q)).max())
+        worst = max(
+            worst,
+            np.abs(plant.mass_matrix(q) - reference.mass_matrix(q)).max(),
+            np.abs(plant.bias(q, v) - reference.inverse_dynamics(q, v, np.zeros(plant.n))).max(),
+            np.abs(plant.tip_at(q) - reference.forward_kinematics(q)).max(),
+        )
     return worst
 
 
@@ -273,9 +278,12 @@ def test_errors_reach_the_physics():
     q = REACHING
     a1, a2, a3 = np.cumsum(q[1:4])
     c1, c2, c3 = np.cos([a1, a2, a3])
-    shoulder = (weights["upper_arm"] * 0.1 * c1 + weights["forearm"] * (0.2 * c1 + 0.0725 * c2)
-                + weights["hand"] * (0.2 * c1 + 0.145 * c2 + 0.04 * c3)
-                + weights["scissor"] * (0.2 * c1 + 0.145 * c2 + 0.08 * c3))
+    shoulder = (
+        weights["upper_arm"] * 0.1 * c1
+        + weights["forearm"] * (0.2 * c1 + 0.0725 * c2)
+        + weights["hand"] * (0.2 * c1 + 0.145 * c2 + 0.04 * c3)
+        + weights["scissor"] * (0.2 * c1 + 0.145 * c2 + 0.08 * c3)
+    )
     assert plant.bias(q, np.zeros(5))[SHOULDER] == pytest.approx(shoulder, rel=1e-9)
     plant.advance(pulses_for(q), 6.0)
     load = plant.bias(plant.q, np.zeros(5))[SHOULDER]
@@ -287,10 +295,17 @@ def test_errors_reach_the_physics():
     assert np.linalg.eigvalsh(dense).min() > 0.0
 
 
-@pytest.mark.parametrize("kwargs, words", [
-    ({"plant_error": 1.0}, "plant error"), ({"plant_error": -0.1}, "plant error"), ({"dt": 0.0}, "step"),
-    ({"payload": -0.1}, "payload mass"), ({"payload": float("nan")}, "payload mass"), ({"q": [0.0] * 4}, "q"),
-])
+@pytest.mark.parametrize(
+    "kwargs, words",
+    [
+        ({"plant_error": 1.0}, "plant error"),
+        ({"plant_error": -0.1}, "plant error"),
+        ({"dt": 0.0}, "step"),
+        ({"payload": -0.1}, "payload mass"),
+        ({"payload": float("nan")}, "payload mass"),
+        ({"q": [0.0] * 4}, "q"),
+    ],
+)
 def test_values_out_of_range_are_refused(kwargs, words):
     with pytest.raises(InputError, match=words):
         Plant(ARM, SERVOS, **kwargs)
@@ -316,9 +331,11 @@ def test_shapes_and_meshes_do_not_matter():
 
 
 def test_without_mujoco_the_package_imports_and_the_plant_says_how_to_get_it():
-    code = ("import sys; sys.modules['mujoco'] = None\n"
-            "import picker_dynamics.sim, picker_dynamics.robot.servo, picker_dynamics.errors as errors\n"
-            "try:\n    import picker_dynamics.sim.plant\n"
-            "except errors.MissingDependencyError as error:\n    print(error)\n")
+    code = (
+        "import sys; sys.modules['mujoco'] = None\n"
+        "import picker_dynamics.sim, picker_dynamics.robot.servo, picker_dynamics.errors as errors\n"
+        "try:\n    import picker_dynamics.sim.plant\n"
+        "except errors.MissingDependencyError as error:\n    print(error)\n"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install mujoco" in done.stdout

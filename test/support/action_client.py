@@ -12,8 +12,11 @@ from sensor_msgs.msg import JointState
 
 from picker_dynamics.nodes.runtime import to_stamp
 
-NAMES_OF = {GoalStatus.STATUS_SUCCEEDED: "succeeded", GoalStatus.STATUS_ABORTED: "aborted",
-            GoalStatus.STATUS_CANCELED: "canceled"}
+NAMES_OF = {
+    GoalStatus.STATUS_SUCCEEDED: "succeeded",
+    GoalStatus.STATUS_ABORTED: "aborted",
+    GoalStatus.STATUS_CANCELED: "canceled",
+}
 
 ANSWERS = QoSProfile(depth=1000)
 """rclpy's own 10 would lose some of the answers that come at once."""
@@ -57,8 +60,11 @@ class Actions:
         self.client = client
         self.follow, self.gripper = (
             ActionClient(client, kind, name, goal_service_qos_profile=ANSWERS, result_service_qos_profile=ANSWERS)
-            for kind, name in ((FollowJointTrajectory, "arm_controller/follow_joint_trajectory"),
-                               (ParallelGripperCommand, "gripper_controller/gripper_cmd")))
+            for kind, name in (
+                (FollowJointTrajectory, "arm_controller/follow_joint_trajectory"),
+                (ParallelGripperCommand, "gripper_controller/gripper_cmd"),
+            )
+        )
 
     def __enter__(self) -> Actions:
         until(self.client, lambda: self.follow.server_is_ready() and self.gripper.server_is_ready(), "action servers")
@@ -70,8 +76,9 @@ class Actions:
 
     def send(self, *targets, goal_time: float = 0.0, path=(), at_goal=(), start_s: float | None = None, **options) -> Sent:
         """Send a trajectory, made as ``scenarios.goal`` makes it, with tolerances."""
-        request = FollowJointTrajectory.Goal(trajectory=goal(*targets, **options), path_tolerance=list(path),
-                                             goal_tolerance=list(at_goal))
+        request = FollowJointTrajectory.Goal(
+            trajectory=goal(*targets, **options), path_tolerance=list(path), goal_tolerance=list(at_goal)
+        )
         to_stamp(request.goal_time_tolerance, goal_time)
         if start_s is not None:
             to_stamp(request.trajectory.header.stamp, start_s)

@@ -43,8 +43,10 @@ def picker():
 def with_inputs(folder: Path):
     """The picker's servo map with potentiometers at two joints and a measured supply."""
     overlay = folder / "inputs.yaml"
-    overlay.write_text("board: {supply: {adc: 3, divider: 2.0, minimum_v: 4.5}}\n"
-                       "joints: {shoulder: {feedback_adc: 0}, wrist: {feedback_adc: 2}}\n")
+    overlay.write_text(
+        "board: {supply: {adc: 3, divider: 2.0, minimum_v: 4.5}}\n"
+        "joints: {shoulder: {feedback_adc: 0}, wrist: {feedback_adc: 2}}\n"
+    )
     arm, _ = picker()
     return servo_map.load(resource("config/servos.yaml"), arm.joint_names, overlay)
 

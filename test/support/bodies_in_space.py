@@ -25,9 +25,11 @@ def turn(axis: int, angle: float) -> np.ndarray:
 def rrp(p, q):
     R, D = turn(2, q[0]) @ turn(1, q[1]), q[2] + p["l4"]
     load = R @ [-p["l2"], 0, D]
-    return [(p["m2"], R @ [-p["l2"] / 2, 0, 0], R, (p["m2"] * p["l2"]**2 / 12, 0, 0)),
-            (p["m3"], R @ [-p["l2"], 0, D - p["l"] / 2], R, (0, 0, p["m3"] * p["l"]**2 / 12)),
-            (p["M"], load, R, (0, 0, 0))], load
+    return [
+        (p["m2"], R @ [-p["l2"] / 2, 0, 0], R, (p["m2"] * p["l2"] ** 2 / 12, 0, 0)),
+        (p["m3"], R @ [-p["l2"], 0, D - p["l"] / 2], R, (0, 0, p["m3"] * p["l"] ** 2 / 12)),
+        (p["M"], load, R, (0, 0, 0)),
+    ], load
 
 
 def spatial_2r(p, q):
@@ -35,8 +37,10 @@ def spatial_2r(p, q):
     R2 = R1 @ turn(1, q[1])
     joint, along = R1 @ [0, 0, p["L1"]], R2 @ [0, 0, p["L2"]]
     Ix, Iy, Iz = p["I2x"], p["I2y"], p["I2z"]
-    return [(p["m1"], joint / 2, R1, (0, p["I1x"], 0)),
-            (p["m2"], joint + along / 2, R2, ((Iy + Iz - Ix) / 2, (Iz + Ix - Iy) / 2, (Ix + Iy - Iz) / 2))], joint + along
+    return [
+        (p["m1"], joint / 2, R1, (0, p["I1x"], 0)),
+        (p["m2"], joint + along / 2, R2, ((Iy + Iz - Ix) / 2, (Iz + Ix - Iy) / 2, (Ix + Iy - Iz) / 2)),
+    ], joint + along
 
 
 def planar(q, *bars):
@@ -77,8 +81,9 @@ def three_link(p, q):
     return planar(q, *((p[f"d{i}"], p[f"a{i}"], p[f"m{i}"], p[f"J{i}"]) for i in (2, 3, 4)))
 
 
-SYSTEMS = {system.__name__: system for system in (
-    rrp, spatial_2r, planar_2r, pendulum, cylindrical, rocking_bar, two_link, three_link)}
+SYSTEMS = {
+    system.__name__: system for system in (rrp, spatial_2r, planar_2r, pendulum, cylindrical, rocking_bar, two_link, three_link)
+}
 
 
 def particles(system: str, p, q) -> tuple[np.ndarray, np.ndarray]:

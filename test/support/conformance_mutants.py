@@ -35,6 +35,7 @@ class Mutant(VirtualFirmware):
 
 def breaks(check: str):
     """Register a mutant and the check that has to catch it.  A part alone is put into an otherwise sound firmware."""
+
     def add(kind: type) -> type:
         for name, part in (("motion", OutputMotion), ("queue", SetPointQueue), ("splitter", FrameSplitter)):
             if issubclass(kind, part):

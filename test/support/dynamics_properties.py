@@ -73,6 +73,7 @@ def check_composition(model, q, v, a) -> None:
 
 def check_torque_rate(model, q, v, a, j) -> None:
     """d(tau)/dt along q(t) with these derivatives."""
+
     def tau(t):
         position = q + t * v + t**2 / 2 * a + t**3 / 6 * j
         return model.inverse_dynamics(position, v + t * a + t**2 / 2 * j, a + t * j)
@@ -82,9 +83,16 @@ def check_torque_rate(model, q, v, a, j) -> None:
 
 def check_batch(model, q, v, a, j, *, tip: bool = True) -> None:
     """A batch gives what its states give one by one, and leading axes broadcast; ``tip``: whether it has one."""
-    calls = {"mass_matrix": (q,), "coriolis_matrix": (q, v), "gravity": (q,), "inverse_dynamics": (q, v, a),
-             "forward_dynamics": (q, v, a), "torque_rate": (q, v, a, j), "kinetic_energy": (q, v),
-             "potential_energy": (q,)}
+    calls = {
+        "mass_matrix": (q,),
+        "coriolis_matrix": (q, v),
+        "gravity": (q,),
+        "inverse_dynamics": (q, v, a),
+        "forward_dynamics": (q, v, a),
+        "torque_rate": (q, v, a, j),
+        "kinetic_energy": (q, v),
+        "potential_energy": (q,),
+    }
     if tip:
         calls |= {"forward_kinematics": (q,), "jacobian": (q,), "angular_jacobian": (q,)}
     for name, arguments in calls.items():
@@ -97,9 +105,13 @@ def check_batch(model, q, v, a, j, *, tip: bool = True) -> None:
         assert nested.shape == (len(q), 1, *batch.shape[1:]), name
         np.testing.assert_allclose(nested[:, 0], batch, rtol=1e-12, atol=rounding, err_msg=name)
         if len(arguments) > 1:
-            np.testing.assert_allclose(function(q, *(x[0] for x in arguments[1:])),
-                                       function(q, *(np.broadcast_to(x[0], x.shape) for x in arguments[1:])),
-                                       rtol=1e-12, atol=1e-15, err_msg=name)
+            np.testing.assert_allclose(
+                function(q, *(x[0] for x in arguments[1:])),
+                function(q, *(np.broadcast_to(x[0], x.shape) for x in arguments[1:])),
+                rtol=1e-12,
+                atol=1e-15,
+                err_msg=name,
+            )
 
 
 def check_power_balance(model, q, v, torque, duration: float) -> None:
@@ -114,7 +126,7 @@ def check_power_balance(model, q, v, torque, duration: float) -> None:
 
     def rate(t, y):
         tau = torque(t)
-        position, velocity = y[:n], y[n:2 * n]
+        position, velocity = y[:n], y[n : 2 * n]
         return np.concatenate([velocity, model.forward_dynamics(position, velocity, tau), [velocity @ tau]])
 
     start = np.concatenate([q, v, [0.0]])

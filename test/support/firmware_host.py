@@ -16,29 +16,56 @@ _Pulses = c.c_uint16 * JOINTS_MAX
 
 
 class _Settings(c.Structure):
-    _fields_ = [("joints", c.c_uint8), ("queue_capacity", c.c_uint8), ("boot_id", c.c_uint16),
-                ("limits", (c.c_uint16 * 4) * JOINTS_MAX), ("limits_crc", c.c_uint16), ("resolution_ns", c.c_uint16),
-                ("frame_us", c.c_uint16), ("host_timeout_ms", c.c_uint16), ("max_lead_ms", c.c_uint16),
-                ("supply_min_mv", c.c_uint16), ("start_time_us", c.c_uint32), ("found", _Pulses), ("gravity", c.c_uint8),
-                ("small_transmit", c.c_uint8)]
+    _fields_ = [
+        ("joints", c.c_uint8),
+        ("queue_capacity", c.c_uint8),
+        ("boot_id", c.c_uint16),
+        ("limits", (c.c_uint16 * 4) * JOINTS_MAX),
+        ("limits_crc", c.c_uint16),
+        ("resolution_ns", c.c_uint16),
+        ("frame_us", c.c_uint16),
+        ("host_timeout_ms", c.c_uint16),
+        ("max_lead_ms", c.c_uint16),
+        ("supply_min_mv", c.c_uint16),
+        ("start_time_us", c.c_uint32),
+        ("found", _Pulses),
+        ("gravity", c.c_uint8),
+        ("small_transmit", c.c_uint8),
+    ]
 
 
 class _View(c.Structure):
-    _fields_ = [("pulses", _Pulses), ("faults", c.c_uint16), ("state", c.c_uint8), ("live", c.c_uint8),
-                ("owned", c.c_uint8), ("limited", c.c_uint8)]
+    _fields_ = [
+        ("pulses", _Pulses),
+        ("faults", c.c_uint16),
+        ("state", c.c_uint8),
+        ("live", c.c_uint8),
+        ("owned", c.c_uint8),
+        ("limited", c.c_uint8),
+    ]
 
 
 def _declare(library: c.CDLL) -> c.CDLL:
     board, data, size, u8, u16, u32 = c.c_void_p, c.c_char_p, c.c_size_t, c.c_uint8, c.c_uint16, c.c_uint32
     for name, result, arguments in (
-            ("create", board, [c.POINTER(_Settings)]), ("destroy", None, [board]), ("advance", None, [board, u32]),
-            ("receive", size, [board, data, size, u32]), ("transmit", size, [board, data, size]),
-            ("look", None, [board, c.POINTER(_View)]), ("set_cause", None, [board, u8, c.c_int]), ("latch", None, [board, u8]),
-            ("set_supply", None, [board, u16]), ("set_feedback", None, [board, u8, u16]),
-            ("outputs_found", None, [board, c.POINTER(u16)]), ("crc16", u16, [data, size]),
-            ("interpolate", u16, [u32, u16, u32, u16, u32]), ("encode", size, [u8, u8, u16, data, size, data]),
-            ("decode", size, [data, size, data, c.POINTER(u8), c.POINTER(u16)]), ("gravity_joints", u8, []),
-            ("gravity_difference", None, [c.POINTER(u16), c.POINTER(u16), c.POINTER(c.c_int16)])):
+        ("create", board, [c.POINTER(_Settings)]),
+        ("destroy", None, [board]),
+        ("advance", None, [board, u32]),
+        ("receive", size, [board, data, size, u32]),
+        ("transmit", size, [board, data, size]),
+        ("look", None, [board, c.POINTER(_View)]),
+        ("set_cause", None, [board, u8, c.c_int]),
+        ("latch", None, [board, u8]),
+        ("set_supply", None, [board, u16]),
+        ("set_feedback", None, [board, u8, u16]),
+        ("outputs_found", None, [board, c.POINTER(u16)]),
+        ("crc16", u16, [data, size]),
+        ("interpolate", u16, [u32, u16, u32, u16, u32]),
+        ("encode", size, [u8, u8, u16, data, size, data]),
+        ("decode", size, [data, size, data, c.POINTER(u8), c.POINTER(u16)]),
+        ("gravity_joints", u8, []),
+        ("gravity_difference", None, [c.POINTER(u16), c.POINTER(u16), c.POINTER(c.c_int16)]),
+    ):
         function = getattr(library, f"picker_{name}")
         function.restype, function.argtypes = result, arguments
     return library
@@ -65,9 +92,21 @@ class HostFirmware:
         self._library = library = core()
         self._view, self._booted_us, self.config = _View(), now_us, config
         settings = _Settings(
-            len(limits), config.queue_capacity, boot_id, tuple(limits), limits_checksum(config.joints), config.resolution_ns,
-            config.frame_us, config.host_timeout_ms, config.max_lead_ms, config.supply_min_mv, config.start_time_us,
-            _Pulses(*found), gravity, small_transmit)
+            len(limits),
+            config.queue_capacity,
+            boot_id,
+            tuple(limits),
+            limits_checksum(config.joints),
+            config.resolution_ns,
+            config.frame_us,
+            config.host_timeout_ms,
+            config.max_lead_ms,
+            config.supply_min_mv,
+            config.start_time_us,
+            _Pulses(*found),
+            gravity,
+            small_transmit,
+        )
         self._board = library.picker_create(c.byref(settings))
         assert self._board, "these settings do not fit the core"
         self._room = c.create_string_buffer(1 << 16)
@@ -94,7 +133,7 @@ class HostFirmware:
 
     @property
     def pulses(self):
-        return tuple(self._look().pulses[:len(self.config.joints)])
+        return tuple(self._look().pulses[: len(self.config.joints)])
 
     @property
     def state(self):

@@ -24,8 +24,18 @@ def compile_host(folder: Path, source: str, header: str, *options: str, output: 
     (folder / "arm_config.h").write_text(header)
     (folder / "program.cpp").write_text(source)
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Wno-address"]
-    command = ["g++", "-std=c++11", *warnings, f"-I{folder}", f"-I{SKETCH}", *options, str(folder / "program.cpp"),
-               str(SKETCH / "src/core/gravity.cpp"), "-o", str(folder / output)]
+    command = [
+        "g++",
+        "-std=c++11",
+        *warnings,
+        f"-I{folder}",
+        f"-I{SKETCH}",
+        *options,
+        str(folder / "program.cpp"),
+        str(SKETCH / "src/core/gravity.cpp"),
+        "-o",
+        str(folder / output),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder / output

@@ -10,8 +10,13 @@ import numpy as np
 TOLERANCE = 1e-12
 """Relative to an array's largest entry, absolute below 1."""
 
-OTHER_NAMES = {"strawberry5": "picker", "spatial2": "spatial_2r", "planar2R": "planar_2r",
-               "cylindrical2": "cylindrical", "ndof_chain": "chain"}
+OTHER_NAMES = {
+    "strawberry5": "picker",
+    "spatial2": "spatial_2r",
+    "planar2R": "planar_2r",
+    "cylindrical2": "cylindrical",
+    "ndof_chain": "chain",
+}
 
 
 def load_cases() -> dict[str, list[dict]]:

@@ -36,8 +36,14 @@ def bench(name: str = ARM, seed: int = 1) -> Bench:
     search = Search(base.find(columns), limits.of_options(name, believed, TIP_SPEED), 10.0)
     motion, other = (search.run(arms.load(name).home, one, drawn=30, bettered=150) for one in (0, 1))
     truth = simulated.hidden(believed, seed, TIP_SPEED)
-    return Bench(believed, truth, columns, search, motion,
-                 *(simulated.run(truth, believed, one.motion, seed + i) for i, one in enumerate((motion, other))))
+    return Bench(
+        believed,
+        truth,
+        columns,
+        search,
+        motion,
+        *(simulated.run(truth, believed, one.motion, seed + i) for i, one in enumerate((motion, other))),
+    )
 
 
 @functools.cache

@@ -36,14 +36,23 @@ class Bench:
     def arms(self, *namespaces: str) -> LaunchDescription:
         """picker.launch.py as it is, once for each namespace."""
         source = PythonLaunchDescriptionSource(str(resource("launch/picker.launch.py")))
-        return LaunchDescription([
-            *(GroupAction([IncludeLaunchDescription(source, launch_arguments=[("hardware", "sim"), ("namespace", name)])])
-              for name in namespaces), ReadyToTest()])
+        return LaunchDescription(
+            [
+                *(
+                    GroupAction([IncludeLaunchDescription(source, launch_arguments=[("hardware", "sim"), ("namespace", name)])])
+                    for name in namespaces
+                ),
+                ReadyToTest(),
+            ]
+        )
 
     def ros2_launch(self) -> tuple[LaunchDescription, ExecuteProcess]:
         """`ros2 launch` as a process of its own, to see how it ends; and something that stays when it has."""
-        process = ExecuteProcess(cmd=patiently("ros2", "launch", "picker_dynamics", "picker.launch.py", "hardware:=sim"),
-                                 additional_env={"TMPDIR": str(self.directory)}, sigterm_timeout=str(ENDING_S))
+        process = ExecuteProcess(
+            cmd=patiently("ros2", "launch", "picker_dynamics", "picker.launch.py", "hardware:=sim"),
+            additional_env={"TMPDIR": str(self.directory)},
+            sigterm_timeout=str(ENDING_S),
+        )
         return LaunchDescription([process, KeepAliveProc(), ReadyToTest()]), process
 
     @contextlib.contextmanager
@@ -56,6 +65,7 @@ class Bench:
     @contextlib.contextmanager
     def started(self, process: ExecuteProcess, proc_info, proc_output):
         """The graph of :meth:`ros2_launch`, holding."""
+
         def ended() -> tuple[int, str]:
             proc_info.assertWaitForShutdown(process, timeout=ENDING_S)
             said = b"".join(line.text for line in proc_output[process]).decode()

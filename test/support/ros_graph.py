@@ -23,8 +23,17 @@ from picker_dynamics.nodes.runtime import LATCHED
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl
 
-__all__ = ["BOOT_SILENCE_S", "BRING_UP_S", "HOST_TIMEOUT_S", "Running", "Stalls", "own_domain", "running_graph",
-           "running_hardware", "side_door"]
+__all__ = [
+    "BOOT_SILENCE_S",
+    "BRING_UP_S",
+    "HOST_TIMEOUT_S",
+    "Running",
+    "Stalls",
+    "own_domain",
+    "running_graph",
+    "running_hardware",
+    "side_door",
+]
 
 STALL_S = 0.05
 """A thread that sleeps 10 ms and wakes so late shows that the machine had other things to do."""
@@ -40,7 +49,6 @@ def own_domain() -> Iterator[int]:
     """A ROS_DOMAIN_ID that nobody else on this machine uses, in the environment; discovery stays on this machine."""
     with domain.own_domain() as ours:
         yield int(ours["ROS_DOMAIN_ID"])
-
 
 
 class Stalls:

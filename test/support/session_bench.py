@@ -68,6 +68,7 @@ class Rig:
 
     def tick_until(self, condition, what: str) -> None:
         """Tick as the node does, until ``condition()``."""
+
         def ticked():
             self.session.tick(time.monotonic())
             return condition()

@@ -66,16 +66,20 @@ def random_arm(seed: int, count: int | None = None, branching: float = 0.2) -> s
         return " ".join(map(repr, generator.uniform(-scale, scale, 3).tolist()))
 
     def joint(name, kind, parent, child):
-        return (f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-                f'<origin xyz="{triple(0.3)}" rpy="{triple(3.0)}"/><axis xyz="{triple(1.0)}"/>'
-                '<limit lower="-1" upper="1.5" velocity="3" effort="100"/>'
-                f'<dynamics damping="{generator.uniform(0, 0.5)!r}" friction="{generator.uniform(0, 0.5)!r}"/></joint>')
+        return (
+            f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+            f'<origin xyz="{triple(0.3)}" rpy="{triple(3.0)}"/><axis xyz="{triple(1.0)}"/>'
+            '<limit lower="-1" upper="1.5" velocity="3" effort="100"/>'
+            f'<dynamics damping="{generator.uniform(0, 0.5)!r}" friction="{generator.uniform(0, 0.5)!r}"/></joint>'
+        )
 
     def inertial():
         x, y, z = generator.uniform(1e-4, 1e-3, 3).tolist()  # of mass along the axes: any sum of two is a moment
-        return (f'<inertial><origin xyz="{triple(0.1)}" rpy="{triple(3.0)}"/>'
-                f'<mass value="{generator.uniform(0.1, 2.0)!r}"/>'
-                f'<inertia ixx="{y + z!r}" ixy="0" ixz="0" iyy="{x + z!r}" iyz="0" izz="{x + y!r}"/></inertial>')
+        return (
+            f'<inertial><origin xyz="{triple(0.1)}" rpy="{triple(3.0)}"/>'
+            f'<mass value="{generator.uniform(0.1, 2.0)!r}"/>'
+            f'<inertia ixx="{y + z!r}" ixy="0" ixz="0" iyy="{x + z!r}" iyz="0" izz="{x + y!r}"/></inertial>'
+        )
 
     parts, carriers = [f'<link name="l0">{inertial()}</link>'], ["l0"]
     for i in range(1, count + 1):

@@ -11,16 +11,12 @@ import types
 from builtin_interfaces.msg import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
-from trajectory_msgs.msg import (
-    JointTrajectory,
-    JointTrajectoryPoint,
-    MultiDOFJointTrajectory,
-    MultiDOFJointTrajectoryPoint,
-)
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 
 def _message(kind: str, /, **fields):
     """A class with these fields and makers of their defaults; like a message it takes no others."""
+
     def __init__(self, **values):
         unknown = set(values) - set(fields)
         assert not unknown, f"{kind} has no {unknown}"
@@ -38,22 +34,38 @@ def _points(prefix: str, *names: str) -> dict:
 JointTolerance = _message("JointTolerance", name=str, position=float, velocity=float, acceleration=float)
 SpeedScalingFactor = _message("SpeedScalingFactor", factor=float)
 JointTrajectoryControllerState = _message(
-    "JointTrajectoryControllerState", header=Header, **_points("", "reference", "feedback", "error", "output"),
-    **_points("multi_dof_", "reference", "feedback", "error", "output"), speed_scaling_factor=float)
+    "JointTrajectoryControllerState",
+    header=Header,
+    **_points("", "reference", "feedback", "error", "output"),
+    **_points("multi_dof_", "reference", "feedback", "error", "output"),
+    speed_scaling_factor=float,
+)
 
 _Result = _message("FollowJointTrajectory_Result", error_code=int, error_string=str)
-for _code, _name in enumerate(("SUCCESSFUL", "INVALID_GOAL", "INVALID_JOINTS", "OLD_HEADER_TIMESTAMP", "PATH_TOLERANCE_VIOLATED",
-                               "GOAL_TOLERANCE_VIOLATED")):
+for _code, _name in enumerate(
+    ("SUCCESSFUL", "INVALID_GOAL", "INVALID_JOINTS", "OLD_HEADER_TIMESTAMP", "PATH_TOLERANCE_VIOLATED", "GOAL_TOLERANCE_VIOLATED")
+):
     setattr(_Result, _name, -_code)
 
 
 class FollowJointTrajectory:
-    Goal = _message("FollowJointTrajectory_Goal", trajectory=JointTrajectory, multi_dof_trajectory=MultiDOFJointTrajectory,
-                    path_tolerance=list, component_path_tolerance=list, goal_tolerance=list, component_goal_tolerance=list,
-                    goal_time_tolerance=Duration)
+    Goal = _message(
+        "FollowJointTrajectory_Goal",
+        trajectory=JointTrajectory,
+        multi_dof_trajectory=MultiDOFJointTrajectory,
+        path_tolerance=list,
+        component_path_tolerance=list,
+        goal_tolerance=list,
+        component_goal_tolerance=list,
+        goal_time_tolerance=Duration,
+    )
     Result = _Result
-    Feedback = _message("FollowJointTrajectory_Feedback", header=Header, **_points("", "desired", "actual", "error"),
-                        **_points("multi_dof_", "desired", "actual", "error"))
+    Feedback = _message(
+        "FollowJointTrajectory_Feedback",
+        header=Header,
+        **_points("", "desired", "actual", "error"),
+        **_points("multi_dof_", "desired", "actual", "error"),
+    )
 
 
 class ParallelGripperCommand:
@@ -65,9 +77,11 @@ class ParallelGripperCommand:
 def modules() -> dict[str, types.ModuleType]:
     """control_msgs, .msg and .action, for ``sys.modules``."""
     here, made = sys.modules[__name__], {}
-    for name, contents in (("control_msgs", ()), ("control_msgs.msg", (
-            "JointTolerance", "SpeedScalingFactor", "JointTrajectoryControllerState")), ("control_msgs.action", (
-            "FollowJointTrajectory", "ParallelGripperCommand"))):
+    for name, contents in (
+        ("control_msgs", ()),
+        ("control_msgs.msg", ("JointTolerance", "SpeedScalingFactor", "JointTrajectoryControllerState")),
+        ("control_msgs.action", ("FollowJointTrajectory", "ParallelGripperCommand")),
+    ):
         made[name] = types.ModuleType(name)
         for entry in contents:
             setattr(made[name], entry, getattr(here, entry))

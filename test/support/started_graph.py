@@ -109,13 +109,18 @@ def picker_up(directory: Path) -> Iterator[Started]:
     """`picker up --sim` in a session of its own; nothing of it survives."""
     log = directory / "log"
     with open(log, "wb") as output:
-        process = subprocess.Popen(patiently("picker", "up", "--sim"), start_new_session=True, stdin=subprocess.DEVNULL,
-                                   stdout=output, stderr=output, env=os.environ | {"TMPDIR": str(directory)})
+        process = subprocess.Popen(
+            patiently("picker", "up", "--sim"),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=os.environ | {"TMPDIR": str(directory)},
+        )
     try:
         with connected(control_socket(directory, alive=lambda: process.poll() is None)) as running:
             wait_until_up(running.client)
-            yield Started(process.pid, running, ProcessEndedError.exit_code,
-                          lambda: (process.wait(ENDING_S), log.read_text()))
+            yield Started(process.pid, running, ProcessEndedError.exit_code, lambda: (process.wait(ENDING_S), log.read_text()))
     finally:
         left = process_tree(process.pid).values() if process.poll() is None else ()
         process.kill()

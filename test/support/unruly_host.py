@@ -71,15 +71,28 @@ class UnrulyHost:
     def _any(self, last: Telemetry, now_us: int):
         rng = self.rng
         pulses = tuple(rng.randrange(0, 32_768) for _ in range(JOINTS))
-        return rng.choice((
-            Hello(), Ping(), Ping(), Ping(), Stop(), Reset(), TelemetryPeriod(rng.choice((0, 1, 1001))),
-            Enable(rng.randrange(64), pulses), Adopt(rng.randrange(64)), Disable(1 << rng.randrange(6)),
-            *([Relax()] if rng.random() < 0.2 else []),
-            SetPoint(now_us - rng.randrange(50_000), last.pulses), SetPoint(now_us + 2_100_000, last.pulses),
-            SetPoint(rng.randrange(2**32), pulses), SetPoint(now_us + 300_000, pulses), SetPoint(now_us + 90_000, pulses[:3]),
-            build(2, rng.randrange(256), self._number(), rng.randbytes(rng.randrange(20))),
-            build(1, rng.randrange(256), self._number(), rng.randbytes(rng.randrange(20))),
-        ))
+        return rng.choice(
+            (
+                Hello(),
+                Ping(),
+                Ping(),
+                Ping(),
+                Stop(),
+                Reset(),
+                TelemetryPeriod(rng.choice((0, 1, 1001))),
+                Enable(rng.randrange(64), pulses),
+                Adopt(rng.randrange(64)),
+                Disable(1 << rng.randrange(6)),
+                *([Relax()] if rng.random() < 0.2 else []),
+                SetPoint(now_us - rng.randrange(50_000), last.pulses),
+                SetPoint(now_us + 2_100_000, last.pulses),
+                SetPoint(rng.randrange(2**32), pulses),
+                SetPoint(now_us + 300_000, pulses),
+                SetPoint(now_us + 90_000, pulses[:3]),
+                build(2, rng.randrange(256), self._number(), rng.randbytes(rng.randrange(20))),
+                build(1, rng.randrange(256), self._number(), rng.randbytes(rng.randrange(20))),
+            )
+        )
 
     def _damaged(self, wire: bytes) -> bytes:
         rng, data = self.rng, bytearray(wire)
@@ -92,7 +105,7 @@ class UnrulyHost:
         elif kind == 2:
             data.insert(at, rng.randrange(256))
         elif kind == 3:
-            del data[at:at + rng.randrange(1, 8)]
+            del data[at : at + rng.randrange(1, 8)]
         else:
             data[at:at] = rng.randbytes(rng.randrange(1, 40))
         return bytes(data)

@@ -30,10 +30,14 @@ def home(arm):
     return servo_map.load(resource("config/servos.yaml"), arm.joint_names).home
 
 
-@pytest.mark.parametrize("name, formula, speed, acceleration", [
-    ("constant", lambda s: s, 1.0, 0.0),
-    ("cubic", lambda s: 3 * s**2 - 2 * s**3, 1.5, 6.0),
-    ("quintic", lambda s: 10 * s**3 - 15 * s**4 + 6 * s**5, 15 / 8, 10 / np.sqrt(3))])
+@pytest.mark.parametrize(
+    "name, formula, speed, acceleration",
+    [
+        ("constant", lambda s: s, 1.0, 0.0),
+        ("cubic", lambda s: 3 * s**2 - 2 * s**3, 1.5, 6.0),
+        ("quintic", lambda s: 10 * s**3 - 15 * s**4 + 6 * s**5, 15 / 8, 10 / np.sqrt(3)),
+    ],
+)
 def test_polynomial_profiles(name, formula, speed, acceleration):
     law = profiles.profile(name)
     np.testing.assert_allclose(law.sample(S)[0], formula(S), atol=1e-12)
@@ -46,9 +50,7 @@ def test_trapezoidal_profile(ramp):
     s, sd, sdd = law.sample(S)
     speed = 1.0 / (1.0 - ramp)
     np.testing.assert_allclose(sd, np.interp(S, [0, ramp, 1 - ramp, 1], [0, speed, speed, 0]), atol=1e-12)
-    np.testing.assert_allclose(
-        s, np.concatenate([[0], np.cumsum((sd[1:] + sd[:-1]) / 2 * (S[1] - S[0]))]), atol=1e-6
-    )
+    np.testing.assert_allclose(s, np.concatenate([[0], np.cumsum((sd[1:] + sd[:-1]) / 2 * (S[1] - S[0]))]), atol=1e-6)
     assert s[0] == 0.0 and s[-1] == pytest.approx(1.0, abs=1e-14)
     np.testing.assert_allclose(law.peaks, (speed, speed / ramp))
     assert np.abs(sdd).max() <= speed / ramp + 1e-9
@@ -63,9 +65,14 @@ def test_derivatives_by_finite_differences(name):
     np.testing.assert_allclose(law.sample(t)[2], (s[2] - 2 * s[1] + s[0]) / h**2, atol=1e-4)
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (("jump",), "profile is 'jump', must be one of constant"),
-    (("trapezoidal", 0.0), "ramp is 0"), (("trapezoidal", 0.6), r"ramp is 0\.6")])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("jump",), "profile is 'jump', must be one of constant"),
+        (("trapezoidal", 0.0), "ramp is 0"),
+        (("trapezoidal", 0.6), r"ramp is 0\.6"),
+    ],
+)
 def test_bad_profiles(arguments, message):
     with pytest.raises(InputError, match=message):
         profiles.profile(*arguments)
@@ -110,14 +117,9 @@ def test_a_straight_line_is_straight_and_follows_its_profile(arm, picker, home):
 
 
 def test_lines_that_cannot_be(arm, picker, home):
-    for goal, name, error in (
-        ([0.9, 0, 0.1], "quintic", UnreachableError),
-        ([0.2, 0, 0.2], "constant", InputError),
-    ):
+    for goal, name, error in (([0.9, 0, 0.1], "quintic", UnreachableError), ([0.2, 0, 0.2], "constant", InputError)):
         with pytest.raises(error):
-            profiles.straight_line(
-                picker, home, goal, -1.0, 1.0, joint_names=arm.joint_names, profile_name=name
-            )
+            profiles.straight_line(picker, home, goal, -1.0, 1.0, joint_names=arm.joint_names, profile_name=name)
 
 
 def test_tip_speed_by_finite_differences_and_its_limit(arm, picker, home):

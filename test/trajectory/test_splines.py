@@ -21,9 +21,10 @@ def test_end_conditions(h):
     rng = np.random.default_rng(0)
     p0, v0, a0, p1, v1, a1 = rng.normal(size=(6, 3))
     for coefficients, ends in (
-            (splines.linear(h, p0, p1), ((p0,), (p1,))),
-            (splines.cubic(h, p0, v0, p1, v1), ((p0, v0), (p1, v1))),
-            (splines.quintic(h, p0, v0, a0, p1, v1, a1), ((p0, v0, a0), (p1, v1, a1)))):
+        (splines.linear(h, p0, p1), ((p0,), (p1,))),
+        (splines.cubic(h, p0, v0, p1, v1), ((p0, v0), (p1, v1))),
+        (splines.quintic(h, p0, v0, a0, p1, v1, a1), ((p0, v0, a0), (p1, v1, a1))),
+    ):
         reference = BPoly.from_derivatives([0.0, h], [np.array(end) for end in ends])
         x = np.linspace(0.0, h, 21)
         np.testing.assert_allclose(value(coefficients, x).T, reference(x), rtol=1e-9, atol=1e-9)
@@ -66,9 +67,7 @@ def test_minimum_jerk_knots_are_scipys_quintic_spline():
     times = np.cumsum([0.0, *rng.uniform(0.1, 1.5, 11)])
     positions = rng.normal(size=(12, 3))
     zero = np.zeros(3)
-    reference = make_interp_spline(
-        times, positions, k=5, bc_type=([(1, zero), (2, zero)], [(1, zero), (2, zero)])
-    )
+    reference = make_interp_spline(times, positions, k=5, bc_type=([(1, zero), (2, zero)], [(1, zero), (2, zero)]))
     v, a = splines.minimum_jerk_knots(times, positions)
     np.testing.assert_allclose(v, reference(times, 1), atol=1e-9 * np.abs(v).max())
     np.testing.assert_allclose(a, reference(times, 2), atol=1e-9 * np.abs(a).max())

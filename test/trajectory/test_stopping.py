@@ -41,8 +41,13 @@ def torque_arm(name: str):
     return arm.description, GoalCheck(arm.description, EffortGate(model, arm), model, tip_speed_limit=arm.tip_speed), plant
 
 
-ARMS = {"picker": lambda: picker(0.25), "picker with a berry": lambda: picker(0.25, 0.03), "fast picker": lambda: picker(2.0),
-        "rrp": lambda: torque_arm("rrp"), "three_link": lambda: torque_arm("three_link")}
+ARMS = {
+    "picker": lambda: picker(0.25),
+    "picker with a berry": lambda: picker(0.25, 0.03),
+    "fast picker": lambda: picker(2.0),
+    "rrp": lambda: torque_arm("rrp"),
+    "three_link": lambda: torque_arm("three_link"),
+}
 
 
 def motions(arm, check, count: int, seed: int):

@@ -84,11 +84,7 @@ def test_a_first_point_at_0_must_be_where_the_arm_is(points):
             None,
             r"last point: shoulder still moves at 0\.1 rad/s",
         ),
-        (
-            dict(times_s=[1.0], positions=[[1, 2, 3]]),
-            ([1, np.nan, 3], None, None),
-            "position of shoulder is nan",
-        ),
+        (dict(times_s=[1.0], positions=[[1, 2, 3]]), ([1, np.nan, 3], None, None), "position of shoulder is nan"),
     ],
 )
 def test_what_is_refused(arguments, start, message):
@@ -97,9 +93,7 @@ def test_what_is_refused(arguments, start, message):
 
 
 def test_an_end_that_moves_if_allowed():
-    path = from_points(
-        [0, 1], [[0.0], [1.0]], [[0.0], [0.5]], joint_names=["j"], allow_nonzero_end_velocity=True
-    )
+    path = from_points([0, 1], [[0.0], [1.0]], [[0.0], [0.5]], joint_names=["j"], allow_nonzero_end_velocity=True)
     assert path.sample(1.0)[1][0] == pytest.approx(0.5)
     assert path.sample(1.0 + 1e-9)[1][0] == 0.0
 
@@ -172,22 +166,18 @@ def test_limits_are_those_of_a_fine_sampling(points):
 
 def test_a_broken_limit_names_joint_value_limit_and_time():
     path = from_points([0, 1], [[0, 0, 0], [0, 1.0, 0]], [[0, 0, 0]] * 2, joint_names=NAMES)
-    with pytest.raises(
-        LimitError, match=r"shoulder reaches 1\.0000 rad at 1\.000 s, limit 0\.9000"
-    ) as caught:
+    with pytest.raises(LimitError, match=r"shoulder reaches 1\.0000 rad at 1\.000 s, limit 0\.9000") as caught:
         path.check_limits([-1, -1, -1], [1, 0.9, 1])
-    assert (caught.value.subject, caught.value.value, caught.value.limit) == (
-        "shoulder",
-        pytest.approx(1.0),
-        0.9,
-    )
+    assert (caught.value.subject, caught.value.value, caught.value.limit) == ("shoulder", pytest.approx(1.0), 0.9)
     with pytest.raises(LimitError, match=r"shoulder moves at 1\.5000 rad/s at 0\.500 s, limit 1\.4000"):
         path.check_limits(velocity=[1.4, 1.4, 1.4])
     path.check_limits([0, 0, 0], [0, 1, 0], [0, 1.5, 0])
 
 
-@pytest.mark.parametrize("beyond, goal, accepted", [
-    (1e-4, 0.5, True), (0.04, 0.5, True), (0.06, 0.5, False), (1e-4, 1.001, False), (1e-4, 1.0001, True)])
+@pytest.mark.parametrize(
+    "beyond, goal, accepted",
+    [(1e-4, 0.5, True), (0.04, 0.5, True), (0.06, 0.5, False), (1e-4, 1.001, False), (1e-4, 1.0001, True)],
+)
 def test_an_arm_just_beyond_a_limit_may_come_back(beyond, goal, accepted):
     """Sag and rounding of pulses leave an arm that stands at its limit a little beyond it."""
     back = from_points([0, 1], [[1.0 + beyond], [goal]], [[0.0], [0.0]], joint_names=["j"])
@@ -204,27 +194,22 @@ def test_smooth_through_meets_points_and_is_smooth_up_to_snap(points):
     for k, t in enumerate(TIMES[1:-1], start=1):
         for order in range(5):
             sides = [BPoly.from_power_basis(_power_basis(path))(t + s, order) for s in (-1e-9, 1e-9)]
-            np.testing.assert_allclose(
-                sides[0], sides[1], atol=1e-5 * 10.0**order, err_msg=f"knot {k}, order {order}"
-            )
+            np.testing.assert_allclose(sides[0], sides[1], atol=1e-5 * 10.0**order, err_msg=f"knot {k}, order {order}")
     for t in (0.0, path.duration):
         np.testing.assert_allclose(path.sample(t)[1:], 0.0, atol=1e-9)
 
 
 def _power_basis(path):
     from scipy.interpolate import PPoly
+
     return PPoly(np.moveaxis(path.coefficients, 1, 0)[::-1].copy(), path.breaks.copy())
 
 
 def test_smooth_through_two_points_is_the_minimum_jerk_move():
     path = smooth_through([0.0, 2.0], [[0.0], [3.0]], joint_names=["j"])
     s = np.linspace(0, 1, 51)
-    np.testing.assert_allclose(
-        path.sample(2 * s)[0][:, 0], 3 * (10 * s**3 - 15 * s**4 + 6 * s**5), atol=1e-12
-    )
-    with pytest.raises(
-        TrajectoryError, match="two points or more, the first at 0 s; got 2, the first at 1 s"
-    ):
+    np.testing.assert_allclose(path.sample(2 * s)[0][:, 0], 3 * (10 * s**3 - 15 * s**4 + 6 * s**5), atol=1e-12)
+    with pytest.raises(TrajectoryError, match="two points or more, the first at 0 s; got 2, the first at 1 s"):
         smooth_through([1.0, 2.0], [[0.0], [3.0]], joint_names=["j"])
 
 
@@ -281,9 +266,7 @@ def test_stopping_without_acceleration_goes_straight_and_is_as_short_as_allowed(
 
 def test_stopping_keeps_to_a_limit_that_is_near():
     lower, upper = np.array([-9.0, -9.0, -9.0]), np.array([9.0, 0.05, 9.0])
-    stop = stop_trajectory(
-        [0, 0, 0], [0.1, 1.0, 0.0], [0, 0, 0], 2.0, joint_names=NAMES, lower=lower, upper=upper
-    )
+    stop = stop_trajectory([0, 0, 0], [0.1, 1.0, 0.0], [0, 0, 0], 2.0, joint_names=NAMES, lower=lower, upper=upper)
     stop.check_limits(lower, upper)
     free = stop_trajectory([0, 0, 0], [0.1, 1.0, 0.0], [0, 0, 0], 2.0, joint_names=NAMES)
     assert free.end[1] > upper[1]

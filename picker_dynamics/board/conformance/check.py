@@ -81,6 +81,7 @@ class Checks:
 
     def __call__(self, says: str, **options) -> Callable:
         """A decorator: the function's name, with dashes, is the check's."""
+
         def add(run: Callable) -> Callable:
             self.all.append(Check(run.__name__.replace("_", "-"), says, run, **options))
             return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, Need, CheckSkipped, require, require_ack
+from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, require, require_ack
 from picker_dynamics.board.conformance.motion import begin_us, even
 from picker_dynamics.board.conformance.outputs import joints_of
 from picker_dynamics.board.conformance.session import Session
@@ -14,8 +14,11 @@ check = Checks()
 
 def room(session: Session) -> int:
     """How far every joint can go in its direction [1/8 us]."""
-    return min(limit.highest - pulse if sign > 0 else pulse - limit.lowest
-               for pulse, sign, limit in zip(session.start, directions(session), session.limits) if sign)
+    return min(
+        limit.highest - pulse if sign > 0 else pulse - limit.lowest
+        for pulse, sign, limit in zip(session.start, directions(session), session.limits)
+        if sign
+    )
 
 
 def top_speed(session: Session) -> int:
@@ -61,9 +64,9 @@ def require_braked(session: Session, seen: list[Telemetry], speed: int) -> None:
         limit = session.limits[joint]
         got = frames_of(session, seen, joint)
         wanted = list(range(speed - limit.brake, 0, -limit.brake))
-        tail = got[len(got) - len(wanted):]
+        tail = got[len(got) - len(wanted) :]
         require(like(tail, wanted, speed), f"joint {joint} to brake in steps of {wanted} from {speed} per frame", tail)
-        before = got[:len(got) - len(wanted)]
+        before = got[: len(got) - len(wanted)]
         require(max(before, default=0) <= speed + 1, f"joint {joint} at {speed} per frame before", before)
 
 
@@ -87,8 +90,11 @@ def the_speed_limit_holds(session: Session) -> None:
     held_back = {one.limited for one in seen if one.state is BoardState.MOVE and one.queue_depth == 0}
     require(session.usable in held_back, f"limited {session.usable:#x}", [hex(one) for one in held_back])
     last = seen[-1]
-    require((last.state, last.limited, last.pulses) == (BoardState.HOLD, 0, ends), f"HOLD at {ends}, none limited",
-            f"{last.state.name} at {last.pulses}, limited {last.limited:#x}")
+    require(
+        (last.state, last.limited, last.pulses) == (BoardState.HOLD, 0, ends),
+        f"HOLD at {ends}, none limited",
+        f"{last.state.name} at {last.pulses}, limited {last.limited:#x}",
+    )
     require(host.fresh().underruns == seen[0].underruns, "no underrun", host.telemetry[-1].underruns)
 
 
@@ -122,7 +128,7 @@ def an_underrun_brakes_evenly(session: Session) -> None:
         brake = session.limits[joint].brake
         got = frames_of(session, seen, joint)
         wanted = list(range(speed - brake, 0, -brake))
-        first, rest = got[len(got) - len(wanted)], got[len(got) - len(wanted) + 1:]
+        first, rest = got[len(got) - len(wanted)], got[len(got) - len(wanted) + 1 :]
         require(like(rest, wanted[1:], speed), f"joint {joint} to brake in steps of {wanted[1:]}", rest)
         slack = compensation(speed)
         require(wanted[0] - slack <= first <= speed + slack, f"a first braked step of {wanted[0]} to {speed}", first)
@@ -136,8 +142,10 @@ def braking_ends_at_the_limit(session: Session) -> None:
     session.take()
     speed = top_speed(session)
     signs = directions(session)
-    limits = tuple(pulse if not sign else limit.highest if sign > 0 else limit.lowest
-                   for pulse, sign, limit in zip(session.start, signs, session.limits))
+    limits = tuple(
+        pulse if not sign else limit.highest if sign > 0 else limit.lowest
+        for pulse, sign, limit in zip(session.start, signs, session.limits)
+    )
     near = tuple(limit - sign * 6 * speed for limit, sign in zip(limits, signs))
     begin = begin_us(session)
     way = max(abs(a - b) for a, b in zip(near, session.start)) // speed + 2
@@ -190,5 +198,8 @@ def a_motion_leaves_no_speed_behind(session: Session) -> None:
     host.listen(session.frame_us, lambda: 4_000 <= evaluated_us(session, host.board_now_us())[1] < 6_000)
     played, _ = evaluated_us(session, host.board_now_us())
     last = play(session, [(played + session.frame_us - 1_000, ends)])[-1]  # passed in the first frame that knows it
-    require((last.underruns, last.pulses, last.state) == (first.underruns, ends, BoardState.HOLD), f"HOLD at {ends}, no underrun",
-            f"{last.state.name} at {last.pulses}, {last.underruns - first.underruns} underruns")
+    require(
+        (last.underruns, last.pulses, last.state) == (first.underruns, ends, BoardState.HOLD),
+        f"HOLD at {ends}, no underrun",
+        f"{last.state.name} at {last.pulses}, {last.underruns - first.underruns} underruns",
+    )

@@ -111,8 +111,11 @@ def zeros_are_unstuffed(session: Session) -> None:
     number = host.take_sequence(1)
     host.send_frame(MessageType.SET_POINT, bytes(4 + 2 * session.n), sequence=number)
     answer = host.answer_to(number, mark)
-    require(answer is not None and answer.request_type == MessageType.SET_POINT and answer.reason is not Reason.BAD_LENGTH,
-            "a SET_POINT of nothing but zeros to be understood, and refused", told(answer))
+    require(
+        answer is not None and answer.request_type == MessageType.SET_POINT and answer.reason is not Reason.BAD_LENGTH,
+        "a SET_POINT of nothing but zeros to be understood, and refused",
+        told(answer),
+    )
 
 
 @check("through a storm of damage every good frame is answered and every bad one counted")

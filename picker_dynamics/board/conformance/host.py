@@ -114,8 +114,9 @@ class Host:
         self.send_bytes(encode(message, sequence))
         return sequence & 0xFFFF
 
-    def send_frame(self, type_id: int, payload: bytes = b"", *, version: int = PROTOCOL_VERSION,
-                   sequence: int | None = None) -> int:
+    def send_frame(
+        self, type_id: int, payload: bytes = b"", *, version: int = PROTOCOL_VERSION, sequence: int | None = None
+    ) -> int:
         """Send any frame with a right checksum; its sequence."""
         if sequence is None:
             sequence = self.take_sequence()
@@ -184,8 +185,11 @@ class Host:
 
     def answers(self, mark: int) -> list[Answer]:
         """Answers that arrived after ``mark()`` gave this mark, those to the host's own pings left out."""
-        return [message for message in self.since(mark, (Ack, Nack, Info))
-                if not (isinstance(message, Ack) and message.request in self._pings)]
+        return [
+            message
+            for message in self.since(mark, (Ack, Nack, Info))
+            if not (isinstance(message, Ack) and message.request in self._pings)
+        ]
 
     # -- asking ----------------------------------------------------------------------------------------
 
@@ -203,8 +207,9 @@ class Host:
             nonlocal at
             new = self.heard[at:]
             at = len(self.heard)
-            found.extend(one.message for one in new
-                         if isinstance(one.message, (Ack, Nack, Info)) and one.message.request == sequence)
+            found.extend(
+                one.message for one in new if isinstance(one.message, (Ack, Nack, Info)) and one.message.request == sequence
+            )
             return found
 
         self.listen(PATIENCE_US[self.exact], came)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from picker_dynamics.board.conformance.check import Checks, Need, CheckSkipped, Violation, require, told
+from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, Violation, require, told
 from picker_dynamics.board.conformance.outputs import joints_of
 from picker_dynamics.board.conformance.session import REACH, SLOW, Session
 from picker_dynamics.board.conformance.track import (
@@ -76,12 +76,17 @@ def frames_play_their_middle(session: Session) -> None:
     # The pulses changed between two telemetry frames, so E - F is at least the first and at most the second of these.
     at_least = max(ahead_us(found[0] + later & 0xFFFF_FFFF, one.first_us) for one, later in zip(frames, ahead))
     at_most = min(ahead_us(found[-1] + later & 0xFFFF_FFFF, one.before_us) for one, later in zip(frames, ahead))
-    require(at_least - 100 <= frame // 2 <= at_most + 1_500, f"set-points to be evaluated {frame // 2} us after a frame starts",
-            f"{at_least} to {at_most} us")
+    require(
+        at_least - 100 <= frame // 2 <= at_most + 1_500,
+        f"set-points to be evaluated {frame // 2} us after a frame starts",
+        f"{at_least} to {at_most} us",
+    )
 
 
-@check("a line as long as the lead allows is interpolated as the page says (times are halved until 16 bits hold them)",
-       need=Need.MOTION)
+@check(
+    "a line as long as the lead allows is interpolated as the page says (times are halved until 16 bits hold them)",
+    need=Need.MOTION,
+)
 def long_lines_are_interpolated(session: Session) -> None:
     session.take()
     phase_us(session)
@@ -125,8 +130,11 @@ def a_motion_ends_at_rest(session: Session) -> None:
     points = even(session, speed, 8, begin_us(session))
     points.append((points[-1][0] + session.frame_us, points[-1][1]))
     after = play(session, points)[-1]
-    require((after.state, after.pulses) == (BoardState.HOLD, points[-1][1]), f"HOLD at {points[-1][1]}",
-            f"{after.state.name} at {after.pulses}")
+    require(
+        (after.state, after.pulses) == (BoardState.HOLD, points[-1][1]),
+        f"HOLD at {points[-1][1]}",
+        f"{after.state.name} at {after.pulses}",
+    )
     require(after.underruns == before.underruns, "no underrun", after.underruns - before.underruns)
 
 
@@ -139,16 +147,21 @@ def a_creeping_end_is_no_underrun(session: Session) -> None:
     require(after.pulses == points[-1][1], f"to stand at {points[-1][1]}", after.pulses)
 
 
-@check("a queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least",
-       need=Need.MOTION)
+@check(
+    "a queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least",
+    need=Need.MOTION,
+)
 def an_underrun_is_braked_and_counted(session: Session) -> None:
     before = session.take()
     speed = slow(session)
     points = even(session, speed, 8, begin_us(session))
     after = play(session, points)[-1]
     require(after.underruns - before.underruns & 0xFFFF == 1, "one underrun", after.underruns - before.underruns)
-    require((after.state, after.faults) == (BoardState.HOLD, 0), "HOLD without a fault",
-            f"{after.state.name}, {after.fault_text or 'no fault'}")
+    require(
+        (after.state, after.faults) == (BoardState.HOLD, 0),
+        "HOLD without a fault",
+        f"{after.state.name}, {after.fault_text or 'no fault'}",
+    )
     _require_stop_beyond(session, after.pulses, points[-1][1], speed)
 
 
@@ -176,20 +189,29 @@ def stop_ends_a_motion(session: Session) -> None:
     host.until(lambda: ahead_us(host.telemetry[-1].time_us, points[5][0]) >= 0)
     host.ask(Stop())
     at_stop = host.fresh()
-    require(at_stop.faults & 1 and at_stop.queue_depth == 0, "STOPPED and an empty queue",
-            f"faults {at_stop.faults}, {at_stop.queue_depth} points")
+    require(
+        at_stop.faults & 1 and at_stop.queue_depth == 0,
+        "STOPPED and an empty queue",
+        f"faults {at_stop.faults}, {at_stop.queue_depth} points",
+    )
     held = session.still()
     require(held.state is BoardState.HOLD, "HOLD", held.state.name)
     _require_stop_beyond(session, held.pulses, at_stop.pulses, speed)
     far = points[-1][1]
-    require(all(pulse != end for joint, (pulse, end) in enumerate(zip(held.pulses, far)) if session.usable >> joint & 1),
-            "the motion not to be finished", held.pulses)
+    require(
+        all(pulse != end for joint, (pulse, end) in enumerate(zip(held.pulses, far)) if session.usable >> joint & 1),
+        "the motion not to be finished",
+        held.pulses,
+    )
     host.ask(Reset())
     mark = host.mark()
     host.wait(300_000)
     for one in host.since(mark, Telemetry):
-        require((one.state, one.pulses) == (BoardState.HOLD, held.pulses), "nothing to resume after RESET",
-                f"{one.state.name} at {one.pulses}")
+        require(
+            (one.state, one.pulses) == (BoardState.HOLD, held.pulses),
+            "nothing to resume after RESET",
+            f"{one.state.name} at {one.pulses}",
+        )
 
 
 @check("a host that is late by up to 20 ms changes nothing in the pulses while the queue holds", need=Need.MOTION, exact=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, Need, CheckSkipped, require, require_ack, require_nack, told
+from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, require, require_ack, require_nack, told
 from picker_dynamics.board.conformance.session import Session
 from picker_dynamics.board.protocol import (
     Adopt,
@@ -30,8 +30,11 @@ def joints_of(mask: int) -> list[int]:
 def require_outputs(telemetry: Telemetry, live: int, owned: int, pulses) -> None:
     """Live, owned and pulsed as said."""
     got = (telemetry.live, telemetry.owned, telemetry.pulses)
-    require(got == (live, owned, tuple(pulses)), f"live {live:#x}, owned {owned:#x}, pulses {tuple(pulses)}",
-            f"live {got[0]:#x}, owned {got[1]:#x}, pulses {got[2]}")
+    require(
+        got == (live, owned, tuple(pulses)),
+        f"live {live:#x}, owned {owned:#x}, pulses {tuple(pulses)}",
+        f"live {got[0]:#x}, owned {got[1]:#x}, pulses {got[2]}",
+    )
 
 
 def two(session: Session) -> tuple[int, int]:
@@ -65,8 +68,11 @@ def hold_stands_still(session: Session) -> None:
     mark = host.mark()
     host.wait(300_000)
     for one in host.since(mark, Telemetry):
-        require((one.state, one.pulses) == (BoardState.HOLD, before.pulses), f"HOLD at {before.pulses}",
-                f"{one.state.name} at {one.pulses}")
+        require(
+            (one.state, one.pulses) == (BoardState.HOLD, before.pulses),
+            f"HOLD at {before.pulses}",
+            f"{one.state.name} at {one.pulses}",
+        )
 
 
 @check("ENABLE of a joint that is live is refused with ALREADY_LIVE and the joint: nothing jumps", need=Need.MOTION)
@@ -182,8 +188,11 @@ def disable_leaves_the_others(session: Session) -> None:
     require_ack(host.ask(Disable(second)), "DISABLE of one joint in motion")
     after = host.fresh()
     require_outputs(after, first, first, session.masked(session.start, first))
-    require((after.state, after.queue_depth) == (BoardState.MOVE, 1), "MOVE with one point waiting",
-            f"{after.state.name} with {after.queue_depth}")
+    require(
+        (after.state, after.queue_depth) == (BoardState.MOVE, 1),
+        "MOVE with one point waiting",
+        f"{after.state.name} with {after.queue_depth}",
+    )
 
 
 @check("when no owned joint is left, the queue is flushed and the state is IDLE", need=Need.MOTION, off=True)
@@ -195,14 +204,18 @@ def disable_of_the_last_flushes(session: Session) -> None:
     require_ack(host.ask(Disable(mask)), "DISABLE of all joints")
     after = host.fresh()
     require_outputs(after, 0, 0, (0,) * session.n)
-    require((after.state, after.queue_depth) == (BoardState.IDLE, 0), "IDLE with an empty queue",
-            f"{after.state.name} with {after.queue_depth}")
+    require(
+        (after.state, after.queue_depth) == (BoardState.IDLE, 0),
+        "IDLE with an empty queue",
+        f"{after.state.name} with {after.queue_depth}",
+    )
     require_nack(host.ask(far_point(session, session.start)), Reason.NOT_ENABLED, "SET_POINT", 0)
     require_ack(host.ask(Enable(session.one(), session.masked(session.start, session.one()))), "ENABLE after it")
 
 
-@check("RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned", need=Need.MOTION,
-       off=True)
+@check(
+    "RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned", need=Need.MOTION, off=True
+)
 def relax_lets_go(session: Session) -> None:
     host = session.host
     session.take()
@@ -211,8 +224,11 @@ def relax_lets_go(session: Session) -> None:
     require_ack(host.ask(Relax()), "RELAX")
     after = host.fresh()
     require_outputs(after, 0, 0, (0,) * session.n)
-    require((after.state, after.queue_depth, after.faults) == (BoardState.IDLE, 0, 0), "IDLE, an empty queue, no fault",
-            f"{after.state.name}, {after.queue_depth}, {after.fault_text or 'no fault'}")
+    require(
+        (after.state, after.queue_depth, after.faults) == (BoardState.IDLE, 0, 0),
+        "IDLE, an empty queue, no fault",
+        f"{after.state.name}, {after.queue_depth}, {after.fault_text or 'no fault'}",
+    )
 
 
 @check("STOP and RELAX are carried out while a fault is latched", need=Need.MOTION, off=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, Need, CheckSkipped, require, require_ack, require_nack
+from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, require, require_ack, require_nack
 from picker_dynamics.board.conformance.motion import begin_us, even, slow
 from picker_dynamics.board.conformance.session import PERIOD_MS, Session, meet, spread_us
 from picker_dynamics.board.conformance.track import play, send, watch_closely, wavy
@@ -74,8 +74,11 @@ def a_low_supply_is_a_fault(session: Session) -> None:
     require(not host.fresh().faults, "no fault", host.telemetry[-1].fault_text)
 
 
-@check("OUTPUT_FAILED is raised where the output stage does not answer; a motion is braked; RESET clears it once it is back",
-       need=Need.MOTION, owned=True)
+@check(
+    "OUTPUT_FAILED is raised where the output stage does not answer; a motion is braked; RESET clears it once it is back",
+    need=Need.MOTION,
+    owned=True,
+)
 def a_dead_output_is_a_fault(session: Session) -> None:
     host, owner = session.host, session.host.wire.owner
     if not keeps_outputs(session):
@@ -111,8 +114,11 @@ def a_dead_output_is_a_fault(session: Session) -> None:
         require(abs((pulse or 0.0) - told) <= step_us, f"joint {joint} to be told as it runs, {pulse} us", f"{told} us")
 
 
-@check("after a reset what ran keeps running (a PCA9685), nothing is owned, counters are 0, the boot id is another",
-       need=Need.MOTION, owned=True)
+@check(
+    "after a reset what ran keeps running (a PCA9685), nothing is owned, counters are 0, the boot id is another",
+    need=Need.MOTION,
+    owned=True,
+)
 def a_reset_keeps_the_outputs(session: Session) -> None:
     host, owner = session.host, session.host.wire.owner
     session.take()
@@ -124,14 +130,19 @@ def a_reset_keeps_the_outputs(session: Session) -> None:
     after = _first_after_reset(session, before, mark)
     kept = keeps_outputs(session)
     require(after.boot_id != before.boot_id, "another boot id", after.boot_id)
-    require((after.live, after.owned, after.state) == (before.live if kept else 0, 0, BoardState.IDLE),
-            f"live {before.live if kept else 0:#x}, nothing owned, IDLE",
-            f"live {after.live:#x}, owned {after.owned:#x}, {after.state.name}")
+    require(
+        (after.live, after.owned, after.state) == (before.live if kept else 0, 0, BoardState.IDLE),
+        f"live {before.live if kept else 0:#x}, nothing owned, IDLE",
+        f"live {after.live:#x}, owned {after.owned:#x}, {after.state.name}",
+    )
     step = -(-session.info.resolution_ns // 125)
     for joint, (a, b) in enumerate(zip(before.pulses, after.pulses)):
         require(abs(a - b) <= step if kept else not b, f"joint {joint} at {a if kept else 0}", b)
-    require((after.accepted, after.rejected, after.underruns, after.bad_frames, after.faults, after.queue_depth) == (0,) * 6,
-            "counters at 0 and no fault", after)
+    require(
+        (after.accepted, after.rejected, after.underruns, after.bad_frames, after.faults, after.queue_depth) == (0,) * 6,
+        "counters at 0 and no fault",
+        after,
+    )
     again = _meet_again(session)
     require(again.info.boot_id == after.boot_id, f"boot id {after.boot_id} in INFO", again.info.boot_id)
     spread = spread_us(again.first)
@@ -167,8 +178,11 @@ def _first_after_reset(session: Session, before: Telemetry, mark: int) -> Teleme
     host = session.host
 
     def anew() -> list[Telemetry]:
-        return [one for one in host.since(mark, Telemetry)
-                if one.boot_id != before.boot_id or ahead_us(one.time_us, before.time_us) < 0]
+        return [
+            one
+            for one in host.since(mark, Telemetry)
+            if one.boot_id != before.boot_id or ahead_us(one.time_us, before.time_us) < 0
+        ]
 
     require(host.listen(4_000_000, anew), "telemetry after a reset", "none in 4 s")
     session.phase_us = None

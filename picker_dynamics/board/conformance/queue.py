@@ -28,10 +28,16 @@ def require_refused(session: Session, stamp: int, reason: Reason, what: str, pul
     before = session.host.fresh()
     after, refusals = send_points(session, [stamp], pulses)
     require_nack(refusals[0] if refusals else None, reason, what, detail)
-    require((after.rejected - before.rejected & 0xFFFF, after.last_reason) == (1, reason),
-            f"one more rejected, {reason.name}", f"{after.rejected - before.rejected} more, {after.last_reason.name}")
-    require((after.accepted, after.last_sequence) == (before.accepted, before.last_sequence), "nothing accepted",
-            f"{after.accepted - before.accepted} more")
+    require(
+        (after.rejected - before.rejected & 0xFFFF, after.last_reason) == (1, reason),
+        f"one more rejected, {reason.name}",
+        f"{after.rejected - before.rejected} more, {after.last_reason.name}",
+    )
+    require(
+        (after.accepted, after.last_sequence) == (before.accepted, before.last_sequence),
+        "nothing accepted",
+        f"{after.accepted - before.accepted} more",
+    )
 
 
 def soon(session: Session) -> int:
@@ -53,8 +59,11 @@ def taken_points_are_counted_not_answered(session: Session) -> None:
     require(not answers, "no answer", [told(one) for one in answers])
     require(after.accepted - before.accepted & 0xFFFF == 3, "3 more accepted", after.accepted - before.accepted)
     require(after.last_sequence == numbers[-1], f"last_sequence {numbers[-1]}", after.last_sequence)
-    require((after.state, after.queue_depth) == (BoardState.MOVE, 3), "MOVE with 3 points waiting",
-            f"{after.state.name} with {after.queue_depth}")
+    require(
+        (after.state, after.queue_depth) == (BoardState.MOVE, 3),
+        "MOVE with 3 points waiting",
+        f"{after.state.name} with {after.queue_depth}",
+    )
     require(after.rejected == before.rejected, "none rejected", after.rejected - before.rejected)
 
 
@@ -86,8 +95,9 @@ def points_leave_the_queue(session: Session) -> None:
         passed = (one.time_us - begin + 2**31) % 2**32 - 2**31
         at_most = 5 - max(0, min(5, (passed - frame) // 60_000 + 1))
         at_least = 5 - max(0, min(5, (passed + frame) // 60_000 + 1))
-        require(at_least <= one.queue_depth <= at_most, f"{at_least} to {at_most} points {passed} us after the first",
-                one.queue_depth)
+        require(
+            at_least <= one.queue_depth <= at_most, f"{at_least} to {at_most} points {passed} us after the first", one.queue_depth
+        )
     require(seen[-1].state is BoardState.HOLD, "HOLD at the end, where the points stand still", seen[-1].state.name)
 
 
@@ -119,8 +129,11 @@ def the_far_future_is_refused(session: Session) -> None:
     for ahead in (lead_us + 2_000_000, 2**30, 2**31 - 4_000_000):
         require_refused(session, host.fresh().time_us + ahead, Reason.TOO_FAR, f"a point {ahead} us ahead")
     after, refusals = send_points(session, [host.fresh().time_us + lead_us - 1_000])
-    require(not refusals and after.queue_depth == 1, "a point just within the lead to be taken",
-            told(refusals[0] if refusals else None))
+    require(
+        not refusals and after.queue_depth == 1,
+        "a point just within the lead to be taken",
+        told(refusals[0] if refusals else None),
+    )
     session.forget()
 
 
@@ -135,8 +148,10 @@ def the_lead_is_kept_closely(session: Session) -> None:
     session.forget()
 
 
-@check("a pulse outside an owned joint's limits is refused with OUT_OF_LIMITS and the joint, before TOO_FAR and PAST",
-       need=Need.MOTION)
+@check(
+    "a pulse outside an owned joint's limits is refused with OUT_OF_LIMITS and the joint, before TOO_FAR and PAST",
+    need=Need.MOTION,
+)
 def pulses_outside_are_refused(session: Session) -> None:
     host = session.host
     session.take()
@@ -181,6 +196,9 @@ def the_past_begins_at_the_last_evaluation(session: Session) -> None:
         if past:
             require_nack(refusals[0] if refusals else None, Reason.PAST, f"a point {UNSURE_US} us before the last evaluation", 0)
         else:
-            require(not refusals, f"a point {UNSURE_US} us after the last evaluation to be taken",
-                    told(refusals[0] if refusals else None))
+            require(
+                not refusals,
+                f"a point {UNSURE_US} us after the last evaluation to be taken",
+                told(refusals[0] if refusals else None),
+            )
         session.still()

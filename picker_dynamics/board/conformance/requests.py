@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, Need, CheckSkipped, require, require_ack, require_nack, told
+from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, require, require_ack, require_nack, told
 from picker_dynamics.board.conformance.session import PERIOD_MS, Session, spread_us
 from picker_dynamics.board.protocol import (
     Adopt,
@@ -127,8 +127,11 @@ def stop_is_latched_and_reset_clears_it(session: Session) -> None:
     require_ack(host.ask(Stop()), "STOP")
     after = host.fresh()
     require(after.faults == Fault.STOPPED.bit, "fault STOPPED, bit 0", after.faults)
-    require((after.live, after.owned, after.pulses) == (before.live, before.owned, before.pulses),
-            "outputs as before", f"live {after.live:#x}, pulses {after.pulses}")
+    require(
+        (after.live, after.owned, after.pulses) == (before.live, before.owned, before.pulses),
+        "outputs as before",
+        f"live {after.live:#x}, pulses {after.pulses}",
+    )
     require_ack(host.ask(Reset()), "RESET")
     require(not host.fresh().faults, "no fault", host.telemetry[-1].fault_text)
 
@@ -150,17 +153,26 @@ def refusals_are_counted(session: Session) -> None:
     one = host.fresh()
     require_nack(host.ask(SetPoint(0, (12000,) * (session.n - 1))), Reason.BAD_LENGTH, "SET_POINT with a pulse too few", 0)
     two = host.fresh()
-    require((one.rejected - before.rejected & 0xFFFF, one.last_reason) == (1, Reason.NOT_ENABLED), "rejected 1, NOT_ENABLED",
-            f"rejected {one.rejected - before.rejected}, {one.last_reason.name}")
-    require((two.rejected - one.rejected & 0xFFFF, two.last_reason) == (1, Reason.BAD_LENGTH), "rejected 1, BAD_LENGTH",
-            f"rejected {two.rejected - one.rejected}, {two.last_reason.name}")
+    require(
+        (one.rejected - before.rejected & 0xFFFF, one.last_reason) == (1, Reason.NOT_ENABLED),
+        "rejected 1, NOT_ENABLED",
+        f"rejected {one.rejected - before.rejected}, {one.last_reason.name}",
+    )
+    require(
+        (two.rejected - one.rejected & 0xFFFF, two.last_reason) == (1, Reason.BAD_LENGTH),
+        "rejected 1, BAD_LENGTH",
+        f"rejected {two.rejected - one.rejected}, {two.last_reason.name}",
+    )
     mark = host.mark()
     answer = host.answer_to(host.send_frame(MessageType.SET_POINT, b"\x01\x02\x03"), mark)
     require_nack(answer, Reason.BAD_LENGTH, "SET_POINT of three bytes", 0)
     three = host.fresh().rejected
     require(three - two.rejected & 0xFFFF == 1, "a SET_POINT of three bytes to count as rejected", three - two.rejected)
-    require((two.accepted, two.last_sequence, two.queue_depth) == (before.accepted, before.last_sequence, before.queue_depth),
-            "nothing accepted", f"accepted {two.accepted}, last_sequence {two.last_sequence}, queue {two.queue_depth}")
+    require(
+        (two.accepted, two.last_sequence, two.queue_depth) == (before.accepted, before.last_sequence, before.queue_depth),
+        "nothing accepted",
+        f"accepted {two.accepted}, last_sequence {two.last_sequence}, queue {two.queue_depth}",
+    )
 
 
 @check("a set-point is refused for the first that applies: BAD_LENGTH, FAULT, NOT_ENABLED, ...")
@@ -193,8 +205,11 @@ def an_idle_board_misses_no_host(session: Session) -> None:
     unowned(session)
     host.listen(3_000 * session.info.host_timeout_ms)
     after = host.fresh()
-    require(not after.faults and after.state is BoardState.IDLE, "IDLE without a fault",
-            f"{after.state.name}, {after.fault_text or 'no fault'}")
+    require(
+        not after.faults and after.state is BoardState.IDLE,
+        "IDLE without a fault",
+        f"{after.state.name}, {after.fault_text or 'no fault'}",
+    )
 
 
 @check("HELLO leaves outputs, ownership and faults as they are")
@@ -208,8 +223,7 @@ def hello_changes_nothing(session: Session) -> None:
         require(getattr(after, name) == getattr(before, name), f"{name} {getattr(before, name)}", getattr(after, name))
 
 
-@check("DISABLE is always carried out, also of what is off, and also while a fault is latched", need=Need.MOTION,
-       off=True)
+@check("DISABLE is always carried out, also of what is off, and also while a fault is latched", need=Need.MOTION, off=True)
 def disable_is_always_carried_out(session: Session) -> None:
     host = session.host
     session.take(session.one())

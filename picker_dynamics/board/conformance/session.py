@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from picker_dynamics.board.conformance.check import Need, CheckSkipped, require_ack
+from picker_dynamics.board.conformance.check import CheckSkipped, Need, require_ack
 from picker_dynamics.board.conformance.host import PATIENCE_US, SILENCE_US, Host
 from picker_dynamics.board.link.port import no_word
 from picker_dynamics.board.protocol import (
@@ -55,15 +55,24 @@ class Session:
         phase_us: board time of some evaluation of the queue, where it was found out, to within ``phase_slack_us``.
     """
 
-    def __init__(self, host: Host, info: Info, first: Sequence[Telemetry], limits: Sequence[JointLimits] | None,
-                 start: Sequence[int], allowed: Need):
+    def __init__(
+        self,
+        host: Host,
+        info: Info,
+        first: Sequence[Telemetry],
+        limits: Sequence[JointLimits] | None,
+        start: Sequence[int],
+        allowed: Need,
+    ):
         self.host, self.info, self.first, self.found = host, info, tuple(first), first[-1]
         self.damaged_before = host.damaged
         fits = limits is not None and limits_checksum(limits) == info.limits_crc and len(limits) == info.joints
         self.limits = tuple(limits) if fits else None
         self.allowed = allowed if fits else Need.WIRE
-        self.start = tuple(pulse if self.found.live >> joint & 1 else asked for joint, (pulse, asked) in
-                           enumerate(zip(self.found.pulses, start or (0,) * info.joints)))
+        self.start = tuple(
+            pulse if self.found.live >> joint & 1 else asked
+            for joint, (pulse, asked) in enumerate(zip(self.found.pulses, start or (0,) * info.joints))
+        )
         self.touched = False
         self.phase_us: int | None = None
         self.phase_slack_us = 0
@@ -82,8 +91,11 @@ class Session:
     @property
     def usable(self) -> int:
         """Joints that may be switched on or taken over: their pulses are within the limits."""
-        return sum(1 << joint for joint, (pulse, limit) in enumerate(zip(self.start, self.limits or ()))
-                   if limit.lowest <= pulse <= limit.highest)
+        return sum(
+            1 << joint
+            for joint, (pulse, limit) in enumerate(zip(self.start, self.limits or ()))
+            if limit.lowest <= pulse <= limit.highest
+        )
 
     @property
     def watched(self) -> bool:
@@ -162,8 +174,14 @@ class Session:
 
     def go_back(self, telemetry: Telemetry) -> None:
         """Move what is owned back to ``start``, slowly, and wait for it."""
-        away = max((abs(now - start) for joint, (now, start) in enumerate(zip(telemetry.pulses, self.start))
-                    if (telemetry.owned & telemetry.live) >> joint & 1), default=0)
+        away = max(
+            (
+                abs(now - start)
+                for joint, (now, start) in enumerate(zip(telemetry.pulses, self.start))
+                if (telemetry.owned & telemetry.live) >> joint & 1
+            ),
+            default=0,
+        )
         if not away:
             return
         fast = SLOW if self.allowed is Need.MOTION else 4 * SLOW
@@ -223,8 +241,9 @@ class Session:
         host.keep_alive = False
 
 
-def meet(host: Host, *, limits: Sequence[JointLimits] | None = None, start: Sequence[int] = (),
-         allowed: Need = Need.WIRE) -> Session:
+def meet(
+    host: Host, *, limits: Sequence[JointLimits] | None = None, start: Sequence[int] = (), allowed: Need = Need.WIRE
+) -> Session:
     """Wait until the board speaks, look at it for a moment, and shake hands.
 
     Args:
@@ -240,8 +259,12 @@ def meet(host: Host, *, limits: Sequence[JointLimits] | None = None, start: Sequ
     host.listen(FIRST_WORD_US, lambda: len(_one_start(host.telemetry)) > 4 or _other_version(host) is not None)
     version = _other_version(host)
     if version is not None:
-        raise VersionError(f"the board on {host.wire.name} speaks protocol version {version}, this program {PROTOCOL_VERSION}: "
-                           "flash the firmware that belongs to it", value=version, limit=PROTOCOL_VERSION)
+        raise VersionError(
+            f"the board on {host.wire.name} speaks protocol version {version}, this program {PROTOCOL_VERSION}: "
+            "flash the firmware that belongs to it",
+            value=version,
+            limit=PROTOCOL_VERSION,
+        )
     if not host.telemetry:
         raise LinkError(_silence(host), value=FIRST_WORD_US * 1e-6)
     first = _one_start(host.telemetry)
@@ -270,8 +293,11 @@ def _one_start(telemetry: Sequence[Telemetry]) -> list[Telemetry]:
 
 
 def _other_version(host: Host) -> int | None:
-    others = [one.message.version for one in host.heard if isinstance(one.message, Unknown)
-              and one.message.reason is Reason.OTHER_VERSION]
+    others = [
+        one.message.version
+        for one in host.heard
+        if isinstance(one.message, Unknown) and one.message.reason is Reason.OTHER_VERSION
+    ]
     return others[0] if others and not host.telemetry else None
 
 

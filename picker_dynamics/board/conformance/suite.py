@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from picker_dynamics.board.conformance import fast, framing, motion, outputs, owner, queue, requests, talk, watch
-from picker_dynamics.board.conformance.check import Check, Need, CheckSkipped, Outcome, Status, Violation
+from picker_dynamics.board.conformance.check import Check, CheckSkipped, Need, Outcome, Status, Violation
 from picker_dynamics.board.conformance.session import Session
 from picker_dynamics.errors import InputError
 
 ATTEMPTS = 3
 """Where a busy machine or a noisy wire may spoil a check it is repeated; passing late is told in the outcome."""
 
-CHECKS: tuple[Check, ...] = tuple(sorted(
-    (one for module in (talk, framing, requests, outputs, queue, motion, watch, fast, owner) for one in module.check.all),
-    key=lambda one: (one.owned, one.need)))
+CHECKS: tuple[Check, ...] = tuple(
+    sorted(
+        (one for module in (talk, framing, requests, outputs, queue, motion, watch, fast, owner) for one in module.check.all),
+        key=lambda one: (one.owned, one.need),
+    )
+)
 
 
 def named(name: str) -> Check:
@@ -44,8 +47,9 @@ def why_not(session: Session, check: Check) -> str:
     return ""
 
 
-def run(session: Session, checks: Iterable[Check] = CHECKS,
-        on_outcome: Callable[[Outcome], None] | None = None) -> tuple[Outcome, ...]:
+def run(
+    session: Session, checks: Iterable[Check] = CHECKS, on_outcome: Callable[[Outcome], None] | None = None
+) -> tuple[Outcome, ...]:
     """Run checks on a board that was met; the board is left for :meth:`Session.leave`.
 
     Args:

@@ -55,8 +55,11 @@ def telemetry_content(session: Session) -> None:
         require(not off, "a pulse for each live joint and 0 for the others", f"live {one.live:#x}, pulses {one.pulses}")
         require(not one.live >> session.n, f"live joints among {session.n}", f"live {one.live:#x}")
         require(not one.owned & ~one.live, "owned joints to be live", f"owned {one.owned:#x}, live {one.live:#x}")
-        require((one.owned == 0) == (one.state == 0), "state IDLE where nothing is owned, and only there",
-                f"owned {one.owned:#x}, state {one.state.name}")
+        require(
+            (one.owned == 0) == (one.state == 0),
+            "state IDLE where nothing is owned, and only there",
+            f"owned {one.owned:#x}, state {one.state.name}",
+        )
     require(all(gap > 0 for gap in spread_us(seen)), "board time that runs forward", f"gaps of {spread_us(seen)} us")
 
 
@@ -86,8 +89,11 @@ def hello_is_answered_with_info(session: Session) -> None:
     info = session.info
     require(1 <= info.joints <= 8, "1 to 8 joints", info.joints)
     require(info.queue_capacity >= 16, "a queue of at least 16", info.queue_capacity)
-    require(info.frame_us >= 1000 and info.resolution_ns and info.host_timeout_ms and info.max_lead_ms,
-            "frame, resolution, host timeout and lead above 0", info)
+    require(
+        info.frame_us >= 1000 and info.resolution_ns and info.host_timeout_ms and info.max_lead_ms,
+        "frame, resolution, host timeout and lead above 0",
+        info,
+    )
 
 
 @check("PING is answered with an ACK: its sequence, its type, the board's time when the answer was built")
@@ -136,16 +142,26 @@ def unknown_type_is_refused(session: Session) -> None:
     for message in (session.info, Ack(1, 2, 3), Nack(1, 2, Reason.STALE, 0), session.found):
         require_nack(host.ask(message), Reason.UNKNOWN_TYPE, f"a {message.TYPE.name}", 0)
         mark = host.mark()
-        require_nack(host.answer_to(host.send_frame(message.TYPE), mark), Reason.UNKNOWN_TYPE,
-                     f"a {message.TYPE.name} without payload", 0)
+        require_nack(
+            host.answer_to(host.send_frame(message.TYPE), mark), Reason.UNKNOWN_TYPE, f"a {message.TYPE.name} without payload", 0
+        )
 
 
 @check("a payload of any other length is refused with BAD_LENGTH")
 def other_length_is_refused(session: Session) -> None:
     host, n = session.host, session.n
-    right = {MessageType.HELLO: 0, MessageType.PING: 0, MessageType.ENABLE: 1 + 2 * n, MessageType.ADOPT: 1,
-             MessageType.DISABLE: 1, MessageType.SET_POINT: 4 + 2 * n, MessageType.STOP: 0, MessageType.RELAX: 0,
-             MessageType.RESET: 0, MessageType.TELEMETRY_PERIOD: 2}
+    right = {
+        MessageType.HELLO: 0,
+        MessageType.PING: 0,
+        MessageType.ENABLE: 1 + 2 * n,
+        MessageType.ADOPT: 1,
+        MessageType.DISABLE: 1,
+        MessageType.SET_POINT: 4 + 2 * n,
+        MessageType.STOP: 0,
+        MessageType.RELAX: 0,
+        MessageType.RESET: 0,
+        MessageType.TELEMETRY_PERIOD: 2,
+    }
     for kind, length in right.items():
         wrong = {0, length - 2, length - 1, length + 1, length + 2} - {length}
         for size in sorted(one for one in wrong if one >= 0):
@@ -164,8 +180,11 @@ def other_mask_is_refused(session: Session) -> None:
         for message in (Adopt(mask), Disable(mask), Enable(mask, (0,) * session.n)):
             require_nack(host.ask(message), Reason.BAD_VALUE, f"{message.TYPE.name} of mask {mask:#04x}", mask)
     after = host.fresh()
-    require((after.live, after.owned) == (before.live, before.owned), "that nothing is switched",
-            f"live {after.live:#x}, owned {after.owned:#x}")
+    require(
+        (after.live, after.owned) == (before.live, before.owned),
+        "that nothing is switched",
+        f"live {after.live:#x}, owned {after.owned:#x}",
+    )
 
 
 @check("TELEMETRY_PERIOD takes 2 to 1000 ms, else BAD_VALUE with the period, and the telemetry comes at it")
@@ -182,8 +201,11 @@ def telemetry_period_is_kept(session: Session) -> None:
         host.wait(3_500 * period)
         seen = [one for one in host.since(mark, Telemetry) if ahead_us(one.time_us, ack.time_us) > 1000 * period]
         gaps = spread_us(seen)
-        require(gaps and all(abs(gap - 1000 * period) <= BUILT_US for gap in gaps), f"telemetry every {period} ms",
-                f"gaps of {gaps} us")
+        require(
+            gaps and all(abs(gap - 1000 * period) <= BUILT_US for gap in gaps),
+            f"telemetry every {period} ms",
+            f"gaps of {gaps} us",
+        )
 
 
 @check("a new period counts from the telemetry sent last; where it is over already, the next goes out at once")

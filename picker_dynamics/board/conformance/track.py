@@ -40,8 +40,10 @@ def watch_closely(session: Session) -> None:
 
 def directions(session: Session) -> tuple[int, ...]:
     """+1 or -1 for each joint: where there is more room; 0 for joints that may not be used."""
-    return tuple(0 if not session.usable >> joint & 1 else 1 if limit.highest - pulse >= pulse - limit.lowest else -1
-                 for joint, (pulse, limit) in enumerate(zip(session.start, session.limits)))
+    return tuple(
+        0 if not session.usable >> joint & 1 else 1 if limit.highest - pulse >= pulse - limit.lowest else -1
+        for joint, (pulse, limit) in enumerate(zip(session.start, session.limits))
+    )
 
 
 def moved(session: Session, by: Sequence[int]) -> tuple[int, ...]:
@@ -77,8 +79,11 @@ def send(session: Session, points: Sequence[Point]) -> None:
     refused = host.since(mark, Nack)
     require(not refused, "every point to be taken", told(refused[0]) if refused else None)
     taken = after.accepted - before.accepted & 0xFFFF
-    require(taken == len(points), f"{len(points)} points to arrive",
-            f"{taken}, {after.bad_frames - before.bad_frames & 0xFFFF} damaged frames")
+    require(
+        taken == len(points),
+        f"{len(points)} points to arrive",
+        f"{taken}, {after.bad_frames - before.bad_frames & 0xFFFF} damaged frames",
+    )
 
 
 def wavy(session: Session, count: int = 13) -> list[Point]:
@@ -125,8 +130,10 @@ def evaluations(session: Session, points: Sequence[Point], seen: Sequence[Teleme
         left = [at for at in candidates if way.at(base + at + later & 0xFFFF_FFFF)[0] == one.pulses[joint]]
         if not left:
             middle = base + candidates[len(candidates) // 2] + later & 0xFFFF_FFFF
-            raise Violation(f"expected pulses on the line between set-points: joint {joint} at {way.at(middle)[0]} "
-                            f"around board time {middle}; got {one.pulses[joint]}")
+            raise Violation(
+                f"expected pulses on the line between set-points: joint {joint} at {way.at(middle)[0]} "
+                f"around board time {middle}; got {one.pulses[joint]}"
+            )
         candidates = left
     whole = Way(points)
     for one, later in zip(frames, ahead):

@@ -43,13 +43,18 @@ def require_lost_in_time(session: Session, last_us: int, seen: list[Telemetry]) 
     kept = [one for one in seen if not one.faults]
     early, late = ahead_us(lost[0].time_us, last_us), ahead_us(kept[-1].time_us, last_us)
     require(early > timeout_us, f"no HOST_LOST within {timeout_us} us", f"it {early} us after the last word")
-    require(late <= timeout_us + session.frame_us + SLACK_US, f"HOST_LOST within {timeout_us + session.frame_us} us",
-            f"no fault {late} us after the last word")
+    require(
+        late <= timeout_us + session.frame_us + SLACK_US,
+        f"HOST_LOST within {timeout_us + session.frame_us} us",
+        f"no fault {late} us after the last word",
+    )
     return lost[0]
 
 
-@check("no valid frame for more than host_timeout_ms, while the host owns a joint, is HOST_LOST; the arm goes on holding",
-       need=Need.MOTION)
+@check(
+    "no valid frame for more than host_timeout_ms, while the host owns a joint, is HOST_LOST; the arm goes on holding",
+    need=Need.MOTION,
+)
 def a_silent_host_is_lost(session: Session) -> None:
     host = session.host
     before = session.take()
@@ -57,8 +62,11 @@ def a_silent_host_is_lost(session: Session) -> None:
     require_lost_in_time(session, last_us, seen)
     after = seen[-1]
     require(after.faults == Fault.HOST_LOST.bit, "HOST_LOST and no other fault", after.fault_text)
-    require((after.state, after.live, after.owned, after.pulses) == (BoardState.HOLD, before.live, before.owned, before.pulses),
-            "HOLD, everything live and owned as before", f"{after.state.name}, live {after.live:#x}, owned {after.owned:#x}")
+    require(
+        (after.state, after.live, after.owned, after.pulses) == (BoardState.HOLD, before.live, before.owned, before.pulses),
+        "HOLD, everything live and owned as before",
+        f"{after.state.name}, live {after.live:#x}, owned {after.owned:#x}",
+    )
     require_nack(host.ask(SetPoint(begin_us(session), session.start)), Reason.FAULT, "SET_POINT", Fault.HOST_LOST.bit)
     require_ack(host.ask(Reset()), "RESET: that it arrives shows that the cause is gone")
     host.keep_alive = True
@@ -78,8 +86,11 @@ def a_lost_host_is_not_followed(session: Session) -> None:
     lost = require_lost_in_time(session, last_us, seen)
     require(lost.queue_depth == 0, "an empty queue", lost.queue_depth)
     held = seen[-1]
-    require((held.state, held.faults) == (BoardState.HOLD, Fault.HOST_LOST.bit), "HOLD, HOST_LOST",
-            f"{held.state.name}, {held.fault_text}")
+    require(
+        (held.state, held.faults) == (BoardState.HOLD, Fault.HOST_LOST.bit),
+        "HOLD, HOST_LOST",
+        f"{held.state.name}, {held.fault_text}",
+    )
     require(held.pulses != points[-1][1], "the motion not to be finished", held.pulses)
     still = next(one for one in seen if one.pulses == held.pulses)
     way_us = ahead_us(still.time_us, last_us)

@@ -38,5 +38,6 @@ class FirmwareConfig:
 
     def __post_init__(self):
         if not 1 <= len(self.joints) <= JOINTS_MAX:
-            raise InputError(f"{len(self.joints)} joints: a board drives 1 to {JOINTS_MAX}",
-                             value=len(self.joints), limit=JOINTS_MAX)
+            raise InputError(
+                f"{len(self.joints)} joints: a board drives 1 to {JOINTS_MAX}", value=len(self.joints), limit=JOINTS_MAX
+            )

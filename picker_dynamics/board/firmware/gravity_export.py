@@ -73,8 +73,12 @@ def gravity_model(servo_map: ServoMap, description: ArmDescription) -> GravityMo
         largest = 2.0 * sum(moments) * max(abs(piece.gain) for piece in pieces)
         if largest > CHANGE_MAX:
             name, stiffness = servo_map.joint_names[joint], servo_map.servos[joint].stiffness
-            raise ConfigurationError(f"{name}: stiffness {stiffness} N·m/rad is too low for the firmware's gravity", subject=name,
-                                     value=stiffness, limit=stiffness * largest / CHANGE_MAX)
+            raise ConfigurationError(
+                f"{name}: stiffness {stiffness} N·m/rad is too low for the firmware's gravity",
+                subject=name,
+                value=stiffness,
+                limit=stiffness * largest / CHANGE_MAX,
+            )
     return GravityModel(pitch, moments, maps)
 
 
@@ -83,5 +87,7 @@ def _pieces(servo: Servo) -> tuple[MapPiece, ...]:
     pulses = [pulse_units(pulse_us) for pulse_us in servo.pulses_us]
     angles = servo.to_angle(np.array(pulses) / PULSE_UNITS_PER_US)
     slopes = np.diff(angles) / np.diff(pulses)
-    return tuple(MapPiece(pulse, float(angle), float(slope), float(1.0 / (servo.stiffness * slope)))
-                 for pulse, angle, slope in zip(pulses, angles, slopes))
+    return tuple(
+        MapPiece(pulse, float(angle), float(slope), float(1.0 / (servo.stiffness * slope)))
+        for pulse, angle, slope in zip(pulses, angles, slopes)
+    )

@@ -56,20 +56,37 @@ def header_text(servo_map: ServoMap, description: ArmDescription, sources: Seque
     try:
         gravity = _gravity(gravity_model(servo_map, description), servo_map.n)
     except DescriptionError as error:
-        gravity = (f"// No gravity model, braking does without: {_plain(error)}.\n"
-                   "constexpr const picker::GravityModel* GRAVITY = nullptr;")
-    return "\n\n".join([_opening(servo_map, description, sources), *_board(servo_map), _limits(limits, servo_map.joint_names),
-                        gravity, _config(config, servo_map)]) + "\n"
+        gravity = (
+            f"// No gravity model, braking does without: {_plain(error)}.\n"
+            "constexpr const picker::GravityModel* GRAVITY = nullptr;"
+        )
+    return (
+        "\n\n".join(
+            [
+                _opening(servo_map, description, sources),
+                *_board(servo_map),
+                _limits(limits, servo_map.joint_names),
+                gravity,
+                _config(config, servo_map),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _require_a_board(servo_map: ServoMap) -> None:
     if servo_map.n > JOINTS_MAX:
-        raise ConfigurationError(f"{servo_map.n} joints: a board drives at most {JOINTS_MAX}", value=servo_map.n,
-                                 limit=JOINTS_MAX)
+        raise ConfigurationError(
+            f"{servo_map.n} joints: a board drives at most {JOINTS_MAX}", value=servo_map.n, limit=JOINTS_MAX
+        )
     frame_us = round(servo_map.frame_s * 1e6)
     if frame_us > FRAME_US_MAX:
-        raise ConfigurationError(f"board: frame_us is {frame_us}, the firmware's longest is {FRAME_US_MAX}", subject="board",
-                                 value=frame_us, limit=FRAME_US_MAX)
+        raise ConfigurationError(
+            f"board: frame_us is {frame_us}, the firmware's longest is {FRAME_US_MAX}",
+            subject="board",
+            value=frame_us,
+            limit=FRAME_US_MAX,
+        )
 
 
 def _opening(servo_map: ServoMap, description: ArmDescription, sources: Sequence[str]) -> str:
@@ -94,11 +111,19 @@ def _board(servo_map: ServoMap) -> list[str]:
     frame_us = round(servo_map.frame_s * 1e6)
     step = round(ADC_REFERENCE_MV * supply.divider / ADC_COUNTS * (1 << SUPPLY_SHIFT)) if supply else 0
     return [
-        "// Joint by joint: " + ", ".join(map(_plain, servo_map.joint_names)) + f".  {NONE} is none.\n"
-        + _array("uint8_t", "CHANNELS", (servo.channel for servo in servos), "outputs of the PCA9685") + "\n"
-        + _array("uint8_t", "TIMER_PINS", pins, "Arduino pins of the timer back end") + "\n"
-        + _array("uint8_t", "FEEDBACK_ADC", (NONE if servo.feedback_adc is None else servo.feedback_adc for servo in servos),
-                 "potentiometers"),
+        "// Joint by joint: "
+        + ", ".join(map(_plain, servo_map.joint_names))
+        + f".  {NONE} is none.\n"
+        + _array("uint8_t", "CHANNELS", (servo.channel for servo in servos), "outputs of the PCA9685")
+        + "\n"
+        + _array("uint8_t", "TIMER_PINS", pins, "Arduino pins of the timer back end")
+        + "\n"
+        + _array(
+            "uint8_t",
+            "FEEDBACK_ADC",
+            (NONE if servo.feedback_adc is None else servo.feedback_adc for servo in servos),
+            "potentiometers",
+        ),
         f"constexpr uint8_t SUPPLY_ADC = {supply.adc if supply else NONE};  // servo supply\n"
         f"constexpr uint16_t SUPPLY_DIVIDER = {step};  // [mV per ADC count] x 2^SUPPLY_SHIFT\n"
         f"constexpr uint8_t SUPPLY_SHIFT = {SUPPLY_SHIFT};",
@@ -114,10 +139,18 @@ def _board(servo_map: ServoMap) -> list[str]:
 
 
 def _limits(limits: Iterable[JointLimits], joints: Iterable[str]) -> str:
-    rows = [f"    {{{one.lowest}, {one.highest}, {one.speed}, {one.brake}}},  // {_plain(joint)}"
-            for one, joint in zip(limits, joints)]
-    return "\n".join(["// Shortest and longest pulse [1/8 us], speed [1/8 us per frame], brake [1/8 us per frame per frame].",
-                      "constexpr picker::JointLimits LIMITS[PICKER_JOINTS] = {", *rows, "};"])
+    rows = [
+        f"    {{{one.lowest}, {one.highest}, {one.speed}, {one.brake}}},  // {_plain(joint)}"
+        for one, joint in zip(limits, joints)
+    ]
+    return "\n".join(
+        [
+            "// Shortest and longest pulse [1/8 us], speed [1/8 us per frame], brake [1/8 us per frame per frame].",
+            "constexpr picker::JointLimits LIMITS[PICKER_JOINTS] = {",
+            *rows,
+            "};",
+        ]
+    )
 
 
 def _gravity(model: GravityModel, joints: int) -> str:
@@ -128,21 +161,34 @@ def _gravity(model: GravityModel, joints: int) -> str:
         lines += [f"    {{{piece.pulse}, {', '.join(map(_float, (piece.angle, piece.slope, piece.gain)))}}}," for piece in pieces]
         lines.append("};")
     maps = ", ".join(f"{{{len(pieces)}, {role}}}" for role, pieces in zip(ROLES, model.maps))
-    return "\n".join([*lines, f"""
+    return "\n".join(
+        [
+            *lines,
+            f"""
 // Which joints are shoulder, elbow and wrist; g P1, g P2, g P3 [N m]; their maps.
 constexpr picker::GravityModel GRAVITY_MODEL = {{
     {joints},
-    {{{', '.join(map(str, model.pitch))}}},
-    {{{', '.join(map(_float, model.moments))}}},
+    {{{", ".join(map(str, model.pitch))}}},
+    {{{", ".join(map(_float, model.moments))}}},
     {{{maps}}}}};
-constexpr const picker::GravityModel* GRAVITY = &GRAVITY_MODEL;"""])
+constexpr const picker::GravityModel* GRAVITY = &GRAVITY_MODEL;""",
+        ]
+    )
 
 
 def _config(config: FirmwareConfig, servo_map: ServoMap) -> str:
     supply_min_mv = round(servo_map.supply.minimum_v * 1e3) if servo_map.supply else 0
-    rows = [("PICKER_JOINTS", ""), ("LIMITS", ""), (f"0x{limits_checksum(config.joints):04x}", "limits_crc"),
-            ("RESOLUTION_NS", ""), (config.frame_us, "frame_us"), (config.host_timeout_ms, "host_timeout_ms"),
-            (config.max_lead_ms, "max_lead_ms"), (supply_min_mv, "supply_min_mv"), ("GRAVITY", "")]
+    rows = [
+        ("PICKER_JOINTS", ""),
+        ("LIMITS", ""),
+        (f"0x{limits_checksum(config.joints):04x}", "limits_crc"),
+        ("RESOLUTION_NS", ""),
+        (config.frame_us, "frame_us"),
+        (config.host_timeout_ms, "host_timeout_ms"),
+        (config.max_lead_ms, "max_lead_ms"),
+        (supply_min_mv, "supply_min_mv"),
+        ("GRAVITY", ""),
+    ]
     lines = [f"    {value}," + (f"  // {name}" if name else "") for value, name in rows]
     return "\n".join(["constexpr picker::Config CONFIG = {", *lines, "};", "", "}  // namespace arm_config"])
 

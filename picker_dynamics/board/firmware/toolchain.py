@@ -61,8 +61,9 @@ def build_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / PACKAGE / "firmware"
 
 
-def build(servo_map: ServoMap, description: ArmDescription, backend: str = "pca9685", out: Path | str | None = None, *,
-          baud: int = BAUD) -> Path:
+def build(
+    servo_map: ServoMap, description: ArmDescription, backend: str = "pca9685", out: Path | str | None = None, *, baud: int = BAUD
+) -> Path:
     """Compile the firmware for an arm.
 
     Args:

@@ -56,11 +56,17 @@ class Link:
         on_refused: Called with the error for each set-point that the board refused.
     """
 
-    def __init__(self, port: str, *, baud: int = BAUD, joint_names: Sequence[str] = (),
-                 on_telemetry: Callable[[Telemetry, float], None] | None = None,
-                 on_loss: Callable[[LinkError], None] | None = None,
-                 on_boot: Callable[[int, int], None] | None = None,
-                 on_refused: Callable[[PickerError], None] | None = None):
+    def __init__(
+        self,
+        port: str,
+        *,
+        baud: int = BAUD,
+        joint_names: Sequence[str] = (),
+        on_telemetry: Callable[[Telemetry, float], None] | None = None,
+        on_loss: Callable[[LinkError], None] | None = None,
+        on_boot: Callable[[int, int], None] | None = None,
+        on_refused: Callable[[PickerError], None] | None = None,
+    ):
         self.port, self.baud, self.joint_names = port, baud, tuple(joint_names)
         self.on_telemetry, self.on_loss, self.on_boot, self.on_refused = on_telemetry, on_loss, on_boot, on_refused
         self.clock = ClockFit()
@@ -137,8 +143,14 @@ class Link:
                 self._port = None
         self._requests.fail_all(LinkError(f"{self.port} was closed"))
 
-    def reconnect(self, *, give_up_s: float = float("inf"), cancelled: threading.Event | None = None,
-                  timeout_s: float = 3.0, on_failure: Callable[[LinkError], None] | None = None) -> Info:
+    def reconnect(
+        self,
+        *,
+        give_up_s: float = float("inf"),
+        cancelled: threading.Event | None = None,
+        timeout_s: float = 3.0,
+        on_failure: Callable[[LinkError], None] | None = None,
+    ) -> Info:
         """Close, then try to open until it works, with pauses that double from 0.25 to 2 s; a port that appears ends one.
 
         Args:
@@ -195,8 +207,12 @@ class Link:
         """A frozen snapshot of the counters."""
         age_ms = 1e3 * (time.monotonic() - self._telemetry_s) if self._telemetry else None
         return self._counters.snapshot(
-            connected=self.connected, retransmissions=self._requests.retransmissions, telemetry_age_ms=age_ms,
-            latency_ms=1e3 * self.clock.latency_s, drift_ppm=1e6 * self.clock.drift)
+            connected=self.connected,
+            retransmissions=self._requests.retransmissions,
+            telemetry_age_ms=age_ms,
+            latency_ms=1e3 * self.clock.latency_s,
+            drift_ppm=1e6 * self.clock.drift,
+        )
 
     def board_time_us(self, host_s: float | None = None) -> int:
         """Board time [us], modulo 2^32, at a host time [s, ``time.monotonic()``; default: now]."""
@@ -393,8 +409,11 @@ class Link:
         if self._lost or self._closing:
             raise LinkError(str(self._lost or f"{self.port} was closed"))
         if self._other_version:
-            raise VersionError(f"the board on {self.port} speaks protocol version {self._other_version}, this program "
-                               f"{PROTOCOL_VERSION}: flash the firmware that belongs to it",
-                               value=self._other_version, limit=PROTOCOL_VERSION)
+            raise VersionError(
+                f"the board on {self.port} speaks protocol version {self._other_version}, this program "
+                f"{PROTOCOL_VERSION}: flash the firmware that belongs to it",
+                value=self._other_version,
+                limit=PROTOCOL_VERSION,
+            )
         if not word():
             raise LinkError(no_word(self.port, self.baud, self._bytes_seen, timeout_s), value=timeout_s)

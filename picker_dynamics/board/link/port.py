@@ -82,16 +82,19 @@ class Port:
             LinkError: the cable was pulled, or too much waits already.
         """
         if not self._backlog:
-            data = data[self._put(data):]
+            data = data[self._put(data) :]
         elif len(self._backlog) + len(data) > BACKLOG_MAX:
-            raise LinkError(f"the board on {self.name} takes no data: {len(self._backlog)} bytes wait",
-                            value=len(self._backlog), limit=BACKLOG_MAX)
+            raise LinkError(
+                f"the board on {self.name} takes no data: {len(self._backlog)} bytes wait",
+                value=len(self._backlog),
+                limit=BACKLOG_MAX,
+            )
         self._backlog += data
 
     def flush(self) -> None:
         """Try to hand over what waits."""
         if self._backlog:
-            del self._backlog[:self._put(bytes(self._backlog))]
+            del self._backlog[: self._put(bytes(self._backlog))]
 
     def close(self) -> None:
         """Close the port."""
@@ -132,7 +135,8 @@ def _why_not(port: str, error: Exception) -> str:
 def no_word(port: str, baud: int, bytes_seen: int, timeout_s: float) -> str:
     """Why there was no valid frame in time, from the bytes that came instead."""
     if bytes_seen:
-        return (f"what is on {port} speaks something else: {bytes_seen} bytes at {baud} baud and no valid "
-                "frame (wrong port, wrong speed, or other firmware)")
-    return (f"the board on {port} is silent for {timeout_s:g} s: is it powered, and flashed with the "
-            "picker's firmware?")
+        return (
+            f"what is on {port} speaks something else: {bytes_seen} bytes at {baud} baud and no valid "
+            "frame (wrong port, wrong speed, or other firmware)"
+        )
+    return f"the board on {port} is silent for {timeout_s:g} s: is it powered, and flashed with the picker's firmware?"

@@ -33,14 +33,16 @@ def refusal(nack: Nack, joint_names: Sequence[str] = ()) -> PickerError:
     """
     name = message_name(nack.request_type)
     if nack.reason in _OF_FAULTS:
-        return BoardFaultError(f"the board refuses {name}: {REASON_TEXT[nack.reason]}: "
-                               f"{describe_faults(nack.detail)}", value=nack.detail)
+        return BoardFaultError(
+            f"the board refuses {name}: {REASON_TEXT[nack.reason]}: {describe_faults(nack.detail)}", value=nack.detail
+        )
     joint = None
     if nack.reason in _OF_A_JOINT:
         joint = joint_names[nack.detail] if nack.detail < len(joint_names) else f"#{nack.detail}"
     about = f" (joint {joint})" if joint else ""
-    return RefusedError(f"the board refuses {name}{about}: {REASON_TEXT[nack.reason]}", reason=nack.reason,
-                        subject=joint, value=nack.detail)
+    return RefusedError(
+        f"the board refuses {name}{about}: {REASON_TEXT[nack.reason]}", reason=nack.reason, subject=joint, value=nack.detail
+    )
 
 
 def message_name(type_id: int) -> str:
@@ -78,8 +80,7 @@ class PendingRequests:
         future: Future = Future()
         future.set_running_or_notify_cancel()
         with self._lock:
-            self._waiting[sequence] = _Pending(wire, message.TYPE, future, now_s + RETRY_S, now_s + timeout_s,
-                                               timeout_s)
+            self._waiting[sequence] = _Pending(wire, message.TYPE, future, now_s + RETRY_S, now_s + timeout_s, timeout_s)
         return future
 
     def answered(self, answer: Ack | Nack | Info, joint_names: Sequence[str]) -> bool:
@@ -105,8 +106,10 @@ class PendingRequests:
                 one.attempts += 1
             self.retransmissions += len(again)
         for one in given_up:
-            error = LinkError(f"no answer from the board to {message_name(one.type_id)}: {one.attempts} "
-                              f"attempts in {one.timeout_s:g} s", value=one.timeout_s)
+            error = LinkError(
+                f"no answer from the board to {message_name(one.type_id)}: {one.attempts} attempts in {one.timeout_s:g} s",
+                value=one.timeout_s,
+            )
             _fail(one.future, error)
         return [one.wire for one in again]
 

@@ -86,8 +86,12 @@ class LinkCounters:
         counters["setpoints_refused"] = MappingProxyType(dict(self.setpoints_refused))
         trips = sorted(1e3 * trip for trip in tuple(self.round_trips_s))
         return LinkStatistics(
-            **counters, **rest, round_trip_median_ms=_share(trips, 0.5),
-            round_trip_p99_ms=_share(trips, 0.99), round_trip_max_ms=_share(trips, 1.0))
+            **counters,
+            **rest,
+            round_trip_median_ms=_share(trips, 0.5),
+            round_trip_p99_ms=_share(trips, 0.99),
+            round_trip_max_ms=_share(trips, 1.0),
+        )
 
 
 def _share(rising: list[float], share: float) -> float | None:

@@ -1,7 +1,7 @@
 """The serial protocol between host and board: frames <-> bytes, no I/O.  docs/protocol.md specifies it.
 
-    wire = encode(SetPoint(time_us, pulses), sequence)
-    for sequence, message in FrameDecoder().feed(wire): ...
+wire = encode(SetPoint(time_us, pulses), sequence)
+for sequence, message in FrameDecoder().feed(wire): ...
 """
 
 from __future__ import annotations
@@ -60,12 +60,54 @@ from picker_dynamics.board.protocol.time32 import TIME_MODULUS, ahead_us
 from picker_dynamics.errors import ProtocolError
 
 __all__ = [
-    "FAULT_TEXT", "JOINTS_MAX", "MESSAGES", "PROTOCOL_VERSION", "PULSE_MAX", "PULSE_UNITS_PER_US",
-    "REASON_TEXT", "STUFFED_MAX", "TIME_MODULUS", "Ack", "Adopt", "BoardState", "Disable", "Enable",
-    "Fault", "FaultText", "Frame", "FrameCounters", "FrameDecoder", "FrameSplitter", "Hello", "Info",
-    "JointLimits", "Message", "MessageType", "Nack", "Ping", "RawFrame", "Reason", "Relax", "Reset",
-    "SetPoint", "Stop", "Telemetry", "TelemetryPeriod", "Unknown", "ahead_us", "build", "crc16", "decode",
-    "describe_faults", "encode", "faults_in", "limits_checksum", "parse", "pulse_units", "stuff", "unstuff",
+    "FAULT_TEXT",
+    "JOINTS_MAX",
+    "MESSAGES",
+    "PROTOCOL_VERSION",
+    "PULSE_MAX",
+    "PULSE_UNITS_PER_US",
+    "REASON_TEXT",
+    "STUFFED_MAX",
+    "TIME_MODULUS",
+    "Ack",
+    "Adopt",
+    "BoardState",
+    "Disable",
+    "Enable",
+    "Fault",
+    "FaultText",
+    "Frame",
+    "FrameCounters",
+    "FrameDecoder",
+    "FrameSplitter",
+    "Hello",
+    "Info",
+    "JointLimits",
+    "Message",
+    "MessageType",
+    "Nack",
+    "Ping",
+    "RawFrame",
+    "Reason",
+    "Relax",
+    "Reset",
+    "SetPoint",
+    "Stop",
+    "Telemetry",
+    "TelemetryPeriod",
+    "Unknown",
+    "ahead_us",
+    "build",
+    "crc16",
+    "decode",
+    "describe_faults",
+    "encode",
+    "faults_in",
+    "limits_checksum",
+    "parse",
+    "pulse_units",
+    "stuff",
+    "unstuff",
 ]
 
 

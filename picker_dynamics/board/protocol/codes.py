@@ -117,14 +117,20 @@ class FaultText:
 
 FAULT_TEXT: dict[Fault, FaultText] = {
     Fault.STOPPED: FaultText("the host asked for a stop", "make the arm safe, then Reset"),
-    Fault.HOST_LOST: FaultText("no valid frame arrived in time while the host owned a joint",
-                               "check the cable and the host's load, reconnect, then Reset"),
-    Fault.SUPPLY_LOW: FaultText("the servo supply fell below its minimum",
-                                "check the supply and its wiring, wait until it is back, then Reset"),
-    Fault.OUTPUT_FAILED: FaultText("the output stage (PCA9685 or timer) does not answer",
-                                   "check its wiring and supply, then Reset"),
-    Fault.RESTARTED: FaultText("the board was restarted by a brown-out or by its own watchdog",
-                               "check the board's supply, Reset, then Adopt or Disable what still runs"),
+    Fault.HOST_LOST: FaultText(
+        "no valid frame arrived in time while the host owned a joint",
+        "check the cable and the host's load, reconnect, then Reset",
+    ),
+    Fault.SUPPLY_LOW: FaultText(
+        "the servo supply fell below its minimum", "check the supply and its wiring, wait until it is back, then Reset"
+    ),
+    Fault.OUTPUT_FAILED: FaultText(
+        "the output stage (PCA9685 or timer) does not answer", "check its wiring and supply, then Reset"
+    ),
+    Fault.RESTARTED: FaultText(
+        "the board was restarted by a brown-out or by its own watchdog",
+        "check the board's supply, Reset, then Adopt or Disable what still runs",
+    ),
 }
 
 
@@ -135,11 +141,11 @@ def faults_in(bits: int) -> tuple[Fault, ...]:
 
 def describe_faults(bits: int) -> str:
     """A fault word in words, for example ``fault 2 HOST_LOST (no valid frame ...)``; '' where none is set."""
-    known = [f"fault {fault:d} {fault.name} ({FAULT_TEXT[fault].meaning}; {FAULT_TEXT[fault].action})"
-             for fault in faults_in(bits)]
+    known = [
+        f"fault {fault:d} {fault.name} ({FAULT_TEXT[fault].meaning}; {FAULT_TEXT[fault].action})" for fault in faults_in(bits)
+    ]
     rest = bits & ~sum(fault.bit for fault in Fault)
-    unknown = [f"fault {number} (unknown to this version)" for number in range(1, 17)
-               if rest >> (number - 1) & 1]
+    unknown = [f"fault {number} (unknown to this version)" for number in range(1, 17) if rest >> (number - 1) & 1]
     return ", ".join(known + unknown)
 
 
@@ -150,8 +156,11 @@ def pulse_units(pulse_us: float) -> int:
         InputError: where the pulse is not finite or does not fit 15 bits.
     """
     if not 0.0 <= pulse_us <= PULSE_MAX / PULSE_UNITS_PER_US:  # also refuses NaN
-        raise InputError(f"a pulse of {pulse_us} us is outside [0, {PULSE_MAX / PULSE_UNITS_PER_US}] us",
-                         value=pulse_us, limit=PULSE_MAX / PULSE_UNITS_PER_US)
+        raise InputError(
+            f"a pulse of {pulse_us} us is outside [0, {PULSE_MAX / PULSE_UNITS_PER_US}] us",
+            value=pulse_us,
+            limit=PULSE_MAX / PULSE_UNITS_PER_US,
+        )
     return int(pulse_us * PULSE_UNITS_PER_US + 0.5)
 
 
@@ -173,15 +182,22 @@ class JointLimits:
 
     def __post_init__(self):
         if not 0 < self.lowest < self.highest <= PULSE_MAX:
-            raise InputError(f"pulse limits [{self.lowest}, {self.highest}] (1/8 us) must rise within "
-                             f"[1, {PULSE_MAX}]", value=(self.lowest, self.highest), limit=PULSE_MAX)
+            raise InputError(
+                f"pulse limits [{self.lowest}, {self.highest}] (1/8 us) must rise within [1, {PULSE_MAX}]",
+                value=(self.lowest, self.highest),
+                limit=PULSE_MAX,
+            )
         if not 0 < self.brake <= self.speed <= PULSE_MAX:
-            raise InputError(f"brake {self.brake} and speed {self.speed} (1/8 us per frame) need 0 < brake "
-                             f"<= speed <= {PULSE_MAX}", value=(self.brake, self.speed), limit=PULSE_MAX)
+            raise InputError(
+                f"brake {self.brake} and speed {self.speed} (1/8 us per frame) need 0 < brake <= speed <= {PULSE_MAX}",
+                value=(self.brake, self.speed),
+                limit=PULSE_MAX,
+            )
 
     @classmethod
-    def from_us(cls, lowest_us: float, highest_us: float, speed_us_per_s: float, *, frame_s: float = 0.020,
-                brake_time_s: float = 0.2) -> JointLimits:
+    def from_us(
+        cls, lowest_us: float, highest_us: float, speed_us_per_s: float, *, frame_s: float = 0.020, brake_time_s: float = 0.2
+    ) -> JointLimits:
         """Limits from microseconds: full speed is braked away in ``brake_time_s``.
 
         Speed and brake round up to at least one unit, so that a slow joint still moves and still stops.

@@ -47,7 +47,7 @@ def unstuff(data: bytes) -> bytes:
     blocks, at = [], 0
     while at < len(data):
         code = data[at]
-        block = data[at + 1:at + code]
+        block = data[at + 1 : at + code]
         if code in (0, 255) or len(block) != code - 1 or DELIMITER in block:
             raise ProtocolError(f"byte {at} of a stuffed frame is {code}: no COBS length", value=code)
         blocks.append(block)
@@ -84,7 +84,7 @@ def parse(stuffed: bytes) -> RawFrame:
     (expected,) = _CHECKSUM.unpack_from(body, len(body) - 2)
     if crc16(body[:-2]) != expected:
         raise ProtocolError(f"checksum {crc16(body[:-2]):#06x} instead of {expected:#06x}", value=expected)
-    return RawFrame(*_HEADER.unpack_from(body), body[_HEADER.size:-2])
+    return RawFrame(*_HEADER.unpack_from(body), body[_HEADER.size : -2])
 
 
 @dataclass

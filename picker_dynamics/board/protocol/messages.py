@@ -68,8 +68,7 @@ class Message:
         size = cls._struct.size
         odd = (len(payload) - size) % 2 if cls._has_pulses else len(payload) - size
         if len(payload) < size or odd:
-            raise ProtocolError(f"{cls.__name__} with a payload of {len(payload)} bytes", value=len(payload),
-                                limit=size)
+            raise ProtocolError(f"{cls.__name__} with a payload of {len(payload)} bytes", value=len(payload), limit=size)
         values = cls._struct.unpack_from(payload)
         if cls._has_pulses:
             values += (_unpack_numbers(payload, size, (len(payload) - size) // 2),)
@@ -86,8 +85,7 @@ def _pack_numbers(name: str, numbers, limit: int) -> bytes:
             return struct.pack(f"<{len(numbers)}H", *numbers)
     except (struct.error, TypeError):
         pass  # the message below says what was expected
-    raise InputError(f"{name} {numbers!r} are not at most {JOINTS_MAX} integers within [0, {limit}]",
-                     value=numbers, limit=limit)
+    raise InputError(f"{name} {numbers!r} are not at most {JOINTS_MAX} integers within [0, {limit}]", value=numbers, limit=limit)
 
 
 def _unpack_numbers(payload: bytes, at: int, count: int) -> tuple[int, ...]:
@@ -182,9 +180,19 @@ class Info(Message):
 
     TYPE = MessageType.INFO
     LAYOUT = (
-        ("request", "u16"), ("firmware_major", "u8"), ("firmware_minor", "u8"), ("firmware_patch", "u8"),
-        ("joints", "u8"), ("boot_id", "u16"), ("queue_capacity", "u8"), ("frame_us", "u16"),
-        ("resolution_ns", "u16"), ("host_timeout_ms", "u16"), ("max_lead_ms", "u16"), ("limits_crc", "u16"))
+        ("request", "u16"),
+        ("firmware_major", "u8"),
+        ("firmware_minor", "u8"),
+        ("firmware_patch", "u8"),
+        ("joints", "u8"),
+        ("boot_id", "u16"),
+        ("queue_capacity", "u8"),
+        ("frame_us", "u16"),
+        ("resolution_ns", "u16"),
+        ("host_timeout_ms", "u16"),
+        ("max_lead_ms", "u16"),
+        ("limits_crc", "u16"),
+    )
     request: int
     firmware_major: int
     firmware_minor: int
@@ -264,11 +272,26 @@ class Telemetry(Message):
 
     TYPE = MessageType.TELEMETRY
     LAYOUT = (
-        ("time_us", "u32"), ("boot_id", "u16"), ("last_sequence", "u16"), ("state", "u8"), ("faults", "u16"),
-        ("live", "u8"), ("owned", "u8"), ("limited", "u8"), ("queue_depth", "u8"), ("accepted", "u16"),
-        ("rejected", "u16"), ("last_reason", "u8"), ("bad_frames", "u16"), ("missed_frames", "u16"),
-        ("underruns", "u16"), ("supply_mv", "u16"), ("feedback_mask", "u8"), ("pulses", "u16[n]"),
-        ("feedback", "u16[m]"))
+        ("time_us", "u32"),
+        ("boot_id", "u16"),
+        ("last_sequence", "u16"),
+        ("state", "u8"),
+        ("faults", "u16"),
+        ("live", "u8"),
+        ("owned", "u8"),
+        ("limited", "u8"),
+        ("queue_depth", "u8"),
+        ("accepted", "u16"),
+        ("rejected", "u16"),
+        ("last_reason", "u8"),
+        ("bad_frames", "u16"),
+        ("missed_frames", "u16"),
+        ("underruns", "u16"),
+        ("supply_mv", "u16"),
+        ("feedback_mask", "u8"),
+        ("pulses", "u16[n]"),
+        ("feedback", "u16[m]"),
+    )
     time_us: int
     boot_id: int
     last_sequence: int
@@ -296,8 +319,11 @@ class Telemetry(Message):
     def payload(self) -> bytes:
         """The payload's bytes; ADC values follow the pulses, only for joints that have one."""
         if len(self.feedback) != len(self.pulses):
-            raise InputError(f"{len(self.feedback)} feedback values for {len(self.pulses)} joints",
-                             value=len(self.feedback), limit=len(self.pulses))
+            raise InputError(
+                f"{len(self.feedback)} feedback values for {len(self.pulses)} joints",
+                value=len(self.feedback),
+                limit=len(self.pulses),
+            )
         measured = [value for value in self.feedback if value is not None]
         return Message.payload(self) + _pack_numbers("feedback", measured, 0xFFFF)
 
@@ -306,14 +332,12 @@ class Telemetry(Message):
         """The message in ``payload``; see :meth:`Message.from_payload`."""
         size = cls._struct.size
         if len(payload) < size or (len(payload) - size) % 2:
-            raise ProtocolError(f"Telemetry with a payload of {len(payload)} bytes", value=len(payload),
-                                limit=size)
+            raise ProtocolError(f"Telemetry with a payload of {len(payload)} bytes", value=len(payload), limit=size)
         *fixed, mask = cls._struct.unpack_from(payload)
         measured = bin(mask).count("1")
         joints = (len(payload) - size) // 2 - measured
         if joints < 0 or mask >> joints:
-            raise ProtocolError(f"Telemetry with feedback mask {mask:#04x} for {joints} joints", value=mask,
-                                limit=joints)
+            raise ProtocolError(f"Telemetry with feedback mask {mask:#04x} for {joints} joints", value=mask, limit=joints)
         values = iter(_unpack_numbers(payload, size + 2 * joints, measured))
         feedback = tuple(next(values) if mask >> joint & 1 else None for joint in range(joints))
         fixed[3] = _meaning(BoardState, fixed[3])
@@ -333,13 +357,11 @@ class Telemetry(Message):
     @property
     def pulses_us(self) -> tuple[float | None, ...]:
         """Pulses now commanded [us]; None where the output is off."""
-        return tuple(pulse / PULSE_UNITS_PER_US if self.live >> joint & 1 else None
-                     for joint, pulse in enumerate(self.pulses))
+        return tuple(pulse / PULSE_UNITS_PER_US if self.live >> joint & 1 else None for joint, pulse in enumerate(self.pulses))
 
 
 def _meaning(kind, number: int):
     try:
         return kind(number)
     except ValueError as error:
-        raise ProtocolError(f"{kind.__name__} {number} has no meaning in this version",
-                            value=number) from error
+        raise ProtocolError(f"{kind.__name__} {number} has no meaning in this version", value=number) from error

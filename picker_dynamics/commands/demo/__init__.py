@@ -24,8 +24,9 @@ def run(options) -> int:
             ``calibrated`` (folder of a rehearsed calibration whose numbers are believed), ``horn_error`` (share).
     """
     if not 0.0 <= options.plant_error <= 0.5:
-        raise ConfigurationError(f"--plant-error is {options.plant_error}, must be 0 to 0.5",
-                                 value=options.plant_error, limit=0.5)
+        raise ConfigurationError(
+            f"--plant-error is {options.plant_error}, must be 0 to 0.5", value=options.plant_error, limit=0.5
+        )
     begin = time.monotonic()
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
@@ -39,8 +40,9 @@ def run(options) -> int:
     except PickerError:
         show.say(f"what the nodes said: {log}")
         raise
-    show.say("measuring the same poses and paths with each compensation mode, faster than real time, on the same servo "
-             "model and plant")
+    show.say(
+        "measuring the same poses and paths with each compensation mode, faster than real time, on the same servo model and plant"
+    )
     measured = measure(scene, known, show)
     worth = measure_worth(scene, known, show) if known.folder else {}
     summary = report.summarise(live, measured, options.board, known.folder, worth)
@@ -50,6 +52,8 @@ def run(options) -> int:
     if worth:
         show.worth(summary)
     passed = report.passed(live)
-    show.say(f"{'everything went well' if passed else 'NOT everything went well'}; {time.monotonic() - begin:.0f} s; "
-             f"figures and numbers in {out}/")
+    show.say(
+        f"{'everything went well' if passed else 'NOT everything went well'}; {time.monotonic() - begin:.0f} s; "
+        f"figures and numbers in {out}/"
+    )
     return 0 if passed else 1

@@ -1,9 +1,9 @@
 """What the demo's controller believes of the arm, and what the simulated arm is.
 
-    configured    urdf/picker.urdf with config/servos.sim.yaml: what the simulation is built around
-    shipped       the same URDF with config/servos.yaml alone: what a calibration begins with, its stiffness a guess
-    calibrated    a folder of ``picker calibrate --simulated``, whose arm had the same hidden errors
-    true          configured, with horns askew as in the rehearsal (horn error), and the plant's errors on top
+configured    urdf/picker.urdf with config/servos.sim.yaml: what the simulation is built around
+shipped       the same URDF with config/servos.yaml alone: what a calibration begins with, its stiffness a guess
+calibrated    a folder of ``picker calibrate --simulated``, whose arm had the same hidden errors
+true          configured, with horns askew as in the rehearsal (horn error), and the plant's errors on top
 """
 
 from __future__ import annotations
@@ -74,10 +74,23 @@ def sides(options, out: Path) -> Sides:
     if folder:
         numbers = load(folder)
         believed = numbers.description, numbers.servos
-        graph = replace(graph, urdf=str(Path(folder) / URDF_NAME), servo_overlay=str(Path(folder) / OVERLAY_NAME),
-                        plant_urdf=str(urdf), plant_overlay=graph.plant_overlay or str(simulated))
-    return Sides(believed, (arm, configured), (arm, servo_map.load(servos, arm.joint_names)), (arm, true), options.plant_error,
-                 options.seed, folder, graph)
+        graph = replace(
+            graph,
+            urdf=str(Path(folder) / URDF_NAME),
+            servo_overlay=str(Path(folder) / OVERLAY_NAME),
+            plant_urdf=str(urdf),
+            plant_overlay=graph.plant_overlay or str(simulated),
+        )
+    return Sides(
+        believed,
+        (arm, configured),
+        (arm, servo_map.load(servos, arm.joint_names)),
+        (arm, true),
+        options.plant_error,
+        options.seed,
+        folder,
+        graph,
+    )
 
 
 def hidden_overlay(true: ServoMap, overlay: Path) -> str:
@@ -101,11 +114,14 @@ def _rehearsed(folder: str) -> dict:
         report = json.loads(path.read_text(encoding="utf-8"))
         simulated = report.get("simulated")
     except (OSError, ValueError, AttributeError) as error:
-        raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}; the demo needs a folder of picker "
-                                 "calibrate --simulated", value=str(path)) from error
+        raise ConfigurationError(
+            f"cannot read {path}: {' '.join(str(error).split())}; the demo needs a folder of picker calibrate --simulated",
+            value=str(path),
+        ) from error
     if not isinstance(simulated, dict):
-        raise ConfigurationError(f"{path} says nothing of a simulated arm: the demo needs a folder of picker calibrate "
-                                 "--simulated", value=str(path))
+        raise ConfigurationError(
+            f"{path} says nothing of a simulated arm: the demo needs a folder of picker calibrate --simulated", value=str(path)
+        )
     return simulated
 
 

@@ -31,9 +31,14 @@ def _tip_error(measured: dict[str, ModeResult]):
     for mode, result in measured.items():
         label = f"{mode}: {1e3 * _median(result):.1f} mm median at rest"
         axes.plot(result.recording.t, 1e3 * result.recording.tip_error, color=COLOURS[mode], label=label, lw=1.2)
-    axes.set(xlabel="time [s]", ylabel="tip error [mm]",
-             title="How far the tip is from where it was told to be, by compensation mode",
-             xlim=(0, measured["full"].recording.t[-1]), yscale="log", ylim=(0.05, 100))
+    axes.set(
+        xlabel="time [s]",
+        ylabel="tip error [mm]",
+        title="How far the tip is from where it was told to be, by compensation mode",
+        xlim=(0, measured["full"].recording.t[-1]),
+        yscale="log",
+        ylim=(0.05, 100),
+    )
     axes.grid(True, which="both", alpha=0.25)
     axes.legend(loc="upper right", framealpha=0.95, ncols=3)
     return figure

@@ -51,9 +51,12 @@ class Progress:
         self.console.print(table)
         good = sum(pick["ok"] for pick in summary["picks"])
         loop = summary["loop"]
-        self.console.print(f"berries picked within {MM * tolerance_m:.0f} mm: {good} of {len(summary['picks'])}; "
-                           f"control loop {loop['rate_hz']} Hz, jitter p99 {loop['jitter_p99_ms']} ms, "
-                           f"latency p99 {loop['latency_p99_ms']} ms, missed {loop['missed']}", soft_wrap=True)
+        self.console.print(
+            f"berries picked within {MM * tolerance_m:.0f} mm: {good} of {len(summary['picks'])}; "
+            f"control loop {loop['rate_hz']} Hz, jitter p99 {loop['jitter_p99_ms']} ms, "
+            f"latency p99 {loop['latency_p99_ms']} ms, missed {loop['missed']}",
+            soft_wrap=True,
+        )
         for fault in summary["faults"]:
             self.console.print(f"fault: {fault}", soft_wrap=True)
 
@@ -69,12 +72,20 @@ class Progress:
             tracking = found["tracking_rms_mm"][key] if key else summary["tracking_rms_mm"]["full"]
             table.add_row(title, f"{one['median']:.2f}", f"{one['max']:.2f}", f"{tracking:.2f}")
         self.console.print(table)
-        self.console.print(f"calibrated, the tip holds {found['times_smaller']:.1f} times nearer than as shipped, "
-                           f"{found['above_floor_mm']:.2f} mm above the floor", soft_wrap=True)
+        self.console.print(
+            f"calibrated, the tip holds {found['times_smaller']:.1f} times nearer than as shipped, "
+            f"{found['above_floor_mm']:.2f} mm above the floor",
+            soft_wrap=True,
+        )
 
 
-def summarise(live: Live, measured: dict[str, ModeResult], board: str = "virtual", folder: str = "",
-              worth: dict[str, ModeResult] | None = None) -> dict:
+def summarise(
+    live: Live,
+    measured: dict[str, ModeResult],
+    board: str = "virtual",
+    folder: str = "",
+    worth: dict[str, ModeResult] | None = None,
+) -> dict:
     """The summary as it is written to summary.json; lengths in mm where the key says so, else SI.
 
     Args:
@@ -86,8 +97,9 @@ def summarise(live: Live, measured: dict[str, ModeResult], board: str = "virtual
     return {
         "board": board,
         "picks": [{"target_m": pick.target_m, "tip_error_mm": _mm(pick.tip_error_m), "ok": pick.ok} for pick in live.picks],
-        "hold_error_mm": {mode: {"median": _mm(np.median(result.hold)), "max": _mm(result.hold.max())}
-                          for mode, result in measured.items()},
+        "hold_error_mm": {
+            mode: {"median": _mm(np.median(result.hold)), "max": _mm(result.hold.max())} for mode, result in measured.items()
+        },
         "tracking_rms_mm": {mode: _mm(result.tracking_rms) for mode, result in measured.items()},
         "cross_check_worst": live.cross_check_worst,
         "loop": live.loop,

@@ -50,8 +50,9 @@ def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
         raw = yaml.safe_load(path.read_text())
         tour = _Tour(arm, servos, raw)
         picks = tuple(tour.pick(berry) for berry in raw["berries"])
-        return Scene(np.array(servos.home), picks, float(raw["payload_kg"]), float(raw["settle_s"]),
-                     1e-3 * float(raw["tolerance_mm"]))
+        return Scene(
+            np.array(servos.home), picks, float(raw["payload_kg"]), float(raw["settle_s"]), 1e-3 * float(raw["tolerance_mm"])
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(f"{path.name}: {type(error).__name__}: {error}") from error
 

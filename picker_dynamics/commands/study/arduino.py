@@ -31,9 +31,29 @@ MOST_SAMPLES = 5_000_000
 def exact_model(payload_kg: float = 0.0):
     """The note's arm."""
     f = formulas
-    return lagrangian.make("picker", g=f.g, L1=f.L1, L2=f.L2, L3=f.L3, m1=f.m1, m2=f.m2, m3=f.m3, m4=f.m4, m_p=payload_kg,
-                           I0z=0.0, I1x=0.0, I1y=f.I1y, I1z=f.I1y,
-                           I2x=0.0, I2y=f.I2y, I2z=f.I2y, I3x=0.0, I3y=f.I3y, I3z=f.I3y, I4=0.0)
+    return lagrangian.make(
+        "picker",
+        g=f.g,
+        L1=f.L1,
+        L2=f.L2,
+        L3=f.L3,
+        m1=f.m1,
+        m2=f.m2,
+        m3=f.m3,
+        m4=f.m4,
+        m_p=payload_kg,
+        I0z=0.0,
+        I1x=0.0,
+        I1y=f.I1y,
+        I1z=f.I1y,
+        I2x=0.0,
+        I2y=f.I2y,
+        I2z=f.I2y,
+        I3x=0.0,
+        I3y=f.I3y,
+        I3z=f.I3y,
+        I4=0.0,
+    )
 
 
 def random_states(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -44,8 +64,9 @@ def random_states(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.n
     """
     for name, value, least, most in (("samples", samples, 1, MOST_SAMPLES), ("seed", seed, 0, math.inf)):
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise InputError(f"{name} is {value!r}, must be a whole number, {least} to {most:,}",
-                             subject=name, value=value, limit=least)
+            raise InputError(
+                f"{name} is {value!r}, must be a whole number, {least} to {most:,}", subject=name, value=value, limit=least
+            )
     rng = np.random.default_rng(seed)
     return tuple(rng.uniform(-limit, limit, (samples, 5)) for limit in (ANGLE, RATE, ACCELERATION))
 
@@ -62,7 +83,9 @@ def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
     with_berry = inertial + coriolis + gravity - exact_model(BERRY_KG).inverse_dynamics(q, v, a)
     rms_error, rms_exact, rms_motion = _rms(error), _rms(exact), _rms(exact - exact_gravity)
     figures = {
-        "rms_error": rms_error, "largest_error": np.abs(error).max(axis=0), "rms_torque": rms_exact,
+        "rms_error": rms_error,
+        "largest_error": np.abs(error).max(axis=0),
+        "rms_torque": rms_exact,
         "error_percent_of_torque": 100.0 * rms_error / rms_exact,
         "error_percent_of_motion_torque": 100.0 * rms_error / rms_motion,
         "rms_error_of_gravity": _rms(gravity - exact_gravity),
@@ -72,8 +95,12 @@ def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
         "rms_error_with_berry": _rms(with_berry),
     }
     return {
-        "samples": samples, "seed": seed, "angles_within_rad": ANGLE, "rates_within_rad_s": RATE,
-        "accelerations_within_rad_s2": ACCELERATION, "berry_kg": BERRY_KG,
+        "samples": samples,
+        "seed": seed,
+        "angles_within_rad": ANGLE,
+        "rates_within_rad_s": RATE,
+        "accelerations_within_rad_s2": ACCELERATION,
+        "berry_kg": BERRY_KG,
         "joints": {joint: {name: float(values[i]) for name, values in figures.items()} for i, joint in enumerate(JOINTS)},
         "stretched_out": _stretched_out(model),
         "degrees": _degrees(model, samples, seed),
@@ -82,15 +109,17 @@ def summarise(samples: int = 1_000_000, seed: int = 0) -> dict:
 
 def _rms(values: np.ndarray) -> np.ndarray:
     """Over the states, for each of ``JOINTS``."""
-    return np.sqrt(np.mean(values[:, :len(JOINTS)] ** 2, axis=0))
+    return np.sqrt(np.mean(values[:, : len(JOINTS)] ** 2, axis=0))
 
 
 def _stretched_out(model) -> dict:
     """The diagonal of the mass matrix at q = 0 [kg·m²]."""
     exact = model.mass_matrix(np.zeros(5)).diagonal()
     simplified = [formulas.compute_mass_matrix_element(i, i, 0.0, 0.0, 0.0) for i in range(5)]
-    return {JOINTS[i]: {"simplified": float(simplified[i]), "exact": float(exact[i]), "ratio": float(simplified[i] / exact[i])}
-            for i in (1, 2, 3)}
+    return {
+        JOINTS[i]: {"simplified": float(simplified[i]), "exact": float(exact[i]), "ratio": float(simplified[i] / exact[i])}
+        for i in (1, 2, 3)
+    }
 
 
 def _degrees(model, samples: int, seed: int) -> dict:
@@ -108,12 +137,21 @@ def _degrees(model, samples: int, seed: int) -> dict:
     bent = np.array([0.0, 0.0, np.pi / 2, 0.0, 0.0])
     in_radians = formulas.parts(bent, rate, standing)[1][2]
     return {
-        "joints": {joint: {"rms_error_of_gravity": float(slip[i]), "rms_gravity": float(truth[i]),
-                           "error_percent_of_gravity": float(100.0 * slip[i] / truth[i]),
-                           "start_pose_said": float(said[i]), "start_pose_needed": float(needed[i])}
-                   for i, joint in enumerate(JOINTS) if i > 0},
+        "joints": {
+            joint: {
+                "rms_error_of_gravity": float(slip[i]),
+                "rms_gravity": float(truth[i]),
+                "error_percent_of_gravity": float(100.0 * slip[i] / truth[i]),
+                "start_pose_said": float(said[i]),
+                "start_pose_needed": float(needed[i]),
+            }
+            for i, joint in enumerate(JOINTS)
+            if i > 0
+        },
         "start_pose_deg": list(START_POSE_DEG),
         "rate_products_times": float(np.degrees(1.0) ** 2),
-        "elbow_coriolis_at_1_rad_s": {"radians": float(in_radians),
-                                      "degrees": float(formulas.parts(bent, np.degrees(rate), standing)[1][2])},
+        "elbow_coriolis_at_1_rad_s": {
+            "radians": float(in_radians),
+            "degrees": float(formulas.parts(bent, np.degrees(rate), standing)[1][2]),
+        },
     }

@@ -23,14 +23,18 @@ cos, sin = np.cos, np.sin
 def compute_gravity_compensation(joint: int, theta1, theta2, theta3):
     """computeGravityCompensation [N·m]."""
     if joint == 1:
-        return (m1 * g * (L1 / 2) * cos(theta1)
-                + m2 * g * (L1 * cos(theta1) + (L2 / 2) * cos(theta1 + theta2))
-                + m3 * g * (L1 * cos(theta1) + L2 * cos(theta1 + theta2) + (L3 / 2) * cos(theta1 + theta2 + theta3))
-                + m4 * g * (L1 * cos(theta1) + L2 * cos(theta1 + theta2) + L3 * cos(theta1 + theta2 + theta3)))
+        return (
+            m1 * g * (L1 / 2) * cos(theta1)
+            + m2 * g * (L1 * cos(theta1) + (L2 / 2) * cos(theta1 + theta2))
+            + m3 * g * (L1 * cos(theta1) + L2 * cos(theta1 + theta2) + (L3 / 2) * cos(theta1 + theta2 + theta3))
+            + m4 * g * (L1 * cos(theta1) + L2 * cos(theta1 + theta2) + L3 * cos(theta1 + theta2 + theta3))
+        )
     if joint == 2:
-        return (m2 * g * (L2 / 2) * cos(theta1 + theta2)
-                + m3 * g * (L2 * cos(theta1 + theta2) + (L3 / 2) * cos(theta1 + theta2 + theta3))
-                + m4 * g * (L2 * cos(theta1 + theta2) + L3 * cos(theta1 + theta2 + theta3)))
+        return (
+            m2 * g * (L2 / 2) * cos(theta1 + theta2)
+            + m3 * g * (L2 * cos(theta1 + theta2) + (L3 / 2) * cos(theta1 + theta2 + theta3))
+            + m4 * g * (L2 * cos(theta1 + theta2) + L3 * cos(theta1 + theta2 + theta3))
+        )
     if joint == 3:
         return m3 * g * (L3 / 2) * cos(theta1 + theta2 + theta3) + m4 * g * L3 * cos(theta1 + theta2 + theta3)
     return 0.0
@@ -39,9 +43,14 @@ def compute_gravity_compensation(joint: int, theta1, theta2, theta3):
 def compute_mass_matrix_element(i: int, j: int, theta1, theta2, theta3):
     """computeMassMatrixElement [kg·m²]."""
     if i == 1 and j == 1:
-        return (I1y + m1 * L1 * L1 / 4
-                + I2y + m2 * (L1 * L1 + L2 * L2 / 4 + L1 * L2 * cos(theta2))
-                + I3y + m3 * (L1 * L1 + L2 * L2 + 2 * L1 * L2 * cos(theta2) + L3 * L3 / 4))
+        return (
+            I1y
+            + m1 * L1 * L1 / 4
+            + I2y
+            + m2 * (L1 * L1 + L2 * L2 / 4 + L1 * L2 * cos(theta2))
+            + I3y
+            + m3 * (L1 * L1 + L2 * L2 + 2 * L1 * L2 * cos(theta2) + L3 * L3 / 4)
+        )
     if i == 2 and j == 2:
         return I2y + m2 * L2 * L2 / 4 + I3y + m3 * (L2 * L2 + L3 * L3 / 4 + L2 * L3 * cos(theta3))
     if i == 3 and j == 3:

@@ -14,11 +14,14 @@ def add_parser(commands) -> None:
     """Register ``study`` and its two studies with an argparse sub-parser group; imports nothing heavy."""
     study = commands.add_parser("study", help="repeat a study of the reference notes, with figures")
     studies = study.add_subparsers(dest="study", required=True, metavar="STUDY")
-    for name, text, run in (("rrp", "six control laws on the RRP arm, told the wrong load", run_rrp),
-                            ("arduino", "the notes' simplified Arduino formulas against the exact model", run_arduino)):
+    for name, text, run in (
+        ("rrp", "six control laws on the RRP arm, told the wrong load", run_rrp),
+        ("arduino", "the notes' simplified Arduino formulas against the exact model", run_arduino),
+    ):
         one = studies.add_parser(name, help=text)
-        one.add_argument("--out", default=f"out/study/{name}",
-                         help=f"folder for figures and summary.json (default: out/study/{name})")
+        one.add_argument(
+            "--out", default=f"out/study/{name}", help=f"folder for figures and summary.json (default: out/study/{name})"
+        )
         one.add_argument("--json", action="store_true", help="print the summary as JSON instead of tables")
         one.set_defaults(run=run)
         if name == "arduino":
@@ -39,8 +42,11 @@ def run_rrp(options) -> int:
         summary = rrp_summary.summarise(comparison, profiles, open_loop)
         rrp_figures.draw(comparison, profiles, open_loop, out)
     _finish(summary, out, options, console, rrp_report.show)
-    console.print(f"{'every requirement is met' if summary['passed'] else 'NOT every requirement is met'}; "
-                  f"{time.monotonic() - begun:.0f} s; figures and numbers in {out}/", soft_wrap=True)
+    console.print(
+        f"{'every requirement is met' if summary['passed'] else 'NOT every requirement is met'}; "
+        f"{time.monotonic() - begun:.0f} s; figures and numbers in {out}/",
+        soft_wrap=True,
+    )
     return 0 if summary["passed"] else 1
 
 

@@ -139,8 +139,9 @@ class Case:
         return np.abs(np.diff(self.run.tau[self.run.t >= from_s - 1e-9], axis=0)).sum(axis=0)
 
 
-def simulate(law_name: str, load_kg: float, mode: str, way: ToolPath, *, start_off=START_OFF_M,
-             duration_s: float = TOTAL_S) -> Case:
+def simulate(
+    law_name: str, load_kg: float, mode: str, way: ToolPath, *, start_off=START_OFF_M, duration_s: float = TOTAL_S
+) -> Case:
     """One law on the arm with that load, from rest, the tool ``start_off`` (3,) [m] beside the begin of the path.
 
     Raises:
@@ -187,8 +188,11 @@ def open_loop() -> dict[str, Case]:
     """The planned efforts, for the load told, into the arm: on the path or not, the load right or not."""
     way = path()
     starts = {"on the path": (0.0, 0.0, 0.0), "1 um too high": (0.0, 0.0, 1e-6), "1 cm too high": START_OFF_M}
-    return {f"{load_kg:g} kg, {start}": simulate("feed_forward", load_kg, "continuous", way, start_off=off)
-            for load_kg in (BELIEVED_KG, 1.0) for start, off in starts.items()}
+    return {
+        f"{load_kg:g} kg, {start}": simulate("feed_forward", load_kg, "continuous", way, start_off=off)
+        for load_kg in (BELIEVED_KG, 1.0)
+        for start, off in starts.items()
+    }
 
 
 def planned_efforts(way: ToolPath, load_kg: float) -> tuple[np.ndarray, np.ndarray]:

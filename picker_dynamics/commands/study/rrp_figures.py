@@ -15,8 +15,14 @@ from picker_dynamics.commands.study.rrp import BELIEVED_KG, LATE_S, LAWS, LOADS_
 from picker_dynamics.commands.study.rrp_summary import WITHIN_PERCENT
 from picker_dynamics.trajectory.profiles import NAMES as PROFILES
 
-COLOURS = {"feed_forward": "#7f8c8d", "computed_torque": "#2471a3", "pd_gravity": "#e6a117", "pid": "#8e44ad",
-           "robust": "#c0392b", "adaptive": "#1e8449"}
+COLOURS = {
+    "feed_forward": "#7f8c8d",
+    "computed_torque": "#2471a3",
+    "pd_gravity": "#e6a117",
+    "pid": "#8e44ad",
+    "robust": "#c0392b",
+    "adaptive": "#1e8449",
+}
 JOINTS = ("theta1 [N·m]", "theta2 [N·m]", "d3 [N]")
 FLOOR_PERCENT = 1e-5
 
@@ -49,8 +55,9 @@ def _tool_error(comparison: dict, mode: str, how: str):
         for load in LOADS_KG:
             case = comparison[name, load, mode]
             axes.plot(case.run.t, np.maximum(case.error, FLOOR_PERCENT), color=colours[load], lw=1.3, label=f"{load:g} kg")
-        axes.plot([LATE_S, TOTAL_S], [WITHIN_PERCENT] * 2, color="0.2", ls="--", lw=1,
-                  label=f"{WITHIN_PERCENT} % from {LATE_S:g} s on")
+        axes.plot(
+            [LATE_S, TOTAL_S], [WITHIN_PERCENT] * 2, color="0.2", ls="--", lw=1, label=f"{WITHIN_PERCENT} % from {LATE_S:g} s on"
+        )
         axes.axvline(MOVE_S, color="0.6", lw=0.8)
         axes.set(title=title, yscale="log", xlim=(0, TOTAL_S), ylim=(FLOOR_PERCENT, 1e4))
         axes.grid(True, alpha=0.25)
@@ -104,8 +111,13 @@ def _path(comparison: dict):
     space.set_box_aspect((1, 1, 1))
     space.view_init(elev=20, azim=-120)
     side.axhline(0.0, color="k", ls="--", lw=1, label="path")
-    side.set(xlabel="distance along the path [cm]", ylabel="height above the path [mm]", xlim=(-2, 70), ylim=(-12, 12),
-             title="how far above or below the line")
+    side.set(
+        xlabel="distance along the path [cm]",
+        ylabel="height above the path [mm]",
+        xlim=(-2, 70),
+        ylim=(-12, 12),
+        title="how far above or below the line",
+    )
     side.legend(fontsize=9)
     side.grid(True, alpha=0.25)
     figure.suptitle("Carrying 1 kg, told 0.5 kg, started 1 cm too high (feed-forward falls out of both pictures)")
@@ -150,14 +162,17 @@ def _profiles(profiles: dict):
     for axes, joint in zip(efforts, JOINTS):
         axes.set_title(f"planned effort, {joint}")
     for axes, law in zip(errors, ("computed_torque", "robust", "adaptive")):
-        axes.set(title=f"{LAWS[law]}, 1 kg", ylabel="tool error [% of path]", yscale="log",
-                 ylim=(FLOOR_PERCENT, 10), xlabel="time [s]")
+        axes.set(
+            title=f"{LAWS[law]}, 1 kg", ylabel="tool error [% of path]", yscale="log", ylim=(FLOOR_PERCENT, 10), xlabel="time [s]"
+        )
     for axes in panels.flat:
         axes.grid(True, alpha=0.25)
         axes.set_xlim(-0.1, TOTAL_S)
     s_axes.legend(fontsize=8)
-    figure.suptitle(f"Profiles: planned for {BELIEVED_KG:g} kg, carrying 1 kg below; started on the path "
-                    "(the constant profile's impulses at both ends cannot be drawn, or followed)")
+    figure.suptitle(
+        f"Profiles: planned for {BELIEVED_KG:g} kg, carrying 1 kg below; started on the path "
+        "(the constant profile's impulses at both ends cannot be drawn, or followed)"
+    )
     return figure
 
 
@@ -166,15 +181,27 @@ def _feed_forward(open_loop: dict):
     styles = {"on the path": "-", "1 um too high": "--", "1 cm too high": "-."}
     for name, case in open_loop.items():
         start = name.split(", ")[1]
-        axes.plot(case.run.t, np.maximum(case.error, 1e-9), color="#1e8449" if case.load_kg == BELIEVED_KG else "#c0392b",
-                  ls=styles[start], lw=1.5, label=name)
+        axes.plot(
+            case.run.t,
+            np.maximum(case.error, 1e-9),
+            color="#1e8449" if case.load_kg == BELIEVED_KG else "#c0392b",
+            ls=styles[start],
+            lw=1.5,
+            label=name,
+        )
     pole = rrp.unstable_poles(BELIEVED_KG)["begin"]
     t = np.linspace(0.5, TOTAL_S, 2)
     axes.plot(t, 1e-6 * np.exp(pole * t), color="k", ls=":", label=f"slope of the unstable pole, exp({pole:.2f} t)")
     axes.axhspan(0.3, 0.5, color="0.8", zorder=0, label="the 0.3-0.5 % of the reference notes")
     axes.axhline(100.0, color="0.4", lw=0.8)
-    axes.set(yscale="log", xlim=(0, TOTAL_S), ylim=(1e-9, 1e4), xlabel="time [s]", ylabel="tool error [% of path]",
-             title=f"Feed-forward alone, told {BELIEVED_KG:g} kg: the arm falls away from its path")
+    axes.set(
+        yscale="log",
+        xlim=(0, TOTAL_S),
+        ylim=(1e-9, 1e4),
+        xlabel="time [s]",
+        ylabel="tool error [% of path]",
+        title=f"Feed-forward alone, told {BELIEVED_KG:g} kg: the arm falls away from its path",
+    )
     axes.grid(True, alpha=0.25)
     figure.legend(fontsize=9, loc="outside lower center", ncols=3)
     return figure

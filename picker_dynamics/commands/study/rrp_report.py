@@ -12,11 +12,15 @@ from picker_dynamics.commands.study.rrp_summary import WALL_S
 def show(summary: dict, console: Console) -> None:
     """Print the tables of a summary."""
     setup = summary["setup"]
-    console.print(f"RRP arm, tool {setup['path_m']:.3f} m straight in {setup['move_s']:g} s and held to {TOTAL_S:g} s; the laws "
-                  f"are told a load of {BELIEVED_KG:g} kg. Errors of the tool in % of the path.", soft_wrap=True)
+    console.print(
+        f"RRP arm, tool {setup['path_m']:.3f} m straight in {setup['move_s']:g} s and held to {TOTAL_S:g} s; the laws "
+        f"are told a load of {BELIEVED_KG:g} kg. Errors of the tool in % of the path.",
+        soft_wrap=True,
+    )
     for mode, title in (("continuous", "continuous time"), ("sampled", "sampled at 1 kHz and held")):
-        console.print(_by_load(summary, mode, "worst_late_percent",
-                               f"1 cm too high at first, {title}: worst from {LATE_S:g} s on [%]"))
+        console.print(
+            _by_load(summary, mode, "worst_late_percent", f"1 cm too high at first, {title}: worst from {LATE_S:g} s on [%]")
+        )
         console.print(_by_load(summary, mode, "end_percent", f"1 cm too high at first, {title}: at {TOTAL_S:g} s [%]"))
     console.print(_efforts(summary))
     console.print(_profiles(summary))
@@ -49,12 +53,18 @@ def _by_load(summary: dict, mode: str, quantity: str, title: str) -> Table:
 
 
 def _efforts(summary: dict) -> Table:
-    table = _table("1 kg, 1 cm too high at first, sampled: efforts [N·m, N·m, N]", "law",
-                   ["peak", "total variation", f"from {LATE_S:g} s on"])
+    table = _table(
+        "1 kg, 1 cm too high at first, sampled: efforts [N·m, N·m, N]",
+        "law",
+        ["peak", "total variation", f"from {LATE_S:g} s on"],
+    )
     for name, title in LAWS.items():
         case = summary["laws"][name]["sampled"]["1"]
-        table.add_row(title, *(", ".join(f"{x:.0f}" for x in case[key]) for key in ("peak_effort", "total_variation")),
-                      ", ".join(f"{x:.1f}" for x in case["total_variation_late"]))
+        table.add_row(
+            title,
+            *(", ".join(f"{x:.0f}" for x in case[key]) for key in ("peak_effort", "total_variation")),
+            ", ".join(f"{x:.1f}" for x in case["total_variation_late"]),
+        )
     table.add_row("the ideal motion", "", "", ", ".join(f"{x:.1f}" for x in summary["ideal_total_variation_late"]["1"]))
     return table
 
@@ -63,18 +73,32 @@ def _profiles(summary: dict) -> Table:
     profiles = list(summary["profiles"])
     table = _table(f"on the path at first, continuous time: worst error [%], {BELIEVED_KG:g} kg | 1 kg", "law", profiles)
     for name, title in LAWS.items():
-        table.add_row(title, *(" | ".join(number(summary["profiles"][profile][name][load]["worst_percent"])
-                                          for load in (f"{BELIEVED_KG:g}", "1")) for profile in profiles))
+        table.add_row(
+            title,
+            *(
+                " | ".join(
+                    number(summary["profiles"][profile][name][load]["worst_percent"]) for load in (f"{BELIEVED_KG:g}", "1")
+                )
+                for profile in profiles
+            ),
+        )
     return table
 
 
 def _open_loop(open_loop: dict, console: Console) -> None:
-    table = _table(f"feed-forward alone, continuous time, told {BELIEVED_KG:g} kg: error [%]", "true load, start",
-                   ["on arrival", f"at {TOTAL_S:g} s", "over 0.5 %", "over 100 %"])
+    table = _table(
+        f"feed-forward alone, continuous time, told {BELIEVED_KG:g} kg: error [%]",
+        "true load, start",
+        ["on arrival", f"at {TOTAL_S:g} s", "over 0.5 %", "over 100 %"],
+    )
     for name, run in open_loop["runs"].items():
         passes = (run[f"passes_{percent}_percent_s"] for percent in ("0.5", "100"))
-        table.add_row(name, number(run["at_arrival_percent"]), number(run["end_percent"]),
-                      *("never" if when is None else f"{when:.2f} s" for when in passes))
+        table.add_row(
+            name,
+            number(run["at_arrival_percent"]),
+            number(run["end_percent"]),
+            *("never" if when is None else f"{when:.2f} s" for when in passes),
+        )
     console.print(table)
     poles = open_loop["unstable_pole_1_s"][f"{BELIEVED_KG:g}"]
     times = min(open_loop["error_grows_times"].values())
@@ -82,7 +106,9 @@ def _open_loop(open_loop: dict, console: Console) -> None:
         f"Feed-forward alone DIVERGES: held by constant efforts this arm falls, its fastest pole is at +{poles['begin']:.2f} to "
         f"+{poles['end']:.2f} 1/s, and what is off at the start is off {times:.0f} times as much after {TOTAL_S:g} s. Only with "
         "the exact load and the exact start does the arm follow. So the 0.3-0.5 % that the reference notes give for a wrong "
-        "load cannot be had without feedback.", soft_wrap=True)
+        "load cannot be had without feedback.",
+        soft_wrap=True,
+    )
 
 
 def _requirements(summary: dict) -> Table:
@@ -90,8 +116,14 @@ def _requirements(summary: dict) -> Table:
     for heading in ("law", "mode", "what", "worst", "limit", ""):
         table.add_column(heading, justify="right" if heading in ("worst", "limit") else "left")
     for row in summary["requirements"]:
-        table.add_row(row["law"], row["mode"], f"{row['what']}, {row['unit']}", number(row["worst"]), f"{row['limit']:g}",
-                      "met" if row["met"] else "NOT MET")
+        table.add_row(
+            row["law"],
+            row["mode"],
+            f"{row['what']}, {row['unit']}",
+            number(row["worst"]),
+            f"{row['limit']:g}",
+            "met" if row["met"] else "NOT MET",
+        )
     return table
 
 

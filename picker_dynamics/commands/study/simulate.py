@@ -82,8 +82,8 @@ def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, dura
             reached[0] = now
             if next(evaluations) > MOST_EVALUATIONS:
                 raise _stuck(now)
-            q, v = y[:n], y[n:2 * n]
-            tau, state_rate = law(q, v, reference(now), y[2 * n:])
+            q, v = y[:n], y[n : 2 * n]
+            tau, state_rate = law(q, v, reference(now), y[2 * n :])
             a = arm.acceleration(q.tolist(), v.tolist(), tau.tolist())
             return np.concatenate([v, a, state_rate])
 
@@ -96,7 +96,7 @@ def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, dura
         y = solution.y[:, -1]
         rows.append(solution.y.T if np.isclose(t, end, rtol=0, atol=1e-12).any() else solution.y.T[:-1])
     states = np.concatenate(rows)
-    q, v, state = states[:, :n], states[:, n:2 * n], states[:, 2 * n:]
+    q, v, state = states[:, :n], states[:, n : 2 * n], states[:, 2 * n :]
     tau, _ = law(q, v, Reference(*trajectory.sample(t)), state)
     return Run(t, q, v, tau, state, time.perf_counter() - begun, next(evaluations) - 1)
 
@@ -138,13 +138,16 @@ def _held(arm: LeanModel, q: list, v: list, tau: list, h: float) -> tuple[np.nda
     a3 = arm.acceleration([x + 0.5 * h * y for x, y in zip(q, v2)], v3, tau)
     v4 = [x + h * y for x, y in zip(v, a3)]
     a4 = arm.acceleration([x + h * y for x, y in zip(q, v3)], v4, tau)
-    return (np.array([x + h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4) for x, b1, b2, b3, b4 in zip(q, v, v2, v3, v4)]),
-            np.array([x + h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4) for x, b1, b2, b3, b4 in zip(v, a1, a2, a3, a4)]))
+    return (
+        np.array([x + h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4) for x, b1, b2, b3, b4 in zip(q, v, v2, v3, v4)]),
+        np.array([x + h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4) for x, b1, b2, b3, b4 in zip(v, a1, a2, a3, a4)]),
+    )
 
 
 def _stuck(time_s: float) -> PickerError:
-    return PickerError(f"the simulation does not get beyond {time_s:.4f} s: the law is too stiff, or jumps",
-                       subject="t", value=time_s)
+    return PickerError(
+        f"the simulation does not get beyond {time_s:.4f} s: the law is too stiff, or jumps", subject="t", value=time_s
+    )
 
 
 def _jumps(trajectory: Trajectory) -> list[float]:
@@ -177,8 +180,13 @@ def _reference(trajectory: Trajectory, begin: float, end: float):
         x = t - breaks[k]
         x2 = x * x
         x3 = x2 * x
-        powers = np.array(((1.0, x, x2, x3, x2 * x2, x2 * x3), (0.0, 1.0, 2.0 * x, 3.0 * x2, 4.0 * x3, 5.0 * x2 * x2),
-                           (0.0, 0.0, 2.0, 6.0 * x, 12.0 * x2, 20.0 * x3)))
+        powers = np.array(
+            (
+                (1.0, x, x2, x3, x2 * x2, x2 * x3),
+                (0.0, 1.0, 2.0 * x, 3.0 * x2, 4.0 * x3, 5.0 * x2 * x2),
+                (0.0, 0.0, 2.0, 6.0 * x, 12.0 * x2, 20.0 * x3),
+            )
+        )
         return Reference(*(powers @ coefficients[k]))
 
     return reference

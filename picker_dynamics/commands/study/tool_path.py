@@ -97,5 +97,7 @@ def _jacobian_rate(arm: Rrp, q, v) -> np.ndarray:
     """dJ/dt along v, (..., 3, n), by a complex step: exact to rounding."""
     moved = np.moveaxis(q + 1j * COMPLEX_STEP * v, -1, 0)
     rows = arm.equations.tip_jacobian(arm.constants, moved)
-    return np.stack([np.stack([np.broadcast_to(np.imag(entry), q.shape[:-1]) for entry in row], axis=-1)
-                     for row in rows], axis=-2) / COMPLEX_STEP
+    return (
+        np.stack([np.stack([np.broadcast_to(np.imag(entry), q.shape[:-1]) for entry in row], axis=-1) for row in rows], axis=-2)
+        / COMPLEX_STEP
+    )

@@ -24,5 +24,15 @@ from picker_dynamics.control.laws.pd_gravity import PdGravity
 from picker_dynamics.control.laws.pid import Pid
 from picker_dynamics.control.laws.robust import Robust, model_error
 
-__all__ = ["NO_STATE", "Adaptive", "ComputedTorque", "ControlLaw", "FeedForward", "PdGravity", "Pid", "Reference", "Robust",
-           "model_error"]
+__all__ = [
+    "NO_STATE",
+    "Adaptive",
+    "ComputedTorque",
+    "ControlLaw",
+    "FeedForward",
+    "PdGravity",
+    "Pid",
+    "Reference",
+    "Robust",
+    "model_error",
+]

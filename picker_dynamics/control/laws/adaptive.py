@@ -49,8 +49,9 @@ class Adaptive(ControlLaw):
     def __init__(self, bare: DynamicsModel, loaded: DynamicsModel, L, K, gamma, estimate: float = 0.0):
         super().__init__(bare)
         if loaded.n != bare.n:
-            raise InputError(f"the loaded arm has {loaded.n} joints, the bare one {bare.n}", subject="loaded",
-                             value=loaded.n, limit=bare.n)
+            raise InputError(
+                f"the loaded arm has {loaded.n} joints, the bare one {bare.n}", subject="loaded", value=loaded.n, limit=bare.n
+            )
         self.loaded = loaded
         self.L, self.K, self.gamma = self._gains("L", L), self._gains("K", K), positive("gamma", gamma)
         self.estimate = float(as_states("estimate", [estimate], 1)[0])
@@ -61,8 +62,9 @@ class Adaptive(ControlLaw):
 
     def regressor(self, q, v, v_r, a_r) -> tuple[np.ndarray, np.ndarray]:
         """The bare arm's M_0 a_r + C_0 v_r + g_0 and Y, (..., n) each: efforts, and efforts per kilogram of load."""
-        bare, loaded = (times(m.mass_matrix(q), a_r) + times(m.coriolis_matrix(q, v), v_r) + m.gravity(q)
-                        for m in (self.model, self.loaded))
+        bare, loaded = (
+            times(m.mass_matrix(q), a_r) + times(m.coriolis_matrix(q, v), v_r) + m.gravity(q) for m in (self.model, self.loaded)
+        )
         return bare, loaded - bare
 
     def __call__(self, q, v, reference, state):

@@ -68,8 +68,12 @@ class ControlLaw(ABC):
             raise InputError(f"{name} has shape {gains.shape}, expected a number or ({self.n},)", subject=name, value=gains.shape)
         for joint, gain in zip(self.model.joint_names, gains):
             if gain < 0.0 or (gain == 0.0 and not zero):
-                raise InputError(f"{name} of joint {joint} is {gain}, must be {'>=' if zero else '>'} 0",
-                                 subject=joint, value=float(gain), limit=0.0)
+                raise InputError(
+                    f"{name} of joint {joint} is {gain}, must be {'>=' if zero else '>'} 0",
+                    subject=joint,
+                    value=float(gain),
+                    limit=0.0,
+                )
         gains.setflags(write=False)
         return gains
 

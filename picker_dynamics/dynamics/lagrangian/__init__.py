@@ -36,11 +36,26 @@ from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import payload_values
 
-__all__ = ["SYSTEMS", "AnalyticModel", "ChainModel", "ClosedForm", "PickerModel", "analytic_model", "chain", "chain_of",
-           "from_description", "from_urdf", "linearise", "make", "names"]
+__all__ = [
+    "SYSTEMS",
+    "AnalyticModel",
+    "ChainModel",
+    "ClosedForm",
+    "PickerModel",
+    "analytic_model",
+    "chain",
+    "chain_of",
+    "from_description",
+    "from_urdf",
+    "linearise",
+    "make",
+    "names",
+]
 
-SYSTEMS: dict[str, type[ClosedForm]] = {system.system: system for system in (
-    PickerModel, Rrp, Spatial2R, Planar2R, Pendulum, SpringMass, Cylindrical, RockingBar, TwoLink, ThreeLink)}
+SYSTEMS: dict[str, type[ClosedForm]] = {
+    system.system: system
+    for system in (PickerModel, Rrp, Spatial2R, Planar2R, Pendulum, SpringMass, Cylindrical, RockingBar, TwoLink, ThreeLink)
+}
 
 SIGNED_PARAMETERS = ("g",)
 """Parameters that may be negative: gravity, pointing up.  All others are masses, lengths, inertias."""
@@ -66,15 +81,18 @@ def make(name: str, **parameters: float) -> ClosedForm:
         raise InputError(f"no system {name!r}; there are {', '.join(names())}", subject=name)
     system = SYSTEMS[name]
     allowed = ", ".join(system.parameter_names)
-    for kind, wrong in (("unknown", sorted(set(parameters) - set(system.parameter_names))),
-                        ("missing", [p for p in system.parameter_names if p not in parameters])):
+    for kind, wrong in (
+        ("unknown", sorted(set(parameters) - set(system.parameter_names))),
+        ("missing", [p for p in system.parameter_names if p not in parameters]),
+    ):
         if wrong:
-            raise InputError(f"{name}: {kind} parameter {', '.join(wrong)}; it takes {allowed}",
-                             subject=wrong[0])
+            raise InputError(f"{name}: {kind} parameter {', '.join(wrong)}; it takes {allowed}", subject=wrong[0])
     return system.from_parameters(**{key: _checked(name, key, value) for key, value in parameters.items()})
 
 
-def analytic_model(description: ArmDescription, armature=None, payload_mass: float = 0.0, payload_com=(0.0, 0.0, 0.0)) -> AnalyticModel:
+def analytic_model(
+    description: ArmDescription, armature=None, payload_mass: float = 0.0, payload_com=(0.0, 0.0, 0.0)
+) -> AnalyticModel:
     """The hand-written model of any arm: the closed form where it fits the arm's shape and its load, otherwise the chain.
 
     Args:
@@ -102,12 +120,9 @@ def _checked(system: str, parameter: str, value) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{system}: {parameter} is {value!r}, not a number",
-                         subject=parameter, value=value) from error
+        raise InputError(f"{system}: {parameter} is {value!r}, not a number", subject=parameter, value=value) from error
     if not math.isfinite(number):
-        raise InputError(f"{system}: {parameter} is {number}, not a finite number",
-                         subject=parameter, value=number)
+        raise InputError(f"{system}: {parameter} is {number}, not a finite number", subject=parameter, value=number)
     if number < 0.0 and parameter not in SIGNED_PARAMETERS:
-        raise InputError(f"{system}: {parameter} is {number}, must be >= 0",
-                         subject=parameter, value=number, limit=0.0)
+        raise InputError(f"{system}: {parameter} is {number}, must be >= 0", subject=parameter, value=number, limit=0.0)
     return number

@@ -47,5 +47,6 @@ def welded(description: ArmDescription, link: str) -> Body:
     for name in rigid_groups(description)[link]:
         part, pose = description.links[name], poses[name]
         total += Body(part.mass, part.com, part.inertia).moved(
-            own.rotation.T @ pose.rotation, own.rotation.T @ (pose.position - own.position))
+            own.rotation.T @ pose.rotation, own.rotation.T @ (pose.position - own.position)
+        )
     return total

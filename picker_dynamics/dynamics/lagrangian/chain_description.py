@@ -41,8 +41,12 @@ def from_urdf(source: str | Path | ArmDescription, gravity=(0.0, 0.0, -GRAVITY),
     description = source if isinstance(source, ArmDescription) else load(source)
     for joint in description.movable:
         if joint.mimic is not None:
-            warnings.warn(f"{description.source}: joint {joint.name} mimics {joint.mimic or 'a joint without name'}; "
-                          "here it is a joint of its own", UserWarning, stacklevel=2)
+            warnings.warn(
+                f"{description.source}: joint {joint.name} mimics {joint.mimic or 'a joint without name'}; "
+                "here it is a joint of its own",
+                UserWarning,
+                stacklevel=2,
+            )
     return chain_of(description, gravity, armature=armature)
 
 
@@ -56,16 +60,22 @@ def chain_of(description: ArmDescription, gravity=(0.0, 0.0, -GRAVITY), *, armat
     bodies = [welded(description, joint.child) for joint in description.movable]
     tool_leader, tool_rotation, tool_position = folded[description.tool]
     parameters = ChainParameters(
-        parents=parents, prismatic=tuple(joint.type == "prismatic" for joint in description.movable),
-        offsets=read_only(offsets), rotations=read_only(rotations),
+        parents=parents,
+        prismatic=tuple(joint.type == "prismatic" for joint in description.movable),
+        offsets=read_only(offsets),
+        rotations=read_only(rotations),
         axes=read_only([joint.axis for joint in description.movable]),
-        masses=read_only([body.mass for body in bodies]), coms=read_only([body.com for body in bodies]),
+        masses=read_only([body.mass for body in bodies]),
+        coms=read_only([body.com for body in bodies]),
         inertias=read_only([body.inertia for body in bodies]),
         gravity=read_only(vector("gravity", gravity, "gravity")),
-        tool_parent=index.get(tool_leader, -1), tool_position=read_only(tool_position),
-        tool_rotation=read_only(tool_rotation))
-    return ChainModel(parameters, description.joint_names, armature=armature,
-                      viscous=description.damping, coulomb=description.friction)
+        tool_parent=index.get(tool_leader, -1),
+        tool_position=read_only(tool_position),
+        tool_rotation=read_only(tool_rotation),
+    )
+    return ChainModel(
+        parameters, description.joint_names, armature=armature, viscous=description.damping, coulomb=description.friction
+    )
 
 
 def _folded(description: ArmDescription) -> dict[str, tuple[str, np.ndarray, np.ndarray]]:

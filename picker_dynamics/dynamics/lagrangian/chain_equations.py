@@ -91,8 +91,8 @@ def turns(axes, angles) -> np.ndarray:
 def frames(k: ChainParameters, q) -> Frames:
     """Frame after frame: turned about the axis by q_i, or moved along it.
 
-        R_i = R_parent rotation_i turn(axis_i, q_i)          p_i = p_parent + R_parent offset_i          revolute
-        R_i = R_parent rotation_i                            p_i = p_parent + R_parent offset_i + z_i q_i   prismatic
+    R_i = R_parent rotation_i turn(axis_i, q_i)          p_i = p_parent + R_parent offset_i          revolute
+    R_i = R_parent rotation_i                            p_i = p_parent + R_parent offset_i + z_i q_i   prismatic
     """
     slides = np.array(k.prismatic)
     motions = k.rotations @ turns(k.axes, np.where(slides, 0.0, q))
@@ -109,7 +109,7 @@ def frames(k: ChainParameters, q) -> Frames:
 def jacobians(k: ChainParameters, f: Frames, bodies, points) -> tuple[np.ndarray, np.ndarray]:
     """Jv and Jw, each (..., m, 3, n), of m ``points`` (..., m, 3) [m, base frame] that move with frames ``bodies`` (m,).
 
-        Jv_j = w_j x (point - p_j) + u_j,   Jw_j = w_j      for the joints j on the way to that frame
+    Jv_j = w_j x (point - p_j) + u_j,   Jw_j = w_j      for the joints j on the way to that frame
     """
     carries, slides = k.carries[bodies], np.array(k.prismatic)
     w = np.where((carries & ~slides)[..., None], f.z[..., None, :, :], 0.0)
@@ -168,7 +168,7 @@ def mass_matrix(k: ChainParameters, f: Frames) -> np.ndarray:
 def mass_matrix_derivatives(k: ChainParameters, f: Frames) -> np.ndarray:
     """dM_ij/dq_k, (..., n, n, n), by the product rule.
 
-        sum_l  m_l (dJv_ik · Jv_j + Jv_i · dJv_jk) + dJw_ik · I Jw_j + Jw_i · I dJw_jk,     I = R_l I_l R_l^T
+    sum_l  m_l (dJv_ik · Jv_j + Jv_i · dJv_jk) + dJw_ik · I Jw_j + Jw_i · I dJw_jk,     I = R_l I_l R_l^T
     """
     Jv, Jw, inertia = body_jacobians(k, f)
     dJv, dJw = jacobian_derivatives(Jv, Jw)
@@ -199,8 +199,10 @@ def kinetic_energy(k: ChainParameters, f: Frames, v) -> np.ndarray:
     """T = sum_l 1/2 m_l |Jv_l v|² + 1/2 (Jw_l v) · R_l I_l R_l^T (Jw_l v), (...)."""
     Jv, Jw, inertia = body_jacobians(k, f)
     velocity, omega = (np.einsum("...lcj,...j->...lc", J, v) for J in (Jv, Jw))
-    return 0.5 * (np.einsum("l,...lc,...lc->...", k.masses, velocity, velocity)
-                  + np.einsum("...lc,...lcd,...ld->...", omega, inertia, omega))
+    return 0.5 * (
+        np.einsum("l,...lc,...lc->...", k.masses, velocity, velocity)
+        + np.einsum("...lc,...lcd,...ld->...", omega, inertia, omega)
+    )
 
 
 def potential_energy(k: ChainParameters, f: Frames) -> np.ndarray:

@@ -60,11 +60,19 @@ def chain(joints: Sequence[Mapping], gravity, *, armature=None) -> ChainModel:
     rows = [_row(joint, name) for name, joint in zip(names, joints)]
     prismatic, axes, offsets, rotations, masses, coms, inertias = zip(*rows)
     parameters = ChainParameters(
-        parents=tuple(range(-1, len(rows) - 1)), prismatic=prismatic,
-        offsets=read_only(offsets), rotations=read_only(rotations), axes=read_only(axes),
-        masses=read_only(masses), coms=read_only(coms), inertias=read_only(inertias),
+        parents=tuple(range(-1, len(rows) - 1)),
+        prismatic=prismatic,
+        offsets=read_only(offsets),
+        rotations=read_only(rotations),
+        axes=read_only(axes),
+        masses=read_only(masses),
+        coms=read_only(coms),
+        inertias=read_only(inertias),
         gravity=read_only(vector("gravity", gravity, "gravity")),
-        tool_parent=len(rows) - 1, tool_position=read_only(np.zeros(3)), tool_rotation=read_only(np.eye(3)))
+        tool_parent=len(rows) - 1,
+        tool_position=read_only(np.zeros(3)),
+        tool_rotation=read_only(np.eye(3)),
+    )
     return ChainModel(parameters, names, armature=armature)
 
 
@@ -79,14 +87,17 @@ def vector(name: str, value, joint: str) -> np.ndarray:
 def _name(joint, index: int) -> str:
     default = f"joint{index + 1}"
     if not isinstance(joint, Mapping):
-        raise InputError(f"{default} is of type {type(joint).__name__}, expected a dictionary of {', '.join(KEYS)}",
-                         subject=default)
+        raise InputError(
+            f"{default} is of type {type(joint).__name__}, expected a dictionary of {', '.join(KEYS)}", subject=default
+        )
     return str(joint.get("name", default))
 
 
 def _require_keys(what: str, given: Mapping, keys: tuple[str, ...], optional: tuple[str, ...], joint: str) -> None:
-    for kind, wrong in (("unknown", [key for key in given if key not in keys + optional]),
-                        ("missing", [key for key in keys if key not in given])):
+    for kind, wrong in (
+        ("unknown", [key for key in given if key not in keys + optional]),
+        ("missing", [key for key in keys if key not in given]),
+    ):
         if wrong:
             raise InputError(f"{what}: {kind} {', '.join(map(str, wrong))}; it takes {', '.join(keys)}", subject=joint)
 
@@ -96,11 +107,19 @@ def _row(joint: Mapping, name: str) -> tuple:
     what = f"joint {name}"
     _require_keys(what, joint, KEYS, ("name",), name)
     if not isinstance(joint["type"], str) or joint["type"] not in TYPES:
-        raise InputError(f"{what}: type is {joint['type']!r}, must be R (revolute) or P (prismatic)",
-                         subject=name, value=joint["type"])
+        raise InputError(
+            f"{what}: type is {joint['type']!r}, must be R (revolute) or P (prismatic)", subject=name, value=joint["type"]
+        )
     xyz, rpy, com = (vector(f"{what}: {key}", joint[key], name) for key in ("xyz", "rpy", "com"))
-    return (TYPES[joint["type"]], _axis(joint["axis"], name), xyz, rotation_from_rpy(rpy),
-            _number(what, "mass", joint["mass"], name, least=0.0), com, _inertia(joint["inertia"], name))
+    return (
+        TYPES[joint["type"]],
+        _axis(joint["axis"], name),
+        xyz,
+        rotation_from_rpy(rpy),
+        _number(what, "mass", joint["mass"], name, least=0.0),
+        com,
+        _inertia(joint["inertia"], name),
+    )
 
 
 def _number(what: str, key: str, value, joint: str, least: float = -np.inf) -> float:
@@ -131,13 +150,15 @@ def _axis(axis, name: str) -> np.ndarray:
 def _inertia(elements, name: str) -> np.ndarray:
     what = f"joint {name}: inertia"
     if not isinstance(elements, Mapping):
-        raise InputError(f"{what} is of type {type(elements).__name__}, expected a dictionary of {', '.join(INERTIA_KEYS)}",
-                         subject=name)
+        raise InputError(
+            f"{what} is of type {type(elements).__name__}, expected a dictionary of {', '.join(INERTIA_KEYS)}", subject=name
+        )
     _require_keys(what, elements, INERTIA_KEYS, (), name)
     Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (_number(what, key, elements[key], name) for key in INERTIA_KEYS)
     inertia = np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]])
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -NEGATIVE * max(abs(moments)):
-        raise InputError(f"{what}: a principal moment is {moments[0]:g} kg·m², must be >= 0",
-                         subject=name, value=float(moments[0]), limit=0.0)
+        raise InputError(
+            f"{what}: a principal moment is {moments[0]:g} kg·m², must be >= 0", subject=name, value=float(moments[0]), limit=0.0
+        )
     return inertia

@@ -146,8 +146,13 @@ class ChainModel(AnalyticModel):
             least, motions = np.linalg.eigh(self.mass_matrix(q).reshape(-1, self.n, self.n))
             worst = int(np.argmin(least[:, 0]))
             free = [name for name, share in zip(self.joint_names, motions[worst, :, 0]) if abs(share) > LEAST_SHARE]
-            raise InputError(f"M cannot be inverted: {', '.join(free)} move{'s' if len(free) == 1 else ''} no mass, the "
-                             "acceleration would be infinite", subject=free[0], value=float(least[worst, 0]), limit=0.0) from error
+            raise InputError(
+                f"M cannot be inverted: {', '.join(free)} move{'s' if len(free) == 1 else ''} no mass, the "
+                "acceleration would be infinite",
+                subject=free[0],
+                value=float(least[worst, 0]),
+                limit=0.0,
+            ) from error
 
     # --- energies and the tool ------------------------------------------------------------------
 

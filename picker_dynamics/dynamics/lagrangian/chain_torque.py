@@ -53,14 +53,25 @@ def constants(k: ChainParameters) -> Constants:
     along = np.einsum("nij,nj,nk->nik", k.rotations, k.axes, k.axes)
     moves = ~np.array(k.prismatic)[:, None, None]
     cross = np.cross(k.axes[:, None, :], np.eye(3)).swapaxes(-1, -2)
-    parts = (np.where(moves, along, k.rotations), np.where(moves, k.rotations - along, 0.0),
-             np.where(moves, k.rotations @ cross, 0.0))
+    parts = (
+        np.where(moves, along, k.rotations),
+        np.where(moves, k.rotations - along, 0.0),
+        np.where(moves, k.rotations @ cross, 0.0),
+    )
     still, cosine, sine = (_rows(part.reshape(-1, 9)) for part in parts)
     return Constants(
-        parent=tuple(map(float, k.parents)), prismatic=tuple(map(float, k.prismatic)), offset=_rows(k.offsets),
-        axis=_rows(np.einsum("nij,nj->ni", k.rotations, k.axes)), still=still, cosine=cosine, sine=sine,
-        mass=tuple(k.masses.tolist()), com=_rows(k.coms),
-        inertia=_rows(k.inertias[:, (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]), gravity=tuple(k.gravity.tolist()))
+        parent=tuple(map(float, k.parents)),
+        prismatic=tuple(map(float, k.prismatic)),
+        offset=_rows(k.offsets),
+        axis=_rows(np.einsum("nij,nj->ni", k.rotations, k.axes)),
+        still=still,
+        cosine=cosine,
+        sine=sine,
+        mass=tuple(k.masses.tolist()),
+        com=_rows(k.coms),
+        inertia=_rows(k.inertias[:, (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]),
+        gravity=tuple(k.gravity.tolist()),
+    )
 
 
 def _rows(array) -> tuple[tuple[float, ...], ...]:
@@ -85,36 +96,51 @@ def cross(x, y):
 
 def turned(R, x):
     """R x."""
-    return (R[0] * x[0] + R[1] * x[1] + R[2] * x[2],
-            R[3] * x[0] + R[4] * x[1] + R[5] * x[2],
-            R[6] * x[0] + R[7] * x[1] + R[8] * x[2])
+    return (
+        R[0] * x[0] + R[1] * x[1] + R[2] * x[2],
+        R[3] * x[0] + R[4] * x[1] + R[5] * x[2],
+        R[6] * x[0] + R[7] * x[1] + R[8] * x[2],
+    )
 
 
 def turned_back(R, x):
     """R^T x."""
-    return (R[0] * x[0] + R[3] * x[1] + R[6] * x[2],
-            R[1] * x[0] + R[4] * x[1] + R[7] * x[2],
-            R[2] * x[0] + R[5] * x[1] + R[8] * x[2])
+    return (
+        R[0] * x[0] + R[3] * x[1] + R[6] * x[2],
+        R[1] * x[0] + R[4] * x[1] + R[7] * x[2],
+        R[2] * x[0] + R[5] * x[1] + R[8] * x[2],
+    )
 
 
 def product(R, Q):
     """R Q."""
-    return (R[0] * Q[0] + R[1] * Q[3] + R[2] * Q[6], R[0] * Q[1] + R[1] * Q[4] + R[2] * Q[7],
-            R[0] * Q[2] + R[1] * Q[5] + R[2] * Q[8],
-            R[3] * Q[0] + R[4] * Q[3] + R[5] * Q[6], R[3] * Q[1] + R[4] * Q[4] + R[5] * Q[7],
-            R[3] * Q[2] + R[4] * Q[5] + R[5] * Q[8],
-            R[6] * Q[0] + R[7] * Q[3] + R[8] * Q[6], R[6] * Q[1] + R[7] * Q[4] + R[8] * Q[7],
-            R[6] * Q[2] + R[7] * Q[5] + R[8] * Q[8])
+    return (
+        R[0] * Q[0] + R[1] * Q[3] + R[2] * Q[6],
+        R[0] * Q[1] + R[1] * Q[4] + R[2] * Q[7],
+        R[0] * Q[2] + R[1] * Q[5] + R[2] * Q[8],
+        R[3] * Q[0] + R[4] * Q[3] + R[5] * Q[6],
+        R[3] * Q[1] + R[4] * Q[4] + R[5] * Q[7],
+        R[3] * Q[2] + R[4] * Q[5] + R[5] * Q[8],
+        R[6] * Q[0] + R[7] * Q[3] + R[8] * Q[6],
+        R[6] * Q[1] + R[7] * Q[4] + R[8] * Q[7],
+        R[6] * Q[2] + R[7] * Q[5] + R[8] * Q[8],
+    )
 
 
 def turning(still, cosine, sine, angle):
     """The rotation of a revolute joint against its parent: still + cosine cos(angle) + sine sin(angle)."""
     s, c = sin_cos(angle)
-    return (still[0] + cosine[0] * c + sine[0] * s, still[1] + cosine[1] * c + sine[1] * s,
-            still[2] + cosine[2] * c + sine[2] * s, still[3] + cosine[3] * c + sine[3] * s,
-            still[4] + cosine[4] * c + sine[4] * s, still[5] + cosine[5] * c + sine[5] * s,
-            still[6] + cosine[6] * c + sine[6] * s, still[7] + cosine[7] * c + sine[7] * s,
-            still[8] + cosine[8] * c + sine[8] * s)
+    return (
+        still[0] + cosine[0] * c + sine[0] * s,
+        still[1] + cosine[1] * c + sine[1] * s,
+        still[2] + cosine[2] * c + sine[2] * s,
+        still[3] + cosine[3] * c + sine[3] * s,
+        still[4] + cosine[4] * c + sine[4] * s,
+        still[5] + cosine[5] * c + sine[5] * s,
+        still[6] + cosine[6] * c + sine[6] * s,
+        still[7] + cosine[7] * c + sine[7] * s,
+        still[8] + cosine[8] * c + sine[8] * s,
+    )
 
 
 def carried(w, al, r):
@@ -148,8 +174,7 @@ def inverse_dynamics(k, q, v, a):
     """
     joints = len(k.mass)
     nothing = (0.0, 0.0, 0.0)
-    motions = [((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), nothing, nothing,
-                (-k.gravity[0], -k.gravity[1], -k.gravity[2]))]
+    motions = [((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), nothing, nothing, (-k.gravity[0], -k.gravity[1], -k.gravity[2]))]
     places = []
     loads = [(nothing, nothing)]
     for i in range(joints):

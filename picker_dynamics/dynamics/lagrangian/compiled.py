@@ -28,8 +28,9 @@ try:
     import numba
     from numba.extending import overload, register_jitable
 except ImportError as error:
-    raise MissingDependencyError("compiled dynamics need numba: pip install numba "
-                                 "(model.inverse_dynamics gives the same numbers without it)") from error
+    raise MissingDependencyError(
+        "compiled dynamics need numba: pip install numba (model.inverse_dynamics gives the same numbers without it)"
+    ) from error
 
 BLOCK = 64
 """States per block; its 4 n rows of doubles (10 kB for the picker) stay in the first-level cache."""
@@ -162,7 +163,7 @@ def _batch_kernel(inverse_dynamics: Callable, fields: np.dtype):
                     block[n + i, s] = v[first + s, i]
                     block[2 * n + i, s] = a[first + s, i]
             for s in range(BLOCK):
-                torques = inverse_dynamics(k, block[:n, s], block[n:2 * n, s], block[2 * n:3 * n, s])
+                torques = inverse_dynamics(k, block[:n, s], block[n : 2 * n, s], block[2 * n : 3 * n, s])
                 for i in range(n):
                     block[3 * n + i, s] = torques[i]
             for s in range(count):
@@ -185,17 +186,40 @@ def _sin_cos(angle):
 
     def sin_cos(angle):
         quarter_turns = np.rint(angle * 0.63661977236758134308)
-        r = angle - quarter_turns * 1.57079632673412561417e+00
+        r = angle - quarter_turns * 1.57079632673412561417e00
         r = r - quarter_turns * 6.07710050630396597660e-11
         r = r - quarter_turns * 2.02226624879595063154e-21
         z = r * r
-        sine = r + r * z * (-1.66666666666666324348e-01 + z * (8.33333333332248946124e-03 + z * (
-            -1.98412698298579493134e-04 + z * (2.75573137070700676789e-06 + z * (
-                -2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))))
-        cosine = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * (
-            -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * (
-                -2.75573143513906633035e-07 + z * (
-                    2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))))
+        sine = r + r * z * (
+            -1.66666666666666324348e-01
+            + z
+            * (
+                8.33333333332248946124e-03
+                + z
+                * (
+                    -1.98412698298579493134e-04
+                    + z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10))
+                )
+            )
+        )
+        cosine = (
+            1.0
+            - 0.5 * z
+            + z
+            * z
+            * (
+                4.16666666666666019037e-02
+                + z
+                * (
+                    -1.38888888888741095749e-03
+                    + z
+                    * (
+                        2.48015872894767294178e-05
+                        + z * (-2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))
+                    )
+                )
+            )
+        )
         quadrant = np.int64(quarter_turns)
         swap = quadrant & 1 != 0
         s, c = (cosine if swap else sine), (sine if swap else cosine)

@@ -34,7 +34,7 @@ class AnalyticModel(DynamicsModel):
     def torque_rate(self, q, v, a, j) -> np.ndarray:
         """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction.
 
-            d(tau)/dt = Im tau(q + i h v, v + i h a, a + i h j) / h
+        d(tau)/dt = Im tau(q + i h v, v + i h a, a + i h j) / h
         """
         q, v, a, j = batch_of_states(self.n, q=q, v=v, a=a, j=j)
         ih = 1j * COMPLEX_STEP
@@ -43,7 +43,7 @@ class AnalyticModel(DynamicsModel):
     def torque_derivatives(self, q, v, a) -> tuple[np.ndarray, np.ndarray]:
         """dtau_i/dq_j and dtau_i/dv_j at constant a, each (..., n, n), without friction; dtau_i/da_j is M.
 
-            dtau/dq_j = Im tau(q + i h e_j, v, a) / h          dtau/dv_j = Im tau(q, v + i h e_j, a) / h
+        dtau/dq_j = Im tau(q + i h e_j, v, a) / h          dtau/dv_j = Im tau(q, v + i h e_j, a) / h
         """
         q, v, a = (x[..., None, :] for x in batch_of_states(self.n, q=q, v=v, a=a))
         steps = 1j * COMPLEX_STEP * np.eye(self.n)

@@ -108,9 +108,11 @@ class _Parts:
         counts, (k, 3) each; (k,) the URDF's inertia about the first joint's axis."""
         frames = poses_in(self.description, self.first, self.pose)
         links = [(self.description.links[name], frames[name]) for name in self.names]
-        return (np.array([frame.apply([0.0, *link.com[1:]]) for link, frame in links]),
-                np.array([frame.rotation[:, 0] for _, frame in links]),
-                np.array([_about(link.inertia, frame, self._axis) for link, frame in links]))
+        return (
+            np.array([frame.apply([0.0, *link.com[1:]]) for link, frame in links]),
+            np.array([frame.rotation[:, 0] for _, frame in links]),
+            np.array([_about(link.inertia, frame, self._axis) for link, frame in links]),
+        )
 
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
         """(3 k,) and (3 k, 3 k): what was measured of a part, else the URDF's number and ratios."""
@@ -123,8 +125,11 @@ class _Parts:
             else:
                 own[row] = RATIO_SD * np.abs(values[row]) + np.array([0.0, PLACE_SD, 0.0])
                 mass, distance, inertia = values[row]
-                common[row] = [[HEAVINESS_SD * mass, 0.0, 0.0], [0.0, DISTANCE_SD * distance, 0.0],
-                               [HEAVINESS_SD * inertia, 0.0, INERTIA_SD * inertia]]
+                common[row] = [
+                    [HEAVINESS_SD * mass, 0.0, 0.0],
+                    [0.0, DISTANCE_SD * distance, 0.0],
+                    [HEAVINESS_SD * inertia, 0.0, INERTIA_SD * inertia],
+                ]
         return values, np.diag(own**2) + common @ common.T
 
     def see(self, unknowns) -> np.ndarray:
@@ -158,8 +163,7 @@ class _Parts:
         one, drawn = self.known[name], self._drawn_inertia(name)
         share = one.mass.value / self.description.links[name].mass
         inertia = one.inertia or Measured(drawn * share, drawn * share * RATIO_SD)
-        return ([one.mass.value, one.distance.value, inertia.value / drawn],
-                [one.mass.sd, one.distance.sd, inertia.sd / drawn])
+        return ([one.mass.value, one.distance.value, inertia.value / drawn], [one.mass.sd, one.distance.sd, inertia.sd / drawn])
 
     def _drawn_inertia(self, name: str) -> float:
         return float(self.description.links[name].inertia[1, 1])
@@ -186,9 +190,13 @@ def _most_likely(parts: _Parts, seen: list[Measured]) -> tuple[np.ndarray, np.nd
     covariance = prior - gain @ slope @ prior
     for name, (mass, distance, factor) in zip(parts.names, unknowns.reshape(-1, 3)):
         if not (mass > 0.0 and factor > 0.0 and np.isfinite(distance)):
-            raise InputError(f"assembly of {parts.first}: the readings leave {name} {mass:.3f} kg and {factor:.2f} times the "
-                             "URDF's inertia: was something else weighed than balanced and swung?", subject=name,
-                             value=float(mass), limit=0.0)
+            raise InputError(
+                f"assembly of {parts.first}: the readings leave {name} {mass:.3f} kg and {factor:.2f} times the "
+                "URDF's inertia: was something else weighed than balanced and swung?",
+                subject=name,
+                value=float(mass),
+                limit=0.0,
+            )
     return unknowns, covariance
 
 
@@ -202,11 +210,15 @@ def _require_assembly(description: ArmDescription, first: str, readings: LinkRea
     inside, hanging = (first, *readings.holds), subtree(description, first)
     for name in readings.holds:
         if name == first or name not in hanging:
-            raise InputError(f"assembly of {first}: {name} does not hang on it; there are {', '.join(hanging[1:]) or 'none'}",
-                             subject=name)
+            raise InputError(
+                f"assembly of {first}: {name} does not hang on it; there are {', '.join(hanging[1:]) or 'none'}", subject=name
+            )
         if description.path_to(name)[-1].parent not in inside:
-            raise InputError(f"assembly of {first}: {name} hangs on {description.path_to(name)[-1].parent}, which is left out",
-                             subject=name)
+            raise InputError(
+                f"assembly of {first}: {name} hangs on {description.path_to(name)[-1].parent}, which is left out", subject=name
+            )
     for name in inside:
         if not (description.links[name].mass > 0.0 and description.links[name].inertia[1, 1] > 0.0):
-            raise InputError(f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from", subject=name)
+            raise InputError(
+                f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from", subject=name
+            )

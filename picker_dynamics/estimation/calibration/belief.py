@@ -79,8 +79,11 @@ class Belief:
         if self.rest_us is not None:
             rest = [servo.to_angle(pulse) for servo, pulse in zip(made.servos, self.rest_us)]
             made = replace(made, servos=tuple(replace(servo, rest=float(angle)) for servo, angle in zip(made.servos, rest)))
-        return made if self.home is None else replace(
-            made, servos=tuple(replace(servo, home=float(angle)) for servo, angle in zip(made.servos, self.home)))
+        return (
+            made
+            if self.home is None
+            else replace(made, servos=tuple(replace(servo, home=float(angle)) for servo, angle in zip(made.servos, self.home)))
+        )
 
     @property
     def limits(self) -> dict[str, tuple[float, float]]:

@@ -62,8 +62,12 @@ class BoardOutputs:
         if info.joints != n or info.limits_crc != limits_checksum(self.limits):
             self.link.close()
             what = f"{info.joints} joints, the servo map has {n}" if info.joints != n else "other pulse or speed limits"
-            raise BoardFaultError(f"the board on {self.link.port} was flashed for {what}: give it the servo map that it was "
-                                  "flashed with, or run picker firmware header and flash it", value=info.joints, limit=n)
+            raise BoardFaultError(
+                f"the board on {self.link.port} was flashed for {what}: give it the servo map that it was "
+                "flashed with, or run picker firmware header and flash it",
+                value=info.joints,
+                limit=n,
+            )
         self._boot_id = self._telemetry().boot_id
         self.resolution_us = info.resolution_ns / 1e3
 
@@ -175,8 +179,10 @@ class BoardOutputs:
     def _telemetry(self) -> Telemetry:
         telemetry = self.link.telemetry
         if not self.link.connected or telemetry is None:
-            raise LinkError(f"the board on {self.link.port} is gone, was the cable pulled? It holds; what was answered is kept: "
-                            "plug it in, and run the same command to go on")
+            raise LinkError(
+                f"the board on {self.link.port} is gone, was the cable pulled? It holds; what was answered is kept: "
+                "plug it in, and run the same command to go on"
+            )
         return telemetry
 
     def _require_sound(self) -> None:
@@ -196,8 +202,11 @@ class BoardOutputs:
 
     def _until_it_stands(self, end_s: float) -> None:
         until_s = max(end_s, time.monotonic()) + PATIENCE_S
-        while time.monotonic() < end_s or self._telemetry().state in (BoardState.MOVE, BoardState.BRAKE) \
-                or ahead_us(self._telemetry().time_us, self.link.board_time_us(end_s)) < 0:
+        while (
+            time.monotonic() < end_s
+            or self._telemetry().state in (BoardState.MOVE, BoardState.BRAKE)
+            or ahead_us(self._telemetry().time_us, self.link.board_time_us(end_s)) < 0
+        ):
             self._require_sound()
             if time.monotonic() > until_s:
                 raise BoardFaultError("the arm does not come to a stand")

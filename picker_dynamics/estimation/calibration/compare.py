@@ -71,16 +71,20 @@ def load(name: str, servos: str = "") -> Numbers:
         urdf, overlay = Path(name) / URDF_NAME, Path(name) / OVERLAY_NAME
         for path in (urdf, overlay):
             if not path.is_file():
-                raise ConfigurationError(f"{name} has no {path.name}: is it a folder that picker calibrate wrote? else give "
-                                         "URDF,OVERLAY", value=str(path))
+                raise ConfigurationError(
+                    f"{name} has no {path.name}: is it a folder that picker calibrate wrote? else give URDF,OVERLAY",
+                    value=str(path),
+                )
         tip_mm = _stated(Path(name) / "report.json")
     else:
         first, comma, second = name.partition(",")
         urdf, overlay = Path(first), Path(second) if comma else None
         for path in (urdf, *([overlay] if overlay else [])):
             if not path.is_file():
-                raise ConfigurationError(f"no such file or folder: {path}; give a folder of picker calibrate, URDF[,OVERLAY], or "
-                                         f"{SHIPPED}", value=str(path))
+                raise ConfigurationError(
+                    f"no such file or folder: {path}; give a folder of picker calibrate, URDF[,OVERLAY], or {SHIPPED}",
+                    value=str(path),
+                )
     arm = descriptions.load(urdf)
     return Numbers(name, arm, servo_maps.load(base, arm.joint_names, overlay), tip_mm)
 
@@ -105,11 +109,22 @@ def differences(before: Numbers, after: Numbers) -> list[Difference]:
 def _joint_figures(joint, servo) -> dict[str, float]:
     """Numbers of a joint and its servo, each with its unit in its name."""
     slope = math.degrees(servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
-    return {"direction": servo.direction, "zero_deg": math.degrees(servo.zero), "deg_per_ms": 1e3 * slope,
-            "stiffness_nm_rad": servo.stiffness, "deadband_us": servo.deadband_us, "stall_torque_nm": servo.stall_torque,
-            "no_load_speed_rad_s": servo.no_load_speed, "armature_kg_m2": servo.armature, "rest_rad": servo.rest,
-            "home_rad": servo.home, "lower_rad": joint.lower, "upper_rad": joint.upper, "damping_nms_rad": joint.damping,
-            "friction_nm": joint.friction}
+    return {
+        "direction": servo.direction,
+        "zero_deg": math.degrees(servo.zero),
+        "deg_per_ms": 1e3 * slope,
+        "stiffness_nm_rad": servo.stiffness,
+        "deadband_us": servo.deadband_us,
+        "stall_torque_nm": servo.stall_torque,
+        "no_load_speed_rad_s": servo.no_load_speed,
+        "armature_kg_m2": servo.armature,
+        "rest_rad": servo.rest,
+        "home_rad": servo.home,
+        "lower_rad": joint.lower,
+        "upper_rad": joint.upper,
+        "damping_nms_rad": joint.damping,
+        "friction_nm": joint.friction,
+    }
 
 
 def _link_figures(link) -> dict[str, float]:
@@ -119,8 +134,11 @@ def _link_figures(link) -> dict[str, float]:
 
 
 def _changed(where: str, before: dict[str, float], after: dict[str, float]) -> list[Difference]:
-    return [Difference(where, figure, float(value), float(after[figure])) for figure, value in before.items()
-            if abs(after[figure] - value) > SAME * max(abs(value), abs(after[figure]))]
+    return [
+        Difference(where, figure, float(value), float(after[figure]))
+        for figure, value in before.items()
+        if abs(after[figure] - value) > SAME * max(abs(value), abs(after[figure]))
+    ]
 
 
 def joints_of(one: Numbers) -> str:
@@ -131,8 +149,9 @@ def joints_of(one: Numbers) -> str:
 def require_same(before: Numbers, after: Numbers) -> None:
     """Raise a JointNamesError where two sets of numbers are not of the same joints and links."""
     if before.description.joint_names != after.description.joint_names:
-        raise JointNamesError(f"{before.name} has the joints {joints_of(before)}, {after.name} has {joints_of(after)}: "
-                              "not the same arm")
+        raise JointNamesError(
+            f"{before.name} has the joints {joints_of(before)}, {after.name} has {joints_of(after)}: not the same arm"
+        )
     if set(before.description.links) != set(after.description.links):
         other = sorted(set(before.description.links) ^ set(after.description.links))
         raise JointNamesError(f"{before.name} and {after.name} do not have the same links: {', '.join(other)}", subject=other[0])

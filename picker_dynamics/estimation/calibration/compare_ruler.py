@@ -44,13 +44,22 @@ def ruler_worth(pairs: Sequence[tuple[float, float]]) -> RulerWorth:
         InputError: too few pairs, or a reading that cannot be.
     """
     if len(pairs) < PAIRS_MIN:
-        raise InputError(f"{len(pairs)} pairs of ruler readings, must be at least {PAIRS_MIN}", subject="ruler", value=len(pairs),
-                         limit=PAIRS_MIN)
+        raise InputError(
+            f"{len(pairs)} pairs of ruler readings, must be at least {PAIRS_MIN}",
+            subject="ruler",
+            value=len(pairs),
+            limit=PAIRS_MIN,
+        )
     for number, pair in enumerate(pairs, start=1):
         for side, value in zip(("before", "after"), pair):
             if not 0.0 <= value <= RULER_MAX_MM:
-                raise InputError(f"ruler, pose {number} {side}: {value:g} mm, must be 0 to {RULER_MAX_MM:g}: the tip's distance "
-                                 "from its target, in millimetres", subject="ruler", value=value, limit=RULER_MAX_MM)
+                raise InputError(
+                    f"ruler, pose {number} {side}: {value:g} mm, must be 0 to {RULER_MAX_MM:g}: the tip's distance "
+                    "from its target, in millimetres",
+                    subject="ruler",
+                    value=value,
+                    limit=RULER_MAX_MM,
+                )
     before, after = np.array(pairs, dtype=float).T
     gain, count = before - after, len(pairs)
     sd = max(float(gain.std(ddof=1)), math.sqrt(2.0) * RULER_SD_MM) / math.sqrt(count)
@@ -62,5 +71,9 @@ def ruler_worth(pairs: Sequence[tuple[float, float]]) -> RulerWorth:
 def student_95(freedom: int) -> float:
     """Half-width of Student's 95 % interval in standard deviations, by Cornish and Fisher's expansion: within 4 % from 2 on."""
     z, n = NORMAL_95, freedom
-    return (z + (z**3 + z) / (4.0 * n) + (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / (96.0 * n**2)
-            + (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / (384.0 * n**3))
+    return (
+        z
+        + (z**3 + z) / (4.0 * n)
+        + (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / (96.0 * n**2)
+        + (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / (384.0 * n**3)
+    )

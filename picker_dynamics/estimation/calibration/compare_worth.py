@@ -26,14 +26,21 @@ class Worth:
     @property
     def no_worse(self) -> bool:
         """Median error after is at most that before, at rest and on the way."""
-        return all(np.median(getattr(self.after, kind)) <= np.median(getattr(self.before, kind)) + NO_WORSE_M
-                   for kind in ("hold", "tracking"))
+        return all(
+            np.median(getattr(self.after, kind)) <= np.median(getattr(self.before, kind)) + NO_WORSE_M
+            for kind in ("hold", "tracking")
+        )
 
     def summary(self) -> dict:
         """Medians and worst [mm], by set and kind."""
         sides = {"before": self.before, "after": self.after} | ({"floor": self.floor} if self.floor is not None else {})
-        return {name: {kind: {"median": 1e3 * float(np.median(getattr(one, kind))), "max": 1e3 * float(getattr(one, kind).max())}
-                       for kind in ("hold", "tracking")} for name, one in sides.items()}
+        return {
+            name: {
+                kind: {"median": 1e3 * float(np.median(getattr(one, kind))), "max": 1e3 * float(getattr(one, kind).max())}
+                for kind in ("hold", "tracking")
+            }
+            for name, one in sides.items()
+        }
 
 
 def worth(before: Numbers, after: Numbers, truth: Plant, *, poses: int, seed: int = 1, floor: bool = False) -> Worth:

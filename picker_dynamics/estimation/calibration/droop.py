@@ -40,8 +40,13 @@ from picker_dynamics.robot.servo_map import ServoMap
 
 FIGURES = ("zero", "scale", "compliance", "deadband", "drag")
 
-PRIORS = {"zero": (0.0, 0.10), "scale": (0.0, 0.05), "compliance": (0.08, 0.06), "deadband": (0.0039, 0.0020),
-          "drag": (0.0, 0.015)}
+PRIORS = {
+    "zero": (0.0, 0.10),
+    "scale": (0.0, 0.05),
+    "compliance": (0.08, 0.06),
+    "deadband": (0.0039, 0.0020),
+    "drag": (0.0, 0.015),
+}
 """Mean and standard deviation of a hobby servo's figures before anything is read: zero within 6 degrees at one standard
 deviation, scale 5 %, stiffness 7 to 50 N·m/rad, deadband 5 us in all, friction phi 1.5 % of stall torque."""
 
@@ -111,8 +116,12 @@ class Reading:
 
     def __post_init__(self):
         if not 0.0 <= self.weight <= 1.0:
-            raise InputError(f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
-                             subject="weight", value=self.weight, limit=1.0)
+            raise InputError(
+                f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
+                subject="weight",
+                value=self.weight,
+                limit=1.0,
+            )
 
     @property
     def pose(self) -> tuple:
@@ -180,8 +189,12 @@ class DroopModel:
         """The arm's links as points, with the masses and distances of ``unknowns``."""
         first = len(self.joints) * len(FIGURES)
         found = dict(zip(self.links, np.reshape(unknowns[first:], (-1, 2))))
-        return [PointMass(one.link, found[one.link][0], np.array([found[one.link][1], 0.0, 0.0]) + one.point * (0.0, 1.0, 1.0))
-                if one.link in found else one for one in links_of(self.description)]
+        return [
+            PointMass(one.link, found[one.link][0], np.array([found[one.link][1], 0.0, 0.0]) + one.point * (0.0, 1.0, 1.0))
+            if one.link in found
+            else one
+            for one in links_of(self.description)
+        ]
 
     def resting(self, unknowns, readings: Sequence[Reading], near=None) -> np.ndarray:
         """(r, n) where the joints rest [rad]; ``near``: (r, n) where they do for almost the same unknowns."""
@@ -277,8 +290,14 @@ def _first(rows: np.ndarray) -> np.ndarray:
 def hung_weights(readings: Sequence[Reading]) -> list[PointMass]:
     """The weights of all readings as point masses with one mass per reading."""
     places = sorted({(one.weight_link, one.weight_point) for one in readings if one.weight})
-    return [PointMass(link, np.array([one.weight if (one.weight_link, one.weight_point) == (link, point) else 0.0
-                                      for one in readings]), np.array(point)) for link, point in places]
+    return [
+        PointMass(
+            link,
+            np.array([one.weight if (one.weight_link, one.weight_point) == (link, point) else 0.0 for one in readings]),
+            np.array(point),
+        )
+        for link, point in places
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,8 +345,12 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
         InputError: too few readings, or one that no such arm could give.
     """
     if len(readings) < len(model.joints) * len(FIGURES):
-        raise InputError(f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
-                         subject="readings", value=len(readings), limit=len(model.joints) * len(FIGURES))
+        raise InputError(
+            f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
+            subject="readings",
+            value=len(readings),
+            limit=len(model.joints) * len(FIGURES),
+        )
     mean, prior_sd = model.prior()
     require_plausible(model, mean, readings)
     value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sight.sd) for one in readings)))

@@ -26,7 +26,6 @@ SATURATED_SHARE = 0.9
 """A servo that has to give more than this share of its stall torque may not be a spring any more."""
 
 
-
 @dataclass(frozen=True)
 class LeftOut:
     """How well the readings of a station are foretold by all others.
@@ -81,8 +80,10 @@ def cross_validation(fit: DroopFit) -> CrossValidation:
         block = scaled[rows]
         left = np.linalg.solve(np.eye(len(rows)) - block @ covariance @ block.T, residuals[rows])
         raw = np.linalg.solve(whiten[np.ix_(rows, rows)], left)
-        square = [tip_off(model, fit.unknowns, [readings[rows[i]] for i in some], raw[some]) ** 2
-                  for some in (np.flatnonzero(visits[rows] == visit) for visit in np.unique(visits[rows]))]
+        square = [
+            tip_off(model, fit.unknowns, [readings[rows[i]] for i in some], raw[some]) ** 2
+            for some in (np.flatnonzero(visits[rows] == visit) for visit in np.unique(visits[rows]))
+        ]
         found.append(LeftOut(np.asarray(readings[rows[0]].pulses_us), readings[rows[0]].weight, float(np.sqrt(np.mean(square)))))
     return CrossValidation(tuple(found))
 
@@ -116,13 +117,18 @@ class OpenFigure:
 
 def open_figures(fit: DroopFit) -> tuple[OpenFigure, ...]:
     """The figures about which the readings say little, the worst first; friction's drag is not asked for."""
-    found = [OpenFigure(joint, figure, fit.figure(joint, figure).sd, OPEN_SHARE * PRIORS[figure][1])
-             for joint in fit.model.joints for figure in FIGURES if figure != "drag"]
+    found = [
+        OpenFigure(joint, figure, fit.figure(joint, figure).sd, OPEN_SHARE * PRIORS[figure][1])
+        for joint in fit.model.joints
+        for figure in FIGURES
+        if figure != "drag"
+    ]
     return tuple(sorted((one for one in found if one.sd > one.limit), key=lambda one: one.limit / one.sd))
 
 
-def better_station(fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], seed: int = 0,
-                   count: int = 60) -> Station:
+def better_station(
+    fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], seed: int = 0, count: int = 60
+) -> Station:
     """A station that tells most about the figures left open (of all figures, where none is).
 
     Args:
@@ -136,8 +142,9 @@ def better_station(fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: t
         i = model.names.index(f"{one.joint}.{one.figure}")
         towards[i, i] = one.limit**-2
     stations = candidates(model, gate, weights, seen, count=count, seed=seed)
-    return choose(model, gate, stations, 1, fit.unknowns, np.linalg.inv(fit.covariance), fit.friction,
-                  towards if wanted else None)[0]
+    return choose(
+        model, gate, stations, 1, fit.unknowns, np.linalg.inv(fit.covariance), fit.friction, towards if wanted else None
+    )[0]
 
 
 def require_informative(fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], seed: int = 0) -> None:
@@ -154,9 +161,13 @@ def require_informative(fit: DroopFit, gate: Gate, weights: Sequence[Weight], se
         hung = "no weight"
         if station.weight.mass:
             hung = f"{1e3 * station.weight.mass:.0f} g at x = {1e3 * station.weight.point[0]:.0f} mm of the tool"
-        raise InputError(f"{worst.joint}: the readings leave its {worst.figure} open, ± {worst.sd:.4f} (at most "
-                         f"{worst.limit:.4f}), of {len(wanted)} such figures; look at {pose} deg with {hung}", subject=worst.joint,
-                         value=worst.sd, limit=worst.limit)
+        raise InputError(
+            f"{worst.joint}: the readings leave its {worst.figure} open, ± {worst.sd:.4f} (at most "
+            f"{worst.limit:.4f}), of {len(wanted)} such figures; look at {pose} deg with {hung}",
+            subject=worst.joint,
+            value=worst.sd,
+            limit=worst.limit,
+        )
 
 
 @dataclass(frozen=True)
@@ -189,12 +200,18 @@ def lines(fit: DroopFit) -> list[str]:
     worst = max(report.stations, key=lambda one: one.tip_m)
     angles = np.degrees(fit.model.servos.to_angle(worst.pulses_us))
     pose = ", ".join(f"{joint} {angles[column]:.0f}" for joint, column in zip(fit.model.joints, fit.model.columns))
-    told = [f"Each station, foretold from all others, is off by {1e3 * report.median_m:.1f} mm at the tip (median), at worst "
-            f"{1e3 * report.worst_m:.1f} mm: {pose} deg with {1e3 * worst.weight:.0f} g."]
-    told += [f"{one.joint}: the readings leave its {one.figure} open, ± {one.sd:.4f} (at most {one.limit:.4f})."
-             for one in open_figures(fit)]
+    told = [
+        f"Each station, foretold from all others, is off by {1e3 * report.median_m:.1f} mm at the tip (median), at worst "
+        f"{1e3 * report.worst_m:.1f} mm: {pose} deg with {1e3 * worst.weight:.0f} g."
+    ]
+    told += [
+        f"{one.joint}: the readings leave its {one.figure} open, ± {one.sd:.4f} (at most {one.limit:.4f})."
+        for one in open_figures(fit)
+    ]
     order = sorted({one.visit for one in fit.readings})
-    told += [f"{one.joint} bears {one.torque:.2f} N·m at visit {order.index(one.visit) + 1}, its servo may give way from "
-             f"{one.limit:.2f} on: leave that visit out, hang on less."
-             for one in saturated(fit.model, fit.unknowns, fit.readings)]
+    told += [
+        f"{one.joint} bears {one.torque:.2f} N·m at visit {order.index(one.visit) + 1}, its servo may give way from "
+        f"{one.limit:.2f} on: leave that visit out, hang on less."
+        for one in saturated(fit.model, fit.unknowns, fit.readings)
+    ]
     return told

@@ -39,12 +39,14 @@ class Errors:
 def usual_paths(description: ArmDescription, servos: ServoMap, count: int = POSES, seed: int = SEED) -> list[Trajectory]:
     """Motions through random poses of the working area, as the hold benchmark has them."""
     gate = Gate(RigidBody(description, servos.armature), servos)
-    return paths_between(feasible_poses(gate, description.lower, description.upper, count, seed=seed, start=servos.home,
-                                        reach_m=REACH_M), gate)
+    return paths_between(
+        feasible_poses(gate, description.lower, description.upper, count, seed=seed, start=servos.home, reach_m=REACH_M), gate
+    )
 
 
-def errors(plant: Plant, description: ArmDescription, servos: ServoMap, paths: Sequence[Trajectory],
-           mode: str = "full") -> Errors:
+def errors(
+    plant: Plant, description: ArmDescription, servos: ServoMap, paths: Sequence[Trajectory], mode: str = "full"
+) -> Errors:
     """Errors of an arm that is controlled with these beliefs.
 
     Args:
@@ -67,10 +69,18 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[ArmDescription, ServoMap]:
             mass, inertia = link.mass * error.mass[name], link.inertia[1, 1] * error.inertia[name]
             links[name] = LinkProperties(Measured(mass, 0.0), Measured(float(link.com[0]), 0.0), None, Measured(inertia, 0.0))
     description = descriptions.parse(urdf_text(plant.description, links, "exact"), plant.description.source)
-    servos = [replace(was, zero=true.zero, horn_angles=true.horn_angles, stiffness=float(stiffness),
-                      deadband_us=true.deadband_us * float(deadband / true.deadband))
-              for was, true, stiffness, deadband in zip(believed.servos, plant.servo_map.servos, plant.servo.stiffness,
-                                                        plant.servo.deadband)]
+    servos = [
+        replace(
+            was,
+            zero=true.zero,
+            horn_angles=true.horn_angles,
+            stiffness=float(stiffness),
+            deadband_us=true.deadband_us * float(deadband / true.deadband),
+        )
+        for was, true, stiffness, deadband in zip(
+            believed.servos, plant.servo_map.servos, plant.servo.stiffness, plant.servo.deadband
+        )
+    ]
     return description, replace(believed, servos=tuple(servos))
 
 
@@ -111,8 +121,9 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
         poses: (k, n) [rad] at which to hold.
     """
     fit, body, poses = found.fit, RigidBody(found.description), np.asarray(poses)
-    rest = fit.model.rest(fit.unknowns, [Reading(row, Sight("height", found.description.tool), 0.0, 0)
-                                         for row in pulses_at(found, poses)])
+    rest = fit.model.rest(
+        fit.unknowns, [Reading(row, Sight("height", found.description.tool), 0.0, 0) for row in pulses_at(found, poses)]
+    )
     jacobian, rng = body.jacobian(rest.q), np.random.default_rng(seed)
     drawn = rng.multivariate_normal(np.zeros(len(fit.unknowns)), fit.covariance, DRAWS)
     off = np.einsum("kxu,du->dkx", jacobian @ rest.by_unknowns, drawn)

@@ -21,8 +21,9 @@ MASS_RATIO = (0.6, 1.7)
 """Measured mass over the URDF's beyond which one of them is of other parts: a servo is left off, or weighed twice."""
 
 
-def reach(description: ArmDescription, link: str, holds: Sequence[str] = (),
-          pose: Mapping[str, float] | None = None) -> float | None:
+def reach(
+    description: ArmDescription, link: str, holds: Sequence[str] = (), pose: Mapping[str, float] | None = None
+) -> float | None:
     """How far a link, or an assembly, reaches from its joint axis by the URDF [m], with ``REACH_SLACK``: no balance point and no
     radius of gyration is beyond it.
 
@@ -70,8 +71,10 @@ def poses_in(description: ArmDescription, link: str, pose: Mapping[str, float] |
         description.joint(name)
     poses = link_poses(description, np.array([pose.get(name, 0.0) for name in description.joint_names]))
     here = poses[link]
-    return {name: Pose(here.rotation.T @ one.rotation, here.rotation.T @ (one.position - here.position))
-            for name, one in poses.items()}
+    return {
+        name: Pose(here.rotation.T @ one.rotation, here.rotation.T @ (one.position - here.position))
+        for name, one in poses.items()
+    }
 
 
 def _drawn(description: ArmDescription, name: str) -> Iterator[np.ndarray]:
@@ -84,5 +87,10 @@ def _drawn(description: ArmDescription, name: str) -> Iterator[np.ndarray]:
 def _mass_findings(name: str, one: LinkProperties, believed: float) -> Iterator[Finding]:
     ratio = one.mass.value / believed if believed else 1.0
     if not MASS_RATIO[0] <= ratio <= MASS_RATIO[1]:
-        yield Finding(name, "mass", f"{one.mass.value:.4g} kg", f"{ratio:.2g} times the {believed:g} kg of the URDF: was it "
-                      f"weighed {'without its servo' if ratio < 1.0 else 'with another link'}, or was the URDF a guess?")
+        yield Finding(
+            name,
+            "mass",
+            f"{one.mass.value:.4g} kg",
+            f"{ratio:.2g} times the {believed:g} kg of the URDF: was it "
+            f"weighed {'without its servo' if ratio < 1.0 else 'with another link'}, or was the URDF a guess?",
+        )

@@ -42,8 +42,9 @@ def walk(work: Workplace, belief: Belief, only: Sequence[str] = ()) -> Belief:
         number = STEPS.index(step) + 1
         answers = work.session.count(step.NAME)
         goes_on = f", going on after {answers} answers" if answers else ""
-        work.person.tell(f"\nStep {number} of {len(STEPS)}, {step.NAME}: {step.TITLE} (about {step.MINUTES} min){goes_on}",
-                         "title")
+        work.person.tell(
+            f"\nStep {number} of {len(STEPS)}, {step.NAME}: {step.TITLE} (about {step.MINUTES} min){goes_on}", "title"
+        )
         began_s = time.monotonic()
         belief = _walked(work, belief, step)
         work.session.finish(step.NAME)
@@ -71,15 +72,25 @@ def _on_file(work: Workplace, belief: Belief, step) -> Belief:
             return step.walk(quiet, belief)
         except OpenQuestionError as error:
             work.session.reopen(step.NAME)
-            raise InputError(f"{step.NAME} is open again, for something it rests on has changed ({error}): run the same command "
-                             "to go on with it", subject=step.NAME) from error
+            raise InputError(
+                f"{step.NAME} is open again, for something it rests on has changed ({error}): run the same command "
+                "to go on with it",
+                subject=step.NAME,
+            ) from error
 
 
 def _perhaps_again(work: Workplace, step) -> None:
     """A step that is done, and asked for by name: anew, if the person says so."""
     guide = work.guide(step.NAME)
-    if guide.choose("again", f"{step.NAME} is done. Again, from its start? What is there is kept as a backup.",
-                    (("yes", "anew"), ("no", "leave it")), keep=False) == "yes":
+    if (
+        guide.choose(
+            "again",
+            f"{step.NAME} is done. Again, from its start? What is there is kept as a backup.",
+            (("yes", "anew"), ("no", "leave it")),
+            keep=False,
+        )
+        == "yes"
+    ):
         kept = work.session.backup()
         work.person.tell(f"the session as it was is kept as {kept.name}", "hint")
         work.session.forget(step.NAME)
@@ -91,8 +102,12 @@ def leave(work: Workplace) -> None:
         return
     guide = work.guide("power")
     try:
-        answer = guide.choose("leave", "The arm holds. Leave it so, or switch it off? It falls then: support it first.",
-                              (("", "it holds"), ("off", "all outputs off, I support it")), keep=False)
+        answer = guide.choose(
+            "leave",
+            "The arm holds. Leave it so, or switch it off? It falls then: support it first.",
+            (("", "it holds"), ("off", "all outputs off, I support it")),
+            keep=False,
+        )
         if answer == "off":
             work.mover.outputs.switch_off()
     except PickerError as error:

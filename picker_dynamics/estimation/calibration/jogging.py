@@ -24,16 +24,24 @@ def amount(text: str) -> float:
     """
     value = readings.angle("jog", text)
     if abs(value) > FARTHEST:
-        raise InputError(f"jog by {math.degrees(value):g} deg, must be at most {math.degrees(FARTHEST):.0f} at once", subject="jog",
-                         value=value, limit=FARTHEST)
+        raise InputError(
+            f"jog by {math.degrees(value):g} deg, must be at most {math.degrees(FARTHEST):.0f} at once",
+            subject="jog",
+            value=value,
+            limit=FARTHEST,
+        )
     return value
 
 
 def jog_until(work: Workplace, guide: Guide, belief: Belief, joint: int, sign: float, key: str, text: str) -> float | None:
     """Further and further in one direction until the person says stop: the pulse there [us]; None: leave this end as it is."""
     mover, gate, name = work.arm(belief), belief.gate(), belief.servos.joint_names[joint]
-    words = (("", f"{math.degrees(STEP):.0f} deg further"), ("less", "2 deg back"), ("stop", "this is the end"),
-             ("keep", "leave the URDF's limit"))
+    words = (
+        ("", f"{math.degrees(STEP):.0f} deg further"),
+        ("less", "2 deg back"),
+        ("stop", "this is the end"),
+        ("keep", "leave the URDF's limit"),
+    )
     while True:
         typed = guide.person.ask(_question(guide, key, f"{text} (or degrees to go: 10, -2)", words, (name, sign))).strip().lower()
         if typed == "keep":
@@ -63,8 +71,10 @@ def jog_freely(work: Workplace, guide: Guide, belief: Belief, key: str, text: st
         name, _, by = typed.partition(" ")
         try:
             if name not in names:
-                raise InputError(f"{typed!r} is not of the form JOINT DEGREES, for example {names[-1]} -5; joints: "
-                                 f"{' '.join(names)}", subject=name)
+                raise InputError(
+                    f"{typed!r} is not of the form JOINT DEGREES, for example {names[-1]} -5; joints: {' '.join(names)}",
+                    subject=name,
+                )
             mover.jog(gate, names.index(name), amount(by))
         except (InfeasibleError, LimitError, InputError) as error:
             guide.tell(str(error), "warning")

@@ -136,15 +136,23 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
     pulses, angles = np.array([(one.pulse_us, one.angle) for one in points]).T
     name, middle = servo.joint, 0.5 * (servo.pulses_us[0] + servo.pulses_us[-1])
     if len(points) < 2 or pulses[-1] - pulses[0] < 50.0:
-        raise InputError(f"{name}: {len(points)} points over {pulses[-1] - pulses[0]:.0f} us: take two that are further apart",
-                         subject=name, value=len(points), limit=2)
+        raise InputError(
+            f"{name}: {len(points)} points over {pulses[-1] - pulses[0]:.0f} us: take two that are further apart",
+            subject=name,
+            value=len(points),
+            limit=2,
+        )
     horns = servo.direction * angles
     slope, at_middle = np.polyfit(pulses - middle, horns, 1)
     believed = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
     if not SHARE_MIN < slope / believed < SHARE_MAX:
-        raise InputError(f"{name}: turns {math.degrees(1e3 * slope):.0f} deg in 1000 us, expected about "
-                         f"{math.degrees(1e3 * believed):.0f}: an angle misread, or another servo?", subject=name,
-                         value=float(slope / believed), limit=SHARE_MAX)
+        raise InputError(
+            f"{name}: turns {math.degrees(1e3 * slope):.0f} deg in 1000 us, expected about "
+            f"{math.degrees(1e3 * believed):.0f}: an angle misread, or another servo?",
+            subject=name,
+            value=float(slope / believed),
+            limit=SHARE_MAX,
+        )
     off = horns - (at_middle + slope * (pulses - middle))
     ends = np.array([servo.pulses_us[0], servo.pulses_us[-1]])
     knots, values = ends, at_middle + slope * (ends - middle)
@@ -154,8 +162,9 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
         if (np.diff(values) <= 0.0).any():
             raise InputError(f"{name}: a longer pulse once turned it back: an angle misread?", subject=name)
     zero = float(np.interp(middle, knots, values))
-    return replace(servo, zero=-zero, pulses_us=tuple(map(float, knots)), horn_angles=tuple((values - zero).tolist())), \
-        float(np.sqrt(np.mean(off**2)))
+    return replace(servo, zero=-zero, pulses_us=tuple(map(float, knots)), horn_angles=tuple((values - zero).tolist())), float(
+        np.sqrt(np.mean(off**2))
+    )
 
 
 def _bent(pulses, horns, ends) -> tuple[np.ndarray, np.ndarray]:

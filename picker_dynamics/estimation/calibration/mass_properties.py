@@ -98,13 +98,21 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float | None
     pivot, centre = (propagate(function, mass, distance, time_s) for function in (about_pivot, about_centre))
     shortest = readings.swings * slow * 2.0 * math.pi * math.sqrt(distance.value / GRAVITY)
     if centre.value <= 0.0:
-        raise InputError(f"{name}: {readings.swings} swings in {time_s.value:.2f} s: even a point at the balance point takes "
-                         f"{shortest:.2f} s; was another number of swings counted?", subject=name, value=time_s.value,
-                         limit=shortest)
+        raise InputError(
+            f"{name}: {readings.swings} swings in {time_s.value:.2f} s: even a point at the balance point takes "
+            f"{shortest:.2f} s; was another number of swings counted?",
+            subject=name,
+            value=time_s.value,
+            limit=shortest,
+        )
     gyration = math.sqrt(centre.value / mass.value)
     if gyration > longest:
-        raise InputError(f"{name}: the swings give a radius of gyration of {gyration:.3f} m, the link reaches {longest:.3f} m",
-                         subject=name, value=gyration, limit=longest)
+        raise InputError(
+            f"{name}: the swings give a radius of gyration of {gyration:.3f} m, the link reaches {longest:.3f} m",
+            subject=name,
+            value=gyration,
+            limit=longest,
+        )
     return LinkProperties(mass, distance, pivot, centre)
 
 
@@ -115,11 +123,16 @@ def without(assembly: LinkProperties, part: LinkProperties) -> LinkProperties:
         InputError: the part is heavier than the whole.
     """
     if part.mass.value >= assembly.mass.value:
-        raise InputError(f"the part weighs {part.mass.value:.3f} kg, the assembly {assembly.mass.value:.3f} kg",
-                         subject="assembly", value=part.mass.value, limit=assembly.mass.value)
+        raise InputError(
+            f"the part weighs {part.mass.value:.3f} kg, the assembly {assembly.mass.value:.3f} kg",
+            subject="assembly",
+            value=part.mass.value,
+            limit=assembly.mass.value,
+        )
     mass = propagate(lambda whole, off: whole - off, assembly.mass, part.mass)
-    distance = propagate(lambda m, d, m1, d1: (m * d - m1 * d1) / (m - m1), assembly.mass, assembly.distance, part.mass,
-                         part.distance)
+    distance = propagate(
+        lambda m, d, m1, d1: (m * d - m1 * d1) / (m - m1), assembly.mass, assembly.distance, part.mass, part.distance
+    )
     if assembly.pivot_inertia is None or part.pivot_inertia is None:
         return LinkProperties(mass, distance)
     pivot = propagate(lambda whole, off: whole - off, assembly.pivot_inertia, part.pivot_inertia)
@@ -143,5 +156,9 @@ def _require_within(name: str, what: str, readings, largest: float, unit: str, h
     for reading in readings:
         if not 0.0 < reading <= largest:
             why = hint if reading > largest else "must be above 0"
-            raise InputError(f"{name}: {what} is {reading:g} {unit}, must be above 0 and at most {largest:g}: {why}",
-                             subject=name, value=float(reading), limit=largest)
+            raise InputError(
+                f"{name}: {what} is {reading:g} {unit}, must be above 0 and at most {largest:g}: {why}",
+                subject=name,
+                value=float(reading),
+                limit=largest,
+            )

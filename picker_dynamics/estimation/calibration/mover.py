@@ -1,6 +1,6 @@
 """Moving an arm whose numbers are not known well yet: slowly, within the torque that it can surely bear, never by itself.
 
-    set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> gate -> pulses, one row a servo frame -> ``Outputs``
+set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> gate -> pulses, one row a servo frame -> ``Outputs``
 """
 
 from __future__ import annotations
@@ -128,9 +128,13 @@ class Mover:
         worst = int(np.abs(goal - inside).argmax())
         if abs(goal[worst] - inside[worst]) > SHIFTED:
             name = gate.servo_map.joint_names[worst]
-            raise LimitError(f"{name}: {np.degrees(goal[worst]):.1f} deg is beyond the pulses that the board was flashed for, "
-                             f"which end at {np.degrees(inside[worst]):.1f}", subject=name, value=float(goal[worst]),
-                             limit=float(inside[worst]))
+            raise LimitError(
+                f"{name}: {np.degrees(goal[worst]):.1f} deg is beyond the pulses that the board was flashed for, "
+                f"which end at {np.degrees(inside[worst]):.1f}",
+                subject=name,
+                value=float(goal[worst]),
+                limit=float(inside[worst]),
+            )
         return inside
 
     def reach(self, gate: Gate) -> tuple[np.ndarray, np.ndarray]:
@@ -153,8 +157,12 @@ class Mover:
         worst = int(beyond.argmax())
         if beyond[worst] > self.outputs.resolution_us:
             name = gate.servo_map.joint_names[worst]
-            raise LimitError(f"{name}: {beyond[worst]:.0f} us beyond the limits that the board was flashed with "
-                             f"({lowest[worst]:.0f} ... {highest[worst]:.0f} us)", subject=name, value=float(beyond[worst]))
+            raise LimitError(
+                f"{name}: {beyond[worst]:.0f} us beyond the limits that the board was flashed with "
+                f"({lowest[worst]:.0f} ... {highest[worst]:.0f} us)",
+                subject=name,
+                value=float(beyond[worst]),
+            )
         return np.where(self.live, np.clip(pulses, lowest, highest), np.nan)
 
 

@@ -117,8 +117,11 @@ class DroopScale:
         for column in self.columns:
             servo = self.servos.servos[column]
             if "stiffness_nm_rad" in servo.unmeasured:
-                raise ConfigurationError(f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: "
-                                         "picker calibrate first", subject=servo.joint, value=servo.stiffness)
+                raise ConfigurationError(
+                    f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: picker calibrate first",
+                    subject=servo.joint,
+                    value=servo.stiffness,
+                )
 
     def _payload(self, mass) -> PointMass:
         return PointMass(self.description.tool, mass, np.asarray(self.com, dtype=float))
@@ -174,8 +177,7 @@ class DroopScale:
         return covariance
 
     def _held_back(self, looks, mass: float) -> np.ndarray:
-        """f_sd, (r, n) [N·m]: dry friction, and K delta besides where a joint bears so little that it may hang in its deadband.
-        """
+        """f_sd, (r, n) [N·m]: dry friction, and K delta besides where a joint may hang in its deadband."""
         _, load = self.resting([one.pulses_us for one in looks], mass * _loaded(looks))
         servo = self.servos.model
         return FRICTION_SD + servo.stiffness * servo.deadband * (np.abs(load) < LOOSE_NM)
@@ -232,8 +234,12 @@ class DroopScale:
         worst = int(np.abs(apart).argmax())
         if abs(apart[worst]) > MISREAD * max(1.0, scatter / 2.0):
             one = looks[worst]
-            raise InputError(f"reading {worst + 1}, {_what(one)}, is {np.degrees(one.value):.2f}°, {abs(apart[worst]):.0f} "
-                             "standard deviations from what the others say: read it again", subject=_where(one), value=one.value)
+            raise InputError(
+                f"reading {worst + 1}, {_what(one)}, is {np.degrees(one.value):.2f}°, {abs(apart[worst]):.0f} "
+                "standard deviations from what the others say: read it again",
+                subject=_where(one),
+                value=one.value,
+            )
         require_mass(found)
         self._require_resting(looks, max(mass, 0.0))
         return Weighed(found, misfit, len(looks))
@@ -259,8 +265,11 @@ class DroopScale:
                 raise InputError(f"reading {number}, {_what(one)}, is not a finite number", subject=_where(one), value=one.value)
 
             def off(value, light=light, heavy=heavy) -> float:
-                return float(min(abs(_wrapped(value - light)), abs(_wrapped(value - heavy))) if
-                             not min(light, heavy) <= value <= max(light, heavy) else 0.0)
+                return float(
+                    min(abs(_wrapped(value - light)), abs(_wrapped(value - heavy)))
+                    if not min(light, heavy) <= value <= max(light, heavy)
+                    else 0.0
+                )
 
             if off(one.value) <= SLIP:
                 continue
@@ -270,18 +279,26 @@ class DroopScale:
                 hint = "converted from degrees twice?"
             else:
                 hint = "sign, unit or link mixed up?" if off(-one.value) > SLIP else "is its sign turned about?"
-            raise InputError(f"reading {number}, {_what(one)}, is {one.value:.4g} rad ({np.degrees(one.value):.1f}°), expected "
-                             f"about {light:.3f} rad ({np.degrees(light):.1f}°): {hint}", subject=_where(one), value=one.value,
-                             limit=float(light))
+            raise InputError(
+                f"reading {number}, {_what(one)}, is {one.value:.4g} rad ({np.degrees(one.value):.1f}°), expected "
+                f"about {light:.3f} rad ({np.degrees(light):.1f}°): {hint}",
+                subject=_where(one),
+                value=one.value,
+                limit=float(light),
+            )
 
     def _require_informative(self, looks, sd: float, better: str) -> None:
         if sd <= BLIND_KG:
             return
         pose = self.servos.to_angle(next(one for one in looks if one.loaded).pulses_us)
         text = f"{1e3 * sd:.0f} g" if np.isfinite(sd) else "anything"
-        raise InputError(f"at {self.pose_text(pose)} these readings tell the payload to ± {text}, which says nothing: the load "
-                         f"hardly moves what is read there; {better or 'stretch the arm further out'}", subject="pose", value=sd,
-                         limit=BLIND_KG)
+        raise InputError(
+            f"at {self.pose_text(pose)} these readings tell the payload to ± {text}, which says nothing: the load "
+            f"hardly moves what is read there; {better or 'stretch the arm further out'}",
+            subject="pose",
+            value=sd,
+            limit=BLIND_KG,
+        )
 
     def _require_resting(self, looks, mass: float) -> None:
         _, load = self.resting([one.pulses_us for one in looks], mass * _loaded(looks))
@@ -289,9 +306,14 @@ class DroopScale:
         row, column = np.unravel_index(int(share.argmax()), share.shape)
         if share[row, column] > 1.0:
             name, stall = self.servos.joint_names[column], float(self.servos.model.stall_torque[column])
-            raise InfeasibleError(f"{name} would bear {abs(load[row, column]):.2f} N·m at reading {row + 1} and stalls at "
-                                  f"{stall:.2f}: it does not rest on its spring; weigh nearer to the base", subject=name,
-                                  value=float(load[row, column]), limit=stall, time_s=0.0)
+            raise InfeasibleError(
+                f"{name} would bear {abs(load[row, column]):.2f} N·m at reading {row + 1} and stalls at "
+                f"{stall:.2f}: it does not rest on its spring; weigh nearer to the base",
+                subject=name,
+                value=float(load[row, column]),
+                limit=stall,
+                time_s=0.0,
+            )
 
     def pose_text(self, q) -> str:
         """The joints that bear the payload, in degrees."""

@@ -63,8 +63,16 @@ def before(scale: DroopScale, visit: Visit) -> np.ndarray:
     return away
 
 
-def poses(scale: DroopScale, gate: Gate, sights: Sequence[Sight | Potentiometer], near, count: int, *, heaviest_kg: float = 0.1,
-          seed: int = 0) -> list[np.ndarray]:
+def poses(
+    scale: DroopScale,
+    gate: Gate,
+    sights: Sequence[Sight | Potentiometer],
+    near,
+    count: int,
+    *,
+    heaviest_kg: float = 0.1,
+    seed: int = 0,
+) -> list[np.ndarray]:
     """Pulses (n,) [us] of the poses that tell most, the best first; at most ``count``.
 
     Args:
@@ -92,8 +100,11 @@ def poses(scale: DroopScale, gate: Gate, sights: Sequence[Sight | Potentiometer]
         if apart and np.isfinite(blind[row]) and _can_be_visited(scale, loaded, pulses[row], near):
             found.append(pulses[row])
     if not found:
-        raise InputError(f"no pose within {np.degrees(NEAR):.0f}° of here can be held with {1e3 * heaviest_kg:.0f} g: "
-                         "go home first", subject="pose", value=heaviest_kg)
+        raise InputError(
+            f"no pose within {np.degrees(NEAR):.0f}° of here can be held with {1e3 * heaviest_kg:.0f} g: go home first",
+            subject="pose",
+            value=heaviest_kg,
+        )
     return found
 
 
@@ -103,21 +114,35 @@ def visits(where: Sequence[np.ndarray], loaded: bool) -> list[Visit]:
     return [Visit(pulses, SIDES[number % 2], first + number, loaded) for number, pulses in enumerate(where)]
 
 
-def plan(scale: DroopScale, gate: Gate, sights: Sequence[Sight | Potentiometer], near, within_kg: float = WITHIN_KG, *,
-         heaviest_kg: float = 0.1, seed: int = 0, count: int = 0) -> tuple[list[Visit], float]:
+def plan(
+    scale: DroopScale,
+    gate: Gate,
+    sights: Sequence[Sight | Potentiometer],
+    near,
+    within_kg: float = WITHIN_KG,
+    *,
+    heaviest_kg: float = 0.1,
+    seed: int = 0,
+    count: int = 0,
+) -> tuple[list[Visit], float]:
     """Visits, first without payload, then with, and the half-width of the 95 % interval that they will give [kg].
 
     As few poses as reach ``within_kg``, or as many as a person can be asked for; ``count``: so many.  Other arguments and errors
     as for ``poses``.
     """
     if not 0.0 < within_kg < 1.0:
-        raise InputError(f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?",
-                         subject="within", value=within_kg, limit=1.0)
+        raise InputError(
+            f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?",
+            subject="within",
+            value=within_kg,
+            limit=1.0,
+        )
     where = poses(scale, gate, sights, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
 
     def half_width(number: int) -> float:
-        return NORMAL_95 * scale.precision([look for visit in visits(where[:number], False) + visits(where[:number], True)
-                                            for look in visit.looks(sights)])
+        return NORMAL_95 * scale.precision(
+            [look for visit in visits(where[:number], False) + visits(where[:number], True) for look in visit.looks(sights)]
+        )
 
     if not count:
         count = next((number for number in range(2, len(where), 2) if half_width(number) <= within_kg), len(where))

@@ -39,10 +39,17 @@ def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescriptio
     servos = []
     for column, servo in enumerate(true.servos):
         found = mounted(servo, rng.normal(0.0, ZERO_SD), rng.normal(0.0, SCALE_SD))
-        servos.append(replace(found, stiffness=float(plant.servo.stiffness[column]) * near(STIFFNESS_SD),
-                              deadband_us=servo.deadband_us * float(plant.error.deadband[column]) * near(DEADBAND_SD)))
-    links = {name: replace(link, mass=link.mass * plant.error.mass.get(name, 1.0) * near(MASS_SD)) if link.mass else link
-             for name, link in arm.links.items()}
+        servos.append(
+            replace(
+                found,
+                stiffness=float(plant.servo.stiffness[column]) * near(STIFFNESS_SD),
+                deadband_us=servo.deadband_us * float(plant.error.deadband[column]) * near(DEADBAND_SD),
+            )
+        )
+    links = {
+        name: replace(link, mass=link.mass * plant.error.mass.get(name, 1.0) * near(MASS_SD)) if link.mass else link
+        for name, link in arm.links.items()
+    }
     return replace(arm, links=links), replace(true, servos=tuple(servos))
 
 
@@ -99,8 +106,11 @@ class SimulatedPerson:
 
     def _seen(self, sight) -> float:
         q = self.plant.q
-        true = (q[self.plant.joint_names.index(sight.joint)] if isinstance(sight, Potentiometer)
-                else sight.of(link_poses(self.plant.description, q)))
+        true = (
+            q[self.plant.joint_names.index(sight.joint)]
+            if isinstance(sight, Potentiometer)
+            else sight.of(link_poses(self.plant.description, q))
+        )
         return float(true + self.rng.normal(0.0, sight.sd))
 
     def _load(self, on: bool) -> None:

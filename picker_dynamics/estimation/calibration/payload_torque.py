@@ -57,8 +57,12 @@ class EffortSamples:
 
     def joined(self, other: EffortSamples) -> EffortSamples:
         """These and others."""
-        return EffortSamples(*(np.concatenate([getattr(self, name), getattr(other, name)])
-                               for name in ("q", "v", "a", "effort", "station", "loaded")))
+        return EffortSamples(
+            *(
+                np.concatenate([getattr(self, name), getattr(other, name)])
+                for name in ("q", "v", "a", "effort", "station", "loaded")
+            )
+        )
 
 
 def payload_regressor(model, com, q, v, a) -> tuple[np.ndarray, np.ndarray]:
@@ -67,8 +71,16 @@ def payload_regressor(model, com, q, v, a) -> tuple[np.ndarray, np.ndarray]:
     return empty, model.with_payload(1.0, tuple(com)).required_torque(q, v, a) - empty
 
 
-def weigh_by_effort(model, samples: EffortSamples, effort_sd, effort_limit, com=(0.0, 0.0, 0.0), *,
-                    model_share: float = MODEL_SHARE, better: str = "") -> Weighed:
+def weigh_by_effort(
+    model,
+    samples: EffortSamples,
+    effort_sd,
+    effort_limit,
+    com=(0.0, 0.0, 0.0),
+    *,
+    model_share: float = MODEL_SHARE,
+    better: str = "",
+) -> Weighed:
     """The mass in the tool.
 
     Args:
@@ -88,8 +100,12 @@ def weigh_by_effort(model, samples: EffortSamples, effort_sd, effort_limit, com=
     if not np.any(samples.loaded):
         raise InputError("no sample with the payload in the tool", subject="samples", value=0, limit=1)
     if not (effort_sd > 0.0).all():
-        raise InputError(f"noise of the efforts is {effort_sd.min():g}, must be above 0", subject="effort_sd",
-                         value=float(effort_sd.min()), limit=0.0)
+        raise InputError(
+            f"noise of the efforts is {effort_sd.min():g}, must be above 0",
+            subject="effort_sd",
+            value=float(effort_sd.min()),
+            limit=0.0,
+        )
     _require_unsaturated(model, effort, np.broadcast_to(effort_limit, (n,)))
     empty, slope = payload_regressor(model, com, q, v, a)
     excess, slope = effort - empty, slope * np.asarray(samples.loaded, dtype=float)[:, None]
@@ -103,8 +119,13 @@ def weigh_by_effort(model, samples: EffortSamples, effort_sd, effort_limit, com=
     sd = 1.0 / np.sqrt(information) if information > 0.0 else np.inf
     if sd > BLIND_KG:
         pose = _pose_text(model, q[np.argmax(samples.loaded)])
-        raise InputError(f"at {pose} the efforts tell the payload to ± {sd:.2g} kg, which says nothing: no joint has a lever to "
-                         f"it; {better or 'bring the tool beside a joint, not above it'}", subject="pose", value=sd, limit=BLIND_KG)
+        raise InputError(
+            f"at {pose} the efforts tell the payload to ± {sd:.2g} kg, which says nothing: no joint has a lever to "
+            f"it; {better or 'bring the tool beside a joint, not above it'}",
+            subject="pose",
+            value=sd,
+            limit=BLIND_KG,
+        )
     mass = projection / information
     misfit = float(np.sqrt(max(0.0, spread - mass * projection) / max(1.0, used - 1.0)))
     found = Measured(float(mass), float(sd * max(1.0, misfit)))
@@ -123,9 +144,14 @@ def _require_unsaturated(model, effort, limit) -> None:
     row, column = np.unravel_index(int(share.argmax()), share.shape)
     if share[row, column] >= SATURATED:
         name = model.joint_names[column]
-        raise InfeasibleError(f"{name} is at its limit in sample {row + 1}: effort {effort[row, column]:.2f} of "
-                              f"{limit[column]:.2f}; what it bears beyond that is not seen", subject=name,
-                              value=float(effort[row, column]), limit=float(limit[column]), time_s=0.0)
+        raise InfeasibleError(
+            f"{name} is at its limit in sample {row + 1}: effort {effort[row, column]:.2f} of "
+            f"{limit[column]:.2f}; what it bears beyond that is not seen",
+            subject=name,
+            value=float(effort[row, column]),
+            limit=float(limit[column]),
+            time_s=0.0,
+        )
 
 
 def _pose_text(model, q) -> str:

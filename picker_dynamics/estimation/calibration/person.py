@@ -97,8 +97,16 @@ class Guide:
         """Put something on file that nobody typed; ``fact``: see ``Session.record``."""
         self.session.record(self.step, key, value, typed, fact=fact)
 
-    def read(self, key: str, text: str, parse: Callable[[str], Value], *, words: Sequence[tuple[str, str]] = (),
-             doubt: Callable[[Value], str] = lambda _value: "", about: tuple = ()) -> Value | str:
+    def read(
+        self,
+        key: str,
+        text: str,
+        parse: Callable[[str], Value],
+        *,
+        words: Sequence[tuple[str, str]] = (),
+        doubt: Callable[[Value], str] = lambda _value: "",
+        about: tuple = (),
+    ) -> Value | str:
         """A reading: the one on file, or else what the person types, parsed.
 
         Args:
@@ -209,8 +217,9 @@ class Terminal:
         try:
             return self._read("> ")
         except EOFError as error:
-            raise OpenQuestionError("the input has ended; what was answered is kept: run the same command to go on",
-                                    subject="input") from error
+            raise OpenQuestionError(
+                "the input has ended; what was answered is kept: run the same command to go on", subject="input"
+            ) from error
 
     def tell(self, text: str, style: str = "") -> None:
         """Print it, on a line of its own."""

@@ -35,14 +35,23 @@ def require_plausible(model: DroopModel, unknowns, readings: Sequence[Reading]) 
     off = wrapped(np.array([one.value for one in readings]) - model.predict(unknowns, readings), readings)
     for joint, share in moved_shares(model, unknowns, readings).items():
         if share < MOVED_LEAST:
-            raise InputError(f"{joint} moved {100 * share:.0f} % of what it was told: is its servo powered, on the right channel "
-                             "and turning the right way, its horn tight?", subject=joint, value=share, limit=MOVED_LEAST)
+            raise InputError(
+                f"{joint} moved {100 * share:.0f} % of what it was told: is its servo powered, on the right channel "
+                "and turning the right way, its horn tight?",
+                subject=joint,
+                value=share,
+                limit=MOVED_LEAST,
+            )
     for number, (one, error) in enumerate(zip(readings, off), start=1):
         limit, unit = FURTHEST[one.sight.kind]
         if abs(error) > limit:
-            raise InputError(f"reading {number}, {one.sight.kind} of {one.sight.link}, is {one.value:.3f} {unit}, expected about "
-                             f"{one.value - error:.3f} {unit}: sign, unit or link mixed up?", subject=one.sight.link,
-                             value=one.value, limit=limit)
+            raise InputError(
+                f"reading {number}, {one.sight.kind} of {one.sight.link}, is {one.value:.3f} {unit}, expected about "
+                f"{one.value - error:.3f} {unit}: sign, unit or link mixed up?",
+                subject=one.sight.link,
+                value=one.value,
+                limit=limit,
+            )
 
 
 def moved_shares(model: DroopModel, unknowns, readings: Sequence[Reading]) -> dict[str, float]:

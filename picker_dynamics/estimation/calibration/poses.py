@@ -80,14 +80,17 @@ class Station:
     def readings(self, tool: str, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0) -> list[Reading]:
         """What is read at one visit from one side, sight by sight; values 0 while they are not known."""
         values = np.zeros(len(self.sights)) if values is None else values
-        return [Reading(self.pulses_us, sight, float(value), visit, self.weight.mass, tool, self.weight.point, side)
-                for sight, value in zip(self.sights, values)]
+        return [
+            Reading(self.pulses_us, sight, float(value), visit, self.weight.mass, tool, self.weight.point, side)
+            for sight, value in zip(self.sights, values)
+        ]
 
 
 def cautious_gate(model: DynamicsModel, servos: ServoMap, hold: float = HOLD_SHARE, peak: float = PEAK_SHARE) -> Gate:
     """The gate for an arm whose numbers are not known well yet; shares of stall torque."""
-    wary = tuple(replace(servo, hold_share=min(hold, servo.hold_share), peak_share=min(peak, servo.peak_share))
-                 for servo in servos.servos)
+    wary = tuple(
+        replace(servo, hold_share=min(hold, servo.hold_share), peak_share=min(peak, servo.peak_share)) for servo in servos.servos
+    )
     return Gate(model, replace(servos, servos=wary))
 
 
@@ -102,7 +105,9 @@ def sights(description: ArmDescription, joints: Sequence[str], instrument: str =
         InputError: another instrument.
     """
     if instrument not in INSTRUMENTS:
-        raise InputError(f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", subject="instrument", value=instrument)
+        raise InputError(
+            f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", subject="instrument", value=instrument
+        )
     links = [description.joint(name).child for name in joints]
     elevations = tuple(Sight("elevation", link) for link in links)
     heights = tuple(Sight("height", link) for link in (*links[1:], description.tool))
@@ -119,8 +124,9 @@ def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[Sight, ...], 
     return gate, choose(model, gate, candidates(model, gate, [Weight()], seen, count=CANDIDATES // 2, seed=seed), BARE)
 
 
-def loaded_stations(first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[Sight, ...],
-                    seed: int) -> tuple[Gate, list[Station]]:
+def loaded_stations(
+    first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[Sight, ...], seed: int
+) -> tuple[Gate, list[Station]]:
     """The stations to look at next, with weights, after what the first ones told, and the gate to go there by.
 
     Args:
@@ -129,12 +135,21 @@ def loaded_stations(first: DroopFit, servos: ServoMap, weights: Sequence[Weight]
     model = first.model
     gate = cautious_gate(RigidBody(model.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
     found = candidates(model, gate, weights, seen, count=CANDIDATES, seed=seed)
-    return gate, choose(model, gate, found, LOADED, first.unknowns, np.linalg.inv(first.covariance), first.friction,
-                        aim(model, found, first.unknowns))
+    return gate, choose(
+        model,
+        gate,
+        found,
+        LOADED,
+        first.unknowns,
+        np.linalg.inv(first.covariance),
+        first.friction,
+        aim(model, found, first.unknowns),
+    )
 
 
-def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], *, count: int,
-               seed: int) -> list[Station]:
+def candidates(
+    model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], *, count: int, seed: int
+) -> list[Station]:
     """Random poses, as many with each of the weights, that the servos can hold and that keep off the table.
 
     Args:
@@ -161,8 +176,12 @@ def candidates(model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: t
                 found.append(Station(pulses, weight, seen))
         else:
             some = len(found) - count * number // len(weights)
-            raise InputError(f"with {weight.mass:g} kg hung on, only {some} of {tries} random poses can be held", subject="poses",
-                             value=some, limit=wanted)
+            raise InputError(
+                f"with {weight.mass:g} kg hung on, only {some} of {tries} random poses can be held",
+                subject="poses",
+                value=some,
+                limit=wanted,
+            )
     return found
 
 
@@ -174,8 +193,16 @@ def _passes(gate: Gate, q, still) -> bool:
     return True
 
 
-def choose(model: DroopModel, gate: Gate, stations: Sequence[Station], count: int, unknowns=None, information=None,
-           friction=FRICTION_SD, towards=None) -> list[Station]:
+def choose(
+    model: DroopModel,
+    gate: Gate,
+    stations: Sequence[Station],
+    count: int,
+    unknowns=None,
+    information=None,
+    friction=FRICTION_SD,
+    towards=None,
+) -> list[Station]:
     """The ``count`` stations that together tell most, the best first; all can be visited.
 
     Masses are known from weighing: without an aim, what counts is the information about the figures with the masses left free.
@@ -208,8 +235,12 @@ def choose(model: DroopModel, gate: Gate, stations: Sequence[Station], count: in
                 information = information + gains[best]
                 break
     if not chosen:
-        raise InputError(f"none of {len(stations)} poses can be reached from home and come to from both sides", subject="poses",
-                         value=0, limit=count)
+        raise InputError(
+            f"none of {len(stations)} poses can be reached from home and come to from both sides",
+            subject="poses",
+            value=0,
+            limit=count,
+        )
     return chosen
 
 

@@ -47,17 +47,30 @@ def mass(what: str, text: str, expected: float | None = None) -> float:
     value = quantity(what, text, MASS, "g")
     shown = f"{1e3 * value:g} g"
     if value <= 0.0:
-        raise InputError(f"{what} is {shown}, must be above 0: was the scale set to zero with the part on it?", subject=what,
-                         value=value, limit=0.0)
+        raise InputError(
+            f"{what} is {shown}, must be above 0: was the scale set to zero with the part on it?",
+            subject=what,
+            value=value,
+            limit=0.0,
+        )
     if value < MASS_MIN:
-        raise InputError(f"{what} is {shown}: a scale does not tell so little; were these kilograms? "
-                         f"then type {1e6 * value:g} g", subject=what, value=value, limit=MASS_MIN)
+        raise InputError(
+            f"{what} is {shown}: a scale does not tell so little; were these kilograms? then type {1e6 * value:g} g",
+            subject=what,
+            value=value,
+            limit=MASS_MIN,
+        )
     if value > MASS_MAX:
-        raise InputError(f"{what} is {value:g} kg, must be at most {MASS_MAX:g}: are these grams?", subject=what, value=value,
-                         limit=MASS_MAX)
+        raise InputError(
+            f"{what} is {value:g} kg, must be at most {MASS_MAX:g}: are these grams?", subject=what, value=value, limit=MASS_MAX
+        )
     if expected and not 0.25 < value / expected < 4.0:
-        raise InputError(f"{what} is {shown}, the URDF has {1e3 * expected:.0f} g: another part, or another unit?", subject=what,
-                         value=value, limit=expected)
+        raise InputError(
+            f"{what} is {shown}, the URDF has {1e3 * expected:.0f} g: another part, or another unit?",
+            subject=what,
+            value=value,
+            limit=expected,
+        )
     return value
 
 
@@ -69,14 +82,26 @@ def length(what: str, text: str, longest: float) -> float:
     """
     value = quantity(what, text, LENGTH, "mm")
     if value < 0.0:
-        raise InputError(f"{what} is {1e3 * value:g} mm, must not be negative: measure from the joint's axis outwards",
-                         subject=what, value=value, limit=0.0)
+        raise InputError(
+            f"{what} is {1e3 * value:g} mm, must not be negative: measure from the joint's axis outwards",
+            subject=what,
+            value=value,
+            limit=0.0,
+        )
     if 0.0 < value < LENGTH_MIN:
-        raise InputError(f"{what} is {1e3 * value:g} mm: were these metres? then type {1e6 * value:g} mm", subject=what,
-                         value=value, limit=LENGTH_MIN)
+        raise InputError(
+            f"{what} is {1e3 * value:g} mm: were these metres? then type {1e6 * value:g} mm",
+            subject=what,
+            value=value,
+            limit=LENGTH_MIN,
+        )
     if value > longest:
-        raise InputError(f"{what} is {1e3 * value:g} mm, the part reaches {1e3 * longest:.0f} mm: another unit, or from the "
-                         "other end?", subject=what, value=value, limit=longest)
+        raise InputError(
+            f"{what} is {1e3 * value:g} mm, the part reaches {1e3 * longest:.0f} mm: another unit, or from the other end?",
+            subject=what,
+            value=value,
+            limit=longest,
+        )
     return value
 
 
@@ -94,8 +119,9 @@ def angle(what: str, text: str) -> float:
         return math.atan2(over, out)
     value = quantity(what, text, ANGLE, "deg")
     if abs(value) > 2.0 * math.pi:
-        raise InputError(f"{what} is {math.degrees(value):g} deg, must be within one turn", subject=what, value=value,
-                         limit=2.0 * math.pi)
+        raise InputError(
+            f"{what} is {math.degrees(value):g} deg, must be within one turn", subject=what, value=value, limit=2.0 * math.pi
+        )
     return value
 
 
@@ -111,11 +137,19 @@ def swings(what: str, text: str) -> tuple[int, float]:
         raise InputError(f"{what}: {text.strip()!r} is not of the form 20 swings in 11.4 s", subject=what, value=text)
     count, seconds = int(match[1] or 20), float(match[2].replace(",", ".")) * (1e-3 if match[3] == "ms" else 1.0)
     if count < SWINGS_MIN:
-        raise InputError(f"{what}: {count} swings, must be at least {SWINGS_MIN}: a thumb on a stopwatch is off by 50 ms",
-                         subject=what, value=count, limit=SWINGS_MIN)
+        raise InputError(
+            f"{what}: {count} swings, must be at least {SWINGS_MIN}: a thumb on a stopwatch is off by 50 ms",
+            subject=what,
+            value=count,
+            limit=SWINGS_MIN,
+        )
     if not 0.1 < seconds / count < 5.0:
-        raise InputError(f"{what}: {seconds:g} s for {count} swings is {seconds / count:.2g} s each: the time of all of them, "
-                         "to and fro?", subject=what, value=seconds / count, limit=0.1)
+        raise InputError(
+            f"{what}: {seconds:g} s for {count} swings is {seconds / count:.2g} s each: the time of all of them, to and fro?",
+            subject=what,
+            value=seconds / count,
+            limit=0.1,
+        )
     return count, seconds
 
 
@@ -138,9 +172,13 @@ def near(what: str, value: float, expected: float, tolerance: float) -> str:
     if abs(off) <= tolerance:
         return ""
     said, wanted = math.degrees(value), math.degrees(expected)
-    hints = ((-value, "the sign?"), (math.degrees(value), "is it in rad? then type the unit too"),
-             (math.pi / 2.0 - value, "from the vertical?"), (value - math.copysign(math.pi, value), "the other end of the link?"),
-             (math.pi - value, "does it lean back beyond the vertical? then type 180 minus that"))
+    hints = (
+        (-value, "the sign?"),
+        (math.degrees(value), "is it in rad? then type the unit too"),
+        (math.pi / 2.0 - value, "from the vertical?"),
+        (value - math.copysign(math.pi, value), "the other end of the link?"),
+        (math.pi - value, "does it lean back beyond the vertical? then type 180 minus that"),
+    )
     likely = [hint for other, hint in hints if abs(math.remainder(other - expected, 2.0 * math.pi)) <= tolerance]
     hint = likely[0] if likely else "another link, or not at rest yet?"
     return f"{what} is {said:.1f} deg, expected about {wanted:.1f}: {hint}"

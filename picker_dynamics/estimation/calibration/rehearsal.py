@@ -41,8 +41,9 @@ class Rehearsal:
         believed = servo_map.load(servos, arm.joint_names, options.servo_overlay or None)
         built = options.servo_overlay or (None if options.servos else resource("config/servos.sim.yaml"))
         simulated = servo_map.load(servos, arm.joint_names, built)
-        bench = SimulatedBench.with_errors(arm, simulated, plant_error=options.plant_error, seed=options.seed,
-                                           horn_error=options.horn_error)
+        bench = SimulatedBench.with_errors(
+            arm, simulated, plant_error=options.plant_error, seed=options.seed, horn_error=options.horn_error
+        )
         bench.plant.reset(believed.rest, support=True)
         outputs = PlantOutputs(bench.plant, believed)
         rng = np.random.default_rng(options.seed + 1)
@@ -50,11 +51,22 @@ class Rehearsal:
 
         def show(text: str, style: str) -> None:
             if not (options.quiet and style in ("hint", "")):
-                console.print(text, style={"title": "bold", "hint": "dim", "warning": "yellow", "good": "green"}.get(style, ""),
-                              markup=False, soft_wrap=True)
+                console.print(
+                    text,
+                    style={"title": "bold", "hint": "dim", "warning": "yellow", "good": "green"}.get(style, ""),
+                    markup=False,
+                    soft_wrap=True,
+                )
 
-        return cls(bench, believed, simulated, SimulatedPerson(PlantWorld(bench, outputs), rng, oscillator, show), Mover(outputs),
-                   console, {"plant_error": options.plant_error, "seed": options.seed, "horn_error": options.horn_error})
+        return cls(
+            bench,
+            believed,
+            simulated,
+            SimulatedPerson(PlantWorld(bench, outputs), rng, oscillator, show),
+            Mover(outputs),
+            console,
+            {"plant_error": options.plant_error, "seed": options.seed, "horn_error": options.horn_error},
+        )
 
     def judged(self, belief: Belief, report: dict) -> tuple[dict, int]:
         """The report with the truth beside what was found, and hold errors before, after, and with the truth;
@@ -67,15 +79,19 @@ class Rehearsal:
                     entries[key]["truth"] = value
         for name, entries in report["links"].items():
             link = arm.links[name]
-            truth = {"mass_kg": link.mass * plant.error.mass[name], "centre_m": float(link.com[0]),
-                     "inertia_kg_m2": float(link.inertia[1, 1] * plant.error.inertia[name])}
+            truth = {
+                "mass_kg": link.mass * plant.error.mass[name],
+                "centre_m": float(link.com[0]),
+                "inertia_kg_m2": float(link.inertia[1, 1] * plant.error.inertia[name]),
+            }
             for key in entries:
                 entries[key]["truth"] = truth[key]
         with self.console.status("moving the arm as it was believed to be, and as it was found to be"):
             worth = evaluate.worth(plant, arm, self.believed, calibrated(belief), evaluate.usual_paths(arm, self.simulated))
         stages = {"before": worth.before, "after": worth.after, "floor": worth.floor}
-        report["hold_mm"] = {name: {"median": 1e3 * float(np.median(one.hold)), "max": 1e3 * float(one.hold.max())}
-                             for name, one in stages.items()}
+        report["hold_mm"] = {
+            name: {"median": 1e3 * float(np.median(one.hold)), "max": 1e3 * float(one.hold.max())} for name, one in stages.items()
+        }
         report["tracking_mm"] = {name: 1e3 * float(np.median(one.tracking)) for name, one in stages.items()}
         report |= {"answers": self.person.asked, "simulated": self.settings}
         better = np.median(worth.after.hold) < np.median(worth.before.hold)
@@ -85,17 +101,27 @@ class Rehearsal:
         """What was hidden of a servo."""
         plant, was = self.bench.plant, self.believed.servos[column]
         true = plant.servo_map.servos[column]
-        return {"zero_rad": -true.direction * true.zero, "scale": true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
-                "stiffness_nm_rad": float(plant.servo.stiffness[column]), "deadband_rad": float(plant.servo.deadband[column])}
+        return {
+            "zero_rad": -true.direction * true.zero,
+            "scale": true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
+            "stiffness_nm_rad": float(plant.servo.stiffness[column]),
+            "deadband_rad": float(plant.servo.deadband[column]),
+        }
 
     def show(self, report: dict) -> None:
         """The figures beside the truth, and what the tip does."""
         self.console.print("\n".join(table(report)), markup=False, soft_wrap=True)
         hold = report["hold_mm"]
-        self.console.print("tip at rest, median (worst): " + ", ".join(
-            f"{name} {hold[name]['median']:.1f} ({hold[name]['max']:.1f}) mm" for name in ("before", "after")) +
-                           f"; its own true numbers would give {hold['floor']['median']:.1f} mm", soft_wrap=True)
+        self.console.print(
+            "tip at rest, median (worst): "
+            + ", ".join(f"{name} {hold[name]['median']:.1f} ({hold[name]['max']:.1f}) mm" for name in ("before", "after"))
+            + f"; its own true numbers would give {hold['floor']['median']:.1f} mm",
+            soft_wrap=True,
+        )
         if "tip_uncertainty_95_mm" in report:
-            self.console.print(f"the tip was said to be within {report['tip_uncertainty_95_mm']:.1f} mm (95 %); "
-                               f"{report['answers']} questions were answered, {report['visits']} visits of poses, misfit "
-                               f"{report['misfit']:.2f}", soft_wrap=True)
+            self.console.print(
+                f"the tip was said to be within {report['tip_uncertainty_95_mm']:.1f} mm (95 %); "
+                f"{report['answers']} questions were answered, {report['visits']} visits of poses, misfit "
+                f"{report['misfit']:.2f}",
+                soft_wrap=True,
+            )

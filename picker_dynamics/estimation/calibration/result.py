@@ -69,8 +69,10 @@ def check_result(urdf: str, overlay: str | None = None, *, servos: str | Path | 
     notes = [str(finding) for finding in report.findings if not finding.fatal]
     try:
         beyond = reachable_limits(arm, _servos(arm.joint_names, overlay, servos))
-        notes += [f"joint {name}: its pulses reach {low:.3f} ... {high:.3f} rad only; targets beyond are cut there"
-                  for name, (low, high) in beyond.items()]
+        notes += [
+            f"joint {name}: its pulses reach {low:.3f} ... {high:.3f} rad only; targets beyond are cut there"
+            for name, (low, high) in beyond.items()
+        ]
     except ConfigurationError as error:
         refused.append(str(error))
     return ResultCheck(report, tuple(refused), tuple(notes))
@@ -86,8 +88,9 @@ def reachable_limits(arm: ArmDescription, servos: ServoMap) -> dict[str, tuple[f
     return narrowed
 
 
-def write_result(folder: str | Path, urdf: str, overlay: str, *, servos: str | Path | None = None,
-                 more: Mapping[str, str] | None = None) -> dict[str, Path]:
+def write_result(
+    folder: str | Path, urdf: str, overlay: str, *, servos: str | Path | None = None, more: Mapping[str, str] | None = None
+) -> dict[str, Path]:
     """Check a calibrated arm, then write ``arm.urdf``, ``servos.calibrated.yaml`` and ``more`` files (name: text).
 
     Returns:
@@ -105,8 +108,9 @@ def write_result(folder: str | Path, urdf: str, overlay: str, *, servos: str | P
         try:
             backup = write(Path(folder) / name, text)
         except OSError as error:
-            raise ConfigurationError(f"cannot write {Path(folder) / name}: {error.strerror}; what was there is as it was",
-                                     value=str(folder)) from error
+            raise ConfigurationError(
+                f"cannot write {Path(folder) / name}: {error.strerror}; what was there is as it was", value=str(folder)
+            ) from error
         if backup is not None:
             backups[name] = backup
     return backups
@@ -122,5 +126,6 @@ def _servos(joint_names: tuple[str, ...], overlay: str | None, servos: str | Pat
         try:
             return servo_map.load(base, joint_names, path)
         except ConfigurationError as error:
-            raise ConfigurationError(str(error).replace(str(path), OVERLAY_NAME), subject=error.subject, value=error.value,
-                                     limit=error.limit) from error
+            raise ConfigurationError(
+                str(error).replace(str(path), OVERLAY_NAME), subject=error.subject, value=error.value, limit=error.limit
+            ) from error

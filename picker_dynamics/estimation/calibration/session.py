@@ -65,8 +65,9 @@ class Session:
         self._latest: dict[tuple[str, str], dict] = {}
 
     @classmethod
-    def open(cls, folder: str | Path, arm: Mapping[str, str], settings: Mapping[str, object], *,
-             restart: bool = False) -> Session:
+    def open(
+        cls, folder: str | Path, arm: Mapping[str, str], settings: Mapping[str, object], *, restart: bool = False
+    ) -> Session:
         """The session of a folder, or a new one; ``restart``: the one that is there is kept as a numbered backup.
 
         Raises:
@@ -85,8 +86,11 @@ class Session:
         return made
 
     def _unwritable(self, error: OSError) -> InputError:
-        return InputError(f"cannot write {self.path}: {error.strerror or error}; choose another folder with --out", subject="out",
-                          value=str(self.path))
+        return InputError(
+            f"cannot write {self.path}: {error.strerror or error}; choose another folder with --out",
+            subject="out",
+            value=str(self.path),
+        )
 
     def _read(self) -> None:
         try:
@@ -94,17 +98,28 @@ class Session:
             version, arm, answers, done = (found[key] for key in ("version", "arm", "answers", "done"))
             latest = {(one["step"], one["key"]): one for one in answers if "value" in one}
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{self.path} is no session of picker calibrate ({error}); --restart keeps it as a backup",
-                             subject="session", value=str(self.path)) from error
+            raise InputError(
+                f"{self.path} is no session of picker calibrate ({error}); --restart keeps it as a backup",
+                subject="session",
+                value=str(self.path),
+            ) from error
         if version != VERSION:
-            raise InputError(f"{self.path} is of version {version}, this program writes {VERSION}; --restart keeps it as a "
-                             "backup", subject="session", value=version, limit=VERSION)
+            raise InputError(
+                f"{self.path} is of version {version}, this program writes {VERSION}; --restart keeps it as a backup",
+                subject="session",
+                value=version,
+                limit=VERSION,
+            )
         tied = (("urdf_sha256", "URDF"), ("servos_sha256", "servo map"))
         other = [what for key, what in tied if arm.get(key) != self.arm.get(key)]
         if other or arm.get("kind") != self.arm.get("kind"):
             why = f"another {' and '.join(other)}" if other else f"{arm.get('kind')}, not {self.arm.get('kind')}"
-            raise InputError(f"{self.path} belongs to another arm ({why}): give that one's files, another folder with --out, or "
-                             "--restart, which keeps it as a backup", subject="session", value=str(self.path))
+            raise InputError(
+                f"{self.path} belongs to another arm ({why}): give that one's files, another folder with --out, or "
+                "--restart, which keeps it as a backup",
+                subject="session",
+                value=str(self.path),
+            )
         self.answers, self.done, self.started = answers, done, found.get("started", "")
         self.settings = {**self.settings, **found.get("settings", {})}
         self._latest = {key: one for key, one in latest.items() if one["value"] is not None}
@@ -131,8 +146,7 @@ class Session:
 
     def forget(self, step: str, key: str = "") -> None:
         """The questions of a step whose keys begin so are open again; the answers stay in the file, outdated."""
-        keys = [pair for pair, one in self._latest.items()
-                if pair[0] == step and pair[1].startswith(key) and not one.get("fact")]
+        keys = [pair for pair, one in self._latest.items() if pair[0] == step and pair[1].startswith(key) and not one.get("fact")]
         for pair in keys:
             self.answers.append({"step": step, "key": pair[1], "typed": "", "value": None, "at": self.clock()})
             del self._latest[pair]
@@ -141,12 +155,13 @@ class Session:
 
     def take_back(self, step: str) -> dict | None:
         """The last answer that was typed in a step is open again; that answer, None where there is none."""
-        typed = [one for one in self.answers
-                 if one["step"] == step and one["typed"] and self._latest.get((step, one["key"])) is one]
+        typed = [
+            one for one in self.answers if one["step"] == step and one["typed"] and self._latest.get((step, one["key"])) is one
+        ]
         if not typed:
             return None
         at = self.answers.index(typed[-1])
-        for one in self.answers[at + 1:]:  # what was noted after it rests on it
+        for one in self.answers[at + 1 :]:  # what was noted after it rests on it
             if one["step"] == step and self._latest.get((step, one["key"])) is one and not one.get("fact"):
                 del self._latest[step, one["key"]]
                 self.answers.append({**one, "typed": "", "value": None, "at": self.clock()})
@@ -176,8 +191,14 @@ class Session:
 
     def _write(self) -> None:
         """The whole file, or the one that was there: a new one takes its place at once."""
-        content = {"version": VERSION, "started": self.started, "arm": dict(self.arm), "settings": dict(self.settings),
-                   "done": self.done, "answers": self.answers}
+        content = {
+            "version": VERSION,
+            "started": self.started,
+            "arm": dict(self.arm),
+            "settings": dict(self.settings),
+            "done": self.done,
+            "answers": self.answers,
+        }
         beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
             with beside.open("w", encoding="utf-8") as file:

@@ -51,15 +51,22 @@ def hidden_servos(servos: ServoMap, rng: np.random.Generator, horn_error: float 
     Args:
         horn_error: size of both, as a share of what is usual; 0: the horns are as the map says.
     """
-    return replace(servos, servos=tuple(mounted(servo, rng.normal(0.0, horn_error * ZERO_SD),
-                                                rng.uniform(-horn_error * SCALE_ERROR, horn_error * SCALE_ERROR))
-                                        for servo in servos.servos))
+    return replace(
+        servos,
+        servos=tuple(
+            mounted(
+                servo, rng.normal(0.0, horn_error * ZERO_SD), rng.uniform(-horn_error * SCALE_ERROR, horn_error * SCALE_ERROR)
+            )
+            for servo in servos.servos
+        ),
+    )
 
 
 def mounted(servo: Servo, zero: float, scale: float) -> Servo:
     """The servo whose joint rests at q + zero + scale (q - middle) [rad] where ``servo`` says q."""
-    return replace(servo, zero=servo.zero - servo.direction * zero,
-                   horn_angles=tuple(angle * (1.0 + scale) for angle in servo.horn_angles))
+    return replace(
+        servo, zero=servo.zero - servo.direction * zero, horn_angles=tuple(angle * (1.0 + scale) for angle in servo.horn_angles)
+    )
 
 
 @dataclass
@@ -74,8 +81,9 @@ class SimulatedBench:
         self._told = servos.quantise_us(servos.to_pulse_us(servos.rest))
 
     @classmethod
-    def with_errors(cls, description: ArmDescription, servos: ServoMap, *, plant_error: float = 0.15,
-                    seed: int = 0, horn_error: float = 1.0) -> SimulatedBench:
+    def with_errors(
+        cls, description: ArmDescription, servos: ServoMap, *, plant_error: float = 0.15, seed: int = 0, horn_error: float = 1.0
+    ) -> SimulatedBench:
         """An arm that differs from ``description`` and ``servos`` by hidden errors.
 
         Args:

@@ -55,8 +55,14 @@ class SimulatedPerson:
         margin: beyond the URDF's limits where joints touch something [rad].
     """
 
-    def __init__(self, world: World, rng: np.random.Generator, oscillator_hz: float = 25e6,
-                 show: Callable[[str, str], None] = lambda _text, _style: None, margin: float = 0.04):
+    def __init__(
+        self,
+        world: World,
+        rng: np.random.Generator,
+        oscillator_hz: float = 25e6,
+        show: Callable[[str, str], None] = lambda _text, _style: None,
+        margin: float = 0.04,
+    ):
         self.world, self.rng, self.oscillator_hz, self._show, self.margin = world, rng, oscillator_hz, show, margin
         self._links: dict[tuple[str, str], list] = {}
         self._jogged: tuple = ()
@@ -143,9 +149,11 @@ class SimulatedPerson:
         left = self._links.setdefault((name, what), [])
         if not left:  # at first, and where more readings are asked for
             one = self.world.link(name)
-            left += {"mass": [f"{1e3 * kg:.0f} g" for kg in one.masses_kg],
-                     "balance": [f"{1e3 * m:.1f} mm" for m in one.balances_m] or ["0"],
-                     "swings": [f"{one.swings} swings in {seconds:.2f} s" for seconds in one.swing_times_s]}[what]
+            left += {
+                "mass": [f"{1e3 * kg:.0f} g" for kg in one.masses_kg],
+                "balance": [f"{1e3 * m:.1f} mm" for m in one.balances_m] or ["0"],
+                "swings": [f"{one.swings} swings in {seconds:.2f} s" for seconds in one.swing_times_s],
+            }[what]
         return left.pop(0)
 
     def _sweep(self, question: Question) -> str:

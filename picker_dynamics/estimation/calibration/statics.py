@@ -142,8 +142,14 @@ def _stacked(parts, batch: tuple[int, ...], tail: tuple[int, ...]) -> np.ndarray
 def _cross(a, b) -> np.ndarray:
     """a × b, (..., 3): numpy's own is slow for small batches."""
     a, b = np.broadcast_arrays(a, b)
-    return np.stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1], a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
-                     a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
+    return np.stack(
+        [
+            a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],
+            a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+            a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0],
+        ],
+        axis=-1,
+    )
 
 
 def _position(pose: Pose, point) -> np.ndarray:

@@ -119,8 +119,13 @@ def timed_sweep(name: str, moves: Sequence[TimedMove]) -> Sweep:
     loaded = [move for move in moves if len(move.loads)]
     distances = {round(move.distance, 2) for move in moves if not len(move.loads)}
     if len(moves) - len(loaded) < 3 or len(distances) < 2:
-        raise InputError(f"{name}: {len(moves) - len(loaded)} unloaded moves over {len(distances)} distances, must be at least 3 "
-                         "over 2: the reaction cannot be told from the speed", subject=name, value=len(moves), limit=3)
+        raise InputError(
+            f"{name}: {len(moves) - len(loaded)} unloaded moves over {len(distances)} distances, must be at least 3 "
+            "over 2: the reaction cannot be told from the speed",
+            subject=name,
+            value=len(moves),
+            limit=3,
+        )
     if len(loaded) == 1:
         raise InputError(f"{name}: one loaded move, must be two or none", subject=name, value=1, limit=2)
     line = _Line(moves, bool(loaded))
@@ -150,18 +155,29 @@ def lift_with_lever(mass: float, lever: float, lifted: bool, *, elevation: float
     Raises:
         InputError: a mass, lever or pose that cannot be.
     """
-    for what, value, largest, hint in (("mass", mass, MASS_MAX, "are these grams?"),
-                                       ("lever", lever, LENGTH_MAX, "are these millimetres?")):
+    for what, value, largest, hint in (
+        ("mass", mass, MASS_MAX, "are these grams?"),
+        ("lever", lever, LENGTH_MAX, "are these millimetres?"),
+    ):
         if not 0.0 < value <= largest:
-            raise InputError(f"lifted weight: {what} is {value:g}, must be above 0 and at most {largest:g}: {hint}",
-                             subject="weight", value=value, limit=largest)
+            raise InputError(
+                f"lifted weight: {what} is {value:g}, must be above 0 and at most {largest:g}: {hint}",
+                subject="weight",
+                value=value,
+                limit=largest,
+            )
     if not abs(elevation) < math.pi / 2.0:
-        raise InputError(f"lifted weight: the lever is {elevation:g} rad above the horizontal, must be within ±1.57: are these "
-                         "degrees?", subject="weight", value=elevation, limit=math.pi / 2.0)
+        raise InputError(
+            f"lifted weight: the lever is {elevation:g} rad above the horizontal, must be within ±1.57: are these degrees?",
+            subject="weight",
+            value=elevation,
+            limit=math.pi / 2.0,
+        )
     own = own or Measured(0.0, 0.0)
     share = GRAVITY * math.cos(elevation)
-    return Lift(Measured(share * mass * lever + own.value,
-                         math.hypot(share * lever * SCALE_SD, share * mass * RULER_SD, own.sd)), lifted)
+    return Lift(
+        Measured(share * mass * lever + own.value, math.hypot(share * lever * SCALE_SD, share * mass * RULER_SD, own.sd)), lifted
+    )
 
 
 def stall_bracket(name: str, lifts: Sequence[Lift]) -> Measured:
@@ -174,8 +190,13 @@ def stall_bracket(name: str, lifts: Sequence[Lift]) -> Measured:
     """
     for one in lifts:
         if not 0.0 < one.torque.value <= TORQUE_MAX:
-            raise InputError(f"{name}: a weight of {one.torque.value:.3g} N·m, must be above 0 and at most {TORQUE_MAX:g}: "
-                             "are these kilogram-centimetres?", subject=name, value=one.torque.value, limit=TORQUE_MAX)
+            raise InputError(
+                f"{name}: a weight of {one.torque.value:.3g} N·m, must be above 0 and at most {TORQUE_MAX:g}: "
+                "are these kilogram-centimetres?",
+                subject=name,
+                value=one.torque.value,
+                limit=TORQUE_MAX,
+            )
     up = [one.torque for one in lifts if one.lifted]
     down = [one.torque for one in lifts if not one.lifted]
     if not up or not down:
@@ -184,8 +205,12 @@ def stall_bracket(name: str, lifts: Sequence[Lift]) -> Measured:
     low, high = max(up, key=lambda one: one.value), min(down, key=lambda one: one.value)
     sd = math.hypot(low.sd, high.sd) / 2.0
     if low.value - high.value > 2.0 * NORMAL_95 * sd:
-        raise InputError(f"{name}: lifted {low.value:.3f} N·m, but not {high.value:.3f} N·m: is the supply weak, or was a lever "
-                         "misread?", subject=name, value=low.value, limit=high.value)
+        raise InputError(
+            f"{name}: lifted {low.value:.3f} N·m, but not {high.value:.3f} N·m: is the supply weak, or was a lever misread?",
+            subject=name,
+            value=low.value,
+            limit=high.value,
+        )
     return Measured(0.5 * (low.value + high.value), math.hypot(abs(high.value - low.value) / math.sqrt(12.0), sd))
 
 
@@ -226,8 +251,12 @@ class _Line:
             starts = [np.append(self._straight(one), one) for one in grid]
             unknowns = min((start for start in starts if start[0] > 0.0), key=self._misfit, default=starts[0])
         if not unknowns[0] > 0.0:
-            raise InputError(f"{name}: longer moves took no longer: were distances and times mixed up?", subject=name,
-                             value=float(unknowns[0]), limit=0.0)
+            raise InputError(
+                f"{name}: longer moves took no longer: were distances and times mixed up?",
+                subject=name,
+                value=float(unknowns[0]),
+                limit=0.0,
+            )
         for _ in range(FIT_ITERATIONS):
             jacobian = self._jacobian(unknowns)
             step = np.linalg.solve(jacobian.T @ jacobian, jacobian.T @ ((self.time - self.predict(unknowns)) / self.sd))
@@ -290,29 +319,42 @@ def _require_possible(name: str, number: int, move: TimedMove) -> None:
     if not (math.isfinite(move.distance) and math.isfinite(move.time_s) and np.isfinite(move.loads).all()):
         raise refuse("a reading is not a finite number", move.time_s, 0.0)
     if not 0.0 < move.distance <= 2.0 * math.pi:
-        raise refuse(f"distance is {move.distance:g} rad, must be above 0 and at most 6.28: are these degrees?", move.distance,
-                     2.0 * math.pi)
+        raise refuse(
+            f"distance is {move.distance:g} rad, must be above 0 and at most 6.28: are these degrees?",
+            move.distance,
+            2.0 * math.pi,
+        )
     if not (move.sd > 0.0 and move.inertia >= 0.0):
         raise refuse("the clock's standard deviation must be above 0, the inertia not below", move.sd, 0.0)
     if not move.time_s > 0.0:
         raise refuse(f"time is {move.time_s:g} s, must be above 0", move.time_s, 0.0)
     if move.distance > FASTEST * (move.time_s + 2.0 * move.sd):
-        raise refuse(f"{move.distance:.2f} rad in {move.time_s:g} s is faster than any hobby servo ({FASTEST:g} rad/s)",
-                     move.time_s, move.distance / FASTEST)
+        raise refuse(
+            f"{move.distance:.2f} rad in {move.time_s:g} s is faster than any hobby servo ({FASTEST:g} rad/s)",
+            move.time_s,
+            move.distance / FASTEST,
+        )
     if move.distance < SLOWEST * move.time_s:
-        raise refuse(f"{move.distance:.2f} rad in {move.time_s:g} s is slower than any servo ({SLOWEST:g} rad/s): are these "
-                     "milliseconds?", move.time_s, move.distance / SLOWEST)
+        raise refuse(
+            f"{move.distance:.2f} rad in {move.time_s:g} s is slower than any servo ({SLOWEST:g} rad/s): are these milliseconds?",
+            move.time_s,
+            move.distance / SLOWEST,
+        )
     largest = max(map(abs, move.loads), default=0.0)
     if largest > TORQUE_MAX:
-        raise refuse(f"load is {largest:g} N·m, must be at most {TORQUE_MAX:g}: are these kilogram-centimetres?", largest,
-                     TORQUE_MAX)
+        raise refuse(
+            f"load is {largest:g} N·m, must be at most {TORQUE_MAX:g}: are these kilogram-centimetres?", largest, TORQUE_MAX
+        )
 
 
 def _require_known(name: str, what: str, inverse: Measured, hint: str) -> None:
     """A reciprocal that may as well be 0 leaves the figure without an upper end."""
     if inverse.interval[0] <= 0.0:
-        raise InputError(f"{name}: these moves do not tell the {what}, it may be anything above "
-                         f"{1.0 / inverse.interval[1]:.2f}: {hint}", subject=name, value=1.0 / inverse.value)
+        raise InputError(
+            f"{name}: these moves do not tell the {what}, it may be anything above {1.0 / inverse.interval[1]:.2f}: {hint}",
+            subject=name,
+            value=1.0 / inverse.value,
+        )
 
 
 def _require_full_speed(name: str, sweep: Sweep, moves: Sequence[TimedMove]) -> None:
@@ -322,6 +364,10 @@ def _require_full_speed(name: str, sweep: Sweep, moves: Sequence[TimedMove]) -> 
         gathering = move.inertia * sweep.speed.value / sweep.stall.value
         lasted = move.distance / sweep.speed.value * _slowing(move.loads, 1.0 / sweep.stall.value)
         if lasted < GAINED_SPEED * gathering:
-            raise InputError(f"{name}: timed move {number} lasted {lasted:.2f} s, and what hangs there takes {gathering:.2f} s "
-                             "to gather speed: longer moves, or a heavier weight on a shorter lever", subject=name, value=lasted,
-                             limit=GAINED_SPEED * gathering)
+            raise InputError(
+                f"{name}: timed move {number} lasted {lasted:.2f} s, and what hangs there takes {gathering:.2f} s "
+                "to gather speed: longer moves, or a heavier weight on a shorter lever",
+                subject=name,
+                value=lasted,
+                limit=GAINED_SPEED * gathering,
+            )

@@ -56,8 +56,9 @@ class Calibrated:
 
 def gravity_joints(description: ArmDescription) -> tuple[str, ...]:
     """Joints whose servos bear weight somewhere: those of which a droop tells."""
-    q = np.random.default_rng(0).uniform(np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi),
-                                         (64, description.n))
+    q = np.random.default_rng(0).uniform(
+        np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi), (64, description.n)
+    )
     bears = np.abs(RigidBody(description).gravity(q)).max(axis=0) > 1e-3
     return tuple(name for name, loaded in zip(description.joint_names, bears) if loaded)
 
@@ -71,9 +72,17 @@ def measured_links(description: ArmDescription, joints: Sequence[str]) -> tuple[
     return tuple(carried)
 
 
-def calibrate(description: ArmDescription, servos: ServoMap, bench: Bench, weights: Sequence[Weight], *, seed: int = 0,
-              when: str = "", tell: Callable[[str], None] = lambda _text: None,
-              instrument: str = "inclinometer") -> Calibrated:
+def calibrate(
+    description: ArmDescription,
+    servos: ServoMap,
+    bench: Bench,
+    weights: Sequence[Weight],
+    *,
+    seed: int = 0,
+    when: str = "",
+    tell: Callable[[str], None] = lambda _text: None,
+    instrument: str = "inclinometer",
+) -> Calibrated:
     """Walk the whole way.
 
     Args:
@@ -99,10 +108,19 @@ def calibrate(description: ArmDescription, servos: ServoMap, bench: Bench, weigh
     return Calibrated(links, figures, last, weighed, calibrated_servos(servos, figures))
 
 
-def droop_fit(weighed: ArmDescription, servos: ServoMap, links: Mapping[str, LinkProperties], angles: Mapping[str, ServoFigures],
-              bench: Bench, weights: Sequence[Weight], *, seed: int = 0, tell: Callable[[str], None] = lambda _text: None,
-              keep: Callable[[str, list[Station]], list[Station]] = lambda _stage, stations: stations,
-              instrument: str = "inclinometer") -> DroopFit:
+def droop_fit(
+    weighed: ArmDescription,
+    servos: ServoMap,
+    links: Mapping[str, LinkProperties],
+    angles: Mapping[str, ServoFigures],
+    bench: Bench,
+    weights: Sequence[Weight],
+    *,
+    seed: int = 0,
+    tell: Callable[[str], None] = lambda _text: None,
+    keep: Callable[[str, list[Station]], list[Station]] = lambda _stage, stations: stations,
+    instrument: str = "inclinometer",
+) -> DroopFit:
     """Visit the stations, bare ones first, and fit all that was read.
 
     Args:
@@ -123,8 +141,9 @@ def droop_fit(weighed: ArmDescription, servos: ServoMap, links: Mapping[str, Lin
     return fit(model, visit(keep("loaded", stations), gate, bench, model, readings, tell))
 
 
-def visit(stations: Sequence[Station], gate: Gate, bench: Bench, model: DroopModel, before: Sequence[Reading],
-          tell) -> list[Reading]:
+def visit(
+    stations: Sequence[Station], gate: Gate, bench: Bench, model: DroopModel, before: Sequence[Reading], tell
+) -> list[Reading]:
     """Readings of all stations, each from both sides, after those from ``before``."""
     readings = list(before)
     for number, station in enumerate(stations, start=1):
@@ -146,8 +165,7 @@ def angle_pair(joint: str, servos: ServoMap, description: ArmDescription, bench:
     return angle_figures(servo, told, [bench.angle(joint, servos, one) for one in told])
 
 
-def angle_figures(servo: Servo, told, read, how: str = "places of the tip on a ruler",
-                  sd: float = ANGLE_SD) -> ServoFigures:
+def angle_figures(servo: Servo, told, read, how: str = "places of the tip on a ruler", sd: float = ANGLE_SD) -> ServoFigures:
     """Zero and scale of a joint that bears nothing.
 
     Args:

@@ -82,8 +82,10 @@ class Workplace:
             OpenQuestionError: there is none.
         """
         if self.mover is None or self.person is None:
-            raise OpenQuestionError("the arm has to be connected for this: give its --port, or --step for one that needs no arm "
-                                    "(links)", subject="port")
+            raise OpenQuestionError(
+                "the arm has to be connected for this: give its --port, or --step for one that needs no arm (links)",
+                subject="port",
+            )
         return self.mover
 
     def take_over(self) -> None:
@@ -97,13 +99,18 @@ class Workplace:
         outputs, guide = self.port().outputs, self.guide("power")
         if outputs.faults:
             guide.tell(outputs.faults, "warning")
-            if not guide.agree("reset", "The board is stopped by this. Is its cause gone, and the arm safe? yes clears it; "
-                               "nothing moves by that."):
+            if not guide.agree(
+                "reset",
+                "The board is stopped by this. Is its cause gone, and the arm safe? yes clears it; nothing moves by that.",
+            ):
                 raise LeaveError("the fault stays latched; the arm holds")
             outputs.reset()
         if outputs.found_live:
-            guide.tell(f"Outputs run already and hold: {', '.join(outputs.found_live)}. They are taken over as they stand; "
-                       "nothing moves by that.", "hint")
+            guide.tell(
+                f"Outputs run already and hold: {', '.join(outputs.found_live)}. They are taken over as they stand; "
+                "nothing moves by that.",
+                "hint",
+            )
             outputs.adopt()
         self._took_over = True
 
@@ -112,15 +119,19 @@ class Workplace:
         off = [joint for joint, live in enumerate(mover.live) if not live]
         if not off:
             return
-        guide.tell("The servos have no power yet, and nobody knows where they are: each one jumps to its rest pose when its "
-                   "output starts.\nPut the arm at its rest pose, folded, as near as you can, on a box or against something. "
-                   "Keep the switch of the servo supply at hand.\nThe joints are switched on one after the other; keep hands "
-                   "out of the arm from here on. Ctrl-C stops it at any time.", "warning")
+        guide.tell(
+            "The servos have no power yet, and nobody knows where they are: each one jumps to its rest pose when its "
+            "output starts.\nPut the arm at its rest pose, folded, as near as you can, on a box or against something. "
+            "Keep the switch of the servo supply at hand.\nThe joints are switched on one after the other; keep hands "
+            "out of the arm from here on. Ctrl-C stops it at any time.",
+            "warning",
+        )
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(servos.rest)))
         for joint in off:
             name, angle = servos.joint_names[joint], np.degrees(servos.rest[joint])
-            if not guide.agree(f"on.{name}", f"Switch {name} on, at its rest pose ({angle:+.0f} deg, {pulses[joint]:.0f} us)?",
-                               about=(name,)):
+            if not guide.agree(
+                f"on.{name}", f"Switch {name} on, at its rest pose ({angle:+.0f} deg, {pulses[joint]:.0f} us)?", about=(name,)
+            ):
                 raise LeaveError(f"{name} is off; what is on holds")
             mover.outputs.switch_on(joint, float(pulses[joint]))
             mover.outputs.wait(min(0.5, self.settle_s))
@@ -132,6 +143,12 @@ class Workplace:
 
     def command(self, name: str, overlay: str) -> str:
         """A ``picker`` command for this arm, with files as they were given."""
-        words = [f"picker {name}", *(f"{option} {value}" for option, value in
-                                     (("--urdf", self.urdf), ("--servos", self.servos), ("--servo-overlay", overlay)) if value)]
+        words = [
+            f"picker {name}",
+            *(
+                f"{option} {value}"
+                for option, value in (("--urdf", self.urdf), ("--servos", self.servos), ("--servo-overlay", overlay))
+                if value
+            ),
+        ]
         return " ".join(words)

@@ -51,9 +51,15 @@ def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str,
     """Figures of all joints: from the fit where gravity loads them, from an angle pair elsewhere."""
     visits = len({one.visit for one in fit.readings})
     return dict(angles) | {
-        joint: ServoFigures(fit.figure(joint, "zero"), fit.figure(joint, "scale"), fit.stiffness(joint),
-                            fit.figure(joint, "deadband"), f"droop at {visits} visits of poses, misfit {fit.misfit:.2f}")
-        for joint in fit.model.joints}
+        joint: ServoFigures(
+            fit.figure(joint, "zero"),
+            fit.figure(joint, "scale"),
+            fit.stiffness(joint),
+            fit.figure(joint, "deadband"),
+            f"droop at {visits} visits of poses, misfit {fit.misfit:.2f}",
+        )
+        for joint in fit.model.joints
+    }
 
 
 def with_sweeps(found: Mapping[str, ServoFigures], sweeps: Mapping[str, Sweep]) -> dict[str, ServoFigures]:
@@ -79,8 +85,10 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
         changed["stiffness"] = found.stiffness.value
         changed["deadband_us"] = 2.0 * found.deadband.value * (servo.pulses_us[-1] - servo.pulses_us[0]) / slope
         known += ["stiffness_nm_rad", "deadband_us"]
-    for name, key, one in (("no_load_speed", "no_load_speed_rad_s", found.speed),
-                           ("stall_torque", "stall_torque_nm", found.stall)):
+    for name, key, one in (
+        ("no_load_speed", "no_load_speed_rad_s", found.speed),
+        ("stall_torque", "stall_torque_nm", found.stall),
+    ):
         if one is not None:
             changed[name] = one.value
             known.append(key)
@@ -99,8 +107,14 @@ def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Se
     return replace(servos, servos=tuple(made))
 
 
-def overlay_text(servos: ServoMap, found: Mapping[str, ServoFigures], when: str, *, before: ServoMap | None = None,
-                 remarks: Mapping[tuple[str, str], str] | None = None) -> str:
+def overlay_text(
+    servos: ServoMap,
+    found: Mapping[str, ServoFigures],
+    when: str,
+    *,
+    before: ServoMap | None = None,
+    remarks: Mapping[tuple[str, str], str] | None = None,
+) -> str:
     """A servo-map overlay (YAML) with the calibrated figures.
 
     Args:
@@ -133,8 +147,11 @@ def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str
         yield "direction", (f"{servo.direction}", "turned round")
     if servo.horn_angles != was.horn_angles or servo.pulses_us != was.pulses_us:
         yield "pulse_map", (_points(servo), "")
-    for key, value, old in (("zero_deg", math.degrees(servo.zero), math.degrees(was.zero)),
-                            ("rest_rad", servo.rest, was.rest), ("home_rad", servo.home, was.home)):
+    for key, value, old in (
+        ("zero_deg", math.degrees(servo.zero), math.degrees(was.zero)),
+        ("rest_rad", servo.rest, was.rest),
+        ("home_rad", servo.home, was.home),
+    ):
         if value != old:
             yield key, (f"{value:.4f}", "")
 
@@ -168,9 +185,14 @@ def _interval(one: Measured) -> str:
     return f"{low:.2f} ... {high:.2f}"
 
 
-def urdf_text(description: ArmDescription, links: Mapping[str, LinkProperties], when: str, *,
-              readings: Mapping[str, LinkReadings] | None = None,
-              limits: Mapping[str, tuple[float, float]] | None = None) -> str:
+def urdf_text(
+    description: ArmDescription,
+    links: Mapping[str, LinkProperties],
+    when: str,
+    *,
+    readings: Mapping[str, LinkReadings] | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
+) -> str:
     """The URDF's text with measured masses, centres of mass and pitch inertias.
 
     What a pendulum about one axis cannot tell, the other two moments, keeps its ratio to the first.
@@ -187,8 +209,11 @@ def urdf_text(description: ArmDescription, links: Mapping[str, LinkProperties], 
     for name, found in links.items():
         link = description.links[name]
         ratio = found.mass.value / link.mass if found.inertia is None else found.inertia.value / link.inertia[1, 1]
-        block = re.compile(rf"""(<link\s+name=["']{re.escape(name)}["']\s*>(?:(?!</link>).)*?)"""
-                           r"<inertial>.*?</inertial>", re.DOTALL)
+        block = re.compile(
+            rf"""(<link\s+name=["']{re.escape(name)}["']\s*>(?:(?!</link>).)*?)"""
+            r"<inertial>.*?</inertial>",
+            re.DOTALL,
+        )
         written = _inertial(link, found, ratio, when, _counted(name, readings or {}))
         text, count = block.subn(lambda match, written=written: match.group(1) + written, text, count=1)
         if not count:
@@ -201,14 +226,18 @@ def urdf_text(description: ArmDescription, links: Mapping[str, LinkProperties], 
 def _inertial(link, found: LinkProperties, ratio: float, when: str, counted: str) -> str:
     x, y, z = found.distance.value, *link.com[1:]
     moments = link.inertia * ratio
-    entries = " ".join(f'{key}="{moments[i, j]:.6e}"' for key, i, j in
-                       (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2)))
+    entries = " ".join(
+        f'{key}="{moments[i, j]:.6e}"'
+        for key, i, j in (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
+    )
     mass, centre = NORMAL_95 * found.mass.sd, 1e3 * NORMAL_95 * found.distance.sd
     swung = "inertia scaled with the mass" if found.inertia is None else f"iyy ± {NORMAL_95 * found.inertia.sd:.1e} by pendulum"
     told = "; ".join(filter(None, (f"mass ± {mass:.4f} kg, centre ± {centre:.1f} mm, {swung}", counted)))
-    return (f"<inertial>  <!-- measured {when}: {told} -->\n"
-            f'      <origin xyz="{x:.6f} {y:.6f} {z:.6f}"/>\n      <mass value="{found.mass.value:.6f}"/>\n'
-            f"      <inertia {entries}/>\n    </inertial>")
+    return (
+        f"<inertial>  <!-- measured {when}: {told} -->\n"
+        f'      <origin xyz="{x:.6f} {y:.6f} {z:.6f}"/>\n      <mass value="{found.mass.value:.6f}"/>\n'
+        f"      <inertia {entries}/>\n    </inertial>"
+    )
 
 
 def _counted(name: str, readings: Mapping[str, LinkReadings]) -> str:
@@ -217,15 +246,21 @@ def _counted(name: str, readings: Mapping[str, LinkReadings]) -> str:
         whole = next((first for first, one in readings.items() if name in one.holds), "")
         return f"by the URDF's share of what was read with {whole}" if whole else ""
     one = readings[name]
-    counts = (f"{len(one.masses_kg)} weighings", f"{len(one.balances_m)} balances" if len(one.balances_m) else "",
-              f"{len(one.swing_times_s)} times of {one.swings} swings" if len(one.swing_times_s) else "",
-              f"as one with {', '.join(one.holds)}" if one.holds else "")
+    counts = (
+        f"{len(one.masses_kg)} weighings",
+        f"{len(one.balances_m)} balances" if len(one.balances_m) else "",
+        f"{len(one.swing_times_s)} times of {one.swings} swings" if len(one.swing_times_s) else "",
+        f"as one with {', '.join(one.holds)}" if one.holds else "",
+    )
     return ", ".join(filter(None, counts))
 
 
 def _with_limits(text: str, joint: str, lower: float, upper: float, when: str, source: str) -> str:
-    block = re.compile(rf"""(<joint\s+name=["']{re.escape(joint)}["'](?:(?!</joint>).)*?)"""
-                       r"""(?:<!-- limits measured [^>]*-->\s*)?(<limit\b[^>]*>)""", re.DOTALL)
+    block = re.compile(
+        rf"""(<joint\s+name=["']{re.escape(joint)}["'](?:(?!</joint>).)*?)"""
+        r"""(?:<!-- limits measured [^>]*-->\s*)?(<limit\b[^>]*>)""",
+        re.DOTALL,
+    )
     match = block.search(text)
     if match is None:
         raise DescriptionError(f"joint {joint}: no <limit> to replace in {source}", subject=joint)
@@ -234,7 +269,7 @@ def _with_limits(text: str, joint: str, lower: float, upper: float, when: str, s
         limit, count = re.subn(rf"""(\b{name}=["'])[^"']*(["'])""", rf"\g<1>{value:.4f}\g<2>", limit, count=1)
         if not count:
             raise DescriptionError(f"joint {joint}: its <limit> in {source} has no {name}", subject=joint)
-    return f"{text[: match.start()]}{match[1]}<!-- limits measured {when} -->\n    {limit}{text[match.end():]}"
+    return f"{text[: match.start()]}{match[1]}<!-- limits measured {when} -->\n    {limit}{text[match.end() :]}"
 
 
 def write(path: str | Path, text: str) -> Path | None:

@@ -25,11 +25,18 @@ def read(path: str | Path, description: ArmDescription, namespace: str | None = 
     recorded = reader.read(path, namespace)
     missing = set(description.joint_names) - set(recorded.joint_names)
     if missing:
-        raise JointNamesError(f"{path}: no joint {', '.join(sorted(missing))}; it has {', '.join(recorded.joint_names)}",
-                              subject=min(missing))
+        raise JointNamesError(
+            f"{path}: no joint {', '.join(sorted(missing))}; it has {', '.join(recorded.joint_names)}", subject=min(missing)
+        )
     if not len(recorded.state_torque):
         raise InputError(f"{path}: joint_states have no efforts: this arm does not measure torque", value=str(path))
     order = [recorded.joint_names.index(name) for name in description.joint_names]
     t, at, of = np.intersect1d(recorded.state.t, recorded.state_torque.t, return_indices=True)
-    return Samples(description.joint_names, t - t[0], recorded.state.values[at][:, order], None,
-                   recorded.state_torque.values[of][:, order], str(path))
+    return Samples(
+        description.joint_names,
+        t - t[0],
+        recorded.state.values[at][:, order],
+        None,
+        recorded.state_torque.values[of][:, order],
+        str(path),
+    )

@@ -20,8 +20,10 @@ from picker_dynamics.robot.model import COULOMB_SPEED, batch_of_states
 DRIVES = ("viscous", "coulomb", "rotor", "offset")
 """Parameters of a joint's drive, in the order of the columns."""
 
-DRIVE_UNITS = {"rad": {"viscous": "N·m·s/rad", "coulomb": "N·m", "rotor": "kg·m²", "offset": "N·m"},
-               "m": {"viscous": "N·s/m", "coulomb": "N", "rotor": "kg", "offset": "N"}}
+DRIVE_UNITS = {
+    "rad": {"viscous": "N·m·s/rad", "coulomb": "N·m", "rotor": "kg·m²", "offset": "N·m"},
+    "m": {"viscous": "N·s/m", "coulomb": "N", "rotor": "kg", "offset": "N"},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +66,18 @@ class Columns:
     @property
     def names(self) -> tuple[str, ...]:
         """For example ``Izz(upper_arm)`` and ``coulomb(shoulder)``."""
-        return (*(f"{name}({joint.child})" for joint in self.description.movable for name in parameters.NAMES),
-                *(f"{kind}({joint})" for kind in self.drives for joint in self.description.joint_names))
+        return (
+            *(f"{name}({joint.child})" for joint in self.description.movable for name in parameters.NAMES),
+            *(f"{kind}({joint})" for kind in self.drives for joint in self.description.joint_names),
+        )
 
     @property
     def units(self) -> tuple[str, ...]:
         """Of the parameters."""
-        return (*(self.n * parameters.UNITS),
-                *(DRIVE_UNITS[unit][kind] for kind in self.drives for unit in self.description.position_units))
+        return (
+            *(self.n * parameters.UNITS),
+            *(DRIVE_UNITS[unit][kind] for kind in self.drives for unit in self.description.position_units),
+        )
 
     def regressor(self, q, v, a) -> np.ndarray:
         """(..., n, p) at states (..., n)."""
@@ -95,4 +101,4 @@ class Columns:
         if kind not in self.drives:
             return np.zeros(self.n)
         begin = self.bodies + self.drives.index(kind) * self.n
-        return values[begin:begin + self.n]
+        return values[begin : begin + self.n]

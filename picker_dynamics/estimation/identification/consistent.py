@@ -51,7 +51,7 @@ class ConsistentFit:
     @property
     def bodies(self) -> np.ndarray:
         """(n, 10) standard parameters."""
-        return self.pi[:self.columns.bodies].reshape(-1, parameters.COUNT)
+        return self.pi[: self.columns.bodies].reshape(-1, parameters.COUNT)
 
     @property
     def sd(self) -> np.ndarray:
@@ -84,8 +84,18 @@ def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit) -> 
     """
     R, z, count, misfit = _triangular(equations, base_fit)
     problem = _Problem(columns, R, z, _usual_drives(columns, equations))
-    found = least_squares(problem.residuals, problem.start(), problem.jacobian, bounds=problem.bounds(), method="trf",
-                          x_scale=problem.sizes(), max_nfev=1000, xtol=1e-9, ftol=1e-9, gtol=1e-9)
+    found = least_squares(
+        problem.residuals,
+        problem.start(),
+        problem.jacobian,
+        bounds=problem.bounds(),
+        method="trf",
+        x_scale=problem.sizes(),
+        max_nfev=1000,
+        xtol=1e-9,
+        ftol=1e-9,
+        gtol=1e-9,
+    )
     if not found.success:
         raise InputError(f"no physical parameters were found that explain the data: {found.message}")
     pi, slope = problem.parameters(found.x), problem.slope(found.x)
@@ -94,8 +104,9 @@ def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit) -> 
     at_start = problem.slope(problem.start())
     prior_J = problem.prior_jacobian(problem.start())
     prior = at_start @ np.linalg.solve(prior_J.T @ prior_J, at_start.T)
-    return ConsistentFit(columns, pi, covariance, prior,
-                         float((np.sum((R @ pi - z)**2) + misfit) / max(count - base_fit.base.count, 1.0)))
+    return ConsistentFit(
+        columns, pi, covariance, prior, float((np.sum((R @ pi - z) ** 2) + misfit) / max(count - base_fit.base.count, 1.0))
+    )
 
 
 def _triangular(equations, base_fit: BaseFit) -> tuple[np.ndarray, np.ndarray, float, float]:
@@ -110,8 +121,9 @@ def _triangular(equations, base_fit: BaseFit) -> tuple[np.ndarray, np.ndarray, f
 
 def _usual_drives(columns: Columns, equations) -> np.ndarray:
     """(drives n,) sizes that nobody would wonder at: all of the effort spent on it, at usual speeds or accelerations."""
-    effort, v, a = (np.sqrt(np.mean(np.concatenate([getattr(one, name) for one in equations])**2, axis=0))
-                    for name in ("tau", "v", "a"))
+    effort, v, a = (
+        np.sqrt(np.mean(np.concatenate([getattr(one, name) for one in equations]) ** 2, axis=0)) for name in ("tau", "v", "a")
+    )
     v, a = np.maximum(v, 1e-3), np.maximum(a, 1e-3)
     sizes = dict(zip(DRIVES, (effort / v, effort, effort / a, effort)))
     return np.concatenate([sizes[kind] for kind in columns.drives]) if columns.drives else np.zeros(0)
@@ -123,8 +135,8 @@ class _Problem:
     def __init__(self, columns: Columns, R: np.ndarray, z: np.ndarray, usual: np.ndarray):
         believed = columns.believed()
         self.columns, self.R, self.z, self.usual = columns, R, z, usual
-        self.drives0 = believed[columns.bodies:]
-        self.forms = [LogCholesky(pi) for pi in believed[:columns.bodies].reshape(-1, parameters.COUNT)]
+        self.drives0 = believed[columns.bodies :]
+        self.forms = [LogCholesky(pi) for pi in believed[: columns.bodies].reshape(-1, parameters.COUNT)]
 
     def start(self) -> np.ndarray:
         return np.concatenate([np.zeros(self.columns.bodies), np.maximum(self.drives0, 1e-6 * self.usual)])
@@ -140,7 +152,7 @@ class _Problem:
         return lower, np.full(lower.shape, np.inf)
 
     def _split(self, x):
-        return x[:self.columns.bodies].reshape(-1, parameters.COUNT), x[self.columns.bodies:]
+        return x[: self.columns.bodies].reshape(-1, parameters.COUNT), x[self.columns.bodies :]
 
     def parameters(self, x) -> np.ndarray:
         thetas, drives = self._split(x)

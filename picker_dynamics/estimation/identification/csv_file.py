@@ -21,9 +21,15 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.robot.description import ArmDescription
 
-_SUFFIXES = {"rad": {"position": {"rad": 1.0, "deg": math.radians(1.0)},
-                     "velocity": {"rad_s": 1.0, "deg_s": math.radians(1.0)}, "effort": {"nm": 1.0}, "current": {"a": 1.0}},
-             "m": {"position": {"m": 1.0}, "velocity": {"m_s": 1.0}, "effort": {"n": 1.0}, "current": {"a": 1.0}}}
+_SUFFIXES = {
+    "rad": {
+        "position": {"rad": 1.0, "deg": math.radians(1.0)},
+        "velocity": {"rad_s": 1.0, "deg_s": math.radians(1.0)},
+        "effort": {"nm": 1.0},
+        "current": {"a": 1.0},
+    },
+    "m": {"position": {"m": 1.0}, "velocity": {"m_s": 1.0}, "effort": {"n": 1.0}, "current": {"a": 1.0}},
+}
 
 
 def read(path: str | Path, description: ArmDescription, constants: Mapping[str, float] | None = None) -> Samples:
@@ -65,11 +71,19 @@ def read(path: str | Path, description: ArmDescription, constants: Mapping[str, 
             if kind != "velocity":
                 _require(path, one, kind, joint, unit)
     if constants:
-        raise InputError(f"torque constant for {next(iter(constants))!r}: no such joint; there are "
-                         f"{', '.join(description.joint_names)}", subject=next(iter(constants)))
+        raise InputError(
+            f"torque constant for {next(iter(constants))!r}: no such joint; there are {', '.join(description.joint_names)}",
+            subject=next(iter(constants)),
+        )
     v = None if any(one is None for one in found["velocity"]) else np.stack(found["velocity"], axis=-1)
-    return Samples(description.joint_names, table[:, header.index("time_s")], np.stack(found["position"], axis=-1), v,
-                   np.stack(found["effort"], axis=-1), str(path))
+    return Samples(
+        description.joint_names,
+        table[:, header.index("time_s")],
+        np.stack(found["position"], axis=-1),
+        v,
+        np.stack(found["effort"], axis=-1),
+        str(path),
+    )
 
 
 def _require(path, values, kind: str, joint: str, unit: str) -> None:
@@ -81,18 +95,23 @@ def _require(path, values, kind: str, joint: str, unit: str) -> None:
 def _numbers(path, header: list[str], rows: list[list[str]]) -> np.ndarray:
     """(k, columns); what is no number in a column that matters to nobody is NaN there."""
     table = np.full((len(rows), len(header)), np.nan)
-    ours = {i for i, name in enumerate(header) if name == "time_s" or name.split("_")[0] in ("position", "velocity", "effort",
-                                                                                            "current")}
+    ours = {
+        i
+        for i, name in enumerate(header)
+        if name == "time_s" or name.split("_")[0] in ("position", "velocity", "effort", "current")
+    }
     for k, row in enumerate(rows):
         if len(row) != len(header):
-            raise InputError(f"{path}, line {k + 2}: {len(row)} entries, the first line has {len(header)}", value=len(row),
-                             limit=len(header))
+            raise InputError(
+                f"{path}, line {k + 2}: {len(row)} entries, the first line has {len(header)}", value=len(row), limit=len(header)
+            )
         for i in ours:
             try:
                 table[k, i] = float(row[i])
             except ValueError as error:
-                raise InputError(f"{path}, line {k + 2}: {header[i]} is {row[i]!r}, not a number", subject=header[i],
-                                 value=row[i]) from error
+                raise InputError(
+                    f"{path}, line {k + 2}: {header[i]} is {row[i]!r}, not a number", subject=header[i], value=row[i]
+                ) from error
     return table
 
 

@@ -68,9 +68,9 @@ class Search:
         self.columns, self.model = base.columns, base.columns.model
         usual = self.columns.regressor(*usual_states(self.columns.description, self.model, limits.tip_speed))
         if noise is None:
-            noise = np.sqrt(np.mean((usual @ self.columns.believed())**2, axis=0))
+            noise = np.sqrt(np.mean((usual @ self.columns.believed()) ** 2, axis=0))
         self._whiten = 1.0 / np.maximum(noise, 1e-9)
-        self._scale = np.sqrt(np.mean((usual[..., base.independent] * self._whiten[:, None])**2, axis=(0, 1)))
+        self._scale = np.sqrt(np.mean((usual[..., base.independent] * self._whiten[:, None]) ** 2, axis=(0, 1)))
 
     def times(self, count: int) -> np.ndarray:
         """Of one period [s]."""
@@ -84,8 +84,13 @@ class Search:
         q, v, a = motion.sample(t)
         swing = np.abs(q - motion.centre).max(axis=0)
         room = MARGIN * np.minimum(limits.upper - motion.centre, motion.centre - limits.lower)
-        share = np.minimum.reduce([_share(room, swing), _share(MARGIN * limits.velocity, np.abs(v).max(axis=0)),
-                                   _share(MARGIN * limits.acceleration, np.abs(a).max(axis=0))])
+        share = np.minimum.reduce(
+            [
+                _share(room, swing),
+                _share(MARGIN * limits.velocity, np.abs(v).max(axis=0)),
+                _share(MARGIN * limits.acceleration, np.abs(a).max(axis=0)),
+            ]
+        )
         motion = replace(motion, free=motion.free * share)
         q, v, a = motion.sample(t)
         speed = np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(q), v), axis=-1).max()
@@ -146,8 +151,9 @@ class Search:
         free = rng.normal(size=(2, HARMONICS - 1, self.columns.n)) * limits.velocity
         return Fourier(centre, free, self.period)
 
-    def run(self, centre: np.ndarray, seed: int, drawn: int | None = None, bettered: int | None = None,
-            periods: int = 1) -> Excitation:
+    def run(
+        self, centre: np.ndarray, seed: int, drawn: int | None = None, bettered: int | None = None, periods: int = 1
+    ) -> Excitation:
         """The best motion found; see the module.  Trials: ``DRAWN`` and ``BETTERED`` unless said otherwise.
 
         Raises:

@@ -95,8 +95,12 @@ def motion(samples: Samples, cutoff_hz: float = CUTOFF_HZ) -> Motion:
     """
     dt = float(np.median(np.diff(samples.t)))
     if not 0.0 < cutoff_hz <= 0.25 / dt:
-        raise InputError(f"cutoff is {cutoff_hz} Hz, must be above 0 and at most {0.25 / dt:.4g}, a quarter of the rate",
-                         subject="cutoff_hz", value=cutoff_hz, limit=0.25 / dt)
+        raise InputError(
+            f"cutoff is {cutoff_hz} Hz, must be above 0 and at most {0.25 / dt:.4g}, a quarter of the rate",
+            subject="cutoff_hz",
+            value=cutoff_hz,
+            limit=0.25 / dt,
+        )
     t = np.arange(samples.t[0], samples.t[-1] + 0.01 * dt, dt)
     used = _used(samples.t, t, dt, EDGE / cutoff_hz)
     if np.count_nonzero(used) * dt * cutoff_hz < 10.0:
@@ -126,9 +130,17 @@ def equations(samples: Samples, columns: Columns, cutoff_hz: float = CUTOFF_HZ) 
     coarse = max(1, round(1.0 / (fine * one.dt * COARSE * cutoff_hz)))
     kept = np.arange(0, len(q), coarse)
     kept = kept[one.used[::fine][kept]]
-    return Equations(one.t[::fine][kept], (one.tau[::fine] - known)[kept], Y[kept], q[kept], v[kept], a[kept],
-                     _sliding(v, fine * one.dt * cutoff_hz)[kept], one.spikes,
-                     float(one.dt * np.count_nonzero(~one.used)))
+    return Equations(
+        one.t[::fine][kept],
+        (one.tau[::fine] - known)[kept],
+        Y[kept],
+        q[kept],
+        v[kept],
+        a[kept],
+        _sliding(v, fine * one.dt * cutoff_hz)[kept],
+        one.spikes,
+        float(one.dt * np.count_nonzero(~one.used)),
+    )
 
 
 def _sliding(v: np.ndarray, samples: float) -> np.ndarray:
@@ -162,8 +174,11 @@ def _without_spikes(x: np.ndarray) -> tuple[np.ndarray, int]:
 def _even(t: np.ndarray, x: np.ndarray, even_t: np.ndarray) -> np.ndarray:
     if len(t) == len(even_t) and np.allclose(t, even_t, rtol=0.0, atol=1e-6):
         return x
-    return CubicSpline(t, x, axis=0)(even_t) if np.diff(t).max() < GAP * np.median(np.diff(t)) else np.stack(
-        [np.interp(even_t, t, column) for column in x.T], axis=-1)
+    return (
+        CubicSpline(t, x, axis=0)(even_t)
+        if np.diff(t).max() < GAP * np.median(np.diff(t))
+        else np.stack([np.interp(even_t, t, column) for column in x.T], axis=-1)
+    )
 
 
 def _used(t: np.ndarray, even_t: np.ndarray, dt: float, edge_s: float) -> np.ndarray:

@@ -98,8 +98,13 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
     k, n, r = A.shape
     counted = usable(base, equations)
     if counted.sum() <= 2 * r:
-        raise InputError(f"{int(counted.sum())} independent samples of moving joints are too few for {r} base parameters: record "
-                         "a longer motion (picker identify excite)", subject="samples", value=float(counted.sum()), limit=2 * r)
+        raise InputError(
+            f"{int(counted.sum())} independent samples of moving joints are too few for {r} base parameters: record "
+            "a longer motion (picker identify excite)",
+            subject="samples",
+            value=float(counted.sum()),
+            limit=2 * r,
+        )
     scale = np.sqrt(np.mean(counted[..., None] * A**2, axis=(0, 1)))
     if not allow_open:
         _require_all_moved(base, scale)
@@ -110,22 +115,33 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
         if s[-1] < SINGULAR * s[0] and not allow_open:
             raise _unexcited(base, s, V)
         residuals = tau - A @ beta
-        before, sigma = sigma, np.maximum(np.sqrt(np.sum(weights * residuals**2, axis=0) / _freedom(weights, r)),
-                                          1e-12 * np.abs(tau).max(axis=0))
+        before, sigma = (
+            sigma,
+            np.maximum(np.sqrt(np.sum(weights * residuals**2, axis=0) / _freedom(weights, r)), 1e-12 * np.abs(tau).max(axis=0)),
+        )
         usual_size = np.minimum(sigma, 1.4826 * _middle(np.abs(residuals), counted))
-        weights = counted * np.minimum(1.0, HUBER * usual_size / np.maximum(np.abs(residuals), 1e-300))**2
+        weights = counted * np.minimum(1.0, HUBER * usual_size / np.maximum(np.abs(residuals), 1e-300)) ** 2
         if np.allclose(before, sigma, rtol=1e-4):
             break
     inflation = _correlation(np.sqrt(weights) * residuals)
     root = np.sqrt(weights / sigma**2)[..., None] * A / scale
     root_inflated = (root * np.sqrt(inflation)[:, None]).reshape(-1, r)
     # (AᵀA)^-1 (Aᵀ F A) (AᵀA)^-1 with F the inflation of each joint's equations.
-    bread = (V.T / np.maximum(s, 1e-12 * s[0])**2) @ V
+    bread = (V.T / np.maximum(s, 1e-12 * s[0]) ** 2) @ V
     covariance = bread @ (root_inflated.T @ root_inflated) @ bread * np.outer(1.0 / scale, 1.0 / scale)
-    typical = np.sqrt(np.mean((usual @ _standing_for(base, beta))**2, axis=0))
-    effect = np.sqrt(np.mean(usual[..., base.independent]**2, axis=0)) * np.sqrt(np.diag(covariance))
-    return BaseFit(base, beta, covariance, sigma, inflation, weights, residuals, float(s[0] / max(s[-1], 1e-300)),
-                   (effect / typical[:, None]).max(axis=0))
+    typical = np.sqrt(np.mean((usual @ _standing_for(base, beta)) ** 2, axis=0))
+    effect = np.sqrt(np.mean(usual[..., base.independent] ** 2, axis=0)) * np.sqrt(np.diag(covariance))
+    return BaseFit(
+        base,
+        beta,
+        covariance,
+        sigma,
+        inflation,
+        weights,
+        residuals,
+        float(s[0] / max(s[-1], 1e-300)),
+        (effect / typical[:, None]).max(axis=0),
+    )
 
 
 def _middle(sizes: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -160,7 +176,7 @@ def _solved(A, tau, scale, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     s, V = np.sqrt(np.maximum(squares[::-1], 0.0)), vectors.T[::-1]
     kept = s > SINGULAR * s[0]
     right = W.T @ (np.sqrt(weights) * tau).ravel()
-    return (V[kept].T @ ((V[kept] @ right) / s[kept]**2)) / scale, s, V
+    return (V[kept].T @ ((V[kept] @ right) / s[kept] ** 2)) / scale, s, V
 
 
 def _require_all_moved(base: Base, scale: np.ndarray) -> None:
@@ -188,8 +204,12 @@ def require_told(found: BaseFit) -> None:
         InputError: naming what.
     """
     if found.open:
-        raise InputError(_advice(list(found.open)) + " (or --allow-open: the URDF's numbers stand in)", subject="samples",
-                         value=float(found.effect.max()), limit=OPEN_SHARE)
+        raise InputError(
+            _advice(list(found.open)) + " (or --allow-open: the URDF's numbers stand in)",
+            subject="samples",
+            value=float(found.effect.max()),
+            limit=OPEN_SHARE,
+        )
 
 
 def _correlation(residuals: np.ndarray) -> np.ndarray:

@@ -63,8 +63,9 @@ class Limits:
         return 0.5 * (self.lower + self.upper)
 
 
-def usual_states(description: ArmDescription, model: DynamicsModel, tip_speed: float = math.inf, count: int = 300,
-                 seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def usual_states(
+    description: ArmDescription, model: DynamicsModel, tip_speed: float = math.inf, count: int = 300, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Random q, v, a (count, n) within the limits and, by moving slower, ``tip_speed`` [m/s]."""
     q = sample_poses(description, count, seed)
     rng = np.random.default_rng(seed)
@@ -88,8 +89,11 @@ def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
     for quantity in ("velocity", "effort"):
         for joint, value in zip(description.joint_names, getattr(description, quantity)):
             if not 0.0 < value < math.inf:
-                raise InputError(f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion "
-                                 "can be chosen", subject=joint, value=float(value))
+                raise InputError(
+                    f"joint {joint} has no {quantity} limit above 0 in {description.source}: without it no motion can be chosen",
+                    subject=joint,
+                    value=float(value),
+                )
     model = RigidBody(description)
     still = np.zeros(description.n)
     return _limits(description, model, EffortGate(model, arm), acceleration, arm.tip_speed, still, still + math.inf)
@@ -106,8 +110,9 @@ def _limits(description, model, gate, acceleration, tip_speed, drag, stall) -> L
     acceleration = description.velocity / RISE_S if acceleration is None else np.broadcast_to(acceleration, (description.n,))
     lower, upper = np.maximum(description.lower, -span), np.minimum(description.upper, span)
     check = GoalCheck(description, gate, model, tip_speed_limit=tip_speed, stretch=False).check
-    return Limits(lower, upper, description.velocity, acceleration, gate.peak_limit, gate.hold_limit, drag, stall, tip_speed,
-                  check)
+    return Limits(
+        lower, upper, description.velocity, acceleration, gate.peak_limit, gate.hold_limit, drag, stall, tip_speed, check
+    )
 
 
 def of_options(arm_name: str, description: ArmDescription, tip_speed: float | None, servos: str = "") -> Limits:

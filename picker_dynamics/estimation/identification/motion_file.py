@@ -41,12 +41,30 @@ def text(found: Excitation, name: str, arm: ArmDescription, **more) -> str:
     """The file's text; ``name`` is the arm's in config/arms.yaml or empty, ``more`` is noted in it."""
     motion = found.motion
     a_k, b_k = motion.coefficients()
-    points = [{"time_from_start": round(float(t), 9), "positions": q.round(9).tolist(), "velocities": v.round(9).tolist(),
-               "accelerations": a.round(9).tolist()} for t, q, v, a in zip(*motion.points())]
-    fourier = {"centre": motion.centre.tolist(), "a": a_k.tolist(), "b": b_k.tolist(), "period_s": motion.period,
-               "periods": motion.periods}
-    head = {"arm": name, "joint_names": list(arm.joint_names), "units": list(arm.position_units),
-            "condition": round(found.condition, 2), **more, "fourier": fourier}
+    points = [
+        {
+            "time_from_start": round(float(t), 9),
+            "positions": q.round(9).tolist(),
+            "velocities": v.round(9).tolist(),
+            "accelerations": a.round(9).tolist(),
+        }
+        for t, q, v, a in zip(*motion.points())
+    ]
+    fourier = {
+        "centre": motion.centre.tolist(),
+        "a": a_k.tolist(),
+        "b": b_k.tolist(),
+        "period_s": motion.period,
+        "periods": motion.periods,
+    }
+    head = {
+        "arm": name,
+        "joint_names": list(arm.joint_names),
+        "units": list(arm.position_units),
+        "condition": round(found.condition, 2),
+        **more,
+        "fourier": fourier,
+    }
     lines = ",\n".join("  " + json.dumps(point) for point in points)
     return json.dumps(head, indent=1)[:-2] + ',\n "points": [\n' + lines + "\n ]\n}\n"
 
@@ -65,8 +83,9 @@ def read(path: str | Path) -> MotionFile:
         t, q, v, a = (np.array([point[key] for point in points], dtype=float) for key in keys)
         arm, units = str(content.get("arm", "")), tuple(content["units"])
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is no motion of `picker identify excite`: {type(error).__name__}: {error}",
-                         value=str(path)) from error
+        raise InputError(
+            f"{path} is no motion of `picker identify excite`: {type(error).__name__}: {error}", value=str(path)
+        ) from error
     if t.ndim != 1 or len(units) != len(names) or any(x.shape != (len(t), len(names)) for x in (q, v, a)):
         raise TrajectoryError(f"{path}: its points do not have {len(names)} positions, velocities and accelerations each")
     made = MotionFile(arm, units, names, t, q, v, a)

@@ -1,8 +1,8 @@
 """The whole way in Python: a motion that excites, what was measured on it, the arm that explains it, how well it predicts.
 
-    columns = Columns.of(description)
-    found = identify(columns, [samples])                 # base parameters and bodies that can exist
-    result = predict(columns, found.bodies.pi, other)    # on another motion
+columns = Columns.of(description)
+found = identify(columns, [samples])                 # base parameters and bodies that can exist
+result = predict(columns, found.bodies.pi, other)    # on another motion
 """
 
 from __future__ import annotations
@@ -59,8 +59,14 @@ class Prediction:
         return float(np.sqrt(np.mean(self.shares**2)))
 
 
-def identify(columns: Columns, recordings: Sequence[Samples], *, cutoff_hz: float = CUTOFF_HZ, tip_speed: float = math.inf,
-             allow_open: bool = False) -> Identified:
+def identify(
+    columns: Columns,
+    recordings: Sequence[Samples],
+    *,
+    cutoff_hz: float = CUTOFF_HZ,
+    tip_speed: float = math.inf,
+    allow_open: bool = False,
+) -> Identified:
     """Find the parameters.
 
     Args:
@@ -82,12 +88,13 @@ def identify(columns: Columns, recordings: Sequence[Samples], *, cutoff_hz: floa
         least_squares.require_told(of_base)
     bodies = consistent.fit(columns, equations, of_base)
     tau, Y = least_squares.joined(equations)
-    residual = np.sqrt(np.mean((tau - Y @ bodies.pi)**2, axis=0) / np.mean(tau**2, axis=0))
+    residual = np.sqrt(np.mean((tau - Y @ bodies.pi) ** 2, axis=0) / np.mean(tau**2, axis=0))
     return Identified(of_base, bodies, sum(one.spikes for one in equations), len(tau), residual)
 
 
-def predict(columns: Columns, pi: np.ndarray, samples: Samples, *, cutoff_hz: float = CUTOFF_HZ,
-            truth: np.ndarray | None = None) -> Prediction:
+def predict(
+    columns: Columns, pi: np.ndarray, samples: Samples, *, cutoff_hz: float = CUTOFF_HZ, truth: np.ndarray | None = None
+) -> Prediction:
     """Predict the efforts of a recording from its positions.
 
     Args:
@@ -103,4 +110,4 @@ def predict(columns: Columns, pi: np.ndarray, samples: Samples, *, cutoff_hz: fl
     if truth is None:
         predicted, truth = filtering.low_pass(predicted, moved.dt, cutoff_hz), moved.tau
     used = moved.used
-    return Prediction(np.sqrt(np.mean((predicted - truth)[used]**2, axis=0)), np.sqrt(np.mean(truth[used]**2, axis=0)))
+    return Prediction(np.sqrt(np.mean((predicted - truth)[used] ** 2, axis=0)), np.sqrt(np.mean(truth[used] ** 2, axis=0)))

@@ -66,8 +66,9 @@ class Samples:
             if joint not in self.joint_names:
                 raise JointNamesError(f"torque constant for {joint!r}: the arm has {', '.join(self.joint_names)}", subject=joint)
             if not (math.isfinite(value) and value):
-                raise InputError(f"torque constant of {joint} is {value}, must be a finite number other than 0", subject=joint,
-                                 value=value)
+                raise InputError(
+                    f"torque constant of {joint} is {value}, must be a finite number other than 0", subject=joint, value=value
+                )
         return replace(self, tau=self.tau * np.array([constants.get(joint, 1.0) for joint in self.joint_names]))
 
 
@@ -86,8 +87,11 @@ def checked(samples: Samples, description: ArmDescription) -> Samples:
             raise InputError(f"{where}: {name} has shape {values.shape}, expected {shape}", subject=name, value=values.shape)
         if values is not None and not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0]
-            raise InputError(f"{where}: {name} of {samples.joint_names[column]} is {values[row, column]} in sample {row}",
-                             subject=samples.joint_names[column], value=float(values[row, column]))
+            raise InputError(
+                f"{where}: {name} of {samples.joint_names[column]} is {values[row, column]} in sample {row}",
+                subject=samples.joint_names[column],
+                value=float(values[row, column]),
+            )
     _require_times(samples)
     _require_positions(samples, description)
     _require_efforts(samples, description)
@@ -101,21 +105,34 @@ def _require_times(samples: Samples) -> None:
     if not np.isfinite(t).all():
         raise InputError(f"{where}: time of sample {int(np.argmin(np.isfinite(t)))} is not finite", subject="time")
     if len(t) < LEAST_SAMPLES:
-        raise InputError(f"{where}: {len(t)} samples, at least {LEAST_SAMPLES} are needed", subject="time", value=len(t),
-                         limit=LEAST_SAMPLES)
+        raise InputError(
+            f"{where}: {len(t)} samples, at least {LEAST_SAMPLES} are needed", subject="time", value=len(t), limit=LEAST_SAMPLES
+        )
     steps = np.diff(t)
     if (steps <= 0.0).any():
         k = int(np.argmax(steps <= 0.0))
-        raise InputError(f"{where}: time does not increase at sample {k + 1}: {t[k]:.6f} s, then {t[k + 1]:.6f} s", subject="time",
-                         value=float(t[k + 1]), limit=float(t[k]))
+        raise InputError(
+            f"{where}: time does not increase at sample {k + 1}: {t[k]:.6f} s, then {t[k + 1]:.6f} s",
+            subject="time",
+            value=float(t[k + 1]),
+            limit=float(t[k]),
+        )
     if t[-1] - t[0] < LEAST_S:
-        raise InputError(f"{where}: {t[-1] - t[0]:.3f} s long, at least {LEAST_S} s are needed", subject="time",
-                         value=float(t[-1] - t[0]), limit=LEAST_S)
+        raise InputError(
+            f"{where}: {t[-1] - t[0]:.3f} s long, at least {LEAST_S} s are needed",
+            subject="time",
+            value=float(t[-1] - t[0]),
+            limit=LEAST_S,
+        )
     rate = 1.0 / float(np.median(steps))
     if rate < LEAST_HZ:
         hint = " (milliseconds given for seconds?)" if 1000.0 * rate >= LEAST_HZ else ""
-        raise InputError(f"{where}: {rate:.3g} samples a second, at least {LEAST_HZ:g} are needed{hint}", subject="time",
-                         value=rate, limit=LEAST_HZ)
+        raise InputError(
+            f"{where}: {rate:.3g} samples a second, at least {LEAST_HZ:g} are needed{hint}",
+            subject="time",
+            value=rate,
+            limit=LEAST_HZ,
+        )
 
 
 def _require_positions(samples: Samples, description: ArmDescription) -> None:
@@ -130,20 +147,30 @@ def _require_positions(samples: Samples, description: ArmDescription) -> None:
             worst = float(q[int(beyond.argmax())])
             slip = math.degrees(1.0) if unit == "rad" else 1000.0
             hint = f" ({SLIPS[slip]}?)" if abs(worst) > SLIPPED and low <= q.min() / slip and q.max() / slip <= high else ""
-            raise LimitError(f"{samples.source}: {joint.name} reads {worst:.3f} {unit}, its limits are {joint.lower:.3f} to "
-                             f"{joint.upper:.3f}{hint}", subject=joint.name, value=worst,
-                             limit=joint.upper if worst > joint.upper else joint.lower)
+            raise LimitError(
+                f"{samples.source}: {joint.name} reads {worst:.3f} {unit}, its limits are {joint.lower:.3f} to "
+                f"{joint.upper:.3f}{hint}",
+                subject=joint.name,
+                value=worst,
+                limit=joint.upper if worst > joint.upper else joint.lower,
+            )
 
 
 def _require_efforts(samples: Samples, description: ArmDescription) -> None:
     for column, (joint, unit) in enumerate(zip(description.joint_names, description.effort_units)):
         largest, limit = float(np.abs(samples.tau[:, column]).max()), float(description.effort[column])
         if largest == 0.0:
-            raise InputError(f"{samples.source}: the effort of {joint} is 0 all the time: is it measured?", subject=joint,
-                             value=0.0)
+            raise InputError(
+                f"{samples.source}: the effort of {joint} is 0 all the time: is it measured?", subject=joint, value=0.0
+            )
         if np.quantile(np.abs(samples.tau[:, column]), 0.9) > TOO_STRONG * limit:
-            raise LimitError(f"{samples.source}: the effort of {joint} reaches {largest:.3g} {unit}, its limit is {limit:.3g} "
-                             "(another unit, or a current without --torque-constant?)", subject=joint, value=largest, limit=limit)
+            raise LimitError(
+                f"{samples.source}: the effort of {joint} reaches {largest:.3g} {unit}, its limit is {limit:.3g} "
+                "(another unit, or a current without --torque-constant?)",
+                subject=joint,
+                value=largest,
+                limit=limit,
+            )
 
 
 def _require_velocities(samples: Samples) -> None:
@@ -156,5 +183,10 @@ def _require_velocities(samples: Samples) -> None:
         slope = float(v @ difference) / float(v @ v) if v.any() else 0.0
         if not 1.0 - SLOPE < slope < 1.0 + SLOPE:
             hint = " (degrees per second given for radians?)" if abs(slope * math.degrees(1.0) - 1.0) < SLOPE else ""
-            raise InputError(f"{samples.source}: the velocity of {joint} is not that of its positions: they move {slope:.3g} "
-                             f"times as fast{hint}", subject=joint, value=slope, limit=1.0)
+            raise InputError(
+                f"{samples.source}: the velocity of {joint} is not that of its positions: they move {slope:.3g} "
+                f"times as fast{hint}",
+                subject=joint,
+                value=slope,
+                limit=1.0,
+            )

@@ -61,14 +61,21 @@ def hidden(description: ArmDescription, seed: int, tip_speed: float, share: tupl
         shift = axes @ (off(3) * np.sqrt(np.maximum(spread, 0.0)))
         bodies.append(parameters.standard(Body(body.mass * (1.0 + off()), body.com + shift, body.inertia * (1.0 + off()))))
     model = RigidBody(description)
-    usual = np.sqrt(np.mean(model.inverse_dynamics(*usual_states(description, model, tip_speed))**2, axis=0))
+    usual = np.sqrt(np.mean(model.inverse_dynamics(*usual_states(description, model, tip_speed)) ** 2, axis=0))
     coulomb = rng.uniform(*FRICTION_SHARE, description.n) * usual
     viscous = rng.uniform(*FRICTION_SHARE, description.n) * usual / description.velocity
     return parse(write_back.urdf_text(description, np.array(bodies), viscous, coulomb), f"hidden {description.name}")
 
 
-def run(truth: ArmDescription, believed: ArmDescription, motion: Fourier, seed: int = 0, *, noise: float = TORQUE_NOISE,
-        encoder_counts: int | None = ENCODER_COUNTS) -> Run:
+def run(
+    truth: ArmDescription,
+    believed: ArmDescription,
+    motion: Fourier,
+    seed: int = 0,
+    *,
+    noise: float = TORQUE_NOISE,
+    encoder_counts: int | None = ENCODER_COUNTS,
+) -> Run:
     """Move the arm along a motion, from rest at its begin, and measure.
 
     Args:

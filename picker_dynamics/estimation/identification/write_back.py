@@ -25,8 +25,13 @@ AGREES = 1e-5
 """Largest rounding of what is written, as a share of a body's largest entry of the same unit."""
 
 
-def urdf_text(description: ArmDescription, bodies: np.ndarray, viscous: np.ndarray, coulomb: np.ndarray,
-              remarks: Mapping[str, str] | None = None) -> str:
+def urdf_text(
+    description: ArmDescription,
+    bodies: np.ndarray,
+    viscous: np.ndarray,
+    coulomb: np.ndarray,
+    remarks: Mapping[str, str] | None = None,
+) -> str:
     """The URDF with bodies ``bodies`` (n, 10) and friction (n,) [N·m·s/rad, N·m].
 
     Args:
@@ -53,13 +58,17 @@ def urdf_text(description: ArmDescription, bodies: np.ndarray, viscous: np.ndarr
 
 def _inertial(pi: np.ndarray, remark: str) -> str:
     body = parameters.body(pi)
-    entries = " ".join(f'{key}="{body.inertia[i, j]:.9e}"' for key, i, j in
-                       (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2)))
+    entries = " ".join(
+        f'{key}="{body.inertia[i, j]:.9e}"'
+        for key, i, j in (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
+    )
     centre = " ".join(f"{value:.9g}" for value in np.where(np.abs(body.com) < NOTHING_M, 0.0, body.com))
     comment = f"  <!-- {remark} -->" if remark else ""
-    return (f"    <inertial>{comment}\n"
-            f'      <origin xyz="{centre}"/>\n      <mass value="{body.mass:.9g}"/>\n'
-            f"      <inertia {entries}/>\n    </inertial>\n")
+    return (
+        f"    <inertial>{comment}\n"
+        f'      <origin xyz="{centre}"/>\n      <mass value="{body.mass:.9g}"/>\n'
+        f"      <inertia {entries}/>\n    </inertial>\n"
+    )
 
 
 def _replaced(text: str, tag: str, name: str, inner: re.Pattern, new: str, source: str) -> str:
@@ -70,7 +79,7 @@ def _replaced(text: str, tag: str, name: str, inner: re.Pattern, new: str, sourc
         raise DescriptionError(f"{tag} {name}: not found in the text of {source}", subject=name)
     begin = opening.end()
     if opening.group().endswith("/>"):
-        return f"{text[:begin - 2]}>\n{new}  </{tag}>{text[begin:]}"
+        return f"{text[: begin - 2]}>\n{new}  </{tag}>{text[begin:]}"
     end = blank.index(f"</{tag}>", begin)
     old = inner.search(blank, begin, end)
     if old is None:
@@ -79,16 +88,22 @@ def _replaced(text: str, tag: str, name: str, inner: re.Pattern, new: str, sourc
             return text[:line] + new + text[line:]
         return f"{text[:end]}\n{new}  {text[end:]}"
     lead = "" if old.start() == 0 or text[old.start() - 1] == "\n" else "\n"
-    return text[:old.start()] + lead + new + text[old.end():]
+    return text[: old.start()] + lead + new + text[old.end() :]
 
 
 def _require_said(written: ArmDescription, bodies: np.ndarray) -> None:
     said = parameters.of_description(written)
-    sizes = np.repeat([np.abs(bodies[:, :1]).max(axis=1), np.abs(bodies[:, 1:4]).max(axis=1), np.abs(bodies[:, 4:]).max(axis=1)],
-                      (1, 3, 6), axis=0).T
+    sizes = np.repeat(
+        [np.abs(bodies[:, :1]).max(axis=1), np.abs(bodies[:, 1:4]).max(axis=1), np.abs(bodies[:, 4:]).max(axis=1)],
+        (1, 3, 6),
+        axis=0,
+    ).T
     off = np.abs(said - bodies) - AGREES * np.maximum(sizes, 1e-9)
     if off.max() > 0.0:
         body, entry = np.unravel_index(int(off.argmax()), off.shape)
         joint = written.movable[body]
-        raise DescriptionError(f"link {joint.child}: {parameters.NAMES[entry]} would read {said[body, entry]:g} where "
-                               f"{bodies[body, entry]:g} was found: its text is too unusual to be changed", subject=joint.child)
+        raise DescriptionError(
+            f"link {joint.child}: {parameters.NAMES[entry]} would read {said[body, entry]:g} where "
+            f"{bodies[body, entry]:g} was found: its text is too unusual to be changed",
+            subject=joint.child,
+        )

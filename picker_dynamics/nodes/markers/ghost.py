@@ -20,9 +20,19 @@ def ghost_shapes(description: ArmDescription, q, colour=COLOUR) -> list[Shape]:
     for link in description.links.values():
         pose = poses[link.name]
         for element in link.visuals:
-            shapes.append(Shape(GROUP, len(shapes), element.kind, description.root, _size(element), colour,
-                                position=pose.apply(element.xyz), quaternion=quaternion_of(pose.rotation @ element.rotation),
-                                text=element.filename or ""))
+            shapes.append(
+                Shape(
+                    GROUP,
+                    len(shapes),
+                    element.kind,
+                    description.root,
+                    _size(element),
+                    colour,
+                    position=pose.apply(element.xyz),
+                    quaternion=quaternion_of(pose.rotation @ element.rotation),
+                    text=element.filename or "",
+                )
+            )
     return shapes
 
 

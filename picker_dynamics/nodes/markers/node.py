@@ -33,8 +33,16 @@ STALE_S = 0.5
 TF_S = 1.0
 """From the first joint state to what is fixed to a moving link: its frame is known by then [s]."""
 
-KINDS = {"box": Marker.CUBE, "cylinder": Marker.CYLINDER, "sphere": Marker.SPHERE, "mesh": Marker.MESH_RESOURCE,
-         "text": Marker.TEXT_VIEW_FACING, "arrow": Marker.ARROW, "line": Marker.LINE_STRIP, "triangles": Marker.TRIANGLE_LIST}
+KINDS = {
+    "box": Marker.CUBE,
+    "cylinder": Marker.CYLINDER,
+    "sphere": Marker.SPHERE,
+    "mesh": Marker.MESH_RESOURCE,
+    "text": Marker.TEXT_VIEW_FACING,
+    "arrow": Marker.ARROW,
+    "line": Marker.LINE_STRIP,
+    "triangles": Marker.TRIANGLE_LIST,
+}
 
 
 class Markers(Node):
@@ -48,8 +56,13 @@ class Markers(Node):
         controlled = load_controlled_arm(self)
         self.arm, self.gate_for, self.strongest = controlled.description, controlled.gate, controlled.strongest
         rate = declare(self, "rate_hz", 8.0, "rate of markers [Hz]", low=1.0, high=30.0, read_only=True)
-        where = declare(self, "scene", "", "file with berries and tray; empty: config/demo.yaml, for an arm of the picker's "
-                        "shape; none: nothing", read_only=True)
+        where = declare(
+            self,
+            "scene",
+            "",
+            "file with berries and tray; empty: config/demo.yaml, for an arm of the picker's shape; none: nothing",
+            read_only=True,
+        )
         self.period_s = 1.0 / rate
         namespace = self.get_namespace().strip("/")
         self.prefix = f"{namespace}/" if namespace else ""

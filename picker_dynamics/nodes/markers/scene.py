@@ -31,13 +31,16 @@ def scene_shapes(path: str | Path, frame: str) -> list[Shape]:
         berries = [np.array(berry["at_m"], dtype=float).reshape(3) for berry in raw["berries"]]
         tray, mass = np.array(raw["tray"]["at_m"], dtype=float).reshape(3), float(raw["payload_kg"])
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
-        raise ConfigurationError(f"scene {path}: {type(error).__name__}: {' '.join(str(error).split())}",
-                                 value=str(path)) from error
+        raise ConfigurationError(
+            f"scene {path}: {type(error).__name__}: {' '.join(str(error).split())}", value=str(path)
+        ) from error
     if not (mass > 0.0 and np.isfinite([*np.ravel(berries), *tray, mass]).all()):
         raise ConfigurationError(f"scene {path}: places must be finite and payload_kg above 0, it is {mass}", value=mass)
     radius = (0.75 * mass / (BERRY_DENSITY * math.pi)) ** (1.0 / 3.0)
-    shapes = [Shape(GROUP, index, "sphere", frame, (2.0 * radius,) * 3, BERRY_RED, position=at - [0.0, 0.0, radius])
-              for index, at in enumerate(berries)]
+    shapes = [
+        Shape(GROUP, index, "sphere", frame, (2.0 * radius,) * 3, BERRY_RED, position=at - [0.0, 0.0, radius])
+        for index, at in enumerate(berries)
+    ]
     low = max(tray[2] - DROP_M, 0.5 * TRAY_M[2])
     shapes.append(Shape(GROUP, len(shapes), "box", frame, TRAY_M, TRAY_GREY, position=np.array([tray[0], tray[1], low])))
     return shapes

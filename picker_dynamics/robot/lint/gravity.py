@@ -57,11 +57,19 @@ def gravity_findings(description: ArmDescription) -> Iterator[Finding]:
         worst = float(np.max(np.abs(_joint_torque(description, joint, frames))))
         what = f"holding torque at joint {joint.name}"
         if 0.0 < joint.effort < worst:
-            yield Finding(joint.child, what, f"{worst:.3g} {unit}", "in some poses, more than its limit "
-                          f"{joint.effort:g} {unit}: a mass, a length or the effort limit is wrong")
+            yield Finding(
+                joint.child,
+                what,
+                f"{worst:.3g} {unit}",
+                f"in some poses, more than its limit {joint.effort:g} {unit}: a mass, a length or the effort limit is wrong",
+            )
         if worst <= _noticeable(description, joint, frames):
-            yield Finding(joint.child, what, f"0 {unit}", "in every pose, although it lifts other joints: "
-                          "masses or centres of mass are missing")
+            yield Finding(
+                joint.child,
+                what,
+                f"0 {unit}",
+                "in every pose, although it lifts other joints: masses or centres of mass are missing",
+            )
 
 
 def _noticeable(description: ArmDescription, joint: Joint, frames: dict[str, Pose]) -> float:

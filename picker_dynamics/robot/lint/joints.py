@@ -30,8 +30,12 @@ def joint_findings(joint: Joint) -> Iterator[Finding]:
     if joint.type == "revolute" and max(-joint.lower, joint.upper) > MOST_TURNS:
         yield Finding(joint.child, what, f"{value} rad", "more than two turns; degrees written as radians?")
     if joint.mimic is not None:
-        yield Finding(joint.child, f"mimic of joint {joint.name}", joint.mimic or "a joint without name",
-                      "it is treated as a joint of its own: nothing couples the two here")
+        yield Finding(
+            joint.child,
+            f"mimic of joint {joint.name}",
+            joint.mimic or "a joint without name",
+            "it is treated as a joint of its own: nothing couples the two here",
+        )
 
 
 def driven_findings(description: ArmDescription, joint: Joint) -> Iterator[Finding]:
@@ -39,21 +43,32 @@ def driven_findings(description: ArmDescription, joint: Joint) -> Iterator[Findi
     driven = [description.links[name] for name in subtree(description, joint.child)]
     body = [description.links[name] for name in rigid_groups(description)[joint.child]]
     if not any(link.mass > 0.0 for link in driven):
-        yield Finding(joint.child, f"mass driven by joint {joint.name}", "0 kg",
-                      "its acceleration would be infinite; give the link an <inertial>", fatal=True)
+        yield Finding(
+            joint.child,
+            f"mass driven by joint {joint.name}",
+            "0 kg",
+            "its acceleration would be infinite; give the link an <inertial>",
+            fatal=True,
+        )
     elif joint.type != "prismatic" and not turning_inertia(description, joint) > 0.0:
-        yield Finding(joint.child, f"inertia driven by joint {joint.name}", "0 kg·m²",
-                      "points on the axis: its acceleration would be infinite", fatal=True)
+        yield Finding(
+            joint.child,
+            f"inertia driven by joint {joint.name}",
+            "0 kg·m²",
+            "points on the axis: its acceleration would be infinite",
+            fatal=True,
+        )
     elif not any(link.mass > 0.0 and np.any(link.inertia) for link in body):
         mass = sum(link.mass for link in body)
-        yield Finding(joint.child, "inertial", f"{mass:g} kg without inertia",
-                      "MuJoCo refuses a moving body that lacks mass or inertia")
+        yield Finding(
+            joint.child, "inertial", f"{mass:g} kg without inertia", "MuJoCo refuses a moving body that lacks mass or inertia"
+        )
 
 
 def turning_inertia(description: ArmDescription, joint: Joint) -> float:
     """Inertia about the joint's axis of what it carries, the largest of a few poses [kg·m²].
 
-        I = sum over the links carried of  m |k × (c - p)|² + k · Ic k    (axis k through p)
+    I = sum over the links carried of  m |k × (c - p)|² + k · Ic k    (axis k through p)
     """
     frames = link_poses(description, sample_poses(description, 5))
     pivot, axis = frames[joint.child].position, frames[joint.child].rotation @ joint.axis

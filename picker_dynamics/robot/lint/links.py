@@ -56,8 +56,10 @@ def _tensor_findings(link: Link, moments: np.ndarray) -> Iterator[Finding]:
         reason = "1.0 on the diagonal is a placeholder; measure it, or compute it from the shape"
         yield Finding(link.name, "inertia", _moments(moments), reason)
     if moments[0] + moments[1] < moments[2] * (1.0 - TRIANGLE_SLACK):
-        reason = (f"breaks the triangle inequality, {moments[0] + moments[1]:.3g} < {moments[2]:.3g}: "
-                  "no body has it, and MuJoCo refuses it")
+        reason = (
+            f"breaks the triangle inequality, {moments[0] + moments[1]:.3g} < {moments[2]:.3g}: "
+            "no body has it, and MuJoCo refuses it"
+        )
         yield Finding(link.name, "inertia", _moments(moments), reason)
 
 
@@ -69,8 +71,9 @@ def _shape_findings(link: Link) -> Iterator[Finding]:
     volume, _, specific = uniform_body(link.collisions or link.visuals)
     density = link.mass / volume
     if not DENSITY[0] <= density <= DENSITY[1]:
-        reason = (f"{density:.3g} kg/m³ for the {volume * 1e6:.3g} cm³ that are drawn, "
-                  f"plausible are {DENSITY[0]:g} to {DENSITY[1]:g}")
+        reason = (
+            f"{density:.3g} kg/m³ for the {volume * 1e6:.3g} cm³ that are drawn, plausible are {DENSITY[0]:g} to {DENSITY[1]:g}"
+        )
         yield Finding(link.name, "mass", f"{link.mass:g} kg", reason)
     points = np.concatenate([corners(shape) for shape in drawn])
     lowest, highest = points.min(axis=0), points.max(axis=0)
@@ -94,8 +97,10 @@ def _size_findings(link: Link, drawn: tuple[Geometry, ...], uniform: np.ndarray)
         farthest = float(np.max(np.linalg.norm(np.cross(arms, axis), axis=1)))
         share = float(moment / (axis @ uniform @ axis))
         if radius > GYRATION_SLACK * farthest:
-            reason = (f"radius of gyration {radius * 1e3:.3g} mm, but nothing is drawn farther than "
-                      f"{farthest * 1e3:.3g} mm from that axis")
+            reason = (
+                f"radius of gyration {radius * 1e3:.3g} mm, but nothing is drawn farther than "
+                f"{farthest * 1e3:.3g} mm from that axis"
+            )
         elif share > INERTIA_FACTOR[1] and moment > 0.5 * moments[2]:  # not about a slender link's own axis
             reason = f"{share:.3g} times that of a uniform body of the drawn shape"
         else:

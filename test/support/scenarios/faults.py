@@ -200,8 +200,11 @@ def ignores_commands_that_do_not_fit(client, board) -> None:
     """Straight to the hardware node, past the gate: nothing away from the outputs, stale, or not finite is sent."""
     before = at_home(client, board)
     intruder = client.create_publisher(JointState, "joint_commands", LATEST)
-    cases = {"commands_away": (moved(base=0.5), NAMES, 0.0), "commands_stale": (HOME, NAMES, 5.0),
-             "commands_invalid": (moved(base=np.nan), NAMES, 0.0)}
+    cases = {
+        "commands_away": (moved(base=0.5), NAMES, 0.0),
+        "commands_stale": (HOME, NAMES, 5.0),
+        "commands_invalid": (moved(base=np.nan), NAMES, 0.0),
+    }
     try:
         until(client, lambda: intruder.get_subscription_count() > 0, "a listener")
         counts = hardware_figures(client)

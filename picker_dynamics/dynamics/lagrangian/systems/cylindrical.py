@@ -19,10 +19,10 @@ from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
 
 class Parameters(NamedTuple):
     """Attributes:
-        g: gravity [m/s²], along -y.
-        a: axis to body 2's centre of mass [m].
-        m2, m3: masses [kg].
-        J2, J3: inertias about the centres of mass [kg·m²].
+    g: gravity [m/s²], along -y.
+    a: axis to body 2's centre of mass [m].
+    m2, m3: masses [kg].
+    J2, J3: inertias about the centres of mass [kg·m²].
     """
 
     g: float
@@ -40,15 +40,13 @@ def axis_inertia(k, r3):
 
 def mass_matrix(k, q):
     """M(q): rows of entries [kg·m², kg]."""
-    return ((axis_inertia(k, q[1]), 0.0),
-            (0.0, k.m3))
+    return ((axis_inertia(k, q[1]), 0.0), (0.0, k.m3))
 
 
 def coriolis_matrix(k, q, v):
     """C(q, v) from Christoffel symbols: rows of entries."""
     m3r3 = k.m3 * q[1]
-    return ((m3r3 * v[1], m3r3 * v[0]),
-            (-m3r3 * v[0], 0.0))
+    return ((m3r3 * v[1], m3r3 * v[0]), (-m3r3 * v[0], 0.0))
 
 
 def gravity(k, q):
@@ -60,8 +58,8 @@ def gravity(k, q):
 def inverse_dynamics(k, q, v, a):
     """T [N·m] of the ground on body 2 and F [N] of body 2 on body 3.
 
-        T = (m2 a² + m3 r3² + J2 + J3) thetadd + 2 m3 r3 r3d thetad + g (m2 a + m3 r3) cos(theta)
-        F = m3 r3dd - m3 r3 thetad² + m3 g sin(theta)
+    T = (m2 a² + m3 r3² + J2 + J3) thetadd + 2 m3 r3 r3d thetad + g (m2 a + m3 r3) cos(theta)
+    F = m3 r3dd - m3 r3 thetad² + m3 g sin(theta)
     """
     s, c = sin_cos(q[0])
     r3, thetad, r3d, thetadd, r3dd = q[1], v[0], v[1], a[0], a[1]
@@ -73,15 +71,18 @@ def inverse_dynamics(k, q, v, a):
 def torque_rate(k, q, v, a, j):
     """dT/dt [N·m/s] and dF/dt [N/s].
 
-        dT/dt = (m2 a² + m3 r3² + J2 + J3) thetaddd + 2 m3 (r3d² thetad + r3 r3dd thetad + 2 r3 r3d thetadd)
-                - g (m2 a + m3 r3) thetad sin(theta) + g m3 r3d cos(theta)
-        dF/dt = m3 r3ddd - m3 r3d thetad² - 2 m3 r3 thetad thetadd + m3 g thetad cos(theta)
+    dT/dt = (m2 a² + m3 r3² + J2 + J3) thetaddd + 2 m3 (r3d² thetad + r3 r3dd thetad + 2 r3 r3d thetadd)
+            - g (m2 a + m3 r3) thetad sin(theta) + g m3 r3d cos(theta)
+    dF/dt = m3 r3ddd - m3 r3d thetad² - 2 m3 r3 thetad thetadd + m3 g thetad cos(theta)
     """
     s, c = sin_cos(q[0])
     r3, thetad, r3d, thetadd, r3dd, thetaddd, r3ddd = q[1], v[0], v[1], a[0], a[1], j[0], j[1]
-    Td = (axis_inertia(k, r3) * thetaddd
-          + 2.0 * k.m3 * (r3d * r3d * thetad + r3 * r3dd * thetad + 2.0 * r3 * r3d * thetadd)
-          - k.g * (k.m2 * k.a + k.m3 * r3) * thetad * s + k.g * k.m3 * r3d * c)
+    Td = (
+        axis_inertia(k, r3) * thetaddd
+        + 2.0 * k.m3 * (r3d * r3d * thetad + r3 * r3dd * thetad + 2.0 * r3 * r3d * thetadd)
+        - k.g * (k.m2 * k.a + k.m3 * r3) * thetad * s
+        + k.g * k.m3 * r3d * c
+    )
     Fd = k.m3 * r3ddd - k.m3 * r3d * thetad * thetad - 2.0 * k.m3 * r3 * thetad * thetadd + k.m3 * k.g * thetad * c
     return Td, Fd
 
@@ -106,16 +107,12 @@ def tip(k, q):
 def tip_jacobian(k, q):
     """d(centre of mass 3)/dq: three rows of two."""
     s, c = sin_cos(q[0])
-    return ((-q[1] * s, c),
-            (q[1] * c, s),
-            (0.0, 0.0))
+    return ((-q[1] * s, c), (q[1] * c, s), (0.0, 0.0))
 
 
 def tip_angular_jacobian(k, q):
     """The waist turns body 3 about +z, the slide does not."""
-    return ((0.0, 0.0),
-            (0.0, 0.0),
-            (1.0, 0.0))
+    return ((0.0, 0.0), (0.0, 0.0), (1.0, 0.0))
 
 
 class Cylindrical(ReferenceSystem):
@@ -124,5 +121,15 @@ class Cylindrical(ReferenceSystem):
     system = "cylindrical"
     coordinates = ("theta", "r3")
     Parameters = Parameters
-    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
-                          tip, tip_jacobian, tip_angular_jacobian, torque_rate)
+    equations = Equations(
+        mass_matrix,
+        coriolis_matrix,
+        gravity,
+        inverse_dynamics,
+        kinetic_energy,
+        potential_energy,
+        tip,
+        tip_jacobian,
+        tip_angular_jacobian,
+        torque_rate,
+    )

@@ -20,10 +20,10 @@ from picker_dynamics.robot.model import batch_of_states
 
 class Parameters(NamedTuple):
     """Attributes:
-        g: gravity [m/s²], along -y.
-        a: pin to centre of mass [m].
-        m: mass [kg].
-        J_G: inertia about the centre of mass [kg·m²].
+    g: gravity [m/s²], along -y.
+    a: pin to centre of mass [m].
+    m: mass [kg].
+    J_G: inertia about the centre of mass [kg·m²].
     """
 
     g: float
@@ -126,7 +126,7 @@ def gibbs(k, q, v, a, torque):
     and ydd = a (thetadd cos(theta) - thetad² sin(theta)).
     """
     s, c = sin_cos(q[0])
-    squared = k.a * k.a * (a[0] * a[0] + v[0]**4)
+    squared = k.a * k.a * (a[0] * a[0] + v[0] ** 4)
     ydd = k.a * (a[0] * c - v[0] * v[0] * s)
     G = 0.5 * k.m * squared + 0.5 * k.J_G * a[0] * a[0] + k.m * k.g * ydd - torque[0] * a[0]
     dG_dqdd = pivot_inertia(k) * a[0] + k.m * k.g * k.a * c - torque[0]
@@ -136,8 +136,8 @@ def gibbs(k, q, v, a, torque):
 
 def third_order_lagrange(k, q, v, a, j):
     """S = 1/2 (J_G + m a²)(thetadd² + thetad⁴) of all particles, and Q* = (J_G + m a²)(thetaddd - thetad³)."""
-    S = 0.5 * pivot_inertia(k) * (a[0] * a[0] + v[0]**4)
-    return S, pivot_inertia(k) * (j[0] - v[0]**3)
+    S = 0.5 * pivot_inertia(k) * (a[0] * a[0] + v[0] ** 4)
+    return S, pivot_inertia(k) * (j[0] - v[0] ** 3)
 
 
 class Pendulum(ReferenceSystem):
@@ -146,8 +146,18 @@ class Pendulum(ReferenceSystem):
     system = "pendulum"
     coordinates = ("theta",)
     Parameters = Parameters
-    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
-                          tip, tip_jacobian, tip_angular_jacobian, torque_rate)
+    equations = Equations(
+        mass_matrix,
+        coriolis_matrix,
+        gravity,
+        inverse_dynamics,
+        kinetic_energy,
+        potential_energy,
+        tip,
+        tip_jacobian,
+        tip_angular_jacobian,
+        torque_rate,
+    )
 
     def gibbs(self, q, v, a, torque) -> Gibbs:
         """Gibbs' function and its derivatives.

@@ -106,9 +106,15 @@ def yaw_inertia(k, u):
     R1 = k.B11 * c1 + k.B12 * c2 + k.B13 * c3
     R2 = k.B12 * c1 + k.B22 * c2 + k.B23 * c3
     R3 = k.B13 * c1 + k.B23 * c2 + k.B33 * c3
-    D = (k.I0z + k.I1x * s1 * s1 + c1 * (k.I1z * c1 + R1)
-         + k.I2x * s2 * s2 + c2 * (k.I2z * c2 + R2)
-         + k.I3x * s3 * s3 + c3 * (k.I3z * c3 + R3))
+    D = (
+        k.I0z
+        + k.I1x * s1 * s1
+        + c1 * (k.I1z * c1 + R1)
+        + k.I2x * s2 * s2
+        + c2 * (k.I2z * c2 + R2)
+        + k.I3x * s3 * s3
+        + c3 * (k.I3z * c3 + R3)
+    )
     H1 = s1 * ((k.I1x - k.I1z) * c1 - R1)
     H2 = s2 * ((k.I2x - k.I2z) * c2 - R2)
     H3 = s3 * ((k.I3x - k.I3z) * c3 - R3)
@@ -127,10 +133,10 @@ def plane_inertia(k, u):
 def inverse_dynamics(k, q, v, a):
     """tau = M a + C v + g(q), written out: five torques [N·m].
 
-        t0 = D al0 + 2 w0 (H1 w1 + H2 w2 + H3 w3) + K (c3 al4 - s3 w3 w4)
-        t1 = J1 al1 + E12 al2 + E13 al3 + F12 w2² + F13 w3² - H1 w0² + g P1 c1        (t2 alike)
-        t3 = E13 al1 + E23 al2 + J3 al3 - F13 w1² - F23 w2² - H3 w0² + K s3 w0 w4 + g P3 c3
-        t4 = I4 al4 + K (c3 al0 - s3 w3 w0)
+    t0 = D al0 + 2 w0 (H1 w1 + H2 w2 + H3 w3) + K (c3 al4 - s3 w3 w4)
+    t1 = J1 al1 + E12 al2 + E13 al3 + F12 w2² + F13 w3² - H1 w0² + g P1 c1        (t2 alike)
+    t3 = E13 al1 + E23 al2 + J3 al3 - F13 w1² - F23 w2² - H3 w0² + K s3 w0 w4 + g P3 c3
+    t4 = I4 al4 + K (c3 al0 - s3 w3 w0)
     """
     (s1, c1), (s2, c2), (s3, c3) = u = directions(q)
     D, H1, H2, H3 = yaw_inertia(k, u)
@@ -140,12 +146,18 @@ def inverse_dynamics(k, q, v, a):
     w0, w4, al0, al4 = v[0], v[4], a[0], a[4]
 
     t0 = D * al0 + 2.0 * w0 * (H1 * w1 + H2 * w2 + H3 * w3) + k.K * (c3 * al4 - s3 * w3 * w4)
-    t1 = ((k.I1y + k.B11) * al1 + E12 * al2 + E13 * al3
-          + F12 * w2 * w2 + F13 * w3 * w3 - H1 * w0 * w0 + k.g * k.P1 * c1)
-    t2 = (E12 * al1 + (k.I2y + k.B22) * al2 + E23 * al3
-          - F12 * w1 * w1 + F23 * w3 * w3 - H2 * w0 * w0 + k.g * k.P2 * c2)
-    t3 = (E13 * al1 + E23 * al2 + (k.I3y + k.B33) * al3
-          - F13 * w1 * w1 - F23 * w2 * w2 - H3 * w0 * w0 + k.K * s3 * w0 * w4 + k.g * k.P3 * c3)
+    t1 = (k.I1y + k.B11) * al1 + E12 * al2 + E13 * al3 + F12 * w2 * w2 + F13 * w3 * w3 - H1 * w0 * w0 + k.g * k.P1 * c1
+    t2 = E12 * al1 + (k.I2y + k.B22) * al2 + E23 * al3 - F12 * w1 * w1 + F23 * w3 * w3 - H2 * w0 * w0 + k.g * k.P2 * c2
+    t3 = (
+        E13 * al1
+        + E23 * al2
+        + (k.I3y + k.B33) * al3
+        - F13 * w1 * w1
+        - F23 * w2 * w2
+        - H3 * w0 * w0
+        + k.K * s3 * w0 * w4
+        + k.g * k.P3 * c3
+    )
     t4 = k.I4 * al4 + k.K * (c3 * al0 - s3 * w3 * w0)
     return joint_torques(t0, t1, t2, t3, t4)
 
@@ -163,11 +175,13 @@ def mass_matrix(k, q):
     M12 = J2 + J3 + E12 + E13 + 2.0 * E23
     M11 = J1 + J2 + J3 + 2.0 * (E12 + E13 + E23)
     M04 = k.K * c3
-    return ((D, 0.0, 0.0, 0.0, M04),
-            (0.0, M11, M12, M13, 0.0),
-            (0.0, M12, M22, M23, 0.0),
-            (0.0, M13, M23, M33, 0.0),
-            (M04, 0.0, 0.0, 0.0, k.I4))
+    return (
+        (D, 0.0, 0.0, 0.0, M04),
+        (0.0, M11, M12, M13, 0.0),
+        (0.0, M12, M22, M23, 0.0),
+        (0.0, M13, M23, M33, 0.0),
+        (M04, 0.0, 0.0, 0.0, k.I4),
+    )
 
 
 def coriolis_matrix(k, q, v):
@@ -189,11 +203,13 @@ def coriolis_matrix(k, q, v):
     w1, w2, w3 = elevation_rates(v)
     w0, w4 = v[0], v[4]
     Kd = 0.5 * k.K * s3
-    rows = ((H1 * w1 + H2 * w2 + H3 * w3, H1 * w0, H2 * w0, H3 * w0 - Kd * w4, -Kd * w3),
-            (-H1 * w0, 0.0, F12 * w2, F13 * w3, 0.0),
-            (-H2 * w0, -F12 * w1, 0.0, F23 * w3, 0.0),
-            (-H3 * w0 + Kd * w4, -F13 * w1, -F23 * w2, 0.0, Kd * w0),
-            (-Kd * w3, 0.0, 0.0, -Kd * w0, 0.0))
+    rows = (
+        (H1 * w1 + H2 * w2 + H3 * w3, H1 * w0, H2 * w0, H3 * w0 - Kd * w4, -Kd * w3),
+        (-H1 * w0, 0.0, F12 * w2, F13 * w3, 0.0),
+        (-H2 * w0, -F12 * w1, 0.0, F23 * w3, 0.0),
+        (-H3 * w0 + Kd * w4, -F13 * w1, -F23 * w2, 0.0, Kd * w0),
+        (-Kd * w3, 0.0, 0.0, -Kd * w0, 0.0),
+    )
     columns = zip(*(joint_torques(*row) for row in rows))
     return tuple(zip(*(joint_torques(*column) for column in columns)))
 
@@ -211,8 +227,12 @@ def kinetic_energy(k, q, v):
     E12, E13, E23, _, _, _ = plane_inertia(k, u)
     w1, w2, w3 = elevation_rates(v)
     w0, w4 = v[0], v[4]
-    in_plane = (0.5 * ((k.I1y + k.B11) * w1 * w1 + (k.I2y + k.B22) * w2 * w2 + (k.I3y + k.B33) * w3 * w3)
-                + E12 * w1 * w2 + E13 * w1 * w3 + E23 * w2 * w3)
+    in_plane = (
+        0.5 * ((k.I1y + k.B11) * w1 * w1 + (k.I2y + k.B22) * w2 * w2 + (k.I3y + k.B33) * w3 * w3)
+        + E12 * w1 * w2
+        + E13 * w1 * w3
+        + E23 * w2 * w3
+    )
     return 0.5 * D * w0 * w0 + in_plane + 0.5 * k.I4 * w4 * w4 + k.K * c3 * w0 * w4
 
 
@@ -238,14 +258,10 @@ def tip_jacobian(k, q):
     reach = k.L1 * c1 + k.L2 * c2 + k.L3 * c3
     _, r1, r2, r3, _ = joint_torques(0.0, -k.L1 * s1, -k.L2 * s2, -k.L3 * s3, 0.0)
     _, z1, z2, z3, _ = joint_torques(0.0, k.L1 * c1, k.L2 * c2, k.L3 * c3, 0.0)
-    return ((-reach * s0, r1 * c0, r2 * c0, r3 * c0, 0.0),
-            (reach * c0, r1 * s0, r2 * s0, r3 * s0, 0.0),
-            (0.0, z1, z2, z3, 0.0))
+    return ((-reach * s0, r1 * c0, r2 * c0, r3 * c0, 0.0), (reach * c0, r1 * s0, r2 * s0, r3 * s0, 0.0), (0.0, z1, z2, z3, 0.0))
 
 
 def tip_angular_jacobian(k, q):
     """Angular velocity of the hand per joint rate: yaw about z, pitches about -y of the turned base."""
     s0, c0 = sin_cos(q[0])
-    return ((0.0, s0, s0, s0, 0.0),
-            (0.0, -c0, -c0, -c0, 0.0),
-            (1.0, 0.0, 0.0, 0.0, 0.0))
+    return ((0.0, s0, s0, s0, 0.0), (0.0, -c0, -c0, -c0, 0.0), (1.0, 0.0, 0.0, 0.0, 0.0))

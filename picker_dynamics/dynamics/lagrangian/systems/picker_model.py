@@ -72,12 +72,36 @@ class PickerParameters:
         I3x, I3y, I3z = (sum(parts) for parts in zip(hand, scissor, self.payload_inertias))
         x0, y0, z0 = self.origin
         return picker.Constants(
-            g=self.g, P1=P1, P2=P2, P3=P3,
-            B11=m1 * r1**2 + beyond1 * L1**2, B22=m2 * r2**2 + beyond2 * L2**2,
-            B33=m3 * r3**2 + m4 * r4**2 + mp * rp**2, B12=L1 * P2, B13=L1 * P3, B23=L2 * P3,
-            I0z=self.I0z, I1x=I1x, I1y=I1y, I1z=I1z, I2x=I2x, I2y=I2y, I2z=I2z, I3x=I3x, I3y=I3y, I3z=I3z,
-            I4=self.I4, K=self.I4 if self.coupled else 0.0,
-            V0=self.g * (self.turret_moment + (m1 + beyond1) * z0), x0=x0, y0=y0, z0=z0, L1=L1, L2=L2, L3=L3)
+            g=self.g,
+            P1=P1,
+            P2=P2,
+            P3=P3,
+            B11=m1 * r1**2 + beyond1 * L1**2,
+            B22=m2 * r2**2 + beyond2 * L2**2,
+            B33=m3 * r3**2 + m4 * r4**2 + mp * rp**2,
+            B12=L1 * P2,
+            B13=L1 * P3,
+            B23=L2 * P3,
+            I0z=self.I0z,
+            I1x=I1x,
+            I1y=I1y,
+            I1z=I1z,
+            I2x=I2x,
+            I2y=I2y,
+            I2z=I2z,
+            I3x=I3x,
+            I3y=I3y,
+            I3z=I3z,
+            I4=self.I4,
+            K=self.I4 if self.coupled else 0.0,
+            V0=self.g * (self.turret_moment + (m1 + beyond1) * z0),
+            x0=x0,
+            y0=y0,
+            z0=z0,
+            L1=L1,
+            L2=L2,
+            L3=L3,
+        )
 
 
 class PickerModel(ClosedForm):
@@ -92,26 +116,64 @@ class PickerModel(ClosedForm):
     """
 
     system = "picker"
-    parameter_names = ("g", "L1", "L2", "L3", "m1", "m2", "m3", "m4", "m_p", "I0z", "I1x", "I1y", "I1z",
-                       "I2x", "I2y", "I2z", "I3x", "I3y", "I3z", "I4")
+    parameter_names = (
+        "g",
+        "L1",
+        "L2",
+        "L3",
+        "m1",
+        "m2",
+        "m3",
+        "m4",
+        "m_p",
+        "I0z",
+        "I1x",
+        "I1y",
+        "I1z",
+        "I2x",
+        "I2y",
+        "I2z",
+        "I3x",
+        "I3y",
+        "I3z",
+        "I4",
+    )
     equations = Equations(
-        mass_matrix=picker.mass_matrix, coriolis_matrix=picker.coriolis_matrix, gravity=picker.gravity,
-        inverse_dynamics=picker.inverse_dynamics, kinetic_energy=picker.kinetic_energy,
-        potential_energy=picker.potential_energy, tip=picker.tip, tip_jacobian=picker.tip_jacobian,
-        tip_angular_jacobian=picker.tip_angular_jacobian)
+        mass_matrix=picker.mass_matrix,
+        coriolis_matrix=picker.coriolis_matrix,
+        gravity=picker.gravity,
+        inverse_dynamics=picker.inverse_dynamics,
+        kinetic_energy=picker.kinetic_energy,
+        potential_energy=picker.potential_energy,
+        tip=picker.tip,
+        tip_jacobian=picker.tip_jacobian,
+        tip_angular_jacobian=picker.tip_angular_jacobian,
+    )
 
     def __init__(self, parameters: PickerParameters, joint_names=JOINT_NAMES, **actuation):
         super().__init__(joint_names, parameters.constants(), **actuation)
         self.parameters = parameters
 
     @classmethod
-    def from_parameters(cls, *, g, L1, L2, L3, m1, m2, m3, m4, m_p, I0z, I1x, I1y, I1z, I2x, I2y, I2z,
-                        I3x, I3y, I3z, I4) -> PickerModel:
+    def from_parameters(
+        cls, *, g, L1, L2, L3, m1, m2, m3, m4, m_p, I0z, I1x, I1y, I1z, I2x, I2y, I2z, I3x, I3y, I3z, I4
+    ) -> PickerModel:
         """The reference notes' picker: centres of mass at L/2, gripper and payload at the end of L3."""
-        return cls(PickerParameters(
-            g=g, lengths=(L1, L2, L3), masses=(m1, m2, m3), coms=(L1 / 2, L2 / 2, L3 / 2),
-            inertias=((I1x, I1y, I1z), (I2x, I2y, I2z), (I3x, I3y, I3z)), I0z=I0z, m4=m4, r4=L3, I4=I4,
-            payload_mass=m_p, payload_distance=L3))
+        return cls(
+            PickerParameters(
+                g=g,
+                lengths=(L1, L2, L3),
+                masses=(m1, m2, m3),
+                coms=(L1 / 2, L2 / 2, L3 / 2),
+                inertias=((I1x, I1y, I1z), (I2x, I2y, I2z), (I3x, I3y, I3z)),
+                I0z=I0z,
+                m4=m4,
+                r4=L3,
+                I4=I4,
+                payload_mass=m_p,
+                payload_distance=L3,
+            )
+        )
 
     @property
     def payload_mass(self) -> float:
@@ -133,13 +195,23 @@ class PickerModel(ClosedForm):
         for axis, offset in zip("yz", com[1:]):
             if mass > 0.0 and offset != 0.0:
                 raise InputError(
-                    f"payload com {axis} is {offset} m: the closed form takes a payload on the "
-                    f"hand's x axis only ({axis} = 0)", subject="payload", value=float(offset), limit=0.0)
+                    f"payload com {axis} is {offset} m: the closed form takes a payload on the hand's x axis only ({axis} = 0)",
+                    subject="payload",
+                    value=float(offset),
+                    limit=0.0,
+                )
         moments = inertia.diagonal()
         if (inertia != np.diag(moments)).any():
-            raise InputError("payload inertia is not diagonal: the closed form takes diagonal ones only",
-                             subject="payload", value=inertia, limit=0.0)
-        loaded = replace(self.parameters, payload_mass=mass, payload_inertias=tuple(moments.tolist()),
-                         payload_distance=self.parameters.lengths[2] + float(com[0]))
-        return PickerModel(loaded, self.joint_names, armature=self.armature, viscous=self.viscous,
-                           coulomb=self.coulomb)
+            raise InputError(
+                "payload inertia is not diagonal: the closed form takes diagonal ones only",
+                subject="payload",
+                value=inertia,
+                limit=0.0,
+            )
+        loaded = replace(
+            self.parameters,
+            payload_mass=mass,
+            payload_inertias=tuple(moments.tolist()),
+            payload_distance=self.parameters.lengths[2] + float(com[0]),
+        )
+        return PickerModel(loaded, self.joint_names, armature=self.armature, viscous=self.viscous, coulomb=self.coulomb)

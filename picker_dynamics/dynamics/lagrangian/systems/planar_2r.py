@@ -24,11 +24,11 @@ from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
 
 class Parameters(NamedTuple):
     """Attributes:
-        g: gravity [m/s²], along -y.
-        l1, l2: lengths [m]; the tip is at l2.
-        lg1, lg2: joint to centre of mass, along the link [m].
-        m1, m2: masses [kg].
-        I1, I2: inertias about the centres of mass [kg·m²].
+    g: gravity [m/s²], along -y.
+    l1, l2: lengths [m]; the tip is at l2.
+    lg1, lg2: joint to centre of mass, along the link [m].
+    m1, m2: masses [kg].
+    I1, I2: inertias about the centres of mass [kg·m²].
     """
 
     g: float
@@ -47,23 +47,20 @@ def inertias(k, q):
     s2, c2 = sin_cos(q[1])
     m22 = k.m2 * k.lg2 * k.lg2 + k.I2
     m12 = m22 + k.m2 * k.l1 * k.lg2 * c2
-    m11 = (k.m1 * k.lg1 * k.lg1 + k.I1
-           + k.m2 * (k.l1 * k.l1 + k.lg2 * k.lg2 + 2.0 * k.l1 * k.lg2 * c2) + k.I2)
+    m11 = k.m1 * k.lg1 * k.lg1 + k.I1 + k.m2 * (k.l1 * k.l1 + k.lg2 * k.lg2 + 2.0 * k.l1 * k.lg2 * c2) + k.I2
     return m11, m12, m22, k.m2 * k.l1 * k.lg2 * s2
 
 
 def mass_matrix(k, q):
     """M(q): rows of entries [kg·m²]."""
     m11, m12, m22, _ = inertias(k, q)
-    return ((m11, m12),
-            (m12, m22))
+    return ((m11, m12), (m12, m22))
 
 
 def coriolis_matrix(k, q, v):
     """C_ij = sum_k b_ijk v_k: rows of entries."""
     _, _, _, h = inertias(k, q)
-    return ((-h * v[1], -h * (v[0] + v[1])),
-            (h * v[0], 0.0))
+    return ((-h * v[1], -h * (v[0] + v[1])), (h * v[0], 0.0))
 
 
 def gravity(k, q):
@@ -77,8 +74,8 @@ def gravity(k, q):
 def inverse_dynamics(k, q, v, a):
     """tau = M a + V + G: two torques [N·m], the first of which the note leaves empty.
 
-        tau1 = m11 a1 + m12 a2 + b122 v2² + 2 b112 v1 v2 + m1 g lg1 c1 + m2 g (l1 c1 + lg2 c12)
-        tau2 = m12 a1 + m22 a2 + b211 v1² + m2 g lg2 c12
+    tau1 = m11 a1 + m12 a2 + b122 v2² + 2 b112 v1 v2 + m1 g lg1 c1 + m2 g (l1 c1 + lg2 c12)
+    tau2 = m12 a1 + m22 a2 + b211 v1² + m2 g lg2 c12
     """
     m11, m12, m22, h = inertias(k, q)
     G1, G2 = gravity(k, q)
@@ -111,16 +108,12 @@ def tip_jacobian(k, q):
     """d(tip)/dq: three rows of two [m/rad]."""
     s1, c1 = sin_cos(q[0])
     s12, c12 = sin_cos(q[0] + q[1])
-    return ((-k.l1 * s1 - k.l2 * s12, -k.l2 * s12),
-            (k.l1 * c1 + k.l2 * c12, k.l2 * c12),
-            (0.0, 0.0))
+    return ((-k.l1 * s1 - k.l2 * s12, -k.l2 * s12), (k.l1 * c1 + k.l2 * c12, k.l2 * c12), (0.0, 0.0))
 
 
 def tip_angular_jacobian(k, q):
     """Both joints turn link 2 about +z."""
-    return ((0.0, 0.0),
-            (0.0, 0.0),
-            (1.0, 1.0))
+    return ((0.0, 0.0), (0.0, 0.0), (1.0, 1.0))
 
 
 class Planar2R(ReferenceSystem):
@@ -129,5 +122,14 @@ class Planar2R(ReferenceSystem):
     system = "planar_2r"
     coordinates = ("theta1", "theta2")
     Parameters = Parameters
-    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
-                          tip, tip_jacobian, tip_angular_jacobian)
+    equations = Equations(
+        mass_matrix,
+        coriolis_matrix,
+        gravity,
+        inverse_dynamics,
+        kinetic_energy,
+        potential_energy,
+        tip,
+        tip_jacobian,
+        tip_angular_jacobian,
+    )

@@ -29,10 +29,10 @@ MOST_NODES = 2**20
 
 class Parameters(NamedTuple):
     """Attributes:
-        g: gravity [m/s²], along -y.
-        r: radius of the cylinder [m].
-        m: mass of the bar [kg].
-        J: inertia of the bar about its centre of mass G [kg·m²].
+    g: gravity [m/s²], along -y.
+    r: radius of the cylinder [m].
+    m: mass of the bar [kg].
+    J: inertia of the bar about its centre of mass G [kg·m²].
     """
 
     g: float
@@ -129,13 +129,17 @@ def period(k, theta0):
         mu, h = 0.5 * amplitude * (1.0 + s), 0.5 * amplitude * (1.0 - s)
         sinc_mu, sinc_h = np.sinc(mu / math.pi), np.sinc(h / math.pi)
         f = np.cos(mu) * sinc_h + np.cos(h) * sinc_mu - sinc_mu * sinc_h
-        y = np.sqrt((k.J + k.m * (k.r * amplitude * s)**2) / (k.m * k.g * k.r * f))
+        y = np.sqrt((k.J + k.m * (k.r * amplitude * s) ** 2) / (k.m * k.g * k.r * f))
         result = 2.0 * math.pi / nodes * (y.sum(axis=-1) - 0.5 * (y[..., 0] + y[..., -1]))
         if np.all(np.abs(result - previous) <= CONVERGED * result):
             return result
         previous, nodes = result, 2 * nodes
-    raise InputError(f"rocking_bar: no period for theta0 = {float(np.max(np.abs(theta0)))} rad: too close to pi/2, where it "
-                     "is infinite", subject="theta0", value=float(np.max(np.abs(theta0))), limit=0.5 * math.pi)
+    raise InputError(
+        f"rocking_bar: no period for theta0 = {float(np.max(np.abs(theta0)))} rad: too close to pi/2, where it is infinite",
+        subject="theta0",
+        value=float(np.max(np.abs(theta0))),
+        limit=0.5 * math.pi,
+    )
 
 
 class RockingBar(ReferenceSystem):
@@ -144,8 +148,17 @@ class RockingBar(ReferenceSystem):
     system = "rocking_bar"
     coordinates = ("theta",)
     Parameters = Parameters
-    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
-                          tip, tip_jacobian, tip_angular_jacobian)
+    equations = Equations(
+        mass_matrix,
+        coriolis_matrix,
+        gravity,
+        inverse_dynamics,
+        kinetic_energy,
+        potential_energy,
+        tip,
+        tip_jacobian,
+        tip_angular_jacobian,
+    )
 
     def release(self, theta0) -> Release:
         """Period and frequency after a release from rest, exact and for small angles.
@@ -159,15 +172,20 @@ class RockingBar(ReferenceSystem):
         k = self.constants
         for name, value in k._asdict().items():
             if not value > 0.0:
-                raise InputError(f"rocking_bar: {name} is {value}, must be > 0 for the bar to swing",
-                                 subject=name, value=value, limit=0.0)
+                raise InputError(
+                    f"rocking_bar: {name} is {value}, must be > 0 for the bar to swing", subject=name, value=value, limit=0.0
+                )
         try:
             theta0 = np.asarray(theta0, dtype=float)
         except (TypeError, ValueError) as error:
             raise InputError(f"theta0 is {theta0!r}, not a number", subject="theta0", value=theta0) from error
         if not np.all(np.abs(theta0) < 0.5 * math.pi):
             worst = float(theta0.flat[np.argmax(np.abs(theta0))])
-            raise InputError(f"rocking_bar: theta0 is {worst} rad, must be within (-pi/2, pi/2)",
-                             subject="theta0", value=worst, limit=0.5 * math.pi)
+            raise InputError(
+                f"rocking_bar: theta0 is {worst} rad, must be within (-pi/2, pi/2)",
+                subject="theta0",
+                value=worst,
+                limit=0.5 * math.pi,
+            )
         exact = period(k, theta0)
         return Release(exact, 1.0 / exact, math.sqrt(k.m * k.g * k.r / k.J) / (2.0 * math.pi))

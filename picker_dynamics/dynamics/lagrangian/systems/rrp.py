@@ -40,12 +40,12 @@ SINGULAR = 1e-12
 
 class Parameters(NamedTuple):
     """Attributes:
-        g: gravity [m/s²], along -z.
-        l2: length of link 2 [m], a slender uniform rod from 0 to [-l2, 0, 0].
-        l: length of link 3 [m], a slender uniform rod along the slide.
-        l4: from the slide's coordinate to the load, at the end of link 3 [m].
-        m2, m3: masses of the links [kg].
-        M: mass of the load [kg], a point.
+    g: gravity [m/s²], along -z.
+    l2: length of link 2 [m], a slender uniform rod from 0 to [-l2, 0, 0].
+    l: length of link 3 [m], a slender uniform rod along the slide.
+    l4: from the slide's coordinate to the load, at the end of link 3 [m].
+    m2, m3: masses of the links [kg].
+    M: mass of the load [kg], a point.
     """
 
     g: float
@@ -69,8 +69,9 @@ def inertias(k, q):
     """H11, H22, H23, H33 of the note."""
     s2, c2, D, D3, rho, _, rho3, _ = plane(k, q)
     H11 = k.M * rho * rho + k.m3 * rho3 * rho3 + k.m2 * k.l2 * k.l2 * c2 * c2 / 3.0 + k.m3 * k.l * k.l * s2 * s2 / 12.0
-    H22 = (k.m3 * D3 * D3 + k.M * D * D + k.M * k.l2 * k.l2
-           + k.m2 * k.l2 * k.l2 / 3.0 + k.m3 * k.l * k.l / 12.0 + k.m3 * k.l2 * k.l2)
+    H22 = (
+        k.m3 * D3 * D3 + k.M * D * D + k.M * k.l2 * k.l2 + k.m2 * k.l2 * k.l2 / 3.0 + k.m3 * k.l * k.l / 12.0 + k.m3 * k.l2 * k.l2
+    )
     return H11, H22, k.l2 * (k.M + k.m3), k.M + k.m3
 
 
@@ -86,18 +87,14 @@ def half_derivatives(k, q):
 def mass_matrix(k, q):
     """H(q): rows of entries."""
     H11, H22, H23, H33 = inertias(k, q)
-    return ((H11, 0.0, 0.0),
-            (0.0, H22, H23),
-            (0.0, H23, H33))
+    return ((H11, 0.0, 0.0), (0.0, H22, H23), (0.0, H23, H33))
 
 
 def coriolis_matrix(k, q, v):
     """C(q, v) from Christoffel symbols, which the note leaves out: rows of entries."""
     P, Q, S = half_derivatives(k, q)
     w1, w2, w3 = v[0], v[1], v[2]
-    return ((P * w2 + Q * w3, P * w1, Q * w1),
-            (-P * w1, S * w3, S * w2),
-            (-Q * w1, -S * w2, 0.0))
+    return ((P * w2 + Q * w3, P * w1, Q * w1), (-P * w1, S * w3, S * w2), (-Q * w1, -S * w2, 0.0))
 
 
 def gravity(k, q):
@@ -111,9 +108,9 @@ def gravity(k, q):
 def inverse_dynamics(k, q, v, a):
     """tau = H a + C v + G, written out: two torques [N·m] and a force [N].
 
-        tau1 = H11 a1 + 2 w1 (P w2 + Q w3)
-        tau2 = H22 a2 + H23 a3 - P w1² + 2 S w2 w3 + G2
-        tau3 = H23 a2 + H33 a3 - Q w1² - S w2² + G3
+    tau1 = H11 a1 + 2 w1 (P w2 + Q w3)
+    tau2 = H22 a2 + H23 a3 - P w1² + 2 S w2 w3 + G2
+    tau3 = H23 a2 + H33 a3 - Q w1² - S w2² + G3
     """
     H11, H22, H23, H33 = inertias(k, q)
     P, Q, S = half_derivatives(k, q)
@@ -148,9 +145,7 @@ def tip_jacobian(k, q):
     """d(load)/dq: three rows of three."""
     s1, c1 = sin_cos(q[0])
     s2, c2, _, _, rho, z, _, _ = plane(k, q)
-    return ((-rho * s1, z * c1, s2 * c1),
-            (rho * c1, z * s1, s2 * s1),
-            (0.0, -rho, c2))
+    return ((-rho * s1, z * c1, s2 * c1), (rho * c1, z * s1, s2 * s1), (0.0, -rho, c2))
 
 
 def tip_jacobian_determinant(k, q):
@@ -163,17 +158,13 @@ def tip_jacobian_inverse(k, q):
     """Joint rates for a velocity of the load: three rows of three."""
     s1, c1 = sin_cos(q[0])
     s2, c2, D, _, rho, z, _, _ = plane(k, q)
-    return ((-s1 / rho, c1 / rho, 0.0),
-            (c2 * c1 / D, c2 * s1 / D, -s2 / D),
-            (rho * c1 / D, rho * s1 / D, z / D))
+    return ((-s1 / rho, c1 / rho, 0.0), (c2 * c1 / D, c2 * s1 / D, -s2 / D), (rho * c1 / D, rho * s1 / D, z / D))
 
 
 def tip_angular_jacobian(k, q):
     """Angular velocity of link 3 per joint rate: about +z, about the turned +y, none."""
     s1, c1 = sin_cos(q[0])
-    return ((0.0, -s1, 0.0),
-            (0.0, c1, 0.0),
-            (1.0, 0.0, 0.0))
+    return ((0.0, -s1, 0.0), (0.0, c1, 0.0), (1.0, 0.0, 0.0))
 
 
 class Rrp(ReferenceSystem):
@@ -182,8 +173,17 @@ class Rrp(ReferenceSystem):
     system = "rrp"
     coordinates = ("theta1", "theta2", "d3")
     Parameters = Parameters
-    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
-                          tip, tip_jacobian, tip_angular_jacobian)
+    equations = Equations(
+        mass_matrix,
+        coriolis_matrix,
+        gravity,
+        inverse_dynamics,
+        kinetic_energy,
+        potential_energy,
+        tip,
+        tip_jacobian,
+        tip_angular_jacobian,
+    )
 
     def jacobian_determinant(self, q) -> np.ndarray:
         """det J = -rho D, (...) [m²], for q (..., 3)."""
@@ -236,8 +236,9 @@ class Rrp(ReferenceSystem):
 
     def inverse_kinematics_branches(self, point) -> np.ndarray:
         """All four solutions, (..., 4, 3), in the order of ``BRANCHES``; errors as ``inverse_kinematics``."""
-        return np.stack([self.inverse_kinematics(point, sigma_rho=sigma_rho, sigma_D=sigma_D)
-                         for sigma_rho, sigma_D in BRANCHES], axis=-2)
+        return np.stack(
+            [self.inverse_kinematics(point, sigma_rho=sigma_rho, sigma_D=sigma_D) for sigma_rho, sigma_D in BRANCHES], axis=-2
+        )
 
 
 def _angle(sine, cosine) -> np.ndarray:
@@ -255,14 +256,21 @@ def _worst(values, where) -> tuple[float, list[float]]:
 def _refuse_unreachable(distance, D_squared, l2: float, point) -> None:
     if np.any(D_squared < -SINGULAR * l2**2):
         nearest, at = _worst(distance, point)
-        raise UnreachableError(f"rrp: point {at} m is {nearest:.6g} m from the base, closer than l2 = {l2:g} m: no joint "
-                               "values reach it", subject="d3", value=nearest, limit=l2)
+        raise UnreachableError(
+            f"rrp: point {at} m is {nearest:.6g} m from the base, closer than l2 = {l2:g} m: no joint values reach it",
+            subject="d3",
+            value=nearest,
+            limit=l2,
+        )
 
 
 def _refuse_singular(rho, D, distance, where) -> None:
-    for joint, name, value, meaning in (("theta1", "rho", rho, "the load is on the axis of theta1, which is free there"),
-                                        ("theta2", "D", D, "the load is at the foot of the slide, at distance l2")):
+    for joint, name, value, meaning in (
+        ("theta1", "rho", rho, "the load is on the axis of theta1, which is free there"),
+        ("theta2", "D", D, "the load is at the foot of the slide, at distance l2"),
+    ):
         if np.any(value**2 <= SINGULAR * distance**2):
             nearest, at = _worst(np.abs(value), where)
-            raise SingularityError(f"rrp: singular at {at}: {name} is {nearest:.3g} m, {meaning}",
-                                   subject=joint, value=nearest, limit=0.0)
+            raise SingularityError(
+                f"rrp: singular at {at}: {name} is {nearest:.3g} m, {meaning}", subject=joint, value=nearest, limit=0.0
+            )

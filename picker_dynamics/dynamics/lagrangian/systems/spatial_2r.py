@@ -25,11 +25,11 @@ from picker_dynamics.robot.model import as_states
 
 class Parameters(NamedTuple):
     """Attributes:
-        g: gravity [m/s²], along -z.
-        L1, L2: lengths [m].
-        m1, m2: masses [kg], at half of each link.
-        I1x: inertia of link 1 about the x axis, about its centre of mass [kg·m²].
-        I2x, I2y, I2z: principal inertias of link 2 about its centre of mass, z along the link [kg·m²].
+    g: gravity [m/s²], along -z.
+    L1, L2: lengths [m].
+    m1, m2: masses [kg], at half of each link.
+    I1x: inertia of link 1 about the x axis, about its centre of mass [kg·m²].
+    I2x, I2y, I2z: principal inertias of link 2 about its centre of mass, z along the link [kg·m²].
     """
 
     g: float
@@ -56,15 +56,13 @@ def inertias(k, q):
 def mass_matrix(k, q):
     """D(q): rows of entries [kg·m²]."""
     d11, d22, _ = inertias(k, q)
-    return ((d11, 0.0),
-            (0.0, d22))
+    return ((d11, 0.0), (0.0, d22))
 
 
 def coriolis_matrix(k, q, v):
     """C(q, v) from Christoffel symbols: rows of entries."""
     _, _, d112 = inertias(k, q)
-    return ((0.5 * d112 * v[1], 0.5 * d112 * v[0]),
-            (-0.5 * d112 * v[0], 0.0))
+    return ((0.5 * d112 * v[1], 0.5 * d112 * v[0]), (-0.5 * d112 * v[0], 0.0))
 
 
 def gravity(k, q):
@@ -109,26 +107,20 @@ def tip_rotation(k, q):
     """R = Rx(q1) Ry(q2): three rows of three."""
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
-    return ((c2, 0.0, s2),
-            (s1 * s2, c1, -s1 * c2),
-            (-c1 * s2, s1, c1 * c2))
+    return ((c2, 0.0, s2), (s1 * s2, c1, -s1 * c2), (-c1 * s2, s1, c1 * c2))
 
 
 def tip_jacobian(k, q):
     """d(end effector)/dq: three rows of two [m/rad]."""
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
-    return ((0.0, k.L2 * c2),
-            (-c1 * (k.L1 + k.L2 * c2), k.L2 * s1 * s2),
-            (-s1 * (k.L1 + k.L2 * c2), -k.L2 * c1 * s2))
+    return ((0.0, k.L2 * c2), (-c1 * (k.L1 + k.L2 * c2), k.L2 * s1 * s2), (-s1 * (k.L1 + k.L2 * c2), -k.L2 * c1 * s2))
 
 
 def tip_angular_jacobian(k, q):
     """J_omega: about +x, and about the turned +y."""
     s1, c1 = sin_cos(q[0])
-    return ((1.0, 0.0),
-            (0.0, c1),
-            (0.0, s1))
+    return ((1.0, 0.0), (0.0, c1), (0.0, s1))
 
 
 class Spatial2R(ReferenceSystem):
@@ -137,8 +129,17 @@ class Spatial2R(ReferenceSystem):
     system = "spatial_2r"
     coordinates = ("q1", "q2")
     Parameters = Parameters
-    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
-                          tip, tip_jacobian, tip_angular_jacobian)
+    equations = Equations(
+        mass_matrix,
+        coriolis_matrix,
+        gravity,
+        inverse_dynamics,
+        kinetic_energy,
+        potential_energy,
+        tip,
+        tip_jacobian,
+        tip_angular_jacobian,
+    )
 
     def orientation(self, q) -> np.ndarray:
         """R = Rx(q1) Ry(q2), (..., 3, 3): axes of the end effector in the base frame, for q (..., 2) [rad]."""

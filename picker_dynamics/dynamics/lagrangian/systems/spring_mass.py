@@ -15,8 +15,8 @@ from picker_dynamics.dynamics.lagrangian.closed_form import Equations, Reference
 
 class Parameters(NamedTuple):
     """Attributes:
-        m: mass [kg].
-        k: stiffness of the spring [N/m].
+    m: mass [kg].
+    k: stiffness of the spring [N/m].
     """
 
     m: float
@@ -64,5 +64,6 @@ class SpringMass(ReferenceSystem):
     system = "spring_mass"
     coordinates = ("x",)
     Parameters = Parameters
-    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
-                          torque_rate=torque_rate)
+    equations = Equations(
+        mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy, torque_rate=torque_rate
+    )

@@ -28,11 +28,11 @@ from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
 
 class Parameters(NamedTuple):
     """Attributes:
-        g: gravity [m/s²], along -y.
-        d2, d3, d4: lengths [m]; the tip is at d4.
-        a2, a3, a4: joint to centre of mass, along the bar [m].
-        m2, m3, m4: masses [kg].
-        J2, J3, J4: inertias about the centres of mass [kg·m²].
+    g: gravity [m/s²], along -y.
+    d2, d3, d4: lengths [m]; the tip is at d4.
+    a2, a3, a4: joint to centre of mass, along the bar [m].
+    m2, m3, m4: masses [kg].
+    J2, J3, J4: inertias about the centres of mass [kg·m²].
     """
 
     g: float
@@ -85,18 +85,18 @@ def weights(k, q):
 def mass_matrix(k, q):
     """M(q): rows of entries [kg·m²]."""
     JA, JB, JC, A, B, C = inertias(k, q)
-    return ((JA, A, B),
-            (A, JB, C),
-            (B, C, JC))
+    return ((JA, A, B), (A, JB, C), (B, C, JC))
 
 
 def coriolis_matrix(k, q, v):
     """The matrix of Christoffel symbols (the note's C is an inertia): rows of entries."""
     D, E, F = centrifugal(k, q)
     v2, v3, v4 = v[0], v[1], v[2]
-    return ((-(D + E) * v3 - (E + F) * v4, -(D + E) * (v2 + v3) - (E + F) * v4, -(E + F) * (v2 + v3 + v4)),
-            ((D + E) * v2 - F * v4, -F * v4, -F * (v2 + v3 + v4)),
-            ((E + F) * v2 + F * v3, F * (v2 + v3), 0.0))
+    return (
+        (-(D + E) * v3 - (E + F) * v4, -(D + E) * (v2 + v3) - (E + F) * v4, -(E + F) * (v2 + v3 + v4)),
+        ((D + E) * v2 - F * v4, -F * v4, -F * (v2 + v3 + v4)),
+        ((E + F) * v2 + F * v3, F * (v2 + v3), 0.0),
+    )
 
 
 def gravity(k, q):
@@ -108,20 +108,30 @@ def gravity(k, q):
 def inverse_dynamics(k, q, v, a):
     """T2, T3 and T4 [N·m].
 
-        T2 = JA thetadd2 + A thetadd3 + B thetadd4 - 2 (D + E) thetad2 thetad3 - 2 (E + F) thetad2 thetad4
-             - 2 (E + F) thetad3 thetad4 - (D + E) thetad3² - (E + F) thetad4² + G2 + G3 + G4
-        T3 = A thetadd2 + JB thetadd3 + C thetadd4 - 2 F thetad2 thetad4 - 2 F thetad3 thetad4
-             + (D + E) thetad2² - F thetad4² + G3 + G4
-        T4 = B thetadd2 + C thetadd3 + JC thetadd4 + 2 F thetad2 thetad3 + (E + F) thetad2² + F thetad3² + G4
+    T2 = JA thetadd2 + A thetadd3 + B thetadd4 - 2 (D + E) thetad2 thetad3 - 2 (E + F) thetad2 thetad4
+         - 2 (E + F) thetad3 thetad4 - (D + E) thetad3² - (E + F) thetad4² + G2 + G3 + G4
+    T3 = A thetadd2 + JB thetadd3 + C thetadd4 - 2 F thetad2 thetad4 - 2 F thetad3 thetad4
+         + (D + E) thetad2² - F thetad4² + G3 + G4
+    T4 = B thetadd2 + C thetadd3 + JC thetadd4 + 2 F thetad2 thetad3 + (E + F) thetad2² + F thetad3² + G4
     """
     JA, JB, JC, A, B, C = inertias(k, q)
     D, E, F = centrifugal(k, q)
     G2, G3, G4 = weights(k, q)
     v2, v3, v4, al2, al3, al4 = v[0], v[1], v[2], a[0], a[1], a[2]
-    T2 = (JA * al2 + A * al3 + B * al4 - 2.0 * (D + E) * v2 * v3 - 2.0 * (E + F) * v2 * v4 - 2.0 * (E + F) * v3 * v4
-          - (D + E) * v3 * v3 - (E + F) * v4 * v4 + G2 + G3 + G4)
-    T3 = (A * al2 + JB * al3 + C * al4 - 2.0 * F * v2 * v4 - 2.0 * F * v3 * v4
-          + (D + E) * v2 * v2 - F * v4 * v4 + G3 + G4)
+    T2 = (
+        JA * al2
+        + A * al3
+        + B * al4
+        - 2.0 * (D + E) * v2 * v3
+        - 2.0 * (E + F) * v2 * v4
+        - 2.0 * (E + F) * v3 * v4
+        - (D + E) * v3 * v3
+        - (E + F) * v4 * v4
+        + G2
+        + G3
+        + G4
+    )
+    T3 = A * al2 + JB * al3 + C * al4 - 2.0 * F * v2 * v4 - 2.0 * F * v3 * v4 + (D + E) * v2 * v2 - F * v4 * v4 + G3 + G4
     T4 = B * al2 + C * al3 + JC * al4 + 2.0 * F * v2 * v3 + (E + F) * v2 * v2 + F * v3 * v3 + G4
     return T2, T3, T4
 
@@ -138,8 +148,7 @@ def potential_energy(k, q):
     s2, _ = sin_cos(q[0])
     s23, _ = sin_cos(q[0] + q[1])
     s234, _ = sin_cos(q[0] + q[1] + q[2])
-    return k.g * ((k.m2 * k.a2 + k.m3 * k.d2 + k.m4 * k.d2) * s2 + (k.m3 * k.a3 + k.m4 * k.d3) * s23
-                  + k.m4 * k.a4 * s234)
+    return k.g * ((k.m2 * k.a2 + k.m3 * k.d2 + k.m4 * k.d2) * s2 + (k.m3 * k.a3 + k.m4 * k.d3) * s23 + k.m4 * k.a4 * s234)
 
 
 def tip(k, q):
@@ -158,16 +167,12 @@ def tip_jacobian(k, q):
     x4, y4 = k.d4 * c234, k.d4 * s234
     x3, y3 = x4 + k.d3 * c23, y4 + k.d3 * s23
     x2, y2 = x3 + k.d2 * c2, y3 + k.d2 * s2
-    return ((-y2, -y3, -y4),
-            (x2, x3, x4),
-            (0.0, 0.0, 0.0))
+    return ((-y2, -y3, -y4), (x2, x3, x4), (0.0, 0.0, 0.0))
 
 
 def tip_angular_jacobian(k, q):
     """Every joint turns bar 4 about +z."""
-    return ((0.0, 0.0, 0.0),
-            (0.0, 0.0, 0.0),
-            (1.0, 1.0, 1.0))
+    return ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
 
 
 class ThreeLink(ReferenceSystem):
@@ -176,5 +181,14 @@ class ThreeLink(ReferenceSystem):
     system = "three_link"
     coordinates = ("theta2", "theta3", "theta4")
     Parameters = Parameters
-    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
-                          tip, tip_jacobian, tip_angular_jacobian)
+    equations = Equations(
+        mass_matrix,
+        coriolis_matrix,
+        gravity,
+        inverse_dynamics,
+        kinetic_energy,
+        potential_energy,
+        tip,
+        tip_jacobian,
+        tip_angular_jacobian,
+    )

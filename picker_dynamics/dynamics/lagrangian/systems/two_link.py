@@ -26,11 +26,11 @@ from picker_dynamics.robot.model import batch_of_states
 
 class Parameters(NamedTuple):
     """Attributes:
-        g: gravity [m/s²], along -y.
-        d2, d3: lengths [m]; the tip is at d3.
-        a2, a3: joint to centre of mass, along the bar [m].
-        m2, m3: masses [kg].
-        J2, J3: inertias about the centres of mass [kg·m²].
+    g: gravity [m/s²], along -y.
+    d2, d3: lengths [m]; the tip is at d3.
+    a2, a3: joint to centre of mass, along the bar [m].
+    m2, m3: masses [kg].
+    J2, J3: inertias about the centres of mass [kg·m²].
     """
 
     g: float
@@ -64,15 +64,13 @@ def weights(k, q):
 def mass_matrix(k, q):
     """M(q): rows of entries [kg·m²]."""
     JA, JB, C, _ = inertias(k, q)
-    return ((JA, C),
-            (C, JB))
+    return ((JA, C), (C, JB))
 
 
 def coriolis_matrix(k, q, v):
     """The matrix of Christoffel symbols (the note's C is an inertia): rows of entries."""
     _, _, _, D = inertias(k, q)
-    return ((-D * v[1], -D * (v[0] + v[1])),
-            (D * v[0], 0.0))
+    return ((-D * v[1], -D * (v[0] + v[1])), (D * v[0], 0.0))
 
 
 def gravity(k, q):
@@ -84,8 +82,8 @@ def gravity(k, q):
 def inverse_dynamics(k, q, v, a):
     """T2 and T3 [N·m].
 
-        T2 = JA thetadd2 + C thetadd3 - 2 D thetad2 thetad3 - D thetad3² + G2 + G3
-        T3 = C thetadd2 + JB thetadd3 + D thetad2² + G3
+    T2 = JA thetadd2 + C thetadd3 - 2 D thetad2 thetad3 - D thetad3² + G2 + G3
+    T3 = C thetadd2 + JB thetadd3 + D thetad2² + G3
     """
     JA, JB, C, D = inertias(k, q)
     G2, G3 = weights(k, q)
@@ -98,9 +96,9 @@ def inverse_dynamics(k, q, v, a):
 def torque_rate(k, q, v, a, j):
     """dT2/dt and dT3/dt [N·m/s]; JAd, Cd, Dd, G2d and G3d are time derivatives (JB is constant).
 
-        dT2/dt = JA thetaddd2 + JAd thetadd2 + C thetaddd3 + Cd thetadd3 - 2 Dd thetad2 thetad3
-                 - 2 D thetadd2 thetad3 - 2 D thetad2 thetadd3 - Dd thetad3² - 2 D thetad3 thetadd3 + G2d + G3d
-        dT3/dt = C thetaddd2 + Cd thetadd2 + JB thetaddd3 + Dd thetad2² + 2 D thetad2 thetadd2 + G3d
+    dT2/dt = JA thetaddd2 + JAd thetadd2 + C thetaddd3 + Cd thetadd3 - 2 Dd thetad2 thetad3
+             - 2 D thetadd2 thetad3 - 2 D thetad2 thetadd3 - Dd thetad3² - 2 D thetad3 thetadd3 + G2d + G3d
+    dT3/dt = C thetaddd2 + Cd thetadd2 + JB thetaddd3 + Dd thetad2² + 2 D thetad2 thetadd2 + G3d
     """
     JA, JB, C, D = inertias(k, q)
     v2, v3, al2, al3, j2, j3 = v[0], v[1], a[0], a[1], j[0], j[1]
@@ -112,8 +110,19 @@ def torque_rate(k, q, v, a, j):
     Dd = k.m3 * k.d2 * k.a3 * v3 * c3
     G2d = -(k.m2 * k.a2 + k.m3 * k.d2) * k.g * v2 * s2
     G3d = -k.m3 * k.a3 * k.g * (v2 + v3) * s23
-    T2d = (JA * j2 + JAd * al2 + C * j3 + Cd * al3 - 2.0 * Dd * v2 * v3 - 2.0 * D * al2 * v3 - 2.0 * D * v2 * al3
-           - Dd * v3 * v3 - 2.0 * D * v3 * al3 + G2d + G3d)
+    T2d = (
+        JA * j2
+        + JAd * al2
+        + C * j3
+        + Cd * al3
+        - 2.0 * Dd * v2 * v3
+        - 2.0 * D * al2 * v3
+        - 2.0 * D * v2 * al3
+        - Dd * v3 * v3
+        - 2.0 * D * v3 * al3
+        + G2d
+        + G3d
+    )
     T3d = C * j2 + Cd * al2 + JB * j3 + Dd * v2 * v2 + 2.0 * D * v2 * al2 + G3d
     return T2d, T3d
 
@@ -143,16 +152,22 @@ def linear_state_space(k, q, v, torque):
     P33 = D / (det * det) * (P12 * G - 2.0 * C * (JA - C) * H)
     dH_dtheta2 = k.m3 * k.a3 * k.g * s23
     dH = (dH_dtheta2, dH_dtheta2 - k.m3 * k.d2 * k.a3 * c3 * v2 * v2, -2.0 * D * v2, 0.0)
-    dG = ((k.m2 * k.a2 + k.m3 * k.d2) * k.g * s2 + dH_dtheta2,
-          dH_dtheta2 + k.m3 * k.d2 * k.a3 * c3 * (v3 * v3 + 2.0 * v2 * v3), 2.0 * D * v3, 2.0 * D * (v2 + v3))
+    dG = (
+        (k.m2 * k.a2 + k.m3 * k.d2) * k.g * s2 + dH_dtheta2,
+        dH_dtheta2 + k.m3 * k.d2 * k.a3 * c3 * (v3 * v3 + 2.0 * v2 * v3),
+        2.0 * D * v3,
+        2.0 * D * (v2 + v3),
+    )
     row2 = [(JB * g - C * h) / det for g, h in zip(dG, dH)]
     row3 = [(JA * h - C * g) / det for g, h in zip(dG, dH)]
     row2[1] = row2[1] + P23
     row3[1] = row3[1] + P33
-    return ((0.0, 0.0, 1.0, 0.0, 0.0, 0.0),
-            (0.0, 0.0, 0.0, 1.0, 0.0, 0.0),
-            (*row2, JB / det, -C / det),
-            (*row3, -C / det, JA / det))
+    return (
+        (0.0, 0.0, 1.0, 0.0, 0.0, 0.0),
+        (0.0, 0.0, 0.0, 1.0, 0.0, 0.0),
+        (*row2, JB / det, -C / det),
+        (*row3, -C / det, JA / det),
+    )
 
 
 def kinetic_energy(k, q, v):
@@ -179,16 +194,12 @@ def tip_jacobian(k, q):
     """d(tip)/dq: three rows of two [m/rad]."""
     s2, c2 = sin_cos(q[0])
     s23, c23 = sin_cos(q[0] + q[1])
-    return ((-k.d2 * s2 - k.d3 * s23, -k.d3 * s23),
-            (k.d2 * c2 + k.d3 * c23, k.d3 * c23),
-            (0.0, 0.0))
+    return ((-k.d2 * s2 - k.d3 * s23, -k.d3 * s23), (k.d2 * c2 + k.d3 * c23, k.d3 * c23), (0.0, 0.0))
 
 
 def tip_angular_jacobian(k, q):
     """Both joints turn bar 3 about +z."""
-    return ((0.0, 0.0),
-            (0.0, 0.0),
-            (1.0, 1.0))
+    return ((0.0, 0.0), (0.0, 0.0), (1.0, 1.0))
 
 
 class TwoLink(ReferenceSystem):
@@ -197,8 +208,18 @@ class TwoLink(ReferenceSystem):
     system = "two_link"
     coordinates = ("theta2", "theta3")
     Parameters = Parameters
-    equations = Equations(mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy,
-                          tip, tip_jacobian, tip_angular_jacobian, torque_rate)
+    equations = Equations(
+        mass_matrix,
+        coriolis_matrix,
+        gravity,
+        inverse_dynamics,
+        kinetic_energy,
+        potential_energy,
+        tip,
+        tip_jacobian,
+        tip_angular_jacobian,
+        torque_rate,
+    )
 
     def linear_state_space(self, q, v, tau) -> tuple[np.ndarray, np.ndarray]:
         """The note's linear model of y = (theta2, theta3, thetad2, thetad3), written out; ``linearise`` serves any arm.

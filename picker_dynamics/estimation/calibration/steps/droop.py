@@ -47,13 +47,18 @@ NONE, MORE = Weight(), 5
 def walk(work: Workplace, belief: Belief) -> Belief:
     """Readings at all stations, and the fit."""
     guide = work.guide(NAME)
-    guide.explain("The arm goes to a few poses, from above and from below, and you read how its links stand: inclinometer along "
-               "the "
-               "link, 0 when level, positive when the far end is up. First bare, then with weights, which you hang on gently and "
-               "hold until the arm bears them. An arm let go of a weight swings with twice its torque.")
+    guide.explain(
+        "The arm goes to a few poses, from above and from below, and you read how its links stand: inclinometer along "
+        "the "
+        "link, 0 when level, positive when the far end is up. First bare, then with weights, which you hang on gently and "
+        "hold until the arm bears them. An arm let go of a weight swings with twice its torque."
+    )
     if not belief.links:
-        guide.tell("No link was measured: the URDF's masses count as exact, and their errors go into the stiffness. The step "
-                   "links comes first, if it can.", "warning")
+        guide.tell(
+            "No link was measured: the URDF's masses count as exact, and their errors go into the stiffness. The step "
+            "links comes first, if it can.",
+            "warning",
+        )
     weights = [_weight(guide, number, one) for number, one in enumerate(WEIGHTS)]
     while True:
         looker = Looker(work, belief)
@@ -79,20 +84,35 @@ def _fitted(work: Workplace, belief: Belief, looker: Looker, weights: Sequence[W
     def tell(text: str) -> None:
         guide.tell(text, "hint")
 
-    found = droop_fit(belief.description, belief.servos, belief.links, belief.angles, looker, weights, seed=work.seed, tell=tell,
-                      keep=looker.keep)
+    found = droop_fit(
+        belief.description,
+        belief.servos,
+        belief.links,
+        belief.angles,
+        looker,
+        weights,
+        seed=work.seed,
+        tell=tell,
+        keep=looker.keep,
+    )
     servos = calibrated_servos(belief.servos, figures_from(found, belief.angles))
     for one in saturated(found.model, found.unknowns, found.readings):
-        guide.tell(f"{one.joint} may have borne {one.torque:.2f} N·m at a visit, more than {one.limit:.2f}: it is no spring "
-                   "there.", "warning")
+        guide.tell(
+            f"{one.joint} may have borne {one.torque:.2f} N·m at a visit, more than {one.limit:.2f}: it is no spring there.",
+            "warning",
+        )
     gate = cautious_gate(RigidBody(belief.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
     for number in range(MORE):
         still = open_figures(found)
         if not still:
             break
         guide.tell("; ".join(f"{one.joint}: the readings leave its {one.figure} open" for one in still), "warning")
-        if guide.choose(f"more.{number}", "One more pose would tell most about that.",
-                        (("", "go there"), ("enough", "leave it as it is"))) == "enough":
+        if (
+            guide.choose(
+                f"more.{number}", "One more pose would tell most about that.", (("", "go there"), ("enough", "leave it as it is"))
+            )
+            == "enough"
+        ):
             break
         station = better_station(found, gate, weights, tuple({one.sight: None for one in found.readings}), work.seed + number)
         readings = visit(looker.keep(f"more.{number}", [station]), gate, looker, found.model, found.readings, tell)
@@ -106,8 +126,12 @@ def _anew(work: Workplace, looker: Looker, error: InputError) -> None:
         raise error
     guide = work.guide(NAME)
     guide.tell(str(error), "warning")
-    answer = guide.choose("misfit", "These readings cannot be fitted.", (("again", "all poses once more"),
-                          ("leave", "end here; what was answered is kept")), keep=False)
+    answer = guide.choose(
+        "misfit",
+        "These readings cannot be fitted.",
+        (("again", "all poses once more"), ("leave", "end here; what was answered is kept")),
+        keep=False,
+    )
     looker.finish()
     if answer == "leave":
         raise LeaveError("run the same command to go on; back takes answers back, one by one")
@@ -122,12 +146,20 @@ def _weight(guide, number: int, one: Weight) -> Weight:
     def about(text: str) -> float:
         value = readings.mass("weight", text)
         if not 0.5 < value / one.mass < 1.25:
-            raise InputError(f"the weight is {1e3 * value:g} g, must be about {1e3 * one.mass:.0f}: the poses are for that",
-                             subject="weight", value=value, limit=one.mass)
+            raise InputError(
+                f"the weight is {1e3 * value:g} g, must be about {1e3 * one.mass:.0f}: the poses are for that",
+                subject="weight",
+                value=value,
+                limit=one.mass,
+            )
         return value
 
-    mass = guide.read(f"weight.{number}", f"You need about {1e3 * one.mass:.0f} g to hang {where(one)}. What do yours weigh, "
-                      "hook and string included [g]?", about, about=(one.mass,))
+    mass = guide.read(
+        f"weight.{number}",
+        f"You need about {1e3 * one.mass:.0f} g to hang {where(one)}. What do yours weigh, hook and string included [g]?",
+        about,
+        about=(one.mass,),
+    )
     return Weight(mass, one.point)
 
 
@@ -145,11 +177,15 @@ def _reread(work: Workplace, fit, looker: Looker) -> bool:
     """Readings that do not fit are told; whether they are to be read again."""
     guide, odd = work.guide(NAME), [fit.readings[i] for i in fit.outliers]
     for i, one in zip(fit.outliers, odd):
-        guide.tell(f"the {one.sight.kind} of {one.sight.link} at visit {one.visit // len({r.sight for r in fit.readings}) + 1}, "
-                   f"{math.degrees(one.value):.1f} deg, is {abs(fit.residuals[i]):.0f} standard deviations from what all others "
-                   "say", "warning")
-    answer = guide.choose("outliers.what", "These look misread.",
-                          (("again", "go there and read again"), ("keep", "they are right")), keep=False)
+        guide.tell(
+            f"the {one.sight.kind} of {one.sight.link} at visit {one.visit // len({r.sight for r in fit.readings}) + 1}, "
+            f"{math.degrees(one.value):.1f} deg, is {abs(fit.residuals[i]):.0f} standard deviations from what all others "
+            "say",
+            "warning",
+        )
+    answer = guide.choose(
+        "outliers.what", "These look misread.", (("again", "go there and read again"), ("keep", "they are right")), keep=False
+    )
     for one in odd if answer == "again" else ():
         looker.forget(one)
     return answer == "again"
@@ -199,11 +235,20 @@ class Looker:
         """The stations of a stage as first chosen: what is read again at one of them changes no other."""
         known = self.guide.known(f"stations.{stage}")
         if known is None:
-            known = [[station.pulses_us.tolist(), station.weight.mass, list(station.weight.point),
-                      [[sight.kind, sight.link] for sight in station.sights]] for station in stations]
+            known = [
+                [
+                    station.pulses_us.tolist(),
+                    station.weight.mass,
+                    list(station.weight.point),
+                    [[sight.kind, sight.link] for sight in station.sights],
+                ]
+                for station in stations
+            ]
             self.guide.note(f"stations.{stage}", known)
-        return [Station(np.array(pulses), Weight(mass, tuple(point)), tuple(Sight(*sight) for sight in sights))
-                for pulses, mass, point, sights in known]
+        return [
+            Station(np.array(pulses), Weight(mass, tuple(point)), tuple(Sight(*sight) for sight in sights))
+            for pulses, mass, point, sights in known
+        ]
 
     def forget(self, reading) -> None:
         """The visit of a reading is open again."""
@@ -223,8 +268,11 @@ class Looker:
     def _key(self, station: Station, side: float) -> str:
         """The name of a visit in the session: what is looked at, not when."""
         sort = _sort(station.pulses_us, station.weight.mass, station.weight.point, side)
-        key = "{}@{}{}".format("+" if side > 0 else "-", "/".join(f"{pulse:.0f}" for pulse in station.pulses_us),
-                               f"+{1e3 * station.weight.mass:.0f}g{station.weight.point[0]:+.2f}" if station.weight.mass else "")
+        key = "{}@{}{}".format(
+            "+" if side > 0 else "-",
+            "/".join(f"{pulse:.0f}" for pulse in station.pulses_us),
+            f"+{1e3 * station.weight.mass:.0f}g{station.weight.point[0]:+.2f}" if station.weight.mass else "",
+        )
         self._times[key] = self._times.get(key, 0) + 1
         key = f"{key}#{self._times[key]}"
         self._keys[sort] = key
@@ -250,8 +298,11 @@ class Looker:
         mover.travel(gate, away, self._hanging)
         if station.weight.mass and not self._hanging.mass:
             mass, point = station.weight.mass, station.weight.point
-            self.guide.wait_for("hang", f"Hang {1e3 * mass:.0f} g {where(station.weight)}, gently, until the arm bears it. "
-                                "Hands away, then Enter.", about=(mass, point))
+            self.guide.wait_for(
+                "hang",
+                f"Hang {1e3 * mass:.0f} g {where(station.weight)}, gently, until the arm bears it. Hands away, then Enter.",
+                about=(mass, point),
+            )
             self.guide.note("hanging", [station.weight.mass, list(station.weight.point)], fact=True)
         mover.line(with_weight(gate, station.weight), gate.servo_map.to_angle(station.pulses_us), COMING_SPEED)
         with self.guide.busy("coming to rest"):
@@ -260,10 +311,14 @@ class Looker:
     def _read(self, name: str, sight: Sight, expected: float, station: Station) -> float | str:
         words = (("repeat", "come to this pose again"), ("skip", "leave it out"), ("leave", "go on another time"))
         if sight.kind == "height":
-            return self.guide.read(name, f"Height of {sight.link}'s axis above the mounting plane, with a ruler [mm]?",
-                                   lambda text: _possible(sight, readings.length(f"height of {sight.link}", text, LENGTH_MAX),
-                                                          expected), words=words, about=(sight,),
-                                   doubt=lambda value: _odd_height(sight, value, expected))
+            return self.guide.read(
+                name,
+                f"Height of {sight.link}'s axis above the mounting plane, with a ruler [mm]?",
+                lambda text: _possible(sight, readings.length(f"height of {sight.link}", text, LENGTH_MAX), expected),
+                words=words,
+                about=(sight,),
+                doubt=lambda value: _odd_height(sight, value, expected),
+            )
         doubt_within, refuse_beyond = TOLERANCE[sight.kind], IMPOSSIBLE[sight.kind]
 
         def parse(text: str) -> float:
@@ -273,8 +328,14 @@ class Looker:
                 raise InputError(why, subject=sight.link, value=value, limit=refuse_beyond)
             return value
 
-        return self.guide.read(name, f"Inclinometer along {sight.link} [deg]?", parse, words=words, about=(sight,),
-                               doubt=lambda value: readings.near(sight.link, value, expected, doubt_within))
+        return self.guide.read(
+            name,
+            f"Inclinometer along {sight.link} [deg]?",
+            parse,
+            words=words,
+            about=(sight,),
+            doubt=lambda value: readings.near(sight.link, value, expected, doubt_within),
+        )
 
     @property
     def _hanging(self) -> Weight:
@@ -283,16 +344,25 @@ class Looker:
 
     def _look_what_hangs(self) -> None:
         """What hung when the session was left may not hang any more."""
-        if not self._sure and self._hanging.mass and self.guide.choose(
-                "still", f"Do {1e3 * self._hanging.mass:.0f} g still hang {where(self._hanging)}?",
-                (("yes", "they do"), ("no", "taken off")), keep=False) == "no":
+        if (
+            not self._sure
+            and self._hanging.mass
+            and self.guide.choose(
+                "still",
+                f"Do {1e3 * self._hanging.mass:.0f} g still hang {where(self._hanging)}?",
+                (("yes", "they do"), ("no", "taken off")),
+                keep=False,
+            )
+            == "no"
+        ):
             self.guide.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
         self._sure = True
 
     def _take_off(self) -> None:
         weight = self._hanging
-        self.guide.wait_for("take", f"Take the {1e3 * weight.mass:.0f} g off, gently. Hands away, then Enter.",
-                            about=(0.0, weight.point))
+        self.guide.wait_for(
+            "take", f"Take the {1e3 * weight.mass:.0f} g off, gently. Hands away, then Enter.", about=(0.0, weight.point)
+        )
         self.guide.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
 
 
@@ -309,8 +379,13 @@ def expected_at(description: ArmDescription, gate: Gate, station: Station) -> di
 
 def _possible(sight: Sight, value: float, expected: float) -> float:
     if abs(value - expected) > IMPOSSIBLE["height"]:
-        raise InputError(f"height of {sight.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}: cm for mm, or "
-                         "from another plane?", subject=sight.link, value=value, limit=IMPOSSIBLE["height"])
+        raise InputError(
+            f"height of {sight.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}: cm for mm, or "
+            "from another plane?",
+            subject=sight.link,
+            value=value,
+            limit=IMPOSSIBLE["height"],
+        )
     return value
 
 

@@ -19,13 +19,22 @@ ENDS = (("low", -1.0, "towards smaller angles"), ("high", 1.0, "towards larger a
 def walk(work: Workplace, belief: Belief) -> Belief:
     """Both ends of every joint that is to be looked at."""
     guide, ends = work.guide(NAME), {}
-    guide.explain("Each joint goes step by step as far as you let it. Say stop before anything touches: a cable that pulls, the "
-               f"table, the arm itself. The limit is written {math.degrees(LIMIT_MARGIN):.0f} deg inside.")
+    guide.explain(
+        "Each joint goes step by step as far as you let it. Say stop before anything touches: a cable that pulls, the "
+        f"table, the arm itself. The limit is written {math.degrees(LIMIT_MARGIN):.0f} deg inside."
+    )
     for joint, name in enumerate(belief.servos.joint_names):
         described = belief.description.joint(name)
         low, high = math.degrees(described.lower), math.degrees(described.upper)
-        if guide.choose(f"{name}.how", f"Joint {name}, {low:.0f} ... {high:.0f} deg in the URDF:",
-                        (("", "look for its ends"), ("keep", "these are right")), about=(name,)) == "":
+        if (
+            guide.choose(
+                f"{name}.how",
+                f"Joint {name}, {low:.0f} ... {high:.0f} deg in the URDF:",
+                (("", "look for its ends"), ("keep", "these are right")),
+                about=(name,),
+            )
+            == ""
+        ):
             ends[name] = _ends(work, belief, joint, name)
     belief = replace(belief, ends_us=ends)
     return _home_inside(work, guide, belief)
@@ -64,7 +73,10 @@ def _home_inside(work: Workplace, guide, belief: Belief) -> Belief:
         for name, angle, low, high in zip(servos.joint_names, getattr(servos, what), arm.lower, arm.upper):
             if not low - 1e-6 <= angle <= high + 1e-6:
                 then = "the next step lets you choose another" if what == "rest" else "it is moved to the limit"
-                guide.tell(f"{name}: {what}_rad is {math.degrees(angle):+.1f} deg, outside {math.degrees(low):+.1f} ... "
-                           f"{math.degrees(high):+.1f}: {then}.", "warning")
+                guide.tell(
+                    f"{name}: {what}_rad is {math.degrees(angle):+.1f} deg, outside {math.degrees(low):+.1f} ... "
+                    f"{math.degrees(high):+.1f}: {then}.",
+                    "warning",
+                )
     home = np.clip(servos.home, arm.lower, arm.upper)
     return belief if np.allclose(home, servos.home) else replace(belief, home=tuple(home.tolist()))

@@ -31,9 +31,11 @@ ON_AXIS = 3e-3
 def walk(work: Workplace, belief: Belief) -> Belief:
     """Readings of every link, and the arm with the masses that they tell."""
     guide, arm = work.guide(NAME), belief.description
-    guide.explain("Take the arm apart at its joints; a link is weighed with the servo and the screws that move with it. What "
-               "cannot "
-               "be taken apart is measured together, straight (all joints at 0).")
+    guide.explain(
+        "Take the arm apart at its joints; a link is weighed with the servo and the screws that move with it. What "
+        "cannot "
+        "be taken apart is measured together, straight (all joints at 0)."
+    )
     read: dict[str, LinkReadings] = {}
     for name in measured_links(arm, belief.loaded):
         if any(name in one.holds for one in read.values()):
@@ -54,8 +56,10 @@ def walk(work: Workplace, belief: Belief) -> Belief:
 
 def told(one: LinkProperties) -> str:
     """A link's properties with their 95 % intervals."""
-    parts = [f"{1e3 * one.mass.value:.1f} ± {1e3 * NORMAL_95 * one.mass.sd:.1f} g",
-             f"balances at {1e3 * one.distance.value:.1f} ± {1e3 * NORMAL_95 * one.distance.sd:.1f} mm"]
+    parts = [
+        f"{1e3 * one.mass.value:.1f} ± {1e3 * NORMAL_95 * one.mass.sd:.1f} g",
+        f"balances at {1e3 * one.distance.value:.1f} ± {1e3 * NORMAL_95 * one.distance.sd:.1f} mm",
+    ]
     if one.inertia is not None:
         parts.append(f"inertia {one.inertia.value:.2e} ± {NORMAL_95 * one.inertia.sd:.1e} kg·m²")
     return ", ".join(parts)
@@ -92,20 +96,31 @@ def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str])
     def several(key: str, text: str, parse, size=lambda value: value, count=work.repeats):
         values = []
         for number in range(count):
+
             def doubt(value):
                 if values and abs(size(value) - size(values[0])) > max(APART[key] * abs(size(values[0])), 2e-3):
                     off = 100.0 * abs(size(value) / size(values[0]) - 1.0)
                     return f"{what}: this differs from the first reading by {off:.0f} %."
                 return ""
 
-            values.append(guide.read(f"{name}.{key}.{number}", f"{text} ({number + 1} of {count})", parse, doubt=doubt,
-                                     about=(name, holds, key)))
+            values.append(
+                guide.read(
+                    f"{name}.{key}.{number}", f"{text} ({number + 1} of {count})", parse, doubt=doubt, about=(name, holds, key)
+                )
+            )
         return values
 
-    masses = several("mass", f"Weigh {what} [g], put on anew each time",
-                     lambda text: readings.mass(f"{name}: mass", text, expected), count=max(work.repeats, weighings(expected)))
-    balances = several("balance", f"Balance {what} on an edge: how far is that from its joint's axis [mm]? 0 where it balances "
-                       "on the axis", lambda text: readings.length(f"{name}: balance point", text, longest))
+    masses = several(
+        "mass",
+        f"Weigh {what} [g], put on anew each time",
+        lambda text: readings.mass(f"{name}: mass", text, expected),
+        count=max(work.repeats, weighings(expected)),
+    )
+    balances = several(
+        "balance",
+        f"Balance {what} on an edge: how far is that from its joint's axis [mm]? 0 where it balances on the axis",
+        lambda text: readings.length(f"{name}: balance point", text, longest),
+    )
     if sum(balances) / len(balances) < ON_AXIS:
         return LinkReadings(tuple(masses), tuple(balances) if all(balances) else (), holds=tuple(holds))
     shortest = 2.0 * math.pi * math.sqrt(min(balances) / 9.81)
@@ -113,12 +128,21 @@ def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str])
     def timed(text: str) -> list[float]:
         count, seconds = readings.swings(f"{name}: swings", text)
         if not 0.99 * count * shortest < seconds < 4.0 * count * shortest:
-            raise InputError(f"{name}: {count} swings in {seconds:g} s; a point at the balance point takes "
-                             f"{count * shortest:.1f} s, a link somewhat longer: was another number counted, to and fro being "
-                             "one?", subject=name, value=seconds, limit=count * shortest)
+            raise InputError(
+                f"{name}: {count} swings in {seconds:g} s; a point at the balance point takes "
+                f"{count * shortest:.1f} s, a link somewhat longer: was another number counted, to and fro being "
+                "one?",
+                subject=name,
+                value=seconds,
+                limit=count * shortest,
+            )
         return [count, seconds]
 
-    swung = several("swings", f"Hang {what} on a nail at its joint's axis, let it swing by a hand's breadth (9 deg): time of 20 "
-                    "swings [s]", timed, lambda value: value[1] / value[0])
+    swung = several(
+        "swings",
+        f"Hang {what} on a nail at its joint's axis, let it swing by a hand's breadth (9 deg): time of 20 swings [s]",
+        timed,
+        lambda value: value[1] / value[0],
+    )
     times = tuple(20.0 * seconds / count for count, seconds in swung)
     return LinkReadings(tuple(masses), tuple(balances), times, 20, holds=tuple(holds))

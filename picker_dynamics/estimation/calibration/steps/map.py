@@ -49,9 +49,11 @@ AGAIN = (("again", "put right: read and move it once more"), ("leave", "end here
 def walk(work: Workplace, belief: Belief) -> Belief:
     """Maps of all joints that are not to be kept."""
     guide = work.guide(NAME)
-    guide.explain("Each joint is sent to some pulses, and you read where it stands: with the inclinometer (a phone) held along a "
-               "link, 0 when level, positive when its far end is up; or with a ruler or protractor, in degrees from the zero "
-               "of the URDF, or as 52 mm at 300 mm.")
+    guide.explain(
+        "Each joint is sent to some pulses, and you read where it stands: with the inclinometer (a phone) held along a "
+        "link, 0 when level, positive when its far end is up; or with a ruler or protractor, in degrees from the zero "
+        "of the URDF, or as 52 mm at 300 mm."
+    )
     names = belief.servos.joint_names
     wanted = [name for name in names if guide.choose(f"{name}.how", f"Joint {name}:", HOW, about=(name,)) == ""]
     found: dict[str, list[MapPoint]] = {}
@@ -76,13 +78,17 @@ def _first_two(work: Workplace, belief: Belief, name: str) -> tuple[Belief, list
             return _with(belief, column, anchored(belief.servos.servos[column], second)), [first, second]
         if way == -1:
             servo = turned_round(belief.servos.servos[column], second)
-            guide.tell(f"{name} turns the other way than the servo map says: its direction is {servo.direction:+d} now.",
-                       "warning")
+            guide.tell(
+                f"{name} turns the other way than the servo map says: its direction is {servo.direction:+d} now.", "warning"
+            )
             return _with(belief, column, servo), [first, second]
         channel = given.channel
-        guide.tell(f"{name} does not move: it was sent {math.degrees(NUDGE):.0f} deg away and turned "
-                   f"{math.degrees(abs(second.angle - first.angle)):.1f}. Is its plug on channel {channel}, the right way round, "
-                   "and the servo supply on? Does the horn's screw hold?", "warning")
+        guide.tell(
+            f"{name} does not move: it was sent {math.degrees(NUDGE):.0f} deg away and turned "
+            f"{math.degrees(abs(second.angle - first.angle)):.1f}. Is its plug on channel {channel}, the right way round, "
+            "and the servo supply on? Does the horn's screw hold?",
+            "warning",
+        )
         answer = guide.choose(f"{name}.still", "What now?", AGAIN, about=(name,), keep=False)
         for number in (0, 1):
             work.session.forget(NAME, f"{name}.{number}.")
@@ -107,9 +113,12 @@ def _across(work: Workplace, belief: Belief, name: str, points: list[MapPoint]) 
         guide.note(f"{name}.how", "")
         belief, points = _first_two(work, belief, name)
         return _across(work, belief, name, points)
-    guide.tell(f"{name}: {len(points)} points within {math.degrees(off):.1f} deg of "
-               f"{'a straight line' if len(servo.pulses_us) == 2 else f'a map of {len(servo.pulses_us)} points'}; direction "
-               f"{servo.direction:+d}, zero at horn {math.degrees(servo.zero):+.1f} deg.", "good")
+    guide.tell(
+        f"{name}: {len(points)} points within {math.degrees(off):.1f} deg of "
+        f"{'a straight line' if len(servo.pulses_us) == 2 else f'a map of {len(servo.pulses_us)} points'}; direction "
+        f"{servo.direction:+d}, zero at horn {math.degrees(servo.zero):+.1f} deg.",
+        "good",
+    )
     remark = f"measured {work.when}: {len(points)} points, ± {math.degrees(2 * off):.1f} deg"
     remarks = {**belief.remarks, (name, "pulse_map"): remark}
     angles = dict(belief.angles)
@@ -143,11 +152,17 @@ def _point(work: Workplace, belief: Belief, name: str, number: int, place: float
     expected = resting_at(gate, setpoints)[column]
     how = levelled(belief.description, name, setpoints)
     if how is None:
+
         def doubt(value: float) -> str:
             return readings.near(name, value, expected, TOLERANCE)
 
-        angle = guide.read(f"{key}.angle", f"Where does {name} stand, from its zero [deg]? (place {number + 1} of {PLACES})",
-                           lambda text: readings.angle(name, text), about=(name,), doubt=doubt)
+        angle = guide.read(
+            f"{key}.angle",
+            f"Where does {name} stand, from its zero [deg]? (place {number + 1} of {PLACES})",
+            lambda text: readings.angle(name, text),
+            about=(name,),
+            doubt=doubt,
+        )
     else:
         angle = _levelled_angle(work, key, f"{name}, place {number + 1} of {PLACES}", how, expected)
     work.require_sound()
@@ -157,14 +172,20 @@ def _point(work: Workplace, belief: Belief, name: str, number: int, place: float
 def _levelled_angle(work: Workplace, key: str, what: str, how: Levelled, expected: float) -> float:
     guide, read = work.guide(NAME), {}
     for link in how.links:
+
         def doubt(value: float, link=link) -> str:
             if link != how.child:
                 return ""
             parent = 0.0 if how.parent is None else read[how.parent]
             return readings.near(f"{link}", value, how.sign * expected + how.offset + parent, TOLERANCE)
 
-        read[link] = guide.read(f"{key}.{link}", f"{what}: inclinometer along {link} [deg]?",
-                                lambda text, link=link: readings.angle(link, text), doubt=doubt, about=(link,))
+        read[link] = guide.read(
+            f"{key}.{link}",
+            f"{what}: inclinometer along {link} [deg]?",
+            lambda text, link=link: readings.angle(link, text),
+            doubt=doubt,
+            about=(link,),
+        )
     return how.angle(read)
 
 
@@ -196,10 +217,12 @@ def _place(gate: Gate, belief: Belief, column: int, share: float) -> np.ndarray:
             held.append(q)
     if len(held) < 3:
         name = servos.joint_names[column]
-        raise InputError(f"{name}: its servo cannot surely hold it anywhere, the others at home: is home_rad right?", subject=name)
+        raise InputError(
+            f"{name}: its servo cannot surely hold it anywhere, the others at home: is home_rad right?", subject=name
+        )
     return servos.to_angle(servos.quantise_us(servos.to_pulse_us(held[round(share * (len(held) - 1))])))
 
 
 def _with(belief: Belief, column: int, servo: Servo) -> Belief:
     servos: ServoMap = belief.servos
-    return replace(belief, servos=replace(servos, servos=(*servos.servos[:column], servo, *servos.servos[column + 1:])))
+    return replace(belief, servos=replace(servos, servos=(*servos.servos[:column], servo, *servos.servos[column + 1 :])))

@@ -25,9 +25,13 @@ def walk(work: Workplace, belief: Belief) -> Belief:
         if known is None:
             mover, gate = work.arm(belief), belief.gate()
             mover.travel(gate, belief.known_servos.rest)
-            known = jog_freely(work, guide, belief, "pulses", "Is this a good rest pose? Else jog a joint: JOINT DEGREES, "
-               "for "
-                               f"example {belief.servos.joint_names[0]} -5").tolist()
+            known = jog_freely(
+                work,
+                guide,
+                belief,
+                "pulses",
+                f"Is this a good rest pose? Else jog a joint: JOINT DEGREES, for example {belief.servos.joint_names[0]} -5",
+            ).tolist()
         found = replace(belief, rest_us=tuple(float(pulse) for pulse in known))
         try:
             require_rest(found)
@@ -55,7 +59,8 @@ def require_rest(belief: Belief) -> None:
     worst = int(outside.argmax())
     if outside[worst] > 0.01:
         name = servos.joint_names[worst]
-        raise InputError(f"{name} rests {np.degrees(outside[worst]):.1f} deg outside its limits", subject=name,
-                         value=float(servos.rest[worst]))
+        raise InputError(
+            f"{name} rests {np.degrees(outside[worst]):.1f} deg outside its limits", subject=name, value=float(servos.rest[worst])
+        )
     still = np.zeros(servos.n)
     Gate(RigidBody(belief.description, servos.armature), servos).check_point(servos.rest, still, still)

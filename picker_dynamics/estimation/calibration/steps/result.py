@@ -38,13 +38,20 @@ def walk(work: Workplace, belief: Belief) -> Belief:
             report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(calibrated(belief), _poses(belief))
             left_out = cross_validation(belief.fit)
             report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
-        guide.tell(f"With these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
-                   "friction aside.", "good")
-        guide.tell(f"Each pose foretold from all others: the tip is off by {1e3 * left_out.median_m:.1f} mm (median), "
-                   f"{1e3 * left_out.worst_m:.1f} mm at worst, readings and friction included.")
+        guide.tell(
+            f"With these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
+            "friction aside.",
+            "good",
+        )
+        guide.tell(
+            f"Each pose foretold from all others: the tip is off by {1e3 * left_out.median_m:.1f} mm (median), "
+            f"{1e3 * left_out.worst_m:.1f} mm at worst, readings and friction included."
+        )
     else:
-        guide.tell("Without the step droop nobody knows zeros, stiffness and deadband well: the tip is as uncertain as before.",
-                   "warning")
+        guide.tell(
+            "Without the step droop nobody knows zeros, stiffness and deadband well: the tip is as uncertain as before.",
+            "warning",
+        )
     given = servo_map.load(work.servos or resource("config/servos.yaml"), servos.joint_names)
     overlay = merged(overlay_text(servos, belief.figures, work.when, before=given, remarks=belief.remarks), work.overlay)
     urdf = urdf_text(belief.description, {}, work.when, limits=belief.limits)
@@ -52,8 +59,9 @@ def walk(work: Workplace, belief: Belief) -> Belief:
         checked = check_result(urdf, overlay, servos=work.servos or None)
         for finding in (*checked.refused, *checked.notes):
             guide.tell(f"picker check: {finding}", "warning")
-        backups = write_result(work.folder, urdf, overlay, servos=work.servos or None,
-                               more={REPORT_NAME: json.dumps(report, indent=2) + "\n"})
+        backups = write_result(
+            work.folder, urdf, overlay, servos=work.servos or None, more={REPORT_NAME: json.dumps(report, indent=2) + "\n"}
+        )
     for name, backup in backups.items():
         guide.tell(f"{work.folder / name} was there already: kept as {backup.name}", "hint")
     guide.note("files", [str(work.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
@@ -62,10 +70,14 @@ def walk(work: Workplace, belief: Belief) -> Belief:
     guide.tell(f"Written: {new_urdf}, {new_overlay}, {work.folder / REPORT_NAME}; picker check has passed.", "good")
     flashed = servo_map.load(work.servos or resource("config/servos.yaml"), servos.joint_names, work.overlay or None)
     if board_limits(servos) != board_limits(flashed) or servos.oscillator_hz != given.oscillator_hz:
-        guide.tell(f"The board has to know the new figures: {shown.command('firmware header', str(new_overlay))}, then flash.",
-                   "warning")
-    guide.tell(f"To use it: {shown.command('up', str(new_overlay))} --port PORT\nWhat it is worth: picker compare shipped "
-               f"{work.folder} --ruler", "hint")
+        guide.tell(
+            f"The board has to know the new figures: {shown.command('firmware header', str(new_overlay))}, then flash.", "warning"
+        )
+    guide.tell(
+        f"To use it: {shown.command('up', str(new_overlay))} --port PORT\nWhat it is worth: picker compare shipped "
+        f"{work.folder} --ruler",
+        "hint",
+    )
     return belief
 
 
@@ -85,19 +97,36 @@ def figures(belief: Belief) -> dict:
     for name, one in belief.figures.items():
         column = servos.joint_names.index(name)
         servo, was = servos.servos[column], belief.given.servos[column]
-        entries = {"zero_rad": one.zero and Measured(-servo.direction * servo.zero, one.zero.sd),
-                   "scale": one.scale and Measured(_slope(servo) / _slope(was) - 1.0, one.scale.sd),
-                   "stiffness_nm_rad": one.stiffness, "deadband_rad": one.deadband, "no_load_speed_rad_s": one.speed,
-                   "stall_torque_nm": one.stall}
+        entries = {
+            "zero_rad": one.zero and Measured(-servo.direction * servo.zero, one.zero.sd),
+            "scale": one.scale and Measured(_slope(servo) / _slope(was) - 1.0, one.scale.sd),
+            "stiffness_nm_rad": one.stiffness,
+            "deadband_rad": one.deadband,
+            "no_load_speed_rad_s": one.speed,
+            "stall_torque_nm": one.stall,
+        }
         joints[name] = {key: {"found": value.value, "sd": value.sd} for key, value in entries.items() if value is not None}
-    links = {name: {key: {"found": value.value, "sd": value.sd} for key, value in
-                    (("mass_kg", one.mass), ("centre_m", one.distance), ("inertia_kg_m2", one.inertia)) if value is not None}
-             for name, one in belief.links.items()}
-    report = {"joints": joints, "links": links, "limits_rad": {name: list(ends) for name, ends in belief.limits.items()},
-              "rest_rad": servos.rest.tolist(), "oscillator_hz": servos.oscillator_hz}
+    links = {
+        name: {
+            key: {"found": value.value, "sd": value.sd}
+            for key, value in (("mass_kg", one.mass), ("centre_m", one.distance), ("inertia_kg_m2", one.inertia))
+            if value is not None
+        }
+        for name, one in belief.links.items()
+    }
+    report = {
+        "joints": joints,
+        "links": links,
+        "limits_rad": {name: list(ends) for name, ends in belief.limits.items()},
+        "rest_rad": servos.rest.tolist(),
+        "oscillator_hz": servos.oscillator_hz,
+    }
     if belief.fit is not None:
-        report |= {"misfit": belief.fit.misfit, "visits": len({one.visit for one in belief.fit.readings}),
-                   "outliers": list(belief.fit.outliers)}
+        report |= {
+            "misfit": belief.fit.misfit,
+            "visits": len({one.visit for one in belief.fit.readings}),
+            "outliers": list(belief.fit.outliers),
+        }
     return report
 
 
@@ -106,10 +135,17 @@ def _slope(servo) -> float:
     return (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
 
 
-UNITS = {"zero_rad": ("mid-travel at", 180.0 / math.pi, "deg"), "scale": ("scale error", 100.0, "%"),
-         "stiffness_nm_rad": ("stiffness", 1.0, "N·m/rad"), "deadband_rad": ("half deadband", 180.0 / math.pi, "deg"),
-         "no_load_speed_rad_s": ("speed", 1.0, "rad/s"), "stall_torque_nm": ("stall torque", 1.0, "N·m"),
-         "mass_kg": ("mass", 1e3, "g"), "centre_m": ("centre of mass", 1e3, "mm"), "inertia_kg_m2": ("inertia", 1e6, "kg·mm²")}
+UNITS = {
+    "zero_rad": ("mid-travel at", 180.0 / math.pi, "deg"),
+    "scale": ("scale error", 100.0, "%"),
+    "stiffness_nm_rad": ("stiffness", 1.0, "N·m/rad"),
+    "deadband_rad": ("half deadband", 180.0 / math.pi, "deg"),
+    "no_load_speed_rad_s": ("speed", 1.0, "rad/s"),
+    "stall_torque_nm": ("stall torque", 1.0, "N·m"),
+    "mass_kg": ("mass", 1e3, "g"),
+    "centre_m": ("centre of mass", 1e3, "mm"),
+    "inertia_kg_m2": ("inertia", 1e6, "kg·mm²"),
+}
 
 
 def table(report: dict) -> list[str]:

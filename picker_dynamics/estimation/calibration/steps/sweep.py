@@ -31,9 +31,11 @@ LAYING = -math.pi / 2.0
 def walk(work: Workplace, belief: Belief) -> Belief:
     """Timed moves of as many servos as somebody wants to look at."""
     guide, names, sweeps = work.guide(NAME), belief.servos.joint_names, {}
-    guide.explain("Speed and stall torque come from the data sheet so far. To measure one servo: take it off the arm, clamp it "
-               "to "
-               "the table, a lever of 10 to 20 cm on its horn, and film it at 60 frames a second or more.")
+    guide.explain(
+        "Speed and stall torque come from the data sheet so far. To measure one servo: take it off the arm, clamp it "
+        "to "
+        "the table, a lever of 10 to 20 cm on its horn, and film it at 60 frames a second or more."
+    )
     for number in range(len(names)):
         left = [(name, "") for name in names if name not in sweeps]
         words = (("skip", "no more"), *((name, f"of {name}") for name, _ in left))
@@ -51,17 +53,29 @@ def walk(work: Workplace, belief: Belief) -> Belief:
 def _sweep(work: Workplace, belief: Belief, name: str) -> Sweep:
     guide = work.guide(NAME)
     fps = guide.read(f"{name}.fps", "Frames a second of the video:", _frames)
-    mass = guide.read(f"{name}.mass", "A weight on the lever's end, to tell the stall torque, 0 for none [g]:", _weight,
-                      about=(name,))
-    lever = guide.read(f"{name}.lever", "How far from the horn's axis does it hang [mm]?",
-                       lambda text: readings.length("lever", text, LEVER_MAX)) if mass else 0.0
+    mass = guide.read(
+        f"{name}.mass", "A weight on the lever's end, to tell the stall torque, 0 for none [g]:", _weight, about=(name,)
+    )
+    lever = (
+        guide.read(
+            f"{name}.lever",
+            "How far from the horn's axis does it hang [mm]?",
+            lambda text: readings.length("lever", text, LEVER_MAX),
+        )
+        if mass
+        else 0.0
+    )
     while True:
         moves = [_move(work, belief, name, f"bare.{i}", DISTANCES[i % 3], (), fps) for i in range(3 * BARE)]
         if mass:
             loads = lever_loads(mass, lever, LAYING, LAYING + DISTANCES[-1])
-            moves += [replace(_move(work, belief, name, f"loaded.{i}", DISTANCES[-1], loads, fps),
-                              inertia=belief.servos.servos[belief.servos.joint_names.index(name)].armature + mass * lever**2)
-                      for i in range(LOADED)]
+            moves += [
+                replace(
+                    _move(work, belief, name, f"loaded.{i}", DISTANCES[-1], loads, fps),
+                    inertia=belief.servos.servos[belief.servos.joint_names.index(name)].armature + mass * lever**2,
+                )
+                for i in range(LOADED)
+            ]
         try:
             return timed_sweep(name, moves)
         except InputError as error:
@@ -78,11 +92,19 @@ def _move(work: Workplace, belief: Belief, name: str, key: str, distance: float,
         start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) / per_us
         _send(work, guide, joint, name, start)
         begin = "hanging straight down" if len(loads) else "where it is"
-        guide.wait_for(f"{name}.{key}.go", f"{name}, {hung}, {begin}: it will pass {math.degrees(distance):.0f} deg from here, "
-                       "fast, and go 20 deg beyond. Film it, hands away, then Enter.", about=(name,))
+        guide.wait_for(
+            f"{name}.{key}.go",
+            f"{name}, {hung}, {begin}: it will pass {math.degrees(distance):.0f} deg from here, "
+            "fast, and go 20 deg beyond. Film it, hands away, then Enter.",
+            about=(name,),
+        )
         _send(work, guide, joint, name, start + beyond)
-    time_s = guide.read(f"{name}.{key}", f"Frames, or seconds (0.25 s), from the first motion until {math.degrees(distance):.0f} "
-                        "deg:", lambda text: _time(text, fps), about=(name, distance, loads, fps))
+    time_s = guide.read(
+        f"{name}.{key}",
+        f"Frames, or seconds (0.25 s), from the first motion until {math.degrees(distance):.0f} deg:",
+        lambda text: _time(text, fps),
+        about=(name, distance, loads, fps),
+    )
     return TimedMove(distance, time_s, video_sd(fps), loads)
 
 
@@ -91,8 +113,11 @@ def _send(work: Workplace, guide, joint: int, name: str, pulse: float) -> None:
     mover = work.port()
     work.take_over()
     if not mover.live[joint]:
-        if not guide.agree(f"on.{name}", f"Is the servo of {name} OFF the arm, clamped, its lever free to turn? Then it is "
-                           "switched on.", about=(name,)):
+        if not guide.agree(
+            f"on.{name}",
+            f"Is the servo of {name} OFF the arm, clamped, its lever free to turn? Then it is switched on.",
+            about=(name,),
+        ):
             raise LeaveError(f"{name} was not switched on")
         mover.outputs.switch_on(joint, pulse)
     row = mover.outputs.pulses_us

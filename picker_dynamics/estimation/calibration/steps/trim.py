@@ -1,6 +1,6 @@
 """The PCA9685's oscillator: every pulse is off by the share that it is.
 
-    true = commanded assumed / f      so      f = assumed commanded / true
+true = commanded assumed / f      so      f = assumed commanded / true
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ TIMER_STEP_US = 4.0
 """Outputs of finer steps are timer-driven and go by the board's clock."""
 
 COUNTS = 4096
-WAYS = (("pulse", "length of a pulse, by oscilloscope, logic analyser or servo tester"),
-        ("frequency", "of the pulses, by a meter"),
-        ("angles", "a servo turns between two pulses, from a servo tester and from this board"),
-        ("skip", "no instrument: the droop finds the share, but all pulse ends stay off by it"))
+WAYS = (
+    ("pulse", "length of a pulse, by oscilloscope, logic analyser or servo tester"),
+    ("frequency", "of the pulses, by a meter"),
+    ("angles", "a servo turns between two pulses, from a servo tester and from this board"),
+    ("skip", "no instrument: the droop finds the share, but all pulse ends stay off by it"),
+)
 
 
 def walk(work: Workplace, belief: Belief) -> Belief:
@@ -49,8 +51,11 @@ def walk(work: Workplace, belief: Belief) -> Belief:
         if abs(off) < GOOD:
             guide.tell(f"Pulses are {1e2 * abs(off):.2f} % too {'long' if off > 0 else 'short'}: good enough.", "good")
             break
-        guide.tell(f"Pulses are {1e2 * abs(off):.1f} % too {'long' if off > 0 else 'short'}: the oscillator runs at "
-                   f"{found / 1e6:.3f} MHz.", "warning")
+        guide.tell(
+            f"Pulses are {1e2 * abs(off):.1f} % too {'long' if off > 0 else 'short'}: the oscillator runs at "
+            f"{found / 1e6:.3f} MHz.",
+            "warning",
+        )
         hz, number = found, number + 1
         if guide.known(f"{number}.flashed") is None:
             _flash(work, guide, hz, number)
@@ -67,28 +72,42 @@ def oscillator_hz(work: Workplace, belief: Belief, how: str, assumed: float, num
 
     def possible(hz: float) -> float:
         if not low <= hz <= high:
-            raise InputError(f"that makes an oscillator of {hz / 1e6:.1f} MHz, must be {low / 1e6:.0f} to {high / 1e6:.0f}: "
-                             "another output, or another unit?", subject="oscillator_hz", value=hz, limit=high)
+            raise InputError(
+                f"that makes an oscillator of {hz / 1e6:.1f} MHz, must be {low / 1e6:.0f} to {high / 1e6:.0f}: "
+                "another output, or another unit?",
+                subject="oscillator_hz",
+                value=hz,
+                limit=high,
+            )
         return hz
 
     if how == "frequency":
         divider = round(assumed * belief.servos.frame_s / COUNTS)
         _some_output(work, belief)
-        return guide.read(f"{number}.hz", "Measure the frequency between signal and GND of an output that runs [Hz]:",
-                          lambda text: possible(COUNTS * divider * readings.quantity("frequency", text, {"hz": 1.0}, "hz")))
+        return guide.read(
+            f"{number}.hz",
+            "Measure the frequency between signal and GND of an output that runs [Hz]:",
+            lambda text: possible(COUNTS * divider * readings.quantity("frequency", text, {"hz": 1.0}, "hz")),
+        )
     if how == "pulse":
         joint, commanded = _some_output(work, belief)
         channel = belief.servos.servos[joint].channel
-        return guide.read(f"{number}.pulse", f"Channel {channel} gets pulses commanded as {commanded:.1f} us. How long are they "
-                          "really [us]?", lambda text: possible(assumed * commanded / readings.pulse("pulse", text)),
-                          about=(commanded, assumed))
+        return guide.read(
+            f"{number}.pulse",
+            f"Channel {channel} gets pulses commanded as {commanded:.1f} us. How long are they really [us]?",
+            lambda text: possible(assumed * commanded / readings.pulse("pulse", text)),
+            about=(commanded, assumed),
+        )
     turned = []
     for source, key in (("a servo tester", "tester"), ("this board", f"{number}.board")):
         first, second = (_angle_at(work, belief, key, pulse, source) for pulse in (1200.0, 1800.0))
         turned.append(second - first)
     if abs(turned[0]) < math.radians(20.0) or not 0.7 < turned[1] / turned[0] < 1.3:
-        guide.tell(f"The servo turns {math.degrees(turned[0]):.1f} deg by the tester and {math.degrees(turned[1]):.1f} by the "
-                   "board: these do not belong together. Once more.", "warning")
+        guide.tell(
+            f"The servo turns {math.degrees(turned[0]):.1f} deg by the tester and {math.degrees(turned[1]):.1f} by the "
+            "board: these do not belong together. Once more.",
+            "warning",
+        )
         for key in ("tester", f"{number}.board"):
             work.session.forget(NAME, key)
         return oscillator_hz(work, belief, how, assumed, number)
@@ -106,8 +125,10 @@ def _some_output(work: Workplace, belief: Belief) -> tuple[int, float]:
         joint = int(np.abs(np.where(mover.live, mover.outputs.pulses_us, pulses) - 1500.0).argmin())
         if not mover.live[joint]:
             name = servos.joint_names[joint]
-            text = (f"Output {servos.servos[joint].channel} ({name}) is to run, at {pulses[joint]:.0f} us. Pull that servo's "
-                    "plug out, or keep hands away: it jumps to its rest pose. Switch it on?")
+            text = (
+                f"Output {servos.servos[joint].channel} ({name}) is to run, at {pulses[joint]:.0f} us. Pull that servo's "
+                "plug out, or keep hands away: it jumps to its rest pose. Switch it on?"
+            )
             if not guide.agree(f"on.{name}", text, about=(name,)):
                 raise LeaveError("no output was switched on")
             mover.outputs.switch_on(joint, float(pulses[joint]))
@@ -124,19 +145,31 @@ def _angle_at(work: Workplace, belief: Belief, key: str, pulse: float, source: s
         goal[0] = gate.servo_map.servos[0].to_angle(pulse)
         mover.travel(gate, goal)
     name = belief.servos.joint_names[0]
-    return guide.read(f"{key}.{pulse:.0f}", f"The {name} servo at {pulse:.0f} us from {source}: its angle [deg]?",
-                      lambda text: readings.angle("angle", text), about=(name, source, pulse))
+    return guide.read(
+        f"{key}.{pulse:.0f}",
+        f"The {name} servo at {pulse:.0f} us from {source}: its angle [deg]?",
+        lambda text: readings.angle("angle", text),
+        about=(name, source, pulse),
+    )
 
 
 def _flash(work: Workplace, guide, hz: float, number: int) -> None:
     """The firmware has the frequency compiled in: written, flashed by the person, measured again."""
     outputs, overlay = work.port().outputs, work.folder / "servos.trim.yaml"
     write(overlay, f"# Oscillator of this PCA9685, measured {work.when} by picker calibrate.\n{merged_board(work.overlay, hz)}")
-    guide.tell(f"Written to {overlay}. The firmware has to know it:\n  {work.command('firmware header', str(overlay))}\n"
-               "  then flash the sketch (docs/firmware.md). The port is free for that.", "hint")
+    guide.tell(
+        f"Written to {overlay}. The firmware has to know it:\n  {work.command('firmware header', str(overlay))}\n"
+        "  then flash the sketch (docs/firmware.md). The port is free for that.",
+        "hint",
+    )
     outputs.let_go()
-    answer = guide.choose(f"{number}.flashed", "Is the new firmware on the board?", (("yes", "measure again"),
-                          ("later", "end here; what was answered is kept")), about=(hz,), keep=False)
+    answer = guide.choose(
+        f"{number}.flashed",
+        "Is the new firmware on the board?",
+        (("yes", "measure again"), ("later", "end here; what was answered is kept")),
+        about=(hz,),
+        keep=False,
+    )
     if answer == "later":
         raise LeaveError("flash the firmware, then run the same command: it goes on with measuring again")
     guide.note(f"{number}.flashed", hz, answer)
