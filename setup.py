@@ -68,7 +68,7 @@ setup(
             "import-linter",
             "scipy",
         ],
-        "lint": ["ruff"],
+        "lint": ["mypy", "ruff", "types-PyYAML"],
     },
     entry_points={
         "console_scripts": [

@@ -20,8 +20,7 @@ def add_parser(commands) -> None:
         help="what the scissor holds, by inclinometer, potentiometers or efforts",
         description=(
             "On a running graph: visits poses without and with the payload, and asks for what the inclinometer says there; "
-            "joints "
-            "that measure angles or efforts tell by themselves.  With --reading: from numbers, without a graph."
+            "joints that measure angles or efforts tell by themselves.  With --reading: from numbers, without a graph."
         ),
     )
     one.add_argument("--namespace", default="", help="ROS namespace of the running graph")
