@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.board.protocol import JointLimits
 from picker_dynamics.robot.servo_map import ServoMap
+
+from .protocol import JointLimits
 
 
 def board_limits(servo_map: ServoMap) -> tuple[JointLimits, ...]:

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from picker_dynamics.board.protocol import TIME_MODULUS, ahead_us
 from picker_dynamics.errors import LinkError
+
+from .protocol import TIME_MODULUS, ahead_us
 
 WINDOW_S = 10.0
 BUCKET_S = 0.25

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.board.protocol import TIME_MODULUS, ahead_us
+from .protocol import TIME_MODULUS, ahead_us
 
 SLOWEST = 0.9
 """Share of its pace at which a board's time runs on for set-points while the estimate of it is corrected backwards."""

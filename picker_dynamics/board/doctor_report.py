@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
 
-from picker_dynamics.board.conformance import Outcome, Session, Status
-from picker_dynamics.board.oscillator import OscillatorEstimate
-from picker_dynamics.board.protocol import (
+from .conformance import Outcome, Session, Status
+from .oscillator import OscillatorEstimate
+from .protocol import (
     FAULT_TEXT,
     PROTOCOL_VERSION,
     PULSE_UNITS_PER_US,

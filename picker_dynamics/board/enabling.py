@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 
-from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import Enable, Reason, Telemetry, pulse_units
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.servo_map import ServoMap
+
+from .link import Link
+from .protocol import Enable, Reason, Telemetry, pulse_units
 
 PATIENCE_S = 2.0
 """How long a joint's enabling is asked for again where no answer comes."""

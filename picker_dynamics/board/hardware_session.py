@@ -15,11 +15,16 @@ import time
 
 import numpy as np
 
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.command_timing import Stamps
-from picker_dynamics.board.enabling import Enabling
-from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import (
+from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.errors import BoardFaultError, InputError, LinkError, PickerError
+from picker_dynamics.robot.servo_budget import ServoBudget
+from picker_dynamics.robot.servo_map import ServoMap
+
+from .board_limits import board_limits
+from .command_timing import Stamps
+from .enabling import Enabling
+from .link import Link
+from .protocol import (
     Adopt,
     BoardState,
     Disable,
@@ -33,11 +38,7 @@ from picker_dynamics.board.protocol import (
     limits_checksum,
     pulse_units,
 )
-from picker_dynamics.board.session_state import CommandCounts, State
-from picker_dynamics.control.state_model import ArmStateModel
-from picker_dynamics.errors import BoardFaultError, InputError, LinkError, PickerError
-from picker_dynamics.robot.servo_budget import ServoBudget
-from picker_dynamics.robot.servo_map import ServoMap
+from .session_state import CommandCounts, State
 
 REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""

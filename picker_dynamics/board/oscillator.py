@@ -13,8 +13,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from picker_dynamics.board.protocol import PULSE_UNITS_PER_US, BoardState, Telemetry
 from picker_dynamics.errors import InputError
+
+from .protocol import PULSE_UNITS_PER_US, BoardState, Telemetry
 
 READINGS_MIN = 10
 _FORM = re.compile(r"(?P<joint>[\w-]+)=(?P<raw_0>[\d.]+)@(?P<pulse_0>[\d.]+),(?P<raw_1>[\d.]+)@(?P<pulse_1>[\d.]+)", re.ASCII)

@@ -9,8 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from picker_dynamics.bringup.bringup import BoardSpec, Graph, NodeSpec, TogetherSpec, remove_leftovers
 from picker_dynamics.errors import PickerError
+
+from .bringup import BoardSpec, Graph, NodeSpec, TogetherSpec, remove_leftovers
 
 POLL_S, END_POLL_S = 0.1, 0.01
 GRACE_S = 1.2

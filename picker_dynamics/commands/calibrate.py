@@ -8,8 +8,9 @@ import json
 import sys
 from pathlib import Path
 
-from picker_dynamics.commands.interrupt import interruptible
 from picker_dynamics.errors import InputError
+
+from .interrupt import interruptible
 
 INTERRUPTED = 130
 STEP_NAMES = ("trim", "map", "limits", "rest", "links", "droop", "sweep", "result")

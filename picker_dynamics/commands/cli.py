@@ -8,11 +8,12 @@ import sys
 
 from picker_dynamics import __version__, recording
 from picker_dynamics.bringup import bringup
-from picker_dynamics.commands import bench_commands, doctor, firmware, study, weigh
-from picker_dynamics.commands import calibrate as calibration
-from picker_dynamics.commands import compare as comparison
-from picker_dynamics.commands import identify as identification
 from picker_dynamics.errors import PickerError
+
+from . import bench_commands, doctor, firmware, study, weigh
+from . import calibrate as calibration
+from . import compare as comparison
+from . import identify as identification
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -229,7 +230,7 @@ def _add_demo(commands) -> None:
 
 
 def _demo(options) -> int:
-    from picker_dynamics.commands.demo import run
+    from .demo import run
 
     return run(options)
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import sys
 
-from picker_dynamics.commands.interrupt import interruptible
 from picker_dynamics.errors import InputError
+
+from .interrupt import interruptible
 
 NOT_CONFORMING = 15
 """Exit code: the board answers, but a check failed, or it was flashed for another arm."""

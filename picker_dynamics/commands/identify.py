@@ -123,7 +123,7 @@ def _add_rehearse(verbs) -> None:
 
 def _handlers():
     try:
-        from picker_dynamics.commands import identify_handlers as handlers
+        from . import identify_handlers as handlers
     except MissingDependencyError:
         raise
     except ImportError as error:

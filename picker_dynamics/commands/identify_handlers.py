@@ -108,7 +108,8 @@ def excite(options) -> int:
 def run(options) -> int:
     """Move a running arm and write what it measured."""
     from picker_dynamics.bringup.bringup import require_namespace
-    from picker_dynamics.commands.identify_live import run as run_live
+
+    from .identify_live import run as run_live
 
     require_namespace(options.namespace)
     motion = motion_file.read(options.motion)

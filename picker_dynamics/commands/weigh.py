@@ -86,12 +86,12 @@ def run(options: argparse.Namespace) -> int:
     elif options.reading:
         weighed, more = typed(options), {}
     else:
-        from picker_dynamics.commands.weigh_live import live
+        from .weigh_live import live
 
         weighed, more = live(options)
     mass = weighed.mass
     if options.set:
-        from picker_dynamics.commands.weigh_live import tell
+        from .weigh_live import tell
 
         tell(options, max(0.0, mass.value))
     report = {

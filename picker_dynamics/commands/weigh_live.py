@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
-from picker_dynamics.commands import bench_commands, weigh
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.robot import arms
+
+from . import bench_commands, weigh
 
 SETTLE_S, LISTEN_S = 2.0, 1.0
 """Until the arm stands after a motion, and how long joints that measure are listened to [s]."""

@@ -18,9 +18,10 @@ import math
 
 import numpy as np
 
-from picker_dynamics.control.laws.law import positive
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import as_states
+
+from .laws.law import positive
 
 FILTER_S, FORGET_S = 0.02, 0.3
 """Time constants of the low-pass and of the forgetting [s]."""

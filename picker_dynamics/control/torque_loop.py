@@ -15,9 +15,10 @@ from collections import deque
 
 import numpy as np
 
-from picker_dynamics.control.laws.computed_torque import ComputedTorque
-from picker_dynamics.control.laws.law import Reference, positive
 from picker_dynamics.robot.model import DynamicsModel
+
+from .laws.computed_torque import ComputedTorque
+from .laws.law import Reference, positive
 
 BRAKE_RATE = 8.0
 """Share of its speed that a braking arm loses per second [1/s]."""

@@ -19,9 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.dynamics.cross_check import LIMIT, compare
-from picker_dynamics.dynamics.urchin_peer import UrchinArm, compare_with_urchin
 from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
@@ -29,6 +26,10 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.lint import Finding, holding_torque, lint
 from picker_dynamics.robot.model import GRAVITY, DynamicsModel
+
+from . import lagrangian
+from .cross_check import LIMIT, compare
+from .urchin_peer import UrchinArm, compare_with_urchin
 
 PAYLOAD_KG = 0.025
 """Every state is compared again with this at the tool: a berry."""
@@ -149,7 +150,7 @@ def _tool_moves(arm: ArmDescription) -> bool:
 
 def _pinocchio(arm: ArmDescription) -> DynamicsModel:
     try:
-        from picker_dynamics.dynamics.rigid_body import RigidBody
+        from .rigid_body import RigidBody
     except ImportError as error:
         raise MissingDependencyError(
             "Pinocchio is not installed: pip install pin, or on ROS 2 apt install ros-jazzy-pinocchio"

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, JointNamesError
-from picker_dynamics.execution.feasibility import MIN_SAMPLES, FeasibilityReport
 from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.trajectory.trajectory import Trajectory
+
+from .feasibility import MIN_SAMPLES, FeasibilityReport
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, LimitError
-from picker_dynamics.execution.effort_gate import EffortGate
-from picker_dynamics.execution.feasibility import FeasibilityReport, Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.trajectory.trajectory import Trajectory
+
+from .effort_gate import EffortGate
+from .feasibility import FeasibilityReport, Gate
 
 MAX_STRETCH = 10.0
 """Slowest that a motion is made, as a factor on its duration."""

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.goal import MAIN_TRACK, Goal
-from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
-from picker_dynamics.execution.pending_goals import Inbox
-from picker_dynamics.execution.reference_generator import Motion, Phase, Reference, ReferenceGenerator
-from picker_dynamics.execution.streaming import Stream
+
+from .goal import MAIN_TRACK, Goal
+from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
+from .pending_goals import Inbox
+from .reference_generator import Motion, Phase, Reference, ReferenceGenerator
+from .streaming import Stream
 
 OVERTAKEN = "overtaken by a newer goal before it was looked at"
 PREEMPTED = "preempted by a newer goal"

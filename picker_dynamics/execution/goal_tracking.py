@@ -14,9 +14,10 @@ from enum import Enum, IntEnum
 import numpy as np
 
 from picker_dynamics.errors import JointNamesError, PickerError
-from picker_dynamics.execution.goal import OutdatedError
-from picker_dynamics.execution.reference_generator import Reference
-from picker_dynamics.execution.tolerances import Tolerances
+
+from .goal import OutdatedError
+from .reference_generator import Reference
+from .tolerances import Tolerances
 
 STATELESS_S = 1.0
 """So long a goal with tolerances goes on without a state of the arm [s]."""

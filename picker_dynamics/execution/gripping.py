@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError
-from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.goal_tracking import STATELESS_S, Code, Error, Outcome, Verdict
-from picker_dynamics.execution.reference_generator import Reference
 from picker_dynamics.robot.description import ArmDescription
+
+from .goal import Goal
+from .goal_tracking import STATELESS_S, Code, Error, Outcome, Verdict
+from .reference_generator import Reference
 
 TRACK = "gripper"
 

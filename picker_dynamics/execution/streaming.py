@@ -17,8 +17,9 @@ from enum import Enum, auto
 import numpy as np
 
 from picker_dynamics.errors import LimitError, PickerError
-from picker_dynamics.execution.reference_generator import Phase, ReferenceGenerator
 from picker_dynamics.trajectory.trajectory import blend, from_points
+
+from .reference_generator import Phase, ReferenceGenerator
 
 FIRST_TOLERANCE = 0.05
 """How far the first command of a stream may be from the held pose [rad]."""

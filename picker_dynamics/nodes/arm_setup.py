@@ -10,13 +10,14 @@ import numpy as np
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.effort_gate import EffortGate
 from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.nodes.runtime import declare
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, description, servo_map
 from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
+
+from .runtime import declare
 
 
 def load_arm(node) -> tuple[ArmDescription, ServoMap]:

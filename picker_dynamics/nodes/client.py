@@ -17,10 +17,11 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.errors import LinkError, PickerError
-from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.trajectory.trajectory import Trajectory
+
+from .diagnostics import values_of
+from .runtime import LATCHED, LATEST, OUTCOMES, to_stamp
 
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""

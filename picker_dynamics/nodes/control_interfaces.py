@@ -9,10 +9,11 @@ from control_msgs.msg import JointTrajectoryControllerState, SpeedScalingFactor
 from picker_dynamics.execution.goal_manager import GoalDesk
 from picker_dynamics.execution.goal_tracking import Error
 from picker_dynamics.execution.gripping import GripperSettings
-from picker_dynamics.nodes.follow_action import FollowAction
-from picker_dynamics.nodes.goal_messages import error_points, point
-from picker_dynamics.nodes.gripper_action import GripperAction
-from picker_dynamics.nodes.runtime import LATCHED, to_stamp
+
+from .follow_action import FollowAction
+from .goal_messages import error_points, point
+from .gripper_action import GripperAction
+from .runtime import LATCHED, to_stamp
 
 LAST_WORDS_S = 0.2
 """At the end, where somebody waits for a goal: until the answer is through."""

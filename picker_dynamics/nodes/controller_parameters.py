@@ -8,8 +8,9 @@ from collections.abc import Callable
 from rcl_interfaces.msg import SetParametersResult
 
 from picker_dynamics.execution.tolerances import Tolerances
-from picker_dynamics.nodes.runtime import declare
 from picker_dynamics.robot.description import ArmDescription
+
+from .runtime import declare
 
 
 class ControllerParameters:

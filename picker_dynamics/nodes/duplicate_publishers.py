@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.nodes.runtime import LATEST, seconds
+from .runtime import LATEST, seconds
 
 HEARD_S = 2.0
 """So long after its last reference a rival counts as one [s]."""

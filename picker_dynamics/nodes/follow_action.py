@@ -9,9 +9,10 @@ from picker_dynamics.execution.goal import MAIN_TRACK, Goal
 from picker_dynamics.execution.goal_manager import GoalDesk, Request
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Verdict
 from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
-from picker_dynamics.nodes.deferred_action import DeferredActionServer
-from picker_dynamics.nodes.goal_messages import error_points, goal_from
-from picker_dynamics.nodes.runtime import seconds, to_stamp
+
+from .deferred_action import DeferredActionServer
+from .goal_messages import error_points, goal_from
+from .runtime import seconds, to_stamp
 
 
 class FollowAction:

@@ -9,9 +9,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import ArmState, Error
-from picker_dynamics.nodes.polled import Polled
-from picker_dynamics.nodes.runtime import LATEST, now_s, seconds, to_stamp
 from picker_dynamics.robot.joint_order import ordered
+
+from .polled import Polled
+from .runtime import LATEST, now_s, seconds, to_stamp
 
 
 def goal_from(message: JointTrajectory, partial: bool) -> Goal:

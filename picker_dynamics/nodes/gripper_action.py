@@ -10,8 +10,9 @@ from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalDesk, Request
 from picker_dynamics.execution.goal_tracking import Error, Verdict
 from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of
-from picker_dynamics.nodes.deferred_action import DeferredActionServer
-from picker_dynamics.nodes.runtime import to_stamp
+
+from .deferred_action import DeferredActionServer
+from .runtime import to_stamp
 
 
 class GripperAction:

@@ -20,16 +20,17 @@ from picker_dynamics.board.session_state import State
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
-from picker_dynamics.nodes.arm_services import ArmServices
-from picker_dynamics.nodes.arm_setup import load_arm
-from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, array, status
-from picker_dynamics.nodes.hardware_report import PROVENANCE, HardwareReport
-from picker_dynamics.nodes.lifecycle_guard import guard_change_state, state_of, transition
-from picker_dynamics.nodes.park import park
-from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
 from picker_dynamics.robot.description_check import require_agreement
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.servo_budget import ServoBudget
+
+from .arm_services import ArmServices
+from .arm_setup import load_arm
+from .diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, array, status
+from .hardware_report import PROVENANCE, HardwareReport
+from .lifecycle_guard import guard_change_state, state_of, transition
+from .park import park
+from .runtime import LATCHED, LATEST, declare, now_s, run, seconds
 
 DIAGNOSTIC_PERIOD_S = 1.0
 

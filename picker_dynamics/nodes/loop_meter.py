@@ -9,7 +9,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.nodes.runtime import LATEST, seconds
+from .runtime import LATEST, seconds
 
 
 class LoopMeter:

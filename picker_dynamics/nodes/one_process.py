@@ -17,8 +17,9 @@ from collections.abc import Callable
 from importlib import import_module
 
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.nodes.focused_executor import FocusedExecutor
-from picker_dynamics.nodes.runtime import COLLECTIONS, close, is_running, listen, require_known_parameters, shutdown_ros
+
+from .focused_executor import FocusedExecutor
+from .runtime import COLLECTIONS, close, is_running, listen, require_known_parameters, shutdown_ros
 
 NODES = {
     "trajectory_controller": "TrajectoryController",

@@ -9,7 +9,8 @@ from geometry_msgs.msg import InertiaStamped
 
 from picker_dynamics.control.payload_follow import PayloadFollower
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.nodes.runtime import LATCHED, declare
+
+from .runtime import LATCHED, declare
 
 FOLLOW_PERIOD_S = 0.2
 """How often what is believed may change [s]; never more often than ``payload.transition_s``: one change is over when the next

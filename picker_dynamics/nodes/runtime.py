@@ -18,8 +18,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
 from picker_dynamics.errors import ConfigurationError, PickerError
-from picker_dynamics.nodes.focused_executor import FocusedExecutor
-from picker_dynamics.nodes.transport import avoid_shared_memory
+
+from .focused_executor import FocusedExecutor
+from .transport import avoid_shared_memory
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """For set-points: only the newest counts, and it must arrive."""

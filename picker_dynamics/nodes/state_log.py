@@ -6,8 +6,9 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.robot.joint_order import ordered
+
+from .client import ArmClient
 
 
 class StateLog(ArmClient):

@@ -13,11 +13,12 @@ from sensor_msgs.msg import JointState
 from picker_dynamics.board.torque_session import State, TorqueSession
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
-from picker_dynamics.nodes.arm_services import ArmServices
-from picker_dynamics.nodes.arm_setup import load_torque_arm
-from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, WARN, array, status
-from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, run
 from picker_dynamics.robot.joint_order import ordered
+
+from .arm_services import ArmServices
+from .arm_setup import load_torque_arm
+from .diagnostics import ERROR, HELD, OK, WARN, array, status
+from .runtime import LATCHED, LATEST, declare, run
 
 DIAGNOSTIC_PERIOD_S = 1.0
 

@@ -19,11 +19,12 @@ from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.effort_gate import EffortGate
-from picker_dynamics.nodes.arm_setup import load_torque_arm
-from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN, array, status, values_of
-from picker_dynamics.nodes.payload import Following, Payload
-from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, now_s, run, seconds
 from picker_dynamics.robot.joint_order import ordered
+
+from .arm_setup import load_torque_arm
+from .diagnostics import ERROR, OK, WARN, array, status, values_of
+from .payload import Following, Payload
+from .runtime import LATCHED, LATEST, declare, now_s, run, seconds
 
 DIAGNOSTIC_PERIOD_S = 1.0
 

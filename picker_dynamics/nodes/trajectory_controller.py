@@ -22,13 +22,14 @@ from picker_dynamics.execution.goal_tracking import GoalTracker, SentReferences
 from picker_dynamics.execution.gripping import GripperSettings, settings_problem
 from picker_dynamics.execution.reference_generator import ReferenceGenerator
 from picker_dynamics.execution.streaming import Stream
-from picker_dynamics.nodes.arm_setup import load_controlled_arm
-from picker_dynamics.nodes.controller_parameters import ControllerParameters
-from picker_dynamics.nodes.diagnostics import ERROR, HELD, OK, WARN, array, status, values_of
-from picker_dynamics.nodes.duplicate_publishers import Rivals
-from picker_dynamics.nodes.goal_messages import ArmStates, goal_from
-from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, declare, now_s, run, seconds, to_stamp
 from picker_dynamics.robot.joint_order import ordered
+
+from .arm_setup import load_controlled_arm
+from .controller_parameters import ControllerParameters
+from .diagnostics import ERROR, HELD, OK, WARN, array, status, values_of
+from .duplicate_publishers import Rivals
+from .goal_messages import ArmStates, goal_from
+from .runtime import LATCHED, LATEST, OUTCOMES, declare, now_s, run, seconds, to_stamp
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
@@ -159,7 +160,7 @@ class TrajectoryController(Node):
     def offer_interfaces(self, gripper: GripperSettings | None) -> None:
         """Actions and ``controller_state``, where their types are installed; said once."""
         try:
-            from picker_dynamics.nodes.control_interfaces import ControlInterfaces
+            from .control_interfaces import ControlInterfaces
         except ModuleNotFoundError as missing:
             if (missing.name or "").split(".")[0] != "control_msgs":
                 raise

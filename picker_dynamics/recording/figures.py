@@ -10,8 +10,8 @@ import numpy as np
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from picker_dynamics.recording.reader import ArmRecording, Series
-from picker_dynamics.recording.tracking import tracking_error, with_gaps
+from .reader import ArmRecording, Series
+from .tracking import tracking_error, with_gaps
 
 REFERENCE, STATE, SETPOINT, REFUSED = "#1f1f1f", "#2471a3", "#e67e22", "#c0392b"
 BAD = ("refused", "aborted")

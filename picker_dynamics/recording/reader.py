@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import JointNamesError, RecordingError
-from picker_dynamics.recording.definitions import missing
+
+from .definitions import missing
 
 REFERENCE, CONTROLLER_STATE = "arm_controller/reference", "arm_controller/controller_state"
 STATE, COMMAND, STATUS = "joint_states", "joint_commands", "arm_controller/status"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.recording.reader import Series
+from .reader import Series
 
 GAP_S = 0.25
 """Two references further apart than this have nothing between them: the arm was not active."""

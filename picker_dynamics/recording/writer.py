@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, RecordingError
-from picker_dynamics.recording.definitions import missing
+
+from .definitions import missing
 
 CHUNK_BYTES = 64 * 1024
 """Small: what was not yet written when the power went is a second of an arm's words."""

@@ -11,9 +11,10 @@ import yaml
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description
-from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.urdf_elements import read_only
+
+from . import description
+from .description import ArmDescription
+from .urdf_elements import read_only
 
 DEFAULT = "picker"
 CONTROLS = ("servo", "torque")

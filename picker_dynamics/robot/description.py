@@ -18,7 +18,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from picker_dynamics.errors import DescriptionError, JointNamesError
-from picker_dynamics.robot.urdf_elements import (
+
+from .urdf_elements import (
     MOVABLE_TYPES,
     Geometry,
     Joint,

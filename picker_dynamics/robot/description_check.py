@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from picker_dynamics.errors import DescriptionError
-from picker_dynamics.robot import description
-from picker_dynamics.robot.description import ArmDescription
+
+from . import description
+from .description import ArmDescription
 
 TOLERANCE = 1e-4
 """How far a limit may exceed ours [rad, m, or per second]: 1.5708 is meant to be pi/2."""

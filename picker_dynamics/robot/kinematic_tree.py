@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.robot.description import ArmDescription, Joint
-from picker_dynamics.robot.model import as_states
+from .description import ArmDescription, Joint
+from .model import as_states
 
 
 @dataclass(frozen=True)

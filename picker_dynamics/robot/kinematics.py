@@ -17,9 +17,10 @@ import math
 import numpy as np
 
 from picker_dynamics.errors import InputError, UnreachableError
-from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import as_states
-from picker_dynamics.robot.picker_shape import read_shape
+
+from .description import ArmDescription
+from .model import as_states
+from .picker_shape import read_shape
 
 ON_AXIS_M = 1e-9
 """A tip this close to the base axis [m] leaves the base angle free; lengths shorter than this are zero."""

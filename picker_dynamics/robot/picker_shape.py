@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import DescriptionError
-from picker_dynamics.robot.description import ArmDescription, Joint
-from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.urdf_elements import read_only
+
+from .description import ArmDescription, Joint
+from .kinematic_tree import link_poses
+from .urdf_elements import read_only
 
 YAW, PITCH = (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)
 AXES = {"base": YAW, "shoulder": PITCH, "elbow": PITCH, "wrist": PITCH}

@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.robot.model import as_states
+
+from .model import as_states
 
 SIGN_TORQUE = 0.01
 """Torque u_s [N·m] over which the deadband term of the set-point changes side."""

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.servo_map import ServoMap
+
+from .servo_map import ServoMap
 
 WARN_SHARE = 0.8
 """Of the way from ambient temperature to the limit: from here on it is said."""

@@ -16,9 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, LimitError
-from picker_dynamics.robot.model import as_states
-from picker_dynamics.robot.servo import ServoModel
-from picker_dynamics.robot.servo_file import OSCILLATOR_HZ, read_entries
+
+from .model import as_states
+from .servo import ServoModel
+from .servo_file import OSCILLATOR_HZ, read_entries
 
 STIFFNESS_UPPER_BOUND = 25.0
 """K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""

@@ -10,8 +10,9 @@ from picker_dynamics.board.firmware.header import PCA9685_COUNTS, TIMER_FIRST_PI
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.sim.avr_firmware import AvrFirmware, Wiring
-from picker_dynamics.sim.virtual_board import BAUD, HOST_TIMEOUT_S, firmware_config
+
+from .avr_firmware import AvrFirmware, Wiring
+from .virtual_board import BAUD, HOST_TIMEOUT_S, firmware_config
 
 
 def prepare(arm: ArmDescription, servos: ServoMap, backend: str = "pca9685", *, baud: int = BAUD) -> tuple[str, str]:

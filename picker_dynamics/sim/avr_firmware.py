@@ -14,7 +14,8 @@ from pathlib import Path
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.protocol import PULSE_UNITS_PER_US, TIME_MODULUS, BoardState, Fault, FrameDecoder, Telemetry
 from picker_dynamics.errors import InputError
-from picker_dynamics.sim.avr_uno import ADC_COUNTS, ADC_REFERENCE_MV, CYCLES_PER_US, Cause, Uno
+
+from .avr_uno import ADC_COUNTS, ADC_REFERENCE_MV, CYCLES_PER_US, Cause, Uno
 
 MODE1, LED0, PRE_SCALE = 0x00, 0x06, 0xFE
 AUTO_INCREMENT, FULL_OFF = 0x20, 0x10

@@ -24,8 +24,9 @@ from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description, servo_map
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.sim.control_socket import BoardControl
-from picker_dynamics.sim.virtual_board import BAUD, BOOT_SILENCE_S, HOST_TIMEOUT_S, TICK_S, VirtualBoard
+
+from .control_socket import BoardControl
+from .virtual_board import BAUD, BOOT_SILENCE_S, HOST_TIMEOUT_S, TICK_S, VirtualBoard
 
 BOARDS = ("virtual", "avr")
 
@@ -138,13 +139,13 @@ def build(options: argparse.Namespace) -> VirtualBoard:
     Raises:
         PickerError: a file, value or path that cannot be used, MuJoCo missing, or with ``avr`` the tools to build it.
     """
-    from picker_dynamics.sim.plant import Plant  # not before it is needed: clients of this module do without MuJoCo
+    from .plant import Plant  # not before it is needed: clients of this module do without MuJoCo
 
     arm = description.load(options.urdf or resource("urdf/picker.urdf"))
     servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay)
     firmware, pose = None, _start_pose(options.start_pose, servos)
     if options.board == "avr":
-        from picker_dynamics.sim.avr_board import avr_firmware
+        from .avr_board import avr_firmware
 
         firmware = avr_firmware(
             arm,

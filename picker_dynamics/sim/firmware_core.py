@@ -40,8 +40,9 @@ from picker_dynamics.board.protocol import (
     encode,
     limits_checksum,
 )
-from picker_dynamics.sim.output_motion import OutputMotion
-from picker_dynamics.sim.setpoint_queue import Point
+
+from .output_motion import OutputMotion
+from .setpoint_queue import Point
 
 TRANSMIT_MAX = 2048
 """Bytes that wait to be fetched at most; telemetry and refusals of set-points that do not fit are dropped."""

@@ -12,7 +12,8 @@ import numpy as np
 from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import as_states
-from picker_dynamics.sim.plant_error import PlantError
+
+from .plant_error import PlantError
 
 try:
     import mujoco

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from picker_dynamics.board.protocol import BoardState, JointLimits, Reason
-from picker_dynamics.sim.setpoint_queue import Point, SetPointQueue
+
+from .setpoint_queue import Point, SetPointQueue
 
 STILL = 8
 """A joint that moves by no more than this per frame [1/8 us] stands; 1 us is below any deadband."""

@@ -27,8 +27,9 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import as_states
 from picker_dynamics.robot.servo import ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.sim.mujoco_arm import MujocoArm, mujoco
-from picker_dynamics.sim.plant_error import PlantError, draw
+
+from .mujoco_arm import MujocoArm, mujoco
+from .plant_error import PlantError, draw
 
 STEP_S = 5e-4
 """Integration step [s].  The method is of first order: against a step 25 times finer the tip of a fast move is off by

@@ -14,8 +14,9 @@ import numpy as np
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import as_states
-from picker_dynamics.sim.mujoco_arm import MujocoArm, mujoco
-from picker_dynamics.sim.plant_error import draw
+
+from .mujoco_arm import MujocoArm, mujoco
+from .plant_error import draw
 
 STEP_S = 1e-3
 """Integration step [s]; Runge-Kutta of order 4."""

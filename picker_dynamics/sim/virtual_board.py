@@ -20,10 +20,11 @@ from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.protocol import TIME_MODULUS, Fault
 from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.sim.control_socket import ControlServer
-from picker_dynamics.sim.firmware_core import VirtualFirmware
-from picker_dynamics.sim.ledger import Ledger
-from picker_dynamics.sim.pty_port import PtyPort
+
+from .control_socket import ControlServer
+from .firmware_core import VirtualFirmware
+from .ledger import Ledger
+from .pty_port import PtyPort
 
 BAUD = 500_000
 TICK_S = 1e-3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.trajectory import splines
-from picker_dynamics.trajectory.trajectory import Trajectory
+from . import splines
+from .trajectory import Trajectory
 
 SHORTEST_S = 1e-3
 """Duration of a trajectory that only stands [s]; with less than this left, one counts as over."""

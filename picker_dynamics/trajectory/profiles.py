@@ -17,8 +17,9 @@ import numpy as np
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import as_states
-from picker_dynamics.trajectory.splines import DEGREE
-from picker_dynamics.trajectory.trajectory import Trajectory, smooth_through
+
+from .splines import DEGREE
+from .trajectory import Trajectory, smooth_through
 
 NAMES = ("constant", "trapezoidal", "cubic", "quintic")
 

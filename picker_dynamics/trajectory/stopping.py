@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from picker_dynamics.trajectory.time_scaling import Pace
-from picker_dynamics.trajectory.trajectory import Trajectory, from_points
+from .time_scaling import Pace
+from .trajectory import Trajectory, from_points
 
 KNOT_S = 0.02
 """Spacing of the points through which a stop along the path goes: quintic segments, the same curve to 1e-6 rad."""

@@ -17,8 +17,9 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, LimitError, TrajectoryError
 from picker_dynamics.robot.model import as_states
-from picker_dynamics.trajectory import splines
-from picker_dynamics.trajectory.points import checked_points
+
+from . import splines
+from .points import checked_points
 
 END_VELOCITY = float(np.finfo(np.float32).eps)
 """Speed [rad/s] that counts as standing at the last point; the threshold of joint_trajectory_controller."""

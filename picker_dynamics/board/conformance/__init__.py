@@ -9,11 +9,11 @@ board's: what is judged are the time stamps of its answers and telemetry, so the
 that is owned, and in real time on a serial port.
 """
 
-from picker_dynamics.board.conformance.check import Check, CheckSkipped, Need, Outcome, Status, Violation
-from picker_dynamics.board.conformance.host import Host
-from picker_dynamics.board.conformance.session import Session, meet
-from picker_dynamics.board.conformance.suite import CHECKS, named, run, run_one, why_not
-from picker_dynamics.board.conformance.wire import LockStepWire, SerialWire, Wire
+from .check import Check, CheckSkipped, Need, Outcome, Status, Violation
+from .host import Host
+from .session import Session, meet
+from .suite import CHECKS, named, run, run_one, why_not
+from .wire import LockStepWire, SerialWire, Wire
 
 __all__ = [
     "CHECKS",

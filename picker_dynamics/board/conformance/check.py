@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-from picker_dynamics.board.protocol import Ack, Info, Nack, Reason
+from ..protocol import Ack, Info, Nack, Reason
 
 
 class Need(IntEnum):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, require, require_ack
-from picker_dynamics.board.conformance.motion import begin_us, even
-from picker_dynamics.board.conformance.outputs import joints_of
-from picker_dynamics.board.conformance.session import Session
-from picker_dynamics.board.conformance.track import directions, evaluated_us, moved, phase_us, play, send, steps, watch_closely
-from picker_dynamics.board.protocol import BoardState, SetPoint, Stop, Telemetry, ahead_us
+from ..protocol import BoardState, SetPoint, Stop, Telemetry, ahead_us
+from .check import Checks, CheckSkipped, Need, require, require_ack
+from .motion import begin_us, even
+from .outputs import joints_of
+from .session import Session
+from .track import directions, evaluated_us, moved, phase_us, play, send, steps, watch_closely
 
 check = Checks()
 

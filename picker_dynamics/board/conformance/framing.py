@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import random
 
-from picker_dynamics.board.conformance.check import Checks, require, require_ack, require_nack, told
-from picker_dynamics.board.conformance.session import Session
-from picker_dynamics.board.protocol import (
+from ..protocol import (
     STUFFED_MAX,
     Ack,
     Hello,
@@ -20,6 +18,8 @@ from picker_dynamics.board.protocol import (
     encode,
     stuff,
 )
+from .check import Checks, require, require_ack, require_nack, told
+from .session import Session
 
 check = Checks()
 

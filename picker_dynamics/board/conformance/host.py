@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from picker_dynamics.board.clock_fit import ClockFit
-from picker_dynamics.board.conformance.wire import Wire
-from picker_dynamics.board.protocol import (
+from picker_dynamics.errors import LinkError
+
+from ..clock_fit import ClockFit
+from ..protocol import (
     PROTOCOL_VERSION,
     TIME_MODULUS,
     Ack,
@@ -23,7 +24,7 @@ from picker_dynamics.board.protocol import (
     build,
     encode,
 )
-from picker_dynamics.errors import LinkError
+from .wire import Wire
 
 Answer = Ack | Nack | Info
 PING_US = 90_000

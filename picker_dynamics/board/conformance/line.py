@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from picker_dynamics.board.protocol import ahead_us
+from ..protocol import ahead_us
 
 
 def on_line(t0: int, p0: int, t1: int, p1: int, t: int) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 
-from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, Violation, require, told
-from picker_dynamics.board.conformance.outputs import joints_of
-from picker_dynamics.board.conformance.session import REACH, SLOW, Session
-from picker_dynamics.board.conformance.track import (
+from ..protocol import BoardState, Nack, Reset, SetPoint, Stop, Telemetry, ahead_us
+from .check import Checks, CheckSkipped, Need, Violation, require, told
+from .outputs import joints_of
+from .session import REACH, SLOW, Session
+from .track import (
     evaluated_us,
     evaluations,
     moved,
@@ -20,7 +21,6 @@ from picker_dynamics.board.conformance.track import (
     watch_closely,
     wavy,
 )
-from picker_dynamics.board.protocol import BoardState, Nack, Reset, SetPoint, Stop, Telemetry, ahead_us
 
 check = Checks()
 STILL = 8

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, require, require_ack, require_nack, told
-from picker_dynamics.board.conformance.session import Session
-from picker_dynamics.board.protocol import (
-    Adopt,
-    BoardState,
-    Disable,
-    Enable,
-    Hello,
-    Nack,
-    Reason,
-    Relax,
-    Reset,
-    SetPoint,
-    Stop,
-    Telemetry,
-)
+from ..protocol import Adopt, BoardState, Disable, Enable, Hello, Nack, Reason, Relax, Reset, SetPoint, Stop, Telemetry
+from .check import Checks, CheckSkipped, Need, require, require_ack, require_nack, told
+from .session import Session
 
 check = Checks()
 

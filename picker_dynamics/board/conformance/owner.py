@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, require, require_ack, require_nack
-from picker_dynamics.board.conformance.motion import begin_us, even, slow
-from picker_dynamics.board.conformance.session import PERIOD_MS, Session, meet, spread_us
-from picker_dynamics.board.conformance.track import play, send, watch_closely, wavy
-from picker_dynamics.board.protocol import (
-    PULSE_UNITS_PER_US,
-    Adopt,
-    BoardState,
-    Disable,
-    Enable,
-    Fault,
-    Reason,
-    Reset,
-    SetPoint,
-    Telemetry,
-    ahead_us,
-)
+from ..protocol import PULSE_UNITS_PER_US, Adopt, BoardState, Disable, Enable, Fault, Reason, Reset, SetPoint, Telemetry, ahead_us
+from .check import Checks, CheckSkipped, Need, require, require_ack, require_nack
+from .motion import begin_us, even, slow
+from .session import PERIOD_MS, Session, meet, spread_us
+from .track import play, send, watch_closely, wavy
 
 check = Checks()
 PCA9685_NS = 2_500

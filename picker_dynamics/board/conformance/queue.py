@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, Need, require, require_nack, told
-from picker_dynamics.board.conformance.outputs import joints_of
-from picker_dynamics.board.conformance.session import Session
-from picker_dynamics.board.conformance.track import PACE_US, evaluated_us, phase_us
-from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Nack, Reason, SetPoint, Telemetry
+from ..protocol import TIME_MODULUS, BoardState, Nack, Reason, SetPoint, Telemetry
+from .check import Checks, Need, require, require_nack, told
+from .outputs import joints_of
+from .session import Session
+from .track import PACE_US, evaluated_us, phase_us
 
 check = Checks()
 UNSURE_US = 100

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, CheckSkipped, Need, require, require_ack, require_nack, told
-from picker_dynamics.board.conformance.session import PERIOD_MS, Session, spread_us
-from picker_dynamics.board.protocol import (
+from ..protocol import (
     Adopt,
     BoardState,
     Disable,
@@ -20,6 +18,8 @@ from picker_dynamics.board.protocol import (
     Telemetry,
     TelemetryPeriod,
 )
+from .check import Checks, CheckSkipped, Need, require, require_ack, require_nack, told
+from .session import PERIOD_MS, Session, spread_us
 
 check = Checks()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from picker_dynamics.board.conformance.check import CheckSkipped, Need, require_ack
-from picker_dynamics.board.conformance.host import PATIENCE_US, SILENCE_US, Host
-from picker_dynamics.board.link.port import no_word
-from picker_dynamics.board.protocol import (
+from picker_dynamics.errors import LinkError, VersionError
+
+from ..link.port import no_word
+from ..protocol import (
     PROTOCOL_VERSION,
     Ack,
     Adopt,
@@ -27,7 +27,8 @@ from picker_dynamics.board.protocol import (
     ahead_us,
     limits_checksum,
 )
-from picker_dynamics.errors import LinkError, VersionError
+from .check import CheckSkipped, Need, require_ack
+from .host import PATIENCE_US, SILENCE_US, Host
 
 PERIOD_MS = 20
 """Telemetry period from boot on."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from picker_dynamics.board.conformance import fast, framing, motion, outputs, owner, queue, requests, talk, watch
-from picker_dynamics.board.conformance.check import Check, CheckSkipped, Need, Outcome, Status, Violation
-from picker_dynamics.board.conformance.session import Session
 from picker_dynamics.errors import InputError
+
+from . import fast, framing, motion, outputs, owner, queue, requests, talk, watch
+from .check import Check, CheckSkipped, Need, Outcome, Status, Violation
+from .session import Session
 
 ATTEMPTS = 3
 """Where a busy machine or a noisy wire may spoil a check it is repeated; passing late is told in the outcome."""

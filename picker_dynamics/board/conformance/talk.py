@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, CheckSkipped, require, require_ack, require_nack, told
-from picker_dynamics.board.conformance.session import PERIOD_MS, Session, spread_us
-from picker_dynamics.board.protocol import (
+from ..protocol import (
     PROTOCOL_VERSION,
     Ack,
     Adopt,
@@ -20,6 +18,8 @@ from picker_dynamics.board.protocol import (
     TelemetryPeriod,
     ahead_us,
 )
+from .check import Checks, CheckSkipped, require, require_ack, require_nack, told
+from .session import PERIOD_MS, Session, spread_us
 
 check = Checks()
 JUST_BOOTED_US = 10_000_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from picker_dynamics.board.conformance.check import CheckSkipped, Violation, require, require_ack, told
-from picker_dynamics.board.conformance.line import Way
-from picker_dynamics.board.conformance.session import REACH, SLOW, Session
-from picker_dynamics.board.protocol import TIME_MODULUS, Nack, SetPoint, Telemetry, TelemetryPeriod, ahead_us
+from ..protocol import TIME_MODULUS, Nack, SetPoint, Telemetry, TelemetryPeriod, ahead_us
+from .check import CheckSkipped, Violation, require, require_ack, told
+from .line import Way
+from .session import REACH, SLOW, Session
 
 SETTLING_US = 1_500
 """So long after the start of a servo frame its pulses may not be out yet."""

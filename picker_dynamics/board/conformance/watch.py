@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from picker_dynamics.board.conformance.check import Checks, Need, require, require_ack, require_nack
-from picker_dynamics.board.conformance.motion import begin_us, even, slow
-from picker_dynamics.board.conformance.session import Session
-from picker_dynamics.board.conformance.track import send
-from picker_dynamics.board.protocol import (
-    BoardState,
-    Fault,
-    MessageType,
-    Ping,
-    Reason,
-    Reset,
-    SetPoint,
-    Telemetry,
-    ahead_us,
-    build,
-    encode,
-)
+from ..protocol import BoardState, Fault, MessageType, Ping, Reason, Reset, SetPoint, Telemetry, ahead_us, build, encode
+from .check import Checks, Need, require, require_ack, require_nack
+from .motion import begin_us, even, slow
+from .session import Session
+from .track import send
 
 check = Checks()
 SLACK_US = 2_000

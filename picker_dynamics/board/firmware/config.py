@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from picker_dynamics.board.protocol import JOINTS_MAX, JointLimits
 from picker_dynamics.errors import InputError
+
+from ..protocol import JOINTS_MAX, JointLimits
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.board.protocol import PULSE_UNITS_PER_US, pulse_units
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.picker_shape import read_shape
 from picker_dynamics.robot.servo_map import Servo, ServoMap
+
+from ..protocol import PULSE_UNITS_PER_US, pulse_units
 
 CHANGE_MAX = 32766
 """Largest change of a pulse [1/8 us]: 16 bits, rounded."""

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.firmware.gravity_export import GravityModel, gravity_model
-from picker_dynamics.board.protocol import JOINTS_MAX, JointLimits, limits_checksum
 from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
+
+from ..board_limits import board_limits
+from ..protocol import JOINTS_MAX, JointLimits, limits_checksum
+from .config import FirmwareConfig
+from .gravity_export import GravityModel, gravity_model
 
 PCA9685_COUNTS = 4096
 """Steps of a PCA9685 in one servo frame."""

@@ -18,13 +18,14 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from picker_dynamics.board.firmware import BACKENDS
-from picker_dynamics.board.firmware.header import header_text
-from picker_dynamics.board.firmware.packages import missing
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
 from picker_dynamics.resources import PACKAGE, resource, share_directory
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
+
+from . import BACKENDS
+from .header import header_text
+from .packages import missing
 
 ELF = "picker_firmware.elf"
 LIBRARIES = {"host": "libpicker_core.so", "sim": "libpicker_uno.so", "fuzz": ""}

@@ -7,8 +7,8 @@
 The only place that imports pyserial.
 """
 
-from picker_dynamics.board.link.connection import BAUD, Link
-from picker_dynamics.board.link.requests import RefusedError
-from picker_dynamics.board.link.statistics import LinkStatistics
+from .connection import BAUD, Link
+from .requests import RefusedError
+from .statistics import LinkStatistics
 
 __all__ = ["BAUD", "Link", "LinkStatistics", "RefusedError"]

@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
-from picker_dynamics.board.clock_fit import ClockFit
-from picker_dynamics.board.link.port import Port, no_word, wait_for_port
-from picker_dynamics.board.link.requests import PendingRequests, refusal
-from picker_dynamics.board.link.statistics import LinkCounters, LinkStatistics
-from picker_dynamics.board.protocol import (
+from picker_dynamics.errors import LinkError, PickerError, ProtocolError, VersionError
+
+from ..clock_fit import ClockFit
+from ..protocol import (
     PROTOCOL_VERSION,
     Ack,
     FrameDecoder,
@@ -29,7 +28,9 @@ from picker_dynamics.board.protocol import (
     Unknown,
     encode,
 )
-from picker_dynamics.errors import LinkError, PickerError, ProtocolError, VersionError
+from .port import Port, no_word, wait_for_port
+from .requests import PendingRequests, refusal
+from .statistics import LinkCounters, LinkStatistics
 
 BAUD = 500_000  # a 16 MHz AVR makes it exactly; it misses 115200 by 2 %
 SILENCE_S = 1.5

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 
-from picker_dynamics.board.protocol import REASON_TEXT, Ack, Info, Message, MessageType, Nack, Reason, describe_faults
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, ProtocolError
+
+from ..protocol import REASON_TEXT, Ack, Info, Message, MessageType, Nack, Reason, describe_faults
 
 RETRY_S = 0.1
 """Silence after which a request is sent again, with the same sequence number."""

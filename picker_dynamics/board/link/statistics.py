@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from picker_dynamics.board.protocol import Reason
+from ..protocol import Reason
 
 ROUND_TRIPS = 512
 

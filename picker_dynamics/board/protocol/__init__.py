@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from picker_dynamics.board.protocol.codes import (
+from picker_dynamics.errors import ProtocolError
+
+from .codes import (
     FAULT_TEXT,
     JOINTS_MAX,
     PROTOCOL_VERSION,
@@ -27,18 +29,8 @@ from picker_dynamics.board.protocol.codes import (
     limits_checksum,
     pulse_units,
 )
-from picker_dynamics.board.protocol.framing import (
-    STUFFED_MAX,
-    FrameCounters,
-    FrameSplitter,
-    RawFrame,
-    build,
-    crc16,
-    parse,
-    stuff,
-    unstuff,
-)
-from picker_dynamics.board.protocol.messages import (
+from .framing import STUFFED_MAX, FrameCounters, FrameSplitter, RawFrame, build, crc16, parse, stuff, unstuff
+from .messages import (
     MESSAGES,
     Ack,
     Adopt,
@@ -56,8 +48,7 @@ from picker_dynamics.board.protocol.messages import (
     Telemetry,
     TelemetryPeriod,
 )
-from picker_dynamics.board.protocol.time32 import TIME_MODULUS, ahead_us
-from picker_dynamics.errors import ProtocolError
+from .time32 import TIME_MODULUS, ahead_us
 
 __all__ = [
     "FAULT_TEXT",

@@ -10,7 +10,9 @@ import struct
 from dataclasses import dataclass
 from typing import ClassVar
 
-from picker_dynamics.board.protocol.codes import (
+from picker_dynamics.errors import InputError, ProtocolError
+
+from .codes import (
     JOINTS_MAX,
     PROTOCOL_VERSION,
     PULSE_MAX,
@@ -22,7 +24,6 @@ from picker_dynamics.board.protocol.codes import (
     describe_faults,
     faults_in,
 )
-from picker_dynamics.errors import InputError, ProtocolError
 
 _CODES = {"u8": "B", "u16": "H", "u32": "I"}
 MESSAGES: dict[MessageType, type[Message]] = {}

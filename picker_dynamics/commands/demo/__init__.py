@@ -6,14 +6,15 @@ import json
 import time
 from pathlib import Path
 
-from picker_dynamics.commands.demo import report
-from picker_dynamics.commands.demo.beliefs import sides
-from picker_dynamics.commands.demo.figures import draw
-from picker_dynamics.commands.demo.measure import measure, measure_worth
-from picker_dynamics.commands.demo.picking import pick_all
-from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.resources import resource
+
+from . import report
+from .beliefs import sides
+from .figures import draw
+from .measure import measure, measure_worth
+from .picking import pick_all
+from .scene import load_scene
 
 
 def run(options) -> int:

@@ -9,8 +9,9 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from picker_dynamics.commands.demo.measure import ModeResult
 from picker_dynamics.robot.servo_map import ServoMap
+
+from .measure import ModeResult
 
 COLOURS = {"none": "#c0392b", "gravity": "#e6a117", "full": "#1e8449"}
 

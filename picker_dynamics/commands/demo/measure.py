@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.commands.demo.beliefs import Sides
-from picker_dynamics.commands.demo.scene import Scene
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.evaluate import exact
 from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recording, paths_between
@@ -15,6 +13,9 @@ from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
+
+from .beliefs import Sides
+from .scene import Scene
 
 MODES = ("none", "gravity", "full")
 

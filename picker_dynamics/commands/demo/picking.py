@@ -11,12 +11,13 @@ import numpy as np
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.commands.demo.scene import Scene, Stop
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.client import ArmClient, GoalRefusedError
 from picker_dynamics.nodes.loop_meter import LoopMeter
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.sim.control_socket import BoardControl
+
+from .scene import Scene, Stop
 
 BRINGUP_S = 25.0
 SHORTEST_S = 0.6

@@ -7,9 +7,10 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-from picker_dynamics.commands.demo.measure import ModeResult
-from picker_dynamics.commands.demo.picking import Live
 from picker_dynamics.estimation.calibration.evaluate import ABOVE_FLOOR_M, TIMES_SMALLER
+
+from .measure import ModeResult
+from .picking import Live
 
 MM = 1e3
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from picker_dynamics.commands.study.command import add_parser
+from .command import add_parser
 
 __all__ = ["add_parser"]

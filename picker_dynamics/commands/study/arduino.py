@@ -12,9 +12,10 @@ import math
 
 import numpy as np
 
-from picker_dynamics.commands.study import arduino_formulas as formulas
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError
+
+from . import arduino_formulas as formulas
 
 JOINTS = ("base", "shoulder", "elbow", "wrist")
 """The scissor has no torque of note in the exact model."""

@@ -10,9 +10,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from picker_dynamics.commands.study import arduino_formulas as formulas
-from picker_dynamics.commands.study.arduino import JOINTS, exact_model, random_states
 from picker_dynamics.trajectory.profiles import along, profile
+
+from . import arduino_formulas as formulas
+from .arduino import JOINTS, exact_model, random_states
 
 STATES = 100_000
 MOVE_S = 0.7

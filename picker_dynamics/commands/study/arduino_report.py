@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from picker_dynamics.commands.study.arduino import JOINTS
+from .arduino import JOINTS
 
 
 def show(summary: dict, console: Console) -> None:

@@ -31,7 +31,7 @@ def add_parser(commands) -> None:
 
 def run_rrp(options) -> int:
     """The study of the RRP arm; exit code 0 only if every requirement is met."""
-    from picker_dynamics.commands.study import rrp, rrp_figures, rrp_report, rrp_summary
+    from . import rrp, rrp_figures, rrp_report, rrp_summary
 
     console, out, begun = _console(options), _folder(options), time.monotonic()
     with console.status("simulating") as status:
@@ -52,7 +52,7 @@ def run_rrp(options) -> int:
 
 def run_arduino(options) -> int:
     """The study of the simplified formulas."""
-    from picker_dynamics.commands.study import arduino, arduino_figure, arduino_report
+    from . import arduino, arduino_figure, arduino_report
 
     console, out = _console(options), _folder(options)
     summary = arduino.summarise(options.samples, options.seed)

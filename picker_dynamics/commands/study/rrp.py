@@ -15,9 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.commands.study.lean import LeanModel
-from picker_dynamics.commands.study.simulate import Run, continuous, sampled
-from picker_dynamics.commands.study.tool_path import ToolPath, straight
 from picker_dynamics.control.laws import (
     Adaptive,
     ComputedTorque,
@@ -32,6 +29,10 @@ from picker_dynamics.control.laws import (
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError
 from picker_dynamics.trajectory.profiles import NAMES as PROFILES
+
+from .lean import LeanModel
+from .simulate import Run, continuous, sampled
+from .tool_path import ToolPath, straight
 
 ARM = {"g": 9.81, "l2": 1.6, "l": 1.2, "l4": 0.3, "m2": 10.8, "m3": 8.4}
 """The note's parameters; the load M comes on top."""

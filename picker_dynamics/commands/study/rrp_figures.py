@@ -10,10 +10,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from picker_dynamics.commands.study import rrp
-from picker_dynamics.commands.study.rrp import BELIEVED_KG, LATE_S, LAWS, LOADS_KG, MOVE_S, TOTAL_S
-from picker_dynamics.commands.study.rrp_summary import WITHIN_PERCENT
 from picker_dynamics.trajectory.profiles import NAMES as PROFILES
+
+from . import rrp
+from .rrp import BELIEVED_KG, LATE_S, LAWS, LOADS_KG, MOVE_S, TOTAL_S
+from .rrp_summary import WITHIN_PERCENT
 
 COLOURS = {
     "feed_forward": "#7f8c8d",

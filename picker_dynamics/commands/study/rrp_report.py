@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from picker_dynamics.commands.study.rrp import BELIEVED_KG, LATE_S, LAWS, TOTAL_S
-from picker_dynamics.commands.study.rrp_summary import WALL_S
+from .rrp import BELIEVED_KG, LATE_S, LAWS, TOTAL_S
+from .rrp_summary import WALL_S
 
 
 def show(summary: dict, console: Console) -> None:

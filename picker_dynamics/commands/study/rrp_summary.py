@@ -7,9 +7,10 @@ from statistics import median
 
 import numpy as np
 
-from picker_dynamics.commands.study import rrp
-from picker_dynamics.commands.study.rrp import BELIEVED_KG, LATE_S, LAWS, LOADS_KG, MODES, MOVE_S, TOTAL_S, Case
 from picker_dynamics.trajectory.profiles import NAMES as PROFILES
+
+from . import rrp
+from .rrp import BELIEVED_KG, LATE_S, LAWS, LOADS_KG, MODES, MOVE_S, TOTAL_S, Case
 
 WITHIN_PERCENT = 0.15
 END_PERCENT = {

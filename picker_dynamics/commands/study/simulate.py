@@ -19,12 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.commands.study.lean import LeanModel
 from picker_dynamics.control.laws import ControlLaw, Reference
 from picker_dynamics.errors import InputError, MissingDependencyError, PickerError
 from picker_dynamics.robot.model import as_states
 from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.trajectory import Trajectory
+
+from .lean import LeanModel
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-10
 """Tolerances of the adaptive integrator, per step."""

@@ -16,13 +16,13 @@ arrays are (..., n).
 
 from __future__ import annotations
 
-from picker_dynamics.control.laws.adaptive import Adaptive
-from picker_dynamics.control.laws.computed_torque import ComputedTorque
-from picker_dynamics.control.laws.feed_forward import FeedForward
-from picker_dynamics.control.laws.law import NO_STATE, ControlLaw, Reference
-from picker_dynamics.control.laws.pd_gravity import PdGravity
-from picker_dynamics.control.laws.pid import Pid
-from picker_dynamics.control.laws.robust import Robust, model_error
+from .adaptive import Adaptive
+from .computed_torque import ComputedTorque
+from .feed_forward import FeedForward
+from .law import NO_STATE, ControlLaw, Reference
+from .pd_gravity import PdGravity
+from .pid import Pid
+from .robust import Robust, model_error
 
 __all__ = [
     "NO_STATE",

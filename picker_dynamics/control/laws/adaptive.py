@@ -26,9 +26,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.control.laws.law import ControlLaw, positive, times
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import DynamicsModel, as_states
+
+from .law import ControlLaw, positive, times
 
 FADE_KG = 0.05
 """How far below 0 the estimate can come [kg]."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.control.laws.law import NO_STATE, ControlLaw
+from .law import NO_STATE, ControlLaw
 
 
 class ComputedTorque(ControlLaw):

@@ -12,7 +12,7 @@ References:
 
 from __future__ import annotations
 
-from picker_dynamics.control.laws.law import NO_STATE, ControlLaw
+from .law import NO_STATE, ControlLaw
 
 
 class PdGravity(ControlLaw):

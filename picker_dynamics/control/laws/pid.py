@@ -12,7 +12,7 @@ References:
 
 from __future__ import annotations
 
-from picker_dynamics.control.laws.law import ControlLaw
+from .law import ControlLaw
 
 
 class Pid(ControlLaw):

@@ -31,8 +31,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.control.laws.computed_torque import ComputedTorque
 from picker_dynamics.robot.model import DynamicsModel
+
+from .computed_torque import ComputedTorque
 
 
 class Robust(ComputedTorque):

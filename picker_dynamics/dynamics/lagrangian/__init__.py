@@ -15,26 +15,27 @@ from __future__ import annotations
 
 import math
 
-from picker_dynamics.dynamics.lagrangian.chain_description import chain_of, from_urdf
-from picker_dynamics.dynamics.lagrangian.chain_joints import chain
-from picker_dynamics.dynamics.lagrangian.chain_model import ChainModel
-from picker_dynamics.dynamics.lagrangian.closed_form import ClosedForm
-from picker_dynamics.dynamics.lagrangian.complex_step import AnalyticModel
-from picker_dynamics.dynamics.lagrangian.linearisation import linearise
-from picker_dynamics.dynamics.lagrangian.systems.cylindrical import Cylindrical
-from picker_dynamics.dynamics.lagrangian.systems.pendulum import Pendulum
-from picker_dynamics.dynamics.lagrangian.systems.picker_description import from_description
-from picker_dynamics.dynamics.lagrangian.systems.picker_model import PickerModel
-from picker_dynamics.dynamics.lagrangian.systems.planar_2r import Planar2R
-from picker_dynamics.dynamics.lagrangian.systems.rocking_bar import RockingBar
-from picker_dynamics.dynamics.lagrangian.systems.rrp import Rrp
-from picker_dynamics.dynamics.lagrangian.systems.spatial_2r import Spatial2R
-from picker_dynamics.dynamics.lagrangian.systems.spring_mass import SpringMass
-from picker_dynamics.dynamics.lagrangian.systems.three_link import ThreeLink
-from picker_dynamics.dynamics.lagrangian.systems.two_link import TwoLink
 from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import payload_values
+
+from .chain_description import chain_of, from_urdf
+from .chain_joints import chain
+from .chain_model import ChainModel
+from .closed_form import ClosedForm
+from .complex_step import AnalyticModel
+from .linearisation import linearise
+from .systems.cylindrical import Cylindrical
+from .systems.pendulum import Pendulum
+from .systems.picker_description import from_description
+from .systems.picker_model import PickerModel
+from .systems.planar_2r import Planar2R
+from .systems.rocking_bar import RockingBar
+from .systems.rrp import Rrp
+from .systems.spatial_2r import Spatial2R
+from .systems.spring_mass import SpringMass
+from .systems.three_link import ThreeLink
+from .systems.two_link import TwoLink
 
 __all__ = [
     "SYSTEMS",

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.bodies import welded
-from picker_dynamics.dynamics.lagrangian.chain_equations import ChainParameters
-from picker_dynamics.dynamics.lagrangian.chain_joints import vector
-from picker_dynamics.dynamics.lagrangian.chain_model import ChainModel
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot.description import ArmDescription, load
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.urdf_elements import read_only
+
+from .bodies import welded
+from .chain_equations import ChainParameters
+from .chain_joints import vector
+from .chain_model import ChainModel
 
 
 def from_urdf(source: str | Path | ArmDescription, gravity=(0.0, 0.0, -GRAVITY), *, armature=None) -> ChainModel:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.chain_equations import ChainParameters
-from picker_dynamics.dynamics.lagrangian.chain_model import ChainModel
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import rotation_from_rpy
 from picker_dynamics.robot.model import as_states
 from picker_dynamics.robot.urdf_elements import read_only
+
+from .chain_equations import ChainParameters
+from .chain_model import ChainModel
 
 KEYS = ("type", "axis", "xyz", "rpy", "mass", "com", "inertia")
 INERTIA_KEYS = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")

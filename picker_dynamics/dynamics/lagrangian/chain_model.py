@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian import chain_equations, chain_torque
-from picker_dynamics.dynamics.lagrangian.bodies import Body
-from picker_dynamics.dynamics.lagrangian.chain_equations import ChainParameters
-from picker_dynamics.dynamics.lagrangian.complex_step import AnalyticModel
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import as_states, batch_of_states, payload_values
+
+from . import chain_equations, chain_torque
+from .bodies import Body
+from .chain_equations import ChainParameters
+from .complex_step import AnalyticModel
 
 BLOCK = 1_000_000
 """Derivatives of Jacobians that are held at once, so that a large batch does not fill the memory: 8 MB an array."""

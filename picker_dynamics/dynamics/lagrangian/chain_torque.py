@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.chain_equations import ChainParameters
-from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+from .chain_equations import ChainParameters
+from .trigonometry import sin_cos
 
 
 class Constants(NamedTuple):

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.complex_step import AnalyticModel
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import as_states, batch_of_states
+
+from .complex_step import AnalyticModel
 
 
 class Equations(NamedTuple):

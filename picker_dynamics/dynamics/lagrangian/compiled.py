@@ -20,9 +20,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian import trigonometry
-from picker_dynamics.dynamics.lagrangian.complex_step import AnalyticModel
 from picker_dynamics.errors import MissingDependencyError
+
+from . import trigonometry
+from .complex_step import AnalyticModel
 
 try:
     import numba

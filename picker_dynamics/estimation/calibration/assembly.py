@@ -22,8 +22,11 @@ from functools import cached_property
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.geometry import poses_in, reach
-from picker_dynamics.estimation.calibration.mass_properties import (
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import Pose, subtree
+
+from .geometry import poses_in, reach
+from .mass_properties import (
     GRAVITY,
     RULER_SD,
     SCALE_SD,
@@ -33,9 +36,7 @@ from picker_dynamics.estimation.calibration.mass_properties import (
     link_properties,
     swing_slowdown,
 )
-from picker_dynamics.estimation.calibration.measured import Measured, mean
-from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import Pose, subtree
+from .measured import Measured, mean
 
 RATIO_SD = 0.2
 """How far the URDF's ratios between the links of an assembly may be off, one standard deviation."""

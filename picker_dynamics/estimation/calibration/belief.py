@@ -6,22 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.calibration.droop import DroopFit
-from picker_dynamics.estimation.calibration.mass_properties import LinkProperties
-from picker_dynamics.estimation.calibration.poses import cautious_gate
-from picker_dynamics.estimation.calibration.sweep import Sweep
-from picker_dynamics.estimation.calibration.walk import gravity_joints
-from picker_dynamics.estimation.calibration.write_back import (
-    ServoFigures,
-    calibrated_servos,
-    figures_from,
-    urdf_text,
-    with_sweeps,
-)
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
+
+from .droop import DroopFit
+from .mass_properties import LinkProperties
+from .poses import cautious_gate
+from .sweep import Sweep
+from .walk import gravity_joints
+from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text, with_sweeps
 
 LIMIT_MARGIN = 0.035
 """Between where a person said stop and the limit that is written [rad]: 2 degrees."""

@@ -27,7 +27,8 @@ from picker_dynamics.board.protocol import (
     pulse_units,
 )
 from picker_dynamics.errors import BoardFaultError, LinkError
-from picker_dynamics.estimation.calibration.mover import FRAME_S
+
+from .mover import FRAME_S
 
 LEAD_S = 0.08
 """How long before it holds a set-point is sent [s]."""

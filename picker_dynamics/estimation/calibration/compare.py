@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, JointNamesError
-from picker_dynamics.estimation.calibration.result import OVERLAY_NAME, URDF_NAME
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
+
+from .result import OVERLAY_NAME, URDF_NAME
 
 SHIPPED = "shipped"
 """Names the picker's own URDF and servo map, where a folder or file is asked for."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.measured import NORMAL_95
+
+from .measured import NORMAL_95
 
 RULER_SD_MM, RULER_MAX_MM, PAIRS_MIN = 0.5, 300.0, 3
 

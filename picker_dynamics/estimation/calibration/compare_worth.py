@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import JointNamesError
-from picker_dynamics.estimation.calibration.compare import Numbers, joints_of, require_same
-from picker_dynamics.estimation.calibration.evaluate import Errors, errors, exact, usual_paths
 from picker_dynamics.sim.plant import Plant
+
+from .compare import Numbers, joints_of, require_same
+from .evaluate import Errors, errors, exact, usual_paths
 
 NO_WORSE_M = 1e-4
 """After may be this much worse than before and still count as no worse [m]: a tenth of what pulse steps make."""

@@ -28,15 +28,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.mass_properties import LinkProperties
-from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.plausible import require_plausible, wrapped
-from picker_dynamics.estimation.calibration.statics import PointMass, elevation, elevation_rates, height_rates, links_of, loads
-from picker_dynamics.estimation.calibration.variance import FRICTION_SD, friction_round, update
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 from picker_dynamics.robot.servo import SIGN_TORQUE
 from picker_dynamics.robot.servo_map import ServoMap
+
+from .mass_properties import LinkProperties
+from .measured import Measured
+from .plausible import require_plausible, wrapped
+from .statics import PointMass, elevation, elevation_rates, height_rates, links_of, loads
+from .variance import FRICTION_SD, friction_round, update
 
 FIGURES = ("zero", "scale", "compliance", "deadband", "drag")
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.droop import FIGURES, PRIORS, DroopFit, DroopModel, Reading, Sight
-from picker_dynamics.estimation.calibration.plausible import wrapped
-from picker_dynamics.estimation.calibration.poses import Station, Weight, candidates, choose
-from picker_dynamics.estimation.calibration.variance import whitening
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.kinematic_tree import link_poses
+
+from .droop import FIGURES, PRIORS, DroopFit, DroopModel, Reading, Sight
+from .plausible import wrapped
+from .poses import Station, Weight, candidates, choose
+from .variance import whitening
 
 OPEN_SHARE = 0.5
 """A figure whose standard deviation is still more than this share of what it was before anything was read is left open."""

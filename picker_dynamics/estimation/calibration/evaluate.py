@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.calibration.droop import Reading, Sight
-from picker_dynamics.estimation.calibration.mass_properties import LinkProperties
-from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.walk import Calibrated
-from picker_dynamics.estimation.calibration.write_back import urdf_text
-from picker_dynamics.estimation.closed_loop import REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.trajectory import Trajectory
+
+from ..closed_loop import REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
+from .droop import Reading, Sight
+from .mass_properties import LinkProperties
+from .measured import Measured
+from .walk import Calibrated
+from .write_back import urdf_text
 
 POSES, SEED = 10, 1
 DRAWS = 2000

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from picker_dynamics.estimation.calibration.mass_properties import LinkProperties
-from picker_dynamics.estimation.calibration.write_back import urdf_text
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 from picker_dynamics.robot.lint import Finding
 from picker_dynamics.robot.lint.links import link_findings
 from picker_dynamics.robot.lint.shapes import corners
+
+from .mass_properties import LinkProperties
+from .write_back import urdf_text
 
 REACH_SLACK = 1.1
 """How much further a real link may reach than the drawing."""

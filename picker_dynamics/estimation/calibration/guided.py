@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.person import OpenQuestionError, TakenBackError
-from picker_dynamics.estimation.calibration.steps import STEPS
-from picker_dynamics.estimation.calibration.workplace import Workplace
+
+from .belief import Belief
+from .person import OpenQuestionError, TakenBackError
+from .steps import STEPS
+from .workplace import Workplace
 
 
 def table(session) -> list[tuple[str, str, str]]:

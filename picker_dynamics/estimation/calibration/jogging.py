@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
-from picker_dynamics.estimation.calibration import readings
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.person import Guide, Question
-from picker_dynamics.estimation.calibration.workplace import Workplace
+
+from . import readings
+from .belief import Belief
+from .person import Guide, Question
+from .workplace import Workplace
 
 STEP, FARTHEST = math.radians(5.0), math.radians(30.0)
 """Of one answer [rad]."""

@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.statics import elevation
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import Servo
+
+from .statics import elevation
 
 STILL = math.radians(2.5)
 """A joint that was sent 10 degrees away and turned by less does not move."""

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.measured import Measured, mean, propagate
+
+from .measured import Measured, mean, propagate
 
 GRAVITY = 9.81
 SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2

@@ -12,9 +12,10 @@ import numpy as np
 
 from picker_dynamics.board.protocol import JointLimits
 from picker_dynamics.errors import LimitError
-from picker_dynamics.estimation.calibration.poses import TRAVEL_ACCELERATION, TRAVEL_SPEED, Weight, way
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.trajectory.profiles import joint_move
+
+from .poses import TRAVEL_ACCELERATION, TRAVEL_SPEED, Weight, way
 
 FRAME_S = 0.02
 SHIFTED = 0.2

@@ -20,20 +20,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError
-from picker_dynamics.estimation.calibration.droop import FRICTION_SD, Sight
-from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.payload_estimate import (
-    BLIND_KG,
-    MISREAD,
-    Weighed,
-    least_squares,
-    require_mass,
-    require_payload_place,
-)
-from picker_dynamics.estimation.calibration.statics import PointMass, gravity_torques, links_of
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
+
+from .droop import FRICTION_SD, Sight
+from .measured import Measured
+from .payload_estimate import BLIND_KG, MISREAD, Weighed, least_squares, require_mass, require_payload_place
+from .statics import PointMass, gravity_torques, links_of
 
 STIFFNESS_SD, OFFSET_SD = 0.04, 0.3 * np.pi / 180.0
 """What a calibration leaves: of K as a share (8 % at 95 %); of an elevation at rest [rad]."""

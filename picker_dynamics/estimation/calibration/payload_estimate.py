@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.measured import Measured
+
+from .measured import Measured
 
 HEAVIEST_KG = 1.0
 """What no scissor of these servos holds: more is a slip of unit."""

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.estimation.calibration.droop import Sight
-from picker_dynamics.estimation.calibration.measured import NORMAL_95
-from picker_dynamics.estimation.calibration.payload_droop import DroopScale, Look, Potentiometer
-from picker_dynamics.estimation.calibration.poses import HEIGHT_MIN, SIDES, STAND_OFF, TRAVEL_ACCELERATION, TRAVEL_SPEED
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.trajectory.profiles import joint_move
+
+from .droop import Sight
+from .measured import NORMAL_95
+from .payload_droop import DroopScale, Look, Potentiometer
+from .poses import HEIGHT_MIN, SIDES, STAND_OFF, TRAVEL_ACCELERATION, TRAVEL_SPEED
 
 GOLDEN = 0.618034
 """Its multiples spread evenly over the unit interval, whatever their number."""

@@ -9,10 +9,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.calibration.droop import Sight
-from picker_dynamics.estimation.calibration.payload_droop import DroopScale, Look, Potentiometer
-from picker_dynamics.estimation.calibration.payload_poses import Visit, before
-from picker_dynamics.estimation.calibration.simulated import hidden_servos, mounted
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
@@ -21,6 +17,11 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
+
+from .droop import Sight
+from .payload_droop import DroopScale, Look, Potentiometer
+from .payload_poses import Visit, before
+from .simulated import hidden_servos, mounted
 
 STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, DEADBAND_SD = 0.04, math.radians(0.15), 0.003, 0.01, 0.1
 """How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""

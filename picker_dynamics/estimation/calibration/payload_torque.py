@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.payload_estimate import Weighed, require_mass, require_payload_place
 from picker_dynamics.robot.model import as_states
+
+from .measured import Measured
+from .payload_estimate import Weighed, require_mass, require_payload_place
 
 MODEL_SHARE = 0.02
 """Of a joint's torque: what an identified model leaves unexplained at a pose."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.estimation.calibration.session import Session
+
+from .session import Session
 
 Value = TypeVar("Value")
 

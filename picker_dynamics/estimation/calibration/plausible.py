@@ -11,7 +11,7 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.robot.kinematic_tree import link_poses
 
 if TYPE_CHECKING:
-    from picker_dynamics.estimation.calibration.droop import DroopModel, Reading
+    from .droop import DroopModel, Reading
 
 FURTHEST = {"elevation": (0.7, "rad"), "height": (0.25, "m")}
 """A reading further than this from what is expected is none that a servo's errors explain."""

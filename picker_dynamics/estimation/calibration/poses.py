@@ -18,13 +18,14 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.estimation.calibration.droop import FIGURES, DroopFit, DroopModel, Reading, Sight
-from picker_dynamics.estimation.calibration.variance import FRICTION_SD, whitening
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
+
+from .droop import FIGURES, DroopFit, DroopModel, Reading, Sight
+from .variance import FRICTION_SD, whitening
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
 """Largest between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""

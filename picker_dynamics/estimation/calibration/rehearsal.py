@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.estimation.calibration import evaluate
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.mover import Mover
-from picker_dynamics.estimation.calibration.simulated import SimulatedBench
-from picker_dynamics.estimation.calibration.simulated_person import PlantOutputs, PlantWorld, SimulatedPerson
-from picker_dynamics.estimation.calibration.steps.result import calibrated, table
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.servo_map import ServoMap
+
+from . import evaluate
+from .belief import Belief
+from .mover import Mover
+from .simulated import SimulatedBench
+from .simulated_person import PlantOutputs, PlantWorld, SimulatedPerson
+from .steps.result import calibrated, table
 
 OSCILLATOR_SHARE = 0.03
 """Bound of the error of the hidden oscillator."""

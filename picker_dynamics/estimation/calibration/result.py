@@ -12,12 +12,13 @@ from pathlib import Path
 from picker_dynamics.dynamics.check import CheckReport, check
 from picker_dynamics.dynamics.cross_check import LIMIT
 from picker_dynamics.errors import ConfigurationError, DescriptionError
-from picker_dynamics.estimation.calibration.write_back import write
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.lint import Finding
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
+
+from .write_back import write
 
 URDF_NAME, OVERLAY_NAME = "arm.urdf", "servos.calibrated.yaml"
 

@@ -13,22 +13,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.estimation.calibration.mass_properties import (
-    GRAVITY,
-    RULER_SD,
-    SCALE_SD,
-    STOPWATCH_SD,
-    LinkReadings,
-    swing_slowdown,
-    weighings,
-)
-from picker_dynamics.estimation.calibration.poses import TRAVEL_SPEED, Station, stand_off, way
-from picker_dynamics.estimation.calibration.walk import ANGLE_SD
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.sim.plant import Plant
+
+from .mass_properties import GRAVITY, RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
+from .poses import TRAVEL_SPEED, Station, stand_off, way
+from .walk import ANGLE_SD
 
 ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
 """Of the hidden servo horns: standard deviation of the zero [rad], bound of the scale error."""

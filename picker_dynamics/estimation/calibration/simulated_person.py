@@ -14,16 +14,17 @@ from typing import Protocol
 import numpy as np
 
 from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.estimation.calibration.droop import INCLINOMETER_SD
-from picker_dynamics.estimation.calibration.mass_properties import LinkReadings
-from picker_dynamics.estimation.calibration.mover import FRAME_S
-from picker_dynamics.estimation.calibration.person import Question
-from picker_dynamics.estimation.calibration.simulated import HANDS_OFF, SimulatedBench
-from picker_dynamics.estimation.calibration.statics import elevation
-from picker_dynamics.estimation.calibration.walk import ANGLE_SD
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.plant import Plant
+
+from .droop import INCLINOMETER_SD
+from .mass_properties import LinkReadings
+from .mover import FRAME_S
+from .person import Question
+from .simulated import HANDS_OFF, SimulatedBench
+from .statics import elevation
+from .walk import ANGLE_SD
 
 HAND_S = 1.0
 """How long a hand takes to let go of a weight [s]."""

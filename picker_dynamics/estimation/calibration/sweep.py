@@ -28,8 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.mass_properties import GRAVITY, LENGTH_MAX, MASS_MAX, RULER_SD, SCALE_SD, STOPWATCH_SD
-from picker_dynamics.estimation.calibration.measured import NORMAL_95, Measured
+
+from .mass_properties import GRAVITY, LENGTH_MAX, MASS_MAX, RULER_SD, SCALE_SD, STOPWATCH_SD
+from .measured import NORMAL_95, Measured
 
 FRAME_S = 0.02
 """A servo looks at its pulse once a frame: its start is up to this late [s], evenly spread."""

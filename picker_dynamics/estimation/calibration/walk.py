@@ -13,15 +13,16 @@ from typing import Protocol
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.calibration.droop import PRIORS, DroopFit, DroopModel, Reading, fit
-from picker_dynamics.estimation.calibration.mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
-from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.poses import SIDES, Station, Weight, bare_stations, loaded_stations, sights
-from picker_dynamics.estimation.calibration.write_back import ServoFigures, calibrated_servos, figures_from, urdf_text
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
+
+from .droop import PRIORS, DroopFit, DroopModel, Reading, fit
+from .mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
+from .measured import Measured
+from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sights
+from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text
 
 ANGLE_SD = RULER_SD / 0.3
 """Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.mover import Mover
-from picker_dynamics.estimation.calibration.person import Guide, OpenQuestionError, Person
-from picker_dynamics.estimation.calibration.session import Session
+
+from .belief import Belief
+from .mover import Mover
+from .person import Guide, OpenQuestionError, Person
+from .session import Session
 
 SETTLE_S = 2.5
 """A stretched shoulder comes to rest in 1.7 s."""

@@ -19,12 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import DescriptionError
-from picker_dynamics.estimation.calibration.droop import DroopFit
-from picker_dynamics.estimation.calibration.mass_properties import LinkProperties, LinkReadings
-from picker_dynamics.estimation.calibration.measured import NORMAL_95, Measured
-from picker_dynamics.estimation.calibration.sweep import Sweep
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
+
+from .droop import DroopFit
+from .mass_properties import LinkProperties, LinkReadings
+from .measured import NORMAL_95, Measured
+from .sweep import Sweep
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError
-from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.recording import reader
 from picker_dynamics.robot.description import ArmDescription
+
+from .samples import Samples
 
 
 def read(path: str | Path, description: ArmDescription, namespace: str | None = None) -> Samples:

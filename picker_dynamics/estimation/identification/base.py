@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.robot.kinematic_tree import sample_poses
+
+from .columns import Columns
 
 STATES = 400
 """Random states that a rank is judged from."""

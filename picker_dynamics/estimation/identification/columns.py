@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.identification import parameters
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import COULOMB_SPEED, batch_of_states
+
+from . import parameters
 
 DRIVES = ("viscous", "coulomb", "rotor", "offset")
 """Parameters of a joint's drive, in the order of the columns."""

@@ -18,11 +18,12 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification import parameters
-from picker_dynamics.estimation.identification.columns import DRIVES, Columns
-from picker_dynamics.estimation.identification.filtering import Equations
-from picker_dynamics.estimation.identification.least_squares import BaseFit, joined
-from picker_dynamics.estimation.identification.pseudo_inertia import LogCholesky, divergence_roots
+
+from . import parameters
+from .columns import DRIVES, Columns
+from .filtering import Equations
+from .least_squares import BaseFit, joined
+from .pseudo_inertia import LogCholesky, divergence_roots
 
 PRIOR = 0.3
 """How far a URDF is believed to be off, as standard deviation of each log-Cholesky parameter."""

@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.robot.description import ArmDescription
+
+from .samples import Samples
 
 _SUFFIXES = {
     "rad": {

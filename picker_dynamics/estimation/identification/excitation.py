@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
-from picker_dynamics.estimation.identification.base import Base
-from picker_dynamics.estimation.identification.fourier import HARMONICS, Fourier
-from picker_dynamics.estimation.identification.limits import MARGIN, Limits, usual_states
+
+from .base import Base
+from .fourier import HARMONICS, Fourier
+from .limits import MARGIN, Limits, usual_states
 
 SAMPLES = 60
 """States of one period at which regressor and limits are looked at in the search; four times as many in the end."""

@@ -16,9 +16,10 @@ from scipy.ndimage import minimum_filter1d
 from scipy.signal import butter, medfilt, sosfiltfilt
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification.columns import Columns
-from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.robot.model import COULOMB_SPEED
+
+from .columns import Columns
+from .samples import Samples
 
 CUTOFF_HZ, ORDER = 5.0, 4
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification.base import Base
-from picker_dynamics.estimation.identification.filtering import Equations
+
+from .base import Base
+from .filtering import Equations
 
 HUBER = 2.5
 ROUNDS = 30

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import InputError, TrajectoryError
-from picker_dynamics.estimation.identification.excitation import Excitation
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory import trajectory
 from picker_dynamics.trajectory.trajectory import Trajectory
+
+from .excitation import Excitation
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification import base, consistent, filtering, least_squares
-from picker_dynamics.estimation.identification.columns import Columns
-from picker_dynamics.estimation.identification.consistent import ConsistentFit
-from picker_dynamics.estimation.identification.filtering import CUTOFF_HZ
-from picker_dynamics.estimation.identification.least_squares import BaseFit
-from picker_dynamics.estimation.identification.limits import usual_states
-from picker_dynamics.estimation.identification.samples import Samples, checked
+
+from . import base, consistent, filtering, least_squares
+from .columns import Columns
+from .consistent import ConsistentFit
+from .filtering import CUTOFF_HZ
+from .least_squares import BaseFit
+from .limits import usual_states
+from .samples import Samples, checked
 
 
 @dataclass(frozen=True, eq=False)

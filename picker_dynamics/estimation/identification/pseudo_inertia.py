@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.estimation.identification.parameters import COUNT, tensor
+from .parameters import COUNT, tensor
 
 THINNEST = 0.1
 """A believed body's extent along any axis is at least this share of its largest: no body is a line or a point."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.measured import NORMAL_95
-from picker_dynamics.estimation.identification import parameters, write_back
-from picker_dynamics.estimation.identification.columns import DRIVE_UNITS, Columns
-from picker_dynamics.estimation.identification.procedure import Identified, Prediction
+
+from ..calibration.measured import NORMAL_95
+from . import parameters, write_back
+from .columns import DRIVE_UNITS, Columns
+from .procedure import Identified, Prediction
 
 FIGURES = ("mass", "cx", "cy", "cz", "ixx", "ixy", "iyy", "ixz", "iyz", "izz")
 FIGURE_UNITS = ("kg", *3 * ("m",), *6 * ("kg·m²",))

@@ -11,13 +11,14 @@ from picker_dynamics.control.laws.computed_torque import ComputedTorque
 from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.identification import parameters, write_back
-from picker_dynamics.estimation.identification.fourier import Fourier
-from picker_dynamics.estimation.identification.limits import usual_states
-from picker_dynamics.estimation.identification.pseudo_inertia import pseudo_inertia
-from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.sim.torque_plant import TorquePlant
+
+from . import parameters, write_back
+from .fourier import Fourier
+from .limits import usual_states
+from .pseudo_inertia import pseudo_inertia
+from .samples import Samples
 
 STEP_S, SAMPLE_S = 1e-3, 4e-3
 """Of the simulation and its control; of what is measured."""

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from picker_dynamics.errors import DescriptionError
-from picker_dynamics.estimation.identification import parameters
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.kinematic_tree import rigid_groups
+
+from . import parameters
 
 _INERTIAL = re.compile(r"[ \t]*<inertial\b.*?</inertial>[ \t]*\n?", re.DOTALL)
 _DYNAMICS = re.compile(r"[ \t]*<dynamics\b[^>]*?(?:/>|>.*?</dynamics>)[ \t]*\n?", re.DOTALL)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from picker_dynamics.nodes.markers.shapes import Shape, quaternion_of
 from picker_dynamics.robot.description import ArmDescription, Geometry
 from picker_dynamics.robot.kinematic_tree import link_poses
+
+from .shapes import Shape, quaternion_of
 
 GROUP = "reference"
 COLOUR = (0.25, 0.55, 1.0, 0.35)

@@ -15,16 +15,17 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import DescriptionError, PickerError
-from picker_dynamics.nodes.arm_setup import load_controlled_arm
-from picker_dynamics.nodes.markers import region, scene
-from picker_dynamics.nodes.markers.ghost import ghost_shapes
-from picker_dynamics.nodes.markers.shapes import Shape
-from picker_dynamics.nodes.markers.torques import torque_shapes
-from picker_dynamics.nodes.paced_executor import PacedExecutor
-from picker_dynamics.nodes.runtime import LATCHED, LATEST, declare, run
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape
+
+from ..arm_setup import load_controlled_arm
+from ..paced_executor import PacedExecutor
+from ..runtime import LATCHED, LATEST, declare, run
+from . import region, scene
+from .ghost import ghost_shapes
+from .shapes import Shape
+from .torques import torque_shapes
 
 FIXED_TOPIC = "markers/fixed"
 STALE_S = 0.5

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.nodes.markers.shapes import Shape
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.picker_shape import PickerShape, read_shape
+
+from .shapes import Shape
 
 GROUP = "cannot be held"
 CELL_M = 0.01

@@ -9,7 +9,8 @@ import numpy as np
 import yaml
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.nodes.markers.shapes import Shape
+
+from .shapes import Shape
 
 GROUP = "scene"
 BERRY_DENSITY = 950.0

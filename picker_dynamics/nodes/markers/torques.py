@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 
-from picker_dynamics.nodes.markers.shapes import Shape, traffic_light
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
+
+from .shapes import Shape, traffic_light
 
 GROUP = "torque"
 ARC_RADIUS_M, ARC_STEP_RAD, STALL_ARC_RAD = 0.035, math.radians(12.0), 1.5 * math.pi

@@ -11,11 +11,11 @@ what each joint drives, ``gravity`` the torques that hold the arm.
 
 from __future__ import annotations
 
-from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.lint.finding import Finding
-from picker_dynamics.robot.lint.gravity import gravity_findings, holding_torque
-from picker_dynamics.robot.lint.joints import driven_findings, joint_findings
-from picker_dynamics.robot.lint.links import link_findings
+from ..description import ArmDescription
+from .finding import Finding
+from .gravity import gravity_findings, holding_torque
+from .joints import driven_findings, joint_findings
+from .links import link_findings
 
 __all__ = ["Finding", "holding_torque", "lint"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from picker_dynamics.robot.description import ArmDescription, Joint
-from picker_dynamics.robot.kinematic_tree import Pose, link_poses, sample_poses, subtree
-from picker_dynamics.robot.lint.finding import Finding
-from picker_dynamics.robot.model import GRAVITY
+from ..description import ArmDescription, Joint
+from ..kinematic_tree import Pose, link_poses, sample_poses, subtree
+from ..model import GRAVITY
+from .finding import Finding
 
 SAMPLES = 400
 """Random poses that are looked at."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from picker_dynamics.robot.description import ArmDescription, Joint
-from picker_dynamics.robot.kinematic_tree import link_poses, rigid_groups, sample_poses, subtree
-from picker_dynamics.robot.lint.finding import Finding
+from ..description import ArmDescription, Joint
+from ..kinematic_tree import link_poses, rigid_groups, sample_poses, subtree
+from .finding import Finding
 
 MOST_TURNS = 4.0 * math.pi
 """Position limits beyond this [rad] look like degrees."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from picker_dynamics.robot.description import ArmDescription, Geometry, Link
-from picker_dynamics.robot.lint.finding import Finding
-from picker_dynamics.robot.lint.shapes import corners, uniform_body
+from ..description import ArmDescription, Geometry, Link
+from .finding import Finding
+from .shapes import corners, uniform_body
 
 TRIANGLE_SLACK = 1e-3
 """Share by which principal moments may break the triangle inequality: the rounding of printed numbers."""

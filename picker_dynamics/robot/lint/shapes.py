@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from picker_dynamics.robot.description import Geometry
+from ..description import Geometry
 
 
 def volume(shape: Geometry) -> float:

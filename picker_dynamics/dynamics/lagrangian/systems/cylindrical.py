@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
-from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+from ..closed_form import Equations, ReferenceSystem
+from ..trigonometry import sin_cos
 
 
 class Parameters(NamedTuple):

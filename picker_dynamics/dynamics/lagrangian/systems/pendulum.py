@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
-from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
 from picker_dynamics.robot.model import batch_of_states
+
+from ..closed_form import Equations, ReferenceSystem
+from ..trigonometry import sin_cos
 
 
 class Parameters(NamedTuple):

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+from ..trigonometry import sin_cos
 
 
 class Constants(NamedTuple):

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.bodies import Body, welded
-from picker_dynamics.dynamics.lagrangian.systems.picker_model import PickerModel, PickerParameters
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.picker_shape import PickerShape, read_shape
+
+from ..bodies import Body, welded
+from .picker_model import PickerModel, PickerParameters
 
 ROUNDING = 1e-9
 """What counts as zero: lengths in m, direction cosines, inertias as a share of the link's largest moment."""

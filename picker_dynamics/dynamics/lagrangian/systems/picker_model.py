@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.closed_form import ClosedForm, Equations
-from picker_dynamics.dynamics.lagrangian.systems import picker
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import payload_values
+
+from ..closed_form import ClosedForm, Equations
+from . import picker
 
 JOINT_NAMES = ("base", "shoulder", "elbow", "wrist", "scissor")
 

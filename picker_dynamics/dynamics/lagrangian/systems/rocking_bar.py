@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
-from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
 from picker_dynamics.errors import InputError
+
+from ..closed_form import Equations, ReferenceSystem
+from ..trigonometry import sin_cos
 
 CONVERGED = 1e-12
 """Relative change of the period at which doubling the nodes stops; doubling squares its error, which is then 1e-15."""

@@ -26,10 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
-from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
 from picker_dynamics.errors import InputError, SingularityError, UnreachableError
 from picker_dynamics.robot.model import as_states
+
+from ..closed_form import Equations, ReferenceSystem
+from ..trigonometry import sin_cos
 
 BRANCHES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """(sigma_rho, sigma_D): the signs of rho and D that tell the four solutions of the inverse kinematics apart."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from picker_dynamics.dynamics.lagrangian.closed_form import Equations, ReferenceSystem
+from ..closed_form import Equations, ReferenceSystem
 
 
 class Parameters(NamedTuple):

@@ -4,7 +4,7 @@ A step asks for what is not on file and computes the rest from the answers, so w
 nothing and gives the same.
 """
 
-from picker_dynamics.estimation.calibration.steps import droop, limits, links, map, rest, result, sweep, trim
+from . import droop, limits, links, map, rest, result, sweep, trim
 
 STEPS = (trim, map, limits, rest, links, droop, sweep, result)
 NAMES = tuple(step.NAME for step in STEPS)

@@ -10,29 +10,22 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
-from picker_dynamics.estimation.calibration import readings
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.droop import DroopFit, Sight, fit
-from picker_dynamics.estimation.calibration.droop_quality import better_station, open_figures, saturated
-from picker_dynamics.estimation.calibration.joint_map import resting_at
-from picker_dynamics.estimation.calibration.mass_properties import LENGTH_MAX
-from picker_dynamics.estimation.calibration.mover import with_weight
-from picker_dynamics.estimation.calibration.person import OpenQuestionError
-from picker_dynamics.estimation.calibration.poses import (
-    LOADED_HOLD_SHARE,
-    LOADED_PEAK_SHARE,
-    WEIGHTS,
-    Station,
-    Weight,
-    cautious_gate,
-    stand_off,
-)
-from picker_dynamics.estimation.calibration.walk import droop_fit, visit
-from picker_dynamics.estimation.calibration.workplace import LeaveError, Workplace
-from picker_dynamics.estimation.calibration.write_back import calibrated_servos, figures_from
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
+
+from .. import readings
+from ..belief import Belief
+from ..droop import DroopFit, Sight, fit
+from ..droop_quality import better_station, open_figures, saturated
+from ..joint_map import resting_at
+from ..mass_properties import LENGTH_MAX
+from ..mover import with_weight
+from ..person import OpenQuestionError
+from ..poses import LOADED_HOLD_SHARE, LOADED_PEAK_SHARE, WEIGHTS, Station, Weight, cautious_gate, stand_off
+from ..walk import droop_fit, visit
+from ..workplace import LeaveError, Workplace
+from ..write_back import calibrated_servos, figures_from
 
 NAME, TITLE, MINUTES = "droop", "how far the arm sags, bare and with weights", 45
 TOLERANCE = {"elevation": math.radians(12.0), "height": 0.08}

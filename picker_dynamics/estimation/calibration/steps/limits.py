@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.estimation.calibration.belief import LIMIT_MARGIN, Belief, limits_from
-from picker_dynamics.estimation.calibration.jogging import jog_until
-from picker_dynamics.estimation.calibration.workplace import Workplace
+from ..belief import LIMIT_MARGIN, Belief, limits_from
+from ..jogging import jog_until
+from ..workplace import Workplace
 
 NAME, TITLE, MINUTES = "limits", "how far each joint may go", 10
 NARROWEST = math.radians(10.0)

@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration import readings
-from picker_dynamics.estimation.calibration.assembly import properties
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.geometry import geometry_findings, reach
-from picker_dynamics.estimation.calibration.mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, weighings
-from picker_dynamics.estimation.calibration.measured import NORMAL_95
-from picker_dynamics.estimation.calibration.walk import measured_links
-from picker_dynamics.estimation.calibration.workplace import Workplace
-from picker_dynamics.estimation.calibration.write_back import urdf_text
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import subtree
+
+from .. import readings
+from ..assembly import properties
+from ..belief import Belief
+from ..geometry import geometry_findings, reach
+from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, weighings
+from ..measured import NORMAL_95
+from ..walk import measured_links
+from ..workplace import Workplace
+from ..write_back import urdf_text
 
 NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20
 APART = {"mass": 0.02, "balance": 0.1, "swings": 0.05}

@@ -8,24 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.estimation.calibration import readings
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.joint_map import (
-    Levelled,
-    MapPoint,
-    anchored,
-    levelled,
-    mapped,
-    moved_as_told,
-    resting_at,
-    setpoint_of,
-    turned_round,
-)
-from picker_dynamics.estimation.calibration.poses import HEIGHT_MIN
-from picker_dynamics.estimation.calibration.walk import ANGLE_SD, angle_figures
-from picker_dynamics.estimation.calibration.workplace import LeaveError, Workplace
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.servo_map import Servo, ServoMap
+
+from .. import readings
+from ..belief import Belief
+from ..joint_map import Levelled, MapPoint, anchored, levelled, mapped, moved_as_told, resting_at, setpoint_of, turned_round
+from ..poses import HEIGHT_MIN
+from ..walk import ANGLE_SD, angle_figures
+from ..workplace import LeaveError, Workplace
 
 NAME, TITLE, MINUTES = "map", "pulse and angle of each joint", 15
 NUDGE = math.radians(10.0)

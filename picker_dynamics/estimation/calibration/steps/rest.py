@@ -8,10 +8,11 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.jogging import jog_freely
-from picker_dynamics.estimation.calibration.workplace import Workplace
 from picker_dynamics.execution.feasibility import Gate
+
+from ..belief import Belief
+from ..jogging import jog_freely
+from ..workplace import Workplace
 
 NAME, TITLE, MINUTES = "rest", "rest pose", 3
 

@@ -12,16 +12,17 @@ import yaml
 
 from picker_dynamics.board.board_limits import board_limits
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.droop_quality import cross_validation
-from picker_dynamics.estimation.calibration.evaluate import tip_uncertainty, usual_paths
-from picker_dynamics.estimation.calibration.measured import NORMAL_95, Measured
-from picker_dynamics.estimation.calibration.result import OVERLAY_NAME, URDF_NAME, check_result, write_result
-from picker_dynamics.estimation.calibration.walk import Calibrated
-from picker_dynamics.estimation.calibration.workplace import Workplace
-from picker_dynamics.estimation.calibration.write_back import overlay_text, urdf_text
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
+
+from ..belief import Belief
+from ..droop_quality import cross_validation
+from ..evaluate import tip_uncertainty, usual_paths
+from ..measured import NORMAL_95, Measured
+from ..result import OVERLAY_NAME, URDF_NAME, check_result, write_result
+from ..walk import Calibrated
+from ..workplace import Workplace
+from ..write_back import overlay_text, urdf_text
 
 NAME, TITLE, MINUTES = "result", "what came out, and the files", 1
 REPORT_NAME = "report.json"

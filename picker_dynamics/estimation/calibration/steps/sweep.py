@@ -13,12 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration import readings
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.measured import NORMAL_95
-from picker_dynamics.estimation.calibration.mover import FRAME_S
-from picker_dynamics.estimation.calibration.sweep import BEYOND_RAD, Sweep, TimedMove, lever_loads, timed_sweep, video_sd
-from picker_dynamics.estimation.calibration.workplace import LeaveError, Workplace
+
+from .. import readings
+from ..belief import Belief
+from ..measured import NORMAL_95
+from ..mover import FRAME_S
+from ..sweep import BEYOND_RAD, Sweep, TimedMove, lever_loads, timed_sweep, video_sd
+from ..workplace import LeaveError, Workplace
 
 NAME, TITLE, MINUTES = "sweep", "speed and stall torque from timed moves (may be skipped)", 15
 DISTANCES = tuple(math.radians(degrees) for degrees in (40.0, 80.0, 120.0))

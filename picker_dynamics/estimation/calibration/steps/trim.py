@@ -13,11 +13,12 @@ import numpy as np
 import yaml
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration import readings
-from picker_dynamics.estimation.calibration.belief import Belief
-from picker_dynamics.estimation.calibration.workplace import LeaveError, Workplace
-from picker_dynamics.estimation.calibration.write_back import write
 from picker_dynamics.robot.servo_file import BOARD
+
+from .. import readings
+from ..belief import Belief
+from ..workplace import LeaveError, Workplace
+from ..write_back import write
 
 NAME, TITLE, MINUTES = "trim", "the board's pulses: oscillator trim", 5
 GOOD = 0.003
