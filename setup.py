@@ -78,7 +78,7 @@ setup(
             "hardware = picker_dynamics.nodes.hardware:main",
             "torque_control = picker_dynamics.nodes.torque_control:main",
             "torque_arm_sim = picker_dynamics.nodes.torque_arm_sim:main",
-            "markers = picker_dynamics.nodes.markers.node:main",
+            "markers = picker_dynamics.nodes.markers:main",
             "one_process = picker_dynamics.nodes.one_process:main",
             "virtual_board = picker_dynamics.sim.board:main",
         ]

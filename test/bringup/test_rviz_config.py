@@ -7,7 +7,7 @@ import yaml
 from arm_fixtures import picker
 
 from picker_dynamics.bringup.rviz_config import configuration, fitted
-from picker_dynamics.nodes.markers import ghost, region, scene, torques
+from picker_dynamics.nodes.marker_shapes import ghost, region, scene, torques
 from picker_dynamics.resources import resource
 
 TEXT = resource("rviz/picker.rviz").read_text(encoding="utf-8")

@@ -12,11 +12,11 @@ from scipy.spatial.transform import Rotation
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, InfeasibleError, UnreachableError
 from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.nodes.markers.ghost import SKIN_M, ghost_shapes
-from picker_dynamics.nodes.markers.region import CELL_M, region_of, region_shapes
-from picker_dynamics.nodes.markers.scene import scene_shapes
-from picker_dynamics.nodes.markers.shapes import GREEN, RED, YELLOW, quaternion_of, traffic_light
-from picker_dynamics.nodes.markers.torques import ARC_RADIUS_M, BALL_M, STALL_ARROW_M, torque_shapes
+from picker_dynamics.nodes.marker_shapes.ghost import SKIN_M, ghost_shapes
+from picker_dynamics.nodes.marker_shapes.region import CELL_M, region_of, region_shapes
+from picker_dynamics.nodes.marker_shapes.scene import scene_shapes
+from picker_dynamics.nodes.marker_shapes.shapes import GREEN, RED, YELLOW, quaternion_of, traffic_light
+from picker_dynamics.nodes.marker_shapes.torques import ARC_RADIUS_M, BALL_M, STALL_ARROW_M, torque_shapes
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses

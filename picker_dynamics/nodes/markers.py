@@ -19,13 +19,13 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape
 
-from ..arm_setup import load_controlled_arm
-from ..paced_executor import PacedExecutor
-from ..runtime import LATCHED, LATEST, declare, run
-from . import region, scene
-from .ghost import ghost_shapes
-from .shapes import Shape
-from .torques import torque_shapes
+from .arm_setup import load_controlled_arm
+from .marker_shapes import region, scene
+from .marker_shapes.ghost import ghost_shapes
+from .marker_shapes.shapes import Shape
+from .marker_shapes.torques import torque_shapes
+from .paced_executor import PacedExecutor
+from .runtime import LATCHED, LATEST, declare, run
 
 FIXED_TOPIC = "markers/fixed"
 STALE_S = 0.5
