@@ -1,4 +1,4 @@
-"""A motion as somebody asks for it, brought into the arm's order; times are seconds on any one clock."""
+"""Goals: motions as somebody asks for them, parsed once into the arm's order.  Times are seconds on any one clock."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.robot.joint_order import order_of, some_of
+from picker_dynamics.trajectory.points import checked_points
+from picker_dynamics.trajectory.trajectory import Trajectory, require_rest, through
 
 PAST_TOLERANCE_S = 0.1
 """A goal stamped up to this long ago starts now, whole; of an older one the points that lie ahead are left."""
@@ -43,27 +45,35 @@ class Goal:
     velocities: Sequence[Sequence[float]] | None = None
     accelerations: Sequence[Sequence[float]] | None = None
     start_s: float | None = None
-    identifier: str = ""
     partial: bool = False
     track: str = MAIN_TRACK
 
-    @property
-    def heavy(self) -> bool:
-        """Whether checking it takes so long that the arm should stand meanwhile."""
-        return len(self.times_s) > HEAVY_POINTS or max(self.times_s, default=0.0) > HEAVY_S
 
+@dataclass(frozen=True, eq=False)
+class ParsedGoal:
+    """A goal whose points were checked, in the arm's order.
 
-@dataclass(frozen=True)
-class Points:
-    """The goal's arrays in the arm's order: ``joints`` (m,) indices, ``times_s`` (k,), the others (k, m) or None."""
+    Attributes:
+        joint_names: (m,) of the joints that it moves.
+        joints: (m,) their indices among the arm's.
+        times_s: (k,); the others (k, m), or None.
+    """
 
+    joint_names: tuple[str, ...]
     joints: np.ndarray
     times_s: np.ndarray
     positions: np.ndarray
     velocities: np.ndarray | None
     accelerations: np.ndarray | None
+    start_s: float | None
+    track: str
 
-    def after(self, late_s: float) -> Points:
+    @property
+    def heavy(self) -> bool:
+        """Whether checking it takes so long that the arm should stand meanwhile."""
+        return len(self.times_s) > HEAVY_POINTS or self.times_s[-1] > HEAVY_S
+
+    def after(self, late_s: float) -> ParsedGoal:
         """What lies ahead ``late_s`` after the start, times from there on; as joint_trajectory_controller does.
 
         Raises:
@@ -76,24 +86,30 @@ class Points:
                 value=late_s,
                 limit=PAST_TOLERANCE_S,
             )
-        fields = (None if rows is None else rows[ahead] for rows in (self.positions, self.velocities, self.accelerations))
-        return Points(self.joints, self.times_s[ahead] - late_s, *fields)
-
-    def slowed(self, factor: float) -> Points:
+        positions, velocities, accelerations = (
+            None if rows is None else rows[ahead] for rows in (self.positions, self.velocities, self.accelerations)
+        )
         return replace(
-            self,
-            times_s=self.times_s * factor,
-            velocities=None if self.velocities is None else self.velocities / factor,
-            accelerations=None if self.accelerations is None else self.accelerations / factor**2,
+            self, times_s=self.times_s[ahead] - late_s, positions=positions, velocities=velocities, accelerations=accelerations
         )
 
+    def trajectory(self, start, factor: float = 1.0) -> Trajectory:
+        """Through its points, ``factor`` times as slow, from the state (q, v, a) of its joints, (m,) each, at time 0."""
+        v, a = self.velocities, self.accelerations
+        points = [
+            (q, None if v is None else v[i] / factor, None if a is None else a[i] / factor**2)
+            for i, q in enumerate(self.positions)
+        ]
+        return through(self.times_s * factor, points, joint_names=self.joint_names, start=start)
 
-def points_of(goal: Goal, joint_names: Sequence[str]) -> Points:
-    """The goal's points in the order of ``joint_names``.
+
+def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
+    """The goal in the order of ``joint_names``.
 
     Raises:
         JointNamesError: a joint that is missing (unless the goal is partial), unknown or listed twice.
-        TrajectoryError: no points, too many, too long, or not as many values as joints.
+        TrajectoryError: no points, too many, too long, out of order, not finite, not as many values as joints, or moving at
+            the end.
     """
     if goal.partial:
         joints, order = some_of(goal.joint_names, joint_names, "goal")
@@ -105,17 +121,18 @@ def points_of(goal: Goal, joint_names: Sequence[str]) -> Points:
         raise TrajectoryError(
             f"the goal has {len(goal.times_s)} points, at most {MAX_POINTS} are taken", value=len(goal.times_s), limit=MAX_POINTS
         )
-    times = np.asarray(goal.times_s, dtype=float)
-    if times.max() > MAX_GOAL_S:
-        raise TrajectoryError(
-            f"the goal lasts {times.max():.0f} s, at most {MAX_GOAL_S:.0f} s", value=float(times.max()), limit=MAX_GOAL_S
-        )
-    names = ("positions", "velocities", "accelerations")
-    return Points(joints, times, *(_field(goal, name, len(times), order) for name in names))
+    longest = float(np.max(goal.times_s))
+    if longest > MAX_GOAL_S:
+        raise TrajectoryError(f"the goal lasts {longest:.0f} s, at most {MAX_GOAL_S:.0f} s", value=longest, limit=MAX_GOAL_S)
+    names = tuple(joint_names[joint] for joint in joints)
+    fields = [_field(goal, name, order) for name in ("positions", "velocities", "accelerations")]
+    times, points = checked_points(goal.times_s, *fields, names)
+    require_rest(points[-1], names)
+    return ParsedGoal(names, joints, np.array(times), *fields, goal.start_s, goal.track)
 
 
-def _field(goal: Goal, name: str, count: int, order) -> np.ndarray | None:
-    rows = getattr(goal, name)
+def _field(goal: Goal, name: str, order) -> np.ndarray | None:
+    rows, count = getattr(goal, name), len(goal.times_s)
     if rows is None:
         return None
     for index, row in enumerate(rows):

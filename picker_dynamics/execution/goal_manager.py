@@ -1,29 +1,33 @@
-"""Where goals come in and are answered: every one exactly once, whatever happens to it.
+"""Goal manager: takes goals, lets the newest of each track be executed, and answers every one exactly once.
 
 Free of ROS.  Two clocks: ``now_s`` is the time of the arm (stamps), ``time_s`` the time for which the next reference will be
 sent, a lead ahead; the third, ``clock``, only measures how long things take.
+
+A goal is validated over its whole length before it starts, which takes a millisecond or, for a long one, half a second.  Whoever
+sends goals faster than that must not keep the reference waiting: a goal that a newer one overtakes is answered unchecked, and
+checks take no more than a share of the time.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import PickerError, TrajectoryError
 
-from .goal import MAIN_TRACK, Goal
+from .events import EventKind
+from .goal import MAIN_TRACK, MAX_GOAL_S, Goal, ParsedGoal, parse
 from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
-from .pending_goals import Inbox
 from .reference_generator import Motion, Phase, Reference, ReferenceGenerator
 from .streaming import Stream
 
-OVERTAKEN = "overtaken by a newer goal before it was looked at"
-PREEMPTED = "preempted by a newer goal"
 STANDS_S = 0.02
 """How often a goal that has to wait until the arm stands is looked at again."""
+
+REST = 1.0
+"""After a check as long a rest as it took, times this: checks take no more than half of the time."""
 
 
 class Tracker(Protocol):
@@ -40,11 +44,11 @@ class Tracker(Protocol):
 
 
 @dataclass(eq=False)
-class Request:
+class GoalRequest:
     """A goal, and whoever wants to know what becomes of it.
 
     Attributes:
-        make: the goal; called when it is looked at.  May raise a PickerError.
+        make: the goal; called once, when it is looked at.  May raise a PickerError.
         track: goals of one track take each other's place.
         identifier: what the one who sent it calls it.
         tracker: made when the motion is known; None: nobody judges it, it is done when the reference is.
@@ -60,35 +64,77 @@ class Request:
     feedback: Callable[[Error, float], None] | None = None
 
 
-@dataclass(frozen=True)
-class Event:
-    """What the desk says: ``outcome`` is accepted, refused, done, cancelled, aborted, or empty (a remark)."""
+@dataclass
+class _Pending:
+    """A request that waits to be looked at: parsed, where that was done; not before ``due_s``."""
 
-    text: str
-    outcome: str = ""
-    identifier: str = ""
-    motion: Motion | None = None
-    error: PickerError | None = None
+    request: GoalRequest
+    goal: ParsedGoal | None = None
+    due_s: float = 0.0
+
+
+class PendingGoals:
+    """Goals that wait to be looked at, one for each track; times are seconds on any one clock."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, _Pending] = {}
+        self._rested_s = 0.0
+        self.overtaken = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def put(self, request: GoalRequest) -> GoalRequest | None:
+        """Take a request; returns the one that it overtakes, which has to be answered."""
+        before = self._waiting.pop(request.track, None)
+        self._waiting[request.track] = _Pending(request)
+        self.overtaken += before is not None
+        return before.request if before else None
+
+    def remove(self, wanted: Callable[[GoalRequest], bool]) -> list[GoalRequest]:
+        """Withdraw those requests; returns them."""
+        gone = {track: pending for track, pending in self._waiting.items() if wanted(pending.request)}
+        for track in gone:
+            del self._waiting[track]
+        return [pending.request for pending in gone.values()]
+
+    def next(self, now_s: float) -> _Pending | None:
+        """What may be looked at now, which leaves; the first that came goes first."""
+        if now_s < self._rested_s:
+            return None
+        for track, pending in self._waiting.items():
+            if now_s >= pending.due_s:
+                return self._waiting.pop(track)
+        return None
+
+    def put_back(self, pending: _Pending, due_s: float) -> None:
+        """It cannot be looked at before ``due_s``; a newer one that came meanwhile keeps its place."""
+        pending.due_s = due_s
+        self._waiting.setdefault(pending.request.track, pending)
+
+    def looked(self, begin_s: float, end_s: float) -> None:
+        """A check took from ``begin_s`` to ``end_s``."""
+        self._rested_s = end_s + REST * (end_s - begin_s)
 
 
 @dataclass
 class _Executing:
-    request: Request
+    request: GoalRequest
     motion: Motion
     tracker: Tracker | None
 
 
-_OUTCOMES = {Outcome.SUCCEEDED: "done", Outcome.ABORTED: "aborted", Outcome.CANCELED: "cancelled"}
+_KINDS = {Outcome.SUCCEEDED: EventKind.DONE, Outcome.ABORTED: EventKind.ABORTED, Outcome.CANCELED: EventKind.CANCELLED}
 
 
-class GoalDesk:
-    """Takes goals for a generator.
+class GoalManager:
+    """Takes goals for a reference generator.
 
     Args:
         generator: executes them.
         stream: is forgotten when a goal takes over.
-        tell: called with every event.
         sent: the references that were sent.
+        tell: called with what happened: kind, text, and keywords of ``Event``.
         clock: for the time that checks take [s].
     """
 
@@ -96,87 +142,101 @@ class GoalDesk:
         self,
         generator: ReferenceGenerator,
         stream: Stream,
-        tell: Callable[[Event], None],
         sent: SentReferences,
-        clock: Callable[[], float] = time.monotonic,
+        tell: Callable[..., None],
+        clock: Callable[[], float],
     ):
-        self.generator, self.stream, self.tell, self.sent, self.clock = generator, stream, tell, sent, clock
-        self.inbox: Inbox[Request] = Inbox()
+        self.generator, self.stream, self.sent, self.tell, self.clock = generator, stream, sent, tell, clock
+        self.pending = PendingGoals()
         self.accepted = self.refused = 0
-        self.barred = ""
         self._executing: dict[str, _Executing] = {}
         self._numbers = itertools.count(1)
-        self._announced: Request | None = None
 
     # -- coming in -----------------------------------------------------------------------------------------
 
-    def receive(self, request: Request) -> None:
+    def submit(self, request: GoalRequest) -> None:
         """Take a goal; it is looked at soon (``consider``), unless a newer one comes first."""
-        overtaken = self.inbox.put(request.track, request)
+        overtaken = self.pending.put(request)
         if overtaken is not None:
-            self._refuse(overtaken, PickerError(OVERTAKEN))
+            error = PickerError("overtaken by a newer goal before it was looked at")
+            self._refuse(overtaken, error, EventKind.OVERTAKEN)
 
-    def consider(self, time_s: float) -> None:
-        """Look at the next goal, if there is one and it is time."""
+    def consider(self, time_s: float, blocked: str = "") -> None:
+        """Look at the next goal, if there is one and it is time.
+
+        Args:
+            blocked: why none may be executed; empty: they may.
+        """
         begin_s = self.clock()
-        waiting = self.inbox.next(begin_s)
-        if waiting is None:
+        pending = self.pending.next(begin_s)
+        if pending is None:
             return
-        track, request = waiting
+        request = pending.request
         try:
-            goal = replace(request.make(), identifier=str(next(self._numbers)), track=track)
-            if self.barred:
-                raise PickerError(self.barred)
-            later_s = self._not_yet(request, goal, time_s)
+            first_look = pending.goal is None
+            goal = pending.goal = parse(request.make(), self.generator.joint_names) if first_look else pending.goal
+            if blocked:
+                raise PickerError(blocked)
+            later_s = self._not_yet(request, goal, time_s, first_look)
             if later_s is not None:
-                self.inbox.put_back(track, request, begin_s + later_s)
+                self.pending.put_back(pending, begin_s + later_s)
                 return
-            motion = self.generator.submit(goal, time_s)
+            motion = self.generator.submit(goal, time_s, str(next(self._numbers)))
         except PickerError as error:
             self._refuse(request, error)
         else:
             self._accept(request, motion)
         finally:
-            self.inbox.looked(begin_s, self.clock())
+            self.pending.looked(begin_s, self.clock())
 
-    def _not_yet(self, request: Request, goal: Goal, time_s: float) -> float | None:
+    def _not_yet(self, request: GoalRequest, goal: ParsedGoal, time_s: float, first_look: bool) -> float | None:
         """How long a goal that cannot be taken now has to wait [s]; raises what is wrong with it anyway."""
-        generator = self.generator
-        generator.require_sound(goal, time_s)
+        generator, wait_s = self.generator, 0.0 if goal.start_s is None else goal.start_s - time_s
+        if wait_s > MAX_GOAL_S:
+            raise TrajectoryError(
+                f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", value=wait_s, limit=MAX_GOAL_S
+            )
         generator.require_free(goal)
         if generator.must_wait(goal, time_s):
-            if request is not self._announced:
-                self._announced = request
-                self.tell(Event(f"a goal waits for its start in {goal.start_s - time_s:.2f} s", identifier=request.identifier))
-            return max(goal.start_s - time_s, 0.0)
+            if first_look:
+                self.tell(EventKind.REMARK, f"a goal waits for its start in {wait_s:.2f} s", identifier=request.identifier)
+            return max(wait_s, 0.0)
         if goal.heavy and generator.phase() not in (Phase.INACTIVE, Phase.HOLDING):
             for entry in list(self._executing.values()):
-                self._close(entry, Verdict.aborted(f"{PREEMPTED}, too long to be checked while the arm moves"))
+                self._preempt(entry, ", too long to be checked while the arm moves")
             self.stream.reset()
             generator.cancel(time_s)
             return STANDS_S
         return None
 
-    def _accept(self, request: Request, motion: Motion) -> None:
+    def _accept(self, request: GoalRequest, motion: Motion) -> None:
         self.accepted += 1
         self.stream.reset()
         for displaced in self.generator.displaced:
             entry = self._executing.get(displaced.identifier)
             if entry is not None:
-                cancelled = displaced.cancelled or (entry.tracker is not None and entry.tracker.cancelling)
-                self._close(entry, Verdict.canceled(f"cancelled, then {PREEMPTED}") if cancelled else Verdict.aborted(PREEMPTED))
+                self._preempt(entry, cancelled=displaced.cancelled or (entry.tracker is not None and entry.tracker.cancelling))
         for entry in list(self._executing.values()):  # arrived, but not yet within their tolerances
             if entry.request.track == request.track or set(entry.motion.joints) & set(motion.joints):
-                self._close(entry, Verdict.aborted(PREEMPTED))
+                self._preempt(entry)
         self._executing[motion.identifier] = _Executing(request, motion, request.tracker(motion))
-        slowed = f", slowed {motion.fitted.factor:.2f} times to fit" if motion.fitted.factor > 1.0 else ""
-        speed = f", at {100.0 * self.generator.speed:.0f} % speed" if self.generator.speed < 1.0 else ""
-        self.tell(Event(f"executing, {motion.ends:.2f} s{slowed}{speed}", "accepted", request.identifier, motion))
+        factor, share = motion.validated.factor, self.generator.speed
+        slowed = f", slowed {factor:.2f} times to fit" if factor > 1.0 else ""
+        speed = f", at {100.0 * share:.0f} % speed" if share < 1.0 else ""
+        text = f"executing, {motion.duration_s:.2f} s{slowed}{speed}"
+        self.tell(EventKind.ACCEPTED, text, identifier=request.identifier, motion=motion)
 
-    def _refuse(self, request: Request, error: PickerError) -> None:
+    def _refuse(self, request: GoalRequest, error: PickerError, kind: EventKind = EventKind.REFUSED) -> None:
         self.refused += 1
-        self.tell(Event(f"refused: {error}", "refused", request.identifier, error=error))
+        self.tell(kind, f"refused: {error}", identifier=request.identifier, error=error)
         request.answer(Verdict.of(error))
+
+    def _preempt(self, entry: _Executing, more: str = "", cancelled: bool = False) -> None:
+        text = f"preempted by a newer goal{more}"
+        if cancelled:
+            self._close(entry, Verdict.canceled(f"cancelled, then {text}"))
+        else:
+            self._close(entry, Verdict.aborted(text), EventKind.PREEMPTED)
 
     # -- going on ------------------------------------------------------------------------------------------
 
@@ -195,7 +255,7 @@ class GoalDesk:
         entry = self._executing.get(motion.identifier)
         if entry is None:
             if motion.cancelled:
-                self.tell(Event("stopped: holding"))
+                self.tell(EventKind.REMARK, "stopped: holding")
             return
         if entry.tracker is not None:
             entry.tracker.ended(reference)
@@ -206,7 +266,8 @@ class GoalDesk:
 
     def monitor(self, now_s: float, time_s: float, state: ArmState | None, feedback: bool) -> Error | None:
         """Compare the arm's state with what was sent, judge the goals, and give feedback; returns the error."""
-        error = self.error(state)
+        desired = None if state is None else self.sent.at(state.time_s)
+        error = None if desired is None else Error(desired, state)
         for entry in list(self._executing.values()):
             if entry.tracker is None:
                 continue
@@ -216,36 +277,26 @@ class GoalDesk:
                     self.generator.cancel(time_s, entry.motion.identifier)
                 self._close(entry, verdict)
             elif feedback and error is not None and entry.request.feedback is not None:
-                entry.request.feedback(error, entry.motion.ends - self.generator.left(entry.motion, now_s))
+                entry.request.feedback(error, entry.motion.duration_s - self.generator.left(entry.motion, now_s))
         return error
 
-    def error(self, state: ArmState | None) -> Error | None:
-        """Of a state of the arm, against the reference that held then."""
-        desired = None if state is None else self.sent.at(state.time_s)
-        return None if desired is None else Error(desired, state)
+    def cancel(self, time_s: float, request: GoalRequest | None = None) -> bool:
+        """Withdraw goals and decelerate where the arm moves for them, one goal or all; returns whether anything moved.
 
-    def cancel(self, request: Request, time_s: float) -> None:
-        """Let the arm decelerate if it moves for this goal; the answer follows when it stands."""
-        if self.inbox.remove(lambda one: one is request):
-            self.tell(Event("cancelled before it was looked at", "cancelled", request.identifier))
-            request.answer(Verdict.canceled("cancelled before it was looked at"))
-            return
-        for entry in self._executing.values():
-            if entry.request is request:
-                if entry.tracker is not None:
-                    entry.tracker.cancelling = True
-                self.generator.cancel(time_s, entry.motion.identifier)
-
-    def cancel_all(self, time_s: float) -> bool:
-        """Cancel every goal, and a stream; returns whether anything moved."""
-        for request in self.inbox.remove(lambda _one: True):
-            self.tell(Event("cancelled before it was looked at", "cancelled", request.identifier))
-            request.answer(Verdict.canceled("cancelled before it was looked at"))
-        for entry in self._executing.values():
+        The answers of those that are being executed follow when the arm stands.
+        """
+        for waiting in self.pending.remove(lambda one: request in (None, one)):
+            self.tell(EventKind.CANCELLED, "cancelled before it was looked at", identifier=waiting.identifier)
+            waiting.answer(Verdict.canceled("cancelled before it was looked at"))
+        chosen = [entry for entry in self._executing.values() if request in (None, entry.request)]
+        for entry in chosen:
             if entry.tracker is not None:
                 entry.tracker.cancelling = True
-        self.stream.reset()
-        return self.generator.active and self.generator.cancel(time_s) is not None
+        if not self.generator.active:
+            return False
+        if request is None:
+            return self.generator.cancel(time_s) is not None
+        return any([self.generator.cancel(time_s, entry.motion.identifier) is not None for entry in chosen])
 
     def abort_all(self, text: str) -> bool:
         """The arm cannot go on; returns whether anybody was told."""
@@ -254,17 +305,10 @@ class GoalDesk:
             self._close(entry, Verdict.aborted(text))
         return bool(entries)
 
-    def bar(self, why: str, time_s: float) -> None:
-        """Stop, and take no goal until this is called with an empty text."""
-        if why and not self.barred and self.generator.active:
-            self.abort_all(f"aborted: {why}")
-            self.stream.reset()
-            self.generator.cancel(time_s)
-        self.barred = why
-
-    def _close(self, entry: _Executing, verdict: Verdict) -> None:
+    def _close(self, entry: _Executing, verdict: Verdict, kind: EventKind | None = None) -> None:
         """The one answer to a goal that was accepted."""
         self._executing.pop(entry.motion.identifier, None)
         text = verdict.text or "done: holding"
-        self.tell(Event(text, _OUTCOMES[verdict.outcome], entry.request.identifier, entry.motion))
+        kind = kind or _KINDS[verdict.outcome]
+        self.tell(kind, text, identifier=entry.request.identifier, motion=entry.motion)
         entry.request.answer(verdict)

@@ -1,11 +1,11 @@
-"""The reference (q, v, a)(t) of the arm: hold, follow what was accepted, decelerate when told, at the speed that is wanted.
+"""Reference generator: q, v, a of the arm at every time: hold, follow what was let pass, decelerate when told.
 
-Free of ROS and of clocks: times are seconds on any one clock and come in as arguments.  The node samples at
-``now + lead``; everything here is expressed in the time at which a reference *holds*, so that a new goal can start
-exactly from the last point that was sent.
+Free of ROS and of clocks: times are seconds on any one clock and come in as arguments.  Whoever samples asks for
+``now + lead``; everything here is expressed in the time at which a reference *holds*, so that a new goal can start exactly from
+the last point that was sent.
 
-A goal's trajectory has a time of its own, which ``pace`` maps to: slower than full speed it is gone through slowly, on the
-same path.  A new goal joins in the trajectory's time, so it is checked for full speed.  Stops and streams are not scaled.
+A goal's trajectory has a time of its own, which a ``TimeScaling`` maps to: at less than full speed it is gone through slowly, on
+the same path.  A new goal joins in the trajectory's time, so it is checked for full speed.  Stops and streams are not scaled.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from enum import Enum
 import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError, TrajectoryError
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory.parts import merge_joints, remainder, select_joints, standing
-from picker_dynamics.trajectory.stopping import along_path, first_that_fits
-from picker_dynamics.trajectory.time_scaling import Pace
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, stop_trajectory
+from picker_dynamics.trajectory.time_scaling import TimeScaling, stop_along
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, stop_trajectory
 
-from .goal import MAIN_TRACK, MAX_GOAL_S, PAST_TOLERANCE_S, Goal, points_of
-from .goal_check import Fitted, GoalCheck
+from .goal import MAIN_TRACK, PAST_TOLERANCE_S, ParsedGoal
+from .validator import MotionValidator, Validated
 
 RATE_HALVINGS = 4
 """How often a change of speed is made more gently until it needs no more torque than allowed."""
@@ -57,12 +57,13 @@ class Motion:
     Attributes:
         start_s: when it begins.
         trajectory: of all joints, those included that go on with another motion.
-        identifier, track: the goal's.
+        identifier: whose motion it is.
+        track: the goal's.
         phase: executing, stopping or streaming.
         joints: indices of the joints that are its own; empty: all.
-        ends: its own duration, in the trajectory's time [s].
+        duration_s: its own, in the trajectory's time.
         cancelled: it comes to rest before its goal.
-        fitted: what the check made of it.
+        validated: what the validator made of it; None: a stop or a stream.
     """
 
     start_s: float
@@ -71,33 +72,33 @@ class Motion:
     phase: Phase = Phase.EXECUTING
     track: str = MAIN_TRACK
     joints: tuple[int, ...] = ()
-    ends: float = 0.0
+    duration_s: float = 0.0
     cancelled: bool = False
-    fitted: Fitted | None = field(default=None, repr=False)
+    validated: Validated | None = field(default=None, repr=False)
 
 
 class ReferenceGenerator:
     """Produces the reference of an arm; inactive until told where the arm is.
 
     Args:
-        joint_names: joints in the arm's order.
-        check: decides whether a motion may start; replaced when the payload changes.
-        max_deceleration: [rad/s²] with which a cancelled motion comes to rest, and which a change of speed may add.
-        lower, upper: (n,) position limits [rad], within which it does.
+        description: the arm; within its position limits a cancelled motion comes to rest.
+        max_deceleration: [rad/s²] with which it does, and which a change of speed may add.
 
     Attributes:
+        validator: of motions with the present payload; None: that is not known yet.
+        speed: share of full speed with which goals are gone through.
         displaced: the motions whose place the newest one took.
     """
 
-    def __init__(self, joint_names: Sequence[str], check: GoalCheck | None, max_deceleration, lower, upper):
-        self.joint_names = tuple(joint_names)
-        self.lower, self.upper = lower, upper
-        self.check = check
+    def __init__(self, description: ArmDescription, max_deceleration):
+        self.description, self.joint_names = description, description.joint_names
+        self.lower, self.upper = description.lower, description.upper
+        self.validator: MotionValidator | None = None
         self.max_deceleration = np.asarray(max_deceleration, dtype=float)
         self.speed = 1.0
         self._hold: np.ndarray | None = None
         self._path: Motion | None = None  # the newest: its trajectory is the one that is followed
-        self._pace: Pace | None = None  # None: as fast as it was made
+        self._scaling: TimeScaling | None = None  # None: as fast as it was made
         self._under_way: list[Motion] = []
         self.displaced: tuple[Motion, ...] = ()
         self._sent_s = -np.inf
@@ -111,6 +112,11 @@ class ReferenceGenerator:
         """What is being executed, the first to end first."""
         return tuple(self._under_way)
 
+    @property
+    def trajectory(self) -> Trajectory | None:
+        """The one that is followed; None: the arm holds."""
+        return None if self._path is None else self._path.trajectory
+
     def phase(self) -> Phase:
         if self._hold is None:
             return Phase.INACTIVE
@@ -119,12 +125,12 @@ class ReferenceGenerator:
     def start(self, q) -> None:
         """Become active, holding the pose ``q`` (n,) [rad]."""
         self._hold = np.array(q, dtype=float)
-        self._path, self._pace, self._under_way = None, None, []
+        self._path, self._scaling, self._under_way = None, None, []
 
     def deactivate(self) -> Motion | None:
         """Stop producing a reference; returns the motion that this aborted, if any."""
         aborted = self._path
-        self._hold, self._path, self._pace, self._under_way = None, None, None, []
+        self._hold, self._path, self._scaling, self._under_way = None, None, None, []
         return aborted
 
     # -- the reference -------------------------------------------------------------------------------------
@@ -136,77 +142,70 @@ class ReferenceGenerator:
         path = self._path
         if path is None or time_s < path.start_s:
             return self._hold, np.zeros_like(self._hold), np.zeros_like(self._hold)
-        if self._pace is None:
+        if self._scaling is None:
             return path.trajectory.sample(time_s - path.start_s)
-        now = self._pace.at(time_s)
+        now = self._scaling.at(time_s)
         return now.scaled(path.trajectory.sample(now.progress))
 
     def progress_at(self, time_s: float) -> float:
         """How far the trajectory that is followed is at ``time_s``, in its own time [s]; negative: it waits."""
         if self._path is None:
             return 0.0
-        return time_s - self._path.start_s if self._pace is None else self._pace.at(time_s).progress
+        return time_s - self._path.start_s if self._scaling is None else self._scaling.at(time_s).progress
 
     def left(self, motion: Motion, time_s: float) -> float:
         """How much of a motion lies ahead at ``time_s``, in its trajectory's time [s]; 0: over, or displaced."""
         for one in self._under_way:
             if one.identifier == motion.identifier:
-                return max(one.ends - max(self.progress_at(time_s), 0.0), 0.0)
+                return max(one.duration_s - max(self.progress_at(time_s), 0.0), 0.0)
         return 0.0
 
     def speed_at(self, time_s: float) -> float:
         """Share of full speed with which the trajectory is gone through; what is wanted where there is none."""
         if self._path is None or self._path.phase is not Phase.EXECUTING:
             return self.speed
-        return 1.0 if self._pace is None else self._pace.at(time_s).speed
+        return 1.0 if self._scaling is None else self._scaling.at(time_s).speed
 
     def sample(self, time_s: float) -> tuple[Reference, Motion | None]:
         """The reference to send for ``time_s``, and the motion that ended with it, if one did."""
         q, v, a = self.state_at(time_s)
         self._sent_s = max(self._sent_s, time_s)
         finished = None
-        if self._path is not None and self.progress_at(time_s) >= self._under_way[0].ends:
+        if self._path is not None and self.progress_at(time_s) >= self._under_way[0].duration_s:
             finished = self._under_way.pop(0)
             if not self._under_way:
                 self._hold = np.array(self._path.trajectory.end)
-                self._path = self._pace = None
+                self._path = self._scaling = None
         return Reference(time_s, q, v, a), finished
 
     # -- what is asked -------------------------------------------------------------------------------------
 
-    def must_wait(self, goal: Goal, time_s: float) -> bool:
+    def must_wait(self, goal: ParsedGoal, time_s: float) -> bool:
         """Whether a goal that starts later has to wait because another motion is under way: begun now, it would end that one."""
         earliest_s = max(time_s, self._sent_s)
         if goal.start_s is None or goal.start_s <= earliest_s or self._path is None:
             return False
         return self.progress_at(earliest_s) < self._path.trajectory.duration
 
-    def require_sound(self, goal: Goal, time_s: float) -> None:
-        """Raise what is wrong with a goal whatever the arm does: a PickerError."""
-        points_of(goal, self.joint_names)
-        if goal.start_s is not None and goal.start_s - time_s > MAX_GOAL_S:
-            wait = goal.start_s - time_s
-            raise TrajectoryError(
-                f"the goal starts {wait:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", value=wait, limit=MAX_GOAL_S
-            )
-
-    def require_free(self, goal: Goal) -> None:
+    def require_free(self, goal: ParsedGoal) -> None:
         """A goal of a side track, a gripper's, does not take its joint from what moves the arm: a PickerError."""
         if goal.track == MAIN_TRACK:
             return
         if self.phase() is Phase.STREAMING:
             raise PickerError(f"a stream moves {', '.join(goal.joint_names)}")
         for motion in self._under_way:
-            taken = [name for name in goal.joint_names if self.joint_names.index(name) in motion.joints]
+            taken = sorted(set(goal.joints.tolist()) & set(motion.joints))
             if motion.track == MAIN_TRACK and taken and not motion.cancelled:
-                raise PickerError(f"{taken[0]} belongs to the motion that is being executed", subject=taken[0])
+                joint = self.joint_names[taken[0]]
+                raise PickerError(f"{joint} belongs to the motion that is being executed", subject=joint)
 
-    def submit(self, goal: Goal, time_s: float) -> Motion:
-        """Check a goal and start it from the last point that was sent; a motion under way is blended into it.
+    def submit(self, goal: ParsedGoal, time_s: float, identifier: str = "") -> Motion:
+        """Validate a goal and start it from the last point that was sent; a motion under way is blended into it.
 
         Args:
             goal: what is asked.
             time_s: time for which the next reference will be sent.
+            identifier: of the motion that it becomes.
 
         Raises:
             PickerError: not active, no check possible yet, or any reason why the motion may not start; the reference
@@ -214,46 +213,30 @@ class ReferenceGenerator:
         """
         if not self.active:
             raise PickerError("the arm is not active: enable it first")
-        if self.check is None:
+        if self.validator is None:
             raise PickerError("the payload is not known yet (is the dynamics node running?): no goal is accepted")
-        self.require_sound(goal, time_s)
-        points = points_of(goal, self.joint_names)
-        earliest_s = max(time_s, self._sent_s)
-        start_s, late_s = self._start_time(goal, earliest_s)
+        start_s, late_s = self._start_time(goal, max(time_s, self._sent_s))
         if late_s > PAST_TOLERANCE_S:
-            points = points.after(late_s)
-        staying = tuple(m for m in self._staying(start_s) if m.track != goal.track and not set(m.joints) & set(points.joints))
-        state, others = self._others(points.joints, staying, start_s)
-        names = tuple(self.joint_names[joint] for joint in points.joints)
-        whole, own = len(names) == len(self.joint_names), [part[points.joints] for part in state]
+            goal = goal.after(late_s)
+        joints = tuple(goal.joints.tolist())
+        staying = tuple(m for m in self._staying(start_s) if m.track != goal.track and not set(m.joints) & set(joints))
+        state, others = self._others(joints, staying, start_s)
+        whole, own = len(joints) == len(self.joint_names), [part[goal.joints] for part in state]
 
         def build(factor: float) -> Trajectory:
-            slowed = points.slowed(factor)
-            path = blend(
-                own,
-                from_points(
-                    slowed.times_s, slowed.positions, slowed.velocities, slowed.accelerations, start=own, joint_names=names
-                ),
-            )
-            return path if whole else merge_joints(path, others, points.joints)
+            path = blend(own, goal.trajectory(own, factor))
+            return path if whole else merge_joints(path, others, goal.joints)
 
-        fitted = self.check.fit(build)
-        duration = fitted.trajectory.duration if whole else float(points.times_s[-1]) * fitted.factor
+        validated = self.validator.scale_time(build)
+        duration_s = validated.trajectory.duration if whole else float(goal.times_s[-1]) * validated.factor
         motion = Motion(
-            start_s,
-            fitted.trajectory,
-            goal.identifier,
-            Phase.EXECUTING,
-            goal.track,
-            tuple(points.joints.tolist()),
-            duration,
-            fitted=fitted,
+            start_s, validated.trajectory, identifier, Phase.EXECUTING, goal.track, joints, duration_s, validated=validated
         )
         return self._begin(motion, staying)
 
     def follow(self, trajectory: Trajectory, start_s: float, phase: Phase = Phase.STREAMING) -> Motion:
         """Execute a trajectory that was built on :meth:`state_at` ``start_s`` and checked by the caller."""
-        return self._begin(Motion(start_s, trajectory, "", phase, ends=trajectory.duration))
+        return self._begin(Motion(start_s, trajectory, "", phase, duration_s=trajectory.duration))
 
     def cancel(self, time_s: float, identifier: str | None = None) -> Motion | None:
         """Decelerate to rest from the last point that was sent; returns the motion cancelled, if any.
@@ -269,13 +252,16 @@ class ReferenceGenerator:
         if staying:
             _, trajectory = self._others([], staying, start_s)
             self._begin(
-                replace(chosen[0], start_s=start_s, trajectory=trajectory, ends=self._stop(start_s).duration, cancelled=True),
+                replace(
+                    chosen[0], start_s=start_s, trajectory=trajectory, duration_s=self._stop(start_s).duration, cancelled=True
+                ),
                 staying,
             )
             return chosen[0]
         stop = self._stop_that_fits(start_s)
         stopping = [
-            replace(m, start_s=start_s, trajectory=stop, phase=Phase.STOPPING, ends=stop.duration, cancelled=True) for m in chosen
+            replace(m, start_s=start_s, trajectory=stop, phase=Phase.STOPPING, duration_s=stop.duration, cancelled=True)
+            for m in chosen
         ]
         self._begin(stopping[0])
         self._under_way = stopping
@@ -294,9 +280,9 @@ class ReferenceGenerator:
             return
         time_s = max(time_s, self._sent_s)
         if time_s < path.start_s:
-            self._pace = None if self.speed == 1.0 else Pace(path.start_s, self.speed)
+            self._scaling = None if self.speed == 1.0 else TimeScaling(path.start_s, self.speed)
         else:
-            self._pace = self._ramp(self._pace or Pace(path.start_s), path.trajectory, time_s)
+            self._scaling = self._ramp(self._scaling or TimeScaling(path.start_s), path.trajectory, time_s)
 
     # -- how -----------------------------------------------------------------------------------------------
 
@@ -305,7 +291,7 @@ class ReferenceGenerator:
         if self._path is None or self._path.phase is not Phase.EXECUTING or time_s < self._path.start_s:
             return []
         progress = self.progress_at(time_s)
-        return [m for m in self._under_way if m.ends > progress]
+        return [m for m in self._under_way if m.duration_s > progress]
 
     def _own_state(self, time_s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The state in the time of the trajectory under way, where that is scaled, else the reference's."""
@@ -341,10 +327,7 @@ class ReferenceGenerator:
     def _stop_that_fits(self, start_s: float) -> Trajectory:
         """From the reference's state to rest, with no more torque than allowed where that is possible."""
         ways = self._ways_to_rest(start_s)
-        if self.check is None:
-            return next(ways)
-        lower, upper = self.check.description.lower, self.check.description.upper
-        return first_that_fits(ways, self.check.torque_share, lower, upper)
+        return next(ways) if self.validator is None else self.validator.gentlest(ways, self.lower, self.upper)
 
     def _ways_to_rest(self, start_s: float) -> Iterator[Trajectory]:
         """Straight on, and along the path of a goal; then both ever more gently."""
@@ -356,33 +339,35 @@ class ReferenceGenerator:
             )
             if follows:
                 rate = self._rate(path.trajectory, self.progress_at(start_s)) / 2.0**halvings
-                yield along_path(path.trajectory, self._pace or Pace(path.start_s), start_s, rate)
+                yield stop_along(path.trajectory, self._scaling or TimeScaling(path.start_s), start_s, rate)
 
     def _begin(self, motion: Motion, staying: tuple[Motion, ...] = ()) -> Motion:
         """Let ``motion`` take over; one that starts later holds where the present one is until then."""
-        pace = None
+        scaling = None
         if motion.phase is Phase.EXECUTING:
-            pace = self._taken_over(motion)
+            scaling = self._taken_over(motion)
         progress = self.progress_at(motion.start_s)
         self.displaced = tuple(m for m in self._under_way if m not in staying)
-        going_on = [replace(m, ends=m.ends - progress) for m in staying]
+        going_on = [replace(m, duration_s=m.duration_s - progress) for m in staying]
         self._hold = np.array(self.state_at(motion.start_s)[0])
-        self._path, self._pace = motion, pace
-        self._under_way = sorted([*going_on, motion], key=lambda one: one.ends)
+        self._path, self._scaling = motion, scaling
+        self._under_way = sorted([*going_on, motion], key=lambda one: one.duration_s)
         return motion
 
-    def _taken_over(self, motion: Motion) -> Pace | None:
-        """The pace of a trajectory that begins where the present one is left."""
+    def _taken_over(self, motion: Motion) -> TimeScaling | None:
+        """The scaling of a trajectory that begins where the present one is left."""
         path, start_s = self._path, motion.start_s
         if path is not None and path.phase is Phase.EXECUTING and start_s >= path.start_s:
-            if self._pace is None:
+            if self._scaling is None:
                 return None
-            return self._pace.restarted(start_s, self._rate(motion.trajectory, 0.0))
+            return self._scaling.restarted(start_s, self._rate(motion.trajectory, 0.0))
         if self.speed == 1.0:
             return None
         if not self.state_at(start_s)[1].any():
-            return Pace(start_s, self.speed)
-        return self._ramp(Pace(start_s), motion.trajectory, start_s)  # it moves, unscaled: from full speed to what is wanted
+            return TimeScaling(start_s, self.speed)
+        return self._ramp(
+            TimeScaling(start_s), motion.trajectory, start_s
+        )  # it moves, unscaled: from full speed to what is wanted
 
     def _rate(self, trajectory: Trajectory, progress: float) -> float:
         """Largest rate of the speed [1/s] that adds no more than ``max_deceleration`` to any joint's acceleration."""
@@ -390,19 +375,19 @@ class ReferenceGenerator:
         peak = np.abs(trajectory.sample(left)[1]).max(axis=0)
         return float((self.max_deceleration / np.maximum(peak, 1e-6)).min())
 
-    def _ramp(self, pace: Pace, trajectory: Trajectory, time_s: float) -> Pace:
+    def _ramp(self, scaling: TimeScaling, trajectory: Trajectory, time_s: float) -> TimeScaling:
         """A ramp to the wanted speed, gentle enough for the gate where that is possible."""
-        rate = self._rate(trajectory, pace.at(time_s).progress)
+        rate = self._rate(trajectory, scaling.at(time_s).progress)
         for _ in range(RATE_HALVINGS):
-            made = pace.aim(time_s, self.speed, rate)
+            made = scaling.ramp(time_s, self.speed, rate)
             instants = [made.at(t) for t in np.linspace(time_s, made.settled_s, RAMP_SAMPLES)]
             states = zip(*(one.scaled(trajectory.sample(one.progress)) for one in instants))
-            if self.check is None or self.check.torque_share(*(np.array(part) for part in states)) <= 1.0:
+            if self.validator is None or self.validator.torque_share(*(np.array(part) for part in states)) <= 1.0:
                 break
             rate /= 2.0
         return made
 
-    def _start_time(self, goal: Goal, earliest_s: float) -> tuple[float, float]:
+    def _start_time(self, goal: ParsedGoal, earliest_s: float) -> tuple[float, float]:
         """When the goal starts, and how late that is [s]."""
         if goal.start_s is None:
             return earliest_s, 0.0

@@ -1,7 +1,7 @@
-"""A stream of positions (ros2_control's JointStateTopicSystem, MoveIt Servo) turned into a reference, sample by sample.
+"""Stream of joint positions (ros2_control's JointStateTopicSystem, MoveIt Servo) turned into a reference, sample by sample.
 
 A stream is not known in advance, so each sample is judged alone: NaN is ignored, the first one must be where the arm
-is held, none may be faster than the joint or need more torque than the gate allows.  Each becomes a cubic that arrives
+is held, none may be faster than the joint or need more torque than the validator allows.  Each becomes a cubic that arrives
 with the velocity of the last two samples; silence becomes a stop, out of which a sender that only stumbled may go on.
 
 Who streams may not know that the arm was stopped, and goes on.  So a stream that was refused, or that the arm left, is
@@ -10,7 +10,6 @@ followed again only where it stands at the held pose, not where it passes it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -19,6 +18,7 @@ import numpy as np
 from picker_dynamics.errors import LimitError, PickerError
 from picker_dynamics.trajectory.trajectory import blend, from_points
 
+from .goal import OutdatedError
 from .reference_generator import Phase, ReferenceGenerator
 
 FIRST_TOLERANCE = 0.05
@@ -30,9 +30,6 @@ STANDING = 0.05
 SILENCE_S = 0.1
 """A stream that says nothing for this long has ended; the reference decelerates."""
 
-LIMIT_TOLERANCE = 1e-3
-"""How far beyond a position limit a sample may be [rad]: the rounding of pulses and of float32 messages."""
-
 STUMBLE_S = 0.5
 """A silence up to this long [s] is forgiven: the stream goes on where it would be by then."""
 
@@ -42,7 +39,8 @@ LONGEST_S = 0.1
 COMPLAINT_S = 2.0
 """How often a refusal that goes on is said again."""
 
-NUMBER = re.compile(r"-?\d+(\.\d+)?")
+LATE_S = 1.0
+"""A sample that was stamped longer ago is no command any more: somebody plays something back [s]."""
 
 
 class Trust(Enum):
@@ -84,7 +82,7 @@ class Stream:
         self.statistics = StreamStatistics()
         self._heard: Sample | None = None
         self._trust = Trust.NEW
-        self._complaint: str | None = None
+        self._complaint: tuple[type[PickerError], str | None] | None = None
         self._complained_s = -np.inf
 
     def reset(self) -> None:
@@ -101,6 +99,7 @@ class Stream:
             sent_s: when it was sent, on any clock; None where it does not say, and its arrival has to do.
 
         Raises:
+            OutdatedError: one that was sent long ago.
             LimitError: a first sample that moves or is away from the held pose, or one beyond a position or velocity limit.
             InfeasibleError: one that needs more torque than allowed.
             PickerError: the arm is not active, or executes a goal.
@@ -109,6 +108,9 @@ class Stream:
         if np.isnan(q).any():
             self.statistics.ignored += 1
             return False
+        if sent_s is not None and arrival_s - sent_s > LATE_S:
+            late = arrival_s - sent_s
+            raise OutdatedError(f"the sample is {late:.1f} s old, allowed {LATE_S} s", subject="stamp", value=late, limit=LATE_S)
         before, self._heard = self._heard, Sample(q, arrival_s, sent_s)
         try:
             self._follow(self._heard, before, time_s)
@@ -122,11 +124,11 @@ class Stream:
         return True
 
     def must_say(self, error: PickerError, now_s: float) -> bool:
-        """Whether this refusal is news: another reason than that of the sample before, or the same for a while.
+        """Whether this refusal is news: about another subject than that of the sample before, or the same for a while.
 
         A sender that keeps its connection alive is refused a hundred times a second.
         """
-        reason = NUMBER.sub("", str(error))
+        reason = type(error), error.subject
         if reason == self._complaint and now_s - self._complained_s < COMPLAINT_S:
             return False
         self._complaint, self._complained_s = reason, now_s
@@ -147,26 +149,36 @@ class Stream:
 
     def _follow(self, sample: Sample, before: Sample | None, time_s: float) -> None:
         generator, q = self.generator, sample.q
-        stumbled = self._trust is Trust.STUMBLED and sample.arrival_s - before.arrival_s < STUMBLE_S
+        stumbled = self._trust is Trust.STUMBLED and before is not None and sample.arrival_s - before.arrival_s < STUMBLE_S
         if not generator.active:
-            raise PickerError("the arm is not active: the stream is not followed")
+            raise PickerError("the arm is not active: the stream is not followed", subject="hardware")
         if generator.phase() in (Phase.EXECUTING, Phase.STOPPING) and not stumbled:
-            raise PickerError("a goal is being executed: the stream is not followed")
-        if generator.check is None:
-            raise PickerError("the payload is not known yet: the stream is not followed")
+            raise PickerError("a goal is being executed: the stream is not followed", subject="goal")
+        if generator.validator is None:
+            raise PickerError("the payload is not known yet: the stream is not followed", subject="payload")
         state = generator.state_at(time_s)
         v = _velocity(before, sample, SILENCE_S if self._trust is Trust.LEFT else STUMBLE_S)
-        period = min(_between(before, sample), LONGEST_S) if self._trust is Trust.FOLLOWED else LONGEST_S
+        period = min(_between(before, sample), LONGEST_S) if self._trust is Trust.FOLLOWED and before is not None else LONGEST_S
         gap = q - v * period - state[0]
         if self._trust is Trust.FOLLOWED or stumbled:
-            self._require_not_ahead(gap, v)
+            self._require(
+                "{name}: the stream is {value:.3f} {unit} ahead of the arm, allowed {limit:.3f}",
+                gap,
+                FIRST_TOLERANCE + np.abs(v) * SILENCE_S / 2.0,
+            )
         else:
-            self._require_near(q, state[0])
+            self._require(
+                "{name}: the first command of a stream is {value:.3f} {unit} from the held pose, allowed {limit:g}",
+                q - state[0],
+                FIRST_TOLERANCE,
+            )
         if self._trust is Trust.LEFT:
-            self._require_standing(v)
-        self._require_within(q, v)
-        generator.check.gate.check_point(q, v, np.zeros_like(q))
-        self._require_tip_speed(q, v)
+            self._require(
+                "{name}: the stream moves it at {value:.2f} {unit}/s where the arm stands, and it is taken up again only at rest",
+                v,
+                STANDING,
+            )
+        generator.validator.validate_state(q, v, np.zeros_like(q))
         arrival = max(period, self._catch_up_s(q, v, gap))
         there = np.clip(q + v * (arrival - period), generator.lower, generator.upper)
         coasted = np.clip(there + v * SILENCE_S / 2.0, generator.lower, generator.upper)
@@ -185,78 +197,21 @@ class Stream:
 
         1.5: the peak of a cubic from rest to rest over its mean.  A tenth of the limit is always left for it.
         """
-        check = self.generator.check
-        jacobian = check.model.jacobian(q)
-        left = check.tip_speed_limit - np.linalg.norm(jacobian @ v)
-        tip_s = np.linalg.norm(jacobian @ gap) / max(left, 0.1 * check.tip_speed_limit)
-        return 1.5 * float(max(tip_s, (np.abs(gap) / check.description.velocity).max()))
+        validator = self.generator.validator
+        jacobian, limit = validator.model.jacobian(q), validator.tip_speed
+        left = limit - np.linalg.norm(jacobian @ v)
+        tip_s = np.linalg.norm(jacobian @ gap) / max(left, 0.1 * limit)
+        return 1.5 * float(max(tip_s, (np.abs(gap) / self.generator.description.velocity).max()))
 
-    def _require_tip_speed(self, q, v) -> None:
-        check = self.generator.check
-        speed = float(np.linalg.norm(check.model.jacobian(q) @ v))
-        if speed > check.tip_speed_limit:
-            raise LimitError(
-                f"the stream moves the tip at {speed:.2f} m/s, allowed {check.tip_speed_limit:.2f} m/s",
-                subject="tip",
-                value=speed,
-                limit=check.tip_speed_limit,
-            )
-
-    def _require_near(self, q, held) -> None:
-        gap = np.abs(q - held)
-        joint = int(gap.argmax())
-        if gap[joint] > FIRST_TOLERANCE:
-            name = self.generator.joint_names[joint]
-            unit = self.generator.check.description.position_units[joint]
-            raise LimitError(
-                f"{name}: the first command of a stream is {gap[joint]:.3f} {unit} from the held pose, allowed {FIRST_TOLERANCE}",
-                subject=name,
-                value=float(gap[joint]),
-                limit=FIRST_TOLERANCE,
-            )
-
-    def _require_not_ahead(self, gap, v) -> None:
-        allowed = FIRST_TOLERANCE + np.abs(v) * SILENCE_S / 2.0
-        joint = int((np.abs(gap) - allowed).argmax())
-        if abs(gap[joint]) > allowed[joint]:
-            name, unit = self.generator.joint_names[joint], self.generator.check.description.position_units[joint]
-            raise LimitError(
-                f"{name}: the stream is {abs(gap[joint]):.3f} {unit} ahead of the arm, allowed {allowed[joint]:.3f}",
-                subject=name,
-                value=float(abs(gap[joint])),
-                limit=float(allowed[joint]),
-            )
-
-    def _require_standing(self, v) -> None:
-        joint = int(np.abs(v).argmax())
-        if abs(v[joint]) > STANDING:
-            name, unit = self.generator.joint_names[joint], self.generator.check.description.position_units[joint]
-            raise LimitError(
-                f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s where the arm stands, and it is taken up "
-                f"again only at rest",
-                subject=name,
-                value=float(v[joint]),
-                limit=STANDING,
-            )
-
-    def _require_within(self, q, v) -> None:
-        description = self.generator.check.description
-        for joint, (name, unit) in enumerate(zip(self.generator.joint_names, description.position_units)):
-            limit = np.clip(q[joint], description.lower[joint], description.upper[joint])
-            if abs(q[joint] - limit) > LIMIT_TOLERANCE:
-                raise LimitError(
-                    f"{name}: {q[joint]:.3f} {unit} is beyond its limit {limit:.3f}",
-                    subject=name,
-                    value=float(q[joint]),
-                    limit=float(limit),
-                )
-            if abs(v[joint]) > description.velocity[joint]:
-                raise LimitError(
-                    f"{name}: the stream moves it at {v[joint]:.2f} {unit}/s, limit {description.velocity[joint]:.2f}",
-                    subject=name,
-                    value=float(v[joint]),
-                    limit=float(description.velocity[joint]),
-                )
+    def _require(self, text: str, values, limits) -> None:
+        """Raise a LimitError of this ``text`` where a joint's value (n,) exceeds its limit, for the one that does most."""
+        description, values = self.generator.description, np.abs(values)
+        limits = np.broadcast_to(limits, values.shape)
+        j = int((values - limits).argmax())
+        if values[j] > limits[j]:
+            name, value, limit = description.joint_names[j], float(values[j]), float(limits[j])
+            unit = description.position_units[j]
+            raise LimitError(text.format(name=name, value=value, unit=unit, limit=limit), subject=name, value=value, limit=limit)
 
 
 def _between(before: Sample, sample: Sample) -> float:

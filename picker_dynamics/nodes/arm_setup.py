@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.execution.effort_gate import EffortGate
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, description, servo_map
 from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .runtime import declare
@@ -57,15 +54,13 @@ class ControlledArm:
     Attributes:
         description: the arm.
         armature: (n,) rotor inertias [kg·m²], None for none.
-        gate: from the arm with its present payload to the limits of its joints.
-        strongest: (n,) what the joints give at the most: stall torques, or effort limits [N·m or N].
+        limits: torques of its joints.
         grips: joints that grip, and with which torque they press at the most [N·m].
     """
 
     description: ArmDescription
     armature: np.ndarray | None
-    gate: Callable[[DynamicsModel], Gate | EffortGate]
-    strongest: np.ndarray
+    limits: TorqueLimits
     grips: dict[str, float]
 
 
@@ -78,7 +73,7 @@ def load_controlled_arm(node) -> ControlledArm:
         )
     if control == "torque":
         arm = load_torque_arm(node)
-        return ControlledArm(arm.description, None, lambda model: EffortGate(model, arm), arm.description.effort, {})
+        return ControlledArm(arm.description, None, TorqueLimits.of_arm(arm), {})
     described, servos = load_arm(node)
     grips = {servo.joint: servo.grip.torque for servo in servos.servos if servo.grip is not None}
-    return ControlledArm(described, servos.armature, lambda model: Gate(model, servos), servos.stall_torque, grips)
+    return ControlledArm(described, servos.armature, TorqueLimits.of_servos(servos), grips)

@@ -6,8 +6,7 @@ import time
 
 from control_msgs.msg import JointTrajectoryControllerState, SpeedScalingFactor
 
-from picker_dynamics.execution.goal_manager import GoalDesk
-from picker_dynamics.execution.goal_tracking import Error
+from picker_dynamics.execution.execution import Tick
 from picker_dynamics.execution.gripping import GripperSettings
 
 from .follow_action import FollowAction
@@ -24,14 +23,13 @@ class ControlInterfaces:
 
     Args:
         node: the controller.
-        desk: takes the goals.
         gripper: None: the arm has none.
     """
 
-    def __init__(self, node, desk: GoalDesk, gripper: GripperSettings | None):
+    def __init__(self, node, gripper: GripperSettings | None):
         self.node = node
-        self.follow = FollowAction(node, desk)
-        self.gripper = GripperAction(node, desk, gripper) if gripper is not None else None
+        self.follow = FollowAction(node)
+        self.gripper = GripperAction(node, gripper) if gripper is not None else None
         self.state_out = node.create_publisher(JointTrajectoryControllerState, "arm_controller/controller_state", 10)
         node.create_subscription(SpeedScalingFactor, "arm_controller/speed_scaling_input", self.on_speed, LATCHED)
 
@@ -43,18 +41,18 @@ class ControlInterfaces:
         """Whether anybody listens to ``controller_state``."""
         return self.state_out.get_subscription_count() > 0
 
-    def publish_state(self, error: Error, progress_s: float, speed: float, reference) -> None:
+    def publish_state(self, tick: Tick, reference) -> None:
         """``reference`` is the newest that was sent: what the dynamics node makes set-points of."""
-        desired, actual, difference = error_points(error, progress_s)
+        desired, actual, difference = error_points(tick.error, tick.progress_s)
         message = JointTrajectoryControllerState(
             joint_names=list(self.node.arm.joint_names),
             reference=desired,
             feedback=actual,
             error=difference,
-            output=point(progress_s, reference.q, reference.v, reference.a),
-            speed_scaling_factor=float(speed),
+            output=point(tick.progress_s, reference.q, reference.v, reference.a),
+            speed_scaling_factor=float(tick.speed),
         )
-        to_stamp(message.header.stamp, error.actual.time_s)
+        to_stamp(message.header.stamp, tick.error.actual.time_s)
         self.state_out.publish(message)
 
     def close(self) -> None:

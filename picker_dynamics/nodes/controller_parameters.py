@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
 
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.execution.gripping import GripperSettings, settings_problem
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.robot.description import ArmDescription
 
@@ -70,3 +74,33 @@ class ControllerParameters:
         if wanted:
             self.changed(set(wanted))
         return SetParametersResult(successful=True)
+
+
+def declare_gripper(node: Node, arm: ArmDescription, grips: dict[str, float]) -> GripperSettings | None:
+    """The gripper's settings as parameters; None for an arm without one.
+
+    Args:
+        grips: joints that grip, and with which torque they press at the most [N·m].
+
+    Raises:
+        ConfigurationError: settings that do not fit the arm.
+    """
+    plain = GripperSettings(
+        declare(node, "gripper.joint", next(iter(grips), ""), "joint that grips; empty: none", read_only=True)
+    )
+
+    def add(name: str, description: str, low: float | None = None, high: float | None = None):
+        return declare(node, f"gripper.{name}", getattr(plain, name), description, low=low, high=high, read_only=True)
+
+    settings = replace(
+        plain,
+        max_velocity=add("max_velocity", "where a command names none [rad/s]", 0.01, 50.0),
+        goal_tolerance=add("goal_tolerance", "within which it has reached its goal [rad]", 0.0, 1.0),
+        stall_velocity_threshold=add("stall_velocity_threshold", "slower than this it stands [rad/s]", 0.0, 10.0),
+        stall_timeout=add("stall_timeout", "standing so long away from its goal it has stalled [s]", 0.0, 60.0),
+        allow_stalling=add("allow_stalling", "stalled, it has gripped something: a success"),
+        torque=grips.get(plain.joint),
+    )
+    if plain.joint and (problem := settings_problem(settings, arm)):
+        raise ConfigurationError(problem, subject="gripper.joint")
+    return settings if plain.joint else None

@@ -1,4 +1,4 @@
-"""Whether somebody else publishes references for this arm, too."""
+"""Duplicate publishers: whether somebody else publishes references for this arm, too."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from trajectory_msgs.msg import JointTrajectory
 from .runtime import LATEST, seconds
 
 HEARD_S = 2.0
-"""So long after its last reference a rival counts as one [s]."""
+"""So long after its last reference another publisher counts as one [s]."""
 
 
-class Rivals:
+class DuplicatePublisherMonitor:
     """Looks for other publishers of a node's reference, and listens to the topic only where there are some.
 
     One that is there but silent does no harm: DDS keeps those of a process that was killed for some seconds.
@@ -21,7 +21,7 @@ class Rivals:
     Args:
         publisher: the node's own.
         sent: whether the node has sent a reference with this stamp [s].
-        heard: called when a rival is heard for the first time.
+        heard: called when another one is heard for the first time.
     """
 
     def __init__(self, node, publisher, sent: Callable[[float], bool], heard: Callable[[], None]):

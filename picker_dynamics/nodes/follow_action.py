@@ -6,26 +6,25 @@ from control_msgs.action import FollowJointTrajectory
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal import MAIN_TRACK, Goal
-from picker_dynamics.execution.goal_manager import GoalDesk, Request
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Verdict
 from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
 
 from .deferred_action import DeferredActionServer
 from .goal_messages import error_points, goal_from
-from .runtime import seconds, to_stamp
+from .runtime import now_s, seconds, to_stamp
 
 
 class FollowAction:
     """Every goal is accepted, and one that cannot be executed is aborted at once: a rejection could not say why.
 
     Args:
-        node: has ``arm`` (a description), ``tolerances``, ``partial`` and ``next_time()``.
-        desk: takes the goals.
+        node: has ``arm`` (a description), ``parameters`` and ``execution``.
     """
 
-    def __init__(self, node, desk: GoalDesk):
-        self.node, self.desk = node, desk
-        self.requests: dict[bytes, Request] = {}
+    def __init__(self, node):
+        self.node = node
+        self.requests: dict[bytes, GoalRequest] = {}
         self.server = DeferredActionServer(
             node, FollowJointTrajectory, "arm_controller/follow_joint_trajectory", self.on_goal, self.on_cancel
         )
@@ -47,14 +46,14 @@ class FollowAction:
             to_stamp(message.header.stamp, error.actual.time_s)
             handle.publish_feedback(message)
 
-        self.requests[key] = Request(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback)
-        self.desk.receive(self.requests[key])
+        self.requests[key] = GoalRequest(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback)
+        self.node.execution.submit(self.requests[key])
 
     def on_cancel(self, handle) -> bool:
         request = self.requests.get(bytes(handle.goal_id.uuid))
         if request is None:
             return False
-        self.desk.cancel(request, self.node.next_time())
+        self.node.execution.cancel(now_s(self.node), request)
         return True
 
 
@@ -74,14 +73,14 @@ class _Wanted:
             raise InputError(
                 "multi_dof_trajectory is given; this arm has joints of one degree of freedom only", subject="multi_dof_trajectory"
             )
-        goal = goal_from(request.trajectory, self.node.partial)
-        self.tolerances = self.node.tolerances.wanted(
+        goal = goal_from(request.trajectory, self.node.parameters["allow_partial_joints_goal"])
+        self.tolerances = self.node.parameters.tolerances().wanted(
             _joints(request.path_tolerance), _joints(request.goal_tolerance), seconds(request.goal_time_tolerance), names
         )
         return goal
 
     def tracker(self, motion) -> GoalTracker:
-        arm, factor = self.node.arm, motion.fitted.factor
+        arm, factor = self.node.arm, motion.validated.factor
         remark = f"slowed {factor:.2f} times to fit" if factor > 1.0 else ""
         return GoalTracker(arm.joint_names, arm.position_units, self.tolerances.only(motion.joints), motion.start_s, remark)
 

@@ -7,12 +7,12 @@ from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.goal_manager import GoalDesk, Request
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Error, Verdict
 from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of
 
 from .deferred_action import DeferredActionServer
-from .runtime import to_stamp
+from .runtime import now_s, to_stamp
 
 
 class GripperAction:
@@ -20,14 +20,13 @@ class GripperAction:
     ``arm_controller/status`` say why.
 
     Args:
-        node: has ``arm``, ``generator``, ``states``, ``next_time()``, and ``complain(text)``.
-        desk: takes the goals.
+        node: has ``arm``, ``execution``, ``states``, and ``complain(text)``.
     """
 
-    def __init__(self, node, desk: GoalDesk, settings: GripperSettings):
-        self.node, self.desk, self.settings = node, desk, settings
+    def __init__(self, node, settings: GripperSettings):
+        self.node, self.settings = node, settings
         self.index = node.arm.joint_names.index(settings.joint)
-        self.requests: dict[bytes, Request] = {}
+        self.requests: dict[bytes, GoalRequest] = {}
         self.server = DeferredActionServer(
             node, ParallelGripperCommand, "gripper_controller/gripper_cmd", self.on_goal, self.on_cancel, self.refuses
         )
@@ -48,9 +47,7 @@ class GripperAction:
         key, command, trackers = bytes(handle.goal_id.uuid), handle.request.command, []
 
         def goal() -> Goal:
-            generator = self.node.generator
-            now = float(generator.state_at(self.node.next_time())[0][self.index]) if generator.active else 0.0
-            return self.goal(command, now)
+            return self.goal(command, self.node.execution.position(self.index, now_s(self.node)))
 
         def tracker(motion) -> GripperTracker:
             trackers.append(GripperTracker(self.settings, self.index, float(command.position[0]), motion.start_s))
@@ -66,14 +63,14 @@ class GripperAction:
         def feedback(_error: Error, _progress_s: float) -> None:
             handle.publish_feedback(ParallelGripperCommand.Feedback(state=self.state()))
 
-        self.requests[key] = Request(goal, TRACK, key.hex(), tracker, answer, feedback)
-        self.desk.receive(self.requests[key])
+        self.requests[key] = GoalRequest(goal, TRACK, key.hex(), tracker, answer, feedback)
+        self.node.execution.submit(self.requests[key])
 
     def on_cancel(self, handle) -> bool:
         request = self.requests.get(bytes(handle.goal_id.uuid))
         if request is None:
             return False
-        self.desk.cancel(request, self.node.next_time())
+        self.node.execution.cancel(now_s(self.node), request)
         return True
 
     def state(self) -> JointState:

@@ -55,7 +55,7 @@ class Markers(Node):
     def __init__(self):
         super().__init__("markers")
         controlled = load_controlled_arm(self)
-        self.arm, self.gate_for, self.strongest = controlled.description, controlled.gate, controlled.strongest
+        self.arm, self.limits = controlled.description, controlled.limits
         rate = declare(self, "rate_hz", 8.0, "rate of markers [Hz]", low=1.0, high=30.0, read_only=True)
         where = declare(
             self,
@@ -72,7 +72,6 @@ class Markers(Node):
             where = resource("config/demo.yaml") if self.is_picker and not where else ""
         self.scene = scene.scene_shapes(where, self.arm.root) if where else []
         self.bare = self.model = lagrangian.analytic_model(self.arm)
-        self.hold_limit = self.gate_for(self.model).hold_limit
         self.newest: dict[str, tuple[float, np.ndarray]] = {}
         self.first_state_s: float | None = None
         self.fixed_due, self.problem = True, ""
@@ -154,14 +153,14 @@ class Markers(Node):
         if where is not None:
             torque = self.fresh("torque")
             torque = self.model.gravity(where) if torque is None else torque
-            shapes += torque_shapes(self.arm, where, torque, self.strongest, self.hold_limit)
+            shapes += torque_shapes(self.arm, where, torque, self.limits.full, self.limits.hold)
         return shapes
 
     def fixed(self) -> MarkerArray:
         """Scene, and the region for the present payload; what was shown before of it goes."""
         shapes = list(self.scene)
         if self.is_picker:
-            shapes += region.region_shapes(self.arm, region.region_of(self.arm, self.model, self.hold_limit))
+            shapes += region.region_shapes(self.arm, region.region_of(self.arm, self.model, self.limits.hold))
         before = Marker(action=Marker.DELETEALL)
         before.header.frame_id = self.prefix + self.arm.root
         return MarkerArray(markers=[before, *(self.message(shape) for shape in shapes)])

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from picker_dynamics.board.hardware_session import HardwareSession, State
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.errors import BoardFaultError
-from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.execution.goal_check import GoalCheck
+from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.validator import motion_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory.trajectory import from_points
 
@@ -30,7 +30,7 @@ def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bo
     """
     session.rejoin()
     servos, model = session.servos, session.model.model
-    check = GoalCheck(arm, Gate(model, servos), model, tip_speed_limit=TIP_SPEED)
+    validator = motion_validator(arm, TorqueLimits.of_servos(servos), model, tip_speed=TIP_SPEED)
     rest, still = servos.rest, [0.0] * servos.n
 
     def build(factor: float):
@@ -38,7 +38,7 @@ def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bo
             [SHORTEST_S * factor], [rest], [still], [still], start=(session.held, still, still), joint_names=arm.joint_names
         )
 
-    trajectory = check.fit(build).trajectory
+    trajectory = validator.scale_time(build).trajectory
     compensator = Compensator(model, servos.model, setpoint_lower=servos.setpoint_lower, setpoint_upper=servos.setpoint_upper)
     compensator.start(session.setpoint - session.held)
     begin = time.monotonic() + LEAD_S

@@ -1,4 +1,4 @@
-"""How fast a trajectory is gone through: its own time x as a smooth function of the time t.
+"""Time scaling of a trajectory: its own time x as a smooth function of the time t, so that it is gone through more slowly.
 
     q(t) = Q(x),   v = Q' s,   a = Q'' s² + Q' ds/dt,   with the speed s = dx/dt in [0, 1]
 
@@ -13,6 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from .trajectory import Trajectory, from_points
+
+KNOT_S = 0.02
+"""Spacing of the points through which a stop along the path goes: quintic segments, the same curve to 1e-6 rad."""
 
 SMOOTHNESS = 20.0
 """Second derivative of the speed along a ramp [1/s²]: from full speed to a stop in 0.45 s, where the rate allows it."""
@@ -49,8 +54,8 @@ class _Phase:
         )
 
 
-class Pace:
-    """Progress along a trajectory over time.
+class TimeScaling:
+    """Smooth progress along a trajectory, slower than it was made or as fast.
 
     Args:
         begin_s: when progress is 0.
@@ -72,23 +77,23 @@ class Pace:
                 return phase.at(time_s)
         return self._phases[0].at(time_s)
 
-    def aim(self, time_s: float, speed: float, rate: float) -> Pace:
-        """The pace from ``time_s`` on: a ramp to ``speed``, from what speed and rate are then.
+    def ramp(self, time_s: float, speed: float, rate: float) -> TimeScaling:
+        """The scaling from ``time_s`` on: a ramp to ``speed``, from what speed and rate are then.
 
         Args:
             rate: largest |ds/dt| [1/s]; exceeded only where it already is.
         """
         return self._planned(time_s, self.at(time_s), speed, rate)
 
-    def restarted(self, time_s: float, rate: float) -> Pace:
+    def restarted(self, time_s: float, rate: float) -> TimeScaling:
         """For a trajectory that takes over at ``time_s``: progress 0 there, everything else goes on."""
         now = self.at(time_s)
         return self._planned(time_s, Instant(0.0, now.speed, now.rate), self.target, rate)
 
     @staticmethod
-    def _planned(time_s: float, start: Instant, speed: float, rate: float) -> Pace:
+    def _planned(time_s: float, start: Instant, speed: float, rate: float) -> TimeScaling:
         """Three phases of constant bend: towards the largest rate, along it, and to the target without passing it."""
-        made = Pace(time_s, speed)
+        made = TimeScaling(time_s, speed)
         stops_at = start.speed + start.rate * abs(start.rate) / (2.0 * SMOOTHNESS)
         sign = 1.0 if speed >= stops_at else -1.0
         gap, now = sign * (speed - start.speed), sign * start.rate
@@ -107,3 +112,16 @@ class Pace:
                 phases.append(_Phase(begin, instant, sign * next_bend))
         made._phases = tuple(phases)
         return made
+
+
+def stop_along(path: Trajectory, scaling: TimeScaling, time_s: float, rate: float) -> Trajectory:
+    """The stop that stays on ``path``: its speed goes from what it is at ``time_s`` to 0, at ``rate`` [1/s]."""
+    made = scaling.ramp(time_s, 0.0, rate)
+    count = max(1, math.ceil((made.settled_s - time_s) / KNOT_S))
+    times = np.linspace(0.0, max(made.settled_s - time_s, KNOT_S), count + 1)
+    states = []
+    for t in times:
+        now = made.at(time_s + t)
+        states.append(now.scaled(path.sample(now.progress)))
+    q, v, a = (np.array(part) for part in zip(*states))
+    return from_points(times[1:], q[1:], v[1:], a[1:], start=states[0], joint_names=path.joint_names)

@@ -12,14 +12,15 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, LimitError, TrajectoryError
+from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.robot.model import as_states
 
 from . import splines
-from .points import checked_points
+from .points import Point, checked_points
 
 END_VELOCITY = float(np.finfo(np.float32).eps)
 """Speed [rad/s] that counts as standing at the last point; the threshold of joint_trajectory_controller."""
@@ -29,6 +30,15 @@ START_TOLERANCE = 0.05
 
 LIMIT_TOLERANCE = 1e-9
 """Rounding [rad, rad/s] by which a limit may be exceeded."""
+
+
+class Excess(NamedTuple):
+    """A limit that a trajectory exceeds: index of the joint, value and limit, and when [s]."""
+
+    joint: int
+    value: float
+    limit: float
+    time_s: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,49 +156,32 @@ class Trajectory:
         powers = float(factor) ** np.arange(splines.DEGREE + 1)
         return Trajectory(self.joint_names, self.breaks * factor, self.coefficients / powers[:, None])
 
-    def check_limits(self, lower=None, upper=None, velocity=None, tolerance: float = LIMIT_TOLERANCE, *, units=None) -> None:
-        """Compare the exact extrema of every segment with position and velocity limits, (n,) each or None.
+    def worst_position(self, lower, upper) -> Excess | None:
+        """How far a position limit, (n,) each, is exceeded at most, by the exact extrema of every segment; None: it is not.
 
-        An arm up to ``START_TOLERANCE`` beyond a position limit may leave from there, but not go further.  ``units`` (n)
-        are those of the positions, for the error's text; rad by default.
-
-        Raises:
-            LimitError: naming the joint that exceeds its limit most, by how much, and when.
+        An arm up to ``START_TOLERANCE`` beyond a limit may leave from there, but not go further.
         """
-        lower = np.full(self.n, -np.inf) if lower is None else np.asarray(lower, dtype=float)
-        upper = np.full(self.n, np.inf) if upper is None else np.asarray(upper, dtype=float)
         near = (self.start > lower - START_TOLERANCE) & (self.start < upper + START_TOLERANCE)
         lower = np.where(near, np.minimum(lower, self.start), lower)
         upper = np.where(near, np.maximum(upper, self.start), upper)
-        units = ("rad",) * self.n if units is None else units
-        self._check(self.coefficients, lower, upper, tolerance, "reaches", units)
-        if velocity is not None:
-            velocity = np.asarray(velocity, dtype=float)
-            self._check(
-                splines.derivative(self.coefficients), -velocity, velocity, tolerance, "moves at", [f"{unit}/s" for unit in units]
-            )
+        return self._worst(self.coefficients, lower, upper)
 
-    def _check(self, coefficients, lower, upper, tolerance, verb, units) -> None:
+    def worst_velocity(self, limit) -> Excess | None:
+        """How far the velocity limit (n,) is exceeded at most, likewise."""
+        return self._worst(splines.derivative(self.coefficients), -limit, limit)
+
+    def _worst(self, coefficients, lower, upper) -> Excess | None:
         lengths = np.diff(self.breaks)
         low, high = splines.hull(coefficients, lengths)
-        worst = (tolerance,)
-        for k, j in np.argwhere((low < lower - tolerance) | (high > upper + tolerance)):
-            (x_low, smallest), (x_high, largest) = splines.extremum(coefficients[k, :, j], lengths[k])
-            worst = max(
-                worst,
-                (lower[j] - smallest, j, smallest, lower[j], self.breaks[k] + x_low),
-                (largest - upper[j], j, largest, upper[j], self.breaks[k] + x_high),
-                key=lambda item: item[0],
-            )
-        if len(worst) > 1:
-            _, j, value, limit, time_s = worst
-            joint = self.joint_names[j]
-            raise LimitError(
-                f"{joint} {verb} {value:.4f} {units[j]} at {time_s:.3f} s, limit {limit:.4f}",
-                subject=joint,
-                value=float(value),
-                limit=float(limit),
-            )
+        most, worst = LIMIT_TOLERANCE, None
+        for k, j in np.argwhere((low < lower - LIMIT_TOLERANCE) | (high > upper + LIMIT_TOLERANCE)):
+            for (x, value), limit, side in zip(
+                splines.extremum(coefficients[k, :, j], lengths[k]), (lower[j], upper[j]), (-1.0, 1.0)
+            ):
+                if side * (value - limit) > most:
+                    most = side * (value - limit)
+                    worst = Excess(int(j), float(value), float(limit), float(self.breaks[k] + x))
+        return worst
 
 
 def from_points(
@@ -218,16 +211,23 @@ def from_points(
     """
     names = tuple(joint_names)
     times, points = checked_points(times_s, positions, velocities, accelerations, names)
-    last_velocity = points[-1][1]
-    if last_velocity is not None and not allow_nonzero_end_velocity:
-        for joint, value in zip(names, last_velocity):
-            if abs(value) > END_VELOCITY:
-                raise TrajectoryError(
-                    f"last point: {joint} still moves at {value:.4g} rad/s, must be 0",
-                    subject=joint,
-                    value=float(value),
-                    limit=0.0,
-                )
+    if not allow_nonzero_end_velocity:
+        require_rest(points[-1], names)
+    return through(times, points, joint_names=names, start=start)
+
+
+def require_rest(last: Point, joint_names: Sequence[str]) -> None:
+    """Raise a TrajectoryError where a joint still moves at the last point."""
+    for joint, value in zip(joint_names, () if last[1] is None else last[1]):
+        if abs(value) > END_VELOCITY:
+            raise TrajectoryError(
+                f"last point: {joint} still moves at {value:.4g} rad/s, must be 0", subject=joint, value=float(value), limit=0.0
+            )
+
+
+def through(times: Sequence[float], points: Sequence[Point], *, joint_names: Sequence[str], start=None) -> Trajectory:
+    """A trajectory through points that were checked before (``checked_points``); arguments as for ``from_points``."""
+    names, times, points = tuple(joint_names), list(times), list(points)
     if times[0] > 0.0:
         if start is None:
             raise TrajectoryError(f"point 0 is at {times[0]:g} s, and no state at 0 s is given", value=times[0], limit=0.0)
@@ -237,8 +237,7 @@ def from_points(
         _require_near(names, points[0][0], start[0])
     if len(times) < 2:
         raise TrajectoryError("the only point is at 0 s: give it time to get there", value=0.0, limit=0.0)
-    segments = [_segment(t1 - t0, a, b) for t0, t1, a, b in zip(times, times[1:], points, points[1:])]
-    return Trajectory(names, times, segments)
+    return Trajectory(names, times, [_segment(t1 - t0, a, b) for t0, t1, a, b in zip(times, times[1:], points, points[1:])])
 
 
 def _padded(state):

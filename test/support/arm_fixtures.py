@@ -3,8 +3,8 @@
 from functools import cache
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.execution.goal_check import GoalCheck
+from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.validator import MotionValidator, motion_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description, servo_map
 
@@ -26,6 +26,5 @@ def rigid_body(payload: float = 0.0):
     return model.with_payload(payload) if payload else model
 
 
-def goal_check(payload: float = 0.0, **options) -> GoalCheck:
-    model = rigid_body(payload)
-    return GoalCheck(picker(), Gate(model, servos()), model, **options)
+def validator(payload: float = 0.0, **options) -> MotionValidator:
+    return motion_validator(picker(), TorqueLimits.of_servos(servos()), rigid_body(payload), **options)

@@ -1,0 +1,286 @@
+"""Checks of a motion: position, velocity, tip speed, torque.  Each says how much of its limit the motion uses.
+
+A check looks at a :class:`SampledMotion`, which is sampled once, finely enough for all of them, and computes each quantity
+(torque, gravity, speed of the tip) once, whoever asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from picker_dynamics.errors import InfeasibleError, JointNamesError, LimitError, PickerError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.trajectory.trajectory import Trajectory
+
+from .torque_limits import TorqueLimits
+
+MIN_SAMPLES = 100
+"""Samples along a short motion, where the period would take fewer."""
+
+SAMPLE_TOLERANCE = 1e-3
+"""How far beyond a position limit one sample of a stream may be [rad]: the rounding of pulses and of float32 messages."""
+
+SLOWER = (0.0, 0.25, 0.5, 0.75)
+"""Shares of its speed at which a motion must be possible too: it may be slowed, or stopped, anywhere."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How much of one limit a motion uses, where it uses most of it.
+
+    Attributes:
+        share: of the limit; above 1 (and ``slack``) the motion is refused.
+        subject: joint, or ``tip``.
+        value, limit: in SI units.
+        time_s: when along the motion.
+        text: the same in words.
+        error: class of the refusal.
+        by_speed: the share grows in proportion to the motion's speed.
+    """
+
+    share: float
+    subject: str
+    value: float
+    limit: float
+    time_s: float
+    text: str
+    error: type[LimitError] | type[InfeasibleError] = LimitError
+    by_speed: bool = False
+    slack: float = 1e-12
+
+    @property
+    def broken(self) -> bool:
+        """Whether the motion may not be made."""
+        return not self.share <= 1.0 + self.slack
+
+    def refusal(self) -> PickerError:
+        """The error that says so."""
+        if self.error is InfeasibleError:
+            return InfeasibleError(self.text, subject=self.subject, value=self.value, limit=self.limit, time_s=self.time_s)
+        return LimitError(self.text, subject=self.subject, value=self.value, limit=self.limit)
+
+
+class SampledMotion:
+    """A motion as checks see it.
+
+    Args:
+        model: the arm with its payload.
+        times, q, v, a: (s,) [s], (s, n) each [rad, rad/s, rad/s²].
+        rest: (n,) where the arm may come to rest [rad].
+        trajectory: what was sampled; None: a single state, of a stream or of an arm that stands.
+    """
+
+    def __init__(self, model: DynamicsModel, times, q, v, a, rest, trajectory: Trajectory | None = None):
+        self.model, self.times, self.q, self.v, self.a = model, times, q, v, a
+        self.rest, self.trajectory = rest, trajectory
+
+    @classmethod
+    def along(cls, trajectory: Trajectory, model: DynamicsModel, period_s: float) -> SampledMotion:
+        """A trajectory, every ``period_s`` [s] or closer and on both sides of every break.
+
+        Raises:
+            JointNamesError: the joints are not the model's.
+        """
+        if trajectory.joint_names != model.joint_names:
+            raise JointNamesError(
+                f"the trajectory's joints are {', '.join(trajectory.joint_names)}, the model's {', '.join(model.joint_names)}"
+            )
+        grid = trajectory.grid(min(period_s, trajectory.duration / MIN_SAMPLES))
+        return cls(model, *grid, trajectory.end, trajectory)
+
+    @classmethod
+    def at(cls, model: DynamicsModel, q, v, a) -> SampledMotion:
+        """One state (n,) each, at which the arm may stop."""
+        q, v, a = (np.asarray(x, dtype=float)[None] for x in (q, v, a))
+        return cls(model, np.zeros(1), q, v, a, q[0])
+
+    @property
+    def joint_names(self) -> Sequence[str]:
+        return self.model.joint_names
+
+    @cached_property
+    def torque(self) -> np.ndarray:
+        """(s, n) tau_d = M a + C v + g + F(v) [N·m]."""
+        return self.model.required_torque(self.q, self.v, self.a)
+
+    @cached_property
+    def rest_torque(self) -> np.ndarray:
+        """(n,) g where the arm comes to rest [N·m]."""
+        return self.model.gravity(self.rest)
+
+    @cached_property
+    def tip_speed(self) -> np.ndarray:
+        """(s,) |J(q) v| [m/s]."""
+        return np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(self.q), self.v), axis=-1)
+
+    def when(self, k: int, digits: int = 2) -> str:
+        """Of sample ``k``, in words; nothing for a single state."""
+        return "" if self.trajectory is None else f" at {self.times[k]:.{digits}f} s"
+
+
+class Check(Protocol):
+    """One reason why a motion may not be made."""
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        """Where the motion uses most of the limit."""
+
+
+@dataclass(frozen=True, eq=False)
+class PositionLimits:
+    """The URDF's position limits, by the exact extrema of the motion."""
+
+    description: ArmDescription
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        lower, upper = self.description.lower, self.description.upper
+        if motion.trajectory is not None:
+            found = motion.trajectory.worst_position(lower, upper)
+        else:
+            q = motion.q[0]
+            beyond = np.maximum(lower - q, q - upper)
+            j = int(beyond.argmax())
+            limit = float(np.clip(q[j], lower[j], upper[j]))
+            found = (j, float(q[j]), limit, 0.0) if beyond[j] > SAMPLE_TOLERANCE else None
+        if found is None:
+            return Usage(1.0, motion.joint_names[0], 0.0, 0.0, 0.0, "within the position limits")
+        j, value, limit, time_s = found
+        name, unit = motion.joint_names[j], self.description.position_units[j]
+        when = "" if motion.trajectory is None else f" at {time_s:.3f} s"
+        return Usage(np.inf, name, value, limit, time_s, f"{name} reaches {value:.4f} {unit}{when}, limit {limit:.4f}")
+
+
+@dataclass(frozen=True, eq=False)
+class VelocityLimits:
+    """The URDF's velocity limits, by the exact extrema of the motion."""
+
+    description: ArmDescription
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        limit = self.description.velocity
+        use = np.abs(motion.v) / limit
+        k, j = np.unravel_index(int(use.argmax()), use.shape)
+        value, time_s, when = float(motion.v[k, j]), float(motion.times[k]), motion.when(k, 3)
+        found = None if motion.trajectory is None else motion.trajectory.worst_velocity(limit)
+        if found is not None:
+            j, value, _, time_s = found
+            when = f" at {time_s:.3f} s"
+        name, unit, most = motion.joint_names[j], self.description.position_units[j], float(limit[j])
+        share = abs(value) / most if found is not None or motion.trajectory is None else min(abs(value) / most, 1.0)
+        text = f"{name} moves at {value:.4f} {unit}/s{when}, limit {np.copysign(most, value):.4f}"
+        return Usage(share, name, value, float(np.copysign(most, value)), time_s, text, by_speed=True)
+
+
+@dataclass(frozen=True)
+class TipSpeed:
+    """Largest speed of the tool [m/s]: people work beside this arm."""
+
+    limit: float
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        k = int(motion.tip_speed.argmax())
+        speed, time_s = float(motion.tip_speed[k]), float(motion.times[k])
+        text = f"tip would move at {speed:.2f} m/s{motion.when(k)}, allowed {self.limit:.2f} m/s"
+        return Usage(speed / self.limit, "tip", speed, self.limit, time_s, text, by_speed=True, slack=1e-6)
+
+
+@dataclass(frozen=True, eq=False)
+class HoldTorque:
+    """|g(q_end)| <= hold_share tau_stall: the arm can stay where the motion ends."""
+
+    limits: TorqueLimits
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        use = np.abs(motion.rest_torque) / self.limits.hold
+        j = int(use.argmax())
+        name, value, time_s = motion.joint_names[j], float(abs(motion.rest_torque[j])), float(motion.times[-1])
+        text = (
+            f"{name} needs {value:.2f} {self.limits.units[j]} to hold its pose{motion.when(-1)}, "
+            f"{self.limits.text(self.limits.hold_share, j)}"
+        )
+        return Usage(float(use[j]), name, value, float(self.limits.hold[j]), time_s, text, InfeasibleError)
+
+
+@dataclass(frozen=True, eq=False)
+class PeakTorque:
+    """|tau_d| <= peak_share tau_stall along the motion."""
+
+    limits: TorqueLimits
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        k, j, share, first = _most(np.abs(motion.torque) / self.limits.peak)
+        name, value, time_s = motion.joint_names[j], float(abs(motion.torque[k, j])), float(motion.times[first])
+        onwards = f", too much from {time_s:.2f} s on" if share > 1.0 and motion.trajectory is not None else ""
+        text = f"{name} needs {value:.2f} {self.limits.units[j]}{motion.when(k)}, {self.limits.text(self.limits.peak_share, j)}{onwards}"
+        return Usage(share, name, value, float(self.limits.peak[j]), time_s, text, InfeasibleError)
+
+
+@dataclass(frozen=True, eq=False)
+class MotorSpeed:
+    """|tau_d + D v_d| <= tau_stall: torque and speed together are what a servo's motor must give."""
+
+    servos: ServoMap
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        demand = self.servos.model.spring_demand(motion.v, motion.torque)
+        k, j, share, first = _most(np.abs(demand) / self.servos.stall_torque)
+        name, value, limit = motion.joint_names[j], float(abs(demand[k, j])), float(self.servos.stall_torque[j])
+        text = (
+            f"{name} is too fast: {abs(motion.v[k, j]):.2f} rad/s with {abs(motion.torque[k, j]):.2f} N·m{motion.when(k)} "
+            f"needs {value:.2f} N·m of its motor, stall is {limit:.2f} ({self.servos.no_load_speed[j]:.2f} rad/s without load)"
+        )
+        return Usage(share, name, value, limit, float(motion.times[first]), text, InfeasibleError)
+
+
+@dataclass(frozen=True, eq=False)
+class SetpointRange:
+    """q_cmd inside the pulse range: q_cmd = q_d + compensation."""
+
+    servos: ServoMap
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        q_cmd = self.servos.model.setpoint(motion.q, motion.v, motion.torque)
+        lower, upper = self.servos.setpoint_lower, self.servos.setpoint_upper
+        middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+        k, j, share, first = _most(np.abs(q_cmd - middle) / half)
+        name, value = motion.joint_names[j], float(q_cmd[k, j])
+        limit = float(lower[j] if value < middle[j] else upper[j])
+        text = (
+            f"{name} needs its set-point at {value:.3f} rad{motion.when(k)}, its pulses allow {lower[j]:.3f} ... {upper[j]:.3f}"
+        )
+        return Usage(share, name, value, limit, float(motion.times[first]), text)
+
+
+@dataclass(frozen=True, eq=False)
+class SlowedTorque:
+    """Torque at the share s of the motion's speed: |g + F(s v) + s² (tau_d - g - F(v))| <= peak_share tau_stall.
+
+    Gravity does not become less: where a swing relieves a joint, the arm could not be slowed.
+    """
+
+    limits: TorqueLimits
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        g, friction = motion.model.gravity(motion.q), motion.model.friction
+        inertial = motion.torque - g - friction(motion.v)
+        needed = np.abs([g + friction(share * motion.v) + share**2 * inertial for share in SLOWER])
+        use = needed / self.limits.peak
+        s, k, j = np.unravel_index(int(use.argmax()), use.shape)
+        name, value, limit = motion.joint_names[j], float(needed[s, k, j]), float(self.limits.peak[j])
+        text = (
+            f"{name} would need {value:.2f} {self.limits.units[j]}{motion.when(k)} if the motion were slowed to "
+            f"{100 * SLOWER[s]:.0f} %, allowed {limit:.2f}"
+        )
+        return Usage(float(use[s, k, j]), name, value, limit, float(motion.times[k]), text, InfeasibleError, slack=1e-3)
+
+
+def _most(use: np.ndarray) -> tuple[int, int, float, int]:
+    """Sample and joint of the largest share of (s, n), that share, and the sample from which on that joint uses too much."""
+    k, j = np.unravel_index(int(use.argmax()), use.shape)
+    return int(k), int(j), float(use[k, j]), int((use[:, j] > 1.0).argmax())

@@ -1,0 +1,285 @@
+"""Execution: goals, streams and stops in; the reference that is sent, and what became of each goal, out.
+
+One pure object, free of ROS and of clocks.  Its owner asks for the pose that is held (``start``), hands in what is asked of the
+arm, and calls :meth:`Execution.tick` at the rate of the reference; the order in which all of it happens is in there.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.joint_order import ordered
+from picker_dynamics.robot.model import DynamicsModel
+
+from .events import Event, EventKind
+from .goal_manager import GoalManager, GoalRequest
+from .goal_tracking import ArmState, Error, SentReferences
+from .reference_generator import Phase, Reference, ReferenceGenerator
+from .streaming import Stream, StreamStatistics
+from .torque_limits import TorqueLimits
+from .validator import TIP_SPEED, motion_validator
+
+REACH_BACK_S = 0.5
+"""Beyond the lead: how old a state may be that is compared with what was sent [s]."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When references are sent.
+
+    Attributes:
+        rate_hz: of :meth:`Execution.tick`.
+        lead_s: how long before it holds a reference is sent.
+        monitor_every: ticks between two looks at goal tolerances, with feedback.
+    """
+
+    rate_hz: float = 100.0
+    lead_s: float = 0.06
+    monitor_every: int = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What motions are held to; replaced as a whole (``Execution.change``).
+
+    Attributes:
+        torque: of the joints.
+        model: the arm with its present payload; None: not known yet, no motion may start.
+        tip_speed: largest speed of the tool [m/s].
+        scales_time: slow a goal that is too fast instead of refusing it.
+        speed: share of full speed with which goals are executed; 0 pauses.
+    """
+
+    torque: TorqueLimits
+    model: DynamicsModel | None = None
+    tip_speed: float = TIP_SPEED
+    scales_time: bool = True
+    speed: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Tick:
+    """What one tick brings.
+
+    Attributes:
+        reference: to be sent; None: the arm is not active.
+        events: what happened since the tick before, in order.
+        error: of the arm's state against what was sent, at the rate of the monitor, where somebody watches; None: not now.
+        progress_s, speed: how far the trajectory is that is followed, in its own time, and the share of its speed.
+    """
+
+    reference: Reference | None
+    events: tuple[Event, ...]
+    error: Error | None = None
+    progress_s: float = 0.0
+    speed: float = 1.0
+
+
+class Execution:
+    """Owns goals, streams, stops and the reference of one arm; times are seconds on any one clock, that of the arm's states.
+
+    Args:
+        description: the arm.
+        limits: to begin with.
+        timing: when references are sent.
+        max_deceleration: [rad/s²] with which a cancelled motion comes to rest, and which a change of speed may add.
+        clock: for the time that checks take [s].
+
+    Attributes:
+        sent: the references that were sent of late.
+        blocked_by: why no goal and no stream is taken; empty: they are.
+    """
+
+    def __init__(
+        self,
+        description: ArmDescription,
+        limits: Limits,
+        timing: Timing = Timing(),
+        max_deceleration: float = 4.0,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self.description, self.timing = description, timing
+        self.sent = SentReferences(math.ceil((timing.lead_s + REACH_BACK_S) * timing.rate_hz))
+        self.blocked_by = ""
+        self._generator = ReferenceGenerator(description, max_deceleration)
+        self._stream = Stream(self._generator)
+        self._goals = GoalManager(self._generator, self._stream, self.sent, self._tell, clock)
+        self._events: list[Event] = []
+        self._until_monitor = timing.monitor_every
+        self._wanted_speed: float | None = None
+        self.change(limits)
+
+    # -- what it is like -------------------------------------------------------------------------------------
+
+    @property
+    def phase(self) -> Phase:
+        return self._generator.phase()
+
+    @property
+    def active(self) -> bool:
+        """Whether there is a reference."""
+        return self._generator.active
+
+    @property
+    def speed(self) -> float:
+        """Share of full speed that is wanted."""
+        return self._generator.speed
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Goals accepted, refused and overtaken."""
+        goals = self._goals
+        return {"accepted": goals.accepted, "refused": goals.refused, "overtaken": goals.pending.overtaken}
+
+    @property
+    def stream_counts(self) -> StreamStatistics:
+        return self._stream.statistics
+
+    def position(self, joint: int, now_s: float) -> float:
+        """Of a joint's reference, as the next one will be sent [rad]; 0 where there is none."""
+        return float(self._generator.state_at(now_s + self.timing.lead_s)[0][joint]) if self.active else 0.0
+
+    # -- what is asked ---------------------------------------------------------------------------------------
+
+    def submit(self, request: GoalRequest) -> None:
+        """Take a goal; it is looked at in a tick, unless a newer one comes first, and answered once."""
+        self._goals.submit(request)
+
+    def stream(self, names: Sequence[str], positions, now_s: float, sent_s: float | None = None) -> PickerError | None:
+        """Follow one sample of a stream; returns why it is refused, which is an event too, once in a while.
+
+        Args:
+            names, positions: of all joints, in any order [rad]; NaN where the sender has no command yet.
+            now_s: when it came.
+            sent_s: when it was sent; None where it does not say.
+        """
+        try:
+            if np.isnan(positions).any():
+                self._stream.statistics.ignored += 1
+                return None
+            if self.blocked_by:
+                raise PickerError(self.blocked_by, subject="reference")
+            target = ordered(names, positions, self.description.joint_names, "joint_reference")
+            self._stream.push(target, now_s, now_s + self.timing.lead_s, sent_s)
+        except PickerError as error:
+            if self._stream.must_say(error, now_s):
+                self._tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
+            return error
+        return None
+
+    def cancel(self, now_s: float, request: GoalRequest | None = None) -> bool:
+        """Decelerate to rest: one goal, or all and a stream; returns whether anything moved.  The answers follow."""
+        if request is None:
+            self._stream.reset()
+        return self._goals.cancel(now_s + self.timing.lead_s, request)
+
+    def refuse(self, error: PickerError, identifier: str = "") -> None:
+        """Count and tell a message that cannot be a goal."""
+        self._goals.refused += 1
+        self._tell(EventKind.REFUSED, f"refused: {error}", identifier=identifier, error=error)
+
+    def change(self, limits: Limits) -> None:
+        """Hold motions to other limits from the next one on; the speed applies to those under way too."""
+        self.limits = limits
+        self._wanted_speed = limits.speed if limits.speed != self._generator.speed else None
+        self._generator.validator = None
+        if limits.model is not None:
+            self._generator.validator = motion_validator(
+                self.description, limits.torque, limits.model, tip_speed=limits.tip_speed, scales_time=limits.scales_time
+            )
+
+    def change_some(self, **fields: object) -> None:
+        """``change`` for some fields of the present limits."""
+        self.change(replace(self.limits, **fields))
+
+    # -- what the hardware says ------------------------------------------------------------------------------
+
+    def start(self, pose) -> None:
+        """Become active, holding ``pose`` (n,) [rad]."""
+        self._generator.start(pose)
+        self._tell(EventKind.REMARK, "holding")
+
+    def deactivate(self, why: str) -> None:
+        """Stop sending references: the hardware is not active any more; goals are aborted."""
+        if not self.active:
+            return
+        self._generator.deactivate()
+        self._stream.reset()
+        self.sent.clear()
+        if not self._goals.abort_all(f"aborted: {why}"):
+            self._tell(EventKind.NOTICE, f"the hardware is not active: {why}")
+
+    def block(self, why: str, now_s: float) -> None:
+        """Come to rest, and take no goal and no stream until this is called with an empty text."""
+        if why == self.blocked_by:
+            return
+        if why and not self.blocked_by and self.active:
+            self._goals.abort_all(f"aborted: {why}")
+            self._stream.reset()
+            self._generator.cancel(now_s + self.timing.lead_s)
+        self.blocked_by = why
+        self._tell(*((EventKind.PROBLEM, why) if why else (EventKind.REMARK, "no other controller any more")))
+
+    def close(self) -> tuple[Event, ...]:
+        """The last words: goals under way are aborted; what is still to be told."""
+        self._goals.abort_all("aborted: the controller ends")
+        return self._take_events()
+
+    # -- time ------------------------------------------------------------------------------------------------
+
+    def tick(
+        self, now_s: float, look: Callable[[], ArmState | None] = lambda: None, watched: Callable[[], bool] = lambda: False
+    ) -> Tick:
+        """The next reference, and what happened.
+
+        Args:
+            now_s: present time; the reference holds a lead later.
+            look: where the arm is; called where somebody has to know.
+            watched: whether the owner wants to know the error too.
+        """
+        time_s, error, reference = now_s + self.timing.lead_s, None, None
+        if self.active:
+            if self._wanted_speed is not None:
+                self._generator.set_speed(self._wanted_speed, time_s)
+                self._wanted_speed = None
+            if self._stream.silent(now_s, time_s):
+                self._tell(EventKind.REMARK, "the stream ended: holding")
+            reference, finished = self._generator.sample(time_s)
+            self.sent.append(reference)
+            if finished is not None:
+                self._goals.finished(finished, reference)
+            error = self._monitor(now_s, time_s, look, watched)
+        if self._goals.pending:
+            self._goals.consider(time_s, self.blocked_by)
+        if error is None:
+            return Tick(reference, self._take_events())
+        progress_s, speed = max(self._generator.progress_at(now_s), 0.0), self._generator.speed_at(now_s)
+        return Tick(reference, self._take_events(), error, progress_s, speed)
+
+    def _monitor(self, now_s: float, time_s: float, look, watched) -> Error | None:
+        """Look where the arm is, for those who want to know: trackers of goals, and now and then whoever watches."""
+        self._until_monitor -= 1
+        due = self._until_monitor <= 0
+        if due:
+            self._until_monitor = self.timing.monitor_every
+        elif not self._goals.watches_path:
+            return None
+        heard = due and watched()
+        if not (self._goals.watched or heard):
+            return None
+        error = self._goals.monitor(now_s, time_s, look(), due)
+        return error if heard else None
+
+    def _tell(self, kind: EventKind, text: str, **fields) -> None:
+        self._events.append(Event(kind, text, self._generator.phase(), **fields))
+
+    def _take_events(self) -> tuple[Event, ...]:
+        events, self._events = tuple(self._events), []
+        return events

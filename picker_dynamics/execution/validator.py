@@ -1,0 +1,261 @@
+"""Motion validator: whether the arm may make a motion, and the smallest slowing with which it may.
+
+Goals, streams, cancels, jogs and changes of payload are looked at by the same checks with the same limits.  A further check,
+such as collision, is one more entry of ``checks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.trajectory.trajectory import Trajectory
+
+from .checks import (
+    Check,
+    HoldTorque,
+    MotorSpeed,
+    PeakTorque,
+    PositionLimits,
+    SampledMotion,
+    SetpointRange,
+    SlowedTorque,
+    TipSpeed,
+    Usage,
+    VelocityLimits,
+)
+from .torque_limits import TorqueLimits
+
+MAX_STRETCH = 10.0
+"""Slowest that a motion is made, as a factor on its duration."""
+
+RESOLUTION = 1.05
+"""The factor found is at most this much larger than needed."""
+
+BRAKING_PERIOD_S = 0.005
+"""Spacing of the instants at which a way to rest is looked at."""
+
+TIP_SPEED = 0.25
+"""Largest speed of the tool where nobody says another [m/s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """A motion that was looked at, and may be made where it is handed out.
+
+    Attributes:
+        trajectory: the motion.
+        factor: by how much its time was scaled; 1: as asked.
+        motion: the same as the checks saw it.
+        usages: of every check, in their order.
+    """
+
+    trajectory: Trajectory
+    factor: float = 1.0
+    motion: SampledMotion | None = field(default=None, repr=False)
+    usages: tuple[Usage, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether no limit is broken."""
+        return not any(usage.broken for usage in self.usages)
+
+
+@dataclass(frozen=True, eq=False)
+class MotionValidator:
+    """Checks motions of ``model``; the first check that is broken refuses, with its numbers.
+
+    Frozen: ``dataclasses.replace(validator, model=...)`` for another payload.
+
+    Args:
+        model: the arm with its present payload.
+        limits: torques, of the same joints in the same order.
+        checks: in the order in which they refuse.
+        scales_time: slow a motion that is too fast instead of refusing it.
+        period_s: largest distance of the samples [s].
+    """
+
+    model: DynamicsModel
+    limits: TorqueLimits
+    checks: tuple[Check, ...]
+    scales_time: bool = True
+    period_s: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.model.joint_names != self.limits.joint_names:
+            whose = "the arm's" if self.limits.servo_map is None else "the servo map's"
+            raise JointNamesError(
+                f"the model's joints are {', '.join(self.model.joint_names)}, {whose} {', '.join(self.limits.joint_names)}"
+            )
+        if not self.period_s > 0.0:
+            raise InputError(f"period_s is {self.period_s}, must be > 0", subject="period_s", value=self.period_s, limit=0.0)
+
+    @property
+    def tip_speed(self) -> float:
+        """Largest speed of the tool [m/s]; infinite where nobody looks at it."""
+        return min((check.limit for check in self.checks if isinstance(check, TipSpeed)), default=np.inf)
+
+    # -- motions and states --------------------------------------------------------------------------------
+
+    def usages(self, motion: SampledMotion) -> Iterable[Usage]:
+        """What a motion uses of each limit, computed as they are asked for."""
+        return (check.worst(motion) for check in self.checks)
+
+    def sampled(self, trajectory: Trajectory) -> SampledMotion:
+        """The trajectory as the checks see it."""
+        return SampledMotion.along(trajectory, self.model, self.period_s)
+
+    def validate(self, trajectory: Trajectory) -> Validated:
+        """Let the motion pass, or say why not.
+
+        Raises:
+            LimitError: position, velocity, tip speed, or a set-point outside the pulse range.
+            InfeasibleError: torque, naming joint, time, torque and limit.
+            JointNamesError: a trajectory of other joints.
+        """
+        motion = self.sampled(trajectory)
+        return Validated(trajectory, 1.0, motion, tuple(_passed(self.usages(motion))))
+
+    def validate_state(self, q, v, a) -> SampledMotion:
+        """Let one state (n,) each pass at which the arm may stop: a sample of a stream; errors as ``validate``."""
+        motion = SampledMotion.at(self.model, q, v, a)
+        for _ in _passed(self.usages(motion)):
+            pass
+        return motion
+
+    def require_holdable(self, q) -> None:
+        """Raise an InfeasibleError or LimitError where the arm cannot stand at ``q`` (n,) [rad]."""
+        still = np.zeros(self.model.n)
+        self.validate_state(q, still, still)
+
+    # -- slower ----------------------------------------------------------------------------------------------
+
+    def scale_time(self, build: Callable[[float], Trajectory], resolution: float = RESOLUTION) -> Validated:
+        """The motion ``build(factor)`` with the smallest factor >= 1 that may be made, to within ``resolution``.
+
+        ``build`` makes the whole motion anew for each factor, because one that starts while the arm moves cannot simply be
+        scaled: its first velocity is given.  A share that grows with speed tells the factor itself; else it is bisected on a
+        logarithmic scale.
+
+        Raises:
+            LimitError, InfeasibleError: as ``validate``; where time may be scaled, for the slowest motion: what it cannot mend.
+        """
+        trial = self._tried(build, 1.0)
+        broken = [usage for usage in trial.usages if usage.broken]
+        if not broken:
+            return trial
+        if not self.scales_time:
+            raise broken[0].refusal()
+        by_speed = max((usage.share for usage in broken if usage.by_speed), default=1.0)
+        if 1.0 < by_speed < MAX_STRETCH:
+            trial = self._tried(build, min(by_speed * resolution**0.5, MAX_STRETCH))
+            if trial.passed:
+                return trial
+        low, best = 1.0, self._tried(build, MAX_STRETCH)
+        tuple(_passed(best.usages))
+        while best.factor / low > resolution:
+            trial = self._tried(build, (low * best.factor) ** 0.5)
+            if trial.passed:
+                best = trial
+            else:
+                low = trial.factor
+        return best
+
+    def scaled(self, trajectory: Trajectory, resolution: float = RESOLUTION) -> Validated:
+        """A motion from rest, slowed by the smallest factor with which it may be made.
+
+        Raises:
+            InputError: it starts moving; and as ``scale_time``.
+        """
+        speed = np.abs(trajectory.sample(0.0)[1])
+        if speed.max() > 1e-9:
+            joint = trajectory.joint_names[int(speed.argmax())]
+            raise InputError(
+                f"{joint} starts at {speed.max():.3g} rad/s: only a motion from rest can be slowed",
+                subject=joint,
+                value=float(speed.max()),
+                limit=0.0,
+            )
+        return self.scale_time(lambda factor: trajectory if factor == 1.0 else trajectory.stretched(factor), resolution)
+
+    def _tried(self, build: Callable[[float], Trajectory], factor: float) -> Validated:
+        """The motion at that factor with all that it uses, whether it may be made or not."""
+        motion = self.sampled(build(factor))
+        return Validated(motion.trajectory, factor, motion, tuple(self.usages(motion)))
+
+    # -- changes of a motion that was let pass ---------------------------------------------------------------
+
+    def torque_share(self, q, v, a) -> float:
+        """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
+        return float((np.abs(self.model.required_torque(q, v, a)) / self.limits.peak).max())
+
+    def gentlest(self, ways: Iterable[Trajectory], lower, upper) -> Trajectory:
+        """The first way to rest that needs no more torque than allowed and stays in range; else the one that needs least.
+
+        Args:
+            lower, upper: (n,) position limits [rad, m], of which one that is passed at the start counts from there.
+        """
+        best, least = None, np.inf
+        for way in ways:
+            states = way.sample(np.linspace(0.0, way.duration, int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1))
+            q = states[0]
+            beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
+            share = self.torque_share(*states) + (np.inf if beyond > 1e-6 else 0.0)
+            if share <= 1.0:
+                return way
+            if best is None or share < least:
+                best, least = way, share
+        return best
+
+
+def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:
+    """The same, as long as none is broken; raises that one's refusal."""
+    for usage in usages:
+        if usage.broken:
+            raise usage.refusal()
+        yield usage
+
+
+def torque_checks(limits: TorqueLimits) -> Sequence[Check]:
+    """What a motion needs of its joints: hold, peak, and for servos their speed and range of set-points."""
+    servos = limits.servo_map
+    return HoldTorque(limits), PeakTorque(limits), *(() if servos is None else (MotorSpeed(servos), SetpointRange(servos)))
+
+
+def torque_validator(model: DynamicsModel, limits: TorqueLimits | ServoMap) -> MotionValidator:
+    """Looks at torques alone: for motions whose poses and speeds are known to be within limits."""
+    limits = TorqueLimits.of_servos(limits) if isinstance(limits, ServoMap) else limits
+    return MotionValidator(model, limits, tuple(torque_checks(limits)))
+
+
+def motion_validator(
+    description: ArmDescription,
+    limits: TorqueLimits,
+    model: DynamicsModel,
+    *,
+    tip_speed: float = TIP_SPEED,
+    scales_time: bool = True,
+) -> MotionValidator:
+    """Looks at everything: what goals, streams and jogs have to pass.
+
+    Args:
+        description: position and velocity limits.
+        limits: torques.
+        model: the arm with its present payload.
+        tip_speed: largest speed of the tool [m/s].
+        scales_time: slow a motion that is too fast instead of refusing it.
+    """
+    checks = (
+        PositionLimits(description),
+        VelocityLimits(description),
+        TipSpeed(tip_speed),
+        *torque_checks(limits),
+        SlowedTorque(limits),
+    )
+    return MotionValidator(model, limits, checks, scales_time)
