@@ -10,7 +10,7 @@ import numpy as np
 from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.robot.joint_order import order_of, some_of
 from picker_dynamics.trajectory.points import checked_points
-from picker_dynamics.trajectory.trajectory import Trajectory, require_rest, through
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, require_rest, through
 
 PAST_TOLERANCE_S = 0.1
 """A goal stamped up to this long ago starts now, whole; of an older one the points that lie ahead are left."""
@@ -94,13 +94,13 @@ class ParsedGoal:
         )
 
     def trajectory(self, start, factor: float = 1.0) -> Trajectory:
-        """Through its points, ``factor`` times as slow, from the state (q, v, a) of its joints, (m,) each, at time 0."""
+        """Through its points, ``factor`` times as slow, blended from the state (q, v, a) of its joints, (m,) each, at time 0."""
         v, a = self.velocities, self.accelerations
         points = [
             (q, None if v is None else v[i] / factor, None if a is None else a[i] / factor**2)
             for i, q in enumerate(self.positions)
         ]
-        return through(self.times_s * factor, points, joint_names=self.joint_names, start=start)
+        return blend(start, through(self.times_s * factor, points, joint_names=self.joint_names, start=start))
 
 
 def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:

@@ -20,7 +20,7 @@ from picker_dynamics.errors import InputError, PickerError, TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory.parts import merge_joints, remainder, select_joints, standing
 from picker_dynamics.trajectory.time_scaling import TimeScaling, stop_along
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, stop_trajectory
+from picker_dynamics.trajectory.trajectory import Trajectory, stop_trajectory
 
 from .goal import MAIN_TRACK, PAST_TOLERANCE_S, ParsedGoal
 from .validator import MotionValidator, Validated
@@ -224,7 +224,7 @@ class ReferenceGenerator:
         whole, own = len(joints) == len(self.joint_names), [part[goal.joints] for part in state]
 
         def build(factor: float) -> Trajectory:
-            path = blend(own, goal.trajectory(own, factor))
+            path = goal.trajectory(own, factor)
             return path if whole else merge_joints(path, others, goal.joints)
 
         validated = self.validator.scale_time(build)
