@@ -27,9 +27,9 @@ from __future__ import annotations
 import numpy as np
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import DynamicsModel, as_states
+from picker_dynamics.robot.model import DynamicsModel, as_states, times
 
-from .law import ControlLaw, positive, times
+from .law import ControlLaw, positive
 
 FADE_KG = 0.05
 """How far below 0 the estimate can come [kg]."""

@@ -88,8 +88,3 @@ def positive(name: str, value) -> float:
     if number <= 0.0:
         raise InputError(f"{name} is {number}, must be > 0", subject=name, value=number, limit=0.0)
     return number
-
-
-def times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Matrices (..., n, n) times vectors (..., n)."""
-    return (matrix @ vector[..., None])[..., 0]
