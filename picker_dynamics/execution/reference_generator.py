@@ -17,10 +17,18 @@ from enum import Enum
 import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError, TrajectoryError
-from picker_dynamics.trajectory.parts import merge_joints, remainder, select_joints, standing
 from picker_dynamics.trajectory.stopping import along_path, first_that_fits
 from picker_dynamics.trajectory.time_scaling import Pace
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, stop_trajectory
+from picker_dynamics.trajectory.trajectory import (
+    Trajectory,
+    blend,
+    from_points,
+    merge_joints,
+    remainder,
+    select_joints,
+    standing,
+    stop_trajectory,
+)
 
 from .goal import MAIN_TRACK, MAX_GOAL_S, PAST_TOLERANCE_S, Goal, points_of
 from .goal_check import Fitted, GoalCheck

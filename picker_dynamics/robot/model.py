@@ -31,6 +31,13 @@ COULOMB_SPEED = 0.01
 """Speed [rad/s] over which Coulomb friction is smoothed: F_c tanh(v / COULOMB_SPEED)."""
 
 
+def read_only(values: ArrayLike) -> Array:
+    """A read-only float array of its own."""
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array
+
+
 def as_states(name: str, value: ArrayLike, n: int) -> Array:
     """Return ``value`` as a finite float array of shape (..., n).
 

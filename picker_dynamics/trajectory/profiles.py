@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.model import Array, as_states
 
 from .splines import DEGREE
-from .trajectory import Trajectory, smooth_through
+from .trajectory import Trajectory
 
 NAMES = ("constant", "trapezoidal", "cubic", "quintic")
 
@@ -27,15 +29,22 @@ MIN_DURATION_S = 0.02
 """Shortest motion: one servo frame [s]."""
 
 
+class HasJacobian(Protocol):
+    """A model of the arm, or its kinematics alone: what tip speeds need of either."""
+
+    def jacobian(self, q: ArrayLike) -> Array:
+        """Linear Jacobian of the tip, (..., 3, n) [m/rad]."""
+
+
 @dataclass(frozen=True, eq=False)
 class Profile:
     """s(t) over unit time: breaks (m + 1,), coefficients (m, 6) of the time since each break."""
 
     name: str
-    breaks: np.ndarray
-    coefficients: np.ndarray
+    breaks: Array
+    coefficients: Array
 
-    def sample(self, t) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """s, ds/dt, d²s/dt² at ``t`` (...) in 0 ... 1; constant outside."""
         s, sd, sdd = Trajectory(("s",), self.breaks, self.coefficients[..., None]).sample(t)
         return s[..., 0], sd[..., 0], sdd[..., 0]
@@ -71,14 +80,14 @@ def profile(name: str, ramp: float = 0.25) -> Profile:
     return _profile(name, [0.0, ramp, 1.0 - ramp, 1.0], [rise, [0.5 * speed * ramp, speed], fall])
 
 
-def _profile(name: str, breaks, rows) -> Profile:
+def _profile(name: str, breaks: list[float], rows: list[list[float]]) -> Profile:
     coefficients = np.zeros((len(rows), DEGREE + 1))
     for k, row in enumerate(rows):
         coefficients[k, : len(row)] = row
     return Profile(name, np.array(breaks), coefficients)
 
 
-def along(law: Profile, q0, q1, duration_s: float, joint_names: Sequence[str]) -> Trajectory:
+def along(law: Profile, q0: ArrayLike, q1: ArrayLike, duration_s: float, joint_names: Sequence[str]) -> Trajectory:
     """q(t) = q0 + s(t / T) (q1 - q0): the joints move together, (n,) [rad], in ``duration_s`` [s]."""
     n = len(joint_names)
     q0, q1 = as_states("q0", q0, n), as_states("q1", q1, n)
@@ -88,7 +97,14 @@ def along(law: Profile, q0, q1, duration_s: float, joint_names: Sequence[str]) -
 
 
 def joint_move(
-    q0, q1, velocity_limits, acceleration_limits, *, joint_names: Sequence[str], profile_name: str = "quintic", ramp: float = 0.25
+    q0: ArrayLike,
+    q1: ArrayLike,
+    velocity_limits: ArrayLike,
+    acceleration_limits: ArrayLike,
+    *,
+    joint_names: Sequence[str],
+    profile_name: str = "quintic",
+    ramp: float = 0.25,
 ) -> Trajectory:
     """The shortest motion from ``q0`` to ``q1`` (n,) [rad] with this profile, all joints together.
 
@@ -104,63 +120,18 @@ def joint_move(
     n = len(joint_names)
     law = profile(profile_name, ramp)
     distance = np.abs(as_states("q1", q1, n) - as_states("q0", q0, n))
-    for what, limits in (("velocity", velocity_limits), ("acceleration", acceleration_limits)):
-        for joint, limit in zip(joint_names, np.broadcast_to(limits, (n,))):
+    top_speed, top_acceleration = (np.broadcast_to(np.asarray(x, dtype=float), n) for x in (velocity_limits, acceleration_limits))
+    for what, limits in (("velocity", top_speed), ("acceleration", top_acceleration)):
+        for joint, limit in zip(joint_names, limits):
             if not limit > 0.0:
                 raise InputError(f"{joint}: {what} limit is {limit}, must be > 0", subject=joint, value=float(limit), limit=0.0)
     speed, acceleration = law.peaks
-    by_speed = (distance * speed / velocity_limits).max()
-    by_acceleration = np.sqrt((distance * acceleration / acceleration_limits).max())
+    by_speed = (distance * speed / top_speed).max()
+    by_acceleration = np.sqrt((distance * acceleration / top_acceleration).max())
     return along(law, q0, q1, max(float(by_speed), float(by_acceleration), MIN_DURATION_S), joint_names)
 
 
-def straight_line(
-    kinematics,
-    q0,
-    position_m,
-    pitch_rad: float,
-    duration_s: float,
-    *,
-    joint_names: Sequence[str],
-    profile_name: str = "quintic",
-    spacing_m: float = 0.005,
-) -> Trajectory:
-    """The tip goes straight from where it is at ``q0`` to ``position_m``, the hand's pitch turning with it.
-
-    Knots of inverse kinematics along the line, joined by the minimum-jerk spline: between knots the tip
-    leaves the line by microns.  ``profile_name`` must start and end at rest, so not ``constant``.
-
-    Args:
-        kinematics: with ``forward``, ``pitch`` and ``inverse`` as ``PickerKinematics`` has them.
-        q0: (n,) [rad].
-        position_m: (3,) [m], base frame.
-        pitch_rad: of the hand at the end [rad].
-        spacing_m: distance of the knots [m].
-
-    Raises:
-        UnreachableError: a point of the line that cannot be reached.
-        InputError: the constant profile, or values that are not finite.
-    """
-    if profile_name == "constant":
-        raise InputError(
-            "a straight line starts and ends at rest: the constant profile does not", subject="profile", value=profile_name
-        )
-    q0, goal = as_states("q0", q0, len(joint_names)), as_states("position", position_m, 3)
-    begin, pitch = kinematics.forward(q0), float(kinematics.pitch(q0))
-    count = max(8, int(np.ceil(np.linalg.norm(goal - begin) / spacing_m)))
-    times = np.linspace(0.0, 1.0, count + 1)
-    s, _, _ = profile(profile_name).sample(times)
-    knots = [q0]
-    for share in s[1:]:
-        knots.append(
-            kinematics.inverse(
-                begin + share * (goal - begin), pitch + share * (pitch_rad - pitch), near=knots[-1], scissor=float(q0[-1])
-            )
-        )
-    return smooth_through(times * duration_s, knots, joint_names=joint_names)
-
-
-def tip_speed(trajectory: Trajectory, kinematics, period_s: float = 0.01) -> tuple[float, float]:
+def tip_speed(trajectory: Trajectory, kinematics: HasJacobian, period_s: float = 0.01) -> tuple[float, float]:
     """Largest speed |J(q) v| of the tip along the motion [m/s], and when [s]."""
     times, q, v, _ = trajectory.grid(period_s)
     speed = np.linalg.norm(np.einsum("...ij,...j->...i", kinematics.jacobian(q), v), axis=-1)
@@ -168,7 +139,7 @@ def tip_speed(trajectory: Trajectory, kinematics, period_s: float = 0.01) -> tup
     return float(speed[worst]), float(times[worst])
 
 
-def limit_tip_speed(trajectory: Trajectory, kinematics, v_max: float) -> Trajectory:
+def limit_tip_speed(trajectory: Trajectory, kinematics: HasJacobian, v_max: float) -> Trajectory:
     """The motion, slowed as a whole until its tip moves at ``v_max`` [m/s] at most; unchanged if it does.
 
     Raises:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from picker_dynamics.errors import InputError, LimitError, TrajectoryError
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, smooth_through, stop_trajectory
+from picker_dynamics.trajectory.trajectory import (
+    Trajectory,
+    blend,
+    from_points,
+    merge_joints,
+    remainder,
+    select_joints,
+    standing,
+    stop_trajectory,
+)
 
 NAMES = ("base", "shoulder", "elbow")
 TIMES = np.array([0.0, 0.4, 1.0, 1.3, 2.5])
@@ -188,31 +199,6 @@ def test_an_arm_just_beyond_a_limit_may_come_back(beyond, goal, accepted):
             back.check_limits([-1.0], [1.0])
 
 
-def test_smooth_through_meets_points_and_is_smooth_up_to_snap(points):
-    path = smooth_through(TIMES, points[0], joint_names=NAMES)
-    np.testing.assert_allclose(path.sample(TIMES)[0], points[0], atol=1e-12)
-    for k, t in enumerate(TIMES[1:-1], start=1):
-        for order in range(5):
-            sides = [BPoly.from_power_basis(_power_basis(path))(t + s, order) for s in (-1e-9, 1e-9)]
-            np.testing.assert_allclose(sides[0], sides[1], atol=1e-5 * 10.0**order, err_msg=f"knot {k}, order {order}")
-    for t in (0.0, path.duration):
-        np.testing.assert_allclose(path.sample(t)[1:], 0.0, atol=1e-9)
-
-
-def _power_basis(path):
-    from scipy.interpolate import PPoly
-
-    return PPoly(np.moveaxis(path.coefficients, 1, 0)[::-1].copy(), path.breaks.copy())
-
-
-def test_smooth_through_two_points_is_the_minimum_jerk_move():
-    path = smooth_through([0.0, 2.0], [[0.0], [3.0]], joint_names=["j"])
-    s = np.linspace(0, 1, 51)
-    np.testing.assert_allclose(path.sample(2 * s)[0][:, 0], 3 * (10 * s**3 - 15 * s**4 + 6 * s**5), atol=1e-12)
-    with pytest.raises(TrajectoryError, match="two points or more, the first at 0 s; got 2, the first at 1 s"):
-        smooth_through([1.0, 2.0], [[0.0], [3.0]], joint_names=["j"])
-
-
 @pytest.mark.parametrize("blend_s", [0.05, 0.4, 0.7, 99.0])
 @pytest.mark.parametrize("fields", [1, 2, 3])
 def test_blending_starts_where_the_arm_is_and_ends_as_asked(points, blend_s, fields):
@@ -284,3 +270,59 @@ def test_a_trajectory_is_its_own_copy():
     path = Trajectory(NAMES, breaks, coefficients)
     coefficients[:] = 1.0
     np.testing.assert_array_equal(path.end, 0.0)
+
+
+# --- what is left of a trajectory, and joints side by side: the same motion as in the parts ---
+
+
+def random_trajectory(seed: int, n: int):
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.uniform(0.05, 0.7, rng.integers(2, 7)))
+    rows = [rng.normal(size=(len(times), n)) for _ in range(3)]
+    rows[1][-1] = rows[2][-1] = 0.0
+    zero = np.zeros(n)
+    return from_points(times, *rows, start=(zero, zero, zero), joint_names=[f"j{k}" for k in range(n)])
+
+
+seeds = st.integers(0, 10_000)
+
+
+@given(seeds, st.floats(-0.2, 1.2))
+@settings(max_examples=80, deadline=None)
+def test_the_tail_is_the_rest_of_the_motion(seed, share):
+    whole = random_trajectory(seed, 3)
+    begin = share * whole.duration
+    rest = remainder(whole, begin)
+    t = np.linspace(0.0, whole.duration, 101)
+    for ours, theirs in zip(rest.sample(t), whole.sample(max(begin, 0.0) + t)):
+        np.testing.assert_allclose(ours[1:], theirs[1:], atol=1e-6)
+    np.testing.assert_allclose(rest.end, whole.end, atol=1e-9)
+
+
+@given(seeds, seeds, st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_joints_side_by_side_move_as_each_would_alone(seed_a, seed_b, stands):
+    moving, columns = random_trajectory(seed_a, 2), [3, 1]
+    others = standing([f"j{k}" for k in range(4)], [1.0, 2.0, 3.0, 4.0]) if stands else random_trajectory(seed_b, 4)
+    both = merge_joints(moving, others, columns)
+    assert both.duration == max(moving.duration, others.duration)
+    t = np.random.default_rng(seed_a).uniform(0.0, both.duration * 1.1, 200)
+    t = t[np.abs(t[:, None] - np.concatenate([moving.breaks, others.breaks])[None]).min(axis=1) > 1e-6]  # a may jump there
+    for part, alone, beyond in zip(both.sample(t), moving.sample(t), others.sample(t)):
+        np.testing.assert_allclose(part[:, columns], alone, atol=1e-8)
+        np.testing.assert_allclose(part[:, [0, 2]], beyond[:, [0, 2]], atol=1e-8)
+
+
+def test_breaks_that_are_nearly_the_same_are_one():
+    start = [0.0], [0.0], [0.0]
+    a, b = (from_points([t], [[1.0]], [[0.0]], [[0.0]], start=start, joint_names=["j"]) for t in (1.0, 1.0 + 1e-13))
+    both = merge_joints(a, standing(["x", "y"], [0.0, 0.0]), [1])
+    both = merge_joints(b, both, [0])
+    assert np.diff(both.breaks).min() > 1e-4
+
+
+def test_some_joints_of_a_motion():
+    whole = random_trajectory(3, 4)
+    t = np.linspace(0.0, whole.duration, 50)
+    np.testing.assert_array_equal(select_joints(whole, [2, 0]).sample(t)[0], whole.sample(t)[0][:, [2, 0]])
+    assert select_joints(whole, [2, 0]).joint_names == ("j2", "j0")
