@@ -6,7 +6,6 @@ kinematics, and the interface that every dynamics model offers.  Imports nothing
 __all__ = [
     "arms",
     "description",
-    "description_check",
     "joint_order",
     "kinematic_tree",
     "kinematics",

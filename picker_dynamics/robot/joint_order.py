@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, JointNamesError
 
+from .model import Array
 
-def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> np.ndarray:
+
+def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> NDArray[np.intp]:
     """Indices ``i`` such that ``names[i[k]] == expected[k]`` for every joint of the arm.
 
     Args:
@@ -34,7 +37,7 @@ def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message
     return np.array([list(names).index(name) for name in expected], dtype=int)
 
 
-def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> tuple[np.ndarray, np.ndarray]:
+def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """For a message that speaks of some of the arm's joints: which they are, and where the message has them.
 
     Returns:
@@ -51,7 +54,7 @@ def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message"
     return np.array([list(expected).index(name) for name in present], dtype=int), order
 
 
-def ordered(names: Sequence[str], values, expected: Sequence[str], what: str = "message") -> np.ndarray:
+def ordered(names: Sequence[str], values: ArrayLike, expected: Sequence[str], what: str = "message") -> Array:
     """``values`` (one per entry of ``names``) in the order of the arm, (n,), finite.
 
     Raises:
@@ -61,7 +64,7 @@ def ordered(names: Sequence[str], values, expected: Sequence[str], what: str = "
     array = np.asarray(values, dtype=float)
     if array.shape != (len(names),):
         raise InputError(f"{what}: {len(names)} joint names but {array.size} values", value=array.size, limit=len(names))
-    result = array[order_of(names, expected, what)]
+    result: Array = array[order_of(names, expected, what)]
     for joint, value in zip(expected, result):
         if not np.isfinite(value):
             raise InputError(f"{what}: {joint} is {value}, not a finite number", subject=joint, value=float(value))

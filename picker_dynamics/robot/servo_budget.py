@@ -15,9 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from picker_dynamics.errors import InputError
 
+from .model import Array
 from .servo_map import ServoMap
 
 WARN_SHARE = 0.8
@@ -57,7 +59,7 @@ class ServoBudget:
         self._per_torque = 1.0 / servos.stall_torque
         self.share = np.zeros(servos.n)
         self.celsius = np.full(servos.n, float(ambient_c))
-        self.live = np.zeros(servos.n, dtype=bool)
+        self.live = np.zeros(servos.n, dtype=np.bool_)
         self._peak_a, self._peak_share = 0.0, self.share
 
     @staticmethod
@@ -71,7 +73,7 @@ class ServoBudget:
                 limit=ambient_c,
             )
 
-    def load(self, torque, live) -> None:
+    def load(self, torque: Array, live: NDArray[np.bool_]) -> None:
         """From now on the servos give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
         self.live = live
         self.share = np.where(live, np.abs(torque) * self._per_torque, 0.0)
@@ -86,11 +88,11 @@ class ServoBudget:
 
     # -- current -------------------------------------------------------------------------------------------
 
-    def _amperes(self, share, live) -> np.ndarray:
+    def _amperes(self, share: Array, live: NDArray[np.bool_]) -> Array:
         return np.where(live, self._idle_a + (self._stall_a - self._idle_a) * share, 0.0)
 
     @property
-    def current_a(self) -> np.ndarray:
+    def current_a(self) -> Array:
         """(n,) of each servo [A]."""
         return self._amperes(self.share, self.live)
 
@@ -112,7 +114,7 @@ class ServoBudget:
 
     # -- temperature ---------------------------------------------------------------------------------------
 
-    def seconds_left(self) -> np.ndarray:
+    def seconds_left(self) -> Array:
         """(n,) until each servo is at the limit if its load stays as it is [s]; infinite where it never will."""
         final = self.ambient_c + self._rise * self.share**2
         gap, beyond = np.maximum(final - self.celsius, 0.0), final - self.limit_c

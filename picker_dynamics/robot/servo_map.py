@@ -10,16 +10,19 @@ URDF's narrower limits, so that compensation has room.  Layout of the file: ``co
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import ConfigurationError, LimitError
 
-from .model import as_states
+from .model import Array, as_states, read_only
 from .servo import ServoModel
-from .servo_file import OSCILLATOR_HZ, read_entries
+from .servo_file import OSCILLATOR_HZ, Entry, read_entries
 
 STIFFNESS_UPPER_BOUND = 25.0
 """K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""
@@ -112,11 +115,12 @@ class Servo:
             lower = max(lower, self.grip.contact - self.deadband - self.grip.torque / self.stiffness)
         return lower, upper
 
-    def to_pulse_us(self, angle):
-        return np.interp(self.zero + self.direction * angle, self.horn_angles, self.pulses_us)
+    def to_pulse_us(self, angle: ArrayLike) -> Array:
+        return np.interp(self.zero + self.direction * np.asarray(angle), self.horn_angles, self.pulses_us)
 
-    def to_angle(self, pulse_us):
-        return self.direction * (np.interp(pulse_us, self.pulses_us, self.horn_angles) - self.zero)
+    def to_angle(self, pulse_us: ArrayLike) -> Array:
+        angle: Array = self.direction * (np.interp(np.asarray(pulse_us), self.pulses_us, self.horn_angles) - self.zero)
+        return angle
 
 
 @dataclass(frozen=True)
@@ -152,82 +156,75 @@ class ServoMap:
         """``joint.key`` of every figure that is an assumption."""
         return tuple(f"{servo.joint}.{key}" for servo in self.servos for key in servo.unmeasured)
 
-    def _vector(self, values) -> np.ndarray:
-        array = np.array(list(values), dtype=float)
-        array.setflags(write=False)
-        return array
+    def _vector(self, figure: str) -> Array:
+        return read_only([getattr(servo, figure) for servo in self.servos])
 
     @cached_property
     def model(self) -> ServoModel:
         """The servo model with these figures."""
-        return ServoModel(
-            [s.stiffness for s in self.servos],
-            [s.deadband for s in self.servos],
-            [s.damping for s in self.servos],
-            [s.stall_torque for s in self.servos],
-            self.joint_names,
-        )
+        stiffness, deadband, damping = (self._vector(name) for name in ("stiffness", "deadband", "damping"))
+        return ServoModel(stiffness, deadband, damping, self.stall_torque, self.joint_names)
 
     @cached_property
-    def stall_torque(self) -> np.ndarray:
+    def stall_torque(self) -> Array:
         """[N·m]"""
-        return self._vector(servo.stall_torque for servo in self.servos)
+        return self._vector("stall_torque")
 
     @cached_property
-    def no_load_speed(self) -> np.ndarray:
+    def no_load_speed(self) -> Array:
         """[rad/s]"""
-        return self._vector(servo.no_load_speed for servo in self.servos)
+        return self._vector("no_load_speed")
 
     @cached_property
-    def armature(self) -> np.ndarray:
+    def armature(self) -> Array:
         """Rotor inertia at the joint [kg·m²]."""
-        return self._vector(servo.armature for servo in self.servos)
+        return self._vector("armature")
 
     @cached_property
-    def peak_share(self) -> np.ndarray:
+    def peak_share(self) -> Array:
         """Share of stall torque allowed along a motion."""
-        return self._vector(servo.peak_share for servo in self.servos)
+        return self._vector("peak_share")
 
     @cached_property
-    def hold_share(self) -> np.ndarray:
+    def hold_share(self) -> Array:
         """Share of stall torque allowed where a motion ends."""
-        return self._vector(servo.hold_share for servo in self.servos)
+        return self._vector("hold_share")
 
     @cached_property
-    def rest(self) -> np.ndarray:
+    def rest(self) -> Array:
         """Folded pose that needs little torque [rad]."""
-        return self._vector(servo.rest for servo in self.servos)
+        return self._vector("rest")
 
     @cached_property
-    def home(self) -> np.ndarray:
+    def home(self) -> Array:
         """Pose in which work starts [rad]."""
-        return self._vector(servo.home for servo in self.servos)
+        return self._vector("home")
 
     @cached_property
-    def setpoint_lower(self) -> np.ndarray:
+    def setpoint_lower(self) -> Array:
         """Smallest set-point [rad] that may be sent."""
-        return self._vector(servo.setpoint_range[0] for servo in self.servos)
+        return read_only([servo.setpoint_range[0] for servo in self.servos])
 
     @cached_property
-    def setpoint_upper(self) -> np.ndarray:
+    def setpoint_upper(self) -> Array:
         """Largest set-point [rad] that may be sent."""
-        return self._vector(servo.setpoint_range[1] for servo in self.servos)
+        return read_only([servo.setpoint_range[1] for servo in self.servos])
 
     @cached_property
-    def pulse_lower_us(self) -> np.ndarray:
+    def pulse_lower_us(self) -> Array:
         """Shortest pulse of each servo's map [us]."""
-        return self._vector(servo.pulses_us[0] for servo in self.servos)
+        return read_only([servo.pulses_us[0] for servo in self.servos])
 
     @cached_property
-    def pulse_upper_us(self) -> np.ndarray:
+    def pulse_upper_us(self) -> Array:
         """Longest pulse of each servo's map [us]."""
-        return self._vector(servo.pulses_us[-1] for servo in self.servos)
+        return read_only([servo.pulses_us[-1] for servo in self.servos])
 
-    def clamp(self, q_cmd) -> np.ndarray:
+    def clamp(self, q_cmd: ArrayLike) -> Array:
         """``q_cmd`` [rad] moved into the set-point range."""
         return np.clip(as_states("set-point", q_cmd, self.n), self.setpoint_lower, self.setpoint_upper)
 
-    def to_pulse_us(self, q_cmd) -> np.ndarray:
+    def to_pulse_us(self, q_cmd: ArrayLike) -> Array:
         """Pulses [us], not yet quantised, of set-points [rad].
 
         Raises:
@@ -237,7 +234,7 @@ class ServoMap:
         self._require("set-point", q_cmd, self.setpoint_lower, self.setpoint_upper, 1e-9, "rad")
         return np.stack([servo.to_pulse_us(q_cmd[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
 
-    def to_angle(self, pulse_us) -> np.ndarray:
+    def to_angle(self, pulse_us: ArrayLike) -> Array:
         """Set-points [rad] of pulses [us].
 
         Raises:
@@ -247,32 +244,11 @@ class ServoMap:
         self._require("pulse", pulse_us, self.pulse_lower_us, self.pulse_upper_us, self.quantum_us + PULSE_TOLERANCE_US, "us")
         return np.stack([servo.to_angle(pulse_us[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
 
-    def quantise_us(self, pulse_us) -> np.ndarray:
+    def quantise_us(self, pulse_us: ArrayLike) -> Array:
         """Pulses [us] as the board can make them: whole quanta."""
         return np.round(np.asarray(pulse_us, dtype=float) / self.quantum_us) * self.quantum_us
 
-    def require_room(self, lower, upper) -> np.ndarray:
-        """Room [rad] between position limits and set-point range, (n,): the smaller of the two ends.
-
-        Args:
-            lower, upper: (n,) position limits of the URDF [rad].
-
-        Raises:
-            ConfigurationError: a joint whose limits the pulses do not reach.
-        """
-        for servo, low, high in zip(self.servos, lower, upper):
-            first, last = servo.pulse_range
-            for value, end, beyond in ((low, first, first - low), (high, last, high - last)):
-                if beyond > LIMIT_TOLERANCE:
-                    raise ConfigurationError(
-                        f"{servo.joint}: the URDF allows {value:.4f} rad, its pulses end at {end:.4f} rad",
-                        subject=servo.joint,
-                        value=float(value),
-                        limit=end,
-                    )
-        return np.minimum(np.subtract(lower, self.setpoint_lower), np.subtract(self.setpoint_upper, upper))
-
-    def _require(self, what: str, value, lower, upper, tolerance: float, unit: str) -> None:
+    def _require(self, what: str, value: Array, lower: Array, upper: Array, tolerance: float, unit: str) -> None:
         outside = np.maximum(lower - value, value - upper) - tolerance
         if (outside > 0.0).any():
             index = np.unravel_index(np.argmax(outside), outside.shape)
@@ -286,7 +262,7 @@ class ServoMap:
             )
 
 
-def load(path, joint_names, overlay=None) -> ServoMap:
+def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | None = None) -> ServoMap:
     """Read a servo map for the joints ``joint_names``, in that order.
 
     Args:
@@ -309,7 +285,7 @@ def load(path, joint_names, overlay=None) -> ServoMap:
     )
 
 
-def _servo(joint: str, entry: dict) -> Servo:
+def _servo(joint: str, entry: Entry) -> Servo:
     unmeasured = entry["unmeasured"]
     stiffness = STIFFNESS_UPPER_BOUND if entry["stiffness_nm_rad"] is None else entry["stiffness_nm_rad"]
     horn_deg, pulses_us = zip(*entry["pulse_map"])

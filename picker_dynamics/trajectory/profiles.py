@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import Array, as_states
+from picker_dynamics.robot.model import Array, as_states, checked_number, per_joint
 
 from .splines import DEGREE
 from .trajectory import Trajectory
@@ -120,11 +120,8 @@ def joint_move(
     n = len(joint_names)
     law = profile(profile_name, ramp)
     distance = np.abs(as_states("q1", q1, n) - as_states("q0", q0, n))
-    top_speed, top_acceleration = (np.broadcast_to(np.asarray(x, dtype=float), n) for x in (velocity_limits, acceleration_limits))
-    for what, limits in (("velocity", top_speed), ("acceleration", top_acceleration)):
-        for joint, limit in zip(joint_names, limits):
-            if not limit > 0.0:
-                raise InputError(f"{joint}: {what} limit is {limit}, must be > 0", subject=joint, value=float(limit), limit=0.0)
+    top_speed = per_joint("velocity limit", velocity_limits, joint_names, positive=True)
+    top_acceleration = per_joint("acceleration limit", acceleration_limits, joint_names, positive=True)
     speed, acceleration = law.peaks
     by_speed = (distance * speed / top_speed).max()
     by_acceleration = np.sqrt((distance * acceleration / top_acceleration).max())
@@ -145,7 +142,6 @@ def limit_tip_speed(trajectory: Trajectory, kinematics: HasJacobian, v_max: floa
     Raises:
         InputError: ``v_max`` is not positive.
     """
-    if not v_max > 0.0:
-        raise InputError(f"v_max is {v_max}, must be > 0", subject="tip", value=v_max, limit=0.0)
+    checked_number("v_max", v_max, "m/s", above=0.0, subject="tip")
     fastest, _ = tip_speed(trajectory, kinematics)
     return trajectory if fastest <= v_max else trajectory.stretched(fastest / v_max)

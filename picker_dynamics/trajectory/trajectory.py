@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, LimitError, TrajectoryError
-from picker_dynamics.robot.model import Array, as_states, read_only
+from picker_dynamics.robot.model import Array, as_states, checked_number, per_joint, read_only
 
 from . import splines
 from .points import Point, Rows, checked_points
@@ -145,9 +145,7 @@ class Trajectory:
 
     def stretched(self, factor: float) -> Trajectory:
         """The same path, ``factor`` times as slow: q'(t) = q(t / factor)."""
-        if not (np.isfinite(factor) and factor > 0.0):
-            raise InputError(f"stretch factor is {factor}, must be > 0", subject="factor", value=factor, limit=0.0)
-        powers = float(factor) ** np.arange(splines.DEGREE + 1)
+        powers = checked_number("stretch factor", factor, above=0.0, subject="factor") ** np.arange(splines.DEGREE + 1)
         return Trajectory(self.joint_names, self.breaks * factor, self.coefficients / powers[:, None])
 
     def check_limits(
@@ -376,15 +374,7 @@ def stop_trajectory(
     """
     n = len(joint_names)
     q, v, a = (as_states(name, x, n) for name, x in zip("qva", (q, v, a)))
-    allowed = np.maximum(np.broadcast_to(np.asarray(max_decel, dtype=float), (n,)), np.abs(a))
-    if not (allowed > 0.0).all():
-        j = int(allowed.argmin())
-        raise InputError(
-            f"{joint_names[j]}: max_decel is {allowed[j]}, must be > 0",
-            subject=joint_names[j],
-            value=float(allowed[j]),
-            limit=0.0,
-        )
+    allowed = per_joint("max_decel", np.maximum(max_decel, np.abs(a)), joint_names, positive=True)
     T = max(float((1.5 * np.abs(v) / allowed).max()), min_s)
     while (_peak(v, a, T) > allowed * (1.0 + 1e-9)).any():
         T *= 1.05

@@ -58,12 +58,6 @@ def test_each_mode_is_its_formula(model, servos):
             np.testing.assert_allclose(tau_d, tau, atol=1e-12)
 
 
-def test_a_wrench_at_the_tool_is_borne(model, servos):
-    q, force = servos.home, np.array([0.0, 0.0, -0.5, 0.0, 0.0, 0.0])
-    _, tau = faded(Compensator(model, servos.model)).update(q, REST, REST, 0.01, wrench=force)
-    np.testing.assert_allclose(tau, model.gravity(q) - model.jacobian(q).T @ force[:3], atol=1e-12)
-
-
 @pytest.mark.parametrize("payload", [0.0, 0.025])
 def test_with_full_the_arm_rests_where_it_should(model, servos, payload):
     """Equilibria of the servo model, solved apart from the compensation: sag against what is left of it."""

@@ -98,7 +98,7 @@ def test_a_move_to_where_the_arm_is_stands():
     move = profiles.joint_move([1, 2, 3], [1, 2, 3], 1.0, 1.0, joint_names=NAMES)
     assert move.duration == profiles.MIN_DURATION_S
     np.testing.assert_array_equal(move.sample(0.01)[1], 0.0)
-    with pytest.raises(InputError, match="shoulder: velocity limit is 0"):
+    with pytest.raises(InputError, match="velocity limit of joint shoulder is 0"):
         profiles.joint_move([1, 2, 3], [1, 2, 4], [1, 0, 1], 1.0, joint_names=NAMES)
 
 

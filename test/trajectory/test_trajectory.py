@@ -261,7 +261,7 @@ def test_stopping_keeps_to_a_limit_that_is_near():
 def test_stopping_at_rest_holds():
     stop = stop_trajectory([1, 2, 3], [0, 0, 0], [0, 0, 0], 5.0, joint_names=NAMES)
     np.testing.assert_array_equal(stop.sample(np.linspace(0, 1, 20))[0], np.tile([1, 2, 3], (20, 1)))
-    with pytest.raises(InputError, match="shoulder: max_decel is 0"):
+    with pytest.raises(InputError, match="max_decel of joint shoulder is 0"):
         stop_trajectory([1, 2, 3], [0, 0, 0], [0, 0, 0], [1, 0, 1], joint_names=NAMES)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..description import ArmDescription, Joint
 from ..kinematic_tree import Pose, link_poses, sample_poses, subtree
-from ..model import GRAVITY
+from ..model import GRAVITY, Array
 from .finding import Finding
 
 SAMPLES = 400
@@ -21,7 +22,7 @@ UPRIGHT = 1e-6
 """An axis tilted less than this [rad] is vertical and feels no weight."""
 
 
-def holding_torque(description: ArmDescription, q) -> np.ndarray:
+def holding_torque(description: ArmDescription, q: ArrayLike) -> Array:
     """Torque [N·m] (force [N] if sliding) that holds the arm still at q (..., n), by virtual work.
 
         tau = sum over the links carried of  m g z · (k × (c - p))    turning about k through p
@@ -37,7 +38,7 @@ def holding_torque(description: ArmDescription, q) -> np.ndarray:
     return np.stack(torques, axis=-1)
 
 
-def _joint_torque(description: ArmDescription, joint: Joint, frames: dict[str, Pose]) -> np.ndarray:
+def _joint_torque(description: ArmDescription, joint: Joint, frames: dict[str, Pose]) -> Array:
     axis = frames[joint.child].rotation @ joint.axis
     torque = np.zeros(axis.shape[:-1])
     for name in subtree(description, joint.child):
