@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
+import arm_fixtures
 import numpy as np
 import pytest
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
 from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.trajectory import profiles
 
 NAMES = ("base", "shoulder", "elbow")
 S = np.linspace(0.0, 1.0, 2001)
-
-
-@pytest.fixture(scope="module")
-def arm():
-    return description.load(resource("urdf/picker.urdf"))
-
-
-@pytest.fixture(scope="module")
-def picker(arm):
-    return PickerKinematics(arm)
-
-
-@pytest.fixture(scope="module")
-def home(arm):
-    return servo_map.load(resource("config/servos.yaml"), arm.joint_names).home
 
 
 @pytest.mark.parametrize(
@@ -102,7 +86,9 @@ def test_a_move_to_where_the_arm_is_stands():
         profiles.joint_move([1, 2, 3], [1, 2, 4], [1, 0, 1], 1.0, joint_names=NAMES)
 
 
-def test_tip_speed_by_finite_differences_and_its_limit(arm, picker, home):
+def test_tip_speed_by_finite_differences_and_its_limit():
+    arm, home = arm_fixtures.picker(), arm_fixtures.servos().home
+    picker = PickerKinematics(arm)
     goal = home + np.array([0.8, -0.3, 0.4, 0.2, 0.0])
     move = profiles.joint_move(home, goal, 3.0, 20.0, joint_names=arm.joint_names)
     t = np.linspace(0.0, move.duration, 4001)
