@@ -77,8 +77,8 @@ class InfeasibleError(PickerError):
 
     exit_code = 6
 
-    def __init__(self, message: str, *, time_s: float, subject: str | None = None, value: Any = None, limit: Any = None):
-        super().__init__(message, subject=subject, value=value, limit=limit)
+    def __init__(self, message: str, *, time_s: float, **about: Any):
+        super().__init__(message, **about)
         self.time_s = time_s
 
 

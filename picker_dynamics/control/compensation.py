@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import Array, DynamicsModel, as_states, checked_number
+from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.servo import ServoModel
 
 MODES = ("none", "gravity", "full")
@@ -28,12 +28,6 @@ Mixture = tuple[tuple[float, DynamicsModel], ...]
 
 SETTLED_WEIGHT = 1e-12
 """Share of torque below which a former payload is forgotten."""
-
-
-def smoothstep(x: float) -> float:
-    """3 x² - 2 x³ on [0, 1], constant outside: a passage without kinks."""
-    x = min(max(x, 0.0), 1.0)
-    return x * x * (3.0 - 2.0 * x)
 
 
 class Compensator:
@@ -93,7 +87,7 @@ class Compensator:
 
     def start(self, offset: ArrayLike | None = None) -> None:
         """Fade in, from ``offset`` (n,) [rad]: the set-point now sent less the desired one; default 0."""
-        self._offset_from = np.zeros(self._bare.n) if offset is None else np.array(as_states("offset", offset, self._bare.n))
+        self._offset_from = np.zeros(self._bare.n) if offset is None else as_vector("offset", offset, self._bare.n)
         self._fade_elapsed = 0.0
 
     def set_mode(self, mode: str) -> None:
@@ -166,7 +160,11 @@ def _weighed(parts: Iterable[tuple[float, Array]]) -> Array:
 
 
 def _progress(elapsed: float, duration: float) -> float:
-    return 1.0 if elapsed >= duration else smoothstep(elapsed / duration)
+    """3 x² - 2 x³ of the time that has elapsed, x = elapsed / duration, 1 after it: a passage without kinks."""
+    if elapsed >= duration:
+        return 1.0
+    x = elapsed / duration
+    return x * x * (3.0 - 2.0 * x)
 
 
 def _checked_mode(mode: str) -> str:

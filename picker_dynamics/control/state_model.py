@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.robot.model import COULOMB_SPEED, Array, DynamicsModel, as_states, checked_number
+from picker_dynamics.robot.model import COULOMB_SPEED, Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.servo import ServoModel
 
 GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
@@ -59,8 +59,8 @@ class ArmStateModel:
 
     def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Be at ``q`` (n,) [rad] with velocity ``v`` (n,) [rad/s], default at rest."""
-        self._q = self._vector("q", q)
-        self._v = np.zeros(self.model.n) if v is None else self._vector("v", v)
+        self._q = as_vector("q", q, self.model.n)
+        self._v = np.zeros(self.model.n) if v is None else as_vector("v", v, self.model.n)
         self._rests: tuple[DynamicsModel, Array] | None = None  # model and set-point with which it does
 
     @property
@@ -75,7 +75,7 @@ class ArmStateModel:
 
     def step(self, setpoint: ArrayLike, dt: float) -> tuple[Array, Array]:
         """Position and velocity ``dt`` [s] later, with the servos at ``setpoint`` (n,) [rad] meanwhile."""
-        setpoint = self._vector("set-point", setpoint)
+        setpoint = as_vector("set-point", setpoint, self.model.n)
         checked_number("dt", dt, "s", least=0.0)
         if self._rests is not None and self._rests[0] is self.model and (self._rests[1] == setpoint).all():
             return self.q, self.v
@@ -103,8 +103,8 @@ class ArmStateModel:
         Raises:
             InfeasibleError: no rest was found: the arm falls.
         """
-        setpoint = self._vector("set-point", setpoint)
-        q = setpoint.copy() if start is None else self._vector("start", start)
+        setpoint = as_vector("set-point", setpoint, self.model.n)
+        q = setpoint.copy() if start is None else as_vector("start", start, self.model.n)
         servo = self.servo
         residual = np.zeros(self.model.n)
         for _ in range(SETTLE_ITERATIONS):
@@ -128,14 +128,6 @@ class ArmStateModel:
             limit=stall,
             time_s=0.0,
         )
-
-    def _vector(self, name: str, value: ArrayLike) -> Array:
-        array = np.array(as_states(name, value, self.model.n))
-        if array.ndim != 1:
-            raise InputError(
-                f"{name} has shape {array.shape}, expected ({self.model.n},)", subject=name, value=array.shape, limit=self.model.n
-            )
-        return array
 
     def _acceleration(self, setpoint: Array, q: Array, v: Array) -> Array:
         return self.model.forward_dynamics(q, v, self.servo.torque(setpoint, q, v) - self.model.friction(v))

@@ -78,18 +78,18 @@ class HoldLaw:
     Args:
         model: the arm as believed.
         bandwidth: w of the holding [rad/s].
+
+    Attributes:
+        law: with which it holds; whoever believes in another model tells it.
+        pose: (n,) where it holds, None while it brakes.
     """
 
     def __init__(self, model: DynamicsModel, bandwidth: float):
         bandwidth = positive("bandwidth", bandwidth)
-        self._law = ComputedTorque(model, bandwidth**2, 2.0 * bandwidth)
+        self.law = ComputedTorque(model, bandwidth**2, 2.0 * bandwidth)
         self._still = np.zeros(model.n)
         self._since_s: float | None = None
         self.pose: Array | None = None
-
-    def use(self, model: DynamicsModel) -> None:
-        """Believe in another model from now on."""
-        self._law.model = model
 
     def release(self) -> None:
         """Something else moves the arm: brake anew when asked again."""
@@ -104,9 +104,9 @@ class HoldLaw:
         if self.pose is None:
             self._since_s = time_s if self._since_s is None else self._since_s
             if np.abs(v).max() > STANDSTILL and time_s - self._since_s < BRAKE_S:
-                return self._law.model.inverse_dynamics(q, v, -BRAKE_RATE * v)
+                return self.law.model.inverse_dynamics(q, v, -BRAKE_RATE * v)
             self.pose = q.copy()
-        return self._law(q, v, Reference(self.pose, self._still, self._still), NO_STATE)[0]
+        return self.law(q, v, Reference(self.pose, self._still, self._still), NO_STATE)[0]
 
 
 class TorqueLoop:
@@ -119,10 +119,9 @@ class TorqueLoop:
     """
 
     def __init__(self, model: DynamicsModel, bandwidth: float, transition_s: float = 0.5):
-        bandwidth = positive("bandwidth", bandwidth)
         self._bare = self._old = model
-        self._law = ComputedTorque(model, bandwidth**2, 2.0 * bandwidth)
         self._hold = HoldLaw(model, bandwidth)
+        self._law = self._hold.law
         self._bound = 2.0 * CATCH_UP / bandwidth
         self._transition_s, self._changed_s = transition_s, -np.inf
         self.references = ReferenceBuffer()
@@ -142,7 +141,6 @@ class TorqueLoop:
         """
         model = self._bare.with_payload(mass, com) if mass else self._bare
         self._old, self._law.model, self._changed_s = self._law.model, model, time_s
-        self._hold.use(model)
 
     def effort(self, q: Array, v: Array, time_s: float) -> Array:
         """Efforts (n,) [N·m or N] for the state measured at ``time_s``."""

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from picker_dynamics.errors import DescriptionError, JointNamesError
 
-from .model import Array, read_only
+from .model import vector_of
 from .urdf_elements import MOVABLE_TYPES, Geometry, Joint, Link, element_error, read_joint, read_link, rotation_from_rpy
 
 __all__ = [
@@ -84,38 +84,23 @@ class ArmDescription:
                 return joint
         raise JointNamesError(f"{self.name} has no joint {name!r}; it has {', '.join(self.joint_names)}", subject=name)
 
-    def _vector(self, attribute: str) -> Array:
-        return read_only([getattr(joint, attribute) for joint in self.movable])
+    lower = vector_of("movable", "lower")
+    """(n,) lower position limits [rad or m]."""
 
-    @cached_property
-    def lower(self) -> Array:
-        """(n,) lower position limits [rad or m]."""
-        return self._vector("lower")
+    upper = vector_of("movable", "upper")
+    """(n,) upper position limits [rad or m]."""
 
-    @cached_property
-    def upper(self) -> Array:
-        """(n,) upper position limits [rad or m]."""
-        return self._vector("upper")
+    velocity = vector_of("movable", "velocity")
+    """(n,) velocity limits [rad/s or m/s]."""
 
-    @cached_property
-    def velocity(self) -> Array:
-        """(n,) velocity limits [rad/s or m/s]."""
-        return self._vector("velocity")
+    effort = vector_of("movable", "effort")
+    """(n,) effort limits [N·m or N]."""
 
-    @cached_property
-    def effort(self) -> Array:
-        """(n,) effort limits [N·m or N]."""
-        return self._vector("effort")
+    damping = vector_of("movable", "damping")
+    """(n,) viscous friction of <dynamics> [N·m·s/rad]."""
 
-    @cached_property
-    def damping(self) -> Array:
-        """(n,) viscous friction of <dynamics> [N·m·s/rad]."""
-        return self._vector("damping")
-
-    @cached_property
-    def friction(self) -> Array:
-        """(n,) Coulomb friction of <dynamics> [N·m]."""
-        return self._vector("friction")
+    friction = vector_of("movable", "friction")
+    """(n,) Coulomb friction of <dynamics> [N·m]."""
 
     @cached_property
     def tool(self) -> str:

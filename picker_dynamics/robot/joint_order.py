@@ -23,18 +23,17 @@ def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message
     Raises:
         JointNamesError: a joint that is missing, unknown or listed twice.
     """
-    known = set(expected)
-    for name in names:
-        if name not in known:
+    found: dict[str, int] = {}
+    for index, name in enumerate(names):
+        if name not in expected:
             raise JointNamesError(f"{what}: unknown joint {name!r}; the arm has {', '.join(expected)}", subject=name)
-        if list(names).count(name) > 1:
+        if name in found:
             raise JointNamesError(f"{what}: joint {name} is listed twice", subject=name)
-    missing = [name for name in expected if name not in names]
-    if missing:
-        raise JointNamesError(
-            f"{what}: joint {missing[0]} is missing (all of {', '.join(expected)} are needed)", subject=missing[0]
-        )
-    return np.array([list(names).index(name) for name in expected], dtype=int)
+        found[name] = index
+    for name in expected:
+        if name not in found:
+            raise JointNamesError(f"{what}: joint {name} is missing (all of {', '.join(expected)} are needed)", subject=name)
+    return np.array([found[name] for name in expected], dtype=int)
 
 
 def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -17,10 +17,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, UnreachableError
+from picker_dynamics.errors import UnreachableError
 
 from .description import ArmDescription
-from .model import Array, as_states, checked_number
+from .model import Array, as_states, as_vector, checked_number
 from .picker_shape import read_shape
 
 ON_AXIS_M = 1e-9
@@ -178,11 +178,8 @@ class PickerKinematics:
         return theta0, np.cumsum(np.stack(pitches, axis=-1), axis=-1)
 
     def _checked(self, position_m: ArrayLike, pitch_rad: float, near: ArrayLike | None) -> tuple[Array, float, Array]:
-        target = as_states("position_m", position_m, 3)
-        if target.ndim != 1:
-            raise InputError(f"position_m has shape {target.shape}, expected (3,)", subject="position_m", value=target.shape)
-        near = np.zeros(self.n) if near is None else np.array(as_states("near", near, self.n))
-        return target, checked_number("pitch_rad", pitch_rad), near
+        near = np.zeros(self.n) if near is None else as_vector("near", near, self.n)
+        return as_vector("position_m", position_m, 3), checked_number("pitch_rad", pitch_rad), near
 
     def _facings(self, target: Array, pitch: float, near: Array) -> list[tuple[float, tuple[float, float]]]:
         """Base angle [rad] and wrist (reach, height) [m] from the shoulder: facing it, over the back."""

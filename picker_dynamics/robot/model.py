@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +38,23 @@ def read_only(values: ArrayLike) -> Array:
     array = np.array(values, dtype=float)
     array.setflags(write=False)
     return array
+
+
+def as_vector(name: str, value: ArrayLike, n: int) -> Array:
+    """``value`` as a finite float array of its own, of shape (n,).
+
+    Raises:
+        InputError: as ``as_states``, or for a batch.
+    """
+    array = np.array(as_states(name, value, n))
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}, expected ({n},)", subject=name, value=array.shape, limit=n)
+    return array
+
+
+def vector_of(members: str, figure: str) -> cached_property[Array]:
+    """A property: ``figure`` of each of the object's ``members`` as one vector (n,), read-only."""
+    return cached_property(lambda owner: read_only([getattr(member, figure) for member in getattr(owner, members)]))
 
 
 def as_states(name: str, value: ArrayLike, n: int) -> Array:
@@ -128,12 +146,10 @@ def payload_values(mass: float, com: ArrayLike, inertia: ArrayLike | None) -> tu
         InputError: a negative mass, values that are not finite, wrong shapes, an inertia that is no inertia.
     """
     mass = checked_number("payload mass", mass, "kg", least=0.0, subject="payload")
-    com = as_states("payload com", com, 3)
+    com = as_vector("payload com", com, 3)
     inertia = np.zeros((3, 3)) if inertia is None else as_states("payload inertia", inertia, 3)
-    if com.shape != (3,) or inertia.shape != (3, 3):
-        raise InputError(
-            f"payload com and inertia have shapes {com.shape} and {inertia.shape}, expected (3,) and (3, 3)", subject="payload"
-        )
+    if inertia.shape != (3, 3):
+        raise InputError(f"payload inertia has shape {inertia.shape}, expected (3, 3)", subject="payload")
     if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
         raise InputError("payload inertia is not symmetric", subject="payload", value=inertia)
     least, middle, largest = np.linalg.eigvalsh(inertia)

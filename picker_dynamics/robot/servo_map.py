@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import ConfigurationError, LimitError
 
-from .model import Array, as_states, read_only
+from .model import Array, as_states, read_only, vector_of
 from .servo import ServoModel
 from .servo_file import OSCILLATOR_HZ, Entry, read_entries
 
@@ -156,49 +156,32 @@ class ServoMap:
         """``joint.key`` of every figure that is an assumption."""
         return tuple(f"{servo.joint}.{key}" for servo in self.servos for key in servo.unmeasured)
 
-    def _vector(self, figure: str) -> Array:
-        return read_only([getattr(servo, figure) for servo in self.servos])
-
     @cached_property
     def model(self) -> ServoModel:
         """The servo model with these figures."""
-        stiffness, deadband, damping = (self._vector(name) for name in ("stiffness", "deadband", "damping"))
+        stiffness, deadband, damping = zip(*((servo.stiffness, servo.deadband, servo.damping) for servo in self.servos))
         return ServoModel(stiffness, deadband, damping, self.stall_torque, self.joint_names)
 
-    @cached_property
-    def stall_torque(self) -> Array:
-        """[N·m]"""
-        return self._vector("stall_torque")
+    stall_torque = vector_of("servos", "stall_torque")
+    """[N·m]"""
 
-    @cached_property
-    def no_load_speed(self) -> Array:
-        """[rad/s]"""
-        return self._vector("no_load_speed")
+    no_load_speed = vector_of("servos", "no_load_speed")
+    """[rad/s]"""
 
-    @cached_property
-    def armature(self) -> Array:
-        """Rotor inertia at the joint [kg·m²]."""
-        return self._vector("armature")
+    armature = vector_of("servos", "armature")
+    """Rotor inertia at the joint [kg·m²]."""
 
-    @cached_property
-    def peak_share(self) -> Array:
-        """Share of stall torque allowed along a motion."""
-        return self._vector("peak_share")
+    peak_share = vector_of("servos", "peak_share")
+    """Share of stall torque allowed along a motion."""
 
-    @cached_property
-    def hold_share(self) -> Array:
-        """Share of stall torque allowed where a motion ends."""
-        return self._vector("hold_share")
+    hold_share = vector_of("servos", "hold_share")
+    """Share of stall torque allowed where a motion ends."""
 
-    @cached_property
-    def rest(self) -> Array:
-        """Folded pose that needs little torque [rad]."""
-        return self._vector("rest")
+    rest = vector_of("servos", "rest")
+    """Folded pose that needs little torque [rad]."""
 
-    @cached_property
-    def home(self) -> Array:
-        """Pose in which work starts [rad]."""
-        return self._vector("home")
+    home = vector_of("servos", "home")
+    """Pose in which work starts [rad]."""
 
     @cached_property
     def setpoint_lower(self) -> Array:

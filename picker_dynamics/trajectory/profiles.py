@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +25,9 @@ from .splines import DEGREE
 from .trajectory import Trajectory
 
 NAMES = ("constant", "trapezoidal", "cubic", "quintic")
+
+POLYNOMIALS = {"constant": [0.0, 1.0], "cubic": [0.0, 0.0, 3.0, -2.0], "quintic": [0.0, 0.0, 0.0, 10.0, -15.0, 6.0]}
+"""Coefficients of s(t), from t^0 on."""
 
 MIN_DURATION_S = 0.02
 """Shortest motion: one servo frame [s]."""
@@ -44,15 +48,19 @@ class Profile:
     breaks: Array
     coefficients: Array
 
+    @cached_property
+    def _trajectory(self) -> Trajectory:
+        return Trajectory(("s",), self.breaks, self.coefficients[..., None])
+
     def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """s, ds/dt, d²s/dt² at ``t`` (...) in 0 ... 1; constant outside."""
-        s, sd, sdd = Trajectory(("s",), self.breaks, self.coefficients[..., None]).sample(t)
+        s, sd, sdd = self._trajectory.sample(t)
         return s[..., 0], sd[..., 0], sdd[..., 0]
 
     @property
     def peaks(self) -> tuple[float, float]:
         """Largest velocity and acceleration of s over unit time."""
-        _, _, v, a = Trajectory(("s",), self.breaks, self.coefficients[..., None]).grid(1e-3)
+        _, _, v, a = self._trajectory.grid(1e-3)
         return float(np.abs(v).max()), float(np.abs(a).max())
 
 
@@ -62,12 +70,8 @@ def profile(name: str, ramp: float = 0.25) -> Profile:
     Raises:
         InputError: another name, or a ramp out of range.
     """
-    if name == "constant":
-        return _profile(name, [0.0, 1.0], [[0.0, 1.0]])
-    if name == "cubic":
-        return _profile(name, [0.0, 1.0], [[0.0, 0.0, 3.0, -2.0]])
-    if name == "quintic":
-        return _profile(name, [0.0, 1.0], [[0.0, 0.0, 0.0, 10.0, -15.0, 6.0]])
+    if name in POLYNOMIALS:
+        return _profile(name, [0.0, 1.0], [POLYNOMIALS[name]])
     if name != "trapezoidal":
         raise InputError(f"profile is {name!r}, must be one of {', '.join(NAMES)}", subject="profile", value=name)
     if not 0.0 < ramp <= 0.5:
