@@ -1,4 +1,4 @@
-"""From a reference (q_d, v_d, a_d) to the servo set-point and the torque: the servo model, inverted.
+"""Compliance compensation: the servo model inverted, from a reference (q_d, v_d, a_d) to set-point and torque.
 
     mode none      q_cmd = q_d
     mode gravity   q_cmd = q_d + offset(u),   u = g(q_d)
@@ -31,7 +31,7 @@ SETTLED_WEIGHT = 1e-12
 
 
 class Compensator:
-    """Set-points for position servos that bear a load.
+    """Compensator of position servos' compliance: set-points with which a loaded arm is where it should be.
 
     Args:
         model: the arm; its payload, if any, is the one it starts with.

@@ -1,4 +1,4 @@
-"""The modelled joint state: where the arm is according to the model, for servos that do not tell.
+"""Modelled joint state: simulation of the arm on its servos from the set-points sent, for servos that do not tell.
 
     M(q) dv/dt = clip(K dz(q_cmd - q, delta), -tau_stall, tau_stall) - D v - C(q, v) v - g(q) - F(v)
 

@@ -1,4 +1,4 @@
-"""What runs beside torque-controlled joints, free of ROS: follow a reference, or brake and hold where there is none.
+"""Control loop of torque-controlled joints, free of ROS: follow a reference, or brake and hold where there is none.
 
     tau = M(q) (a_d + Kd (v_d - v) + Kp (q_d - q)) + C(q, v) v + g(q)          computed torque, from the measured state
     tau = M(q) (-BRAKE_RATE v)                     + C(q, v) v + g(q)          braking: no reference
@@ -41,7 +41,7 @@ KEPT = 512
 
 
 class ReferenceBuffer:
-    """References in the order of their times, and the one for any time between them."""
+    """Buffer of references by time, interpolated between them."""
 
     def __init__(self) -> None:
         self._points: deque[tuple[float, Reference]] = deque(maxlen=KEPT)
@@ -73,7 +73,7 @@ class ReferenceBuffer:
 
 
 class HoldLaw:
-    """Brakes the arm, then holds it where it came to rest.
+    """Law that brakes the arm, then holds it where it came to rest.
 
     Args:
         model: the arm as believed.
@@ -110,7 +110,7 @@ class HoldLaw:
 
 
 class TorqueLoop:
-    """Efforts from measured states and buffered references.
+    """Torque controller: efforts from measured states and buffered references, with changes of payload faded in.
 
     Args:
         model: the arm without payload.

@@ -1,4 +1,4 @@
-"""The arms that have a name: config/arms.yaml says how each is controlled, its URDF everything else."""
+"""Registry of the named arms: config/arms.yaml says how each is controlled, its URDF everything else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NUMBERS = {"bandwidth_rad_s": 500.0, "peak_share": 1.0, "hold_share": 1.0, "tip
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """One entry of the file.
+    """A named arm, how it is controlled and what a motion may ask of it: one entry of the file.
 
     Attributes:
         name: its key, the name of its URDF and of the robot in there.
@@ -63,7 +63,7 @@ class Arm:
 
 
 def names(path: str | Path | None = None) -> tuple[str, ...]:
-    """The arms there are."""
+    """Names of all arms of the file, sorted."""
     return tuple(sorted(_read(path)["arms"]))
 
 

@@ -1,4 +1,4 @@
-"""URDF text -> ArmDescription: links, joints and numbers, and nothing that the URDF does not say.
+"""URDF parser: text -> ``ArmDescription``, with links, joints and numbers, and nothing that the URDF does not say.
 
 This reader is deliberately its own: Pinocchio reads the same text with another parser, so a mistake
 in one shows up in ``cross_check`` as a disagreement.  It needs nothing but the standard library and
@@ -159,7 +159,7 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
 
 
 def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_description") -> None:
-    """Compare what ``urdf`` says of the joints of ``arm``; it may have more of them, and narrower limits.
+    """Require that another URDF describes the joints of ``arm``; it may have more of them, and narrower limits.
 
     Args:
         urdf: text of the description.

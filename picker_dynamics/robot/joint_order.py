@@ -1,4 +1,4 @@
-"""Joints by name, never by index: bring what a message carries into the order of the arm."""
+"""Reordering by joint name, never by index: what a message carries, in the order of the arm."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message
 
 
 def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """For a message that speaks of some of the arm's joints: which they are, and where the message has them.
+    """Indices of the joints that a message names, where it need not name all of the arm's.
 
     Returns:
         joints: (k,) indices among ``expected``, increasing.

@@ -1,4 +1,4 @@
-"""Where every link of a described arm is: forward kinematics of any tree, by the URDF's definition.
+"""Forward kinematics of any kinematic tree, link by link, by the URDF's definition.
 
     T_child = T_parent · Trans(xyz) · Rz(yaw) Ry(pitch) Rx(roll) · motion(axis, q)
 

@@ -1,4 +1,4 @@
-"""Where the picker's tip is, and which joint angles bring it somewhere: closed form, no iteration.
+"""Forward and inverse kinematics of the picker in closed form, without iteration.
 
 With theta0 the base angle, elevations a1 = theta1, a2 = theta1 + theta2, a3 = theta1 + theta2 + theta3 (from
 the horizontal, upwards positive), link lengths L1, L2, L3 and the shoulder at (x0, y0, h) of the root frame:

@@ -1,4 +1,4 @@
-"""Is an arm of the picker's shape, and what are its lengths?  The special kinematics hold for no other.
+"""Recognition of arms of the picker's shape, and their link lengths; the special kinematics hold for no other.
 
 The shape: the tool hangs on four revolute joints, a yaw axis and three parallel pitch axes ("0 -1 0", so
 that elevations count upwards).  The shoulder lies on the yaw axis; elbow, wrist and tool follow along x, and

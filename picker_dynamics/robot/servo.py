@@ -1,4 +1,4 @@
-"""The servo model: a hobby servo is a spring with a deadband, a torque limit and a speed limit.
+"""Model of a position-controlled hobby servo: a spring with a deadband, a torque limit and a speed limit.
 
 One model serves the simulated servo, the modelled joint state and the compensation:
 
@@ -27,13 +27,13 @@ SIGN_TORQUE = 0.01
 
 
 def dead_zone(x: Array, delta: Array) -> Array:
-    """dz(x, delta): 0 within +-delta, and x less delta of its size outside."""
+    """Dead zone dz(x, delta): 0 within +-delta, and x less delta of its size outside."""
     outside: Array = x - np.clip(x, -delta, delta)
     return outside
 
 
 class ServoModel:
-    """Position servos of ``n`` joints; all arrays are (..., n), the parameters (n,) and read-only.
+    """Model of the position servos of ``n`` joints; all arrays are (..., n), the parameters (n,) and read-only.
 
     Args:
         stiffness: K [N·m/rad], > 0.

@@ -1,4 +1,4 @@
-"""Current and temperature of the servos, estimated from the torque that the model says they give.
+"""Estimate of the servos' currents and temperatures from the torque that the model says they give.
 
 Hobby servos report neither, and both break arms: a servo that holds a berry for minutes burns, and five that start
 together pull a small supply down.  Per servo, with the share of stall torque s = |tau| / tau_stall:
@@ -28,7 +28,7 @@ WARN_SHARE = 0.8
 
 @dataclass(frozen=True)
 class Temperature:
-    """What is to be said of the warmest servo: ``too_hot`` where it is at the limit."""
+    """Estimated temperature of the warmest servo, as a text and as numbers: ``too_hot`` where it is at the limit."""
 
     text: str
     joint: str
@@ -38,7 +38,7 @@ class Temperature:
 
 
 class ServoBudget:
-    """Estimates for the servos of a map; a servo without electric figures counts as drawing and warming nothing.
+    """Estimated currents and temperatures of a map's servos; one without electric figures counts as drawing and warming nothing.
 
     Args:
         servos: the servo map.
@@ -93,12 +93,12 @@ class ServoBudget:
 
     @property
     def current_a(self) -> Array:
-        """(n,) of each servo [A]."""
+        """(n,) current of each servo [A]."""
         return self._amperes(self.share, self.live)
 
     @property
     def total_a(self) -> float:
-        """Of all servos [A]."""
+        """Current of all servos together [A]."""
         return float(self.current_a.sum())
 
     def take_peak(self) -> tuple[float, str]:

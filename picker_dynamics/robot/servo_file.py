@@ -1,4 +1,4 @@
-"""The servo map's YAML: layers merged, every key known, every value in its range; no arithmetic here.
+"""Reader of the servo map's YAML: layers merged, every key known, every value in its range; no arithmetic here.
 
 Layers, the later wins:  defaults and joints of the map, then defaults and joints of the overlay.
 """

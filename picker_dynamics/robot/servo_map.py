@@ -1,4 +1,4 @@
-"""Which servo drives which joint: channels, pulse <-> angle maps and figures, read from YAML and checked.
+"""Servo map: the channel, the pulse <-> angle map and the figures of each joint's servo, read from YAML and checked.
 
 A pulse sets the angle of the servo's horn; the joint angle follows from how the servo is mounted:
 
@@ -36,7 +36,7 @@ LIMIT_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Grip:
-    """A joint that closes: touches at ``contact`` [rad], presses with ``torque`` [N·m] at most."""
+    """Closing range of a gripper joint: touches at ``contact`` [rad], presses with ``torque`` [N·m] at most."""
 
     contact: float
     torque: float
@@ -44,7 +44,7 @@ class Grip:
 
 @dataclass(frozen=True)
 class Electric:
-    """What a servo's motor draws and how it warms: at stall and without load [A]; the rise of its temperature in the long
+    """Current and heating of a servo's motor: at stall and without load [A]; the rise of its temperature in the long
     run if it stalled [K], and how fast it gets there [s].  ``assumed`` names the figures that are no more than that."""
 
     stall_a: float
@@ -56,7 +56,7 @@ class Electric:
 
 @dataclass(frozen=True)
 class Supply:
-    """How the board measures the servo supply: analogue input, volts in per volt there, least voltage [V]."""
+    """Measurement of the servo supply by the board: analogue input, volts in per volt there, least voltage [V]."""
 
     adc: int
     divider: float

@@ -1,4 +1,4 @@
-"""What one <link> or one <joint> element of a URDF says, and that it says it properly.
+"""Reader of one <link> or one <joint> element of a URDF, with every value checked.
 
 Every value is read once, checked to be finite and of the right count, and refused with the name of the
 link or joint it belongs to.  ``description`` puts the pieces together.

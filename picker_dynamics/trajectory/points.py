@@ -1,4 +1,4 @@
-"""Trajectory points as they arrive, checked: a complaint names point, joint, value and limit."""
+"""Check of trajectory points as they arrive: a complaint names point, joint, value and limit."""
 
 from __future__ import annotations
 

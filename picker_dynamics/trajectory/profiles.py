@@ -1,4 +1,4 @@
-"""Time laws along a path, and the shortest motions within limits that use them.
+"""Velocity profiles (time laws along a path), and the shortest motions within limits that use them.
 
 A profile is a function s(t) from 0 to 1 with derivatives, given as piecewise polynomials over unit time:
 
@@ -34,7 +34,7 @@ MIN_DURATION_S = 0.02
 
 
 class HasJacobian(Protocol):
-    """A model of the arm, or its kinematics alone: what tip speeds need of either."""
+    """Whatever knows the tool's Jacobian: a dynamics model, or kinematics alone."""
 
     def jacobian(self, q: ArrayLike) -> Array:
         """Linear Jacobian of the tip, (..., 3, n) [m/rad]."""
@@ -42,7 +42,7 @@ class HasJacobian(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """s(t) over unit time: breaks (m + 1,), coefficients (m, 6) of the time since each break."""
+    """A velocity profile s(t) over unit time: breaks (m + 1,), coefficients (m, 6) of the time since each break."""
 
     name: str
     breaks: Array

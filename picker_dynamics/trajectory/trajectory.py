@@ -271,7 +271,7 @@ def _require_near(names: Sequence[str], first: Array, start: ArrayLike) -> None:
 
 
 def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:
-    """What is left of a trajectory at ``begin_s`` [s, its own time], as one that starts at 0; where it stands if it is over."""
+    """The remainder of a trajectory at ``begin_s`` [s, its own time], as one that starts at 0; where it stands if it is over."""
     if begin_s <= 0.0:
         return trajectory
     if begin_s > trajectory.duration - SHORTEST_S:
@@ -283,7 +283,7 @@ def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:
 
 
 def standing(joint_names: Sequence[str], q: ArrayLike) -> Trajectory:
-    """Stays at ``q`` (n,)."""
+    """A trajectory that stays at ``q`` (n,)."""
     coefficients = np.zeros((1, splines.DEGREE + 1, len(joint_names)))
     coefficients[0, 0] = q
     return Trajectory(joint_names, [0.0, SHORTEST_S], coefficients)
@@ -324,7 +324,7 @@ def _coefficients_from(trajectory: Trajectory, begin_s: float) -> Array:
 
 
 def blend(current: Iterable[ArrayLike], trajectory: Trajectory, blend_s: float = 0.3) -> Trajectory:
-    """``trajectory`` taken over from the state (q, v, a) that was last sent: continuous in all three.
+    """``trajectory``, taken over from the state (q, v, a) that was last sent: continuous in all three.
 
     The difference at the start is faded out by a quintic over ``blend_s`` [s], or a duration that is shorter.
 

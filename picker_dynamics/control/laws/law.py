@@ -1,4 +1,4 @@
-"""What all control laws share: a reference to follow, and the form (q, v, reference, state) -> (tau, rate of the state).
+"""Interface of all control laws: a reference to follow, and the form (q, v, reference, state) -> (tau, rate of the state).
 
 A law is a pure function of what it is given.  What it remembers (an integral, an estimate) is its ``state``, kept by
 whoever runs it: a simulation integrates it together with the arm, a sampled controller adds period times rate.
@@ -20,7 +20,7 @@ NO_STATE = read_only(())
 
 
 class Reference(NamedTuple):
-    """Where the joints should be: q_d, v_d, a_d, each (..., n) [rad or m, per s, per s²]."""
+    """Reference state of the joints: q_d, v_d, a_d, each (..., n) [rad or m, per s, per s²]."""
 
     q: Array
     v: Array

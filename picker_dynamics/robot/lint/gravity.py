@@ -1,4 +1,4 @@
-"""The torques that hold the arm still: more than the joint has, or none where there must be some."""
+"""Lint rules about gravity: a joint that cannot hold its load, or one that should feel some and does not."""
 
 from __future__ import annotations
 

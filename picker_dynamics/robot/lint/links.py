@@ -1,4 +1,4 @@
-"""Inertials of one link: could any body have them, and could the body that is drawn?"""
+"""Lint rules about one link's inertial: could any body have it, and could the body that is drawn?"""
 
 from __future__ import annotations
 
