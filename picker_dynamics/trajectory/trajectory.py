@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 
@@ -43,7 +43,7 @@ SAME_BREAK_S = 1e-9
 """Breaks closer than this are one [s]."""
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Trajectory:
     """Piecewise polynomials of ``n`` joints over 0 ... ``duration``.
 
@@ -59,12 +59,12 @@ class Trajectory:
 
     joint_names: tuple[str, ...]
     breaks: Array
-    coefficients: Array = field(repr=False)
+    coefficients: Array
     duration: float
-    start: Array = field(repr=False)
-    end: Array = field(repr=False)
-    _breaks: list[float] = field(repr=False)
-    _zero: Array = field(repr=False)
+    start: Array
+    end: Array
+    _breaks: list[float]
+    _zero: Array
 
     def __init__(self, joint_names: Sequence[str], breaks: ArrayLike, coefficients: ArrayLike):
         put = partial(object.__setattr__, self)  # it is frozen
