@@ -242,7 +242,15 @@ class PickerKinematics:
         facing, wrist = self._facings(target, pitch, near)[0]
         if self._lower[base] <= facing <= self._upper[base] and abs(self._gap(wrist)) >= ON_AXIS_M:
             return self._too_far(target, pitch, [wrist])
-        return self._beyond_limit(target, pitch, *least)
+        joint, value = least
+        name, lower, upper = self.joint_names[joint], float(self._lower[joint]), float(self._upper[joint])
+        return UnreachableError(
+            f"tip target {_text(target)} with hand pitch {pitch:.3f} rad needs joint {name} at {value:.3f} "
+            f"rad; its limits are {lower:.3f} to {upper:.3f} rad",
+            subject=name,
+            value=value,
+            limit=lower if value < lower else upper,
+        )
 
     def _too_far(self, target: Array, pitch: float, wrists: list[tuple[float, float]]) -> UnreachableError:
         wrist = min(wrists, key=lambda wrist: abs(self._gap(wrist)))
@@ -262,16 +270,6 @@ class PickerKinematics:
             f"from the shoulder, possible are {nearest:.4f} to {farthest:.4f} m: {abs(gap):.4f} m too {how}",
             value=distance,
             limit=farthest if gap > 0.0 else nearest,
-        )
-
-    def _beyond_limit(self, target: Array, pitch: float, joint: int, value: float) -> UnreachableError:
-        name, lower, upper = self.joint_names[joint], float(self._lower[joint]), float(self._upper[joint])
-        return UnreachableError(
-            f"tip target {_text(target)} with hand pitch {pitch:.3f} rad needs joint {name} at {value:.3f} "
-            f"rad; its limits are {lower:.3f} to {upper:.3f} rad",
-            subject=name,
-            value=value,
-            limit=lower if value < lower else upper,
         )
 
 

@@ -381,7 +381,7 @@ def stop_trajectory(
     for limit, side in ((lower, -1.0), (upper, 1.0)):
         if limit is not None:
             T = _within(side * v, side * a, side * (np.asarray(limit) - q), T, min_s)
-    c2, c3 = -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
+    c2, c3 = _stop(v, a, T)
     coefficients = np.array([q, v, a / 2.0, c2 / 3.0, c3 / 4.0, np.zeros(n)])
     return Trajectory(tuple(joint_names), [0.0, T], [coefficients])
 
@@ -397,9 +397,14 @@ def _within(v: Array, a: Array, room: Array, T: float, min_s: float) -> float:
     return T
 
 
+def _stop(v: Array, a: Array, T: float) -> tuple[Array, Array]:
+    """c2 and c3 of the velocity v + a t + c2 t² + c3 t³ of a stop after ``T`` [s]."""
+    return -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
+
+
 def _peak(v: Array, a: Array, T: float) -> Array:
     """Largest |acceleration| of the stop, (n,): at an end or at the vertex of a parabola."""
-    c2, c3 = -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
+    c2, c3 = _stop(v, a, T)
     with np.errstate(divide="ignore", invalid="ignore"):
         vertex = np.clip(np.nan_to_num(-c2 / (3.0 * c3)), 0.0, T)
     return np.maximum(np.abs(a), np.abs(a + 2.0 * c2 * vertex + 3.0 * c3 * vertex**2))

@@ -44,8 +44,7 @@ def link_findings(description: ArmDescription, name: str) -> Iterator[Finding]:
         return
     moments = np.asarray(np.linalg.eigvalsh(link.inertia), dtype=float)
     if moments[0] < -1e-9 * abs(moments[2]):
-        reason = "a principal moment is negative, which no body has"
-        yield Finding(name, "inertia", _moments(moments), reason, fatal=True)
+        yield Finding(name, "inertia", _moments(moments), "a principal moment is negative, which no body has", fatal=True)
         return
     yield from _tensor_findings(link, moments)
     yield from _shape_findings(link)
