@@ -6,6 +6,8 @@ Every message is one line that a person at the bench can act on.  ``exit_code`` 
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PickerError(Exception):
     """Base of every error raised on purpose by this package.
@@ -19,7 +21,7 @@ class PickerError(Exception):
 
     exit_code = 1
 
-    def __init__(self, message: str, *, subject: str | None = None, value=None, limit=None):
+    def __init__(self, message: str, *, subject: str | None = None, value: Any = None, limit: Any = None):
         super().__init__(message)
         self.subject = subject
         self.value = value
@@ -75,8 +77,8 @@ class InfeasibleError(PickerError):
 
     exit_code = 6
 
-    def __init__(self, message: str, *, time_s: float, subject=None, value=None, limit=None):
-        super().__init__(message, subject=subject, value=value, limit=limit)
+    def __init__(self, message: str, *, time_s: float, **about: Any):
+        super().__init__(message, **about)
         self.time_s = time_s
 
 

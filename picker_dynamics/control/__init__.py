@@ -1,5 +1,5 @@
-"""From a reference to what the joints are told: servo set-points that make up for the servo's compliance, torques of control
-laws, and the models of both.  Imports ``robot``, ``dynamics`` by its interface and ``trajectory``.
+"""Control between a reference and what the joints are told: servo set-points that make up for the servo's compliance, torques of
+control laws, and the models of both.  Imports ``robot``, ``dynamics`` by its interface and ``trajectory``.
 """
 
 __all__ = ["compensation", "laws", "payload_follow", "state_model", "torque_loop"]

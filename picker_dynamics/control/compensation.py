@@ -1,9 +1,9 @@
-"""From a reference (q_d, v_d, a_d) to the servo set-point and the torque: the servo model, inverted.
+"""Compliance compensation: the servo model inverted, from a reference (q_d, v_d, a_d) to set-point and torque.
 
     mode none      q_cmd = q_d
     mode gravity   q_cmd = q_d + offset(u),   u = g(q_d)
     mode full      q_cmd = q_d + offset(u),   u = tau_d + D v_d
-    offset(u) = u / K + delta tanh(u / u_s),   tau_d = M a_d + C v_d + g + F(v_d) - J^T f_ext
+    offset(u) = u / K + delta tanh(u / u_s),   tau_d = M a_d + C v_d + g + F(v_d)
 
 Nothing jumps: the offset fades from what it was to what the mode wants after the start and after a change of
 mode, and a change of payload passes from one model's torque to the other's.  Time is what ``update`` is told.
@@ -11,26 +11,27 @@ mode, and a change of payload passes from one model's torque to the other's.  Ti
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import DynamicsModel, as_states
+from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.servo import ServoModel
 
 MODES = ("none", "gravity", "full")
+
+Mixture = tuple[tuple[float, DynamicsModel], ...]
+"""Models, and the shares of their torques."""
 
 SETTLED_WEIGHT = 1e-12
 """Share of torque below which a former payload is forgotten."""
 
 
-def smoothstep(x: float) -> float:
-    """3 x² - 2 x³ on [0, 1], constant outside: a passage without kinks."""
-    x = min(max(x, 0.0), 1.0)
-    return x * x * (3.0 - 2.0 * x)
-
-
 class Compensator:
-    """Set-points for position servos that bear a load.
+    """Compensator of position servos' compliance: set-points with which a loaded arm is where it should be.
 
     Args:
         model: the arm; its payload, if any, is the one it starts with.
@@ -53,19 +54,17 @@ class Compensator:
         *,
         fade_s: float = 0.5,
         transition_s: float = 0.5,
-        setpoint_lower=None,
-        setpoint_upper=None,
+        setpoint_lower: ArrayLike | None = None,
+        setpoint_upper: ArrayLike | None = None,
     ):
-        for name, value in (("fade_s", fade_s), ("transition_s", transition_s)):
-            if not (np.isfinite(value) and value >= 0.0):
-                raise InputError(f"{name} is {value}, must be >= 0", subject=name, value=value, limit=0.0)
+        self.fade_s = checked_number("fade_s", fade_s, least=0.0)
+        self.transition_s = checked_number("transition_s", transition_s, least=0.0)
         if servo_model.n != model.n:
             raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
         self._bare, self._servo = model, servo_model
-        self.fade_s, self.transition_s = float(fade_s), float(transition_s)
         self._lower = np.full(model.n, -np.inf) if setpoint_lower is None else np.asarray(setpoint_lower, dtype=float)
         self._upper = np.full(model.n, np.inf) if setpoint_upper is None else np.asarray(setpoint_upper, dtype=float)
-        self._former: tuple[tuple[float, DynamicsModel], ...] = ()
+        self._former: Mixture = ()
         self._model, self._payload_elapsed = model, self.transition_s
         self._mode = _checked_mode(mode)
         self.clamped: tuple[str, ...] = ()
@@ -86,9 +85,9 @@ class Compensator:
         """Whether neither a fade nor a change of payload is under way."""
         return self._fade_elapsed >= self.fade_s and self._payload_elapsed >= self.transition_s
 
-    def start(self, offset=None) -> None:
+    def start(self, offset: ArrayLike | None = None) -> None:
         """Fade in, from ``offset`` (n,) [rad]: the set-point now sent less the desired one; default 0."""
-        self._offset_from = np.zeros(self._bare.n) if offset is None else np.array(as_states("offset", offset, self._bare.n))
+        self._offset_from = np.zeros(self._bare.n) if offset is None else as_vector("offset", offset, self._bare.n)
         self._fade_elapsed = 0.0
 
     def set_mode(self, mode: str) -> None:
@@ -101,7 +100,7 @@ class Compensator:
             self._mode = mode
             self.start(self._offset)
 
-    def set_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=None) -> None:
+    def set_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> None:
         """Carry another load, within ``transition_s``; a change under way goes on from where it is.
 
         Args:
@@ -112,28 +111,26 @@ class Compensator:
         Raises:
             InputError: a negative mass, or values that are not finite.
         """
-        new = self._bare.with_payload(mass, com) if inertia is None else self._bare.with_payload(mass, com, inertia)
+        new = self._bare.with_payload(mass, com, inertia)
         self._former = tuple((w, model) for w, model in self._mixture() if w > SETTLED_WEIGHT)
         self._model, self._payload_elapsed = new, 0.0
 
-    def update(self, q, v, a, dt: float, wrench=None) -> tuple[np.ndarray, np.ndarray]:
+    def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, dt: float) -> tuple[Array, Array]:
         """Set-point and torque for the reference ``dt`` [s] after the one before.
 
         Args:
             q, v, a: (n,) desired state [rad, rad/s, rad/s²].
-            wrench: (6,) that the surroundings apply to the tool [N, N·m], base axes, or None.
 
         Returns:
             q_cmd: (n,) servo set-point [rad].
             tau_d: (n,) torque [N·m], whatever the mode.
         """
-        if not (np.isfinite(dt) and dt >= 0.0):
-            raise InputError(f"dt is {dt} s, must be >= 0", subject="dt", value=dt, limit=0.0)
+        checked_number("dt", dt, "s", least=0.0)
         self._fade_elapsed += dt
         self._payload_elapsed += dt
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         mixture = self._mixture()
-        tau_d = sum(w * model.required_torque(q, v, a, wrench) for w, model in mixture)
+        tau_d = _weighed((w, model.required_torque(q, v, a)) for w, model in mixture)
         weight = _progress(self._fade_elapsed, self.fade_s)
         wanted = (1.0 - weight) * self._offset_from + weight * self._wanted_offset(mixture, q, v, tau_d)
         q_cmd = np.clip(q + wanted, self._lower, self._upper)
@@ -142,14 +139,14 @@ class Compensator:
         self.clamped = tuple(name for name, out in zip(self._bare.joint_names, beyond) if out) if beyond.any() else ()
         return q_cmd, tau_d
 
-    def _wanted_offset(self, mixture, q, v, tau_d) -> np.ndarray:
+    def _wanted_offset(self, mixture: Mixture, q: Array, v: Array, tau_d: Array) -> Array:
         if self._mode == "none":
             return np.zeros(self._bare.n)
         if self._mode == "gravity":
-            return self._servo.offset(sum(w * model.gravity(q) for w, model in mixture))
+            return self._servo.offset(_weighed((w, model.gravity(q)) for w, model in mixture))
         return self._servo.offset(self._servo.spring_demand(v, tau_d))
 
-    def _mixture(self) -> tuple[tuple[float, DynamicsModel], ...]:
+    def _mixture(self) -> Mixture:
         """Weights, summing to 1, and the models whose torques they weigh."""
         weight = _progress(self._payload_elapsed, self.transition_s)
         if weight == 1.0:
@@ -157,8 +154,17 @@ class Compensator:
         return (*(((1.0 - weight) * w, model) for w, model in self._former), (weight if self._former else 1.0, self._model))
 
 
+def _weighed(parts: Iterable[tuple[float, Array]]) -> Array:
+    total: Array = reduce(np.add, (weight * torque for weight, torque in parts))
+    return total
+
+
 def _progress(elapsed: float, duration: float) -> float:
-    return 1.0 if elapsed >= duration else smoothstep(elapsed / duration)
+    """3 x² - 2 x³ of the time that has elapsed, x = elapsed / duration, 1 after it: a passage without kinks."""
+    if elapsed >= duration:
+        return 1.0
+    x = elapsed / duration
+    return x * x * (3.0 - 2.0 * x)
 
 
 def _checked_mode(mode: str) -> str:

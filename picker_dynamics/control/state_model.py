@@ -1,4 +1,4 @@
-"""The modelled joint state: where the arm is according to the model, for servos that do not tell.
+"""Modelled joint state: simulation of the arm on its servos from the set-points sent, for servos that do not tell.
 
     M(q) dv/dt = clip(K dz(q_cmd - q, delta), -tau_stall, tau_stall) - D v - C(q, v) v - g(q) - F(v)
 
@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.robot.model import COULOMB_SPEED, DynamicsModel, as_states
+from picker_dynamics.robot.model import COULOMB_SPEED, Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.servo import ServoModel
 
 GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
@@ -50,35 +51,32 @@ class ArmStateModel:
         InputError: sizes that differ, values that are not finite.
     """
 
-    def __init__(self, model: DynamicsModel, servo_model: ServoModel, q0, max_step_s: float = 0.0025):
+    def __init__(self, model: DynamicsModel, servo_model: ServoModel, q0: ArrayLike, max_step_s: float = 0.0025):
         if servo_model.n != model.n:
             raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
-        if not (np.isfinite(max_step_s) and max_step_s > 0.0):
-            raise InputError(f"max_step_s is {max_step_s}, must be > 0", subject="max_step_s", value=max_step_s, limit=0.0)
-        self.model, self.servo, self.max_step_s = model, servo_model, float(max_step_s)
+        self.model, self.servo, self.max_step_s = model, servo_model, checked_number("max_step_s", max_step_s, above=0.0)
         self.reset(q0)
 
-    def reset(self, q, v=None) -> None:
+    def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Be at ``q`` (n,) [rad] with velocity ``v`` (n,) [rad/s], default at rest."""
-        self._q = self._vector("q", q)
-        self._v = np.zeros(self.model.n) if v is None else self._vector("v", v)
-        self._rests: tuple | None = None  # model and set-point with which it does
+        self._q = as_vector("q", q, self.model.n)
+        self._v = np.zeros(self.model.n) if v is None else as_vector("v", v, self.model.n)
+        self._rests: tuple[DynamicsModel, Array] | None = None  # model and set-point with which it does
 
     @property
-    def q(self) -> np.ndarray:
+    def q(self) -> Array:
         """(n,) position [rad]."""
-        return self._q.copy()
+        return np.array(self._q)
 
     @property
-    def v(self) -> np.ndarray:
+    def v(self) -> Array:
         """(n,) velocity [rad/s]."""
-        return self._v.copy()
+        return np.array(self._v)
 
-    def step(self, setpoint, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, setpoint: ArrayLike, dt: float) -> tuple[Array, Array]:
         """Position and velocity ``dt`` [s] later, with the servos at ``setpoint`` (n,) [rad] meanwhile."""
-        setpoint = self._vector("set-point", setpoint)
-        if not (np.isfinite(dt) and dt >= 0.0):
-            raise InputError(f"dt is {dt} s, must be >= 0", subject="dt", value=dt, limit=0.0)
+        setpoint = as_vector("set-point", setpoint, self.model.n)
+        checked_number("dt", dt, "s", least=0.0)
         if self._rests is not None and self._rests[0] is self.model and (self._rests[1] == setpoint).all():
             return self.q, self.v
         before, count = self._v, max(1, math.ceil(dt / self.max_step_s - 1e-9))
@@ -87,13 +85,13 @@ class ArmStateModel:
         self._look_for_rest(setpoint, before, dt)
         return self.q, self.v
 
-    def _look_for_rest(self, setpoint, before, dt: float) -> None:
+    def _look_for_rest(self, setpoint: Array, before: Array, dt: float) -> None:
         slow = dt > 0.0 and np.abs(self._v).max() < REST_SPEED and np.abs(self._v - before).max() <= REST_ACCELERATION * dt
         self._rests = (self.model, setpoint) if slow else None
         if slow:
             self._v = np.zeros_like(self._v)
 
-    def settle(self, setpoint, start=None) -> np.ndarray:
+    def settle(self, setpoint: ArrayLike, start: ArrayLike | None = None) -> Array:
         """Come to rest at ``setpoint`` (n,) [rad] and return the position (n,) [rad].
 
         The over-damped motion D dq/dt = spring(q_cmd - q) - g(q) is followed until it stands, so that of
@@ -105,8 +103,8 @@ class ArmStateModel:
         Raises:
             InfeasibleError: no rest was found: the arm falls.
         """
-        setpoint = self._vector("set-point", setpoint)
-        q = setpoint.copy() if start is None else self._vector("start", start)
+        setpoint = as_vector("set-point", setpoint, self.model.n)
+        q = setpoint.copy() if start is None else as_vector("start", start, self.model.n)
         servo = self.servo
         residual = np.zeros(self.model.n)
         for _ in range(SETTLE_ITERATIONS):
@@ -131,28 +129,20 @@ class ArmStateModel:
             time_s=0.0,
         )
 
-    def _vector(self, name: str, value) -> np.ndarray:
-        array = np.array(as_states(name, value, self.model.n))
-        if array.ndim != 1:
-            raise InputError(
-                f"{name} has shape {array.shape}, expected ({self.model.n},)", subject=name, value=array.shape, limit=self.model.n
-            )
-        return array
-
-    def _acceleration(self, setpoint, q, v) -> np.ndarray:
+    def _acceleration(self, setpoint: Array, q: Array, v: Array) -> Array:
         return self.model.forward_dynamics(q, v, self.servo.torque(setpoint, q, v) - self.model.friction(v))
 
-    def _drag(self, v) -> np.ndarray:
+    def _drag(self, v: Array) -> Array:
         """B = D + F(v) / v, whose limit at standstill is the slope of F."""
         speed = np.maximum(np.abs(v), 1e-9)
         return self.servo.damping + self.model.viscous + self.model.coulomb * np.tanh(speed / COULOMB_SPEED) / speed
 
-    def _advance(self, setpoint, h: float) -> None:
+    def _advance(self, setpoint: Array, h: float) -> None:
         q, v = self._q, self._v
         M, K = self.model.mass_matrix(q), self.servo.stiffness
         left = np.linalg.inv(M + np.diag(GAMMA * h * self._drag(v) + (GAMMA * h) ** 2 * K))
 
-        def solve(r_q, r_v):
+        def solve(r_q: Array, r_v: Array) -> tuple[Array, Array]:
             k_v = left @ (M @ r_v - GAMMA * h * K * r_q)
             return r_q + GAMMA * h * k_v, k_v
 

@@ -1,4 +1,4 @@
-"""What runs beside torque-controlled joints, free of ROS: follow a reference, or brake and hold where there is none.
+"""Control loop of torque-controlled joints, free of ROS: follow a reference, or brake and hold where there is none.
 
     tau = M(q) (a_d + Kd (v_d - v) + Kp (q_d - q)) + C(q, v) v + g(q)          computed torque, from the measured state
     tau = M(q) (-BRAKE_RATE v)                     + C(q, v) v + g(q)          braking: no reference
@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel
 
 from .laws.computed_torque import ComputedTorque
-from .laws.law import Reference, positive
+from .laws.law import NO_STATE, Reference, positive
 
 BRAKE_RATE = 8.0
 """Share of its speed that a braking arm loses per second [1/s]."""
@@ -40,9 +41,9 @@ KEPT = 512
 
 
 class ReferenceBuffer:
-    """References in the order of their times, and the one for any time between them."""
+    """Buffer of references by time, interpolated between them."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._points: deque[tuple[float, Reference]] = deque(maxlen=KEPT)
 
     def clear(self) -> None:
@@ -62,7 +63,7 @@ class ReferenceBuffer:
         if not points or time_s < points[0][0]:
             return None
         start_s, (q, v, a) = points[0]
-        dt, jerk = time_s - start_s, 0.0
+        dt, jerk = time_s - start_s, np.zeros_like(a)
         if len(points) > 1:
             next_s, (_, _, next_a) = points[1]
             jerk = (next_a - a) / (next_s - start_s)
@@ -72,56 +73,55 @@ class ReferenceBuffer:
 
 
 class HoldLaw:
-    """Brakes the arm, then holds it where it came to rest.
+    """Law that brakes the arm, then holds it where it came to rest.
 
     Args:
         model: the arm as believed.
         bandwidth: w of the holding [rad/s].
+
+    Attributes:
+        law: with which it holds; whoever believes in another model tells it.
+        pose: (n,) where it holds, None while it brakes.
     """
 
     def __init__(self, model: DynamicsModel, bandwidth: float):
         bandwidth = positive("bandwidth", bandwidth)
-        self._law = ComputedTorque(model, bandwidth**2, 2.0 * bandwidth)
+        self.law = ComputedTorque(model, bandwidth**2, 2.0 * bandwidth)
         self._still = np.zeros(model.n)
         self._since_s: float | None = None
-        self.pose: np.ndarray | None = None
-
-    def use(self, model: DynamicsModel) -> None:
-        """Believe in another model from now on."""
-        self._law.model = model
+        self.pose: Array | None = None
 
     def release(self) -> None:
         """Something else moves the arm: brake anew when asked again."""
         self.pose = self._since_s = None
 
-    def settle(self, q) -> None:
+    def settle(self, q: ArrayLike) -> None:
         """Hold ``q`` (n,) at once: the arm stands there."""
         self.pose = np.array(q, dtype=float)
 
-    def __call__(self, q: np.ndarray, v: np.ndarray, time_s: float) -> np.ndarray:
+    def __call__(self, q: Array, v: Array, time_s: float) -> Array:
         """The effort now, (n,) [N·m or N]."""
         if self.pose is None:
             self._since_s = time_s if self._since_s is None else self._since_s
             if np.abs(v).max() > STANDSTILL and time_s - self._since_s < BRAKE_S:
-                return self._law.model.inverse_dynamics(q, v, -BRAKE_RATE * v)
-            self.settle(q)
-        return self._law(q, v, Reference(self.pose, self._still, self._still))[0]
+                return self.law.model.inverse_dynamics(q, v, -BRAKE_RATE * v)
+            self.pose = q.copy()
+        return self.law(q, v, Reference(self.pose, self._still, self._still), NO_STATE)[0]
 
 
 class TorqueLoop:
-    """Efforts from measured states and buffered references.
+    """Torque controller: efforts from measured states and buffered references, with changes of payload faded in.
 
     Args:
-        model: the arm without payload; must offer ``with_payload``.
+        model: the arm without payload.
         bandwidth: w [rad/s].
         transition_s: how long a change of payload takes to be believed [s].
     """
 
-    def __init__(self, model, bandwidth: float, transition_s: float = 0.5):
-        bandwidth = positive("bandwidth", bandwidth)
+    def __init__(self, model: DynamicsModel, bandwidth: float, transition_s: float = 0.5):
         self._bare = self._old = model
-        self._law = ComputedTorque(model, bandwidth**2, 2.0 * bandwidth)
         self._hold = HoldLaw(model, bandwidth)
+        self._law = self._hold.law
         self._bound = 2.0 * CATCH_UP / bandwidth
         self._transition_s, self._changed_s = transition_s, -np.inf
         self.references = ReferenceBuffer()
@@ -133,7 +133,7 @@ class TorqueLoop:
         self.references.clear()
         self._hold.release()
 
-    def set_payload(self, mass: float, com, time_s: float) -> None:
+    def set_payload(self, mass: float, com: ArrayLike, time_s: float) -> None:
         """Carry another payload, from ``time_s`` on.
 
         Raises:
@@ -141,9 +141,8 @@ class TorqueLoop:
         """
         model = self._bare.with_payload(mass, com) if mass else self._bare
         self._old, self._law.model, self._changed_s = self._law.model, model, time_s
-        self._hold.use(model)
 
-    def effort(self, q: np.ndarray, v: np.ndarray, time_s: float) -> np.ndarray:
+    def effort(self, q: Array, v: Array, time_s: float) -> Array:
         """Efforts (n,) [N·m or N] for the state measured at ``time_s``."""
         reference = self.references.sample(time_s)
         self.following = reference is not None
@@ -152,9 +151,9 @@ class TorqueLoop:
         self._hold.release()
         self.error = reference.q - q
         reference = reference._replace(q=q + np.clip(self.error, -self._bound, self._bound))
-        tau = self._law(q, v, reference)[0]
+        tau = self._law(q, v, reference, NO_STATE)[0]
         left = 1.0 - (time_s - self._changed_s) / self._transition_s if self._transition_s > 0.0 else 0.0
         if left > 0.0:
             old = ComputedTorque(self._old, self._law.Kp, self._law.Kd)
-            tau = tau + min(left, 1.0) * (old(q, v, reference)[0] - tau)
+            tau = tau + min(left, 1.0) * (old(q, v, reference, NO_STATE)[0] - tau)
         return tau

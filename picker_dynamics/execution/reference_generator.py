@@ -18,9 +18,8 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError, TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.trajectory.parts import merge_joints, remainder, select_joints, standing
 from picker_dynamics.trajectory.time_scaling import TimeScaling, stop_along
-from picker_dynamics.trajectory.trajectory import Trajectory, stop_trajectory
+from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, remainder, select_joints, standing, stop_trajectory
 
 from .goal import MAIN_TRACK, PAST_TOLERANCE_S, ParsedGoal
 from .validator import MotionValidator, Validated

@@ -20,7 +20,7 @@ from picker_dynamics.board.session_state import State
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
-from picker_dynamics.robot.description_check import require_agreement
+from picker_dynamics.robot.description import require_agreement
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.servo_budget import ServoBudget
 

@@ -1,4 +1,4 @@
-"""What the arm is: its URDF as a description, its joints and their order, servos and what they can give, forward and inverse
+"""Description of the arm: its URDF, its joints and their order, its servos and what they can give, forward and inverse
 kinematics, and the interface that every dynamics model offers.  Imports nothing of this package but ``errors`` and
 ``resources``.
 """
@@ -6,7 +6,6 @@ kinematics, and the interface that every dynamics model offers.  Imports nothing
 __all__ = [
     "arms",
     "description",
-    "description_check",
     "joint_order",
     "kinematic_tree",
     "kinematics",

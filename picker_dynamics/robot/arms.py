@@ -1,12 +1,12 @@
-"""The arms that have a name: config/arms.yaml says how each is controlled, its URDF everything else."""
+"""Registry of the named arms: config/arms.yaml says how each is controlled, its URDF everything else."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import yaml
 
 from picker_dynamics.errors import ConfigurationError
@@ -14,7 +14,7 @@ from picker_dynamics.resources import resource
 
 from . import description
 from .description import ArmDescription
-from .urdf_elements import read_only
+from .model import Array, read_only
 
 DEFAULT = "picker"
 CONTROLS = ("servo", "torque")
@@ -25,7 +25,7 @@ _NUMBERS = {"bandwidth_rad_s": 500.0, "peak_share": 1.0, "hold_share": 1.0, "tip
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """One entry of the file.
+    """A named arm, how it is controlled and what a motion may ask of it: one entry of the file.
 
     Attributes:
         name: its key, the name of its URDF and of the robot in there.
@@ -40,25 +40,30 @@ class Arm:
     name: str
     description: ArmDescription
     control: str
-    home: np.ndarray | None = None
+    home: Array | None = None
     bandwidth: float | None = None
     peak_share: float | None = None
     hold_share: float | None = None
     tip_speed: float | None = None
 
     @property
-    def peak_limit(self) -> np.ndarray:
+    def peak_limit(self) -> Array:
         """(n,) effort allowed along a motion [N·m or N]."""
-        return self.peak_share * self.description.effort
+        return self._effort(self.peak_share)
 
     @property
-    def hold_limit(self) -> np.ndarray:
+    def hold_limit(self) -> Array:
         """(n,) effort allowed where a motion ends [N·m or N]."""
-        return self.hold_share * self.description.effort
+        return self._effort(self.hold_share)
+
+    def _effort(self, share: float | None) -> Array:
+        if share is None:
+            raise ConfigurationError(f"arm {self.name} has servos, not efforts: config/servos.yaml says what they may give")
+        return share * self.description.effort
 
 
 def names(path: str | Path | None = None) -> tuple[str, ...]:
-    """The arms there are."""
+    """Names of all arms of the file, sorted."""
     return tuple(sorted(_read(path)["arms"]))
 
 
@@ -94,7 +99,7 @@ def load(name: str, path: str | Path | None = None) -> Arm:
     return Arm(name, arm, control, home, *numbers.values())
 
 
-def _read(path) -> dict:
+def _read(path: str | Path | None) -> dict[str, Any]:
     path = path or resource("config/arms.yaml")
     try:
         file = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
@@ -105,7 +110,7 @@ def _read(path) -> dict:
     return file
 
 
-def _home(values, arm: ArmDescription, where: str) -> np.ndarray:
+def _home(values: Any, arm: ArmDescription, where: str) -> Array:
     values = values if isinstance(values, dict) else {}
     if set(values) != set(arm.joint_names):
         odd = sorted(set(values) ^ set(arm.joint_names))
@@ -124,13 +129,13 @@ def _home(values, arm: ArmDescription, where: str) -> np.ndarray:
     return read_only([values[name] for name in arm.joint_names])
 
 
-def _numbers(values: dict, where: str) -> dict[str, float]:
+def _numbers(values: dict[str, Any], where: str) -> dict[str, float]:
     """The entries of ``_NUMBERS``, in that order, checked."""
     for key in values:
         if key not in _NUMBERS:
             raise ConfigurationError(f"{where}: unknown key {key}; it may have control, home, {', '.join(_NUMBERS)}", subject=key)
     for key, most in _NUMBERS.items():
-        value = values.get(key)
+        value: Any = values.get(key)
         if not _is_number(value) or not 0.0 < value <= most:
             raise ConfigurationError(
                 f"{where}: {key} is {value}, must be above 0 and at most {most:g}", subject=key, value=value, limit=most
@@ -145,5 +150,5 @@ def _numbers(values: dict, where: str) -> dict[str, float]:
     return {key: float(values[key]) for key in _NUMBERS}
 
 
-def _is_number(value) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,4 +1,4 @@
-"""URDF text -> ArmDescription: links, joints and numbers, and nothing that the URDF does not say.
+"""URDF parser: text -> ``ArmDescription``, with links, joints and numbers, and nothing that the URDF does not say.
 
 This reader is deliberately its own: Pinocchio reads the same text with another parser, so a mistake
 in one shows up in ``cross_check`` as a disagreement.  It needs nothing but the standard library and
@@ -15,23 +15,25 @@ from pathlib import Path
 from types import MappingProxyType
 from xml.etree import ElementTree
 
-import numpy as np
-
 from picker_dynamics.errors import DescriptionError, JointNamesError
 
-from .urdf_elements import (
-    MOVABLE_TYPES,
-    Geometry,
-    Joint,
-    Link,
-    element_error,
-    read_joint,
-    read_link,
-    read_only,
-    rotation_from_rpy,
-)
+from .model import vector_of
+from .urdf_elements import MOVABLE_TYPES, Geometry, Joint, Link, element_error, read_joint, read_link, rotation_from_rpy
 
-__all__ = ["MOVABLE_TYPES", "ArmDescription", "Geometry", "Joint", "Link", "load", "parse", "rotation_from_rpy"]
+__all__ = [
+    "MOVABLE_TYPES",
+    "ArmDescription",
+    "Geometry",
+    "Joint",
+    "Link",
+    "load",
+    "parse",
+    "require_agreement",
+    "rotation_from_rpy",
+]
+
+LIMIT_TOLERANCE = 1e-4
+"""How far a limit of another description may exceed ours [rad, m, or per second]: 1.5708 is meant to be pi/2."""
 
 
 @dataclass(frozen=True)
@@ -82,38 +84,23 @@ class ArmDescription:
                 return joint
         raise JointNamesError(f"{self.name} has no joint {name!r}; it has {', '.join(self.joint_names)}", subject=name)
 
-    def _vector(self, attribute: str) -> np.ndarray:
-        return read_only([getattr(joint, attribute) for joint in self.movable])
+    lower = vector_of("movable", "lower")
+    """(n,) lower position limits [rad or m]."""
 
-    @cached_property
-    def lower(self) -> np.ndarray:
-        """(n,) lower position limits [rad or m]."""
-        return self._vector("lower")
+    upper = vector_of("movable", "upper")
+    """(n,) upper position limits [rad or m]."""
 
-    @cached_property
-    def upper(self) -> np.ndarray:
-        """(n,) upper position limits [rad or m]."""
-        return self._vector("upper")
+    velocity = vector_of("movable", "velocity")
+    """(n,) velocity limits [rad/s or m/s]."""
 
-    @cached_property
-    def velocity(self) -> np.ndarray:
-        """(n,) velocity limits [rad/s or m/s]."""
-        return self._vector("velocity")
+    effort = vector_of("movable", "effort")
+    """(n,) effort limits [N·m or N]."""
 
-    @cached_property
-    def effort(self) -> np.ndarray:
-        """(n,) effort limits [N·m or N]."""
-        return self._vector("effort")
+    damping = vector_of("movable", "damping")
+    """(n,) viscous friction of <dynamics> [N·m·s/rad]."""
 
-    @cached_property
-    def damping(self) -> np.ndarray:
-        """(n,) viscous friction of <dynamics> [N·m·s/rad]."""
-        return self._vector("damping")
-
-    @cached_property
-    def friction(self) -> np.ndarray:
-        """(n,) Coulomb friction of <dynamics> [N·m]."""
-        return self._vector("friction")
+    friction = vector_of("movable", "friction")
+    """(n,) Coulomb friction of <dynamics> [N·m]."""
 
     @cached_property
     def tool(self) -> str:
@@ -155,7 +142,8 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
         raise DescriptionError(f"{source}: not XML: {error}") from error
     if robot.tag != "robot":
         raise DescriptionError(f"{source}: root element is <{robot.tag}>, expected <robot>")
-    if not robot.get("name"):
+    name = robot.get("name")
+    if not name:
         raise DescriptionError(f"{source}: <robot> has no name")
     if any("xacro" in str(element.tag) for element in robot.iter()):
         raise DescriptionError(f"{source}: holds xacro macros; expand them first: xacro {source} > arm.urdf")
@@ -167,7 +155,49 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
         links[link.name] = link
     joints = [read_joint(element) for element in robot.findall("joint")]
     root, ordered = _tree(links, joints)
-    return ArmDescription(robot.get("name"), root, MappingProxyType(links), ordered, text, source)
+    return ArmDescription(name, root, MappingProxyType(links), ordered, text, source)
+
+
+def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_description") -> None:
+    """Require that another URDF describes the joints of ``arm``; it may have more of them, and narrower limits.
+
+    Args:
+        urdf: text of the description.
+        arm: the arm of the servo map.
+        what: what is compared, for the error's text.
+
+    Raises:
+        DescriptionError: it cannot be read, lacks a joint or has it fixed, of another kind, or with wider limits.
+    """
+    other = parse(urdf, source=what)
+    theirs = {joint.name: joint for joint in other.joints}
+    for ours in arm.movable:
+        joint = theirs.get(ours.name)
+        if joint is None:
+            raise DescriptionError(
+                f"{what} ({other.name}) has no joint {ours.name}; this arm has {', '.join(arm.joint_names)}", subject=ours.name
+            )
+        if joint.type != ours.type:
+            raise DescriptionError(
+                f"{what}: joint {ours.name} is {joint.type}, here it is {ours.type}",
+                subject=ours.name,
+                value=joint.type,
+                limit=ours.type,
+            )
+        unit = "m" if ours.type == "prismatic" else "rad"
+        for name, there, here, beyond in (
+            ("lower limit", joint.lower, ours.lower, ours.lower - joint.lower),
+            ("upper limit", joint.upper, ours.upper, joint.upper - ours.upper),
+            ("velocity limit", joint.velocity, ours.velocity, joint.velocity - ours.velocity),
+        ):
+            if beyond > LIMIT_TOLERANCE:
+                of = f"{unit}/s" if name.startswith("velocity") else unit
+                raise DescriptionError(
+                    f"{what}: {name} of {ours.name} is {there:.4g} {of}, this arm's is {here:.4g} {of}",
+                    subject=ours.name,
+                    value=there,
+                    limit=here,
+                )
 
 
 def _tree(links: dict[str, Link], joints: list[Joint]) -> tuple[str, tuple[Joint, ...]]:

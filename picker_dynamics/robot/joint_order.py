@@ -1,15 +1,18 @@
-"""Joints by name, never by index: bring what a message carries into the order of the arm."""
+"""Reordering by joint name, never by index: what a message carries, in the order of the arm."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, JointNamesError
 
+from .model import Array
 
-def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> np.ndarray:
+
+def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> NDArray[np.intp]:
     """Indices ``i`` such that ``names[i[k]] == expected[k]`` for every joint of the arm.
 
     Args:
@@ -20,22 +23,21 @@ def order_of(names: Sequence[str], expected: Sequence[str], what: str = "message
     Raises:
         JointNamesError: a joint that is missing, unknown or listed twice.
     """
-    known = set(expected)
-    for name in names:
-        if name not in known:
+    found: dict[str, int] = {}
+    for index, name in enumerate(names):
+        if name not in expected:
             raise JointNamesError(f"{what}: unknown joint {name!r}; the arm has {', '.join(expected)}", subject=name)
-        if list(names).count(name) > 1:
+        if name in found:
             raise JointNamesError(f"{what}: joint {name} is listed twice", subject=name)
-    missing = [name for name in expected if name not in names]
-    if missing:
-        raise JointNamesError(
-            f"{what}: joint {missing[0]} is missing (all of {', '.join(expected)} are needed)", subject=missing[0]
-        )
-    return np.array([list(names).index(name) for name in expected], dtype=int)
+        found[name] = index
+    for name in expected:
+        if name not in found:
+            raise JointNamesError(f"{what}: joint {name} is missing (all of {', '.join(expected)} are needed)", subject=name)
+    return np.array([found[name] for name in expected], dtype=int)
 
 
-def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> tuple[np.ndarray, np.ndarray]:
-    """For a message that speaks of some of the arm's joints: which they are, and where the message has them.
+def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message") -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Indices of the joints that a message names, where it need not name all of the arm's.
 
     Returns:
         joints: (k,) indices among ``expected``, increasing.
@@ -51,7 +53,7 @@ def some_of(names: Sequence[str], expected: Sequence[str], what: str = "message"
     return np.array([list(expected).index(name) for name in present], dtype=int), order
 
 
-def ordered(names: Sequence[str], values, expected: Sequence[str], what: str = "message") -> np.ndarray:
+def ordered(names: Sequence[str], values: ArrayLike, expected: Sequence[str], what: str = "message") -> Array:
     """``values`` (one per entry of ``names``) in the order of the arm, (n,), finite.
 
     Raises:
@@ -61,7 +63,7 @@ def ordered(names: Sequence[str], values, expected: Sequence[str], what: str = "
     array = np.asarray(values, dtype=float)
     if array.shape != (len(names),):
         raise InputError(f"{what}: {len(names)} joint names but {array.size} values", value=array.size, limit=len(names))
-    result = array[order_of(names, expected, what)]
+    result: Array = array[order_of(names, expected, what)]
     for joint, value in zip(expected, result):
         if not np.isfinite(value):
             raise InputError(f"{what}: {joint} is {value}, not a finite number", subject=joint, value=float(value))

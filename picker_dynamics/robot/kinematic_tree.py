@@ -1,4 +1,4 @@
-"""Where every link of a described arm is: forward kinematics of any tree, by the URDF's definition.
+"""Forward kinematics of any kinematic tree, link by link, by the URDF's definition.
 
     T_child = T_parent · Trans(xyz) · Rz(yaw) Ry(pitch) Rx(roll) · motion(axis, q)
 
@@ -11,24 +11,26 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .description import ArmDescription, Joint
-from .model import as_states
+from .model import Array, as_states
 
 
 @dataclass(frozen=True)
 class Pose:
     """Frames of one link: ``rotation`` (..., 3, 3) and ``position`` (..., 3) [m] in the root frame."""
 
-    rotation: np.ndarray
-    position: np.ndarray
+    rotation: Array
+    position: Array
 
-    def apply(self, point) -> np.ndarray:
+    def apply(self, point: ArrayLike) -> Array:
         """A point of the link (3,) [m] in the root frame, (..., 3)."""
-        return self.position + self.rotation @ np.asarray(point, dtype=float)
+        position: Array = self.position + self.rotation @ np.asarray(point, dtype=float)
+        return position
 
 
-def rotation_about(axis, angle) -> np.ndarray:
+def rotation_about(axis: Array, angle: ArrayLike) -> Array:
     """Rodrigues' formula: R = 1 + sin(angle) [k]× + (1 - cos(angle)) [k]×², (..., 3, 3).
 
     Args:
@@ -38,10 +40,11 @@ def rotation_about(axis, angle) -> np.ndarray:
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     angle = np.asarray(angle, dtype=float)[..., None, None]
-    return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
+    rotation: Array = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
+    return rotation
 
 
-def link_poses(description: ArmDescription, q) -> dict[str, Pose]:
+def link_poses(description: ArmDescription, q: ArrayLike) -> dict[str, Pose]:
     """Pose of every link, by name.
 
     Args:
@@ -60,7 +63,7 @@ def link_poses(description: ArmDescription, q) -> dict[str, Pose]:
     return poses
 
 
-def _child_pose(parent: Pose, joint: Joint, value) -> Pose:
+def _child_pose(parent: Pose, joint: Joint, value: Array | None) -> Pose:
     rotation = parent.rotation @ joint.rotation
     position = parent.apply(joint.xyz)
     if value is None:
@@ -70,7 +73,7 @@ def _child_pose(parent: Pose, joint: Joint, value) -> Pose:
     return Pose(rotation @ rotation_about(joint.axis, value), position)
 
 
-def sample_poses(description: ArmDescription, count: int, seed: int = 0) -> np.ndarray:
+def sample_poses(description: ArmDescription, count: int, seed: int = 0) -> Array:
     """Seeded poses uniform within the limits, (count, n) [rad or m].
 
     A joint without limits, or with more than a turn, takes -pi to pi; a sliding one at most -1 to 1 m.

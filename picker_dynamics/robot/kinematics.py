@@ -1,4 +1,4 @@
-"""Where the picker's tip is, and which joint angles bring it somewhere: closed form, no iteration.
+"""Forward and inverse kinematics of the picker in closed form, without iteration.
 
 With theta0 the base angle, elevations a1 = theta1, a2 = theta1 + theta2, a3 = theta1 + theta2 + theta3 (from
 the horizontal, upwards positive), link lengths L1, L2, L3 and the shoulder at (x0, y0, h) of the root frame:
@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, UnreachableError
+from picker_dynamics.errors import UnreachableError
 
 from .description import ArmDescription
-from .model import as_states
+from .model import Array, as_states, as_vector, checked_number
 from .picker_shape import read_shape
 
 ON_AXIS_M = 1e-9
@@ -52,18 +53,18 @@ class PickerKinematics:
         self._columns, self._scissor = shape.columns, shape.scissor
         self._lower, self._upper = description.lower, description.upper
 
-    def forward(self, q) -> np.ndarray:
+    def forward(self, q: ArrayLike) -> Array:
         """Tip position, (..., 3) [m], for joint angles q (..., n) [rad]."""
         theta0, elevations = self._angles(q)
         rho = np.cos(elevations) @ self.lengths
         height = np.sin(elevations) @ self.lengths
         return self.shoulder + np.stack([rho * np.cos(theta0), rho * np.sin(theta0), height], axis=-1)
 
-    def pitch(self, q) -> np.ndarray:
+    def pitch(self, q: ArrayLike) -> Array:
         """Pitch of the hand a3 = theta1 + theta2 + theta3, (...) [rad], for joint angles q (..., n) [rad]."""
         return self._angles(q)[1][..., 2]
 
-    def jacobian(self, q) -> np.ndarray:
+    def jacobian(self, q: ArrayLike) -> Array:
         """d tip / d q, (..., 3, n) [m/rad], for joint angles q (..., n) [rad]."""
         theta0, elevations = self._angles(q)
         along, up = self.lengths * np.cos(elevations), self.lengths * np.sin(elevations)
@@ -79,7 +80,7 @@ class PickerKinematics:
             jacobian[..., 2, column] = d_height
         return jacobian
 
-    def branches(self, position_m, pitch_rad: float, *, near=None) -> tuple[np.ndarray, ...]:
+    def branches(self, position_m: ArrayLike, pitch_rad: float, *, near: ArrayLike | None = None) -> tuple[Array, ...]:
         """All joint angles that put the tip at ``position_m`` with that pitch, limits aside.
 
         Up to four: the base facing the target or turned by pi (over the back), each with both elbows; all
@@ -108,7 +109,9 @@ class PickerKinematics:
             raise self._too_far(target, pitch, [wrist for _, wrist in facings])
         return found
 
-    def inverse(self, position_m, pitch_rad: float, *, near=None, scissor: float | None = None) -> np.ndarray:
+    def inverse(
+        self, position_m: ArrayLike, pitch_rad: float, *, near: ArrayLike | None = None, scissor: float | None = None
+    ) -> Array:
         """Joint angles within their limits that put the tip at ``position_m`` with that pitch.
 
         Args:
@@ -127,7 +130,7 @@ class PickerKinematics:
         """
         target, pitch, near = self._checked(position_m, pitch_rad, near)
         if scissor is not None:
-            near[self._scissor] = _finite("scissor", scissor)
+            near[self._scissor] = checked_number("scissor", scissor)
         reachable, refused = [], []
         for q in self.branches(target, pitch, near=near):
             turned = np.array([self._nearest_turn(i, angle, near[i]) for i, angle in enumerate(q)])
@@ -139,11 +142,13 @@ class PickerKinematics:
                 refused.append((float(excess[worst]), worst, float(turned[worst])))
         if not reachable:
             raise self._refusal(target, pitch, near, min(refused)[1:])
-        best = min(reachable, key=lambda q: (np.max(np.abs(q - near)), np.sum(np.abs(q - near))))
+        best: Array = min(reachable, key=lambda q: (np.max(np.abs(q - near)), np.sum(np.abs(q - near))))
         best.setflags(write=False)
         return best
 
-    def reachable_pitch(self, position_m, *, preferred: float = 0.0, near=None, step: float = math.radians(1.0)) -> float:
+    def reachable_pitch(
+        self, position_m: ArrayLike, *, preferred: float = 0.0, near: ArrayLike | None = None, step: float = math.radians(1.0)
+    ) -> float:
         """The hand pitch [rad] nearest to ``preferred`` with which the tip can be at ``position_m``.
 
         Searched on a grid of ``step`` [rad] over a whole turn.
@@ -151,34 +156,32 @@ class PickerKinematics:
         Raises:
             UnreachableError: no pitch of the grid will do; says why ``preferred`` does not.
         """
-        reason = None
+        reasons = []
         for count in range(int(math.pi / step) + 1):
             for pitch in (preferred - count * step, preferred + count * step):
                 try:
                     self.inverse(position_m, pitch, near=near)
                     return pitch
                 except UnreachableError as error:
-                    reason = reason or error
+                    reasons.append(error)
+        reason = reasons[0]
         raise UnreachableError(
             f"no hand pitch reaches {_text(position_m)}: {reason}", subject=reason.subject, value=reason.value, limit=reason.limit
         )
 
     # --- pieces ---------------------------------------------------------------------------------
 
-    def _angles(self, q) -> tuple[np.ndarray, np.ndarray]:
+    def _angles(self, q: ArrayLike) -> tuple[Array, Array]:
         """theta0 (...) and the elevations a1, a2, a3 (..., 3) [rad]."""
         q = as_states("q", q, self.n)
         theta0, *pitches = (q[..., column] for column in self._columns)
         return theta0, np.cumsum(np.stack(pitches, axis=-1), axis=-1)
 
-    def _checked(self, position_m, pitch_rad, near) -> tuple[np.ndarray, float, np.ndarray]:
-        target = as_states("position_m", position_m, 3)
-        if target.ndim != 1:
-            raise InputError(f"position_m has shape {target.shape}, expected (3,)", subject="position_m", value=target.shape)
-        near = np.zeros(self.n) if near is None else np.array(as_states("near", near, self.n))
-        return target, _finite("pitch_rad", pitch_rad), near
+    def _checked(self, position_m: ArrayLike, pitch_rad: float, near: ArrayLike | None) -> tuple[Array, float, Array]:
+        near = np.zeros(self.n) if near is None else as_vector("near", near, self.n)
+        return as_vector("position_m", position_m, 3), checked_number("pitch_rad", pitch_rad), near
 
-    def _facings(self, target, pitch: float, near) -> list[tuple[float, tuple[float, float]]]:
+    def _facings(self, target: Array, pitch: float, near: Array) -> list[tuple[float, tuple[float, float]]]:
         """Base angle [rad] and wrist (reach, height) [m] from the shoulder: facing it, over the back."""
         x, y, height = target - self.shoulder
         rho = math.hypot(x, y)
@@ -198,7 +201,7 @@ class PickerKinematics:
     def _reach(self) -> tuple[float, float]:
         return abs(self.lengths[0] - self.lengths[1]), self.lengths[0] + self.lengths[1]
 
-    def _two_links(self, rho: float, height: float, near) -> list[tuple[float, float]]:
+    def _two_links(self, rho: float, height: float, near: Array) -> list[tuple[float, float]]:
         """(theta1, theta2) with the wrist at (rho, height) from the shoulder, both elbows: law of cosines."""
         l1, l2, _ = self.lengths
         distance = math.hypot(rho, height)
@@ -212,9 +215,9 @@ class PickerKinematics:
             solutions.append((near[self._columns[1]] if distance < ON_AXIS_M else theta1, theta2))
         return solutions
 
-    def _assemble(self, theta0: float, pitch: float, arm: tuple[float, float], near) -> np.ndarray:
+    def _assemble(self, theta0: float, pitch: float, arm: tuple[float, float], near: Array) -> Array:
         theta1, theta2 = arm
-        q = near.copy()
+        q: Array = near.copy()
         angles = (theta0, theta1, theta2, pitch - theta1 - theta2)
         q[list(self._columns)] = [_wrapped(angle) for angle in angles]
         q.setflags(write=False)
@@ -229,7 +232,7 @@ class PickerKinematics:
         candidates = [angle + math.tau * (turns + k) for k in (-1, 0, 1)] + [angle]
         return min(candidates, key=lambda a: (max(lower - a, a - upper, LIMIT_SLACK), abs(a - near)))
 
-    def _refusal(self, target, pitch: float, near, least: tuple[int, float]) -> UnreachableError:
+    def _refusal(self, target: Array, pitch: float, near: Array, least: tuple[int, float]) -> UnreachableError:
         """Why no branch is within the limits; ``least`` is joint and angle of the one that misses least.
 
         Where the base can face the target but the wrist is then out of reach, that is the reason: all that is
@@ -239,9 +242,17 @@ class PickerKinematics:
         facing, wrist = self._facings(target, pitch, near)[0]
         if self._lower[base] <= facing <= self._upper[base] and abs(self._gap(wrist)) >= ON_AXIS_M:
             return self._too_far(target, pitch, [wrist])
-        return self._beyond_limit(target, pitch, *least)
+        joint, value = least
+        name, lower, upper = self.joint_names[joint], float(self._lower[joint]), float(self._upper[joint])
+        return UnreachableError(
+            f"tip target {_text(target)} with hand pitch {pitch:.3f} rad needs joint {name} at {value:.3f} "
+            f"rad; its limits are {lower:.3f} to {upper:.3f} rad",
+            subject=name,
+            value=value,
+            limit=lower if value < lower else upper,
+        )
 
-    def _too_far(self, target, pitch: float, wrists) -> UnreachableError:
+    def _too_far(self, target: Array, pitch: float, wrists: list[tuple[float, float]]) -> UnreachableError:
         wrist = min(wrists, key=lambda wrist: abs(self._gap(wrist)))
         gap, distance = self._gap(wrist), math.hypot(*wrist)
         nearest, farthest = self._reach()
@@ -261,16 +272,6 @@ class PickerKinematics:
             limit=farthest if gap > 0.0 else nearest,
         )
 
-    def _beyond_limit(self, target, pitch: float, joint: int, value: float) -> UnreachableError:
-        name, lower, upper = self.joint_names[joint], float(self._lower[joint]), float(self._upper[joint])
-        return UnreachableError(
-            f"tip target {_text(target)} with hand pitch {pitch:.3f} rad needs joint {name} at {value:.3f} "
-            f"rad; its limits are {lower:.3f} to {upper:.3f} rad",
-            subject=name,
-            value=value,
-            limit=lower if value < lower else upper,
-        )
-
 
 def _wrapped(angle: float) -> float:
     """The same direction within (-pi, pi]."""
@@ -278,15 +279,5 @@ def _wrapped(angle: float) -> float:
     return angle if angle > -math.pi else math.pi
 
 
-def _finite(name: str, value) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is {value!r}, not a number", subject=name, value=value) from error
-    if not math.isfinite(number):
-        raise InputError(f"{name} is {number}, not a finite number", subject=name, value=number)
-    return number
-
-
-def _text(position_m) -> str:
+def _text(position_m: ArrayLike) -> str:
     return "({:.3f}, {:.3f}, {:.3f}) m".format(*np.asarray(position_m, dtype=float))

@@ -1,4 +1,4 @@
-"""Is an arm of the picker's shape, and what are its lengths?  The special kinematics hold for no other.
+"""Recognition of arms of the picker's shape, and their link lengths; the special kinematics hold for no other.
 
 The shape: the tool hangs on four revolute joints, a yaw axis and three parallel pitch axes ("0 -1 0", so
 that elevations count upwards).  The shoulder lies on the yaw axis; elbow, wrist and tool follow along x, and
@@ -15,7 +15,7 @@ from picker_dynamics.errors import DescriptionError
 
 from .description import ArmDescription, Joint
 from .kinematic_tree import link_poses
-from .urdf_elements import read_only
+from .model import Array, read_only
 
 YAW, PITCH = (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)
 AXES = {"base": YAW, "shoulder": PITCH, "elbow": PITCH, "wrist": PITCH}
@@ -38,8 +38,8 @@ class PickerShape:
 
     columns: tuple[int, int, int, int]
     scissor: int
-    shoulder: np.ndarray
-    lengths: np.ndarray
+    shoulder: Array
+    lengths: Array
 
 
 def read_shape(description: ArmDescription) -> PickerShape:
@@ -60,12 +60,14 @@ def read_shape(description: ArmDescription) -> PickerShape:
         )
     _require_axes(description, chain)
     shoulder, lengths = _measure(description, chain)
-    columns = tuple(description.joint_names.index(joint.name) for joint in chain)
+    base, upper, fore, hand = columns = [description.joint_names.index(joint.name) for joint in chain]
     (scissor,) = set(range(description.n)) - set(columns)
-    return PickerShape(columns, scissor, shoulder, lengths)
+    return PickerShape((base, upper, fore, hand), scissor, shoulder, lengths)
 
 
-def _other(description, what: str, joint: str | None, value=None, limit=None) -> DescriptionError:
+def _other(
+    description: ArmDescription, what: str, joint: str | None, value: float | None = None, limit: float | None = None
+) -> DescriptionError:
     return DescriptionError(f"{description.name} is not of the picker's shape: {what}", subject=joint, value=value, limit=limit)
 
 
@@ -80,7 +82,7 @@ def _require_axes(description: ArmDescription, chain: list[Joint]) -> None:
             raise _other(description, what, joint.name)
 
 
-def _measure(description: ArmDescription, chain: list[Joint]) -> tuple[np.ndarray, np.ndarray]:
+def _measure(description: ArmDescription, chain: list[Joint]) -> tuple[Array, Array]:
     """Shoulder position and (L1, L2, L3), read off the stretched pose q = 0."""
     poses = link_poses(description, np.zeros(description.n))
     for joint in chain:

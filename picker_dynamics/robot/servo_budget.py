@@ -1,4 +1,4 @@
-"""Current and temperature of the servos, estimated from the torque that the model says they give.
+"""Estimate of the servos' currents and temperatures from the torque that the model says they give.
 
 Hobby servos report neither, and both break arms: a servo that holds a berry for minutes burns, and five that start
 together pull a small supply down.  Per servo, with the share of stall torque s = |tau| / tau_stall:
@@ -15,9 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from picker_dynamics.errors import InputError
 
+from .model import Array
 from .servo_map import ServoMap
 
 WARN_SHARE = 0.8
@@ -26,7 +28,7 @@ WARN_SHARE = 0.8
 
 @dataclass(frozen=True)
 class Temperature:
-    """What is to be said of the warmest servo: ``too_hot`` where it is at the limit."""
+    """Estimated temperature of the warmest servo, as a text and as numbers: ``too_hot`` where it is at the limit."""
 
     text: str
     joint: str
@@ -36,7 +38,7 @@ class Temperature:
 
 
 class ServoBudget:
-    """Estimates for the servos of a map; a servo without electric figures counts as drawing and warming nothing.
+    """Estimated currents and temperatures of a map's servos; one without electric figures counts as drawing and warming nothing.
 
     Args:
         servos: the servo map.
@@ -57,7 +59,7 @@ class ServoBudget:
         self._per_torque = 1.0 / servos.stall_torque
         self.share = np.zeros(servos.n)
         self.celsius = np.full(servos.n, float(ambient_c))
-        self.live = np.zeros(servos.n, dtype=bool)
+        self.live = np.zeros(servos.n, dtype=np.bool_)
         self._peak_a, self._peak_share = 0.0, self.share
 
     @staticmethod
@@ -71,7 +73,7 @@ class ServoBudget:
                 limit=ambient_c,
             )
 
-    def load(self, torque, live) -> None:
+    def load(self, torque: Array, live: NDArray[np.bool_]) -> None:
         """From now on the servos give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
         self.live = live
         self.share = np.where(live, np.abs(torque) * self._per_torque, 0.0)
@@ -86,17 +88,17 @@ class ServoBudget:
 
     # -- current -------------------------------------------------------------------------------------------
 
-    def _amperes(self, share, live) -> np.ndarray:
+    def _amperes(self, share: Array, live: NDArray[np.bool_]) -> Array:
         return np.where(live, self._idle_a + (self._stall_a - self._idle_a) * share, 0.0)
 
     @property
-    def current_a(self) -> np.ndarray:
-        """(n,) of each servo [A]."""
+    def current_a(self) -> Array:
+        """(n,) current of each servo [A]."""
         return self._amperes(self.share, self.live)
 
     @property
     def total_a(self) -> float:
-        """Of all servos [A]."""
+        """Current of all servos together [A]."""
         return float(self.current_a.sum())
 
     def take_peak(self) -> tuple[float, str]:
@@ -112,7 +114,7 @@ class ServoBudget:
 
     # -- temperature ---------------------------------------------------------------------------------------
 
-    def seconds_left(self) -> np.ndarray:
+    def seconds_left(self) -> Array:
         """(n,) until each servo is at the limit if its load stays as it is [s]; infinite where it never will."""
         final = self.ambient_c + self._rise * self.share**2
         gap, beyond = np.maximum(final - self.celsius, 0.0), final - self.limit_c

@@ -1,4 +1,4 @@
-"""The servo map's YAML: layers merged, every key known, every value in its range; no arithmetic here.
+"""Reader of the servo map's YAML: layers merged, every key known, every value in its range; no arithmetic here.
 
 Layers, the later wins:  defaults and joints of the map, then defaults and joints of the overlay.
 """
@@ -6,7 +6,9 @@ Layers, the later wins:  defaults and joints of the map, then defaults and joint
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -27,8 +29,13 @@ SUPPLY_ADCS = (*FEEDBACK_ADCS, 6, 7)
 OSCILLATOR_HZ = 25e6
 """What a PCA9685's oscillator is meant to run at [Hz]."""
 
-# key -> (smallest, is the smallest itself allowed, largest)
-NUMBERS = {
+Entry = dict[str, Any]
+"""Keys and values as YAML has them, or as they were read: numbers, texts, mappings, None."""
+
+Bounds = tuple[float, bool, float]
+"""Smallest value, whether it is itself allowed, largest value."""
+
+NUMBERS: dict[str, Bounds] = {
     "zero_deg": (-360.0, True, 360.0),
     "stall_torque_nm": (0.0, False, math.inf),
     "no_load_speed_rad_s": (0.0, False, math.inf),
@@ -40,25 +47,29 @@ NUMBERS = {
     "rest_rad": (-math.inf, False, math.inf),
     "home_rad": (-math.inf, False, math.inf),
 }
-BOARD = {"frame_us": (1000.0, True, 100000.0), "quantum_us": (0.0, False, 100.0), "oscillator_hz": (20e6, True, 30e6)}
-BOARD_OPTIONAL = {"oscillator_hz": OSCILLATOR_HZ, "supply": None, "supply_a": None}
+BOARD: dict[str, Bounds] = {
+    "frame_us": (1000.0, True, 100000.0),
+    "quantum_us": (0.0, False, 100.0),
+    "oscillator_hz": (20e6, True, 30e6),
+}
+BOARD_OPTIONAL: Entry = {"oscillator_hz": OSCILLATOR_HZ, "supply": None, "supply_a": None}
 SUPPLY_A = (0.0, False, 1000.0)
-SUPPLY = {"divider": (1.0, True, 20.0), "minimum_v": (0.0, False, 60.0)}
-GRIP = {"contact_rad": (-math.inf, False, math.inf), "torque_nm": (0.0, False, math.inf)}
-ELECTRIC = {
+SUPPLY: dict[str, Bounds] = {"divider": (1.0, True, 20.0), "minimum_v": (0.0, False, 60.0)}
+GRIP: dict[str, Bounds] = {"contact_rad": (-math.inf, False, math.inf), "torque_nm": (0.0, False, math.inf)}
+ELECTRIC: dict[str, Bounds] = {
     "stall_a": (0.0, False, 100.0),
     "idle_a": (0.0, True, 10.0),
     "stall_rise_k": (0.0, False, 10_000.0),
     "thermal_s": (0.0, False, 100_000.0),
 }
 JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip", "feedback_adc", "electric")
-OPTIONAL = {"stiffness_nm_rad": "unmeasured", "grip": None, "feedback_adc": None, "electric": None}
+OPTIONAL: Entry = {"stiffness_nm_rad": "unmeasured", "grip": None, "feedback_adc": None, "electric": None}
 
 
 class _Loader(yaml.SafeLoader):
     """Refuses a key that is given twice, where YAML silently keeps the last."""
 
-    def construct_mapping(self, node, deep=False):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for key in keys:
             if keys.count(key) > 1:
@@ -66,7 +77,9 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict, dict[str, dict]]:
+def read_entries(
+    path: str | Path, joint_names: tuple[str, ...], overlay: str | Path | None = None
+) -> tuple[Entry, dict[str, Entry]]:
     """Return the board's figures, and for each of ``joint_names``, in order, every key of ``JOINT_KEYS``.
 
     Each joint's entry has ``unmeasured`` besides: the keys marked so.  An unmeasured stiffness is None, and so are
@@ -80,9 +93,9 @@ def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict
     board = dict(BOARD_OPTIONAL)
     for layer in layers:
         board.update(layer.get("board", {}))
-    figures = {key: _number(key, _present(board, key, f"{path}: board"), BOARD[key], "board") for key in BOARD}
-    figures["supply"] = _supply(board["supply"])
-    supply_a = board["supply_a"]
+    figures: Entry = {key: _number(key, _present(board, key, f"{path}: board"), BOARD[key], "board") for key in BOARD}
+    supply, supply_a = board["supply"], board["supply_a"]
+    figures["supply"] = None if supply is None else _supply(supply)
     figures["supply_a"] = None if supply_a is None else _perhaps_assumed("supply_a", supply_a, SUPPLY_A, "board")
     entries = {}
     for joint in joint_names:
@@ -95,25 +108,25 @@ def read_entries(path, joint_names: tuple[str, ...], overlay=None) -> tuple[dict
             merged.update(layer.get("defaults", {}))
             merged.update(layer.get("joints", {}).get(joint, {}))
         entries[joint] = _checked(joint, merged, path)
-    _require_distinct_channels(entries)
-    _require_distinct_inputs(entries, figures["supply"])
+    _require_distinct(entries, "channel", "drives", {})
+    _require_distinct(entries, "feedback_adc", "measures", {figures["supply"]["adc"]: "the supply"} if supply else {})
     return figures, entries
 
 
-def _read_layer(path, joint_names) -> dict:
+def _read_layer(path: str | Path, joint_names: tuple[str, ...]) -> Entry:
     try:
         layer = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f"cannot read servo map {path}: {' '.join(str(error).split())}", value=str(path)) from error
     layer = _mapping(layer, ("board", "defaults", "joints"), str(path))
-    _mapping(layer.get("board", {}), (*BOARD, "supply", "supply_a"), f"{path}: board")
-    _mapping(layer.get("defaults", {}), JOINT_KEYS, f"{path}: defaults")
-    for joint, entry in _mapping(layer.get("joints", {}), joint_names, f"{path}: joints").items():
+    for part, allowed in (("board", (*BOARD, "supply", "supply_a")), ("defaults", JOINT_KEYS), ("joints", joint_names)):
+        _mapping(layer.get(part, {}), allowed, f"{path}: {part}")
+    for joint, entry in layer.get("joints", {}).items():
         _mapping(entry, JOINT_KEYS, f"{path}: {joint}", joint)
     return layer
 
 
-def _mapping(value, allowed, where: str, joint: str | None = None) -> dict:
+def _mapping(value: Any, allowed: Iterable[str], where: str, joint: str | None = None) -> Entry:
     if not isinstance(value, dict):
         raise ConfigurationError(f"{where}: expected keys and values, found {value!r}", subject=joint, value=value)
     for key in value:
@@ -124,14 +137,14 @@ def _mapping(value, allowed, where: str, joint: str | None = None) -> dict:
     return value
 
 
-def _present(mapping: dict, key: str, where: str, joint: str | None = None):
+def _present(mapping: Entry, key: str, where: str, joint: str | None = None) -> Any:
     if key not in mapping:
         raise ConfigurationError(f"{where}: {key} is missing", subject=joint, value=key)
     return mapping[key]
 
 
-def _checked(joint: str, merged: dict, path) -> dict:
-    entry: dict = {"unmeasured": ()}
+def _checked(joint: str, merged: Entry, path: str | Path) -> Entry:
+    entry: Entry = {"unmeasured": ()}
     for key in JOINT_KEYS:
         value = _present(merged, key, f"{path}: {joint}", joint)
         if key == "stiffness_nm_rad" and value == "unmeasured":
@@ -140,20 +153,13 @@ def _checked(joint: str, merged: dict, path) -> dict:
             entry[key], measured = _perhaps_assumed(key, value, NUMBERS[key], joint)
             entry["unmeasured"] += () if measured else (key,)
         else:
-            entry[key] = {
-                "channel": _channel,
-                "direction": _direction,
-                "pulse_map": _pulse_map,
-                "grip": _grip,
-                "feedback_adc": _feedback_adc,
-                "electric": _electric,
-            }[key](joint, value)
+            entry[key] = None if value is None and key in OPTIONAL else READERS[key](joint, value)
     return entry
 
 
-def _perhaps_assumed(key: str, value, bounds: tuple[float, bool, float], joint: str) -> tuple[float, bool]:
+def _perhaps_assumed(key: str, value: Any, bounds: Bounds, joint: str) -> tuple[float, bool]:
     """A plain number, or {value, measured}; the number, and whether it is known."""
-    measured = True
+    measured: Any = True
     if isinstance(value, dict):
         _mapping(value, ("value", "measured"), f"{joint}: {key}", joint)
         measured = value.get("measured")
@@ -163,52 +169,39 @@ def _perhaps_assumed(key: str, value, bounds: tuple[float, bool, float], joint: 
     return _number(key, value, bounds, joint), measured
 
 
-def _number(key: str, value, bounds: tuple[float, bool, float], joint: str) -> float:
+def _number(key: str, value: Any, bounds: Bounds, joint: str) -> float:
     smallest, inclusive, largest = bounds
+    limit = None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be a finite number", subject=joint, value=value)
-    if value < smallest or (value == smallest and not inclusive):
-        raise ConfigurationError(
-            f"{joint}: {key} is {value}, must be {'>=' if inclusive else '>'} {smallest:g}",
-            subject=joint,
-            value=value,
-            limit=smallest,
-        )
-    if value > largest:
-        raise ConfigurationError(f"{joint}: {key} is {value}, must be <= {largest:g}", subject=joint, value=value, limit=largest)
-    return float(value)
+        must = "a finite number"
+    elif value < smallest or (value == smallest and not inclusive):
+        must, limit = f"{'>=' if inclusive else '>'} {smallest:g}", smallest
+    elif value > largest:
+        must, limit = f"<= {largest:g}", largest
+    else:
+        return float(value)
+    raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {must}", subject=joint, value=value, limit=limit)
 
 
-def _channel(joint: str, value) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < CHANNELS:
-        raise ConfigurationError(
-            f"{joint}: channel is {value!r}, must be 0 ... {CHANNELS - 1}", subject=joint, value=value, limit=CHANNELS - 1
-        )
-    return value
-
-
-def _direction(joint: str, value) -> int:
-    if isinstance(value, bool) or value not in (1, -1):
-        raise ConfigurationError(f"{joint}: direction is {value!r}, must be 1 or -1", subject=joint, value=value, limit=1)
+def _one_of(joint: str, key: str, value: Any, allowed: tuple[int, ...], said: str = "", floats: bool = False) -> int:
+    if isinstance(value, bool if floats else (bool, float)) or value not in allowed:
+        said = said or f"one of {', '.join(map(str, allowed))}"
+        raise ConfigurationError(f"{joint}: {key} is {value!r}, must be {said}", subject=joint, value=value, limit=allowed[-1])
     return int(value)
 
 
-def _grip(joint: str, value) -> dict | None:
-    if value is None:
-        return None
-    _mapping(value, GRIP, f"{joint}: grip", joint)
-    return {key: _number(f"grip.{key}", _present(value, key, f"{joint}: grip", joint), GRIP[key], joint) for key in GRIP}
+def _group(
+    joint: str, name: str, value: Any, table: Mapping[str, Bounds], *more: str, read: Callable[[str, Any, Bounds, str], Any]
+) -> Entry:
+    """The mapping ``name``, which has every key of ``table``, as ``read`` takes it; ``more`` keys it may have."""
+    where = f"{joint}: {name}"
+    _mapping(value, (*more, *table), where, joint)
+    return {key: read(f"{name}.{key}", _present(value, key, where, joint), bounds, joint) for key, bounds in table.items()}
 
 
-def _electric(joint: str, value) -> dict | None:
+def _electric(joint: str, value: Any) -> Entry:
     """Figures of the motor, and which of them are assumed."""
-    if value is None:
-        return None
-    _mapping(value, ELECTRIC, f"{joint}: electric", joint)
-    read = {
-        key: _perhaps_assumed(f"electric.{key}", _present(value, key, f"{joint}: electric", joint), ELECTRIC[key], joint)
-        for key in ELECTRIC
-    }
+    read = _group(joint, "electric", value, ELECTRIC, read=_perhaps_assumed)
     figures = {key: number for key, (number, _) in read.items()}
     if figures["idle_a"] >= figures["stall_a"]:
         raise ConfigurationError(
@@ -220,33 +213,12 @@ def _electric(joint: str, value) -> dict | None:
     return figures | {"assumed": tuple(key for key, (_, measured) in read.items() if not measured)}
 
 
-def _feedback_adc(joint: str, value) -> int | None:
-    return None if value is None else _analogue_input(joint, "feedback_adc", value, FEEDBACK_ADCS)
+def _supply(value: Any) -> Entry:
+    figures = _group("board", "supply", value, SUPPLY, "adc", read=_number)
+    return figures | {"adc": _one_of("board", "supply.adc", value.get("adc"), SUPPLY_ADCS)}
 
 
-def _supply(value) -> dict | None:
-    if value is None:
-        return None
-    _mapping(value, ("adc", *SUPPLY), "board: supply", "board")
-    figures = {
-        key: _number(f"supply.{key}", _present(value, key, "board: supply", "board"), bounds, "board")
-        for key, bounds in SUPPLY.items()
-    }
-    return {"adc": _analogue_input("board", "supply.adc", value.get("adc"), SUPPLY_ADCS), **figures}
-
-
-def _analogue_input(joint: str, key: str, value, allowed: tuple[int, ...]) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        raise ConfigurationError(
-            f"{joint}: {key} is {value!r}, must be one of {', '.join(map(str, allowed))}",
-            subject=joint,
-            value=value,
-            limit=allowed[-1],
-        )
-    return value
-
-
-def _pulse_map(joint: str, value) -> tuple[tuple[float, float], ...]:
+def _pulse_map(joint: str, value: Any) -> tuple[tuple[float, float], ...]:
     if not isinstance(value, list) or len(value) < 2 or any(not isinstance(p, list) or len(p) != 2 for p in value):
         raise ConfigurationError(
             f"{joint}: pulse_map is {value!r}, must be two or more [horn_deg, pulse_us]", subject=joint, value=value
@@ -271,20 +243,21 @@ def _pulse_map(joint: str, value) -> tuple[tuple[float, float], ...]:
     return points
 
 
-def _require_distinct_channels(entries: dict[str, dict]) -> None:
-    used: dict[int, str] = {}
-    for joint, entry in entries.items():
-        channel = entry["channel"]
-        if channel in used:
-            raise ConfigurationError(f"{joint}: channel {channel} already drives {used[channel]}", subject=joint, value=channel)
-        used[channel] = joint
+READERS: dict[str, Callable[[str, Any], Any]] = {
+    "channel": lambda joint, value: _one_of(joint, "channel", value, tuple(range(CHANNELS)), f"0 ... {CHANNELS - 1}"),
+    "direction": lambda joint, value: _one_of(joint, "direction", value, (-1, 1), "1 or -1", floats=True),
+    "pulse_map": _pulse_map,
+    "grip": lambda joint, value: _group(joint, "grip", value, GRIP, read=_number),
+    "feedback_adc": lambda joint, value: _one_of(joint, "feedback_adc", value, FEEDBACK_ADCS),
+    "electric": _electric,
+}
+"""How the keys that are no plain numbers are read; the optional ones may be None."""
 
 
-def _require_distinct_inputs(entries: dict[str, dict], supply: dict | None) -> None:
-    used = {} if supply is None else {supply["adc"]: "the supply"}
+def _require_distinct(entries: dict[str, Entry], key: str, does: str, used: dict[int, str]) -> None:
     for joint, entry in entries.items():
-        adc = entry["feedback_adc"]
-        if adc in used:
-            raise ConfigurationError(f"{joint}: feedback_adc {adc} already measures {used[adc]}", subject=joint, value=adc)
-        if adc is not None:
-            used[adc] = joint
+        number = entry[key]
+        if number in used:
+            raise ConfigurationError(f"{joint}: {key} {number} already {does} {used[number]}", subject=joint, value=number)
+        if number is not None:
+            used[number] = joint

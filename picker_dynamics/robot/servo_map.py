@@ -1,4 +1,4 @@
-"""Which servo drives which joint: channels, pulse <-> angle maps and figures, read from YAML and checked.
+"""Servo map: the channel, the pulse <-> angle map and the figures of each joint's servo, read from YAML and checked.
 
 A pulse sets the angle of the servo's horn; the joint angle follows from how the servo is mounted:
 
@@ -10,16 +10,19 @@ URDF's narrower limits, so that compensation has room.  Layout of the file: ``co
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import ConfigurationError, LimitError
 
-from .model import as_states
+from .model import Array, as_states, read_only, vector_of
 from .servo import ServoModel
-from .servo_file import OSCILLATOR_HZ, read_entries
+from .servo_file import OSCILLATOR_HZ, Entry, read_entries
 
 STIFFNESS_UPPER_BOUND = 25.0
 """K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""
@@ -33,7 +36,7 @@ LIMIT_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Grip:
-    """A joint that closes: touches at ``contact`` [rad], presses with ``torque`` [N·m] at most."""
+    """Closing range of a gripper joint: touches at ``contact`` [rad], presses with ``torque`` [N·m] at most."""
 
     contact: float
     torque: float
@@ -41,7 +44,7 @@ class Grip:
 
 @dataclass(frozen=True)
 class Electric:
-    """What a servo's motor draws and how it warms: at stall and without load [A]; the rise of its temperature in the long
+    """Current and heating of a servo's motor: at stall and without load [A]; the rise of its temperature in the long
     run if it stalled [K], and how fast it gets there [s].  ``assumed`` names the figures that are no more than that."""
 
     stall_a: float
@@ -53,7 +56,7 @@ class Electric:
 
 @dataclass(frozen=True)
 class Supply:
-    """How the board measures the servo supply: analogue input, volts in per volt there, least voltage [V]."""
+    """Measurement of the servo supply by the board: analogue input, volts in per volt there, least voltage [V]."""
 
     adc: int
     divider: float
@@ -112,11 +115,12 @@ class Servo:
             lower = max(lower, self.grip.contact - self.deadband - self.grip.torque / self.stiffness)
         return lower, upper
 
-    def to_pulse_us(self, angle):
-        return np.interp(self.zero + self.direction * angle, self.horn_angles, self.pulses_us)
+    def to_pulse_us(self, angle: ArrayLike) -> Array:
+        return np.interp(self.zero + self.direction * np.asarray(angle), self.horn_angles, self.pulses_us)
 
-    def to_angle(self, pulse_us):
-        return self.direction * (np.interp(pulse_us, self.pulses_us, self.horn_angles) - self.zero)
+    def to_angle(self, pulse_us: ArrayLike) -> Array:
+        angle: Array = self.direction * (np.interp(np.asarray(pulse_us), self.pulses_us, self.horn_angles) - self.zero)
+        return angle
 
 
 @dataclass(frozen=True)
@@ -152,82 +156,58 @@ class ServoMap:
         """``joint.key`` of every figure that is an assumption."""
         return tuple(f"{servo.joint}.{key}" for servo in self.servos for key in servo.unmeasured)
 
-    def _vector(self, values) -> np.ndarray:
-        array = np.array(list(values), dtype=float)
-        array.setflags(write=False)
-        return array
-
     @cached_property
     def model(self) -> ServoModel:
         """The servo model with these figures."""
-        return ServoModel(
-            [s.stiffness for s in self.servos],
-            [s.deadband for s in self.servos],
-            [s.damping for s in self.servos],
-            [s.stall_torque for s in self.servos],
-            self.joint_names,
-        )
+        stiffness, deadband, damping = zip(*((servo.stiffness, servo.deadband, servo.damping) for servo in self.servos))
+        return ServoModel(stiffness, deadband, damping, self.stall_torque, self.joint_names)
+
+    stall_torque = vector_of("servos", "stall_torque")
+    """[N·m]"""
+
+    no_load_speed = vector_of("servos", "no_load_speed")
+    """[rad/s]"""
+
+    armature = vector_of("servos", "armature")
+    """Rotor inertia at the joint [kg·m²]."""
+
+    peak_share = vector_of("servos", "peak_share")
+    """Share of stall torque allowed along a motion."""
+
+    hold_share = vector_of("servos", "hold_share")
+    """Share of stall torque allowed where a motion ends."""
+
+    rest = vector_of("servos", "rest")
+    """Folded pose that needs little torque [rad]."""
+
+    home = vector_of("servos", "home")
+    """Pose in which work starts [rad]."""
 
     @cached_property
-    def stall_torque(self) -> np.ndarray:
-        """[N·m]"""
-        return self._vector(servo.stall_torque for servo in self.servos)
-
-    @cached_property
-    def no_load_speed(self) -> np.ndarray:
-        """[rad/s]"""
-        return self._vector(servo.no_load_speed for servo in self.servos)
-
-    @cached_property
-    def armature(self) -> np.ndarray:
-        """Rotor inertia at the joint [kg·m²]."""
-        return self._vector(servo.armature for servo in self.servos)
-
-    @cached_property
-    def peak_share(self) -> np.ndarray:
-        """Share of stall torque allowed along a motion."""
-        return self._vector(servo.peak_share for servo in self.servos)
-
-    @cached_property
-    def hold_share(self) -> np.ndarray:
-        """Share of stall torque allowed where a motion ends."""
-        return self._vector(servo.hold_share for servo in self.servos)
-
-    @cached_property
-    def rest(self) -> np.ndarray:
-        """Folded pose that needs little torque [rad]."""
-        return self._vector(servo.rest for servo in self.servos)
-
-    @cached_property
-    def home(self) -> np.ndarray:
-        """Pose in which work starts [rad]."""
-        return self._vector(servo.home for servo in self.servos)
-
-    @cached_property
-    def setpoint_lower(self) -> np.ndarray:
+    def setpoint_lower(self) -> Array:
         """Smallest set-point [rad] that may be sent."""
-        return self._vector(servo.setpoint_range[0] for servo in self.servos)
+        return read_only([servo.setpoint_range[0] for servo in self.servos])
 
     @cached_property
-    def setpoint_upper(self) -> np.ndarray:
+    def setpoint_upper(self) -> Array:
         """Largest set-point [rad] that may be sent."""
-        return self._vector(servo.setpoint_range[1] for servo in self.servos)
+        return read_only([servo.setpoint_range[1] for servo in self.servos])
 
     @cached_property
-    def pulse_lower_us(self) -> np.ndarray:
+    def pulse_lower_us(self) -> Array:
         """Shortest pulse of each servo's map [us]."""
-        return self._vector(servo.pulses_us[0] for servo in self.servos)
+        return read_only([servo.pulses_us[0] for servo in self.servos])
 
     @cached_property
-    def pulse_upper_us(self) -> np.ndarray:
+    def pulse_upper_us(self) -> Array:
         """Longest pulse of each servo's map [us]."""
-        return self._vector(servo.pulses_us[-1] for servo in self.servos)
+        return read_only([servo.pulses_us[-1] for servo in self.servos])
 
-    def clamp(self, q_cmd) -> np.ndarray:
+    def clamp(self, q_cmd: ArrayLike) -> Array:
         """``q_cmd`` [rad] moved into the set-point range."""
         return np.clip(as_states("set-point", q_cmd, self.n), self.setpoint_lower, self.setpoint_upper)
 
-    def to_pulse_us(self, q_cmd) -> np.ndarray:
+    def to_pulse_us(self, q_cmd: ArrayLike) -> Array:
         """Pulses [us], not yet quantised, of set-points [rad].
 
         Raises:
@@ -237,7 +217,7 @@ class ServoMap:
         self._require("set-point", q_cmd, self.setpoint_lower, self.setpoint_upper, 1e-9, "rad")
         return np.stack([servo.to_pulse_us(q_cmd[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
 
-    def to_angle(self, pulse_us) -> np.ndarray:
+    def to_angle(self, pulse_us: ArrayLike) -> Array:
         """Set-points [rad] of pulses [us].
 
         Raises:
@@ -247,32 +227,11 @@ class ServoMap:
         self._require("pulse", pulse_us, self.pulse_lower_us, self.pulse_upper_us, self.quantum_us + PULSE_TOLERANCE_US, "us")
         return np.stack([servo.to_angle(pulse_us[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
 
-    def quantise_us(self, pulse_us) -> np.ndarray:
+    def quantise_us(self, pulse_us: ArrayLike) -> Array:
         """Pulses [us] as the board can make them: whole quanta."""
         return np.round(np.asarray(pulse_us, dtype=float) / self.quantum_us) * self.quantum_us
 
-    def require_room(self, lower, upper) -> np.ndarray:
-        """Room [rad] between position limits and set-point range, (n,): the smaller of the two ends.
-
-        Args:
-            lower, upper: (n,) position limits of the URDF [rad].
-
-        Raises:
-            ConfigurationError: a joint whose limits the pulses do not reach.
-        """
-        for servo, low, high in zip(self.servos, lower, upper):
-            first, last = servo.pulse_range
-            for value, end, beyond in ((low, first, first - low), (high, last, high - last)):
-                if beyond > LIMIT_TOLERANCE:
-                    raise ConfigurationError(
-                        f"{servo.joint}: the URDF allows {value:.4f} rad, its pulses end at {end:.4f} rad",
-                        subject=servo.joint,
-                        value=float(value),
-                        limit=end,
-                    )
-        return np.minimum(np.subtract(lower, self.setpoint_lower), np.subtract(self.setpoint_upper, upper))
-
-    def _require(self, what: str, value, lower, upper, tolerance: float, unit: str) -> None:
+    def _require(self, what: str, value: Array, lower: Array, upper: Array, tolerance: float, unit: str) -> None:
         outside = np.maximum(lower - value, value - upper) - tolerance
         if (outside > 0.0).any():
             index = np.unravel_index(np.argmax(outside), outside.shape)
@@ -286,7 +245,7 @@ class ServoMap:
             )
 
 
-def load(path, joint_names, overlay=None) -> ServoMap:
+def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | None = None) -> ServoMap:
     """Read a servo map for the joints ``joint_names``, in that order.
 
     Args:
@@ -309,7 +268,7 @@ def load(path, joint_names, overlay=None) -> ServoMap:
     )
 
 
-def _servo(joint: str, entry: dict) -> Servo:
+def _servo(joint: str, entry: Entry) -> Servo:
     unmeasured = entry["unmeasured"]
     stiffness = STIFFNESS_UPPER_BOUND if entry["stiffness_nm_rad"] is None else entry["stiffness_nm_rad"]
     horn_deg, pulses_us = zip(*entry["pulse_map"])

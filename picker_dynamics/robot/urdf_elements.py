@@ -1,4 +1,4 @@
-"""What one <link> or one <joint> element of a URDF says, and that it says it properly.
+"""Reader of one <link> or one <joint> element of a URDF, with every value checked.
 
 Every value is read once, checked to be finite and of the right count, and refused with the name of the
 link or joint it belongs to.  ``description`` puts the pieces together.
@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError
+
+from .model import Array, read_only
 
 MOVABLE_TYPES = ("revolute", "continuous", "prismatic")
 
@@ -25,8 +30,8 @@ class Geometry:
 
     kind: str
     size: tuple[float, ...]
-    xyz: np.ndarray
-    rotation: np.ndarray
+    xyz: Array
+    rotation: Array
     filename: str | None = None
 
 
@@ -39,8 +44,8 @@ class Link:
 
     name: str
     mass: float
-    com: np.ndarray
-    inertia: np.ndarray
+    com: Array
+    inertia: Array
     has_inertial: bool
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
@@ -58,9 +63,9 @@ class Joint:
     type: str
     parent: str
     child: str
-    xyz: np.ndarray
-    rotation: np.ndarray
-    axis: np.ndarray
+    xyz: Array
+    rotation: Array
+    axis: Array
     lower: float
     upper: float
     velocity: float
@@ -74,7 +79,7 @@ class Joint:
         return self.type in MOVABLE_TYPES
 
 
-def rotation_from_rpy(rpy) -> np.ndarray:
+def rotation_from_rpy(rpy: ArrayLike) -> Array:
     """Rz(yaw) Ry(pitch) Rx(roll), 3×3, from (roll, pitch, yaw) [rad]: the URDF's fixed-axis convention."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
     return (
@@ -89,19 +94,12 @@ def rotation_from_rpy(rpy) -> np.ndarray:
     )  # + 0.0: no negative zeros
 
 
-def element_error(where: str, message: str, value=None, limit=None) -> DescriptionError:
+def element_error(where: str, message: str, value: Any = None, limit: Any = None) -> DescriptionError:
     """An error about ``where``, which is "link NAME" or "joint NAME"."""
     return DescriptionError(f"{where}: {message}", subject=where.partition(" ")[2], value=value, limit=limit)
 
 
-def read_only(values) -> np.ndarray:
-    """A read-only float array."""
-    array = np.array(values, dtype=float)
-    array.setflags(write=False)
-    return array
-
-
-def _numbers(element, attribute: str, where: str, default: str | None = None, count: int = 3) -> np.ndarray:
+def _numbers(element: Element, attribute: str, where: str, default: str | None = None, count: int = 3) -> Array:
     raw = element.get(attribute, default)
     if raw is None:
         raise element_error(where, f"<{element.tag}> has no {attribute!r}")
@@ -116,7 +114,7 @@ def _numbers(element, attribute: str, where: str, default: str | None = None, co
     return values
 
 
-def _number(element, attribute: str, where: str, default: str | None = None, least=-math.inf) -> float:
+def _number(element: Element, attribute: str, where: str, default: str | None = None, least: float = -math.inf) -> float:
     value = float(_numbers(element, attribute, where, default, count=1)[0])
     if value < least:
         message = f"<{element.tag}> {attribute} is {value:g}, must be >= {least:g}"
@@ -124,7 +122,7 @@ def _number(element, attribute: str, where: str, default: str | None = None, lea
     return value
 
 
-def _origin(parent, where: str) -> tuple[np.ndarray, np.ndarray]:
+def _origin(parent: Element, where: str) -> tuple[Array, Array]:
     element = parent.find("origin")
     if element is None:
         return read_only(np.zeros(3)), read_only(np.eye(3))
@@ -132,7 +130,7 @@ def _origin(parent, where: str) -> tuple[np.ndarray, np.ndarray]:
     return xyz, read_only(rotation_from_rpy(_numbers(element, "rpy", where, "0 0 0")))
 
 
-def read_link(element) -> Link:
+def read_link(element: Element) -> Link:
     name = element.get("name")
     if not name:
         raise DescriptionError("a <link> has no name")
@@ -146,7 +144,7 @@ def read_link(element) -> Link:
     return Link(name, mass, com, inertia, inertial is not None, visuals, collisions)
 
 
-def _read_inertial(inertial, where: str) -> tuple[float, np.ndarray, np.ndarray]:
+def _read_inertial(inertial: Element, where: str) -> tuple[float, Array, Array]:
     mass_element, inertia_element = inertial.find("mass"), inertial.find("inertia")
     if mass_element is None or inertia_element is None:
         raise element_error(where, "<inertial> needs both <mass> and <inertia>")
@@ -156,7 +154,7 @@ def _read_inertial(inertial, where: str) -> tuple[float, np.ndarray, np.ndarray]
     return _number(mass_element, "value", where, least=0.0), com, read_only(rotation @ tensor @ rotation.T)
 
 
-def _read_geometry(element, where: str) -> Geometry:
+def _read_geometry(element: Element, where: str) -> Geometry:
     xyz, rotation = _origin(element, where)
     geometry = element.find("geometry")
     if geometry is None or len(geometry) == 0:
@@ -180,7 +178,7 @@ def _read_geometry(element, where: str) -> Geometry:
     return Geometry(shape.tag, size, xyz, rotation)
 
 
-def read_joint(element) -> Joint:
+def read_joint(element: Element) -> Joint:
     name, kind = element.get("name"), element.get("type")
     if not name:
         raise DescriptionError("a <joint> has no name")
@@ -210,14 +208,15 @@ def read_joint(element) -> Joint:
     )
 
 
-def _read_end(element, end: str, where: str) -> str:
+def _read_end(element: Element, end: str, where: str) -> str:
     found = element.find(end)
-    if found is None or not found.get("link"):
+    link = None if found is None else found.get("link")
+    if not link:
         raise element_error(where, f"<{end} link=…> is missing")
-    return found.get("link")
+    return link
 
 
-def _read_limits(limits, kind: str, where: str) -> tuple[float, float, float, float]:
+def _read_limits(limits: Element | None, kind: str, where: str) -> tuple[float, float, float, float]:
     """(lower, upper, velocity, effort); position limits the URDF leaves out are 0, the others infinite."""
     bounded = kind in ("revolute", "prismatic")
     if limits is None:
@@ -233,7 +232,7 @@ def _read_limits(limits, kind: str, where: str) -> tuple[float, float, float, fl
     return lower, upper, velocity, effort
 
 
-def _read_axis(element, kind: str, where: str) -> np.ndarray:
+def _read_axis(element: Element, kind: str, where: str) -> Array:
     found = element.find("axis")
     axis = np.array([1.0, 0.0, 0.0]) if found is None or kind == "fixed" else _numbers(found, "xyz", where)
     norm = float(np.linalg.norm(axis))

@@ -1,5 +1,5 @@
-"""Position, velocity and acceleration of the joints as functions of time: splines, points as joint_trajectory_controller reads
-them, profiles, time scaling, ways to rest.  Imports ``robot`` for its errors' names and array checks; knows no torque.
+"""Joint trajectories, position, velocity and acceleration as functions of time: splines, points as joint_trajectory_controller
+reads them, profiles, time scaling, ways to rest.  Imports ``robot`` for its errors' names and array checks; knows no torque.
 """
 
-__all__ = ["parts", "points", "profiles", "splines", "stopping", "time_scaling", "trajectory"]
+__all__ = ["points", "profiles", "splines", "stopping", "time_scaling", "trajectory"]

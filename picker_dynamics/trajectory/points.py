@@ -1,24 +1,26 @@
-"""Trajectory points as they arrive, checked: a complaint names point, joint, value and limit."""
+"""Check of trajectory points as they arrive: a complaint names point, joint, value and limit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import TrajectoryError
+from picker_dynamics.robot.model import Array
 
-Point = tuple[np.ndarray, "np.ndarray | None", "np.ndarray | None"]
+Point = tuple[Array, Array | None, Array | None]
+"""Position, velocity and acceleration of the joints, (n,) each; the last two, or the last, may be absent."""
+
+Rows = Iterable[ArrayLike | None]
+"""One field of all points: (n,) each, None where a point does not have it."""
 
 _SINGULAR = {"positions": "position", "velocities": "velocity", "accelerations": "acceleration"}
 
 
 def checked_points(
-    times_s: Sequence[float],
-    positions: Sequence,
-    velocities: Sequence | None,
-    accelerations: Sequence | None,
-    joint_names: tuple[str, ...],
+    times_s: Iterable[float], positions: Rows, velocities: Rows | None, accelerations: Rows | None, joint_names: Sequence[str]
 ) -> tuple[list[float], list[Point]]:
     """Times [s], and per point (q, v or None, a or None), (n,) each.
 
@@ -58,8 +60,8 @@ def _check_times(times: list[float]) -> None:
             )
 
 
-def _field(what: str, index: int, value, joint_names: tuple[str, ...]) -> np.ndarray | None:
-    if value is None or len(value) == 0:
+def _field(what: str, index: int, value: ArrayLike | None, joint_names: Sequence[str]) -> Array | None:
+    if value is None or np.size(value) == 0:
         return None
     array = np.array(value, dtype=float)
     if array.shape != (len(joint_names),):

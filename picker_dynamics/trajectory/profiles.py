@@ -1,4 +1,4 @@
-"""Time laws along a path, and the shortest motions within limits that use them.
+"""Velocity profiles (time laws along a path), and the shortest motions within limits that use them.
 
 A profile is a function s(t) from 0 to 1 with derivatives, given as piecewise polynomials over unit time:
 
@@ -12,38 +12,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.model import Array, as_states, checked_number, per_joint
 
 from .splines import DEGREE
-from .trajectory import Trajectory, smooth_through
+from .trajectory import Trajectory
 
 NAMES = ("constant", "trapezoidal", "cubic", "quintic")
+
+POLYNOMIALS = {"constant": [0.0, 1.0], "cubic": [0.0, 0.0, 3.0, -2.0], "quintic": [0.0, 0.0, 0.0, 10.0, -15.0, 6.0]}
+"""Coefficients of s(t), from t^0 on."""
 
 MIN_DURATION_S = 0.02
 """Shortest motion: one servo frame [s]."""
 
 
+class HasJacobian(Protocol):
+    """Whatever knows the tool's Jacobian: a dynamics model, or kinematics alone."""
+
+    def jacobian(self, q: ArrayLike) -> Array:
+        """Linear Jacobian of the tip, (..., 3, n) [m/rad]."""
+
+
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """s(t) over unit time: breaks (m + 1,), coefficients (m, 6) of the time since each break."""
+    """A velocity profile s(t) over unit time: breaks (m + 1,), coefficients (m, 6) of the time since each break."""
 
     name: str
-    breaks: np.ndarray
-    coefficients: np.ndarray
+    breaks: Array
+    coefficients: Array
 
-    def sample(self, t) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    @cached_property
+    def _trajectory(self) -> Trajectory:
+        return Trajectory(("s",), self.breaks, self.coefficients[..., None])
+
+    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """s, ds/dt, d²s/dt² at ``t`` (...) in 0 ... 1; constant outside."""
-        s, sd, sdd = Trajectory(("s",), self.breaks, self.coefficients[..., None]).sample(t)
+        s, sd, sdd = self._trajectory.sample(t)
         return s[..., 0], sd[..., 0], sdd[..., 0]
 
     @property
     def peaks(self) -> tuple[float, float]:
         """Largest velocity and acceleration of s over unit time."""
-        _, _, v, a = Trajectory(("s",), self.breaks, self.coefficients[..., None]).grid(1e-3)
+        _, _, v, a = self._trajectory.grid(1e-3)
         return float(np.abs(v).max()), float(np.abs(a).max())
 
 
@@ -53,12 +70,8 @@ def profile(name: str, ramp: float = 0.25) -> Profile:
     Raises:
         InputError: another name, or a ramp out of range.
     """
-    if name == "constant":
-        return _profile(name, [0.0, 1.0], [[0.0, 1.0]])
-    if name == "cubic":
-        return _profile(name, [0.0, 1.0], [[0.0, 0.0, 3.0, -2.0]])
-    if name == "quintic":
-        return _profile(name, [0.0, 1.0], [[0.0, 0.0, 0.0, 10.0, -15.0, 6.0]])
+    if name in POLYNOMIALS:
+        return _profile(name, [0.0, 1.0], [POLYNOMIALS[name]])
     if name != "trapezoidal":
         raise InputError(f"profile is {name!r}, must be one of {', '.join(NAMES)}", subject="profile", value=name)
     if not 0.0 < ramp <= 0.5:
@@ -71,14 +84,14 @@ def profile(name: str, ramp: float = 0.25) -> Profile:
     return _profile(name, [0.0, ramp, 1.0 - ramp, 1.0], [rise, [0.5 * speed * ramp, speed], fall])
 
 
-def _profile(name: str, breaks, rows) -> Profile:
+def _profile(name: str, breaks: list[float], rows: list[list[float]]) -> Profile:
     coefficients = np.zeros((len(rows), DEGREE + 1))
     for k, row in enumerate(rows):
         coefficients[k, : len(row)] = row
     return Profile(name, np.array(breaks), coefficients)
 
 
-def along(law: Profile, q0, q1, duration_s: float, joint_names: Sequence[str]) -> Trajectory:
+def along(law: Profile, q0: ArrayLike, q1: ArrayLike, duration_s: float, joint_names: Sequence[str]) -> Trajectory:
     """q(t) = q0 + s(t / T) (q1 - q0): the joints move together, (n,) [rad], in ``duration_s`` [s]."""
     n = len(joint_names)
     q0, q1 = as_states("q0", q0, n), as_states("q1", q1, n)
@@ -88,7 +101,14 @@ def along(law: Profile, q0, q1, duration_s: float, joint_names: Sequence[str]) -
 
 
 def joint_move(
-    q0, q1, velocity_limits, acceleration_limits, *, joint_names: Sequence[str], profile_name: str = "quintic", ramp: float = 0.25
+    q0: ArrayLike,
+    q1: ArrayLike,
+    velocity_limits: ArrayLike,
+    acceleration_limits: ArrayLike,
+    *,
+    joint_names: Sequence[str],
+    profile_name: str = "quintic",
+    ramp: float = 0.25,
 ) -> Trajectory:
     """The shortest motion from ``q0`` to ``q1`` (n,) [rad] with this profile, all joints together.
 
@@ -104,63 +124,15 @@ def joint_move(
     n = len(joint_names)
     law = profile(profile_name, ramp)
     distance = np.abs(as_states("q1", q1, n) - as_states("q0", q0, n))
-    for what, limits in (("velocity", velocity_limits), ("acceleration", acceleration_limits)):
-        for joint, limit in zip(joint_names, np.broadcast_to(limits, (n,))):
-            if not limit > 0.0:
-                raise InputError(f"{joint}: {what} limit is {limit}, must be > 0", subject=joint, value=float(limit), limit=0.0)
+    top_speed = per_joint("velocity limit", velocity_limits, joint_names, positive=True)
+    top_acceleration = per_joint("acceleration limit", acceleration_limits, joint_names, positive=True)
     speed, acceleration = law.peaks
-    by_speed = (distance * speed / velocity_limits).max()
-    by_acceleration = np.sqrt((distance * acceleration / acceleration_limits).max())
+    by_speed = (distance * speed / top_speed).max()
+    by_acceleration = np.sqrt((distance * acceleration / top_acceleration).max())
     return along(law, q0, q1, max(float(by_speed), float(by_acceleration), MIN_DURATION_S), joint_names)
 
 
-def straight_line(
-    kinematics,
-    q0,
-    position_m,
-    pitch_rad: float,
-    duration_s: float,
-    *,
-    joint_names: Sequence[str],
-    profile_name: str = "quintic",
-    spacing_m: float = 0.005,
-) -> Trajectory:
-    """The tip goes straight from where it is at ``q0`` to ``position_m``, the hand's pitch turning with it.
-
-    Knots of inverse kinematics along the line, joined by the minimum-jerk spline: between knots the tip
-    leaves the line by microns.  ``profile_name`` must start and end at rest, so not ``constant``.
-
-    Args:
-        kinematics: with ``forward``, ``pitch`` and ``inverse`` as ``PickerKinematics`` has them.
-        q0: (n,) [rad].
-        position_m: (3,) [m], base frame.
-        pitch_rad: of the hand at the end [rad].
-        spacing_m: distance of the knots [m].
-
-    Raises:
-        UnreachableError: a point of the line that cannot be reached.
-        InputError: the constant profile, or values that are not finite.
-    """
-    if profile_name == "constant":
-        raise InputError(
-            "a straight line starts and ends at rest: the constant profile does not", subject="profile", value=profile_name
-        )
-    q0, goal = as_states("q0", q0, len(joint_names)), as_states("position", position_m, 3)
-    begin, pitch = kinematics.forward(q0), float(kinematics.pitch(q0))
-    count = max(8, int(np.ceil(np.linalg.norm(goal - begin) / spacing_m)))
-    times = np.linspace(0.0, 1.0, count + 1)
-    s, _, _ = profile(profile_name).sample(times)
-    knots = [q0]
-    for share in s[1:]:
-        knots.append(
-            kinematics.inverse(
-                begin + share * (goal - begin), pitch + share * (pitch_rad - pitch), near=knots[-1], scissor=float(q0[-1])
-            )
-        )
-    return smooth_through(times * duration_s, knots, joint_names=joint_names)
-
-
-def tip_speed(trajectory: Trajectory, kinematics, period_s: float = 0.01) -> tuple[float, float]:
+def tip_speed(trajectory: Trajectory, kinematics: HasJacobian, period_s: float = 0.01) -> tuple[float, float]:
     """Largest speed |J(q) v| of the tip along the motion [m/s], and when [s]."""
     times, q, v, _ = trajectory.grid(period_s)
     speed = np.linalg.norm(np.einsum("...ij,...j->...i", kinematics.jacobian(q), v), axis=-1)
@@ -168,13 +140,12 @@ def tip_speed(trajectory: Trajectory, kinematics, period_s: float = 0.01) -> tup
     return float(speed[worst]), float(times[worst])
 
 
-def limit_tip_speed(trajectory: Trajectory, kinematics, v_max: float) -> Trajectory:
+def limit_tip_speed(trajectory: Trajectory, kinematics: HasJacobian, v_max: float) -> Trajectory:
     """The motion, slowed as a whole until its tip moves at ``v_max`` [m/s] at most; unchanged if it does.
 
     Raises:
         InputError: ``v_max`` is not positive.
     """
-    if not v_max > 0.0:
-        raise InputError(f"v_max is {v_max}, must be > 0", subject="tip", value=v_max, limit=0.0)
+    checked_number("v_max", v_max, "m/s", above=0.0, subject="tip")
     fastest, _ = tip_speed(trajectory, kinematics)
     return trajectory if fastest <= v_max else trajectory.stretched(fastest / v_max)

@@ -1,4 +1,4 @@
-"""Polynomial segments: coefficients from end conditions, shifting, exact extrema, minimum-jerk knots.
+"""Polynomial segments: coefficients from end conditions, shifting, derivatives, exact extrema.
 
 A segment of length h is  p(x) = c_0 + c_1 x + ... + c_5 x^5,  0 <= x <= h, one column of coefficients per
 joint: arrays are (6, n), or (m, 6, n) for m segments.  End conditions are positions p, velocities v and
@@ -11,21 +11,23 @@ from math import comb
 
 import numpy as np
 
+from picker_dynamics.robot.model import Array
+
 DEGREE = 5
 
 
-def linear(h: float, p0, p1) -> np.ndarray:
+def linear(h: float, p0: Array, p1: Array) -> Array:
     """The line from ``p0`` to ``p1``."""
     return _stack(p0, (p1 - p0) / h)
 
 
-def cubic(h: float, p0, v0, p1, v1) -> np.ndarray:
+def cubic(h: float, p0: Array, v0: Array, p1: Array, v1: Array) -> Array:
     """The cubic with given positions and velocities at both ends."""
     d = p1 - p0
     return _stack(p0, v0, 3 * d / h**2 - (2 * v0 + v1) / h, -2 * d / h**3 + (v0 + v1) / h**2)
 
 
-def quintic(h: float, p0, v0, a0, p1, v1, a1) -> np.ndarray:
+def quintic(h: float, p0: Array, v0: Array, a0: Array, p1: Array, v1: Array, a1: Array) -> Array:
     """The quintic with given positions, velocities and accelerations at both ends."""
     d = p1 - p0
     return _stack(
@@ -38,14 +40,14 @@ def quintic(h: float, p0, v0, a0, p1, v1, a1) -> np.ndarray:
     )
 
 
-def _stack(*rows) -> np.ndarray:
+def _stack(*rows: Array) -> Array:
     coefficients = np.zeros((DEGREE + 1, np.size(rows[0])))
     for k, row in enumerate(rows):
         coefficients[k] = row
     return coefficients
 
 
-def shifted(coefficients: np.ndarray, x0: float) -> np.ndarray:
+def shifted(coefficients: Array, x0: float) -> Array:
     """Coefficients of p(x0 + x): the same polynomial seen from ``x0`` on (Taylor shift)."""
     result = np.zeros_like(coefficients)
     for k in range(DEGREE + 1):
@@ -54,14 +56,14 @@ def shifted(coefficients: np.ndarray, x0: float) -> np.ndarray:
     return result
 
 
-def derivative(coefficients: np.ndarray) -> np.ndarray:
+def derivative(coefficients: Array) -> Array:
     """Coefficients of dp/dx; (..., 6, n) like the argument, its last row zero."""
     result = np.zeros_like(coefficients)
     result[..., :-1, :] = coefficients[..., 1:, :] * np.arange(1, DEGREE + 1)[:, None]
     return result
 
 
-def hull(coefficients: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def hull(coefficients: Array, lengths: Array) -> tuple[Array, Array]:
     """Lower and upper bounds of every segment, (m, n) each, from its Bernstein coefficients (not tight).
 
     b_j = sum_k C(j, k) / C(5, k) c_k h^k; the curve lies in the convex hull of the b_j.
@@ -72,7 +74,7 @@ def hull(coefficients: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.
     return control.min(axis=-2), control.max(axis=-2)
 
 
-def extremum(polynomial: np.ndarray, h: float) -> tuple[tuple[float, float], tuple[float, float]]:
+def extremum(polynomial: Array, h: float) -> tuple[tuple[float, float], tuple[float, float]]:
     """((x, smallest), (x, largest)) value of one polynomial (6,) on [0, h], exact."""
     slope = polynomial[1:] * np.arange(1, DEGREE + 1) * h ** np.arange(DEGREE)
     threshold = 1e-14 * np.abs(slope).max(initial=0.0)
@@ -84,41 +86,3 @@ def extremum(polynomial: np.ndarray, h: float) -> tuple[tuple[float, float], tup
     values = np.polyval(polynomial[::-1], x)
     low, high = int(values.argmin()), int(values.argmax())
     return (float(x[low]), float(values[low])), (float(x[high]), float(values[high]))
-
-
-def minimum_jerk_knots(times: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Velocities and accelerations (m, n) at knots that minimise the integral of squared jerk, ends at rest.
-
-    The minimiser is the quintic spline with continuous third and fourth derivatives at the inner knots
-    (T. Flash and N. Hogan, The coordination of arm movements, 1985, for the criterion): two equations per
-    inner knot between its neighbours' (v, a) and its own, block-tridiagonal, eliminated forwards and back.
-    """
-    m, n = positions.shape
-    knots = np.zeros((m, 2, n))
-    if m > 2:
-        scale = (times[-1] - times[0]) / (m - 1)
-        h = np.diff(times) / scale
-        upper, right = np.zeros((m, 2, 2)), np.zeros((m, 2, n))
-        for k in range(1, m - 1):
-            before, after = _jerk_and_snap(h[k - 1], at_end=True), _jerk_and_snap(h[k], at_end=False)
-            own = before[:, 4:6] - after[:, 1:3]
-            known = (
-                np.outer(after[:, 0] - before[:, 3], positions[k])
-                + np.outer(after[:, 3], positions[k + 1])
-                - np.outer(before[:, 0], positions[k - 1])
-            )
-            pivot = own - before[:, 1:3] @ upper[k - 1]
-            upper[k] = np.linalg.solve(pivot, -after[:, 4:6])
-            right[k] = np.linalg.solve(pivot, known - before[:, 1:3] @ right[k - 1])
-        for k in range(m - 2, 0, -1):
-            knots[k] = right[k] - upper[k] @ knots[k + 1]
-        knots[:, 0] /= scale
-        knots[:, 1] /= scale**2
-    return knots[:, 0], knots[:, 1]
-
-
-def _jerk_and_snap(h: float, at_end: bool) -> np.ndarray:
-    """(2, 6) R with  R (p0, v0, a0, p1, v1, a1) = third and fourth derivative at x = h or 0."""
-    coefficients = derivative(derivative(derivative(quintic(h, *np.eye(6)))))
-    powers = h ** np.arange(DEGREE + 1) if at_end else np.eye(DEGREE + 1)[0]
-    return np.stack([powers @ coefficients, powers @ derivative(coefficients)])

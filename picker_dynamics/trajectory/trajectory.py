@@ -1,26 +1,28 @@
 """Trajectories: q, v, a at time t as piecewise polynomials of degree 5 at most.
 
-``from_points`` follows ros2_control's joint_trajectory_controller: between two points the path is linear if
-they have positions only, cubic if both have velocities, quintic if both have accelerations besides.
-``smooth_through`` joins bare positions by the minimum-jerk spline instead.  ``blend`` takes over from the
-state that was last sent, ``stop_trajectory`` brings it to rest.
+``from_points`` follows ros2_control's joint_trajectory_controller: between two points the path is linear if they have positions
+only, cubic if both have velocities, quintic if both have accelerations besides.  ``remainder`` is what is left of a motion,
+``select_joints`` and ``merge_joints`` part and join the joints of motions, ``blend`` takes over from the state that was last
+sent, ``stop_trajectory`` brings it to rest.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, TrajectoryError
-from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.model import Array, as_states, checked_number, per_joint, read_only
 
 from . import splines
-from .points import Point, checked_points
+from .points import Point, Rows, checked_points
 
 END_VELOCITY = float(np.finfo(np.float32).eps)
 """Speed [rad/s] that counts as standing at the last point; the threshold of joint_trajectory_controller."""
@@ -30,6 +32,15 @@ START_TOLERANCE = 0.05
 
 LIMIT_TOLERANCE = 1e-9
 """Rounding [rad, rad/s] by which a limit may be exceeded."""
+
+SHORTEST_S = 1e-3
+"""Duration of a trajectory that only stands [s]; with less than this left, one counts as over."""
+
+State = tuple[ArrayLike, ArrayLike | None, ArrayLike | None]
+"""Position, velocity and acceleration, (n,) each, of which the last two may be unknown."""
+
+SAME_BREAK_S = 1e-9
+"""Breaks closer than this are one [s]."""
 
 
 class Excess(NamedTuple):
@@ -41,7 +52,7 @@ class Excess(NamedTuple):
     time_s: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Trajectory:
     """Piecewise polynomials of ``n`` joints over 0 ... ``duration``.
 
@@ -49,46 +60,37 @@ class Trajectory:
         joint_names: (n,) names.
         breaks: (m + 1,) times [s] at which the m segments begin and end; the first is 0, strictly increasing.
         coefficients: (m, 6, n) of x^0 ... x^5 with x the time since the segment's begin.
+
+    Attributes:
+        duration: [s].
+        start, end: (n,) positions at time 0 and at the end [rad].
     """
 
     joint_names: tuple[str, ...]
-    breaks: np.ndarray
-    coefficients: np.ndarray = field(repr=False)
+    breaks: Array
+    coefficients: Array
+    duration: float
+    start: Array
+    end: Array
+    _breaks: list[float]
+    _zero: Array
 
-    def __post_init__(self):
-        for name in ("breaks", "coefficients"):
-            array = np.array(getattr(self, name), dtype=float)
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "joint_names", tuple(self.joint_names))
-        object.__setattr__(self, "_breaks", self.breaks.tolist())
-        zero = np.zeros(self.n)
-        zero.setflags(write=False)
-        object.__setattr__(self, "_zero", zero)
-        last = len(self.coefficients) - 1
-        object.__setattr__(self, "_start", self._at(0, 0.0)[0])
-        object.__setattr__(self, "_end", self._at(last, self._breaks[-1] - self._breaks[-2])[0])
+    def __init__(self, joint_names: Sequence[str], breaks: ArrayLike, coefficients: ArrayLike):
+        put = partial(object.__setattr__, self)  # it is frozen
+        put("joint_names", tuple(joint_names))
+        put("breaks", read_only(breaks))
+        put("coefficients", read_only(coefficients))
+        put("_breaks", self.breaks.tolist())
+        put("_zero", read_only(np.zeros(self.n)))
+        put("duration", self._breaks[-1])
+        put("start", self._at(0, 0.0)[0])
+        put("end", self._at(len(self.coefficients) - 1, self.duration - self._breaks[-2])[0])
 
     @property
     def n(self) -> int:
         return len(self.joint_names)
 
-    @property
-    def duration(self) -> float:
-        """[s]"""
-        return self._breaks[-1]
-
-    @property
-    def start(self) -> np.ndarray:
-        """(n,) position at time 0 [rad]."""
-        return self._start
-
-    @property
-    def end(self) -> np.ndarray:
-        """(n,) position at the end [rad]."""
-        return self._end
-
-    def sample(self, t) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Position [rad], velocity [rad/s], acceleration [rad/s²] at time ``t`` [s].
 
         Args:
@@ -99,22 +101,22 @@ class Trajectory:
             the arm stands: q is the first or last position, v = a = 0.
         """
         if not np.ndim(t):
-            t = float(t)
-            if 0.0 <= t <= self._breaks[-1]:
-                k = min(bisect_right(self._breaks, t), len(self._breaks) - 1) - 1
-                return self._at(k, t - self._breaks[k])
-            if t != t:
-                raise InputError("time is nan", subject="t", value=t)
-            return (self._start if t < 0.0 else self._end), self._zero, self._zero
+            one = float(t)  # type: ignore[arg-type]  # a number, or an array that holds one
+            if 0.0 <= one <= self.duration:
+                k = min(bisect_right(self._breaks, one), len(self._breaks) - 1) - 1
+                return self._at(k, one - self._breaks[k])
+            if one != one:
+                raise InputError("time is nan", subject="t", value=one)
+            return (self.start if one < 0.0 else self.end), self._zero, self._zero
         t = np.asarray(t, dtype=float)
         if np.isnan(t).any():
             raise InputError("time is nan", subject="t", value=float("nan"))
-        k = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.coefficients) - 1)
-        q, v, a = self._many(k, np.clip(t, 0.0, self.duration) - self.breaks[k])
+        segment = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.coefficients) - 1)
+        q, v, a = self._many(segment, np.clip(t, 0.0, self.duration) - self.breaks[segment])
         moving = ((t >= 0.0) & (t <= self.duration))[..., None]
         return q, np.where(moving, v, 0.0), np.where(moving, a, 0.0)
 
-    def grid(self, period_s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def grid(self, period_s: float) -> tuple[Array, Array, Array, Array]:
         """(t, q, v, a) every ``period_s`` [s] or closer and on both sides of every break, in order of time.
 
         Shapes (s,) and (s, n).  An acceleration or velocity that jumps at a break appears with both values.
@@ -128,7 +130,7 @@ class Trajectory:
         k, x = k[order], x[order]
         return (self.breaks[k] + x, *self._many(k, x))
 
-    def _at(self, k: int, x: float) -> np.ndarray:
+    def _at(self, k: int, x: float) -> tuple[Array, Array, Array]:
         x2, x3 = x * x, x * x * x
         powers = np.array(
             (
@@ -139,9 +141,10 @@ class Trajectory:
         )
         qva = powers @ self.coefficients[k]
         qva.flags.writeable = False
-        return tuple(qva)
+        q, v, a = qva
+        return q, v, a
 
-    def _many(self, k: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _many(self, k: NDArray[np.intp], x: Array) -> tuple[Array, Array, Array]:
         c = np.moveaxis(self.coefficients[k], -2, 0)
         x = x[..., None]
         q = c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * (c[4] + x * c[5]))))
@@ -151,12 +154,10 @@ class Trajectory:
 
     def stretched(self, factor: float) -> Trajectory:
         """The same path, ``factor`` times as slow: q'(t) = q(t / factor)."""
-        if not (np.isfinite(factor) and factor > 0.0):
-            raise InputError(f"stretch factor is {factor}, must be > 0", subject="factor", value=factor, limit=0.0)
-        powers = float(factor) ** np.arange(splines.DEGREE + 1)
+        powers = checked_number("stretch factor", factor, above=0.0, subject="factor") ** np.arange(splines.DEGREE + 1)
         return Trajectory(self.joint_names, self.breaks * factor, self.coefficients / powers[:, None])
 
-    def worst_position(self, lower, upper) -> Excess | None:
+    def worst_position(self, lower: Array, upper: Array) -> Excess | None:
         """How far a position limit, (n,) each, is exceeded at most, by the exact extrema of every segment; None: it is not.
 
         An arm up to ``START_TOLERANCE`` beyond a limit may leave from there, but not go further.
@@ -166,11 +167,11 @@ class Trajectory:
         upper = np.where(near, np.maximum(upper, self.start), upper)
         return self._worst(self.coefficients, lower, upper)
 
-    def worst_velocity(self, limit) -> Excess | None:
+    def worst_velocity(self, limit: Array) -> Excess | None:
         """How far the velocity limit (n,) is exceeded at most, likewise."""
         return self._worst(splines.derivative(self.coefficients), -limit, limit)
 
-    def _worst(self, coefficients, lower, upper) -> Excess | None:
+    def _worst(self, coefficients: Array, lower: Array, upper: Array) -> Excess | None:
         lengths = np.diff(self.breaks)
         low, high = splines.hull(coefficients, lengths)
         most, worst = LIMIT_TOLERANCE, None
@@ -185,13 +186,13 @@ class Trajectory:
 
 
 def from_points(
-    times_s: Sequence[float],
-    positions: Sequence,
-    velocities: Sequence | None = None,
-    accelerations: Sequence | None = None,
+    times_s: Iterable[float],
+    positions: Rows,
+    velocities: Rows | None = None,
+    accelerations: Rows | None = None,
     *,
     joint_names: Sequence[str],
-    start=None,
+    start: State | None = None,
     allow_nonzero_end_velocity: bool = False,
 ) -> Trajectory:
     """A trajectory through points, by the rules of joint_trajectory_controller.
@@ -225,13 +226,16 @@ def require_rest(last: Point, joint_names: Sequence[str]) -> None:
             )
 
 
-def through(times: Sequence[float], points: Sequence[Point], *, joint_names: Sequence[str], start=None) -> Trajectory:
+def through(
+    times: Iterable[float], points: Iterable[Point], *, joint_names: Sequence[str], start: State | None = None
+) -> Trajectory:
     """A trajectory through points that were checked before (``checked_points``); arguments as for ``from_points``."""
     names, times, points = tuple(joint_names), list(times), list(points)
     if times[0] > 0.0:
         if start is None:
             raise TrajectoryError(f"point 0 is at {times[0]:g} s, and no state at 0 s is given", value=times[0], limit=0.0)
-        _, before = checked_points([0.0], *([part] for part in _padded(start)), names)
+        q, v, a = (*start, None, None)[:3]
+        _, before = checked_points([0.0], [q], [v], [a], names)
         times, points = [0.0, *times], [*before, *points]
     elif start is not None:
         _require_near(names, points[0][0], start[0])
@@ -240,11 +244,7 @@ def through(times: Sequence[float], points: Sequence[Point], *, joint_names: Seq
     return Trajectory(names, times, [_segment(t1 - t0, a, b) for t0, t1, a, b in zip(times, times[1:], points, points[1:])])
 
 
-def _padded(state):
-    return (*state, None, None)[:3]
-
-
-def _segment(h: float, before, after) -> np.ndarray:
+def _segment(h: float, before: Point, after: Point) -> Array:
     (p0, v0, a0), (p1, v1, a1) = before, after
     if v0 is None or v1 is None:
         return splines.linear(h, p0, p1)
@@ -253,8 +253,8 @@ def _segment(h: float, before, after) -> np.ndarray:
     return splines.quintic(h, p0, v0, a0, p1, v1, a1)
 
 
-def _require_near(names, first, start) -> None:
-    distance = np.abs(first - as_states("start", start, len(names)))
+def _require_near(names: Sequence[str], first: Array, start: ArrayLike) -> None:
+    distance = np.abs(np.subtract(first, as_states("start", start, len(names))))
     j = int(distance.argmax())
     if distance[j] > START_TOLERANCE:
         raise TrajectoryError(
@@ -265,33 +265,61 @@ def _require_near(names, first, start) -> None:
         )
 
 
-def smooth_through(times_s: Sequence[float], positions: Sequence, *, joint_names: Sequence[str]) -> Trajectory:
-    """The minimum-jerk quintic spline through positions (m, n) [rad] at ``times_s`` [s], ends at rest.
+def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:
+    """The remainder of a trajectory at ``begin_s`` [s, its own time], as one that starts at 0; where it stands if it is over."""
+    if begin_s <= 0.0:
+        return trajectory
+    if begin_s > trajectory.duration - SHORTEST_S:
+        return standing(trajectory.joint_names, trajectory.end)
+    first = int(np.searchsorted(trajectory.breaks, begin_s, side="right")) - 1
+    segments = trajectory.coefficients[first:].copy()
+    segments[0] = splines.shifted(segments[0], begin_s - trajectory.breaks[first])
+    return Trajectory(trajectory.joint_names, [0.0, *(trajectory.breaks[first + 1 :] - begin_s)], segments)
 
-    The first time is 0.
 
-    Raises:
-        TrajectoryError: as ``from_points``.
+def standing(joint_names: Sequence[str], q: ArrayLike) -> Trajectory:
+    """A trajectory that stays at ``q`` (n,)."""
+    coefficients = np.zeros((1, splines.DEGREE + 1, len(joint_names)))
+    coefficients[0, 0] = q
+    return Trajectory(joint_names, [0.0, SHORTEST_S], coefficients)
+
+
+def select_joints(trajectory: Trajectory, columns: Iterable[int]) -> Trajectory:
+    """The motion of some joints, given by their indices (k,)."""
+    columns = list(columns)
+    names = [trajectory.joint_names[column] for column in columns]
+    return Trajectory(names, trajectory.breaks, trajectory.coefficients[:, :, columns])
+
+
+def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int]) -> Trajectory:
+    """``others`` with the joints of ``moving`` in place of its ``columns``; lasts as long as the longer one.
+
+    Args:
+        moving: k joints.
+        others: n joints.
+        columns: (k,) indices of the k joints among the n.
     """
-    names = tuple(joint_names)
-    times, points = checked_points(times_s, positions, None, None, names)
-    if len(times) < 2 or times[0] != 0.0:
-        raise TrajectoryError(
-            f"needs two points or more, the first at 0 s; got {len(times)}, the first at {times[0]:g} s",
-            value=times[0],
-            limit=0.0,
-        )
-    knots = np.array([point[0] for point in points])
-    v, a = splines.minimum_jerk_knots(np.array(times), knots)
-    segments = [
-        splines.quintic(times[k + 1] - times[k], knots[k], v[k], a[k], knots[k + 1], v[k + 1], a[k + 1])
-        for k in range(len(times) - 1)
-    ]
-    return Trajectory(names, times, segments)
+    breaks = np.unique(np.concatenate([moving.breaks, others.breaks]))
+    breaks = breaks[np.concatenate([[True], np.diff(breaks) > SAME_BREAK_S])]
+    segments = np.stack([_coefficients_from(others, begin) for begin in breaks[:-1]])
+    segments[:, :, list(columns)] = np.stack([_coefficients_from(moving, begin) for begin in breaks[:-1]])
+    return Trajectory(others.joint_names, breaks, segments)
 
 
-def blend(current, trajectory: Trajectory, blend_s: float = 0.3) -> Trajectory:
-    """``trajectory`` taken over from the state (q, v, a) that was last sent: continuous in all three.
+def _coefficients_from(trajectory: Trajectory, begin_s: float) -> Array:
+    """Coefficients (6, n) from ``begin_s`` on, up to the next break; constant after the end."""
+    if begin_s > trajectory.duration - SAME_BREAK_S:
+        constant = np.zeros(trajectory.coefficients.shape[1:])
+        constant[0] = trajectory.end
+        return constant
+    k = int(np.searchsorted(trajectory.breaks, begin_s + SAME_BREAK_S, side="right")) - 1
+    offset = begin_s - trajectory.breaks[k]
+    coefficients: Array = trajectory.coefficients[k]
+    return splines.shifted(coefficients, offset) if offset else coefficients
+
+
+def blend(current: Iterable[ArrayLike], trajectory: Trajectory, blend_s: float = 0.3) -> Trajectory:
+    """``trajectory``, taken over from the state (q, v, a) that was last sent: continuous in all three.
 
     The difference at the start is faded out by a quintic over ``blend_s`` [s], or a duration that is shorter.
 
@@ -304,7 +332,8 @@ def blend(current, trajectory: Trajectory, blend_s: float = 0.3) -> Trajectory:
         return trajectory
     window = min(float(blend_s), trajectory.duration)
     zero = np.zeros(n)
-    fade = splines.quintic(window, *difference, zero, zero, zero)
+    q, v, a = difference
+    fade = splines.quintic(window, q, v, a, zero, zero, zero)
     breaks, segments = [0.0], []
     for begin, end, coefficients in zip(trajectory.breaks, trajectory.breaks[1:], trajectory.coefficients):
         if begin < window:
@@ -318,7 +347,17 @@ def blend(current, trajectory: Trajectory, blend_s: float = 0.3) -> Trajectory:
     return Trajectory(names, breaks, segments)
 
 
-def stop_trajectory(q, v, a, max_decel, *, joint_names: Sequence[str], lower=None, upper=None, min_s: float = 0.02) -> Trajectory:
+def stop_trajectory(
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    max_decel: ArrayLike,
+    *,
+    joint_names: Sequence[str],
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    min_s: float = 0.02,
+) -> Trajectory:
     """From the moving state (q, v, a) to rest, all joints together along a straight line, then hold.
 
     The velocity is a cubic from (v, a) to (0, 0), of peak deceleration 1.5 |v| / T if a = 0.
@@ -330,27 +369,19 @@ def stop_trajectory(q, v, a, max_decel, *, joint_names: Sequence[str], lower=Non
     """
     n = len(joint_names)
     q, v, a = (as_states(name, x, n) for name, x in zip("qva", (q, v, a)))
-    allowed = np.maximum(np.broadcast_to(np.asarray(max_decel, dtype=float), (n,)), np.abs(a))
-    if not (allowed > 0.0).all():
-        j = int(allowed.argmin())
-        raise InputError(
-            f"{joint_names[j]}: max_decel is {allowed[j]}, must be > 0",
-            subject=joint_names[j],
-            value=float(allowed[j]),
-            limit=0.0,
-        )
+    allowed = per_joint("max_decel", np.maximum(max_decel, np.abs(a)), joint_names, positive=True)
     T = max(float((1.5 * np.abs(v) / allowed).max()), min_s)
     while (_peak(v, a, T) > allowed * (1.0 + 1e-9)).any():
         T *= 1.05
     for limit, side in ((lower, -1.0), (upper, 1.0)):
         if limit is not None:
             T = _within(side * v, side * a, side * (np.asarray(limit) - q), T, min_s)
-    c2, c3 = -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
+    c2, c3 = _stop(v, a, T)
     coefficients = np.array([q, v, a / 2.0, c2 / 3.0, c3 / 4.0, np.zeros(n)])
     return Trajectory(tuple(joint_names), [0.0, T], [coefficients])
 
 
-def _within(v, a, room, T: float, min_s: float) -> float:
+def _within(v: Array, a: Array, room: Array, T: float, min_s: float) -> float:
     """The duration, at most ``T`` and at least ``min_s``, after which no joint has gone farther than ``room`` (n,), if >= 0.
 
     A stop covers v T / 2 + a T² / 12.
@@ -361,9 +392,14 @@ def _within(v, a, room, T: float, min_s: float) -> float:
     return T
 
 
-def _peak(v, a, T: float) -> np.ndarray:
+def _stop(v: Array, a: Array, T: float) -> tuple[Array, Array]:
+    """c2 and c3 of the velocity v + a t + c2 t² + c3 t³ of a stop after ``T`` [s]."""
+    return -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
+
+
+def _peak(v: Array, a: Array, T: float) -> Array:
     """Largest |acceleration| of the stop, (n,): at an end or at the vertex of a parabola."""
-    c2, c3 = -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
+    c2, c3 = _stop(v, a, T)
     with np.errstate(divide="ignore", invalid="ignore"):
         vertex = np.clip(np.nan_to_num(-c2 / (3.0 * c3)), 0.0, T)
     return np.maximum(np.abs(a), np.abs(a + 2.0 * c2 * vertex + 3.0 * c3 * vertex**2))

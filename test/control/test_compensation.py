@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+import arm_fixtures
 import numpy as np
 import pytest
 
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import ArmStateModel
-from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
 from picker_dynamics.trajectory import profiles
 
 REST = np.zeros(5)
 
 
-@pytest.fixture(scope="module")
-def arm():
-    return description.load(resource("urdf/picker.urdf"))
+SERVOS, MODEL = arm_fixtures.servos(), arm_fixtures.rigid_body()
+SERVO = SERVOS.model
 
 
-@pytest.fixture(scope="module")
-def servos(arm):
-    return servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
-
-
-@pytest.fixture(scope="module")
-def model(arm, servos):
-    return RigidBody(arm, servos.armature)
+def made(*mode, **options) -> Compensator:
+    return Compensator(MODEL, SERVO, *mode, **options)
 
 
 def faded(compensator):
@@ -38,57 +29,51 @@ def faded(compensator):
     return compensator
 
 
-def analytic_model(servos, q, u):
+def setpoint(q, u):
     """q + u / K + delta tanh(u / 0.01 N·m), joint by joint."""
-    return [q[j] + u[j] / 10.0 + servos.model.deadband[j] * np.tanh(u[j] / 0.01) for j in range(5)]
+    return [q[j] + u[j] / 10.0 + SERVO.deadband[j] * np.tanh(u[j] / 0.01) for j in range(5)]
 
 
-def test_each_mode_is_its_formula(model, servos):
+def test_each_mode_is_its_formula():
     rng = np.random.default_rng(0)
     for _ in range(20):
         q, v, a = rng.uniform(-0.3, 0.3, (3, 5)) * np.array([[1.0], [5.0], [20.0]])
-        tau = model.mass_matrix(q) @ a + model.coriolis_matrix(q, v) @ v + model.gravity(q) + model.friction(v)
+        tau = MODEL.mass_matrix(q) @ a + MODEL.coriolis_matrix(q, v) @ v + MODEL.gravity(q) + MODEL.friction(v)
         for mode, expected in (
             ("none", q),
-            ("gravity", analytic_model(servos, q, model.gravity(q))),
-            ("full", analytic_model(servos, q, tau + 1.08 / 7.48 * v)),
+            ("gravity", setpoint(q, MODEL.gravity(q))),
+            ("full", setpoint(q, tau + 1.08 / 7.48 * v)),
         ):
-            q_cmd, tau_d = faded(Compensator(model, servos.model, mode)).update(q, v, a, 0.01)
+            q_cmd, tau_d = faded(made(mode)).update(q, v, a, 0.01)
             np.testing.assert_allclose(q_cmd, expected, atol=1e-12)
             np.testing.assert_allclose(tau_d, tau, atol=1e-12)
 
 
-def test_a_wrench_at_the_tool_is_borne(model, servos):
-    q, force = servos.home, np.array([0.0, 0.0, -0.5, 0.0, 0.0, 0.0])
-    _, tau = faded(Compensator(model, servos.model)).update(q, REST, REST, 0.01, wrench=force)
-    np.testing.assert_allclose(tau, model.gravity(q) - model.jacobian(q).T @ force[:3], atol=1e-12)
-
-
 @pytest.mark.parametrize("payload", [0.0, 0.025])
-def test_with_full_the_arm_rests_where_it_should(model, servos, payload):
+def test_with_full_the_arm_rests_where_it_should(payload):
     """Equilibria of the servo model, solved apart from the compensation: sag against what is left of it."""
-    loaded = model.with_payload(payload)
+    loaded = MODEL.with_payload(payload)
     rng = np.random.default_rng(1)
     sag = {"none": [], "gravity": [], "full": []}
     for _ in range(20):
         q = rng.uniform([-1.0, 0.6, -2.0, -1.0, 0.1], [1.0, 1.6, -0.5, 1.0, 1.0])
         for mode, errors in sag.items():
-            q_cmd, _ = faded(Compensator(loaded, servos.model, mode)).update(q, REST, REST, 0.01)
-            rests = ArmStateModel(loaded, servos.model, q).settle(q_cmd, start=q)
-            errors.append(np.linalg.norm(model.forward_kinematics(rests) - model.forward_kinematics(q)))
+            q_cmd, _ = faded(Compensator(loaded, SERVO, mode)).update(q, REST, REST, 0.01)
+            rests = ArmStateModel(loaded, SERVO, q).settle(q_cmd, start=q)
+            errors.append(np.linalg.norm(MODEL.forward_kinematics(rests) - MODEL.forward_kinematics(q)))
     assert np.median(sag["none"]) > 0.012
     for mode in ("gravity", "full"):
         assert np.median(sag[mode]) < 1e-5
-        assert max(sag[mode]) < servos.model.deadband[0] * 0.425
+        assert max(sag[mode]) < SERVO.deadband[0] * 0.425
 
 
 class Events:
     """Runs a compensator along a motion with things happening at given times; records its set-points."""
 
-    def __init__(self, model, servos, mode, events, dt, moving=True):
-        self.compensator = Compensator(model, servos.model, mode)
-        path = profiles.along(profiles.profile("quintic"), servos.rest, servos.home, 3.0, model.joint_names)
-        path = path if moving else profiles.along(profiles.profile("quintic"), servos.home, servos.home, 3.0, model.joint_names)
+    def __init__(self, mode, events, dt, moving=True):
+        self.compensator = made(mode)
+        begin = SERVOS.rest if moving else SERVOS.home
+        path = profiles.along(profiles.profile("quintic"), begin, SERVOS.home, 3.0, MODEL.joint_names)
         times = np.arange(0.0, 3.0, dt)
         pending = sorted(events.items())
         self.q_cmd, self.tau, self.offset = [], [], []
@@ -120,28 +105,28 @@ EVENTS = {
 
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("mode", ["full", "gravity"])
-def test_nothing_jumps(model, servos, name, mode):
+def test_nothing_jumps(name, mode):
     """What is continuous steps a quarter as far in a quarter of the time; a jump stays as large as it is."""
-    coarse = Events(model, servos, mode, EVENTS[name], 2e-3).largest_step()
-    fine = Events(model, servos, mode, EVENTS[name], 5e-4).largest_step()
+    coarse = Events(mode, EVENTS[name], 2e-3).largest_step()
+    fine = Events(mode, EVENTS[name], 5e-4).largest_step()
     assert fine < 0.3 * coarse
 
 
-def test_a_fade_is_never_faster_than_its_duration_says(model, servos):
+def test_a_fade_is_never_faster_than_its_duration_says():
     """Standing still, an offset changes by 1.5 / fade_s of what is to be faded in, per second, at most."""
     for events, fade_s in (({}, 0.5), ({1.0: lambda c: c.set_payload(0.2)}, 0.5)):
-        run = Events(model, servos, "full", events, 1e-3, moving=False)
+        run = Events("full", events, 1e-3, moving=False)
         begin, change = (0, run.offset[900]) if not events else (990, run.offset[-1] - run.offset[990])
         steps = np.abs(np.diff(run.offset[begin:], axis=0)).max(axis=0)
         assert (steps <= 1.51 / fade_s * 1e-3 * np.abs(change) + 1e-12).all()
         assert np.abs(change).max() > 0.01
-    np.testing.assert_array_equal(Events(model, servos, "full", {}, 0.5, moving=False).offset[0].shape, (5,))
+    np.testing.assert_array_equal(Events("full", {}, 0.5, moving=False).offset[0].shape, (5,))
 
 
-def test_a_payload_arrives_within_its_time_and_is_exact_then(model, servos):
-    compensator = faded(Compensator(model, servos.model, transition_s=0.5))
-    q = servos.home
-    before, after = model.gravity(q), model.with_payload(0.3, (0.01, 0.0, 0.02)).gravity(q)
+def test_a_payload_arrives_within_its_time_and_is_exact_then():
+    compensator = faded(made(transition_s=0.5))
+    q = SERVOS.home
+    before, after = MODEL.gravity(q), MODEL.with_payload(0.3, (0.01, 0.0, 0.02)).gravity(q)
     compensator.set_payload(0.3, (0.01, 0.0, 0.02))
     assert not compensator.settled
     _, tau = compensator.update(q, REST, REST, 0.25)
@@ -152,24 +137,24 @@ def test_a_payload_arrives_within_its_time_and_is_exact_then(model, servos):
     np.testing.assert_allclose(compensator.model.gravity(q), after)
 
 
-def test_a_payload_changed_in_mid_change_goes_on_from_there(model, servos):
+def test_a_payload_changed_in_mid_change_goes_on_from_there():
     """Torque is linear in a point mass at one place, so blending torques is blending masses."""
-    compensator = faded(Compensator(model, servos.model))
-    q = servos.home
+    compensator = faded(made())
+    q = SERVOS.home
     compensator.set_payload(0.2)
     compensator.update(q, REST, REST, 0.25)
     compensator.set_payload(0.4)
     for dt, mass in ((0.0, 0.1), (0.25, 0.25), (0.25, 0.4)):
         _, tau = compensator.update(q, REST, REST, dt)
-        np.testing.assert_allclose(tau, model.with_payload(mass).gravity(q), atol=1e-12)
+        np.testing.assert_allclose(tau, MODEL.with_payload(mass).gravity(q), atol=1e-12)
 
 
-def test_a_start_from_pulses_that_are_on_keeps_them(model, servos):
+def test_a_start_from_pulses_that_are_on_keeps_them():
     """The board reports a set-point, the modelled pose under it is the reference: nothing moves at first."""
-    reported = np.array(servos.home)
-    pose = ArmStateModel(model, servos.model, reported).settle(reported)
+    reported = np.array(SERVOS.home)
+    pose = ArmStateModel(MODEL, SERVO, reported).settle(reported)
     for mode in ("none", "gravity", "full"):
-        compensator = Compensator(model, servos.model, mode)
+        compensator = made(mode)
         compensator.start(reported - pose)
         q_cmd, _ = compensator.update(pose, REST, REST, 0.0)
         np.testing.assert_allclose(q_cmd, reported, atol=1e-15)
@@ -177,34 +162,34 @@ def test_a_start_from_pulses_that_are_on_keeps_them(model, servos):
     np.testing.assert_allclose(wanted[1:3], reported[1:3], atol=1e-9)  # well loaded: tanh is the sign
 
 
-def test_without_a_fade_the_first_setpoint_is_final(model, servos):
-    q_cmd, _ = Compensator(model, servos.model, fade_s=0.0).update(servos.home, REST, REST, 0.0)
-    np.testing.assert_allclose(q_cmd, analytic_model(servos, servos.home, model.gravity(servos.home)), atol=1e-12)
+def test_without_a_fade_the_first_setpoint_is_final():
+    q_cmd, _ = made(fade_s=0.0).update(SERVOS.home, REST, REST, 0.0)
+    np.testing.assert_allclose(q_cmd, setpoint(SERVOS.home, MODEL.gravity(SERVOS.home)), atol=1e-12)
 
 
-def test_clamped_setpoints_are_named(model, servos):
-    upper = np.array(servos.home) + [1.0, 0.001, 1.0, 1.0, 1.0]
-    compensator = Compensator(model, servos.model, fade_s=0.0, setpoint_upper=upper)
-    q_cmd, _ = compensator.update(servos.home, REST, REST, 0.01)
+def test_clamped_setpoints_are_named():
+    upper = np.array(SERVOS.home) + [1.0, 0.001, 1.0, 1.0, 1.0]
+    compensator = made(fade_s=0.0, setpoint_upper=upper)
+    q_cmd, _ = compensator.update(SERVOS.home, REST, REST, 0.01)
     assert compensator.clamped == ("shoulder",) and q_cmd[1] == upper[1]
     compensator.set_mode("none")
-    compensator.update(servos.home, REST, REST, 0.01)
+    compensator.update(SERVOS.home, REST, REST, 0.01)
     assert compensator.clamped == ()
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda m, s: Compensator(m, s, "fuller"), "mode is 'fuller', must be one of none, gravity, full"),
-        (lambda m, s: Compensator(m, s).set_mode("off"), "mode is 'off'"),
-        (lambda m, s: Compensator(m, s, fade_s=-1.0), "fade_s is -1"),
-        (lambda m, s: Compensator(m, s, transition_s=float("inf")), "transition_s is inf"),
-        (lambda m, s: Compensator(m, s).set_payload(-0.1), "payload"),
-        (lambda m, s: Compensator(m, s).update(REST, REST, REST, -0.01), "dt is -0.01"),
-        (lambda m, s: Compensator(m, s).update(np.full(5, np.nan), REST, REST, 0.01), "nan"),
-        (lambda m, s: Compensator(m, s).start(np.full(4, 0.0)), "offset"),
+        (lambda: made("fuller"), "mode is 'fuller', must be one of none, gravity, full"),
+        (lambda: made().set_mode("off"), "mode is 'off'"),
+        (lambda: made(fade_s=-1.0), "fade_s is -1"),
+        (lambda: made(transition_s=float("inf")), "transition_s is inf"),
+        (lambda: made().set_payload(-0.1), "payload"),
+        (lambda: made().update(REST, REST, REST, -0.01), "dt is -0.01"),
+        (lambda: made().update(np.full(5, np.nan), REST, REST, 0.01), "nan"),
+        (lambda: made().start(np.full(4, 0.0)), "offset"),
     ],
 )
-def test_bad_input(model, servos, call, message):
+def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
-        call(model, servos.model)
+        call()

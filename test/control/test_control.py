@@ -9,7 +9,17 @@ import pytest
 from golden import load_cases
 from scipy.integrate import solve_ivp
 
-from picker_dynamics.control.laws import Adaptive, ComputedTorque, FeedForward, PdGravity, Pid, Reference, Robust, model_error
+from picker_dynamics.control.laws import (
+    NO_STATE,
+    Adaptive,
+    ComputedTorque,
+    FeedForward,
+    PdGravity,
+    Pid,
+    Reference,
+    Robust,
+    model_error,
+)
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError
 
@@ -129,7 +139,7 @@ def test_computed_torque_makes_double_integrators(arm):
     rng = np.random.default_rng(2)
     q, v, q_d, v_d, a_d = rng.uniform(0.5, 1.0, (5, 20, arm.n))
     Kp, Kd = rng.uniform(10, 100, (2, arm.n))
-    tau, _ = ComputedTorque(arm, Kp, Kd)(q, v, Reference(q_d, v_d, a_d))
+    tau, _ = ComputedTorque(arm, Kp, Kd)(q, v, Reference(q_d, v_d, a_d), NO_STATE)
     a = arm.forward_dynamics(q, v, tau)
     np.testing.assert_allclose(a_d - a, -Kd * (v_d - v) - Kp * (q_d - q), rtol=1e-8, atol=1e-8)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import arm_fixtures
 import numpy as np
 import pytest
 
@@ -11,10 +12,7 @@ from picker_dynamics.control.payload_follow import FORGET_S, PAUSE_S, PayloadFol
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
@@ -24,6 +22,7 @@ MODEL = RigidBody(RRP.description)
 EFFORT_SD = 0.003 * RRP.description.effort
 ZERO = np.zeros(3)
 TARGET = np.array([0.6, 2.0, 0.7])
+SWING = np.array([1.0, 0.5, 0.4])
 STEP_S, TICK_S = 0.004, 0.5
 
 
@@ -64,8 +63,8 @@ def test_in_motion_it_learns_by_the_full_inverse_dynamics():
     """The truth is a swing of known acceleration, sampled; what is left is the filter's lag."""
     one, loaded = follower(), MODEL.with_payload(0.6)
     for t in np.arange(0.0, 4.0, STEP_S):
-        q = RRP.home + 0.3 * np.sin(2.0 * t) * np.array([1.0, 0.5, 0.4])
-        v, a = 0.6 * np.cos(2.0 * t) * np.array([1.0, 0.5, 0.4]), -1.2 * np.sin(2.0 * t) * np.array([1.0, 0.5, 0.4])
+        sine, cosine = np.sin(2.0 * t) * SWING, np.cos(2.0 * t) * SWING
+        q, v, a = RRP.home + 0.3 * sine, 0.6 * cosine, -1.2 * sine
         one.observe(q, v, loaded.required_torque(q, v, a), t)
         if t > 1.0:
             assert one.estimate == pytest.approx(0.6, abs=0.03)
@@ -132,8 +131,10 @@ class Loop:
         self.loop, self.on, self.com = TorqueLoop(MODEL, RRP.bandwidth), on, com
         self.follower = follower(com=com)
         self.time_s, self.next_s = 0.0, TICK_S
-        self.there = from_points([1.5], [TARGET], [ZERO], [ZERO], start=(RRP.home, ZERO, ZERO), joint_names=MODEL.joint_names)
-        self.back = from_points([1.5], [RRP.home], [ZERO], [ZERO], start=(TARGET, ZERO, ZERO), joint_names=MODEL.joint_names)
+        self.there, self.back = (
+            from_points([1.5], [end], [ZERO], [ZERO], start=(begin, ZERO, ZERO), joint_names=MODEL.joint_names)
+            for begin, end in ((RRP.home, TARGET), (TARGET, RRP.home))
+        )
 
     def run(self, duration_s: float, moving: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Largest error [rad or m] and the mass believed [kg], every 10 ms."""
@@ -203,12 +204,11 @@ def test_many_arms_of_other_masses_stay_calm():
 
 def test_servos_whose_angles_are_measured_tell_by_their_springs():
     """The picker with exact potentiometers: set-point and angle give the torque; learned only at rest."""
-    arm = descriptions.load(resource("urdf/picker.urdf"))
-    servos = servo_maps.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
-    model, plant = RigidBody(arm, servos.armature), Plant(arm, servos, q=servos.home, quantise=False)
+    servos, model = arm_fixtures.servos(), arm_fixtures.rigid_body()
+    plant = Plant(arm_fixtures.picker(), servos, q=servos.home, quantise=False)
     sd = np.hypot(servos.model.stiffness * 0.003, 0.01 * servos.stall_torque)
     one = PayloadFollower(model, sd, max_kg=0.3, rate_kg_s=0.1, at_rest_only=True)
-    compensator, still = Compensator(model, servos.model, fade_s=0.0), np.zeros(arm.n)
+    compensator, still = Compensator(model, servos.model, fade_s=0.0), np.zeros(5)
     tips = []
     for step in range(600):
         if step == 150:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import arm_fixtures
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -9,27 +10,19 @@ from scipy.integrate import solve_ivp
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
 from picker_dynamics.robot.model import COULOMB_SPEED
 
-OVERLAYS = {"stiff": None, "soft": "config/servos.sim.yaml"}
+ARM = arm_fixtures.picker()
 
 
-@pytest.fixture(scope="module")
-def arm():
-    return description.load(resource("urdf/picker.urdf"))
+@pytest.fixture(params=[False, True], ids=["stiff", "soft"])
+def servos(request):
+    return arm_fixtures.servos(request.param)
 
 
-@pytest.fixture(scope="module", params=OVERLAYS)
-def servos(arm, request):
-    overlay = OVERLAYS[request.param]
-    return servo_map.load(resource("config/servos.yaml"), arm.joint_names, overlay and resource(overlay))
-
-
-@pytest.fixture(scope="module")
-def model(arm, servos):
-    return RigidBody(arm, servos.armature)
+@pytest.fixture
+def model(servos):
+    return RigidBody(ARM, servos.armature)
 
 
 def integrated(model, servo, goal, q0, times):
@@ -77,9 +70,9 @@ def test_a_long_way_at_full_torque(model, servos):
 
 
 @pytest.mark.parametrize("armature", [1e-3, 1e-4])
-def test_it_stays_calm_at_5_ms_with_a_light_scissor(arm, servos, armature):
+def test_it_stays_calm_at_5_ms_with_a_light_scissor(servos, armature):
     """Explicit damping would chatter here: D h / M = 0.72 and 7.2.  The shoulder rings, rightly."""
-    model = RigidBody(arm, np.full(5, armature))
+    model = RigidBody(ARM, np.full(5, armature))
     state = ArmStateModel(model, servos.model, servos.rest, max_step_s=5e-3)
     goal = np.array(servos.home)
     speeds = np.abs([state.step(goal, 5e-3)[1] for _ in range(600)])
@@ -89,8 +82,8 @@ def test_it_stays_calm_at_5_ms_with_a_light_scissor(arm, servos, armature):
     np.testing.assert_allclose(state.q[1:4], ArmStateModel(model, servos.model, goal).settle(goal)[1:4], atol=1e-3)
 
 
-def test_dry_friction_stops_a_joint_and_does_not_shake_it(arm, servos):
-    model = RigidBody(arm, servos.armature)
+def test_dry_friction_stops_a_joint_and_does_not_shake_it(servos):
+    model = RigidBody(ARM, servos.armature)
     model.coulomb = np.full(5, 0.05)
     state = ArmStateModel(model, servos.model, servos.rest, max_step_s=5e-3)
     state.reset(servos.rest, [0.0, 0.0, 0.0, 0.0, 2.0])
@@ -137,9 +130,8 @@ def test_a_load_above_stall_falls_until_the_spring_bears_it_or_is_refused(model,
         def gravity(self, q):
             return np.array([0.0, 2.0, 0.0, 0.0, 0.0])
 
-    arm = description.load(resource("urdf/picker.urdf"))
     with pytest.raises(InfeasibleError, match=r"shoulder finds no rest .* 0\.92 N·m are not borne, stall is 1\.08"):
-        ArmStateModel(Unbearable(arm), servos.model, goal).settle(goal)
+        ArmStateModel(Unbearable(ARM), servos.model, goal).settle(goal)
 
 
 def test_a_payload_sags_the_modelled_arm(model, servos):

@@ -6,6 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from picker_dynamics.execution.effort_gate import EffortGate
+from picker_dynamics.execution.goal_check import GoalCheck
 
 from picker_dynamics.board.torque_session import FRESH_S, REJOIN_S, State, TorqueSession
 from picker_dynamics.bringup import bringup
@@ -13,15 +15,13 @@ from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.torque_loop import CATCH_UP, STALE_S, STANDSTILL, HoldLaw, ReferenceBuffer, TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LimitError
-from picker_dynamics.execution.effort_gate import EffortGate
-from picker_dynamics.execution.goal_check import GoalCheck
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
 
 RRP = arms.load("rrp")
-NAMES = RRP.description.joint_names
 TARGET = np.array([0.6, 2.0, 0.7])
+ZERO = np.zeros(3)
 UNHOLDABLE = np.array([0.2, 2.9, 0.9])
 """Link 2 nearly horizontal, the slide far out."""
 
@@ -33,16 +33,13 @@ def model() -> RigidBody:
     return RigidBody(RRP.description)
 
 
-def session(**options) -> TorqueSession:
-    made = TorqueSession(model(), RRP.description.effort, RRP.description.velocity, RRP.bandwidth)
-    for name, value in options.items():
-        setattr(made, name, value)
-    return made
+def session(arm=RRP) -> TorqueSession:
+    return TorqueSession(RigidBody(arm.description), arm.description.effort, arm.description.velocity, arm.bandwidth)
 
 
-def motion(duration_s: float = 2.0, start=RRP.home, end=TARGET):
-    zero = np.zeros(3)
-    return from_points([duration_s], [end], [zero], [zero], start=(start, zero, zero), joint_names=NAMES)
+def motion(duration_s: float = 2.0, start=RRP.home, end=TARGET, joint_names=RRP.description.joint_names):
+    zero = np.zeros(len(joint_names))
+    return from_points([duration_s], [end], [zero], [zero], start=(start, zero, zero), joint_names=joint_names)
 
 
 class Rig:
@@ -53,7 +50,7 @@ class Rig:
         self.session = session()
         self.loop = TorqueLoop(model(), bandwidth)
         self.delay, self.connected, self.time_s = round(delay_s / self.plant.dt), connected, 0.0
-        self.errors: list[np.ndarray] = []
+        self.errors = []
         self.session.enable()
 
     def run(self, duration_s: float) -> None:
@@ -94,17 +91,17 @@ def test_between_references_the_motion_is_followed_closely():
 def test_there_is_no_reference_before_the_first_nor_long_after_the_last():
     buffer = ReferenceBuffer()
     assert buffer.sample(0.0) is None
-    buffer.push(1.0, Reference(np.ones(3), np.ones(3), np.zeros(3)))
+    buffer.push(1.0, Reference(np.ones(3), np.ones(3), ZERO))
     assert buffer.sample(0.99) is None
     np.testing.assert_allclose(buffer.sample(1.0 + 0.5 * STALE_S).q, 1.0 + 0.5 * STALE_S)
     assert buffer.sample(1.0 + 1.1 * STALE_S) is None
 
 
 def test_a_reference_that_begins_anew_replaces_what_was_to_come():
-    buffer, zero = ReferenceBuffer(), np.zeros(3)
+    buffer = ReferenceBuffer()
     for time_s in (1.0, 1.1, 1.2):
-        buffer.push(time_s, Reference(zero + 5.0, zero, zero))
-    buffer.push(1.05, Reference(zero + 2.0, zero, zero))
+        buffer.push(time_s, Reference(ZERO + 5.0, ZERO, ZERO))
+    buffer.push(1.05, Reference(ZERO + 2.0, ZERO, ZERO))
     np.testing.assert_allclose(buffer.sample(1.06).q, 2.0)
 
 
@@ -115,9 +112,8 @@ def test_with_an_exact_model_the_error_decays_as_the_bandwidth_says():
     """ddot(e) + 2 w ed + w² e = 0 from rest: e(t) = e0 (1 + w t) exp(-w t)."""
     w, offset = 8.0, np.array([0.02, -0.02, 0.01])
     plant, loop = TorquePlant(RRP.description, q=RRP.home + offset), TorqueLoop(model(), w)
-    zero = np.zeros(3)
     for time_s in np.arange(0.0, 0.5, plant.dt):
-        loop.references.push(time_s, Reference(RRP.home, zero, zero))
+        loop.references.push(time_s, Reference(RRP.home, ZERO, ZERO))
         expected = -offset * (1.0 + w * time_s) * np.exp(-w * time_s)
         plant.step(loop.effort(plant.q, plant.v, time_s))
         np.testing.assert_allclose(loop.error, expected, atol=0.02 * np.abs(offset).max())
@@ -142,21 +138,21 @@ def test_a_load_that_the_loop_is_told_of_leaves_none():
 
 
 def test_a_told_payload_is_taken_over_gradually():
-    loop, zero = TorqueLoop(model(), 20.0, transition_s=0.5), np.zeros(3)
+    loop = TorqueLoop(model(), 20.0, transition_s=0.5)
     for time_s in np.arange(0.0, 2.0, 0.01):
-        loop.references.push(time_s, Reference(RRP.home, zero, zero))
+        loop.references.push(time_s, Reference(RRP.home, ZERO, ZERO))
     before, after = model().gravity(RRP.home), model().with_payload(1.0).gravity(RRP.home)
     loop.set_payload(1.0, (0.0, 0.0, 0.0), 1.0)
     for time_s, share in ((1.0, 0.0), (1.25, 0.5), (1.5, 1.0), (1.6, 1.0)):
-        np.testing.assert_allclose(loop.effort(RRP.home, zero, time_s), before + share * (after - before), atol=1e-9)
+        np.testing.assert_allclose(loop.effort(RRP.home, ZERO, time_s), before + share * (after - before), atol=1e-9)
 
 
 def test_a_large_error_is_made_good_without_a_leap():
-    rig, zero = Rig(), np.zeros(3)
+    rig = Rig()
     rig.run(0.1)
     target, fastest = RRP.home + np.array([0.4, -0.3, 0.2]), 0.0
     for _ in range(300):
-        rig.loop.references.push(rig.time_s, Reference(target, zero, zero))
+        rig.loop.references.push(rig.time_s, Reference(target, ZERO, ZERO))
         rig.run(0.01)
         fastest = max(fastest, np.abs(rig.plant.v).max())
     assert CATCH_UP * 0.9 < fastest < CATCH_UP * 1.1
@@ -166,7 +162,7 @@ def test_a_large_error_is_made_good_without_a_leap():
 def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
     plant, law = TorquePlant(RRP.description, q=RRP.home), HoldLaw(model(), RRP.bandwidth)
     velocity = np.array([0.4, -0.3, 0.2])
-    push = model().inverse_dynamics(RRP.home, np.zeros(3), velocity / 0.05)
+    push = model().inverse_dynamics(RRP.home, ZERO, velocity / 0.05)
     for _ in range(50):
         plant.step(push)
     moving = plant.v.copy()
@@ -184,12 +180,12 @@ def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
 @pytest.mark.parametrize("name", TORQUE_ARMS)
 def test_every_arm_follows_a_motion(name):
     arm = arms.load(name)
-    plant, loop, drives = TorquePlant(arm.description, q=arm.home), TorqueLoop(RigidBody(arm.description), arm.bandwidth), None
-    zero = np.zeros(arm.description.n)
-    path = from_points(
-        [1.0], [arm.home + 0.05], [zero], [zero], start=(arm.home, zero, zero), joint_names=arm.description.joint_names
+    plant, loop, drives = (
+        TorquePlant(arm.description, q=arm.home),
+        TorqueLoop(RigidBody(arm.description), arm.bandwidth),
+        session(arm),
     )
-    drives = TorqueSession(RigidBody(arm.description), arm.description.effort, arm.description.velocity, arm.bandwidth)
+    path = motion(1.0, arm.home, arm.home + 0.05, arm.description.joint_names)
     drives.enable()
     worst = 0.0
     for step in range(1200):
@@ -242,7 +238,7 @@ def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_beg
 def active() -> TorqueSession:
     made = session()
     made.enable()
-    made.torque(RRP.home, np.zeros(3), 0.0)
+    made.torque(RRP.home, ZERO, 0.0)
     made.tick(0.0)
     return made
 
@@ -253,7 +249,7 @@ def test_drives_become_active_only_at_rest_and_say_where():
     made.torque(RRP.home, np.full(3, 0.5), 0.0)
     made.tick(0.0)
     assert made.state is State.ENABLING, "it moves"
-    made.torque(RRP.home, np.zeros(3), 0.1)
+    made.torque(RRP.home, ZERO, 0.1)
     made.tick(0.1)
     assert made.state is State.ACTIVE and made.epoch == 1
     np.testing.assert_array_equal(made.held, RRP.home)
@@ -262,14 +258,14 @@ def test_drives_become_active_only_at_rest_and_say_where():
 def test_a_command_acts_for_a_while_and_then_the_drives_hold():
     made, tau = active(), np.array([1.0, 2.0, 3.0])
     assert made.command(tau, 1.0)
-    np.testing.assert_array_equal(made.torque(RRP.home, np.zeros(3), 1.0 + 0.9 * FRESH_S), tau)
-    np.testing.assert_allclose(made.torque(RRP.home, np.zeros(3), 1.0 + 1.1 * FRESH_S), model().gravity(RRP.home))
+    np.testing.assert_array_equal(made.torque(RRP.home, ZERO, 1.0 + 0.9 * FRESH_S), tau)
+    np.testing.assert_allclose(made.torque(RRP.home, ZERO, 1.0 + 1.1 * FRESH_S), model().gravity(RRP.home))
 
 
 def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no_numbers_refused():
     made = active()
     made.command([1e4, -1e4, 0.0], 0.0)
-    np.testing.assert_array_equal(made.torque(RRP.home, np.zeros(3), 0.0), [150.0, -350.0, 0.0])
+    np.testing.assert_array_equal(made.torque(RRP.home, ZERO, 0.0), [150.0, -350.0, 0.0])
     assert made.saturated == 1
     with pytest.raises(InputError, match="theta2.*nan"):
         made.command([0.0, np.nan, 0.0], 0.0)
@@ -277,10 +273,10 @@ def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no
 
 def test_stop_latches_and_resumes_nothing():
     made = active()
-    made.command(np.zeros(3), 0.0)
+    made.command(ZERO, 0.0)
     made.stop()
-    assert made.state is State.IDLE and not made.command(np.zeros(3), 0.001)
-    np.testing.assert_allclose(made.torque(RRP.home, np.zeros(3), 0.002), model().gravity(RRP.home))
+    assert made.state is State.IDLE and not made.command(ZERO, 0.001)
+    np.testing.assert_allclose(made.torque(RRP.home, ZERO, 0.002), model().gravity(RRP.home))
     with pytest.raises(BoardFaultError, match="reset"):
         made.enable()
     made.reset()
@@ -315,13 +311,11 @@ def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
 @pytest.mark.parametrize("name", TORQUE_ARMS)
 def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
     arm = arms.load(name)
-    plant, robot = TorquePlant(arm.description, q=arm.home), RigidBody(arm.description)
-    drives = TorqueSession(robot, arm.description.effort, arm.description.velocity, arm.bandwidth)
+    plant, drives, robot = TorquePlant(arm.description, q=arm.home), session(arm), RigidBody(arm.description)
     drives.relax()
     for step in range(4000):
         plant.step(drives.torque(plant.q, plant.v, step * plant.dt))
-    zero = np.zeros(robot.n)
-    back = from_points([5.0], [arm.home], [zero], [zero], start=(plant.q, zero, zero), joint_names=arm.description.joint_names)
+    back = motion(5.0, plant.q, arm.home, arm.description.joint_names)
     GoalCheck(arm.description, EffortGate(robot, arm), robot, tip_speed_limit=2.0).fit(back.stretched)
 
 
@@ -352,7 +346,7 @@ def test_a_sliding_joint_is_refused_in_newtons_and_metres():
     weak, balanced = dataclasses.replace(RRP, hold_share=0.03, peak_share=0.03), [0.0, 1.48, 0.5]
     assert abs(model().gravity(balanced)[1]) < 1.0
     with pytest.raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
-        EffortGate(model(), weak).check_point(balanced, np.zeros(3), np.zeros(3))
+        EffortGate(model(), weak).check_point(balanced, ZERO, ZERO)
     with pytest.raises(LimitError, match=r"d3 reaches 1.2000 m .* limit 1.0000"):
         check(stretch=False).check(motion(5.0, end=np.array([0.2, 2.2, 1.2])))
     with pytest.raises(LimitError, match=r"d3 moves at [\d.]+ m/s"):

@@ -377,7 +377,7 @@ def test_from_description_refuses_another_kind_of_arm():
 def test_from_description_refuses_wrong_armature():
     with pytest.raises(InputError, match="armature"):
         lagrangian.from_description(description.parse(URDF), [1e-3] * 4)
-    with pytest.raises(InputError, match=r"armature has shape \(1, 5\), expected \(5,\)"):
+    with pytest.raises(InputError, match=r"armature has shape \(1, 5\), expected a number or \(5,\)"):
         lagrangian.from_description(description.parse(URDF), [[1e-3] * 5])
     with pytest.raises(InputError, match="armature of joint elbow is -0.001"):
         lagrangian.from_description(description.parse(URDF), [0, 0, -1e-3, 0, 0])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from picker_dynamics.errors import InfeasibleError, PickerError
 from picker_dynamics.execution.reference_generator import Goal, Phase, ReferenceGenerator
-from picker_dynamics.trajectory.parts import standing
+from picker_dynamics.trajectory.trajectory import standing
 
 NAMES, HOME = picker().joint_names, np.array(servos().home)
 ARM, SCISSOR = list(range(4)), 4

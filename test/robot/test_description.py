@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 
+import arm_fixtures
 import numpy as np
 import pytest
 from small_urdfs import TWO_LINKS, broken
@@ -12,37 +14,34 @@ from picker_dynamics.errors import ConfigurationError, DescriptionError, JointNa
 from picker_dynamics.resources import resource, share_directory
 from picker_dynamics.robot import description
 
-
-@pytest.fixture(scope="module")
-def picker():
-    return description.load(resource("urdf/picker.urdf"))
+PICKER = arm_fixtures.picker()
 
 
-def test_picker_has_the_joints_lengths_and_masses_of_the_note(picker):
-    assert picker.joint_names == ("base", "shoulder", "elbow", "wrist", "scissor")
-    assert (picker.root, picker.tool) == ("base_link", "tool0")
-    assert not picker.links["base_link"].has_inertial
-    masses = [picker.links[name].mass for name in ("upper_arm", "forearm", "hand", "scissor")]
+def test_picker_has_the_joints_lengths_and_masses_of_the_note():
+    assert PICKER.joint_names == ("base", "shoulder", "elbow", "wrist", "scissor")
+    assert (PICKER.root, PICKER.tool) == ("base_link", "tool0")
+    assert not PICKER.links["base_link"].has_inertial
+    masses = [PICKER.links[name].mass for name in ("upper_arm", "forearm", "hand", "scissor")]
     assert masses == [0.15, 0.12, 0.08, 0.05]
-    lengths = [picker.joint(name).xyz[0] for name in ("elbow", "wrist", "tool")]
+    lengths = [PICKER.joint(name).xyz[0] for name in ("elbow", "wrist", "tool")]
     assert lengths == [0.20, 0.145, 0.08]
     for name, length in zip(("upper_arm", "forearm", "hand"), lengths):
-        assert picker.links[name].com == pytest.approx([length / 2, 0, 0], abs=0)
-    assert picker.links["upper_arm"].inertia[1, 1] == 5e-4
-    assert picker.links["forearm"].inertia[1, 1] == 3e-4
-    assert picker.joint("base").xyz[2] + picker.joint("shoulder").xyz[2] == pytest.approx(0.09, abs=1e-15)
+        assert PICKER.links[name].com == pytest.approx([length / 2, 0, 0], abs=0)
+    assert PICKER.links["upper_arm"].inertia[1, 1] == 5e-4
+    assert PICKER.links["forearm"].inertia[1, 1] == 3e-4
+    assert PICKER.joint("base").xyz[2] + PICKER.joint("shoulder").xyz[2] == pytest.approx(0.09, abs=1e-15)
 
 
-def test_pickers_replaced_and_chosen_inertias_are_those_its_comment_promises(picker):
+def test_pickers_replaced_and_chosen_inertias_are_those_its_comment_promises():
     """ixx and izz follow from the section w × h; the hand's iyy from the drawn box (4 printed digits)."""
     for name, section in (("upper_arm", (0.036, 0.024)), ("forearm", (0.032, 0.022)), ("hand", (0.028, 0.020))):
-        link = picker.links[name]
+        link = PICKER.links[name]
         assert link.collisions[0].size[1:] == section
         py, pz = (link.mass * side**2 / 12 for side in section)
         px = link.inertia[1, 1] - pz
         assert np.diag(link.inertia) == pytest.approx([py + pz, px + pz, px + py], rel=3e-4)
-    length, _, height = picker.links["hand"].collisions[0].size
-    assert picker.links["hand"].inertia[1, 1] == pytest.approx(0.08 * (length**2 + height**2) / 12, rel=3e-4)
+    length, _, height = PICKER.links["hand"].collisions[0].size
+    assert PICKER.links["hand"].inertia[1, 1] == pytest.approx(0.08 * (length**2 + height**2) / 12, rel=3e-4)
 
 
 def test_reads_every_number_of_a_joint():
@@ -106,21 +105,21 @@ def test_without_tool0_the_tool_is_the_last_leaf():
     assert description.parse(text).tool == "tip"
 
 
-def test_what_is_read_cannot_be_changed(picker):
+def test_what_is_read_cannot_be_changed():
     arrays = [
-        picker.lower,
-        picker.links["hand"].com,
-        picker.links["hand"].inertia,
-        picker.joint("wrist").xyz,
-        picker.joint("wrist").rotation,
-        picker.joint("wrist").axis,
-        picker.links["hand"].collisions[0].xyz,
+        PICKER.lower,
+        PICKER.links["hand"].com,
+        PICKER.links["hand"].inertia,
+        PICKER.joint("wrist").xyz,
+        PICKER.joint("wrist").rotation,
+        PICKER.joint("wrist").axis,
+        PICKER.links["hand"].collisions[0].xyz,
     ]
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
     with pytest.raises(TypeError):
-        picker.links["hand"] = None
+        PICKER.links["hand"] = None
 
 
 MALFORMED = {
@@ -236,9 +235,9 @@ def test_a_declared_encoding_and_a_byte_order_mark_do_no_harm(tmp_path):
     assert description.load(file).name == "two"
 
 
-def test_an_unknown_joint_is_named_with_those_there_are(picker):
+def test_an_unknown_joint_is_named_with_those_there_are():
     with pytest.raises(JointNamesError, match="no joint 'knee'; it has base, shoulder") as caught:
-        picker.joint("knee")
+        PICKER.joint("knee")
     assert caught.value.subject == "knee"
 
 
@@ -261,3 +260,54 @@ def test_resources_in_an_ament_prefix(tmp_path, monkeypatch):
     monkeypatch.setattr(resources.sys, "prefix", str(tmp_path / "venv"))
     with pytest.raises(ConfigurationError, match="source install/setup.bash"):
         share_directory()
+
+
+# --- a robot_description that others go by: about this arm, or one line that says what is not ---
+
+
+def limit_of(joint: str, **values) -> str:
+    """The picker's URDF with other limits for a joint."""
+
+    def changed(match):
+        text = match.group(0)
+        for key, value in values.items():
+            text, count = re.subn(rf'{key}="[^"]*"', f'{key}="{value}"', text)
+            assert count == 1
+        return text
+
+    text, count = re.subn(rf'<joint name="{joint}".*?</joint>', changed, PICKER.urdf, flags=re.S)
+    assert count == 1
+    return text
+
+
+def test_the_same_and_a_narrower_and_a_larger_robot_agree():
+    description.require_agreement(PICKER.urdf, PICKER)
+    description.require_agreement(limit_of("elbow", lower=-1.0, upper=0.1, velocity=1.0), PICKER)
+    extra = (
+        '<link name="lamp"/><joint name="lamp" type="revolute"><parent link="base_link"/><child link="lamp"/>'
+        '<axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>'
+    )
+    description.require_agreement(PICKER.urdf.replace("</robot>", extra), PICKER)
+
+
+@pytest.mark.parametrize(
+    ("urdf", "joint", "said"),
+    [
+        (limit_of("elbow", upper=2.0), "elbow", "upper limit of elbow is 2 rad, this arm's is 0.45 rad"),
+        (limit_of("shoulder", lower=-1.0), "shoulder", "lower limit of shoulder is -1 rad, this arm's is -0.35 rad"),
+        (limit_of("base", velocity=50.0), "base", "velocity limit of base is 50 rad/s"),
+        (PICKER.urdf.replace('name="wrist"', 'name="hand_pitch"'), "wrist", "has no joint wrist; this arm has base, shoulder"),
+        (
+            PICKER.urdf.replace('<joint name="base" type="revolute"', '<joint name="base" type="continuous"'),
+            "base",
+            "joint base is continuous, here it is revolute",
+        ),
+        ("<robot", None, "robot_description: not XML"),
+        ("", None, "robot_description: not XML"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 20 else "",
+)
+def test_another_arm_is_told_by_joint_value_and_limit(urdf, joint, said):
+    with pytest.raises(DescriptionError, match=re.escape(said)) as caught:
+        description.require_agreement(urdf, PICKER)
+    assert caught.value.subject == joint

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+import arm_fixtures
 import numpy as np
 import pytest
 from small_urdfs import TWO_LINKS, broken
 
 from picker_dynamics.dynamics.urchin_peer import UrchinArm
 from picker_dynamics.errors import DescriptionError, InputError, UnreachableError
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 from picker_dynamics.robot.kinematic_tree import link_poses, rigid_groups, subtree
 from picker_dynamics.robot.kinematics import PickerKinematics
@@ -22,14 +22,14 @@ EXACT = 1e-12
 STRAIGHT = 1e-7
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def arm():
-    return description.load(resource("urdf/picker.urdf"))
+    return arm_fixtures.picker()
 
 
 @pytest.fixture(scope="module")
-def picker(arm):
-    return PickerKinematics(arm)
+def picker():
+    return PickerKinematics(arm_fixtures.picker())
 
 
 def poses_within_limits(arm, count, seed):
@@ -232,10 +232,6 @@ def test_input_that_is_no_target_is_refused(picker, position, pitch, near, messa
     assert not isinstance(caught.value, UnreachableError)
 
 
-def picker_text():
-    return resource("urdf/picker.urdf").read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     "changes, message",
     [
@@ -250,7 +246,7 @@ def picker_text():
 )
 def test_an_arm_of_another_shape_is_refused_aloud(changes, message):
     with pytest.raises(DescriptionError, match=f"not of the picker's shape.*{message}"):
-        PickerKinematics(description.parse(broken(*changes, text=picker_text())))
+        PickerKinematics(description.parse(broken(*changes, text=arm_fixtures.picker().urdf)))
 
 
 def test_lengths_come_from_the_urdf_and_fixed_joints_may_lift_the_base():
@@ -261,7 +257,7 @@ def test_lengths_come_from_the_urdf_and_fixed_joints_may_lift_the_base():
             '<link name="world"/><joint name="mount" type="fixed"><parent link="world"/>'
             '<child link="base_link"/><origin xyz="1 2 3"/></joint></robot>',
         ),
-        text=picker_text(),
+        text=arm_fixtures.picker().urdf,
     )
     raised = PickerKinematics(description.parse(text))
     assert raised.forward(np.zeros(5)) == pytest.approx([1.48, 2, 3.09])

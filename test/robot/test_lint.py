@@ -6,14 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from arm_fixtures import picker
 from small_urdfs import TWO_LINKS, broken
 
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 from picker_dynamics.robot.lint import Finding, holding_torque, lint
 from picker_dynamics.robot.lint.joints import turning_inertia
 from picker_dynamics.robot.lint.shapes import uniform_body, volume
 
+PICKER = picker()
 ARM_INERTIA = '<inertia ixx="6e-5" ixy="0" ixz="0" iyy="1.4e-3" iyz="0" izz="1.4e-3"/>'
 ROD_INERTIA = '<inertia ixx="5e-6" ixy="0" ixz="0" iyy="8.6e-5" iyz="0" izz="8.6e-5"/>'
 ARM_SHAPE = '<collision><origin xyz="0.1 0 0"/><geometry><box size="0.2 0.03 0.03"/></geometry></collision>'
@@ -27,105 +28,76 @@ def findings(*changes, text=TWO_LINKS):
     return lint(description.parse(broken(*changes, text=text)))
 
 
-def picker_text():
-    return resource("urdf/picker.urdf").read_text(encoding="utf-8")
-
-
 def test_nothing_is_found_in_sound_arms():
-    assert lint(description.load(resource("urdf/picker.urdf"))) == ()
+    assert lint(PICKER) == ()
     assert findings() == ()
 
 
 NO_LIMITS = [('type="revolute"', 'type="continuous"'), ('<limit lower="-1" upper="2" velocity="5" effort="3"/>', "")]
 
 WRONG = {
-    "unit inertias": ([(ARM_INERTIA, diagonal(1.0, 1.0, 1.0))], "arm", "inertia", "placeholder", False),
+    "unit inertias": ([(ARM_INERTIA, diagonal(1.0, 1.0, 1.0))], "inertia", "placeholder"),
     "the triangle inequality": (
         [(ARM_INERTIA, diagonal(6e-5, 1e-4, 1.4e-3))],
-        "arm",
         "inertia",
         "triangle inequality, 0.00016 < 0.0014",
-        False,
     ),
     "an indefinite tensor": (
         [(ARM_INERTIA, '<inertia ixx="6e-5" ixy="1e-3" ixz="0" iyy="1.4e-3" iyz="0" izz="1.4e-3"/>')],
-        "arm",
         "inertia",
         "principal moment is negative",
+        "arm",
         True,
     ),
-    "too large for the shape": (
-        [(ARM_INERTIA, diagonal(6e-5, 8e-3, 8e-3))],
-        "arm",
-        "inertia about",
-        "radius of gyration 141 mm",
-        False,
-    ),
-    "tiny for the shape": (
-        [(ARM_INERTIA, diagonal(1e-6, 1e-6, 1e-6))],
-        "arm",
-        "inertia",
-        "0.00073 times that of a uniform",
-        False,
-    ),
-    "heavy for the shape": ([('value="0.4"', 'value="42.9"')], "arm", "mass", "2.38e+05 kg/m³", False),
-    "light for the shape": ([('value="0.4"', 'value="0.001"')], "arm", "mass", "5.56 kg/m³", False),
+    "too large for the shape": ([(ARM_INERTIA, diagonal(6e-5, 8e-3, 8e-3))], "inertia about", "radius of gyration 141 mm"),
+    "tiny for the shape": ([(ARM_INERTIA, diagonal(1e-6, 1e-6, 1e-6))], "inertia", "0.00073 times that of a uniform"),
+    "heavy for the shape": ([('value="0.4"', 'value="42.9"')], "mass", "2.38e+05 kg/m³"),
+    "light for the shape": ([('value="0.4"', 'value="0.001"')], "mass", "5.56 kg/m³"),
     "the centre outside": (
         [('<origin xyz="0.1 0 0" rpy="0 0 0"/>', '<origin xyz="100 0 0"/>')],
-        "arm",
         "centre of mass",
         "99.8 m outside",
-        False,
     ),
     "drawn without inertial": (
         [
             (f'<mass value="0.4"/>\n      {ARM_INERTIA}\n    </inertial>', ""),
             ('<inertial>\n      <origin xyz="0.1 0 0" rpy="0 0 0"/>', ""),
         ],
-        "arm",
         "inertial",
         "weighs nothing",
-        False,
     ),
-    "massless but turning": ([('<mass value="0.4"/>', '<mass value="0"/>')], "arm", "mass", "has mass", False),
+    "massless but turning": ([('<mass value="0.4"/>', '<mass value="0"/>')], "mass", "has mass"),
     "a root with mass": (
         [('<link name="base_link"/>', f'<link name="base_link"><inertial><mass value="1"/>{ARM_INERTIA}</inertial></link>')],
-        "base_link",
         "mass",
         "root never moves",
-        False,
+        "base_link",
     ),
-    "no velocity limit": (NO_LIMITS, "arm", "velocity limit of joint lift", "no-load speed", False),
-    "no effort limit": (NO_LIMITS, "arm", "effort limit of joint lift", "stall torque", False),
-    "zero effort": ([(' effort="3"', ' effort="0"')], "arm", "effort limit of joint lift", "could not move", False),
-    "no range": ([('lower="-1" upper="2"', "")], "arm", "position limits of joint lift", "no range", False),
-    "degrees": ([('lower="-1" upper="2"', 'lower="-60" upper="120"')], "arm", "position limits", "degrees", False),
+    "no velocity limit": (NO_LIMITS, "velocity limit of joint lift", "no-load speed"),
+    "no effort limit": (NO_LIMITS, "effort limit of joint lift", "stall torque"),
+    "zero effort": ([(' effort="3"', ' effort="0"')], "effort limit of joint lift", "could not move"),
+    "no range": ([('lower="-1" upper="2"', "")], "position limits of joint lift", "no range"),
+    "degrees": ([('lower="-1" upper="2"', 'lower="-60" upper="120"')], "position limits", "degrees"),
     "mimic": (
         [('<dynamics damping="0.02"', '<mimic joint="slide"/><dynamics damping="0.02"')],
-        "arm",
         "mimic of joint lift",
         "joint of its own",
-        False,
     ),
-    "a load beyond the motor": (
-        [('effort="3"', 'effort="0.5"')],
-        "arm",
-        "holding torque at joint lift",
-        "more than its limit 0.5 N·m",
-        False,
-    ),
+    "a load beyond the motor": ([('effort="3"', 'effort="0.5"')], "holding torque at joint lift", "more than its limit 0.5 N·m"),
     "a last link without mass": (
         [(f'<mass value="0.1"/>\n      {ROD_INERTIA}', f'<mass value="0"/>\n      {diagonal(0, 0, 0)}')],
-        "rod",
         "mass driven by joint slide",
         "infinite",
+        "rod",
         True,
     ),
 }
+"""What is changed, of what something is found, why; the link if it is not ``arm``, and whether that is fatal."""
 
 
-@pytest.mark.parametrize("changes, link, what, reason, fatal", WRONG.values(), ids=WRONG.keys())
-def test_each_fault_is_found_with_its_link_and_reason(changes, link, what, reason, fatal):
+@pytest.mark.parametrize("fault", WRONG.values(), ids=WRONG.keys())
+def test_each_fault_is_found_with_its_link_and_reason(fault):
+    changes, what, reason, link, fatal = (*fault, *("arm", False)[len(fault) - 3 :])
     found = findings(*changes)
     matching = [f for f in found if f.link == link and f.what.startswith(what) and reason in f.reason]
     assert len(matching) == 1, [str(f) for f in found]
@@ -137,7 +109,7 @@ def test_each_fault_is_found_with_its_link_and_reason(changes, link, what, reaso
 
 def test_the_pitch_inertia_that_the_note_prints_for_the_hand_is_found():
     """2e-4 kg·m² with 80 g: a radius of gyration of 50 mm; the hand's body ends 40 mm from its centre."""
-    found = findings(('iyy="4.533e-5"', 'iyy="2.000e-4"'), ('izz="4.789e-5"', 'izz="2.026e-4"'), text=picker_text())
+    found = findings(('iyy="4.533e-5"', 'iyy="2.000e-4"'), ('izz="4.789e-5"', 'izz="2.026e-4"'), text=PICKER.urdf)
     (finding,) = found
     assert (finding.link, finding.value) == ("hand", "0.0002 kg·m²")
     assert "times that of a uniform body" in finding.reason, "the drawn blade is further out than the body"
@@ -145,7 +117,7 @@ def test_the_pitch_inertia_that_the_note_prints_for_the_hand_is_found():
 
 def test_an_arm_that_needs_no_torque_at_the_shoulder_is_found():
     """All centres of mass on the shoulder axis: the file loads everywhere, and nothing holds the arm up."""
-    text = picker_text()
+    text = PICKER.urdf
     for centre in ("0.100", "0.0725", "0.040"):
         text = broken((f'<origin xyz="{centre} 0 0"/>\n      <mass', '<origin xyz="0 0 0"/>\n      <mass'), text=text)
     for length in ("0.20", "0.145", "0.08"):
@@ -217,13 +189,12 @@ def test_a_finding_reads_as_one_line():
 
 def test_holding_torque_of_the_stretched_picker():
     """m g times lever arms, by hand: 0.9785 N·m at the shoulder, as the reference notes say."""
-    picker = description.load(resource("urdf/picker.urdf"))
     g = 9.81
     wrist = g * (0.08 * 0.04 + 0.05 * 0.08)
     elbow = wrist + g * (0.12 * 0.0725 + 0.13 * 0.145)
     shoulder = elbow + g * (0.15 * 0.1 + 0.25 * 0.2)
     assert shoulder == pytest.approx(0.9785, abs=1e-4)
-    assert holding_torque(picker, np.zeros(5)) == pytest.approx([0, shoulder, elbow, wrist, 0], abs=1e-15)
+    assert holding_torque(PICKER, np.zeros(5)) == pytest.approx([0, shoulder, elbow, wrist, 0], abs=1e-15)
 
 
 def test_holding_torque_is_the_slope_of_the_potential_energy():

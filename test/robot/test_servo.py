@@ -87,7 +87,7 @@ def test_a_stiffness_too_low_does_harm_and_one_too_high_does_not():
     load = np.array([0.6])
 
     def rest_error(true, configured):
-        servo, believed = (ServoModel([k], [0.0], [0.144], [1.08]) for k in (true, configured))
+        servo, believed = (ServoModel([k], [0.0], [0.144], [1.08], ["j"]) for k in (true, configured))
         return abs(float(servo.resting_position(believed.setpoint([0.0], [0.0], load), load)[0]))
 
     sag = 0.6 / 25.0

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
+import arm_fixtures
 import numpy as np
 import pytest
 
-from picker_dynamics.errors import InputError, UnreachableError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.errors import InputError
 from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.trajectory import profiles
 
 NAMES = ("base", "shoulder", "elbow")
 S = np.linspace(0.0, 1.0, 2001)
-
-
-@pytest.fixture(scope="module")
-def arm():
-    return description.load(resource("urdf/picker.urdf"))
-
-
-@pytest.fixture(scope="module")
-def picker(arm):
-    return PickerKinematics(arm)
-
-
-@pytest.fixture(scope="module")
-def home(arm):
-    return servo_map.load(resource("config/servos.yaml"), arm.joint_names).home
 
 
 @pytest.mark.parametrize(
@@ -98,31 +82,13 @@ def test_a_move_to_where_the_arm_is_stands():
     move = profiles.joint_move([1, 2, 3], [1, 2, 3], 1.0, 1.0, joint_names=NAMES)
     assert move.duration == profiles.MIN_DURATION_S
     np.testing.assert_array_equal(move.sample(0.01)[1], 0.0)
-    with pytest.raises(InputError, match="shoulder: velocity limit is 0"):
+    with pytest.raises(InputError, match="velocity limit of joint shoulder is 0"):
         profiles.joint_move([1, 2, 3], [1, 2, 4], [1, 0, 1], 1.0, joint_names=NAMES)
 
 
-def test_a_straight_line_is_straight_and_follows_its_profile(arm, picker, home):
-    begin, pitch = picker.forward(home), float(picker.pitch(home))
-    goal = begin + [0.02, 0.08, -0.05]
-    line = profiles.straight_line(picker, home, goal, pitch + 0.2, 2.0, joint_names=arm.joint_names)
-    t, q, v, _ = line.grid(0.002)
-    np.testing.assert_allclose(picker.forward(line.end), goal, atol=1e-9)
-    assert picker.pitch(line.end) == pytest.approx(pitch + 0.2)
-    s, _, _ = profiles.profile("quintic").sample(t / 2.0)
-    np.testing.assert_allclose(picker.forward(q), begin + s[:, None] * (goal - begin), atol=5e-6)
-    np.testing.assert_allclose(picker.pitch(q), pitch + 0.2 * s, atol=5e-5)
-    np.testing.assert_allclose(v[[0, -1]], 0.0, atol=1e-12)
-    np.testing.assert_allclose(q[:, -1], home[-1], atol=1e-12)
-
-
-def test_lines_that_cannot_be(arm, picker, home):
-    for goal, name, error in (([0.9, 0, 0.1], "quintic", UnreachableError), ([0.2, 0, 0.2], "constant", InputError)):
-        with pytest.raises(error):
-            profiles.straight_line(picker, home, goal, -1.0, 1.0, joint_names=arm.joint_names, profile_name=name)
-
-
-def test_tip_speed_by_finite_differences_and_its_limit(arm, picker, home):
+def test_tip_speed_by_finite_differences_and_its_limit():
+    arm, home = arm_fixtures.picker(), arm_fixtures.servos().home
+    picker = PickerKinematics(arm)
     goal = home + np.array([0.8, -0.3, 0.4, 0.2, 0.0])
     move = profiles.joint_move(home, goal, 3.0, 20.0, joint_names=arm.joint_names)
     t = np.linspace(0.0, move.duration, 4001)

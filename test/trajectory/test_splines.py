@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import trapezoid
-from scipy.interpolate import BPoly, make_interp_spline
+from scipy.interpolate import BPoly
 
 from picker_dynamics.trajectory import splines
 
@@ -59,43 +58,3 @@ def test_extremum_of_a_minimum_jerk_move_is_its_end():
     """Its slope has double roots at both ends, where root finders are least exact."""
     (_, smallest), (_, largest) = splines.extremum(np.array([0.0, 0.0, 0.0, 10.0, -15.0, 6.0]), 1.0)
     assert smallest == pytest.approx(0.0, abs=1e-15) and largest == pytest.approx(1.0, abs=1e-14)
-
-
-def test_minimum_jerk_knots_are_scipys_quintic_spline():
-    """The minimiser is the interpolating spline of degree 5 with v = a = 0 at both ends."""
-    rng = np.random.default_rng(3)
-    times = np.cumsum([0.0, *rng.uniform(0.1, 1.5, 11)])
-    positions = rng.normal(size=(12, 3))
-    zero = np.zeros(3)
-    reference = make_interp_spline(times, positions, k=5, bc_type=([(1, zero), (2, zero)], [(1, zero), (2, zero)]))
-    v, a = splines.minimum_jerk_knots(times, positions)
-    np.testing.assert_allclose(v, reference(times, 1), atol=1e-9 * np.abs(v).max())
-    np.testing.assert_allclose(a, reference(times, 2), atol=1e-9 * np.abs(a).max())
-
-
-def test_minimum_jerk_knots_minimise_squared_jerk():
-    rng = np.random.default_rng(4)
-    times = np.array([0.0, 0.5, 0.8, 2.0, 2.4])
-    p = rng.normal(size=(5, 1))
-
-    def cost(v, a):
-        total = 0.0
-        for k in range(4):
-            h = times[k + 1] - times[k]
-            c = splines.quintic(h, p[k], v[k], a[k], p[k + 1], v[k + 1], a[k + 1])
-            x = np.linspace(0.0, h, 401)
-            total += trapezoid(value(c, x, order=3)[0] ** 2, x)
-        return total
-
-    v, a = splines.minimum_jerk_knots(times, p)
-    best = cost(v, a)
-    for _ in range(50):
-        dv, da = np.zeros((5, 1)), np.zeros((5, 1))
-        dv[1:-1], da[1:-1] = 0.1 * rng.normal(size=(3, 1)), 0.1 * rng.normal(size=(3, 1))
-        assert cost(v + dv, a + da) > best
-
-
-def test_ten_thousand_knots_need_no_large_matrix():
-    times = np.linspace(0.0, 100.0, 10_001)
-    v, _ = splines.minimum_jerk_knots(times, np.sin(times)[:, None])
-    np.testing.assert_allclose(v[200:-200, 0], np.cos(times[200:-200]), atol=1e-9)

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
-from picker_dynamics.errors import InputError, LimitError, TrajectoryError
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, smooth_through, stop_trajectory
+from picker_dynamics.errors import InputError, TrajectoryError
+from picker_dynamics.trajectory.trajectory import (
+    Trajectory,
+    blend,
+    from_points,
+    merge_joints,
+    remainder,
+    select_joints,
+    standing,
+    stop_trajectory,
+)
 
 NAMES = ("base", "shoulder", "elbow")
 TIMES = np.array([0.0, 0.4, 1.0, 1.3, 2.5])
@@ -153,25 +164,18 @@ def test_stretching_slows_the_same_path(points):
 def test_limits_are_those_of_a_fine_sampling(points):
     path = from_points(TIMES, *points, joint_names=NAMES)
     _, q, v, _ = path.grid(1e-4)
-    for x, of_velocity in ((q, False), (v, True)):
-        for margin, accepted in ((1e-3, True), (-1e-3, False)):
-            reach = np.abs(x).max(axis=0) + margin
-            limit = {"velocity": reach} if of_velocity else {"lower": -reach, "upper": reach}
-            if accepted:
-                path.check_limits(**limit)
-            else:
-                with pytest.raises(LimitError):
-                    path.check_limits(**limit)
+    for margin, exceeded in ((1e-3, False), (-1e-3, True)):
+        reach, speed = (np.abs(x).max(axis=0) + margin for x in (q, v))
+        assert (path.worst_position(-reach, reach) is not None) == exceeded
+        assert (path.worst_velocity(speed) is not None) == exceeded
 
 
 def test_a_broken_limit_names_joint_value_limit_and_time():
     path = from_points([0, 1], [[0, 0, 0], [0, 1.0, 0]], [[0, 0, 0]] * 2, joint_names=NAMES)
-    with pytest.raises(LimitError, match=r"shoulder reaches 1\.0000 rad at 1\.000 s, limit 0\.9000") as caught:
-        path.check_limits([-1, -1, -1], [1, 0.9, 1])
-    assert (caught.value.subject, caught.value.value, caught.value.limit) == ("shoulder", pytest.approx(1.0), 0.9)
-    with pytest.raises(LimitError, match=r"shoulder moves at 1\.5000 rad/s at 0\.500 s, limit 1\.4000"):
-        path.check_limits(velocity=[1.4, 1.4, 1.4])
-    path.check_limits([0, 0, 0], [0, 1, 0], [0, 1.5, 0])
+    assert path.worst_position(-np.ones(3), np.array([1, 0.9, 1])) == (1, pytest.approx(1.0), 0.9, pytest.approx(1.0))
+    assert path.worst_velocity(np.full(3, 1.4)) == (1, pytest.approx(1.5), 1.4, pytest.approx(0.5))
+    assert path.worst_position(np.zeros(3), np.array([0, 1, 0])) is None
+    assert path.worst_velocity(np.array([0, 1.5, 0])) is None
 
 
 @pytest.mark.parametrize(
@@ -181,36 +185,7 @@ def test_a_broken_limit_names_joint_value_limit_and_time():
 def test_an_arm_just_beyond_a_limit_may_come_back(beyond, goal, accepted):
     """Sag and rounding of pulses leave an arm that stands at its limit a little beyond it."""
     back = from_points([0, 1], [[1.0 + beyond], [goal]], [[0.0], [0.0]], joint_names=["j"])
-    if accepted:
-        back.check_limits([-1.0], [1.0])
-    else:
-        with pytest.raises(LimitError, match="j reaches"):
-            back.check_limits([-1.0], [1.0])
-
-
-def test_smooth_through_meets_points_and_is_smooth_up_to_snap(points):
-    path = smooth_through(TIMES, points[0], joint_names=NAMES)
-    np.testing.assert_allclose(path.sample(TIMES)[0], points[0], atol=1e-12)
-    for k, t in enumerate(TIMES[1:-1], start=1):
-        for order in range(5):
-            sides = [BPoly.from_power_basis(_power_basis(path))(t + s, order) for s in (-1e-9, 1e-9)]
-            np.testing.assert_allclose(sides[0], sides[1], atol=1e-5 * 10.0**order, err_msg=f"knot {k}, order {order}")
-    for t in (0.0, path.duration):
-        np.testing.assert_allclose(path.sample(t)[1:], 0.0, atol=1e-9)
-
-
-def _power_basis(path):
-    from scipy.interpolate import PPoly
-
-    return PPoly(np.moveaxis(path.coefficients, 1, 0)[::-1].copy(), path.breaks.copy())
-
-
-def test_smooth_through_two_points_is_the_minimum_jerk_move():
-    path = smooth_through([0.0, 2.0], [[0.0], [3.0]], joint_names=["j"])
-    s = np.linspace(0, 1, 51)
-    np.testing.assert_allclose(path.sample(2 * s)[0][:, 0], 3 * (10 * s**3 - 15 * s**4 + 6 * s**5), atol=1e-12)
-    with pytest.raises(TrajectoryError, match="two points or more, the first at 0 s; got 2, the first at 1 s"):
-        smooth_through([1.0, 2.0], [[0.0], [3.0]], joint_names=["j"])
+    assert (back.worst_position(-np.ones(1), np.ones(1)) is None) == accepted
 
 
 @pytest.mark.parametrize("blend_s", [0.05, 0.4, 0.7, 99.0])
@@ -267,7 +242,7 @@ def test_stopping_without_acceleration_goes_straight_and_is_as_short_as_allowed(
 def test_stopping_keeps_to_a_limit_that_is_near():
     lower, upper = np.array([-9.0, -9.0, -9.0]), np.array([9.0, 0.05, 9.0])
     stop = stop_trajectory([0, 0, 0], [0.1, 1.0, 0.0], [0, 0, 0], 2.0, joint_names=NAMES, lower=lower, upper=upper)
-    stop.check_limits(lower, upper)
+    assert stop.worst_position(lower, upper) is None
     free = stop_trajectory([0, 0, 0], [0.1, 1.0, 0.0], [0, 0, 0], 2.0, joint_names=NAMES)
     assert free.end[1] > upper[1]
 
@@ -275,7 +250,7 @@ def test_stopping_keeps_to_a_limit_that_is_near():
 def test_stopping_at_rest_holds():
     stop = stop_trajectory([1, 2, 3], [0, 0, 0], [0, 0, 0], 5.0, joint_names=NAMES)
     np.testing.assert_array_equal(stop.sample(np.linspace(0, 1, 20))[0], np.tile([1, 2, 3], (20, 1)))
-    with pytest.raises(InputError, match="shoulder: max_decel is 0"):
+    with pytest.raises(InputError, match="max_decel of joint shoulder is 0"):
         stop_trajectory([1, 2, 3], [0, 0, 0], [0, 0, 0], [1, 0, 1], joint_names=NAMES)
 
 
@@ -284,3 +259,59 @@ def test_a_trajectory_is_its_own_copy():
     path = Trajectory(NAMES, breaks, coefficients)
     coefficients[:] = 1.0
     np.testing.assert_array_equal(path.end, 0.0)
+
+
+# --- what is left of a trajectory, and joints side by side: the same motion as in the parts ---
+
+
+def random_trajectory(seed: int, n: int):
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.uniform(0.05, 0.7, rng.integers(2, 7)))
+    rows = [rng.normal(size=(len(times), n)) for _ in range(3)]
+    rows[1][-1] = rows[2][-1] = 0.0
+    zero = np.zeros(n)
+    return from_points(times, *rows, start=(zero, zero, zero), joint_names=[f"j{k}" for k in range(n)])
+
+
+seeds = st.integers(0, 10_000)
+
+
+@given(seeds, st.floats(-0.2, 1.2))
+@settings(max_examples=80, deadline=None)
+def test_the_tail_is_the_rest_of_the_motion(seed, share):
+    whole = random_trajectory(seed, 3)
+    begin = share * whole.duration
+    rest = remainder(whole, begin)
+    t = np.linspace(0.0, whole.duration, 101)
+    for ours, theirs in zip(rest.sample(t), whole.sample(max(begin, 0.0) + t)):
+        np.testing.assert_allclose(ours[1:], theirs[1:], atol=1e-6)
+    np.testing.assert_allclose(rest.end, whole.end, atol=1e-9)
+
+
+@given(seeds, seeds, st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_joints_side_by_side_move_as_each_would_alone(seed_a, seed_b, stands):
+    moving, columns = random_trajectory(seed_a, 2), [3, 1]
+    others = standing([f"j{k}" for k in range(4)], [1.0, 2.0, 3.0, 4.0]) if stands else random_trajectory(seed_b, 4)
+    both = merge_joints(moving, others, columns)
+    assert both.duration == max(moving.duration, others.duration)
+    t = np.random.default_rng(seed_a).uniform(0.0, both.duration * 1.1, 200)
+    t = t[np.abs(t[:, None] - np.concatenate([moving.breaks, others.breaks])[None]).min(axis=1) > 1e-6]  # a may jump there
+    for part, alone, beyond in zip(both.sample(t), moving.sample(t), others.sample(t)):
+        np.testing.assert_allclose(part[:, columns], alone, atol=1e-8)
+        np.testing.assert_allclose(part[:, [0, 2]], beyond[:, [0, 2]], atol=1e-8)
+
+
+def test_breaks_that_are_nearly_the_same_are_one():
+    start = [0.0], [0.0], [0.0]
+    a, b = (from_points([t], [[1.0]], [[0.0]], [[0.0]], start=start, joint_names=["j"]) for t in (1.0, 1.0 + 1e-13))
+    both = merge_joints(a, standing(["x", "y"], [0.0, 0.0]), [1])
+    both = merge_joints(b, both, [0])
+    assert np.diff(both.breaks).min() > 1e-4
+
+
+def test_some_joints_of_a_motion():
+    whole = random_trajectory(3, 4)
+    t = np.linspace(0.0, whole.duration, 50)
+    np.testing.assert_array_equal(select_joints(whole, [2, 0]).sample(t)[0], whole.sample(t)[0][:, [2, 0]])
+    assert select_joints(whole, [2, 0]).joint_names == ("j2", "j0")

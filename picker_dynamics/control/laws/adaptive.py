@@ -25,11 +25,12 @@ References:
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import DynamicsModel, as_states
+from picker_dynamics.robot.model import Array, DynamicsModel, as_states, times
 
-from .law import ControlLaw, positive, times
+from .law import ControlLaw, Reference, positive
 
 FADE_KG = 0.05
 """How far below 0 the estimate can come [kg]."""
@@ -47,7 +48,9 @@ class Adaptive(ControlLaw):
         estimate: m^ to start with [kg].
     """
 
-    def __init__(self, bare: DynamicsModel, loaded: DynamicsModel, L, K, gamma, estimate: float = 0.0):
+    def __init__(
+        self, bare: DynamicsModel, loaded: DynamicsModel, L: ArrayLike, K: ArrayLike, gamma: float, estimate: float = 0.0
+    ):
         super().__init__(bare)
         if loaded.n != bare.n:
             raise InputError(
@@ -57,18 +60,18 @@ class Adaptive(ControlLaw):
         self.L, self.K, self.gamma = self._gains("L", L), self._gains("K", K), positive("gamma", gamma)
         self.estimate = float(as_states("estimate", [estimate], 1)[0])
 
-    def initial_state(self, q, v, reference):
+    def initial_state(self, q: Array, v: Array, reference: Reference) -> Array:
         """The estimate to start with, (1,) [kg]."""
         return np.array([self.estimate])
 
-    def regressor(self, q, v, v_r, a_r) -> tuple[np.ndarray, np.ndarray]:
+    def regressor(self, q: Array, v: Array, v_r: Array, a_r: Array) -> tuple[Array, Array]:
         """The bare arm's M_0 a_r + C_0 v_r + g_0 and Y, (..., n) each: efforts, and efforts per kilogram of load."""
         bare, loaded = (
             times(m.mass_matrix(q), a_r) + times(m.coriolis_matrix(q, v), v_r) + m.gravity(q) for m in (self.model, self.loaded)
         )
         return bare, loaded - bare
 
-    def __call__(self, q, v, reference, state):
+    def __call__(self, q: Array, v: Array, reference: Reference, state: Array) -> tuple[Array, Array]:
         e, ed = reference.q - q, reference.v - v
         s = ed + self.L * e
         effort, Y = self.regressor(q, v, reference.v + self.L * e, reference.a + self.L * ed)

@@ -11,9 +11,11 @@ References:
 
 from __future__ import annotations
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from .law import NO_STATE, ControlLaw
+from picker_dynamics.robot.model import Array, DynamicsModel
+
+from .law import ControlLaw, Reference
 
 
 class ComputedTorque(ControlLaw):
@@ -25,13 +27,13 @@ class ComputedTorque(ControlLaw):
         Kd: (n,) or a number [1/s], > 0; 2 sqrt(Kp) is critical damping.
     """
 
-    def __init__(self, model, Kp, Kd):
+    def __init__(self, model: DynamicsModel, Kp: ArrayLike, Kd: ArrayLike):
         super().__init__(model)
         self.Kp, self.Kd = self._gains("Kp", Kp), self._gains("Kd", Kd)
 
-    def acceleration(self, q, v, reference, state=NO_STATE) -> np.ndarray:
+    def acceleration(self, q: Array, v: Array, reference: Reference, state: Array) -> Array:
         """u = a_d + Kd ed + Kp e, (..., n): the acceleration that the law asks for."""
         return reference.a + self.Kd * (reference.v - v) + self.Kp * (reference.q - q)
 
-    def __call__(self, q, v, reference, state=NO_STATE):
+    def __call__(self, q: Array, v: Array, reference: Reference, state: Array) -> tuple[Array, Array]:
         return self.model.inverse_dynamics(q, v, self.acceleration(q, v, reference, state)), state

@@ -12,11 +12,13 @@ References:
 
 from __future__ import annotations
 
-from .law import NO_STATE, ControlLaw
+from picker_dynamics.robot.model import Array
+
+from .law import NO_STATE, ControlLaw, Reference
 
 
 class FeedForward(ControlLaw):
     """tau = inverse dynamics of the reference; looks neither at q nor at v."""
 
-    def __call__(self, q, v, reference, state=NO_STATE):
+    def __call__(self, q: Array, v: Array, reference: Reference, state: Array = NO_STATE) -> tuple[Array, Array]:
         return self.model.inverse_dynamics(reference.q, reference.v, reference.a), state

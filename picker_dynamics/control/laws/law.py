@@ -1,4 +1,4 @@
-"""What all control laws share: a reference to follow, and the form (q, v, reference, state) -> (tau, rate of the state).
+"""Interface of all control laws: a reference to follow, and the form (q, v, reference, state) -> (tau, rate of the state).
 
 A law is a pure function of what it is given.  What it remembers (an integral, an estimate) is its ``state``, kept by
 whoever runs it: a simulation integrates it together with the arm, a sampled controller adds period times rate.
@@ -11,21 +11,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import DynamicsModel, as_states
+from picker_dynamics.robot.model import Array, DynamicsModel, checked_number, per_joint, read_only
 
-NO_STATE = np.zeros(0)
-NO_STATE.setflags(write=False)
+NO_STATE = read_only(())
+"""The state of a law that remembers nothing."""
 
 
 class Reference(NamedTuple):
-    """Where the joints should be: q_d, v_d, a_d, each (..., n) [rad or m, per s, per s²]."""
+    """Reference state of the joints: q_d, v_d, a_d, each (..., n) [rad or m, per s, per s²]."""
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
+    q: Array
+    v: Array
+    a: Array
 
 
 class ControlLaw(ABC):
@@ -41,7 +40,7 @@ class ControlLaw(ABC):
         self.n = model.n
 
     @abstractmethod
-    def __call__(self, q, v, reference: Reference, state=NO_STATE) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, q: Array, v: Array, reference: Reference, state: Array) -> tuple[Array, Array]:
         """The effort now, and how fast the law's state changes.
 
         Args:
@@ -53,43 +52,19 @@ class ControlLaw(ABC):
             tau (..., n) [N·m or N] and d(state)/dt, of the shape of ``state``.
         """
 
-    def initial_state(self, q, v, reference: Reference) -> np.ndarray:
+    def initial_state(self, q: Array, v: Array, reference: Reference) -> Array:
         """State (k,) to start with at ``q``, ``v`` and this reference, (n,) each."""
         return NO_STATE
 
-    def _gains(self, name: str, value, *, zero: bool = False) -> np.ndarray:
-        """``value``, one for all joints or one per joint, as (n,) of positive numbers (with ``zero``: or 0).
-
-        Raises:
-            InputError: naming gain, joint, value and limit.
-        """
-        gains = np.array(as_states(name, np.full(self.n, value) if np.ndim(value) == 0 else value, self.n))
-        if gains.shape != (self.n,):
-            raise InputError(f"{name} has shape {gains.shape}, expected a number or ({self.n},)", subject=name, value=gains.shape)
-        for joint, gain in zip(self.model.joint_names, gains):
-            if gain < 0.0 or (gain == 0.0 and not zero):
-                raise InputError(
-                    f"{name} of joint {joint} is {gain}, must be {'>=' if zero else '>'} 0",
-                    subject=joint,
-                    value=float(gain),
-                    limit=0.0,
-                )
-        gains.setflags(write=False)
-        return gains
+    def _gains(self, name: str, value: ArrayLike, *, zero: bool = False) -> Array:
+        """``value``, one for all joints or one per joint, as (n,) of positive numbers (with ``zero``: or 0)."""
+        return per_joint(name, value, self.model.joint_names, positive=not zero)
 
 
-def positive(name: str, value) -> float:
+def positive(name: str, value: float) -> float:
     """``value`` as a float > 0.
 
     Raises:
         InputError: naming it.
     """
-    number = float(as_states(name, [value], 1)[0])
-    if number <= 0.0:
-        raise InputError(f"{name} is {number}, must be > 0", subject=name, value=number, limit=0.0)
-    return number
-
-
-def times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Matrices (..., n, n) times vectors (..., n)."""
-    return (matrix @ vector[..., None])[..., 0]
+    return checked_number(name, value, above=0.0)

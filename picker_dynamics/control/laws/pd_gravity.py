@@ -12,7 +12,11 @@ References:
 
 from __future__ import annotations
 
-from .law import NO_STATE, ControlLaw
+from numpy.typing import ArrayLike
+
+from picker_dynamics.robot.model import Array, DynamicsModel
+
+from .law import NO_STATE, ControlLaw, Reference
 
 
 class PdGravity(ControlLaw):
@@ -24,9 +28,9 @@ class PdGravity(ControlLaw):
         Kd: (n,) or a number [N·m·s/rad or N·s/m], > 0.
     """
 
-    def __init__(self, model, Kp, Kd):
+    def __init__(self, model: DynamicsModel, Kp: ArrayLike, Kd: ArrayLike):
         super().__init__(model)
         self.Kp, self.Kd = self._gains("Kp", Kp), self._gains("Kd", Kd)
 
-    def __call__(self, q, v, reference, state=NO_STATE):
+    def __call__(self, q: Array, v: Array, reference: Reference, state: Array = NO_STATE) -> tuple[Array, Array]:
         return self.Kp * (reference.q - q) + self.Kd * (reference.v - v) + self.model.gravity(q), state

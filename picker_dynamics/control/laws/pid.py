@@ -12,7 +12,11 @@ References:
 
 from __future__ import annotations
 
-from .law import ControlLaw
+from numpy.typing import ArrayLike
+
+from picker_dynamics.robot.model import Array, DynamicsModel
+
+from .law import ControlLaw, Reference
 
 
 class Pid(ControlLaw):
@@ -25,15 +29,15 @@ class Pid(ControlLaw):
         Kd: (n,) or a number [N·m·s/rad or N·s/m], > 0.
     """
 
-    def __init__(self, model, Kp, Ki, Kd):
+    def __init__(self, model: DynamicsModel, Kp: ArrayLike, Ki: ArrayLike, Kd: ArrayLike):
         super().__init__(model)
         self.Kp, self.Kd = self._gains("Kp", Kp), self._gains("Kd", Kd)
         self.Ki = self._gains("Ki", Ki, zero=True)
 
-    def initial_state(self, q, v, reference):
+    def initial_state(self, q: Array, v: Array, reference: Reference) -> Array:
         """The weight as believed at ``q``, (n,)."""
         return self.model.gravity(q)
 
-    def __call__(self, q, v, reference, state):
+    def __call__(self, q: Array, v: Array, reference: Reference, state: Array) -> tuple[Array, Array]:
         e = reference.q - q
         return self.Kp * e + self.Kd * (reference.v - v) + state, self.Ki * e

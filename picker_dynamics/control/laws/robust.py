@@ -30,10 +30,12 @@ References:
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel
 
 from .computed_torque import ComputedTorque
+from .law import Reference
 
 
 class Robust(ComputedTorque):
@@ -47,31 +49,31 @@ class Robust(ComputedTorque):
             Kd + rho / epsilon well below 2 / period.
     """
 
-    def __init__(self, model, Kp, Kd, rho, epsilon):
+    def __init__(self, model: DynamicsModel, Kp: ArrayLike, Kd: ArrayLike, rho: ArrayLike, epsilon: ArrayLike):
         super().__init__(model, Kp, Kd)
         self.rho, self.epsilon = self._gains("rho", rho), self._gains("epsilon", epsilon)
 
-    def initial_state(self, q, v, reference):
+    def initial_state(self, q: Array, v: Array, reference: Reference) -> Array:
         """y(0) = -(ed + Kd e), (n,)."""
         return -(reference.v - v + self.Kd * (reference.q - q))
 
-    def departure(self, q, v, reference, state) -> np.ndarray:
+    def departure(self, q: Array, v: Array, reference: Reference, state: Array) -> Array:
         """z = ed + Kd e + y, (..., n)."""
         return reference.v - v + self.Kd * (reference.q - q) + state
 
-    def min_max(self, z) -> np.ndarray:
+    def min_max(self, z: Array) -> Array:
         """w = rho z / sqrt(z² + epsilon²), (..., n)."""
         return self.rho * z / np.sqrt(z * z + self.epsilon**2)
 
-    def acceleration(self, q, v, reference, state) -> np.ndarray:
+    def acceleration(self, q: Array, v: Array, reference: Reference, state: Array) -> Array:
         """u = a_d + Kd ed + Kp e + w, (..., n): the acceleration that the law asks for."""
         return super().acceleration(q, v, reference, state) + self.min_max(self.departure(q, v, reference, state))
 
-    def __call__(self, q, v, reference, state):
+    def __call__(self, q: Array, v: Array, reference: Reference, state: Array) -> tuple[Array, Array]:
         u = self.acceleration(q, v, reference, state)
         return self.model.inverse_dynamics(q, v, u), self.Kp * (reference.q - q)
 
 
-def model_error(arm: DynamicsModel, believed: DynamicsModel, q, v, u) -> np.ndarray:
+def model_error(arm: DynamicsModel, believed: DynamicsModel, q: Array, v: Array, u: Array) -> Array:
     """eta = u - M^-1 (tau - C v - g), (..., n), for tau = M^ u + C^ v + g^: how ``arm`` misses the acceleration ``u``."""
     return u - arm.forward_dynamics(q, v, believed.inverse_dynamics(q, v, u))

@@ -9,8 +9,7 @@ import numpy as np
 
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot.description import ArmDescription, load
-from picker_dynamics.robot.model import GRAVITY
-from picker_dynamics.robot.urdf_elements import read_only
+from picker_dynamics.robot.model import GRAVITY, read_only
 
 from .bodies import welded
 from .chain_equations import ChainParameters

@@ -8,8 +8,7 @@ import numpy as np
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import rotation_from_rpy
-from picker_dynamics.robot.model import as_states
-from picker_dynamics.robot.urdf_elements import read_only
+from picker_dynamics.robot.model import as_states, read_only
 
 from .chain_equations import ChainParameters
 from .chain_model import ChainModel

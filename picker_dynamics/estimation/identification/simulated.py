@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.control.laws.computed_torque import ComputedTorque
-from picker_dynamics.control.laws.law import Reference
+from picker_dynamics.control.laws.law import NO_STATE, Reference
 from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.robot.description import ArmDescription, parse
@@ -91,7 +91,7 @@ def run(
     q, tau = [], []
     for k in range(count):
         position = plant.q
-        effort = np.clip(law(position, plant.v, Reference(*(x[k] for x in reference)))[0], -truth.effort, truth.effort)
+        effort = np.clip(law(position, plant.v, Reference(*(x[k] for x in reference)), NO_STATE)[0], -truth.effort, truth.effort)
         plant.step(effort)
         if k % every == 0:
             q.append(0.5 * (position + plant.q))  # the effort acts over a step: what it belongs to is its middle

@@ -1,4 +1,4 @@
-"""What RViz is shown beside the model, as plain shapes: torques, the reference as a ghost, scene, what cannot be held.
+"""Marker geometry for RViz, as plain shapes beside the model: torques, the reference as a ghost, scene, what cannot be held.
 
     shapes.py    one shape, and colours
     torques.py   at each joint how much it has to give

@@ -1,4 +1,4 @@
-"""Does the URDF describe an arm that can exist?  Findings with link, value and reason.
+"""URDF linter: whether an arm with these masses, inertias and limits can exist, as findings with link, value and reason.
 
 What people have shipped: every inertia 1.0, an arm that needs no torque at the shoulder, 42.9 kg instead
 of 7.2 kg.  Such files load everywhere and move nothing as they should.  ``description`` refuses what is

@@ -1,4 +1,4 @@
-"""What the linter has to say."""
+"""Finding of the URDF linter."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
-"""The torques that hold the arm still: more than the joint has, or none where there must be some."""
+"""Lint rules about gravity: a joint that cannot hold its load, or one that should feel some and does not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..description import ArmDescription, Joint
 from ..kinematic_tree import Pose, link_poses, sample_poses, subtree
-from ..model import GRAVITY
+from ..model import GRAVITY, Array
 from .finding import Finding
 
 SAMPLES = 400
@@ -21,7 +22,7 @@ UPRIGHT = 1e-6
 """An axis tilted less than this [rad] is vertical and feels no weight."""
 
 
-def holding_torque(description: ArmDescription, q) -> np.ndarray:
+def holding_torque(description: ArmDescription, q: ArrayLike) -> Array:
     """Torque [N·m] (force [N] if sliding) that holds the arm still at q (..., n), by virtual work.
 
         tau = sum over the links carried of  m g z · (k × (c - p))    turning about k through p
@@ -33,28 +34,22 @@ def holding_torque(description: ArmDescription, q) -> np.ndarray:
         (..., n), in the description's order.
     """
     frames = link_poses(description, q)
-    torques = [_joint_torque(description, joint, frames) for joint in description.movable]
-    return np.stack(torques, axis=-1)
-
-
-def _joint_torque(description: ArmDescription, joint: Joint, frames: dict[str, Pose]) -> np.ndarray:
-    axis = frames[joint.child].rotation @ joint.axis
-    torque = np.zeros(axis.shape[:-1])
-    for name in subtree(description, joint.child):
-        link = description.links[name]
-        motion = axis
-        if joint.type != "prismatic":
-            motion = np.cross(axis, frames[name].apply(link.com) - frames[joint.child].position)
-        torque = torque + link.mass * GRAVITY * motion[..., 2]
+    torque = np.zeros_like(np.asarray(q, dtype=float))
+    for i, joint in enumerate(description.movable):
+        axis = motion = frames[joint.child].rotation @ joint.axis
+        for name in subtree(description, joint.child):
+            link = description.links[name]
+            if joint.type != "prismatic":
+                motion = np.cross(axis, frames[name].apply(link.com) - frames[joint.child].position)
+            torque[..., i] += link.mass * GRAVITY * motion[..., 2]
     return torque
 
 
 def gravity_findings(description: ArmDescription) -> Iterator[Finding]:
     """Joints that could not hold their load, or that lift joints and never feel them."""
-    frames = link_poses(description, sample_poses(description, SAMPLES))
-    for joint in description.movable:
-        unit = "N" if joint.type == "prismatic" else "N·m"
-        worst = float(np.max(np.abs(_joint_torque(description, joint, frames))))
+    q = sample_poses(description, SAMPLES)
+    frames, largest = link_poses(description, q), np.abs(holding_torque(description, q)).max(axis=0)
+    for joint, unit, worst in zip(description.movable, description.effort_units, largest):
         what = f"holding torque at joint {joint.name}"
         if 0.0 < joint.effort < worst:
             yield Finding(

@@ -1,4 +1,4 @@
-"""Limits of one joint, and the mass that it drives."""
+"""Lint rules about one joint: its limits, and the mass that it drives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inertials of one link: could any body have them, and could the body that is drawn?"""
+"""Lint rules about one link's inertial: could any body have it, and could the body that is drawn?"""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..description import ArmDescription, Geometry, Link
+from ..model import Array
 from .finding import Finding
 from .shapes import corners, uniform_body
 
@@ -41,16 +42,15 @@ def link_findings(description: ArmDescription, name: str) -> Iterator[Finding]:
         if np.any(link.inertia):
             yield Finding(name, "mass", "0 kg", "a body with inertia has mass")
         return
-    moments = np.linalg.eigvalsh(link.inertia)
+    moments = np.asarray(np.linalg.eigvalsh(link.inertia), dtype=float)
     if moments[0] < -1e-9 * abs(moments[2]):
-        reason = "a principal moment is negative, which no body has"
-        yield Finding(name, "inertia", _moments(moments), reason, fatal=True)
+        yield Finding(name, "inertia", _moments(moments), "a principal moment is negative, which no body has", fatal=True)
         return
     yield from _tensor_findings(link, moments)
     yield from _shape_findings(link)
 
 
-def _tensor_findings(link: Link, moments: np.ndarray) -> Iterator[Finding]:
+def _tensor_findings(link: Link, moments: Array) -> Iterator[Finding]:
     """Could any body have this tensor, and is it more than a placeholder?"""
     if np.allclose(moments, 1.0, rtol=1e-9):
         reason = "1.0 on the diagonal is a placeholder; measure it, or compute it from the shape"
@@ -85,7 +85,7 @@ def _shape_findings(link: Link) -> Iterator[Finding]:
     yield from _size_findings(link, drawn, link.mass * specific)
 
 
-def _size_findings(link: Link, drawn: tuple[Geometry, ...], uniform: np.ndarray) -> Iterator[Finding]:
+def _size_findings(link: Link, drawn: tuple[Geometry, ...], uniform: Array) -> Iterator[Finding]:
     """Is the inertia (about the centre of mass) too large, or much too small, for the drawn size?
 
     A body that ends r from an axis through its centre of mass has at most the inertia m r² about it.
@@ -114,5 +114,5 @@ def _size_findings(link: Link, drawn: tuple[Geometry, ...], uniform: np.ndarray)
         yield Finding(link.name, "inertia", _moments(moments), reason)
 
 
-def _moments(moments) -> str:
+def _moments(moments: Array) -> str:
     return "{:.3g}, {:.3g}, {:.3g} kg·m² (principal)".format(*moments)

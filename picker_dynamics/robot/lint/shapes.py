@@ -7,10 +7,12 @@ with it.  Meshes are left out: their size is in another file.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..description import Geometry
+from ..model import Array
 
 
 def volume(shape: Geometry) -> float:
@@ -23,7 +25,7 @@ def volume(shape: Geometry) -> float:
     return 4.0 / 3.0 * math.pi * shape.size[0] ** 3
 
 
-def specific_inertia(shape: Geometry) -> np.ndarray:
+def specific_inertia(shape: Geometry) -> Array:
     """Inertia per mass of a uniform primitive about its centre, (3, 3) [m²], link axes."""
     if shape.kind == "box":
         x, y, z = np.square(shape.size)
@@ -34,10 +36,11 @@ def specific_inertia(shape: Geometry) -> np.ndarray:
         diagonal = np.array([across, across, radius**2 / 2.0])
     else:
         diagonal = np.full(3, 0.4 * shape.size[0] ** 2)
-    return shape.rotation @ np.diag(diagonal) @ shape.rotation.T
+    inertia: Array = shape.rotation @ np.diag(diagonal) @ shape.rotation.T
+    return inertia
 
 
-def corners(shape: Geometry) -> np.ndarray:
+def corners(shape: Geometry) -> Array:
     """Corners of the box around a primitive, (8, 3) [m], link frame."""
     if shape.kind == "box":
         half = np.array(shape.size) / 2.0
@@ -47,10 +50,11 @@ def corners(shape: Geometry) -> np.ndarray:
     else:
         half = np.full(3, shape.size[0])
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    return shape.xyz + (signs * half) @ shape.rotation.T
+    points: Array = shape.xyz + (signs * half) @ shape.rotation.T
+    return points
 
 
-def uniform_body(shapes) -> tuple[float, np.ndarray, np.ndarray]:
+def uniform_body(shapes: Sequence[Geometry]) -> tuple[float, Array, Array]:
     """Primitives as one body of uniform density, overlaps counted twice.
 
     Returns:
