@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.model import DynamicsModel
@@ -55,6 +55,9 @@ class Limits:
         tip_speed: largest speed of the tool [m/s].
         scales_time: slow a goal that is too fast instead of refusing it.
         speed: share of full speed with which goals are executed; 0 pauses.
+
+    Raises:
+        InputError: a speed that is not 0 to 1.
     """
 
     torque: TorqueLimits
@@ -62,6 +65,12 @@ class Limits:
     tip_speed: float = TIP_SPEED
     scales_time: bool = True
     speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.speed <= 1.0:
+            raise InputError(
+                f"speed_scaling is {self.speed}, must be 0 to 1", subject="speed_scaling", value=self.speed, limit=1.0
+            )
 
 
 @dataclass(frozen=True, eq=False)
