@@ -89,7 +89,7 @@ class Rig:
 
     def tick(self, count: int = 1) -> Tick:
         for _ in range(count):
-            self.at(self.time_s + self.period_s)
+            self.at(round(self.time_s + self.period_s, 9))  # a stamp has nanoseconds
         return self.last
 
     def run(self, duration_s: float) -> list[Reference]:
