@@ -243,6 +243,7 @@ def motion_validator(
     *,
     tip_speed: float = TIP_SPEED,
     scales_time: bool = True,
+    further: Sequence[Check] = (),
 ) -> MotionValidator:
     """Looks at everything: what goals, streams and jogs have to pass.
 
@@ -252,6 +253,7 @@ def motion_validator(
         model: the arm with its present payload.
         tip_speed: largest speed of the tool [m/s].
         scales_time: slow a motion that is too fast instead of refusing it.
+        further: checks beside those.
     """
     checks = (
         PositionLimits(description),
@@ -259,5 +261,6 @@ def motion_validator(
         TipSpeed(tip_speed),
         *torque_checks(limits),
         SlowedTorque(limits),
+        *further,
     )
     return MotionValidator(model, limits, checks, scales_time)

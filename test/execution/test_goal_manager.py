@@ -2,374 +2,319 @@
 
 import numpy as np
 import pytest
-from arm_fixtures import goal_check, picker, servos
+from execution_rig import HOME, NAMES, TIGHT, Rig, goal, limits, moved, part
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from picker_dynamics.errors import JointNamesError, TrajectoryError
+from picker_dynamics.errors import JointNamesError, PickerError, TrajectoryError
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.goal_manager import OVERTAKEN, PREEMPTED, GoalDesk, Request
-from picker_dynamics.execution.goal_tracking import ArmState, Code, GoalTracker, Outcome, SentReferences
-from picker_dynamics.execution.reference_generator import Phase, ReferenceGenerator
-from picker_dynamics.execution.streaming import Stream
-from picker_dynamics.execution.tolerances import Tolerances
+from picker_dynamics.execution.goal_tracking import Code, Outcome
+from picker_dynamics.execution.reference_generator import Phase
 
-NAMES, HOME = picker().joint_names, np.array(servos().home)
 PERIOD, LEAD = 0.02, 0.06
-UNITS, BASE = picker().position_units, np.eye(5)[0]
+PREEMPTED, OVERTAKEN = "preempted by a newer goal", "overtaken by a newer goal before it was looked at"
+ACCEPTED, DONE = EventKind.ACCEPTED, EventKind.DONE
 
 
-class Bench:
-    """A desk with a generator, ticked as the node ticks it; the arm follows perfectly, or lags by ``error`` [rad]."""
-
-    def __init__(self):
-        self.generator = ReferenceGenerator(NAMES, goal_check(), 4.0, picker().lower, picker().upper)
-        self.generator.start(HOME)
-        self.stream, self.sent, self.events = Stream(self.generator), SentReferences(100), []
-        self.time_s = 1000.0
-        self.desk = GoalDesk(self.generator, self.stream, self.events.append, self.sent, lambda: self.time_s)
-        self.error, self.answers, self.feedback, self.references = 0.0, {}, {}, []
-
-    def goal(self, base: float = 0.2, duration: float = 1.0, **fields) -> Goal:
-        still = [[0.0] * 5]
-        return Goal(NAMES, [duration], [[HOME[0] + base, *HOME[1:]]], still, still, **fields)
-
-    def request(self, name: str, goal=None, *, tolerances: Tolerances | None = None, track: str = "arm") -> Request:
-        def make():
-            made = self.goal() if goal is None else goal
-            if isinstance(made, Exception):
-                raise made
-            return made
-
-        def tracker(motion):
-            return None if tolerances is None else GoalTracker(NAMES, UNITS, tolerances.only(motion.joints), motion.start_s)
-
-        self.answers[name], self.feedback[name] = [], []
-        return Request(
-            make, track, name, tracker, self.answers[name].append, lambda error, progress: self.feedback[name].append(progress)
-        )
-
-    def send(self, name: str, goal=None, **options) -> Request:
-        request = self.request(name, goal, **options)
-        self.desk.receive(request)
-        return request
-
-    def tick(self, count: int = 1) -> None:
-        for _ in range(count):
-            self.time_s += PERIOD
-            if self.generator.active:
-                reference, finished = self.generator.sample(self.time_s)
-                self.sent.append(reference)
-                self.references.append(reference)
-                if finished is not None:
-                    self.desk.finished(finished, reference)
-                now = self.time_s - LEAD
-                held = self.sent.at(now)
-                state = None if held is None else ArmState(now, held.q - self.error * BASE, held.v)
-                self.desk.monitor(now, self.time_s, state, True)
-            if self.desk.inbox:
-                self.desk.consider(self.time_s)
-
-    def answer(self, name: str):
-        assert len(self.answers[name]) == 1, (name, self.answers[name])
-        return self.answers[name][0]
-
-    def outcomes(self, name: str) -> list[str]:
-        return [event.outcome for event in self.events if event.identifier == name and event.outcome]
+def base(by: float = 0.2, duration: float = 1.0, **fields) -> Goal:
+    return goal(moved(base=by), times=[duration], **fields)
 
 
-TIGHT = Tolerances.of([0.05] * 5, [0.01] * 5, 0.01, 0.5)
+def grip(position: float, duration: float) -> Goal:
+    return part(duration, "gripper", scissor=position)
 
 
 @pytest.fixture
-def bench() -> Bench:
-    return Bench()
+def rig() -> Rig:
+    return Rig(period_s=PERIOD, lead_s=LEAD, begin_s=1000.0)
 
 
-def test_a_goal_is_accepted_followed_and_answered_once(bench):
-    bench.send("g", tolerances=TIGHT)
-    bench.tick(80)
-    assert bench.answer("g").outcome is Outcome.SUCCEEDED
-    assert bench.outcomes("g") == ["accepted", "done"]
-    progress = bench.feedback["g"]
+def test_a_goal_is_accepted_followed_and_answered_once(rig):
+    rig.send(base(), "g", TIGHT)
+    rig.tick(80)
+    assert rig.answer("g").outcome is Outcome.SUCCEEDED
+    assert rig.kinds("g") == [ACCEPTED, DONE]
+    progress = rig.feedback["g"]
     assert progress == sorted(progress) and 0.9 < progress[-1] <= 1.0
 
 
-def test_a_goal_without_a_tracker_is_done_with_its_reference(bench):
-    bench.send("g")
-    bench.tick(60)
-    assert bench.answer("g").text == "done: holding" and bench.outcomes("g") == ["accepted", "done"]
+def test_a_goal_without_a_tracker_is_done_with_its_reference(rig):
+    rig.send(base(), "g")
+    rig.tick(60)
+    assert rig.answer("g").text == "done: holding" and rig.kinds("g") == [ACCEPTED, DONE]
 
 
 @pytest.mark.parametrize(
-    ("goal", "code"),
+    ("bad", "code"),
     [
         (JointNamesError("unknown joint 'tail'"), Code.INVALID_JOINTS),
         (TrajectoryError("nan"), Code.INVALID_GOAL),
         (Goal(NAMES[:-1], [1.0], [HOME[:-1]]), Code.INVALID_JOINTS),
         (Goal(NAMES, [1.0], [HOME], start_s=900.0), Code.OLD_HEADER_TIMESTAMP),
-        (Goal(NAMES, [9.0], [[0.0] * 5], [[0.0] * 5], [[0.0] * 5]), Code.INVALID_GOAL),
+        (goal(np.zeros(5), times=[9.0]), Code.INVALID_GOAL),
     ],
 )
-def test_a_refusal_has_its_code_and_leaves_a_motion_alone(bench, goal, code):
-    bench.send("first", bench.goal(duration=3.0))
-    bench.tick(20)
-    bench.send("bad", goal)
-    bench.tick(5)
-    assert bench.answer("bad").code is code and bench.outcomes("bad") == ["refused"]
-    assert bench.answers["first"] == [] and bench.generator.phase() is Phase.EXECUTING
-    assert (bench.desk.accepted, bench.desk.refused) == (1, 1)
+def test_a_refusal_has_its_code_and_leaves_a_motion_alone(rig, bad, code):
+    rig.send(base(duration=3.0), "first")
+    rig.tick(20)
+    rig.send(bad, "bad")
+    rig.tick(5)
+    assert rig.answer("bad").code is code and rig.kinds("bad") == [EventKind.REFUSED]
+    assert rig.answers["first"] == [] and rig.phase is Phase.EXECUTING
+    assert rig.execution.counts == {"accepted": 1, "refused": 1, "overtaken": 0}
 
 
-def test_what_leaves_its_path_is_aborted_and_the_arm_decelerates(bench):
-    bench.send("g", bench.goal(0.6, 3.0), tolerances=TIGHT)
-    bench.tick(60)
-    bench.error = 0.06
-    bench.tick(1)
-    verdict = bench.answer("g")
+def test_what_leaves_its_path_is_aborted_and_the_arm_decelerates(rig):
+    rig.send(base(0.6, 3.0), "g", TIGHT)
+    rig.tick(60)
+    rig.error = 0.06
+    rig.tick(1)
+    verdict = rig.answer("g")
     assert verdict.code is Code.PATH_TOLERANCE_VIOLATED and "base is off by 0.06 rad, allowed 0.05" in verdict.text
-    assert bench.generator.phase() is Phase.STOPPING
-    bench.tick(60)
-    assert bench.generator.phase() is Phase.HOLDING and not bench.references[-1].v.any()
-    assert bench.events[-1].text == "stopped: holding"
+    assert rig.phase is Phase.STOPPING
+    rig.tick(60)
+    assert rig.phase is Phase.HOLDING and not rig.references[-1].v.any()
+    assert rig.events[-1].text == "stopped: holding"
 
 
-def test_what_does_not_arrive_in_time_is_aborted(bench):
-    bench.send("g", tolerances=TIGHT)
-    bench.tick(10)
-    bench.error = 0.02
-    bench.tick(65)
-    assert bench.answers["g"] == [], "within its goal time"
-    bench.tick(30)
-    assert bench.answer("g").code is Code.GOAL_TOLERANCE_VIOLATED and "base is off by 0.02 rad" in bench.answer("g").text
+def test_what_does_not_arrive_in_time_is_aborted(rig):
+    rig.send(base(), "g", TIGHT)
+    rig.tick(10)
+    rig.error = 0.02
+    rig.tick(65)
+    assert rig.answers["g"] == [], "within its goal time"
+    rig.tick(30)
+    assert rig.answer("g").code is Code.GOAL_TOLERANCE_VIOLATED and "base is off by 0.02 rad" in rig.answer("g").text
 
 
-def test_of_a_flood_the_last_one_wins_and_each_is_answered(bench):
-    bench.send("before", bench.goal(0.5, 4.0), tolerances=TIGHT)
-    bench.tick(30)
+def test_of_a_flood_the_last_one_wins_and_each_is_answered(rig):
+    rig.send(base(0.5, 4.0), "before", TIGHT)
+    rig.tick(30)
     names = [str(k) for k in range(200)]
     for k, name in enumerate(names):
-        bench.send(name, bench.goal(0.3 - 0.001 * k), tolerances=TIGHT)
+        rig.send(base(0.3 - 0.001 * k), name, TIGHT)
         if k % 20 == 0:
-            bench.tick()
-    bench.tick(120)
-    assert bench.answer("before").text == PREEMPTED
-    assert bench.answer(names[-1]).outcome is Outcome.SUCCEEDED
-    texts = {bench.answer(name).text for name in names[:-1]}
+            rig.tick()
+    rig.tick(120)
+    assert rig.answer("before").text == PREEMPTED
+    assert rig.answer(names[-1]).outcome is Outcome.SUCCEEDED
+    texts = {rig.answer(name).text for name in names[:-1]}
     assert texts <= {OVERTAKEN, PREEMPTED} and OVERTAKEN in texts
-    assert bench.references[-1].q[0] == pytest.approx(HOME[0] + 0.3 - 0.199)
-    v = np.array([one.v[0] for one in bench.references])
-    assert np.abs(np.diff(v)).max() < 12.0 * PERIOD, "no step in any of it"
+    assert rig.references[-1].q[0] == pytest.approx(HOME[0] + 0.3 - 0.199)
+    assert np.abs(np.diff(rig["v"][:, 0])).max() < 12.0 * PERIOD, "no step in any of it"
 
 
-def test_a_long_goal_is_checked_while_the_arm_stands(bench):
-    bench.send("first", bench.goal(0.5, 4.0), tolerances=TIGHT)
-    bench.tick(60)
-    bench.send("long", bench.goal(0.1, 30.0), tolerances=TIGHT)
-    bench.tick(1)
-    assert bench.generator.phase() is Phase.STOPPING
-    assert bench.answer("first").text.startswith(PREEMPTED)
-    bench.tick(60)
-    assert bench.outcomes("long") == ["accepted"]
-    v = np.array([one.v[0] for one in bench.references])
-    assert np.abs(np.diff(v)).max() < 6.0 * PERIOD
+def test_a_long_goal_is_checked_while_the_arm_stands(rig):
+    rig.send(base(0.5, 4.0), "first", TIGHT)
+    rig.tick(60)
+    rig.send(base(0.1, 30.0), "long", TIGHT)
+    rig.tick(1)
+    assert rig.phase is Phase.STOPPING
+    assert rig.answer("first").text.startswith(PREEMPTED)
+    rig.tick(60)
+    assert rig.kinds("long") == [ACCEPTED]
+    assert np.abs(np.diff(rig["v"][:, 0])).max() < 6.0 * PERIOD
 
 
-def test_a_long_goal_that_makes_no_sense_does_not_stop_the_arm(bench):
-    bench.send("first", bench.goal(0.5, 4.0))
-    bench.tick(30)
-    bench.send("long", Goal((*NAMES[:-1], "tail"), [30.0], [HOME]))
-    bench.tick(5)
-    assert bench.answer("long").code is Code.INVALID_JOINTS and bench.generator.phase() is Phase.EXECUTING
+def test_a_long_goal_that_makes_no_sense_does_not_stop_the_arm(rig):
+    rig.send(base(0.5, 4.0), "first")
+    rig.tick(30)
+    rig.send(Goal((*NAMES[:-1], "tail"), [30.0], [HOME]), "long")
+    rig.tick(5)
+    assert rig.answer("long").code is Code.INVALID_JOINTS and rig.phase is Phase.EXECUTING
 
 
-def test_a_goal_for_later_takes_over_at_its_time(bench):
-    bench.send("first", bench.goal(0.5, 4.0), tolerances=TIGHT)
-    bench.tick(10)
-    start_s = bench.time_s + 1.0
-    bench.send("later", bench.goal(0.0, 2.0, start_s=start_s), tolerances=TIGHT)
-    bench.tick(40)
-    assert bench.outcomes("later") == [] and any("waits for its start in 0.9" in event.text for event in bench.events)
-    bench.tick(15)
-    assert bench.answer("first").text == PREEMPTED
-    motion = next(event.motion for event in bench.events if event.identifier == "later" and event.outcome == "accepted")
+def test_a_goal_for_later_takes_over_at_its_time(rig):
+    rig.send(base(0.5, 4.0), "first", TIGHT)
+    rig.tick(10)
+    start_s = rig.time_s + 1.0
+    rig.send(base(0.0, 2.0, start_s=start_s), "later", TIGHT)
+    rig.tick(40)
+    assert rig.kinds("later") == [] and any("waits for its start in 0.9" in event.text for event in rig.events)
+    rig.tick(15)
+    assert rig.answer("first").text == PREEMPTED
+    motion = next(event.motion for event in rig.events if event.identifier == "later" and event.kind is ACCEPTED)
     assert motion.start_s - start_s < 2 * PERIOD
-    bench.tick(130)
-    assert bench.answer("later").outcome is Outcome.SUCCEEDED
+    rig.tick(130)
+    assert rig.answer("later").outcome is Outcome.SUCCEEDED
 
 
 @pytest.mark.parametrize("when", ["waiting", "moving", "arrived", "paused"])
-def test_cancel_is_answered_once_wherever_the_goal_is(bench, when):
-    if when == "waiting":
-        request = bench.send("g", bench.goal(0.5, 3.0), tolerances=TIGHT)
-    else:
-        bench.error = 0.02 if when == "arrived" else 0.0
-        request = bench.send("g", bench.goal(0.5, 3.0), tolerances=TIGHT)
-        if when == "paused":
-            bench.tick(50)
-            bench.generator.set_speed(0.0, bench.time_s)
-        bench.tick({"moving": 60, "arrived": 160, "paused": 60}[when])
-        assert bench.answers["g"] == []
-    bench.desk.cancel(request, bench.time_s)
-    bench.tick(60)
-    assert bench.answer("g").outcome is Outcome.CANCELED
-    assert bench.generator.phase() is Phase.HOLDING and not bench.references[-1].v.any()
-    bench.desk.cancel(request, bench.time_s)
-    bench.tick(5)
-    bench.answer("g")
+def test_cancel_is_answered_once_wherever_the_goal_is(rig, when):
+    rig.error = 0.02 if when == "arrived" else 0.0
+    rig.send(base(0.5, 3.0), "g", TIGHT)
+    if when == "paused":
+        rig.tick(50)
+        rig.set_speed(0.0)
+    rig.tick({"waiting": 0, "moving": 60, "arrived": 160, "paused": 60}[when])
+    assert rig.answers["g"] == []
+    rig.cancel("g")
+    rig.tick(60)
+    assert rig.answer("g").outcome is Outcome.CANCELED
+    assert rig.phase is Phase.HOLDING and not rig.references[-1].v.any()
+    rig.cancel("g")
+    rig.tick(5)
+    rig.answer("g")
 
 
-def test_cancelling_everything_withdraws_what_waits_too(bench):
-    bench.send("moving", bench.goal(0.5, 3.0), tolerances=TIGHT)
-    bench.tick(40)
-    bench.send("waiting")
-    assert bench.desk.cancel_all(bench.time_s) is True
-    bench.tick(60)
-    assert [bench.answer(name).outcome for name in ("moving", "waiting")] == [Outcome.CANCELED] * 2
-    assert bench.desk.cancel_all(bench.time_s) is False
+def test_cancelling_everything_withdraws_what_waits_too(rig):
+    rig.send(base(0.5, 3.0), "moving", TIGHT)
+    rig.tick(40)
+    rig.send(base(), "waiting")
+    assert rig.cancel() is True
+    rig.tick(60)
+    assert [rig.answer(name).outcome for name in ("moving", "waiting")] == [Outcome.CANCELED] * 2
+    assert rig.cancel() is False
 
 
-def test_a_fault_aborts_with_its_words_and_later_goals_are_refused(bench):
-    bench.send("g", bench.goal(0.5, 3.0), tolerances=TIGHT)
-    bench.tick(40)
-    bench.generator.deactivate()
-    assert bench.desk.abort_all("aborted: cable pulled") is True and bench.desk.abort_all("again") is False
-    assert bench.answer("g").text == "aborted: cable pulled"
-    bench.send("late")
-    bench.tick(3)
-    assert "not active" in bench.answer("late").text
+def test_a_fault_aborts_with_its_words_and_later_goals_are_refused(rig):
+    rig.send(base(0.5, 3.0), "g", TIGHT)
+    rig.tick(40)
+    told = len(rig.events)
+    rig.execution.deactivate("cable pulled")
+    rig.execution.deactivate("again")
+    rig.tick()
+    assert rig.answer("g").text == "aborted: cable pulled" and [one.text for one in rig.events[told:]] == [rig.answer("g").text]
+    rig.send(base(), "late")
+    rig.tick(3)
+    assert "not active" in rig.answer("late").text
 
 
-def test_while_barred_the_arm_holds_and_says_why(bench):
-    bench.send("g", bench.goal(0.5, 3.0), tolerances=TIGHT)
-    bench.tick(40)
-    bench.desk.bar("two controllers on one arm", bench.time_s)
-    bench.send("other")
-    bench.tick(60)
-    assert bench.answer("g").text == "aborted: two controllers on one arm"
-    assert bench.answer("other").text == "two controllers on one arm"
-    assert bench.generator.phase() is Phase.HOLDING
-    bench.desk.bar("", bench.time_s)
-    bench.send("again")
-    bench.tick(3)
-    assert bench.outcomes("again") == ["accepted"]
+def test_while_blocked_the_arm_holds_and_says_why(rig):
+    rig.send(base(0.5, 3.0), "g", TIGHT)
+    rig.tick(40)
+    rig.execution.block("two controllers on one arm", rig.now_s)
+    rig.send(base(), "other")
+    rig.tick(60)
+    assert rig.answer("g").text == "aborted: two controllers on one arm"
+    assert rig.answer("other").text == "two controllers on one arm"
+    assert rig.phase is Phase.HOLDING
+    rig.execution.block("", rig.now_s)
+    rig.send(base(), "again")
+    rig.tick(3)
+    assert rig.kinds("again") == [ACCEPTED]
 
 
-def test_a_gripper_command_goes_on_beside_the_arm(bench):
-    still = [[0.0]]
-    bench.send("arm", Goal(NAMES[:4], [2.0], [[0.3, *HOME[1:4]]], [[0.0] * 4], [[0.0] * 4], partial=True), tolerances=TIGHT)
-    bench.tick(20)
-    bench.send("grip", Goal(["scissor"], [0.5], [[0.4]], still, still, partial=True), tolerances=TIGHT, track="gripper")
-    bench.tick(40)
-    assert bench.answer("grip").outcome is Outcome.SUCCEEDED and bench.answers["arm"] == []
-    progress = bench.feedback["arm"]
+def test_a_gripper_command_goes_on_beside_the_arm(rig):
+    rig.send(part(2.0, **dict(zip(NAMES, (0.3, *HOME[1:4])))), "arm", TIGHT)
+    rig.tick(20)
+    rig.send(grip(0.4, 0.5), "grip", TIGHT)
+    rig.tick(40)
+    assert rig.answer("grip").outcome is Outcome.SUCCEEDED and rig.answers["arm"] == []
+    progress = rig.feedback["arm"]
     assert progress == sorted(progress), "who moves beside it does not set it back"
-    bench.tick(80)
-    assert bench.answer("arm").outcome is Outcome.SUCCEEDED
+    rig.tick(80)
+    assert rig.answer("arm").outcome is Outcome.SUCCEEDED
 
 
-def test_a_goal_for_after_the_end_of_a_motion_does_not_cut_it_short():
+def test_a_goal_for_after_the_end_of_a_motion_does_not_cut_it_short(rig):
     """It was taken at once, and the reference stood where the first motion would have ended."""
-    bench = Bench()
-    bench.send("first", bench.goal(0.25, 0.05))
-    bench.tick(5)
-    bench.send("later", bench.goal(0.0, 0.05, start_s=bench.time_s + 0.35))
-    bench.tick(60)
-    q, v = (np.array([getattr(one, name) for one in bench.references]) for name in ("q", "v"))
+    rig.send(base(0.25, 0.05), "first")
+    rig.tick(5)
+    rig.send(base(0.0, 0.05, start_s=rig.time_s + 0.35), "later")
+    rig.tick(60)
+    q, v = rig["q"], rig["v"]
     assert np.abs(np.diff(q, axis=0) - PERIOD * (v[1:] + v[:-1]) / 2.0).max() < 0.01
     assert q[:, 0].max() == pytest.approx(HOME[0] + 0.25) and q[-1, 0] == pytest.approx(HOME[0])
-    assert bench.outcomes("first") == bench.outcomes("later") == ["accepted", "done"]
+    assert rig.kinds("first") == rig.kinds("later") == [ACCEPTED, DONE]
 
 
 class AnythingAtAnyTime(RuleBasedStateMachine):
-    """Goals, cancels, pauses, faults and rivals in any order."""
+    """Goals, streams, cancels, pauses, payloads, faults and duplicate controllers in any order."""
 
     def __init__(self):
         super().__init__()
-        self.bench, self.requests = Bench(), {}
-        self.count = 0
+        self.rig = Rig(period_s=PERIOD, lead_s=LEAD, begin_s=1000.0)
+
+    def send(self, goal, tracked: bool) -> None:
+        self.rig.send(goal, f"g{len(self.rig.requests)}", TIGHT if tracked else None)
 
     @rule(
-        base=st.floats(-0.4, 0.4),
+        by=st.floats(-0.4, 0.4),
         duration=st.sampled_from([0.05, 0.5, 2.0, 25.0]),
         tracked=st.booleans(),
         wait=st.sampled_from([None, 0.3]),
     )
-    def goal(self, base, duration, tracked, wait):
-        self.count += 1
-        name = f"g{self.count}"
-        start_s = None if wait is None else self.bench.time_s + wait
-        self.requests[name] = self.bench.send(
-            name, self.bench.goal(base, duration, start_s=start_s), tolerances=TIGHT if tracked else None
-        )
+    def goal(self, by, duration, tracked, wait):
+        self.send(base(by, duration, start_s=None if wait is None else self.rig.time_s + wait), tracked)
 
     @rule(position=st.floats(0.0, 1.2))
     def grip(self, position):
-        self.count += 1
-        name = f"g{self.count}"
-        goal = Goal(["scissor"], [0.4], [[position]], [[0.0]], [[0.0]], partial=True)
-        self.requests[name] = self.bench.send(name, goal, tolerances=TIGHT, track="gripper")
+        self.send(grip(position, 0.4), True)
 
     @rule()
     def nonsense(self):
-        self.count += 1
-        self.requests[f"g{self.count}"] = self.bench.send(f"g{self.count}", TrajectoryError("nonsense"))
+        self.send(TrajectoryError("nonsense"), False)
 
     @rule(count=st.integers(1, 40))
     def tick(self, count):
-        self.bench.tick(count)
+        self.rig.tick(count)
 
-    @precondition(lambda self: self.requests)
+    @rule(rate=st.sampled_from([0.0, 0.3, 3.0]), count=st.integers(1, 15))
+    def stream(self, rate, count):
+        begin = self.rig.references[-1].q if self.rig.references else HOME
+        for k in range(count):
+            try:
+                self.rig.push(begin + rate * PERIOD * k * np.eye(5)[0])
+            except PickerError:
+                assert self.rig.execution.stream_counts.refused or self.rig.execution.blocked_by
+            self.rig.tick()
+
+    @precondition(lambda self: self.rig.requests)
     @rule(data=st.data())
     def cancel(self, data):
-        name = data.draw(st.sampled_from(sorted(self.requests)))
-        self.bench.desk.cancel(self.requests[name], self.bench.time_s)
+        self.rig.cancel(data.draw(st.sampled_from(sorted(self.rig.requests))))
 
     @rule()
     def cancel_all(self):
-        self.bench.desk.cancel_all(self.bench.time_s)
+        self.rig.cancel()
 
     @rule(speed=st.sampled_from([0.0, 0.3, 1.0]))
     def speed(self, speed):
-        self.bench.generator.set_speed(speed, self.bench.time_s)
+        self.rig.set_speed(speed)
+
+    @rule(payload=st.sampled_from([None, 0.0, 0.03]))
+    def payload(self, payload):
+        self.rig.execution.change_some(model=None if payload is None else limits(payload).model)
 
     @rule()
     def fault(self):
-        if self.bench.generator.active:
-            held = self.bench.generator.state_at(self.bench.time_s)[0]
-            self.bench.generator.deactivate()
-            self.bench.desk.abort_all("fault")
-            self.bench.sent.clear()
-            self.bench.references.clear()
-            self.bench.generator.start(held)
+        if self.rig.references:
+            self.rig.execution.deactivate("fault")
+            held = self.rig.references[-1].q
+            self.rig.references.clear()
+            self.rig.execution.start(held)
 
-    @rule(why=st.sampled_from(["", "a rival"]))
-    def bar(self, why):
-        self.bench.desk.bar(why, self.bench.time_s)
+    @rule(why=st.sampled_from(["", "a duplicate"]))
+    def block(self, why):
+        self.rig.execution.block(why, self.rig.now_s)
 
     @rule(error=st.sampled_from([0.0, 0.02, 0.06]))
     def lag(self, error):
-        self.bench.error = error
+        self.rig.error = error
 
     @invariant()
     def never_answered_twice_and_no_step(self):
-        assert all(len(answers) <= 1 for answers in self.bench.answers.values())
-        references = self.bench.references[-60:]
-        if len(references) > 1:
-            v = np.array([one.v for one in references])
-            q = np.array([one.q for one in references])
+        assert all(len(answers) <= 1 for answers in self.rig.answers.values())
+        self.rig.references = self.rig.references[-60:]
+        if len(self.rig.references) > 1:
+            q, v = self.rig["q"], self.rig["v"]
             assert np.abs(np.diff(q, axis=0) - PERIOD * (v[1:] + v[:-1]) / 2.0).max() < 0.01
 
     def teardown(self):
-        self.bench.desk.bar("", self.bench.time_s)
-        self.bench.error = 0.0
-        self.bench.generator.set_speed(1.0, self.bench.time_s)
-        self.bench.tick(40)
-        self.bench.desk.cancel_all(self.bench.time_s)
-        self.bench.tick(80)
-        assert all(len(answers) == 1 for answers in self.bench.answers.values()), "somebody still waits"
-        assert self.bench.generator.phase() is Phase.HOLDING
+        rig = self.rig
+        rig.execution.block("", rig.now_s)
+        rig.error = 0.0
+        rig.set_speed(1.0)
+        rig.tick(40)
+        rig.cancel()
+        rig.tick(80)
+        assert all(len(answers) == 1 for answers in rig.answers.values()), "somebody still waits"
+        assert rig.phase is Phase.HOLDING
+        answered = [kind for name in rig.answers for kind in rig.kinds(name) if kind is not ACCEPTED]
+        assert len(answered) == len(rig.answers), "and each is told once"
 
 
 AnythingAtAnyTime.TestCase.settings = settings(

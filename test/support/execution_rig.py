@@ -33,7 +33,7 @@ def moved(**by) -> np.ndarray:
 def goal(*targets, times=None, names=NAMES, **fields) -> Goal:
     """Through these poses, at rest at each, 2 s for each where ``times`` says nothing else."""
     rest = [[0.0] * len(names)] * len(targets)
-    times = times or [2.0 * (i + 1) for i in range(len(targets))]
+    times = times if times is not None else [2.0 * (i + 1) for i in range(len(targets))]
     return Goal(names, times, [list(q) for q in targets], **{"velocities": rest, "accelerations": rest} | fields)
 
 
