@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
-from picker_dynamics.errors import InputError, LimitError, TrajectoryError
+from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, smooth_through, stop_trajectory
 
 NAMES = ("base", "shoulder", "elbow")
@@ -156,22 +156,17 @@ def test_limits_are_those_of_a_fine_sampling(points):
     for x, of_velocity in ((q, False), (v, True)):
         for margin, accepted in ((1e-3, True), (-1e-3, False)):
             reach = np.abs(x).max(axis=0) + margin
-            limit = {"velocity": reach} if of_velocity else {"lower": -reach, "upper": reach}
-            if accepted:
-                path.check_limits(**limit)
-            else:
-                with pytest.raises(LimitError):
-                    path.check_limits(**limit)
+            found = path.worst_velocity(reach) if of_velocity else path.worst_position(-reach, reach)
+            assert (found is None) is accepted
+            if found is not None:
+                assert abs(found.value) - abs(found.limit) == pytest.approx(1e-3, rel=1e-2) and abs(found.limit) == reach[found.joint]
 
 
 def test_a_broken_limit_names_joint_value_limit_and_time():
     path = from_points([0, 1], [[0, 0, 0], [0, 1.0, 0]], [[0, 0, 0]] * 2, joint_names=NAMES)
-    with pytest.raises(LimitError, match=r"shoulder reaches 1\.0000 rad at 1\.000 s, limit 0\.9000") as caught:
-        path.check_limits([-1, -1, -1], [1, 0.9, 1])
-    assert (caught.value.subject, caught.value.value, caught.value.limit) == ("shoulder", pytest.approx(1.0), 0.9)
-    with pytest.raises(LimitError, match=r"shoulder moves at 1\.5000 rad/s at 0\.500 s, limit 1\.4000"):
-        path.check_limits(velocity=[1.4, 1.4, 1.4])
-    path.check_limits([0, 0, 0], [0, 1, 0], [0, 1.5, 0])
+    assert path.worst_position(-np.ones(3), np.array([1, 0.9, 1])) == (1, pytest.approx(1.0), 0.9, pytest.approx(1.0))
+    assert path.worst_velocity(np.full(3, 1.4)) == (1, pytest.approx(1.5), 1.4, pytest.approx(0.5))
+    assert path.worst_position(np.zeros(3), np.array([0, 1, 0])) is None and path.worst_velocity(np.array([0, 1.5, 0])) is None
 
 
 @pytest.mark.parametrize(
@@ -181,11 +176,8 @@ def test_a_broken_limit_names_joint_value_limit_and_time():
 def test_an_arm_just_beyond_a_limit_may_come_back(beyond, goal, accepted):
     """Sag and rounding of pulses leave an arm that stands at its limit a little beyond it."""
     back = from_points([0, 1], [[1.0 + beyond], [goal]], [[0.0], [0.0]], joint_names=["j"])
-    if accepted:
-        back.check_limits([-1.0], [1.0])
-    else:
-        with pytest.raises(LimitError, match="j reaches"):
-            back.check_limits([-1.0], [1.0])
+    found = back.worst_position(np.array([-1.0]), np.array([1.0]))
+    assert (found is None) is accepted and (accepted or found.joint == 0)
 
 
 def test_smooth_through_meets_points_and_is_smooth_up_to_snap(points):
@@ -267,7 +259,7 @@ def test_stopping_without_acceleration_goes_straight_and_is_as_short_as_allowed(
 def test_stopping_keeps_to_a_limit_that_is_near():
     lower, upper = np.array([-9.0, -9.0, -9.0]), np.array([9.0, 0.05, 9.0])
     stop = stop_trajectory([0, 0, 0], [0.1, 1.0, 0.0], [0, 0, 0], 2.0, joint_names=NAMES, lower=lower, upper=upper)
-    stop.check_limits(lower, upper)
+    assert stop.worst_position(lower, upper) is None
     free = stop_trajectory([0, 0, 0], [0.1, 1.0, 0.0], [0, 0, 0], 2.0, joint_names=NAMES)
     assert free.end[1] > upper[1]
 
