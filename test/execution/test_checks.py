@@ -88,6 +88,7 @@ def test_velocity_is_that_of_the_exact_extremum(duration):
     found, speed, limit = VelocityLimits(picker()).worst(along(duration, base=-0.6)), 0.9 / duration, picker().velocity[0]
     assert found.share == pytest.approx(speed / limit, rel=1e-6) and found.by_speed and found.subject == "base"
     assert found.broken == (speed > limit) and (found.value, found.limit) == (pytest.approx(-speed, rel=1e-4), -limit)
+    assert found.text == f"base moves at {-speed:.4f} rad/s at {duration / 2:.3f} s, limit {-limit:.4f}"
     assert found.time_s == pytest.approx(duration / 2.0, abs=1e-3)
     still = VelocityLimits(picker()).worst(state(v=[0, 0, 2.0 * limit, 0, 0]))
     assert still.share == pytest.approx(2.0) and still.text == f"elbow moves at {2 * limit:.4f} rad/s, limit {limit:.4f}"
