@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.model import DynamicsModel
 
+from .checks import Check
 from .events import Event, EventKind
 from .goal_manager import GoalManager, GoalRequest
 from .goal_tracking import ArmState, Error, SentReferences
@@ -55,6 +56,10 @@ class Limits:
         tip_speed: largest speed of the tool [m/s].
         scales_time: slow a goal that is too fast instead of refusing it.
         speed: share of full speed with which goals are executed; 0 pauses.
+        further: checks beside those of the arm's own limits.
+
+    Raises:
+        InputError: a speed that is not 0 to 1.
     """
 
     torque: TorqueLimits
@@ -62,6 +67,13 @@ class Limits:
     tip_speed: float = TIP_SPEED
     scales_time: bool = True
     speed: float = 1.0
+    further: tuple[Check, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.speed <= 1.0:
+            raise InputError(
+                f"speed_scaling is {self.speed}, must be 0 to 1", subject="speed_scaling", value=self.speed, limit=1.0
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +204,12 @@ class Execution:
         self._generator.validator = None
         if limits.model is not None:
             self._generator.validator = motion_validator(
-                self.description, limits.torque, limits.model, tip_speed=limits.tip_speed, scales_time=limits.scales_time
+                self.description,
+                limits.torque,
+                limits.model,
+                tip_speed=limits.tip_speed,
+                scales_time=limits.scales_time,
+                further=limits.further,
             )
 
     def change_some(self, **fields: object) -> None:

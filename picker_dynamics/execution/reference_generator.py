@@ -16,7 +16,7 @@ from enum import Enum
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, PickerError, TrajectoryError
+from picker_dynamics.errors import PickerError, TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory.time_scaling import TimeScaling, stop_along
 from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, remainder, select_joints, standing, stop_trajectory
@@ -267,13 +267,7 @@ class ReferenceGenerator:
         return chosen[0]
 
     def set_speed(self, speed: float, time_s: float) -> None:
-        """Go through goals at ``speed``, 0 (pause) to 1 (as fast as they were checked), from ``time_s`` on, smoothly.
-
-        Raises:
-            InputError: beyond that range.
-        """
-        if not 0.0 <= speed <= 1.0:
-            raise InputError(f"speed_scaling is {speed}, must be 0 to 1", subject="speed_scaling", value=speed, limit=1.0)
+        """Go through goals at ``speed``, 0 (pause) to 1 (as fast as they were checked), from ``time_s`` on, smoothly."""
         self.speed, path = float(speed), self._path
         if path is None or path.phase is not Phase.EXECUTING:
             return

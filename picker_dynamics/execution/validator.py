@@ -144,12 +144,13 @@ class MotionValidator:
         logarithmic scale.
 
         Raises:
-            LimitError, InfeasibleError: as ``validate``; where time may be scaled, for the slowest motion: what it cannot mend.
+            LimitError, InfeasibleError: as ``validate``, with the numbers of the motion as asked; where time may be scaled, of a
+            check that the slowest motion breaks too, if there is one.
         """
-        trial = self._tried(build, 1.0)
-        broken = [usage for usage in trial.usages if usage.broken]
+        asked = self._tried(build, 1.0)
+        broken = [usage for usage in asked.usages if usage.broken]
         if not broken:
-            return trial
+            return asked
         if not self.scales_time:
             raise broken[0].refusal()
         by_speed = max((usage.share for usage in broken if usage.by_speed), default=1.0)
@@ -158,7 +159,10 @@ class MotionValidator:
             if trial.passed:
                 return trial
         low, best = 1.0, self._tried(build, MAX_STRETCH)
-        tuple(_passed(best.usages))
+        if not best.passed:
+            raise next(
+                (one for one, slowest in zip(asked.usages, best.usages) if one.broken and slowest.broken), broken[0]
+            ).refusal()
         while best.factor / low > resolution:
             trial = self._tried(build, (low * best.factor) ** 0.5)
             if trial.passed:
@@ -241,6 +245,7 @@ def motion_validator(
     *,
     tip_speed: float = TIP_SPEED,
     scales_time: bool = True,
+    further: Sequence[Check] = (),
 ) -> MotionValidator:
     """Looks at everything: what goals, streams and jogs have to pass.
 
@@ -250,6 +255,7 @@ def motion_validator(
         model: the arm with its present payload.
         tip_speed: largest speed of the tool [m/s].
         scales_time: slow a motion that is too fast instead of refusing it.
+        further: checks beside those.
     """
     checks = (
         PositionLimits(description),
@@ -257,5 +263,6 @@ def motion_validator(
         TipSpeed(tip_speed),
         *torque_checks(limits),
         SlowedTorque(limits),
+        *further,
     )
     return MotionValidator(model, limits, checks, scales_time)

@@ -1,4 +1,4 @@
-"""Torque-controlled joints: drives, loop and gate against theory, and the closed loop on the MuJoCo arm."""
+"""Torque-controlled joints: drives, loop and validator against theory, and the closed loop on the MuJoCo arm."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.torque_loop import CATCH_UP, STALE_S, STANDSTILL, HoldLaw, ReferenceBuffer, TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LimitError
+<<<<<<< HEAD
+=======
+from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.validator import MotionValidator, motion_validator, torque_validator
+>>>>>>> exectests
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
@@ -315,30 +320,37 @@ def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
     drives.relax()
     for step in range(4000):
         plant.step(drives.torque(plant.q, plant.v, step * plant.dt))
+<<<<<<< HEAD
     back = motion(5.0, plant.q, arm.home, arm.description.joint_names)
     GoalCheck(arm.description, EffortGate(robot, arm), robot, tip_speed_limit=2.0).fit(back.stretched)
+=======
+    zero = np.zeros(robot.n)
+    back = from_points([5.0], [arm.home], [zero], [zero], start=(plant.q, zero, zero), joint_names=arm.description.joint_names)
+    motion_validator(arm.description, TorqueLimits.of_arm(arm), robot, tip_speed=2.0).scale_time(back.stretched)
+>>>>>>> exectests
 
 
-# -- gate ----------------------------------------------------------------------------------------------------
+# -- validator -----------------------------------------------------------------------------------------------
 
 
-def check(**options) -> GoalCheck:
-    return GoalCheck(RRP.description, EffortGate(model(), RRP), model(), tip_speed_limit=5.0, **options)
+def validator(**options) -> MotionValidator:
+    return motion_validator(RRP.description, TorqueLimits.of_arm(RRP), model(), tip_speed=5.0, **options)
 
 
-def test_the_gate_passes_what_can_be_done_and_says_by_how_much():
-    report = check(stretch=False).check(motion())
-    tau = model().inverse_dynamics(*motion().sample(report.times))
-    np.testing.assert_allclose(report.torque, tau, atol=1e-9)
-    np.testing.assert_allclose(report.hold_limit, 0.6 * RRP.description.effort)
-    assert (report.share < 1.0).all() and report.worst_joint == "theta2"
+def test_the_validator_passes_what_can_be_done_and_says_by_how_much():
+    found = validator(scales_time=False).scaled(motion())
+    tau = model().inverse_dynamics(*motion().sample(found.motion.times))
+    np.testing.assert_allclose(found.motion.torque, tau, atol=1e-9)
+    np.testing.assert_allclose(validator().limits.hold, 0.6 * RRP.description.effort)
+    worst = max((usage for usage in found.usages if usage.error is InfeasibleError), key=lambda usage: usage.share)
+    assert found.passed and worst.share < 1.0 and worst.subject == "theta2"
 
 
 def test_a_goal_that_cannot_be_held_is_refused_in_newton_metres():
     needed, limit = abs(model().gravity(UNHOLDABLE)[1]), 0.6 * RRP.description.effort[1]
     assert needed > limit
     with pytest.raises(InfeasibleError, match=rf"theta2 needs {needed:.2f} N·m to hold .* allowed {limit:.2f}") as refusal:
-        check().fit(lambda factor: motion(5.0 * factor, end=UNHOLDABLE))
+        validator().scale_time(lambda factor: motion(5.0 * factor, end=UNHOLDABLE))
     assert refusal.value.subject == "theta2" and refusal.value.value == pytest.approx(needed)
 
 
@@ -346,19 +358,22 @@ def test_a_sliding_joint_is_refused_in_newtons_and_metres():
     weak, balanced = dataclasses.replace(RRP, hold_share=0.03, peak_share=0.03), [0.0, 1.48, 0.5]
     assert abs(model().gravity(balanced)[1]) < 1.0
     with pytest.raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
+<<<<<<< HEAD
         EffortGate(model(), weak).check_point(balanced, ZERO, ZERO)
+=======
+        torque_validator(model(), TorqueLimits.of_arm(weak)).require_holdable(balanced)
+>>>>>>> exectests
     with pytest.raises(LimitError, match=r"d3 reaches 1.2000 m .* limit 1.0000"):
-        check(stretch=False).check(motion(5.0, end=np.array([0.2, 2.2, 1.2])))
+        validator().validate(motion(5.0, end=np.array([0.2, 2.2, 1.2])))
     with pytest.raises(LimitError, match=r"d3 moves at [\d.]+ m/s"):
-        check(stretch=False).check(motion(0.3, end=np.array([0.2, 2.2, 0.9])))
+        validator().validate(motion(0.3, end=np.array([0.2, 2.2, 0.9])))
 
 
 def test_a_motion_that_takes_too_much_is_slowed_until_it_passes():
     hurried = motion(0.35, end=RRP.home + [0.25, 0.0, 0.0])
     with pytest.raises((InfeasibleError, LimitError), match="theta1"):
-        check(stretch=False).check(hurried)
-    fitted = check().fit(lambda factor: motion(0.35 * factor, end=RRP.home + [0.25, 0.0, 0.0]))
-    assert 1.0 < fitted.factor < 5.0
+        validator().validate(hurried)
+    assert 1.0 < validator().scaled(hurried).factor < 5.0
 
 
 # -- bring-up ------------------------------------------------------------------------------------------------

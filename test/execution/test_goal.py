@@ -2,28 +2,19 @@
 
 import numpy as np
 import pytest
-from arm_fixtures import goal_check, picker, servos
+from execution_rig import HOME, NAMES, Rig, goal, moved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from picker_dynamics.errors import JointNamesError, TrajectoryError
-from picker_dynamics.execution.goal import MAX_GOAL_S, PAST_TOLERANCE_S, Goal, OutdatedError, points_of
-from picker_dynamics.execution.reference_generator import Phase, ReferenceGenerator
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.goal import MAX_GOAL_S, PAST_TOLERANCE_S, Goal, OutdatedError, parse
+from picker_dynamics.execution.reference_generator import Phase
 from picker_dynamics.robot.joint_order import some_of
-
-NAMES, HOME = picker().joint_names, np.array(servos().home)
-
-
-def generator() -> ReferenceGenerator:
-    made = ReferenceGenerator(NAMES, goal_check(), 4.0, picker().lower, picker().upper)
-    made.start(HOME)
-    return made
 
 
 def base_goal(angles, times, **fields) -> Goal:
-    targets = [[HOME[0] + angle, *HOME[1:]] for angle in angles]
-    still = [[0.0] * 5] * len(angles)
-    return Goal(NAMES, times, targets, still, still, **fields)
+    return goal(*(moved(base=angle) for angle in angles), times=times, **fields)
 
 
 @given(st.permutations(range(5)), st.integers(1, 5))
@@ -32,9 +23,9 @@ def test_some_joints_in_any_order_are_found_by_name(order, count):
     chosen = list(order)[:count]
     joints, places = some_of([NAMES[k] for k in chosen], NAMES)
     assert joints.tolist() == sorted(chosen) and [chosen[place] for place in places] == sorted(chosen)
-    values = [[float(k) for k in chosen]]
-    points = points_of(Goal([NAMES[k] for k in chosen], [1.0], values, partial=True), NAMES)
-    assert points.positions[0].tolist() == sorted(chosen)
+    parsed = parse(Goal([NAMES[k] for k in chosen], [1.0], [[float(k) for k in chosen]], partial=True), NAMES)
+    assert parsed.positions[0].tolist() == parsed.joints.tolist() == sorted(chosen)
+    assert parsed.joint_names == tuple(NAMES[k] for k in sorted(chosen))
 
 
 @pytest.mark.parametrize(
@@ -42,50 +33,60 @@ def test_some_joints_in_any_order_are_found_by_name(order, count):
 )
 def test_wrong_names_in_a_partial_goal_are_told(names, text):
     with pytest.raises(JointNamesError, match=text):
-        points_of(Goal(names, [1.0], [[0.0] * len(names)], partial=True), NAMES)
+        parse(Goal(names, [1.0], [[0.0] * len(names)], partial=True), NAMES)
 
 
 def test_without_leave_a_goal_names_all_joints():
     with pytest.raises(JointNamesError, match="scissor is missing"):
-        points_of(Goal(NAMES[:-1], [1.0], [HOME[:-1]]), NAMES)
+        parse(Goal(NAMES[:-1], [1.0], [HOME[:-1]]), NAMES)
+
+
+def test_slowed_it_goes_through_the_same_points_later_and_at_less_speed():
+    rows = [np.array([[0.1, 0.2], [0.3, 0.1]]), np.array([[0.4, 0.2], [0.0, 0.0]]), np.array([[1.0, 2.0], [0.0, 0.0]])]
+    parsed = parse(Goal(["b", "a"], [1.0, 3.0], *rows), ("a", "b"))
+    start = (np.zeros(2),) * 3
+    q, v, a = parsed.trajectory(start, 2.0).sample(2.0)
+    for found, row, factor in zip((q, v, a), rows, (1.0, 2.0, 4.0)):
+        np.testing.assert_allclose(found, row[0, ::-1] / factor, atol=1e-9)
+    assert parsed.trajectory(start, 2.0).duration == 6.0
 
 
 def test_of_a_goal_that_comes_late_the_points_ahead_are_left_at_their_times():
-    made = generator()
-    motion = made.submit(base_goal([0.1, 0.2, 0.4], [1.0, 2.0, 4.0], start_s=98.5), 100.0)
+    rig = Rig(begin_s=100.0)
+    motion = rig.submit(base_goal([0.1, 0.2, 0.4], [1.0, 2.0, 4.0], start_s=98.5))
     assert motion.start_s == 100.0 and motion.trajectory.duration == pytest.approx(2.5), "ends when it was meant to"
     q, v, a = motion.trajectory.sample(0.5)
     assert (q[0], v[0], a[0]) == pytest.approx((HOME[0] + 0.2, 0.0, 0.0), abs=1e-9), "the next point, at its time"
-    reference, _ = made.sample(100.0)
-    np.testing.assert_allclose(reference.q, HOME, atol=1e-12)
+    np.testing.assert_allclose(rig.at(100.0).reference.q, HOME, atol=1e-12)
 
 
 def test_a_goal_that_is_hardly_late_starts_now_and_whole():
-    motion = generator().submit(base_goal([0.1], [1.0], start_s=100.0 - 0.9 * PAST_TOLERANCE_S), 100.0)
+    motion = Rig(begin_s=100.0).submit(base_goal([0.1], [1.0], start_s=100.0 - 0.9 * PAST_TOLERANCE_S))
     assert motion.trajectory.duration == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("late", [1.0 + 1e-6, 5.0, 1.7e9])
 def test_a_goal_that_would_be_over_is_outdated(late):
-    made = generator()
+    rig = Rig(begin_s=1.7e9 + 100.0)
     with pytest.raises(OutdatedError, match=r"should have started \d+\.\d+ s ago and would be over since"):
-        made.submit(base_goal([0.1], [1.0], start_s=1.7e9 + 100.0 - late), 1.7e9 + 100.0)
-    assert made.phase() is Phase.HOLDING
+        rig.submit(base_goal([0.1], [1.0], start_s=1.7e9 + 100.0 - late))
+    assert rig.phase is Phase.HOLDING
 
 
 def test_a_goal_for_later_waits_for_another_motion_and_is_refused_too_far_ahead():
-    made = generator()
-    made.submit(base_goal([0.3], [3.0]), 0.0)
-    later = base_goal([0.0], [2.0], start_s=2.0)
-    assert made.must_wait(later, 0.01)
-    assert made.must_wait(base_goal([0.0], [2.0], start_s=30.0), 0.01), "begun now, it would end the motion under way"
-    assert not made.must_wait(base_goal([0.0], [2.0], start_s=3.5), 3.2), "that motion is over"
-    with pytest.raises(TrajectoryError, match="while another moves the arm"):
-        made.submit(later, 0.01)
+    rig = Rig()
+    rig.submit(base_goal([0.3], [3.0]), "first")
+    rig.tick()
+    assert rig.submit(base_goal([0.0], [2.0], start_s=2.0), "later") is None
+    assert rig.submit(base_goal([0.0], [2.0], start_s=30.0), "last") is None, "begun now, it would end the motion under way"
+    assert rig.kinds("later") == [EventKind.OVERTAKEN] and rig.phase is Phase.EXECUTING
+    rig.at(3.2)
+    assert rig.submit(base_goal([0.0], [2.0], start_s=3.5)).start_s == 3.5, "that motion is over"
     with pytest.raises(TrajectoryError, match="from now"):
-        made.require_sound(base_goal([0.0], [2.0], start_s=MAX_GOAL_S + 1.0), 0.0)
+        rig.submit(base_goal([0.0], [2.0], start_s=rig.time_s + MAX_GOAL_S + 1.0))
 
 
 def test_which_goals_are_heavy():
-    assert not base_goal([0.1], [2.0]).heavy
-    assert base_goal([0.1], [30.0]).heavy and base_goal([0.1] * 400, np.linspace(0.01, 4.0, 400)).heavy
+    assert not parse(base_goal([0.1], [2.0]), NAMES).heavy
+    for heavy in (base_goal([0.1], [30.0]), base_goal([0.1] * 400, np.linspace(0.01, 4.0, 400))):
+        assert parse(heavy, NAMES).heavy

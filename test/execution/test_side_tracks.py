@@ -2,161 +2,138 @@
 
 import numpy as np
 import pytest
-from arm_fixtures import goal_check, picker, servos
+from execution_rig import HOME, NAMES, TIGHT, Rig, goal, part
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from picker_dynamics.errors import InfeasibleError, PickerError
+<<<<<<< HEAD
 from picker_dynamics.execution.reference_generator import Goal, Phase, ReferenceGenerator
 from picker_dynamics.trajectory.trajectory import standing
+=======
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.reference_generator import Phase
+>>>>>>> exectests
 
-NAMES, HOME = picker().joint_names, np.array(servos().home)
-ARM, SCISSOR = list(range(4)), 4
-PERIOD = 0.01
-
-
-def generator() -> ReferenceGenerator:
-    made = ReferenceGenerator(NAMES, goal_check(), 4.0, picker().lower, picker().upper)
-    made.start(HOME)
-    return made
+SCISSOR = 4
 
 
-def arm_goal(duration: float = 3.0, identifier: str = "arm", **by) -> Goal:
-    target = {name: HOME[k] + by.get(name, 0.0) for k, name in enumerate(NAMES[:4])}
-    still = [[0.0] * 4]
-    return Goal(list(target), [duration], [list(target.values())], still, still, identifier=identifier, partial=True)
+def arm_goal(duration: float = 3.0, **by) -> Goal:
+    return part(duration, **{name: HOME[k] + by.get(name, 0.0) for k, name in enumerate(NAMES[:4])})
 
 
-def grip(position: float, duration: float = 1.0, identifier: str = "grip") -> Goal:
-    return Goal(["scissor"], [duration], [[position]], [[0.0]], [[0.0]], identifier=identifier, partial=True, track="gripper")
+def grip(position: float, duration: float = 1.0) -> Goal:
+    return part(duration, "gripper", scissor=position)
 
 
-def run(made, begin: float, duration: float):
-    references, ended = [], []
-    for k in range(round(duration / PERIOD)):
-        reference, finished = made.sample(begin + k * PERIOD)
-        references.append(reference)
-        ended += [(finished.identifier, finished.cancelled)] if finished else []
-    return references, ended
-
-
-def assert_smooth(references, acceleration: float = 12.0) -> None:
-    q, v = (np.array([getattr(one, name) for one in references]) for name in "qv")
-    np.testing.assert_allclose(np.diff(q, axis=0), PERIOD * (v[1:] + v[:-1]) / 2.0, atol=acceleration * PERIOD**2 / 4.0)
-    assert np.abs(np.diff(v, axis=0)).max() < acceleration * PERIOD
+def both_under_way(seconds: float = 1.0) -> Rig:
+    rig = Rig()
+    rig.submit(arm_goal(base=0.5), "arm")
+    rig.submit(grip(0.1, 3.0), "grip")
+    rig.run(seconds)
+    return rig
 
 
 @given(st.floats(0.05, 2.9), st.floats(0.3, 4.0), st.floats(0.0, 1.2))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_gripper_command_at_any_time_leaves_the_arm_s_motion_as_it_is(when, lasting, position):
-    alone, both = generator(), generator()
-    for made in (alone, both):
-        made.submit(arm_goal(base=0.5, shoulder=0.2), 0.0)
-    first, ended = run(both, 0.0, when)
-    before = [run(alone, 0.0, when)[0], first]
-    begin = len(first) * PERIOD
-    both.submit(grip(position, lasting), begin)
-    after = [run(made, begin, 6.0) for made in (alone, both)]
-    arm_alone, arm_both = (np.array([one.q[ARM] for one in [*early, *late[0]]]) for early, late in zip(before, after))
-    np.testing.assert_allclose(arm_both, arm_alone, atol=1e-9)
-    assert_smooth([*first, *after[1][0]], 80.0)  # the scissor's quintic: 5.8 rad / s² for each rad in a second
-    assert sorted(after[1][1]) == [("arm", False), ("grip", False)]
-    order = [name for name, _ in after[1][1]]
-    assert order[0] == ("grip" if begin + lasting < 3.0 else "arm")
-    assert after[1][0][-1].q[SCISSOR] == pytest.approx(position)
+    alone, both = Rig(), Rig()
+    for rig in (alone, both):
+        rig.submit(arm_goal(base=0.5, shoulder=0.2), "arm")
+        rig.run(when)
+    begin = both.time_s
+    both.submit(grip(position, lasting), "grip")
+    for rig in (alone, both):
+        rig.run(6.0)
+    np.testing.assert_allclose(both["q"][:, :4], alone["q"][:, :4], atol=1e-9)
+    both.require_smooth(80.0)  # the scissor's quintic: 5.8 rad / s² for each rad in a second
+    first, second = ("grip", "arm") if begin + lasting < 3.0 else ("arm", "grip")
+    assert both.ended == [(first, False), (second, False)]
+    assert both["q"][-1, SCISSOR] == pytest.approx(position)
 
 
 def test_an_arm_motion_does_not_disturb_a_gripper_under_way():
-    made = generator()
-    made.submit(grip(0.2, 2.0), 0.0)
-    first, _ = run(made, 0.0, 0.7)
-    made.submit(arm_goal(base=0.4), 0.7)
-    second, ended = run(made, 0.7, 4.0)
-    assert_smooth([*first, *second])
-    assert ended == [("grip", False), ("arm", False)] and second[-1].q[SCISSOR] == pytest.approx(0.2)
+    rig = Rig()
+    rig.submit(grip(0.2, 2.0), "grip")
+    rig.run(0.7)
+    rig.submit(arm_goal(base=0.4), "arm")
+    rig.run(4.0)
+    rig.require_smooth(12.0)
+    assert rig.ended == [("grip", False), ("arm", False)] and rig["q"][-1, SCISSOR] == pytest.approx(0.2)
 
 
-def test_cancelling_one_leaves_the_other():
-    for cancelled, goes_on, joint in (("grip", "arm", SCISSOR), ("arm", "grip", 0)):
-        made = generator()
-        made.submit(arm_goal(base=0.5), 0.0)
-        made.submit(grip(0.1, 3.0), 0.0)
-        first, _ = run(made, 0.0, 1.2)
-        assert made.cancel(1.2, cancelled).identifier == cancelled
-        assert made.cancel(1.21, cancelled) is None, "once is enough"
-        second, ended = run(made, 1.2, 4.0)
-        assert_smooth([*first, *second])
-        assert ended == [(cancelled, True), (goes_on, False)]
-        target = {"grip": 0.1, "arm": HOME[0] + 0.5}
-        assert abs(second[-1].q[joint] - target[cancelled]) > 0.05
-        assert second[-1].q[{"arm": 0, "grip": SCISSOR}[goes_on]] == pytest.approx(target[goes_on])
+@pytest.mark.parametrize(("cancelled", "goes_on"), [("grip", "arm"), ("arm", "grip")])
+def test_cancelling_one_leaves_the_other(cancelled, goes_on):
+    rig = both_under_way(1.2)
+    assert rig.cancel(cancelled) is True
+    rig.tick()
+    assert rig.cancel(cancelled) is False, "once is enough"
+    rig.run(4.0)
+    rig.require_smooth(12.0)
+    assert rig.ended == [(cancelled, True), (goes_on, False)]
+    off = {"grip": rig["q"][-1, SCISSOR] - 0.1, "arm": rig["q"][-1, 0] - HOME[0] - 0.5}
+    assert abs(off[cancelled]) > 0.05 and off[goes_on] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_cancelling_everything_answers_for_both():
-    made = generator()
-    made.submit(arm_goal(base=0.5), 0.0)
-    made.submit(grip(0.1, 3.0), 0.0)
-    run(made, 0.0, 1.0)
-    made.cancel(1.0)
-    references, ended = run(made, 1.0, 2.0)
-    assert sorted(ended) == [("arm", True), ("grip", True)] and made.phase() is Phase.HOLDING
-    assert_smooth(references)
+    rig = both_under_way()
+    rig.cancel()
+    rig.run(2.0)
+    assert sorted(rig.ended) == [("arm", True), ("grip", True)] and rig.phase is Phase.HOLDING
+    rig.require_smooth(12.0)
 
 
 def test_a_newer_partial_goal_brings_the_joints_it_does_not_name_to_rest():
-    made = generator()
-    made.submit(arm_goal(base=0.6, wrist=0.5, identifier="first"), 0.0)
-    first, _ = run(made, 0.0, 1.3)
-    assert abs(first[-1].v[3]) > 0.1
-    made.submit(Goal(["base"], [2.0], [[HOME[0]]], [[0.0]], [[0.0]], identifier="second", partial=True), 1.3)
-    assert [one.identifier for one in made.displaced] == ["first"]
-    second, ended = run(made, 1.3, 3.0)
-    assert_smooth([*first, *second])
-    assert ended == [("second", False)]
-    assert HOME[3] < second[-1].q[3] < HOME[3] + 0.5 and second[-1].q[0] == pytest.approx(HOME[0])
+    rig = Rig()
+    rig.submit(arm_goal(base=0.6, wrist=0.5), "first")
+    rig.run(1.3)
+    assert abs(rig["v"][-1, 3]) > 0.1
+    rig.submit(part(2.0, base=HOME[0]), "second")
+    assert rig.kinds("first")[-1] is EventKind.PREEMPTED
+    rig.run(3.0)
+    rig.require_smooth(12.0)
+    assert rig.ended == [("second", False)]
+    assert HOME[3] < rig["q"][-1, 3] < HOME[3] + 0.5 and rig["q"][-1, 0] == pytest.approx(HOME[0])
 
 
 def test_a_whole_goal_displaces_both():
-    made = generator()
-    made.submit(arm_goal(base=0.5), 0.0)
-    made.submit(grip(0.1, 3.0), 0.0)
-    run(made, 0.0, 1.0)
-    still = [[0.0] * 5]
-    made.submit(Goal(NAMES, [2.0], [HOME], still, still, identifier="all"), 1.0)
-    assert sorted(one.identifier for one in made.displaced) == ["arm", "grip"]
+    rig = both_under_way()
+    rig.submit(goal(HOME), "all")
+    assert rig.kinds("arm")[-1] is rig.kinds("grip")[-1] is EventKind.PREEMPTED
 
 
 def test_the_gripper_does_not_take_its_joint_from_a_motion_or_a_stream():
-    made = generator()
-    still = [[0.0] * 5]
-    made.submit(Goal(NAMES, [2.0], [HOME], still, still, identifier="all"), 0.0)
+    rig = Rig()
+    rig.submit(goal(HOME), "all")
     with pytest.raises(PickerError, match="scissor belongs to the motion that is being executed"):
-        made.require_free(grip(0.1))
-    made.require_free(arm_goal())
-    made.cancel(0.1)
-    made.require_free(grip(0.1))
-    made.start(HOME)
-    made.follow(standing(NAMES, HOME), 0.0)
+        rig.submit(grip(0.1))
+    rig.tick(10)
+    rig.cancel()
+    assert rig.phase is Phase.STOPPING and rig.submit(grip(0.1)) is not None
+    rig = Rig()
+    rig.submit(goal(HOME), "all")
+    assert rig.submit(arm_goal()) is not None and rig.submit(grip(0.1)) is not None
+    rig = Rig()
+    rig.push(HOME)
     with pytest.raises(PickerError, match="a stream moves scissor"):
-        made.require_free(grip(0.1))
+        rig.submit(grip(0.1))
 
 
 def test_the_whole_arm_is_checked_whatever_the_goal_names():
-    made = generator()
-    out = Goal(["shoulder"], [9.0], [[0.0]], [[0.0]], [[0.0]], partial=True)
-    made.submit(out, 0.0)  # the elbow is folded
-    made.start([0.0, 0.9, -0.2, -0.2, 0.5])
+    out = part(9.0, shoulder=0.0)
+    assert Rig().submit(out) is not None, "the elbow is folded"
     with pytest.raises(InfeasibleError, match="shoulder"):
-        made.submit(out, 0.0)
+        Rig(pose=[0.0, 0.9, -0.2, -0.2, 0.5]).submit(out)
 
 
 def test_what_is_left_of_a_motion_is_told_whoever_moves_beside_it():
-    made = generator()
-    motion = made.submit(arm_goal(base=0.5), 0.0)
-    run(made, 0.0, 1.0)
-    assert made.left(motion, 1.0) == pytest.approx(2.0)
-    made.submit(grip(0.1, 0.5), 1.0)
-    run(made, 1.0, 1.0)
-    assert made.left(motion, 2.0) == pytest.approx(1.0)
-    run(made, 2.0, 2.0)
-    assert made.left(motion, 4.0) == 0.0
+    rig = Rig()
+    rig.submit(arm_goal(base=0.5), "arm", TIGHT)
+    rig.run(1.0)
+    assert rig.feedback["arm"][-1] == pytest.approx(1.0)
+    rig.submit(grip(0.1, 0.5), "grip")
+    rig.run(1.0)
+    assert rig.feedback["arm"][-1] == pytest.approx(2.0)
+    rig.run(2.0)
+    assert rig.answer("arm").text == "" and rig.feedback["arm"][-1] == pytest.approx(3.0, abs=2 * rig.period_s)

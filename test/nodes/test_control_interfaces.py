@@ -1,4 +1,4 @@
-"""What lies between control_msgs and the desk, without a wire: rclpy's action server is replaced, the messages are the real
+"""What lies between control_msgs and the execution, without a wire: rclpy's action server is replaced, the messages are the real
 ones where control_msgs is installed, else stand-ins with the same fields.  On the wire: ``test_follow_nodes.py``."""
 
 from __future__ import annotations
@@ -7,23 +7,22 @@ import importlib
 import importlib.util
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import stand_in_control_msgs as stand_in
 from arm_fixtures import picker, servos
+from execution_rig import HOME, NAMES, TIGHT, Rig
 from scenarios import goal
 from sensor_msgs.msg import JointState
-from test_goal_desk import HOME, PERIOD, Bench
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from picker_dynamics.execution.goal_tracking import Code, Outcome
+from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, Outcome
 from picker_dynamics.execution.gripping import GripperSettings
-from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.nodes.runtime import to_stamp
 
 REAL = importlib.util.find_spec("control_msgs") is not None
-NAMES = picker().joint_names
 OURS = ("follow_action", "gripper_action", "control_interfaces")
 
 
@@ -89,9 +88,14 @@ class Server:
             handle.abort()
 
 
+class Parameters(dict):
+    def tolerances(self):
+        return TIGHT
+
+
 @pytest.fixture
 def made(monkeypatch):
-    """(bench, node, interfaces, control_msgs): the real glue on a bench instead of a node."""
+    """(rig, node, interfaces, control_msgs): the real glue on a rig instead of a node."""
     for name in OURS:
         monkeypatch.delitem(sys.modules, f"picker_dynamics.nodes.{name}", raising=False)
     if not REAL:
@@ -100,15 +104,14 @@ def made(monkeypatch):
     glue = {name: importlib.import_module(f"picker_dynamics.nodes.{name}") for name in OURS}
     for name in OURS[:2]:
         monkeypatch.setattr(glue[name], "DeferredActionServer", Server)
-    bench = Bench()
+    rig = Rig(period_s=0.02, lead_s=0.06, begin_s=1000.0)
     published, complaints = [], []
     publisher = types.SimpleNamespace(publish=published.append, get_subscription_count=lambda: 1)
     node = types.SimpleNamespace(
         arm=picker(),
-        generator=bench.generator,
-        tolerances=Tolerances.of([0.05] * 5, [0.01] * 5, 0.01, 0.5),
-        partial=False,
-        next_time=lambda: bench.time_s + PERIOD,
+        execution=rig.execution,
+        parameters=Parameters(allow_partial_joints_goal=False),
+        get_clock=lambda: types.SimpleNamespace(now=lambda: types.SimpleNamespace(nanoseconds=round(rig.now_s * 1e9))),
         states=types.SimpleNamespace(state=None),
         published=published,
         complaints=complaints,
@@ -118,8 +121,8 @@ def made(monkeypatch):
         create_subscription=lambda *_: None,
     )
     node.want_speed = node.speeds.append
-    interfaces = glue["control_interfaces"].ControlInterfaces(node, bench.desk, GripperSettings("scissor", torque=0.25))
-    yield bench, node, interfaces, importlib.import_module("control_msgs.action"), importlib.import_module("control_msgs.msg")
+    interfaces = glue["control_interfaces"].ControlInterfaces(node, GripperSettings("scissor", torque=0.25))
+    yield rig, node, interfaces, importlib.import_module("control_msgs.action"), importlib.import_module("control_msgs.msg")
     for name in OURS:
         sys.modules.pop(f"picker_dynamics.nodes.{name}", None)
 
@@ -162,9 +165,9 @@ def test_names_and_kinds(made):
 
 
 def test_a_goal_gets_feedback_and_a_result(made):
-    bench, _, interfaces, action, _ = made
+    rig, _, interfaces, action, _ = made
     handle = interfaces.follow.server.send(follow_goal(action, base(0.2)))
-    bench.tick(90)
+    rig.tick(90)
     assert (handle.status, handle.result.error_code, handle.result.error_string) == ("succeeded", 0, "")
     one = handle.feedback[20]
     assert tuple(one.joint_names) == NAMES and one.header.stamp.sec >= 1000
@@ -187,12 +190,12 @@ def test_a_goal_gets_feedback_and_a_result(made):
     ],
 )
 def test_what_cannot_be_done_is_aborted_with_code_and_words(made, case, code, words):
-    bench, _, interfaces, action, msg = made
+    rig, _, interfaces, action, msg = made
     request = follow_goal(action, base(0.1))
     if case == "tail":
         request = follow_goal(action, base(0.1), names=(*NAMES[:-1], "tail"))
     elif case == "old":
-        request = follow_goal(action, base(0.1), start_s=bench.time_s - 5.0)
+        request = follow_goal(action, base(0.1), start_s=rig.time_s - 5.0)
     elif case == "component":
         request.component_goal_tolerance = [msg.JointComponentTolerance() if REAL else object()]
     elif case == "floating":
@@ -208,86 +211,87 @@ def test_what_cannot_be_done_is_aborted_with_code_and_words(made, case, code, wo
     else:
         request = follow_goal(action, np.zeros(5), times=(9.0,))
     handle = interfaces.follow.server.send(request)
-    bench.tick(3)
+    rig.tick(3)
     assert (handle.status, handle.result.error_code) == ("aborted", int(code)), handle.result.error_string
     assert words in handle.result.error_string
 
 
 def test_tolerances_of_the_goal_come_through(made):
-    bench, _, interfaces, action, msg = made
-    bench.error = 0.03
+    rig, _, interfaces, action, msg = made
+    rig.error = 0.03
     loose = [msg.JointTolerance(name="base", position=0.04)]
     first = interfaces.follow.server.send(follow_goal(action, base(0.2), goal_tolerance=loose))
-    bench.tick(90)
+    rig.tick(90)
     assert first.status == "succeeded"
     tight = [msg.JointTolerance(name="base", position=0.02)]
     second = interfaces.follow.server.send(follow_goal(action, base(0.0), path_tolerance=tight))
-    bench.tick(20)
+    rig.tick(20)
     assert second.result.error_code == Code.PATH_TOLERANCE_VIOLATED and "base is off by 0.03 rad" in second.result.error_string
     third = follow_goal(action, base(0.1))
     to_stamp(third.goal_time_tolerance, 0.2)
     third = interfaces.follow.server.send(third)
-    bench.tick(90)
+    rig.tick(90)
     assert third.result.error_code == Code.GOAL_TOLERANCE_VIOLATED and "goal time 0.2 s" in third.result.error_string
 
 
 def test_cancel_is_accepted_once_and_answered_at_rest(made):
-    bench, _, interfaces, action, _ = made
+    rig, _, interfaces, action, _ = made
     server = interfaces.follow.server
     handle = server.send(follow_goal(action, base(0.5), times=(3.0,)))
-    bench.tick(60)
+    rig.tick(60)
     assert server.cancel(handle) is True and handle.result is None
-    bench.tick(60)
-    assert handle.status == "canceled" and handle.result.error_code == 0 and not bench.references[-1].v.any()
+    rig.tick(60)
+    assert handle.status == "canceled" and handle.result.error_code == 0 and not rig.references[-1].v.any()
     assert server.cancel(handle) is False
     waiting = server.send(follow_goal(action, base(0.1)))
-    bench.desk.cancel_all(bench.time_s)
+    rig.cancel()
     assert waiting.status == "aborted", "nobody asked to cancel this very goal, so it cannot end as canceled"
 
 
 def test_partial_goals_only_where_they_are_allowed(made):
-    bench, node, interfaces, action, _ = made
+    rig, node, interfaces, action, _ = made
     request = follow_goal(action, base(0.2)[:3], names=NAMES[:3])
     handle = interfaces.follow.server.send(request)
-    bench.tick(3)
+    rig.tick(3)
     assert handle.result.error_code == Code.INVALID_JOINTS
-    node.partial = True
+    node.parameters["allow_partial_joints_goal"] = True
     handle = interfaces.follow.server.send(request)
-    bench.tick(90)
+    rig.tick(90)
     assert handle.status == "succeeded"
 
 
 def test_the_gripper_s_result_and_its_refusals(made):
-    bench, node, interfaces, action, _ = made
+    rig, node, interfaces, action, _ = made
     server = interfaces.gripper.server
     assert server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[3.0]))) is None
     assert "scissor: 3 rad is beyond its limits" in node.complaints[-1]
     handle = server.send(action.ParallelGripperCommand.Goal(command=JointState(name=["scissor"], position=[0.5])))
-    bench.tick(30)
-    node.states.state = bench.desk.error is not None and types.SimpleNamespace(time_s=bench.time_s, q=HOME, v=None)
-    bench.tick(60)
+    rig.tick(30)
+    node.states.state = types.SimpleNamespace(time_s=rig.time_s, q=HOME, v=None)
+    rig.tick(60)
     assert handle.status == "succeeded" and (handle.result.reached_goal, handle.result.stalled) == (True, False)
     assert list(handle.result.state.name) == ["scissor"] and handle.result.state.position[0] == servos().home[4]
     assert handle.feedback
     whole = interfaces.follow.server.send(follow_goal(action, base(0.4), times=(3.0,)))
-    bench.tick(10)
+    rig.tick(10)
     late = server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[0.2])))
-    bench.tick(3)
+    rig.tick(3)
     assert late.status == "aborted" and whole.status == "executing"
-    assert any("scissor belongs to the motion" in event.text for event in bench.events)
+    assert any("scissor belongs to the motion" in event.text for event in rig.events)
 
 
 def test_controller_state_and_speed(made):
-    bench, node, interfaces, action, msg = made
+    rig, node, interfaces, action, msg = made
     interfaces.follow.server.send(follow_goal(action, base(0.2)))
-    bench.tick(30)
-    held = bench.sent.at(bench.time_s - 0.06)
-    error = bench.desk.error(types.SimpleNamespace(time_s=held.time_s, q=held.q - 0.01, v=held.v))
-    interfaces.publish_state(error, 0.5, 0.25, bench.sent.newest)
+    rig.tick(30)
+    held, newest = rig.execution.sent.at(rig.now_s), rig.execution.sent.newest
+    error = Error(held, ArmState(held.time_s, held.q - 0.01, held.v))
+    assert interfaces.heard
+    interfaces.publish_state(replace(rig.last, error=error, progress_s=0.5, speed=0.25), newest)
     state = node.published[-1]
     assert tuple(state.joint_names) == NAMES and state.speed_scaling_factor == 0.25
     np.testing.assert_allclose(state.error.positions, [0.01] * 5)
-    np.testing.assert_allclose(state.output.positions, bench.sent.newest.q)
+    np.testing.assert_allclose(state.output.positions, newest.q)
     assert (state.reference.time_from_start.sec, state.reference.time_from_start.nanosec) == (0, 500_000_000)
     interfaces.on_speed(msg.SpeedScalingFactor(factor=0.5))
     assert node.speeds == [0.5]

@@ -1,4 +1,4 @@
-"""An arm's execution in simulated time: asked as a node asks it, ticked as a node ticks it."""
+"""Rig of an arm's execution in simulated time: asked as a node asks it, ticked as a node ticks it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import numpy as np
 from arm_fixtures import picker, rigid_body, servos
 
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.execution import Execution, Limits, Timing
-from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.execution import Execution, Limits, Tick, Timing
+from picker_dynamics.execution.goal import MAIN_TRACK, Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.goal_tracking import ArmState
+from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Verdict
 from picker_dynamics.execution.reference_generator import Motion, Phase, Reference
+from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
 
 NAMES, HOME = picker().joint_names, np.array(servos().home)
+TIGHT = Tolerances.of([0.05] * 5, [0.01] * 5, 0.01, 0.5)
 DECELERATION = 4.0
+TIP_SPEED = 0.25
 
 
 def limits(payload: float = 0.0, **options) -> Limits:
@@ -22,84 +25,178 @@ def limits(payload: float = 0.0, **options) -> Limits:
     return Limits(TorqueLimits.of_servos(servos()), **{"model": rigid_body(payload)} | options)
 
 
+def moved(**by) -> np.ndarray:
+    """Home, but for some joints [rad]."""
+    return HOME + [by.get(name, 0.0) for name in NAMES]
+
+
+def goal(*targets, times=None, names=NAMES, **fields) -> Goal:
+    """Through these poses, at rest at each, 2 s for each where ``times`` says nothing else."""
+    rest = [[0.0] * len(names)] * len(targets)
+    times = times if times is not None else [2.0 * (i + 1) for i in range(len(targets))]
+    return Goal(names, times, [list(q) for q in targets], **{"velocities": rest, "accelerations": rest} | fields)
+
+
+def part(duration: float, track: str = MAIN_TRACK, **positions) -> Goal:
+    """A goal of these joints alone [rad]."""
+    return goal(positions.values(), times=[duration], names=list(positions), partial=True, track=track)
+
+
 class Rig:
-    """An execution whose clock is the caller's: every reference, and every event, in order.
+    """An execution whose clock is the caller's: every reference, every event and every answer, in order.
 
     Args:
-        lead_s: a reference for the time t is asked for at t - ``lead_s``; all times here are those of references.
+        lead_s: a reference for the time t is asked for at t - ``lead_s``; ``time_s`` is that of the newest reference.
         pose: where the arm is held; None: it is not active.
+
+    Attributes:
+        error: by which the base lags behind its reference [rad].
+        last: newest tick.
+        ended: goals that were done or cancelled: (identifier, whether cancelled).
     """
 
-    def __init__(self, held_to: Limits | None = None, description=None, *, lead_s: float = 0.0, pose=HOME, **timing):
+    def __init__(
+        self,
+        held_to: Limits | None = None,
+        description=None,
+        *,
+        period_s=0.01,
+        lead_s=0.0,
+        begin_s=0.0,
+        pose=HOME,
+        monitor_every=1,
+    ):
         description = description or picker()
         self.execution = Execution(
-            description, held_to or limits(), Timing(lead_s=lead_s, **{"monitor_every": 1} | timing), DECELERATION, lambda: 0.0
+            description, held_to or limits(), Timing(1.0 / period_s, lead_s, monitor_every), DECELERATION, lambda: self.time_s
         )
-        self.lead_s, self.error, self.events, self.references = lead_s, np.zeros(description.n), [], []
-        self.time_s, self.requests = 0.0, {}
+        self.period_s, self.lead_s, self.time_s, self.error = period_s, lead_s, begin_s, 0.0
+        self.events, self.references, self.last = [], [], None
+        self.requests: dict[str, GoalRequest] = {}
+        self.answers: dict[str, list[Verdict]] = {}
+        self.feedback: dict[str, list[float]] = {}
         if pose is not None:
             self.execution.start(pose)
 
     # -- time ------------------------------------------------------------------------------------------------
 
-    def tick(self, time_s: float):
+    @property
+    def now_s(self) -> float:
+        return self.time_s - self.lead_s
+
+    def at(self, time_s: float) -> Tick:
         """What the tick brings whose reference holds at ``time_s``."""
         self.time_s = time_s
-        tick = self.execution.tick(time_s - self.lead_s, self.state)
-        self.events += tick.events
-        if tick.reference is not None:
-            self.references.append(tick.reference)
-        return tick
+        self.last = self.execution.tick(self.now_s, self.state, lambda: True)
+        self.events += self.last.events
+        if self.last.reference is not None:
+            if self.references and self.references[-1].time_s == time_s:
+                self.references.pop()
+            self.references.append(self.last.reference)
+        return self.last
+
+    def tick(self, count: int = 1) -> Tick:
+        for _ in range(count):
+            self.at(round(self.time_s + self.period_s, 9))  # a stamp has nanoseconds
+        return self.last
+
+    def run(self, duration_s: float) -> list[Reference]:
+        """The references of that time."""
+        self.tick(round(duration_s / self.period_s))
+        return self.references[-round(duration_s / self.period_s) :]
+
+    def to_rest(self, longest_s: float = 100.0) -> Reference:
+        """Run until the arm holds; returns the last reference."""
+        ends_s = self.time_s + longest_s
+        while self.phase is not Phase.HOLDING:
+            assert self.time_s < ends_s, "it never ends"
+            self.tick()
+        return self.references[-1]
 
     def state(self) -> ArmState | None:
-        """The arm follows perfectly, or lags by ``error`` (n,) [rad]."""
-        now_s = self.time_s - self.lead_s
-        held = self.execution.sent.at(now_s)
-        return None if held is None else ArmState(now_s, held.q - self.error, held.v)
-
-    def sample(self, time_s: float) -> Reference:
-        return self.tick(time_s).reference
-
-    def run(self, begin_s: float, duration_s: float, period_s: float = 0.01) -> tuple[list[Reference], list[tuple[str, bool]]]:
-        """References, and the goals that ended meanwhile: (identifier, whether cancelled)."""
-        known, references = len(self.events), []
-        for k in range(round(duration_s / period_s) + 1):
-            references.append(self.sample(begin_s + k * period_s))
-        ended = [
-            (event.identifier, event.kind is EventKind.CANCELLED)
-            for event in self.events[known:]
-            if event.kind in (EventKind.DONE, EventKind.CANCELLED)
-        ]
-        return references, ended
+        """The arm follows perfectly, but for ``error``."""
+        held = self.execution.sent.at(self.now_s)
+        return None if held is None else ArmState(self.now_s, held.q - self.error * np.eye(len(held.q))[0], held.v)
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
-    def submit(self, goal: Goal, time_s: float, identifier: str = "", **request) -> Motion | None:
-        """What the goal became, from ``time_s`` on; None: it waits.  Raises why it was refused."""
-        known = len(self.events)
-        self.requests[identifier] = GoalRequest(lambda: goal, goal.track, identifier, **request)
-        self.execution.submit(self.requests[identifier])
-        self.tick(time_s)
-        for event in self.events[known:]:
-            if event.error is not None:
+    def send(self, goal: Goal | Exception, name: str = "", tolerances: Tolerances | None = None) -> GoalRequest:
+        """A goal that is looked at in the next tick; with ``tolerances`` it is judged."""
+        arm, answers, feedback = self.execution.description, [], []
+        self.answers[name], self.feedback[name] = answers, feedback
+
+        def make() -> Goal:
+            if isinstance(goal, Exception):
+                raise goal
+            return goal
+
+        def tracker(motion: Motion) -> GoalTracker | None:
+            chosen = None if tolerances is None else tolerances.only(motion.joints)
+            return None if chosen is None else GoalTracker(arm.joint_names, arm.position_units, chosen, motion.start_s)
+
+        self.requests[name] = GoalRequest(
+            make,
+            getattr(goal, "track", MAIN_TRACK),
+            name,
+            tracker,
+            answers.append,
+            lambda _error, progress_s: feedback.append(progress_s),
+        )
+        self.execution.submit(self.requests[name])
+        return self.requests[name]
+
+    def submit(self, goal: Goal, name: str = "", tolerances: Tolerances | None = None) -> Motion | None:
+        """What a goal becomes that is looked at at once; None: it waits.  Raises why it is refused."""
+        self.send(goal, name, tolerances)
+        for event in self.at(self.time_s).events:
+            if event.identifier == name and event.kind is EventKind.REFUSED:
                 raise event.error
-            if event.kind is EventKind.ACCEPTED:
+            if event.identifier == name and event.kind is EventKind.ACCEPTED:
                 return event.motion
         return None
 
-    def cancel(self, time_s: float, identifier: str | None = None) -> bool:
+    def cancel(self, name: str | None = None) -> bool:
         """One goal or all; whether anything moved."""
-        return self.execution.cancel(time_s - self.lead_s, None if identifier is None else self.requests[identifier])
-
-    def phase(self) -> Phase:
-        return self.execution.phase
+        return self.execution.cancel(self.now_s, None if name is None else self.requests[name])
 
     def set_speed(self, speed: float) -> None:
-        """Wanted from the next tick on."""
         self.execution.change_some(speed=speed)
 
-    def push(self, q, arrival_s: float, sent_s: float | None = None) -> None:
-        """One sample of a stream; raises why it was refused."""
+    def push(self, q, arrival_s: float | None = None, sent_s: float | None = None) -> None:
+        """One sample of a stream, now or at ``arrival_s``; raises why it was refused."""
+        arrival_s = self.now_s if arrival_s is None else arrival_s
         refusal = self.execution.stream(self.execution.description.joint_names, q, arrival_s, sent_s)
         if refusal is not None:
             raise refusal
+
+    # -- what came of it -------------------------------------------------------------------------------------
+
+    @property
+    def phase(self) -> Phase:
+        return self.execution.phase
+
+    @property
+    def ended(self) -> list[tuple[str, bool]]:
+        cancelled = {EventKind.DONE: False, EventKind.CANCELLED: True}
+        return [(event.identifier, cancelled[event.kind]) for event in self.events if event.kind in cancelled]
+
+    def kinds(self, name: str) -> list[EventKind]:
+        """What became of a goal, remarks left out."""
+        return [event.kind for event in self.events if event.identifier == name and event.kind.outcome]
+
+    def answer(self, name: str) -> Verdict:
+        """The only one."""
+        assert len(self.answers[name]) == 1, (name, self.answers[name])
+        return self.answers[name][0]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """(s, n) of all references: ``q``, ``v`` or ``a``."""
+        return np.array([getattr(reference, name) for reference in self.references])
+
+    def require_smooth(self, acceleration: float) -> None:
+        """Positions belong to the velocities, and those to accelerations up to that bound [rad/s²]."""
+        q, v = self["q"], self["v"]
+        np.testing.assert_allclose(
+            np.diff(q, axis=0), self.period_s * (v[1:] + v[:-1]) / 2.0, atol=acceleration * self.period_s**2 / 4.0
+        )
+        assert np.abs(np.diff(v, axis=0)).max() <= acceleration * self.period_s

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from execution_rig import DECELERATION, Rig, goal
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.effort_gate import EffortGate
-from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.goal_check import GoalCheck
-from picker_dynamics.execution.reference_generator import Phase, ReferenceGenerator
+from picker_dynamics.execution.execution import Limits
+from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.validator import motion_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, description, servo_map
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import stop_trajectory
 
-DECELERATION = 4.0
 STAGES = np.linspace(0.02, 0.98, 9)
 
 
@@ -30,15 +29,13 @@ def picker(tip_speed: float, payload: float = 0.0):
     servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names)
     model = RigidBody(arm, armature=servos.armature)
     model = model.with_payload(payload, (0.0, 0.0, 0.0)) if payload else model
-    plant = Plant(arm, servos, payload=payload)
-    return arm, GoalCheck(arm, Gate(model, servos), model, tip_speed_limit=tip_speed), plant
+    return arm, Limits(TorqueLimits.of_servos(servos), model, tip_speed), Plant(arm, servos, payload=payload)
 
 
 def torque_arm(name: str):
     arm = arms.load(name)
-    model = RigidBody(arm.description)
     plant = TorquePlant(arm.description, q=arm.home)
-    return arm.description, GoalCheck(arm.description, EffortGate(model, arm), model, tip_speed_limit=arm.tip_speed), plant
+    return arm.description, Limits(TorqueLimits.of_arm(arm), RigidBody(arm.description), arm.tip_speed), plant
 
 
 ARMS = {
@@ -50,58 +47,68 @@ ARMS = {
 }
 
 
-def motions(arm, check, count: int, seed: int):
+def motions(arm, limits, count: int, seed: int):
     """Goals that are accepted, from a pose that can be held, with velocities (smooth) or without (at constant speed)."""
-    rng = np.random.default_rng(seed)
+    rng, validator = np.random.default_rng(seed), motion_validator(arm, limits.torque, limits.model)
     lower, upper = np.maximum(arm.lower, -3.0), np.minimum(arm.upper, 3.0)
     found = 0
     while found < count:
         begin, end = rng.uniform(lower, upper, (2, arm.n))
-        generator = ReferenceGenerator(arm.joint_names, check, DECELERATION, arm.lower, arm.upper)
-        generator.start(begin)
-        smooth = {"velocities": [np.zeros(arm.n)], "accelerations": [np.zeros(arm.n)]} if found % 2 else {}
+        fields = {} if found % 2 else {"velocities": None, "accelerations": None}
+        wanted = goal(end, times=[0.8], names=arm.joint_names, **fields)
         try:
-            check.gate.check_point(begin, np.zeros(arm.n), np.zeros(arm.n))
-            motion = generator.submit(Goal(arm.joint_names, [0.8], [end], **smooth), 0.0)
+            validator.require_holdable(begin)
+            motion = Rig(limits, arm, pose=begin).submit(wanted)
         except PickerError:
             continue
         found += 1
-        yield begin, motion
+        yield begin, wanted, motion.duration_s
+
+
+def under_way(arm, limits, begin, wanted, stage: float) -> Rig:
+    """The goal, executed up to that time; references from there on."""
+    rig = Rig(limits, arm, period_s=0.004, pose=begin)
+    rig.submit(wanted)
+    rig.references.clear()
+    rig.at(stage)
+    return rig
 
 
 @pytest.mark.parametrize("name", ARMS)
 def test_a_cancel_at_any_moment_stays_within_torque_and_position_limits(name):
-    arm, check, plant = ARMS[name]()
-    limit = check.gate.peak_limit
-    for begin, motion in motions(arm, check, 8, seed=5):
-        for stage in STAGES * motion.trajectory.duration:
-            generator = ReferenceGenerator(arm.joint_names, check, DECELERATION, arm.lower, arm.upper)
-            generator.start(begin)
-            generator._begin(motion)
-            state = generator.state_at(stage)
-            generator.cancel(stage)
-            assert generator.phase() is Phase.STOPPING
-            stop = generator._path.trajectory
-            for mine, its in zip(state, stop.sample(0.0)):
-                np.testing.assert_allclose(its, mine, atol=1e-9)
-            q, v, a = stop.sample(np.linspace(0.0, stop.duration, 24))
+    arm, limits, plant = ARMS[name]()
+    for begin, wanted, duration in motions(arm, limits, 8, seed=5):
+        for stage in STAGES * duration:
+            rig = under_way(arm, limits, begin, wanted, stage)
+            state = rig.references[-1]
+            rig.cancel()
+            assert rig.phase is Phase.STOPPING
+            rig.at(stage)
+            for part in "qva":
+                np.testing.assert_allclose(getattr(rig.references[-1], part), getattr(state, part), atol=1e-9)
+            rig.to_rest()
+            q, v, a = rig["q"], rig["v"], rig["a"]
             assert (q >= arm.lower - 1e-6).all() and (q <= arm.upper + 1e-6).all()
             np.testing.assert_allclose(v[-1], 0.0, atol=1e-9)
             torque = np.array([plant.mass_matrix(one[0]) @ one[2] + plant.bias(one[0], one[1]) for one in zip(q, v, a)])
-            torque += check.model.friction(v)
-            assert (np.abs(torque) <= 1.005 * limit).all(), f"{(np.abs(torque) / limit).max():.3f} of what is allowed"
+            torque += limits.model.friction(v)
+            share = np.abs(torque) / limits.torque.peak
+            assert (share <= 1.005).all(), f"{share.max():.3f} of what is allowed"
 
 
 def test_without_a_check_it_stops_as_fast_as_it_may():
-    arm, check, _ = picker(0.25)
-    begin, motion = next(motions(arm, check, 1, seed=1))
-    generator = ReferenceGenerator(arm.joint_names, None, DECELERATION, arm.lower, arm.upper)
-    generator.start(begin)
-    generator._begin(motion)
-    middle = 0.5 * motion.trajectory.duration
-    straight = stop_trajectory(*generator.state_at(middle), DECELERATION, joint_names=arm.joint_names)
-    generator.cancel(middle)
-    assert generator._path.trajectory.duration == pytest.approx(straight.duration)
+    arm, limits, _ = picker(0.25)
+    begin, wanted, duration = next(motions(arm, limits, 1, seed=1))
+    rig = under_way(arm, limits, begin, wanted, 0.5 * duration)
+    state = rig.references[-1]
+    straight = stop_trajectory(state.q, state.v, state.a, DECELERATION, joint_names=arm.joint_names)
+    rig.execution.change_some(model=None)
+    rig.cancel()
+    while rig.time_s < 0.5 * duration + straight.duration - rig.period_s:
+        np.testing.assert_allclose(rig.tick().reference.q, straight.sample(rig.time_s - 0.5 * duration)[0], atol=1e-9)
+        assert rig.phase is Phase.STOPPING
+    assert rig.at(0.5 * duration + straight.duration + 1e-9).reference.q == pytest.approx(straight.end, abs=1e-9)
+    assert rig.phase is Phase.HOLDING
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])

@@ -5,33 +5,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from picker_dynamics.trajectory.time_scaling import SMOOTHNESS, Pace
+from picker_dynamics.trajectory.time_scaling import SMOOTHNESS, TimeScaling
 
 STEP = 1e-3
 shares = st.floats(0.0, 1.0)
 
 
-def look(pace: Pace, begin: float, duration: float):
+def look(scaling: TimeScaling, begin: float, duration: float):
     t = np.arange(begin, begin + duration, STEP)
-    instants = [pace.at(x) for x in t]
+    instants = [scaling.at(x) for x in t]
     return t, *(np.array([getattr(one, name) for one in instants]) for name in ("progress", "speed", "rate"))
 
 
 def test_without_a_change_progress_is_time():
-    assert Pace(3.0).at(5.5).progress == pytest.approx(2.5)
-    assert Pace(3.0, 0.25).at(5.0).progress == pytest.approx(0.5)
+    assert TimeScaling(3.0).at(5.5).progress == pytest.approx(2.5)
+    assert TimeScaling(3.0, 0.25).at(5.0).progress == pytest.approx(0.5)
 
 
 @given(st.lists(st.tuples(shares, st.floats(0.0, 1.5)), min_size=1, max_size=6), st.floats(0.05, 10.0))
 @settings(max_examples=150, deadline=None)
 def test_changes_at_any_time_are_smooth_and_stay_within_bounds(changes, rate):
     """Progress is the integral of the speed, the speed of the rate; the rate is bounded and continuous."""
-    pace, time_s, rows = Pace(0.0), 0.0, []
+    scaling, time_s, rows = TimeScaling(0.0), 0.0, []
     for target, wait in changes:
-        pace = pace.aim(time_s, target, rate)
-        rows.append(np.array(look(pace, time_s, wait)))
+        scaling = scaling.ramp(time_s, target, rate)
+        rows.append(np.array(look(scaling, time_s, wait)))
         time_s += len(rows[-1][0]) * STEP
-    rows.append(np.array(look(pace, time_s, max(pace.settled_s - time_s, 0.0) + 0.2)))
+    rows.append(np.array(look(scaling, time_s, max(scaling.settled_s - time_s, 0.0) + 0.2)))
     t, x, s, r = np.concatenate(rows, axis=1)
     assert (np.diff(x) >= -1e-12).all(), "never backwards"
     assert s.min() > -1e-9 and s.max() < 1.0 + 1e-9
@@ -50,27 +50,27 @@ def test_a_ramp_is_as_short_as_its_bounds_let_it_be(before, after, rate):
     triangle = 2.0 * np.sqrt(gap / SMOOTHNESS)
     trapezoid = gap / rate + rate / SMOOTHNESS
     expected = triangle if np.sqrt(gap * SMOOTHNESS) <= rate else trapezoid
-    assert Pace(0.0, before).aim(2.0, after, rate).settled_s - 2.0 == pytest.approx(expected, abs=1e-9)
+    assert TimeScaling(0.0, before).ramp(2.0, after, rate).settled_s - 2.0 == pytest.approx(expected, abs=1e-9)
 
 
 @given(shares, st.floats(0.0, 0.6))
 @settings(max_examples=50, deadline=None)
 def test_a_trajectory_that_takes_over_goes_on_at_the_same_speed_and_rate(target, when):
-    pace = Pace(0.0).aim(0.0, target, 3.0)
-    before, after = pace.at(when), pace.restarted(when, 3.0).at(when)
+    scaling = TimeScaling(0.0).ramp(0.0, target, 3.0)
+    before, after = scaling.at(when), scaling.restarted(when, 3.0).at(when)
     assert (after.progress, after.speed, after.rate) == (0.0, before.speed, before.rate)
-    assert pace.restarted(when, 3.0).at(when + 5.0).speed == target
+    assert scaling.restarted(when, 3.0).at(when + 5.0).speed == target
 
 
 def test_states_are_scaled_by_the_chain_rule():
-    pace = Pace(0.0).aim(0.0, 0.3, 2.0)
+    scaling = TimeScaling(0.0).ramp(0.0, 0.3, 2.0)
 
     def q(t):
-        return np.array([np.sin(pace.at(t).progress)])
+        return np.array([np.sin(scaling.at(t).progress)])
 
     h = 1e-4
     for t in np.linspace(0.05, 1.0, 17):
-        x = pace.at(t).progress
-        _, v, a = pace.at(t).scaled((np.array([np.sin(x)]), np.array([np.cos(x)]), np.array([-np.sin(x)])))
+        x = scaling.at(t).progress
+        _, v, a = scaling.at(t).scaled((np.array([np.sin(x)]), np.array([np.cos(x)]), np.array([-np.sin(x)])))
         assert v[0] == pytest.approx((q(t + h)[0] - q(t - h)[0]) / (2 * h), abs=1e-6)
         assert a[0] == pytest.approx((q(t + h)[0] - 2 * q(t)[0] + q(t - h)[0]) / h**2, abs=5e-3)
