@@ -6,8 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from picker_dynamics.execution.effort_gate import EffortGate
-from picker_dynamics.execution.goal_check import GoalCheck
 
 from picker_dynamics.board.torque_session import FRESH_S, REJOIN_S, State, TorqueSession
 from picker_dynamics.bringup import bringup
@@ -15,11 +13,8 @@ from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.torque_loop import CATCH_UP, STALE_S, STANDSTILL, HoldLaw, ReferenceBuffer, TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InfeasibleError, InputError, LimitError
-<<<<<<< HEAD
-=======
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MotionValidator, motion_validator, torque_validator
->>>>>>> exectests
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
@@ -320,14 +315,9 @@ def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
     drives.relax()
     for step in range(4000):
         plant.step(drives.torque(plant.q, plant.v, step * plant.dt))
-<<<<<<< HEAD
-    back = motion(5.0, plant.q, arm.home, arm.description.joint_names)
-    GoalCheck(arm.description, EffortGate(robot, arm), robot, tip_speed_limit=2.0).fit(back.stretched)
-=======
     zero = np.zeros(robot.n)
     back = from_points([5.0], [arm.home], [zero], [zero], start=(plant.q, zero, zero), joint_names=arm.description.joint_names)
     motion_validator(arm.description, TorqueLimits.of_arm(arm), robot, tip_speed=2.0).scale_time(back.stretched)
->>>>>>> exectests
 
 
 # -- validator -----------------------------------------------------------------------------------------------
@@ -358,11 +348,7 @@ def test_a_sliding_joint_is_refused_in_newtons_and_metres():
     weak, balanced = dataclasses.replace(RRP, hold_share=0.03, peak_share=0.03), [0.0, 1.48, 0.5]
     assert abs(model().gravity(balanced)[1]) < 1.0
     with pytest.raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
-<<<<<<< HEAD
-        EffortGate(model(), weak).check_point(balanced, ZERO, ZERO)
-=======
         torque_validator(model(), TorqueLimits.of_arm(weak)).require_holdable(balanced)
->>>>>>> exectests
     with pytest.raises(LimitError, match=r"d3 reaches 1.2000 m .* limit 1.0000"):
         validator().validate(motion(5.0, end=np.array([0.2, 2.2, 1.2])))
     with pytest.raises(LimitError, match=r"d3 moves at [\d.]+ m/s"):

@@ -7,14 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from picker_dynamics.errors import InfeasibleError, PickerError
-<<<<<<< HEAD
-from picker_dynamics.execution.reference_generator import Goal, Phase, ReferenceGenerator
-from picker_dynamics.trajectory.trajectory import standing
-=======
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.reference_generator import Phase
->>>>>>> exectests
 
 SCISSOR = 4
 
