@@ -1,4 +1,4 @@
-"""The interface that every rigid-body model of an arm offers, and what is composed only once.
+"""Interface of rigid-body models of an arm (``DynamicsModel``), the checks of their arguments, and the package's array type.
 
 Notation (reference notes, conventions): joint positions ``q``, velocities ``v``, accelerations ``a``,
 generalised forces ``tau``; mass matrix ``M(q)``, Christoffel matrix ``C(q, v)``, gravity ``g(q)``:
@@ -7,16 +7,22 @@ generalised forces ``tau``; mass matrix ``M(q)``, Christoffel matrix ``C(q, v)``
     a   = M(q)^-1 (tau - C(q, v) v - g(q))          forward_dynamics
     tau_d = tau + F(v) - J^T f_ext                  required_torque
 
-All arrays are ``(..., n)``: a batch is just more leading axes.  SI units and radians.
+All arrays are ``(..., n)``: a batch is just more leading axes.  SI units and radians.  Arguments may be anything that NumPy
+reads as an array (``ArrayLike``); what is returned is an ``Array`` of floats.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError
+
+Array = NDArray[np.float64]
+"""An array of floats; its shape and unit stand in the docstring of whoever takes or returns it."""
 
 GRAVITY = 9.81
 """Default gravitational acceleration [m/s²], pulling along -z of the base frame."""
@@ -25,7 +31,7 @@ COULOMB_SPEED = 0.01
 """Speed [rad/s] over which Coulomb friction is smoothed: F_c tanh(v / COULOMB_SPEED)."""
 
 
-def as_states(name: str, value, n: int) -> np.ndarray:
+def as_states(name: str, value: ArrayLike, n: int) -> Array:
     """Return ``value`` as a finite float array of shape (..., n).
 
     Raises:
@@ -46,7 +52,7 @@ def as_states(name: str, value, n: int) -> np.ndarray:
     return array
 
 
-def batch_of_states(n: int, **values) -> list[np.ndarray]:
+def batch_of_states(n: int, **values: ArrayLike) -> list[Array]:
     """``as_states`` for each of ``values``, whose leading axes must broadcast against each other.
 
     Raises:
@@ -62,7 +68,7 @@ def batch_of_states(n: int, **values) -> list[np.ndarray]:
     return arrays
 
 
-def payload_values(mass, com, inertia) -> tuple[float, np.ndarray, np.ndarray]:
+def payload_values(mass: float, com: ArrayLike, inertia: ArrayLike | None) -> tuple[float, Array, Array]:
     """Return a payload's mass [kg], centre of mass (3,) [m] and inertia about it (3, 3) [kg·m²], checked.
 
     Raises:
@@ -104,14 +110,21 @@ class DynamicsModel(ABC):
         coulomb: (n,) Coulomb friction [N·m].
     """
 
-    def __init__(self, joint_names, *, armature=None, viscous=None, coulomb=None):
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        *,
+        armature: ArrayLike | None = None,
+        viscous: ArrayLike | None = None,
+        coulomb: ArrayLike | None = None,
+    ):
         self.joint_names = tuple(joint_names)
         self.n = len(self.joint_names)
         self.armature = self._per_joint("armature", armature)
         self.viscous = self._per_joint("viscous", viscous)
         self.coulomb = self._per_joint("coulomb", coulomb)
 
-    def _per_joint(self, name, value) -> np.ndarray:
+    def _per_joint(self, name: str, value: ArrayLike | None) -> Array:
         array = np.zeros(self.n) if value is None else np.array(as_states(name, value, self.n))
         if array.shape != (self.n,):
             raise InputError(f"{name} has shape {array.shape}, expected ({self.n},)", subject=name, value=array.shape)
@@ -124,73 +137,85 @@ class DynamicsModel(ABC):
         return array
 
     @abstractmethod
-    def mass_matrix(self, q) -> np.ndarray:
+    def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q), (..., n, n) [kg·m²], symmetric positive definite, armature included."""
 
     @abstractmethod
-    def coriolis_matrix(self, q, v) -> np.ndarray:
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v), (..., n, n), from Christoffel symbols, so that dM/dt - 2C is skew-symmetric."""
 
     @abstractmethod
-    def gravity(self, q) -> np.ndarray:
+    def gravity(self, q: ArrayLike) -> Array:
         """g(q) = dV/dq, (..., n) [N·m]."""
 
     @abstractmethod
-    def kinetic_energy(self, q, v) -> np.ndarray:
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         """T(q, v), (...) [J]."""
 
     @abstractmethod
-    def potential_energy(self, q) -> np.ndarray:
+    def potential_energy(self, q: ArrayLike) -> Array:
         """V(q), (...) [J]."""
 
     @abstractmethod
-    def forward_kinematics(self, q) -> np.ndarray:
+    def forward_kinematics(self, q: ArrayLike) -> Array:
         """Position of the tool, (..., 3) [m], base frame."""
 
     @abstractmethod
-    def jacobian(self, q) -> np.ndarray:
+    def jacobian(self, q: ArrayLike) -> Array:
         """Linear Jacobian of the tool, (..., 3, n) [m/rad], base frame."""
 
     @abstractmethod
-    def angular_jacobian(self, q) -> np.ndarray:
+    def angular_jacobian(self, q: ArrayLike) -> Array:
         """Angular-velocity Jacobian of the tool's link, (..., 3, n), base axes."""
 
     @abstractmethod
-    def torque_rate(self, q, v, a, j) -> np.ndarray:
+    def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
         """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction."""
 
     @abstractmethod
-    def torque_derivatives(self, q, v, a) -> tuple[np.ndarray, np.ndarray]:
+    def torque_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
         """dtau/dq and dtau/dv at constant ``a``, each (..., n, n), without friction; dtau/da is M."""
 
-    def inverse_dynamics(self, q, v, a) -> np.ndarray:
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> DynamicsModel:
+        """The same arm carrying a load; a load it already carries is replaced.
+
+        Args:
+            mass: [kg], >= 0.
+            com: (3,) centre of mass [m], tool frame.
+            inertia: (3, 3) about the centre of mass [kg·m²], tool axes; default a point mass.
+
+        Raises:
+            InputError: values that :func:`payload_values` refuses, a tool that no joint moves, or, as here, a system whose
+                equations have no load at the tool.
+        """
+        raise InputError(f"the equations of {type(self).__name__} have no load at the tool", subject="payload", value=mass)
+
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """tau = M a + C v + g, (..., n) [N·m]: what the actuators supply, without friction."""
         q, v, a = batch_of_states(self.n, q=q, v=v, a=a)
-        inertial = np.einsum("...ij,...j->...i", self.mass_matrix(q), a)
-        velocity_product = np.einsum("...ij,...j->...i", self.coriolis_matrix(q, v), v)
-        return inertial + velocity_product + self.gravity(q)
+        return times(self.mass_matrix(q), a) + times(self.coriolis_matrix(q, v), v) + self.gravity(q)
 
-    def forward_dynamics(self, q, v, tau) -> np.ndarray:
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
         """a = M^-1 (tau - C v - g), (..., n) [rad/s²].
 
         Raises:
             InputError: the mass matrix is singular: some motion moves no inertia.
         """
         q, v, tau = batch_of_states(self.n, q=q, v=v, tau=tau)
-        bias = np.einsum("...ij,...j->...i", self.coriolis_matrix(q, v), v) + self.gravity(q)
+        bias = times(self.coriolis_matrix(q, v), v) + self.gravity(q)
         try:
-            return np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0]
+            return np.asarray(np.linalg.solve(self.mass_matrix(q), (tau - bias)[..., None])[..., 0], dtype=float)
         except np.linalg.LinAlgError as error:
             raise InputError(
                 "the mass matrix is singular: some motion of the joints moves no inertia", subject="q", value=q
             ) from error
 
-    def friction(self, v) -> np.ndarray:
+    def friction(self, v: ArrayLike) -> Array:
         """F(v) = b v + f_c tanh(v / v_s), (..., n) [N·m]: opposes motion, so the actuators add it."""
         v = as_states("v", v, self.n)
         return self.viscous * v + self.coulomb * np.tanh(v / COULOMB_SPEED)
 
-    def required_torque(self, q, v, a, wrench=None) -> np.ndarray:
+    def required_torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrench: ArrayLike | None = None) -> Array:
         """tau_d = M a + C v + g + F(v) - J^T f_ext, (..., n) [N·m].
 
         Args:
@@ -200,7 +225,11 @@ class DynamicsModel(ABC):
         if wrench is None:
             return tau
         wrench = as_states("wrench", wrench, 6)
-        linear, angular = self.jacobian(q), self.angular_jacobian(q)
-        return (
-            tau - np.einsum("...ij,...i->...j", linear, wrench[..., :3]) - np.einsum("...ij,...i->...j", angular, wrench[..., 3:])
-        )
+        transposed = (np.swapaxes(jacobian, -1, -2) for jacobian in (self.jacobian(q), self.angular_jacobian(q)))
+        return tau - sum(times(J, part) for J, part in zip(transposed, (wrench[..., :3], wrench[..., 3:])))
+
+
+def times(matrix: Array, vector: Array) -> Array:
+    """Matrices (..., m, k) times vectors (..., k)."""
+    product: Array = np.einsum("...ij,...j->...i", matrix, vector)
+    return product

@@ -141,7 +141,7 @@ def in_a_new_process(code: str) -> str:
 def test_without_numba_the_message_says_how_to_get_it():
     message = in_a_new_process(
         "import sys; sys.modules['numba'] = None\n"
-        "from picker_dynamics import errors, lagrangian\n"
+        "from picker_dynamics import errors\n"
         "try:\n    from picker_dynamics.dynamics.lagrangian import compiled\n"
         "except errors.MissingDependencyError as error:\n    print(error)"
     )

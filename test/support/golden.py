@@ -21,7 +21,7 @@ OTHER_NAMES = {
 
 def load_cases() -> dict[str, list[dict]]:
     """System -> its cases."""
-    sample = json.loads(Path(__file__).parents[1] / "data".joinpath("golden_sample.json").read_text(encoding="utf-8"))
+    sample = json.loads((Path(__file__).parents[1] / "data/golden_sample.json").read_text(encoding="utf-8"))
     return {OTHER_NAMES.get(name, name): system["cases"] for name, system in sample["systems"].items()}
 
 
