@@ -23,8 +23,8 @@ from dynamics_properties import (
 )
 from golden import agrees, check_dynamics, load_cases
 
+from benchmarks.compiled import compile_model
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.dynamics.lagrangian.compiled import compile_model
 from picker_dynamics.errors import InputError
 
 SYSTEMS = ("rrp", "spatial_2r", "planar_2r", "pendulum", "spring_mass", "cylindrical", "rocking_bar", "two_link", "three_link")

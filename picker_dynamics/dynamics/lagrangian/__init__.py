@@ -14,6 +14,9 @@ subclass of ``ClosedForm``, entered in ``SYSTEMS``.
 from __future__ import annotations
 
 import math
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
@@ -92,8 +95,11 @@ def make(name: str, **parameters: float) -> ClosedForm:
 
 
 def analytic_model(
-    description: ArmDescription, armature=None, payload_mass: float = 0.0, payload_com=(0.0, 0.0, 0.0)
-) -> AnalyticModel:
+    description: ArmDescription,
+    armature: ArrayLike | None = None,
+    payload_mass: float = 0.0,
+    payload_com: ArrayLike = (0.0, 0.0, 0.0),
+) -> PickerModel | ChainModel:
     """The hand-written model of any arm: the closed form where it fits the arm's shape and its load, otherwise the chain.
 
     Args:
@@ -113,11 +119,11 @@ def analytic_model(
         return _carrying(chain_of(description, armature=armature), payload_mass, payload_com)
 
 
-def _carrying(model: AnalyticModel, mass: float, com) -> AnalyticModel:
+def _carrying(model: PickerModel | ChainModel, mass: float, com: ArrayLike) -> PickerModel | ChainModel:
     return model.with_payload(mass, com) if mass else model
 
 
-def _checked(system: str, parameter: str, value) -> float:
+def _checked(system: str, parameter: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:

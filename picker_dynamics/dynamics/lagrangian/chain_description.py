@@ -6,10 +6,11 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError
-from picker_dynamics.robot.description import ArmDescription, load
-from picker_dynamics.robot.model import GRAVITY
+from picker_dynamics.robot.description import ArmDescription, Joint, load
+from picker_dynamics.robot.model import GRAVITY, Array
 from picker_dynamics.robot.urdf_elements import read_only
 
 from .bodies import welded
@@ -17,8 +18,11 @@ from .chain_equations import ChainParameters
 from .chain_joints import vector
 from .chain_model import ChainModel
 
+DOWN = (0.0, 0.0, -GRAVITY)
+"""Acceleration of gravity [m/s²] for a base that stands upright."""
 
-def from_urdf(source: str | Path | ArmDescription, gravity=(0.0, 0.0, -GRAVITY), *, armature=None) -> ChainModel:
+
+def from_urdf(source: str | Path | ArmDescription, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None) -> ChainModel:
     """The chain or tree of joints of any fixed-base URDF.
 
     Revolute and continuous joints are angles, prismatic ones lengths; fixed joints weld their links into one
@@ -51,7 +55,7 @@ def from_urdf(source: str | Path | ArmDescription, gravity=(0.0, 0.0, -GRAVITY),
     return chain_of(description, gravity, armature=armature)
 
 
-def chain_of(description: ArmDescription, gravity=(0.0, 0.0, -GRAVITY), *, armature=None) -> ChainModel:
+def chain_of(description: ArmDescription, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None) -> ChainModel:
     """As :func:`from_urdf`, without the warning about mimic joints (the linter has a finding about each)."""
     if not description.n:
         raise DescriptionError(f"{description.source}: no joint of {description.name} moves")
@@ -79,7 +83,7 @@ def chain_of(description: ArmDescription, gravity=(0.0, 0.0, -GRAVITY), *, armat
     )
 
 
-def _folded(description: ArmDescription) -> dict[str, tuple[str, np.ndarray, np.ndarray]]:
+def _folded(description: ArmDescription) -> dict[str, tuple[str, Array, Array]]:
     """Of every link: the link nearest the root that fixed joints weld it to, and its pose in that link's frame."""
     folded = {description.root: (description.root, np.eye(3), np.zeros(3))}
     for joint in description.joints:
@@ -91,7 +95,7 @@ def _folded(description: ArmDescription) -> dict[str, tuple[str, np.ndarray, np.
     return folded
 
 
-def _placement(folded, index: dict[str, int], joint) -> tuple[int, np.ndarray, np.ndarray]:
+def _placement(folded: dict[str, tuple[str, Array, Array]], index: dict[str, int], joint: Joint) -> tuple[int, Array, Array]:
     """Index of the joint that carries ``joint`` (-1: the base), and its pose there at q = 0."""
     leader, rotation, position = folded[joint.parent]
     return index.get(leader, -1), position + rotation @ joint.xyz, rotation @ joint.rotation

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import rotation_from_rpy
-from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.model import Array, as_states
 from picker_dynamics.robot.urdf_elements import read_only
 
 from .chain_equations import ChainParameters
 from .chain_model import ChainModel
+
+Joint: TypeAlias = Mapping[str, Any]
+"""One joint of :func:`chain`."""
 
 KEYS = ("type", "axis", "xyz", "rpy", "mass", "com", "inertia")
 INERTIA_KEYS = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -25,7 +30,7 @@ NEGATIVE = 1e-9
 """A principal moment below minus this share of the largest one is no rounding."""
 
 
-def chain(joints: Sequence[Mapping], gravity, *, armature=None) -> ChainModel:
+def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | None = None) -> ChainModel:
     """A serial chain of revolute and prismatic joints.
 
         frame_i = frame_{i-1} · Trans(xyz) · Rz(rpy[2]) Ry(rpy[1]) Rx(rpy[0]) · motion(axis, q_i)
@@ -77,7 +82,7 @@ def chain(joints: Sequence[Mapping], gravity, *, armature=None) -> ChainModel:
     return ChainModel(parameters, names, armature=armature)
 
 
-def vector(name: str, value, joint: str) -> np.ndarray:
+def vector(name: str, value: ArrayLike, joint: str) -> Array:
     """``value`` as a finite (3,) array, or an InputError about ``joint`` that says what ``name`` is."""
     array = as_states(name, value, 3)
     if array.shape != (3,):
@@ -85,7 +90,7 @@ def vector(name: str, value, joint: str) -> np.ndarray:
     return array
 
 
-def _name(joint, index: int) -> str:
+def _name(joint: Any, index: int) -> str:
     default = f"joint{index + 1}"
     if not isinstance(joint, Mapping):
         raise InputError(
@@ -94,7 +99,7 @@ def _name(joint, index: int) -> str:
     return str(joint.get("name", default))
 
 
-def _require_keys(what: str, given: Mapping, keys: tuple[str, ...], optional: tuple[str, ...], joint: str) -> None:
+def _require_keys(what: str, given: Mapping[str, Any], keys: tuple[str, ...], optional: tuple[str, ...], joint: str) -> None:
     for kind, wrong in (
         ("unknown", [key for key in given if key not in keys + optional]),
         ("missing", [key for key in keys if key not in given]),
@@ -103,7 +108,7 @@ def _require_keys(what: str, given: Mapping, keys: tuple[str, ...], optional: tu
             raise InputError(f"{what}: {kind} {', '.join(map(str, wrong))}; it takes {', '.join(keys)}", subject=joint)
 
 
-def _row(joint: Mapping, name: str) -> tuple:
+def _row(joint: Joint, name: str) -> tuple[bool, Array, Array, Array, float, Array, Array]:
     """What ``ChainParameters`` needs of one joint, checked."""
     what = f"joint {name}"
     _require_keys(what, joint, KEYS, ("name",), name)
@@ -123,7 +128,7 @@ def _row(joint: Mapping, name: str) -> tuple:
     )
 
 
-def _number(what: str, key: str, value, joint: str, least: float = -np.inf) -> float:
+def _number(what: str, key: str, value: Any, joint: str, least: float = -np.inf) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
@@ -135,7 +140,7 @@ def _number(what: str, key: str, value, joint: str, least: float = -np.inf) -> f
     return number
 
 
-def _axis(axis, name: str) -> np.ndarray:
+def _axis(axis: str | ArrayLike, name: str) -> Array:
     what = f"joint {name}: axis"
     if isinstance(axis, str):
         if axis not in AXES:
@@ -148,7 +153,7 @@ def _axis(axis, name: str) -> np.ndarray:
     return direction / length
 
 
-def _inertia(elements, name: str) -> np.ndarray:
+def _inertia(elements: Any, name: str) -> Array:
     what = f"joint {name}: inertia"
     if not isinstance(elements, Mapping):
         raise InputError(
