@@ -14,7 +14,6 @@ subclass of ``ClosedForm``, entered in ``SYSTEMS``.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -22,6 +21,7 @@ from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import payload_values
 
+from .arguments import number, require_keys
 from .chain_description import chain_of, from_urdf
 from .chain_joints import chain
 from .chain_model import ChainModel
@@ -84,14 +84,13 @@ def make(name: str, **parameters: float) -> ClosedForm:
     if name not in SYSTEMS:
         raise InputError(f"no system {name!r}; there are {', '.join(names())}", subject=name)
     system = SYSTEMS[name]
-    allowed = ", ".join(system.parameter_names)
-    for kind, wrong in (
-        ("unknown", sorted(set(parameters) - set(system.parameter_names))),
-        ("missing", [p for p in system.parameter_names if p not in parameters]),
-    ):
-        if wrong:
-            raise InputError(f"{name}: {kind} parameter {', '.join(wrong)}; it takes {allowed}", subject=wrong[0])
-    return system.from_parameters(**{key: _checked(name, key, value) for key, value in parameters.items()})
+    require_keys(name, parameters, system.parameter_names, noun="parameter ")
+    return system.from_parameters(
+        **{
+            key: number(f"{name}: {key}", value, key, least=-math.inf if key in SIGNED_PARAMETERS else 0.0)
+            for key, value in parameters.items()
+        }
+    )
 
 
 def analytic_model(
@@ -121,15 +120,3 @@ def analytic_model(
 
 def _carrying(model: PickerModel | ChainModel, mass: float, com: ArrayLike) -> PickerModel | ChainModel:
     return model.with_payload(mass, com) if mass else model
-
-
-def _checked(system: str, parameter: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{system}: {parameter} is {value!r}, not a number", subject=parameter, value=value) from error
-    if not math.isfinite(number):
-        raise InputError(f"{system}: {parameter} is {number}, not a finite number", subject=parameter, value=number)
-    if number < 0.0 and parameter not in SIGNED_PARAMETERS:
-        raise InputError(f"{system}: {parameter} is {number}, must be >= 0", subject=parameter, value=number, limit=0.0)
-    return number

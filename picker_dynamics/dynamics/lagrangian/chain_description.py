@@ -13,9 +13,9 @@ from picker_dynamics.robot.description import ArmDescription, Joint, load
 from picker_dynamics.robot.model import GRAVITY, Array
 from picker_dynamics.robot.urdf_elements import read_only
 
+from .arguments import vector
 from .bodies import welded
 from .chain_equations import ChainParameters
-from .chain_joints import vector
 from .chain_model import ChainModel
 
 DOWN = (0.0, 0.0, -GRAVITY)

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import rotation_from_rpy
-from picker_dynamics.robot.model import Array, as_states
+from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.urdf_elements import read_only
 
+from .arguments import number, require_keys, vector
 from .chain_equations import ChainParameters
 from .chain_model import ChainModel
 
@@ -82,14 +83,6 @@ def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | 
     return ChainModel(parameters, names, armature=armature)
 
 
-def vector(name: str, value: ArrayLike, joint: str) -> Array:
-    """``value`` as a finite (3,) array, or an InputError about ``joint`` that says what ``name`` is."""
-    array = as_states(name, value, 3)
-    if array.shape != (3,):
-        raise InputError(f"{name} has shape {array.shape}, expected (3,)", subject=joint, value=array.shape, limit=3)
-    return array
-
-
 def _name(joint: Any, index: int) -> str:
     default = f"joint{index + 1}"
     if not isinstance(joint, Mapping):
@@ -99,19 +92,10 @@ def _name(joint: Any, index: int) -> str:
     return str(joint.get("name", default))
 
 
-def _require_keys(what: str, given: Mapping[str, Any], keys: tuple[str, ...], optional: tuple[str, ...], joint: str) -> None:
-    for kind, wrong in (
-        ("unknown", [key for key in given if key not in keys + optional]),
-        ("missing", [key for key in keys if key not in given]),
-    ):
-        if wrong:
-            raise InputError(f"{what}: {kind} {', '.join(map(str, wrong))}; it takes {', '.join(keys)}", subject=joint)
-
-
 def _row(joint: Joint, name: str) -> tuple[bool, Array, Array, Array, float, Array, Array]:
     """What ``ChainParameters`` needs of one joint, checked."""
     what = f"joint {name}"
-    _require_keys(what, joint, KEYS, ("name",), name)
+    require_keys(what, {key: joint[key] for key in joint if key != "name"}, KEYS, subject=name)
     if not isinstance(joint["type"], str) or joint["type"] not in TYPES:
         raise InputError(
             f"{what}: type is {joint['type']!r}, must be R (revolute) or P (prismatic)", subject=name, value=joint["type"]
@@ -122,22 +106,10 @@ def _row(joint: Joint, name: str) -> tuple[bool, Array, Array, Array, float, Arr
         _axis(joint["axis"], name),
         xyz,
         rotation_from_rpy(rpy),
-        _number(what, "mass", joint["mass"], name, least=0.0),
+        number(f"{what}: mass", joint["mass"], name, least=0.0),
         com,
         _inertia(joint["inertia"], name),
     )
-
-
-def _number(what: str, key: str, value: Any, joint: str, least: float = -np.inf) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what}: {key} is {value!r}, not a number", subject=joint, value=value) from error
-    if not np.isfinite(number):
-        raise InputError(f"{what}: {key} is {number}, not a finite number", subject=joint, value=number)
-    if number < least:
-        raise InputError(f"{what}: {key} is {number}, must be >= {least:g}", subject=joint, value=number, limit=least)
-    return number
 
 
 def _axis(axis: str | ArrayLike, name: str) -> Array:
@@ -159,8 +131,8 @@ def _inertia(elements: Any, name: str) -> Array:
         raise InputError(
             f"{what} is of type {type(elements).__name__}, expected a dictionary of {', '.join(INERTIA_KEYS)}", subject=name
         )
-    _require_keys(what, elements, INERTIA_KEYS, (), name)
-    Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (_number(what, key, elements[key], name) for key in INERTIA_KEYS)
+    require_keys(what, elements, INERTIA_KEYS, subject=name)
+    Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (number(f"{what}: {key}", elements[key], name) for key in INERTIA_KEYS)
     inertia = np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]])
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -NEGATIVE * max(abs(moments)):

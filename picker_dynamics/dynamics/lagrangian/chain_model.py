@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import Array, as_states, batch_of_states, payload_values
+from picker_dynamics.robot.model import Array, as_states, batch_of_states, payload_values, times
 
 from . import chain_equations, chain_torque
 from .bodies import Body
@@ -78,25 +78,21 @@ class ChainModel(AnalyticModel):
 
     def christoffel(self, q: ArrayLike) -> Array:
         """b_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), (..., n, n, n), by exact derivatives."""
-        q = as_states("q", q, self.n)
-        rows, b = q.reshape(-1, self.n), np.empty((q.size // self.n, self.n, self.n, self.n))
-        for block in self._blocks(len(rows)):
-            b[block] = chain_equations.christoffel(self.parameters, chain_equations.frames(self.parameters, rows[block]))
-        return b.reshape(*q.shape, self.n, self.n)
-
-    def _blocks(self, states: int) -> Iterator[slice]:
-        size = max(1, BLOCK // (3 * self.n**3))
-        return (slice(first, first + size) for first in range(0, states, size))
+        k = self.parameters
+        return self._in_blocks(lambda rows: chain_equations.christoffel(k, chain_equations.frames(k, rows)), q=q)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C_ij = sum_k b_ijk v_k, (..., n, n)."""
-        q, v = batch_of_states(self.n, q=q, v=v)
-        q, v = np.broadcast_arrays(q, v)
-        rows, rates = q.reshape(-1, self.n), v.reshape(-1, self.n)
-        C = np.empty((len(rows), self.n, self.n))
-        for block in self._blocks(len(rows)):
-            C[block] = np.einsum("sijk,sk->sij", self.christoffel(rows[block]), rates[block])
-        return C.reshape(*q.shape, self.n)
+        return self._in_blocks(lambda rows, rates: times(self.christoffel(rows), rates[:, None]), q=q, v=v)
+
+    def _in_blocks(self, function: Callable[..., Array], **states: ArrayLike) -> Array:
+        """``function`` of states (rows, n), a block of rows at a time."""
+        arrays = np.broadcast_arrays(*batch_of_states(self.n, **states))
+        *batch, n = arrays[0].shape
+        rows, size = [x.reshape(-1, n) for x in arrays], max(1, BLOCK // (3 * n**3))
+        starts = range(0, max(1, len(rows[0])), size)
+        results = np.concatenate([function(*(x[first : first + size] for x in rows)) for first in starts])
+        return results.reshape(*batch, *results.shape[1:])
 
     def velocity_product_matrices(self, q: ArrayLike) -> tuple[Array, Array, tuple[tuple[int, int], ...]]:
         """The note's two matrices of the velocity products, C v = Cc [v_j²] + B [v_j v_k].

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import Array, as_states, batch_of_states
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.model import Array, batch_of_states
 
 from .complex_step import AnalyticModel, Equation
 
@@ -63,15 +64,21 @@ class ClosedForm(AnalyticModel):
     def torque_equation(self) -> Equation:
         return self.equations.inverse_dynamics
 
+    def _evaluate(self, equation: Equation | None, shape: tuple[int, ...], **states: ArrayLike) -> Array:
+        """``equation`` of states (..., n), as an array (..., *shape)."""
+        if equation is None:
+            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", subject=self.system)
+        return self._apply(equation, shape, *batch_of_states(self.n, **states))
+
     def mass_matrix(self, q: ArrayLike) -> Array:
-        M = self._evaluate(self.equations.mass_matrix, (self.n, self.n), as_states("q", q, self.n))
+        M = self._evaluate(self.equations.mass_matrix, (self.n, self.n), q=q)
         return M + np.diag(self.armature)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
-        return self._evaluate(self.equations.coriolis_matrix, (self.n, self.n), *batch_of_states(self.n, q=q, v=v))
+        return self._evaluate(self.equations.coriolis_matrix, (self.n, self.n), q=q, v=v)
 
     def gravity(self, q: ArrayLike) -> Array:
-        return self._evaluate(self.equations.gravity, (self.n,), as_states("q", q, self.n))
+        return self._evaluate(self.equations.gravity, (self.n,), q=q)
 
     def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
         """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction.
@@ -80,24 +87,24 @@ class ClosedForm(AnalyticModel):
         """
         if self.equations.torque_rate is None:
             return super().torque_rate(q, v, a, j)
-        states = batch_of_states(self.n, q=q, v=v, a=a, j=j)
-        return self._evaluate(self.equations.torque_rate, (self.n,), *states) + self.armature * states[-1]
+        of_links = self._evaluate(self.equations.torque_rate, (self.n,), q=q, v=v, a=a, j=j)
+        rate: Array = of_links + self.armature * np.asarray(j)
+        return rate
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        q, v = batch_of_states(self.n, q=q, v=v)
-        return self._evaluate(self.equations.kinetic_energy, (), q, v) + 0.5 * (v * v) @ self.armature
+        return self._evaluate(self.equations.kinetic_energy, (), q=q, v=v) + 0.5 * np.square(v) @ self.armature
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        return self._evaluate(self.equations.potential_energy, (), as_states("q", q, self.n))
+        return self._evaluate(self.equations.potential_energy, (), q=q)
 
     def forward_kinematics(self, q: ArrayLike) -> Array:
-        return self._evaluate(self.equations.tip, (3,), as_states("q", q, self.n))
+        return self._evaluate(self.equations.tip, (3,), q=q)
 
     def jacobian(self, q: ArrayLike) -> Array:
-        return self._evaluate(self.equations.tip_jacobian, (3, self.n), as_states("q", q, self.n))
+        return self._evaluate(self.equations.tip_jacobian, (3, self.n), q=q)
 
     def angular_jacobian(self, q: ArrayLike) -> Array:
-        return self._evaluate(self.equations.tip_angular_jacobian, (3, self.n), as_states("q", q, self.n))
+        return self._evaluate(self.equations.tip_angular_jacobian, (3, self.n), q=q)
 
 
 class ReferenceSystem(ClosedForm):

@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import Array, DynamicsModel, batch_of_states
 
 COMPLEX_STEP = 1e-30
@@ -45,10 +44,8 @@ class AnalyticModel(DynamicsModel):
     def torque_equation(self) -> Equation:
         """tau(constants, q, v, a) = M a + C v + g, written out, without rotors."""
 
-    def _evaluate(self, equation: Equation | None, shape: tuple[int, ...], *states: np.ndarray) -> np.ndarray:
-        """Call ``equation`` on the joints' components of ``states``; its result as an array (..., *shape)."""
-        if equation is None:
-            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", subject=self.system)
+    def _apply(self, equation: Equation, shape: tuple[int, ...], *states: np.ndarray) -> np.ndarray:
+        """``equation`` of the joints' components of ``states``, which were checked: an array (..., *shape), real or complex."""
         if all(x.ndim == 1 for x in states):
             return np.array(equation(self.constants, *(x.tolist() for x in states)))
         result = equation(self.constants, *(tuple(np.moveaxis(x, -1, 0)) for x in states))
@@ -60,7 +57,7 @@ class AnalyticModel(DynamicsModel):
 
     def _torque(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """tau = M a + C v + g, (..., n), for arrays (..., n) that were checked; real or complex."""
-        tau: np.ndarray = self._evaluate(self.torque_equation, (self.n,), q, v, a) + self.armature * a
+        tau: np.ndarray = self._apply(self.torque_equation, (self.n,), q, v, a) + self.armature * a
         return tau
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:

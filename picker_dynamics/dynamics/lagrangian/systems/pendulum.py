@@ -14,8 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import batch_of_states
-
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
 from . import bars
@@ -154,7 +152,7 @@ class Pendulum(ReferenceSystem):
             q, v, a: (..., 1) [rad, rad/s, rad/s²].
             torque: applied about the pin, a number or (..., 1) [N·m].
         """
-        values = self._evaluate(gibbs, (3,), *batch_of_states(1, q=q, v=v, a=a, torque=np.atleast_1d(torque)))
+        values = self._evaluate(gibbs, (3,), q=q, v=v, a=a, torque=np.atleast_1d(torque))
         return Gibbs(*np.moveaxis(values, -1, 0))
 
     def third_order_lagrange(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> ThirdOrderLagrange:
@@ -162,5 +160,5 @@ class Pendulum(ReferenceSystem):
 
         Q* is what the rates of ALL forces add up to, constraint forces included: see docs/derivations.md.
         """
-        values = self._evaluate(third_order_lagrange, (2,), *batch_of_states(1, q=q, v=v, a=a, j=j))
+        values = self._evaluate(third_order_lagrange, (2,), q=q, v=v, a=a, j=j)
         return ThirdOrderLagrange(*np.moveaxis(values, -1, 0))

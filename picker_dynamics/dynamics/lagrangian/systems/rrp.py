@@ -177,7 +177,7 @@ class Rrp(ReferenceSystem):
 
     def jacobian_determinant(self, q: ArrayLike) -> Array:
         """det J = -rho D, (...) [m²], for q (..., 3)."""
-        return self._evaluate(tip_jacobian_determinant, (), as_states("q", q, 3))
+        return self._evaluate(tip_jacobian_determinant, (), q=q)
 
     def inverse_jacobian(self, q: ArrayLike) -> Array:
         """J^-1, (..., 3, 3): joint rates [rad/s, rad/s, m/s] for a velocity of the load [m/s], base frame.
@@ -185,10 +185,10 @@ class Rrp(ReferenceSystem):
         Raises:
             SingularityError: the load is on the axis of theta1 (rho = 0), or D = 0.
         """
-        q = as_states("q", q, 3)
-        _, _, D, _, rho, z, _, _ = plane(self.constants, tuple(np.moveaxis(q, -1, 0)))
-        _refuse_singular(rho, D, np.hypot(rho, z), np.moveaxis(q, -1, 0))
-        return self._evaluate(tip_jacobian_inverse, (3, 3), q)
+        joints = np.moveaxis(as_states("q", q, 3), -1, 0)
+        _, _, D, _, rho, z, _, _ = plane(self.constants, tuple(joints))
+        _refuse_singular(rho, D, np.hypot(rho, z), joints)
+        return self._evaluate(tip_jacobian_inverse, (3, 3), q=q)
 
     def inverse_kinematics(self, point: ArrayLike, *, sigma_rho: int = 1, sigma_D: int = 1) -> Array:
         """Joint values that bring the load to ``point``.

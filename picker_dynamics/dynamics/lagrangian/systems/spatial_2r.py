@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import Array, as_states
+from picker_dynamics.robot.model import Array
 
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
@@ -132,4 +132,4 @@ class Spatial2R(ReferenceSystem):
 
     def orientation(self, q: ArrayLike) -> Array:
         """R = Rx(q1) Ry(q2), (..., 3, 3): axes of the end effector in the base frame, for q (..., 2) [rad]."""
-        return self._evaluate(tip_rotation, (3, 3), as_states("q", q, 2))
+        return self._evaluate(tip_rotation, (3, 3), q=q)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import Array, batch_of_states
+from picker_dynamics.robot.model import Array
 
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
@@ -215,5 +215,5 @@ class TwoLink(ReferenceSystem):
         Returns:
             A = d(yd)/dy (..., 4, 4) and B = d(yd)/dtau (..., 4, 2).
         """
-        both = self._evaluate(linear_state_space, (4, 6), *batch_of_states(2, q=q, v=v, tau=tau))
+        both = self._evaluate(linear_state_space, (4, 6), q=q, v=v, tau=tau)
         return both[..., :4], both[..., 4:]
