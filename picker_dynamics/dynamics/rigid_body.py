@@ -49,7 +49,7 @@ class RigidBody(DynamicsModel):
     def __init__(self, description: ArmDescription, armature: ArrayLike | None = None):
         super().__init__(description.joint_names, armature=armature, viscous=description.damping, coulomb=description.friction)
         self._bare = _build(description, self.armature)
-        self._tool = self._bare.getFrameId(description.tool)
+        self._tool = self._bare.getFrameId(description.tool, pin.FrameType.BODY)  # a joint may have the same name
         self.payload_mass = 0.0
         self.gravity_vector = np.array(self._bare.gravity.linear)
         self.gravity_vector.setflags(write=False)
