@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 
+import dynamics_models
 import numpy as np
 import pytest
 from arm_fixtures import picker
-from dynamics_models import ARMATURE, NOTES
+from dynamics_models import ARMATURE
 from dynamics_properties import close, gradient, states
-from golden import agrees, load_cases, model_of
+from golden import agrees, load_cases
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 
 TWO_LINK = load_cases()["two_link"]
-MODELS = {system: model_of(system) for system in ("picker", "chain", *NOTES)} | {
+MODELS = dynamics_models.MODELS | {
     "picker, rotors, payload": lagrangian.from_description(picker(), ARMATURE).with_payload(0.05),
     "picker as a chain": lagrangian.from_urdf(picker(), armature=ARMATURE).with_payload(0.05),
     "picker, Pinocchio": RigidBody(picker(), ARMATURE).with_payload(0.05),

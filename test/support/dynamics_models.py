@@ -33,6 +33,8 @@ BRANCHED = description.parse(BRANCHED_URDF)
 def _models():
     for system in ("picker", *NOTES):
         yield system, model_of(system)
+    two_link = model_of("two_link")
+    yield "two_link, rotors", type(two_link)(two_link.joint_names, two_link.constants, armature=ROTORS[:2])
     yield "picker, notes", model_of("picker", 1)
     yield "picker, urdf", lagrangian.from_description(picker())
     small_load = 0.025, (0.02, 0, 0), np.diag((1, 2, 3)) * 1e-5
