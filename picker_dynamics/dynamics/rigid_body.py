@@ -1,4 +1,4 @@
-"""Pinocchio behind the interface of ``DynamicsModel``; the only module that imports it.
+"""Rigid-body dynamics by Pinocchio behind the interface of ``DynamicsModel``; the only module that imports it.
 
 Pinocchio reads the URDF *text* with its own parser, so that this model and the hand-written one share
 no code between the file and the numbers.  What is settled here, once:
@@ -8,6 +8,7 @@ no code between the file and the numbers.  What is settled here, once:
 * Armature.  The same ``model.armature`` enters Pinocchio's RNEA, CRBA, ABA and RNEA derivatives.
 * Links without ``<inertial>`` are massless.  The root link never moves: its mass counts nowhere, not even
   in the potential energy.
+* ``crba`` and the derivatives of RNEA fill both triangles of M, as Pinocchio's Python bindings mirror it.
 * ``computeCoriolisMatrix`` gives the Christoffel matrix (the tests compare it with the derivatives of M).
 
 One state goes straight to Pinocchio's own routine; a batch is a loop over its states.  A ``RigidBody``
@@ -129,7 +130,7 @@ class RigidBody(DynamicsModel):
     # --- the interface --------------------------------------------------------------------------
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        return self._evaluate(_mass_matrix, (self.n, self.n), (-2, -1), q=q)
+        return self._evaluate(pin.crba, (self.n, self.n), (-2, -1), q=q)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         return self._evaluate(pin.computeCoriolisMatrix, (self.n, self.n), (-2, -1), q=q, v=v)
@@ -214,27 +215,16 @@ def _build(description: ArmDescription, armature: Array) -> pin.Model:
     return model
 
 
-def _mass_matrix(model: pin.Model, data: pin.Data, q: Array) -> Array:
-    return _mirrored(pin.crba(model, data, q))
-
-
-def _mirrored(upper: Array) -> Array:
-    """Pinocchio fills the upper triangle of M; the lower one is its mirror image."""
-    upper = np.triu(np.atleast_2d(upper))
-    M: Array = upper + np.triu(upper, 1).T
-    return M
-
-
 def _regressor(model: pin.Model, data: pin.Data, q: Array, v: Array, a: Array) -> Array:
     return np.array(pin.computeJointTorqueRegressor(model, data, q, v, a))  # a copy: Pinocchio's own is overwritten
 
 
 def _derivatives(model: pin.Model, data: pin.Data, q: Array, v: Array, a: Array) -> Array:
-    """dtau/dq, dtau/dv and the upper triangle of dtau/da = M, (3, n, n)."""
+    """dtau/dq, dtau/dv and dtau/da = M, (3, n, n)."""
     return np.reshape(pin.computeRNEADerivatives(model, data, q, v, a), (3, model.nv, model.nv))
 
 
 def _torque_rate(model: pin.Model, data: pin.Data, q: Array, v: Array, a: Array, j: Array) -> Array:
     by_q, by_v, by_a = _derivatives(model, data, q, v, a)
-    rate: Array = by_q @ v + by_v @ a + _mirrored(by_a) @ j
+    rate: Array = by_q @ v + by_v @ a + by_a @ j
     return rate

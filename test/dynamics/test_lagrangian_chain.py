@@ -1,4 +1,4 @@
-"""N joints in a row: golden sample, physics, the notes' arms written as chains, and what is refused."""
+"""N joints: derivatives, velocity products, the notes' arms written as chains, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picker's closed form: golden sample, physics, Pinocchio, and what it refuses."""
+"""The picker's closed form: the note's letters, Pinocchio, payload, and what it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hand-written systems of the reference notes: golden sample, first principles, physics, and what they refuse."""
+"""The hand-written systems of the reference notes: first principles, one arm in three notes' letters, and what they refuse."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_results_are_not_overwritten_by_the_next_call():
 
     def results(model, i):
         tau = model.inverse_dynamics(q[i], v[i], a[i])
-        return [tau, model.gravity(q[i]), model.coriolis_matrix(q[i], v[i])]
+        return [tau, model.gravity(q[i]), model.mass_matrix(q[i]), model.coriolis_matrix(q[i], v[i])]
 
     for model in (BARE, no_conversion):
         first = results(model, 0)

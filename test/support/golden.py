@@ -1,4 +1,4 @@
-"""The golden sample: worked cases of every system of the reference notes, from first principles in 50 digits."""
+"""Golden sample: worked cases of every system of the reference notes, from first principles in 50 digits."""
 
 from __future__ import annotations
 

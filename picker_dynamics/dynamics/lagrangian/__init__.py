@@ -1,10 +1,10 @@
-"""Dynamics written by hand, one file per system, behind one interface.
+"""Hand-written dynamics by Euler and Lagrange, one file per system, behind one interface.
 
     arm = lagrangian.make("picker", g=9.81, L1=0.2, …)      the systems of the reference notes
     arm = lagrangian.from_description(description)          the picker with a URDF's numbers
     arm = lagrangian.chain(joints, gravity)                 N joints in a row
     arm = lagrangian.from_urdf(path)                        N joints, branched or not, of any URDF
-    arm = lagrangian.analytic_model(description)                   the picker's closed form, or else the N joints
+    arm = lagrangian.analytic_model(description)            the picker's closed form, or else the N joints
     A, B = lagrangian.linearise(arm, q, v, tau)             its linear state space at any point
 
 Each system has a file of equations (``picker.py``: plain functions, derived in docs/derivations.md) and a

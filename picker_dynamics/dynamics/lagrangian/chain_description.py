@@ -1,4 +1,4 @@
-"""``lagrangian.from_urdf``: the N-joint chain, or tree, of a URDF."""
+"""N-joint chain, or tree, of a URDF: ``from_urdf``, ``chain_of``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""N joints: the note's generalisation to any tree of revolute and prismatic joints.
+"""Equations of motion of N joints: the generalisation of the note on Lagrange equations to any tree of joints.
 
 Every function here is one equation of docs/derivations.md ("N joints"), on arrays (..., n): a batch is just
 more leading axes.  Joint j moves body l where it lies on the way from the base to l; only then are the columns

@@ -1,4 +1,4 @@
-"""``lagrangian.chain``: N joints in a row, given as a list of dictionaries."""
+"""Serial chain of N joints from a list of dictionaries: ``lagrangian.chain``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The N-joint chain as a model: the equations of ``chain_equations`` and ``chain_torque`` behind ``DynamicsModel``."""
+"""Model of N joints, a chain or a tree: the equations of ``chain_equations`` and ``chain_torque`` behind ``DynamicsModel``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""N joints, inverse dynamics in one sweep out and one sweep back, for scalars or arrays.
+"""Inverse dynamics of N joints in one sweep out and one sweep back, for scalars or arrays.
 
 Euler and Lagrange's equations of a tree of rigid bodies say that the actuators do the virtual work of the
 forces that move its bodies (docs/derivations.md, "N joints"):

@@ -1,4 +1,4 @@
-"""Exact derivatives of hand-written equations: the complex step.
+"""Complex-step differentiation: exact derivatives of hand-written equations, and the base of all their models.
 
 The equations are analytic functions of q, v and a.  Evaluated at x + i h d, such a function gives
 

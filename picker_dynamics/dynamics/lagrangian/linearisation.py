@@ -1,4 +1,4 @@
-"""Linear state space: how a motion that starts a little beside another one drifts away from it."""
+"""Linearised equations of motion: how a motion that starts a little beside another one drifts away from it."""
 
 from __future__ import annotations
 

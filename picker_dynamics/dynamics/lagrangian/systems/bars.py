@@ -1,4 +1,4 @@
-"""Bars in a row that turn in a plane: the tip that the notes' planar arms have in common.
+"""Kinematics of planar bars in a row: the tip of the notes' planar arms, and its Jacobians.
 
 The first joint turns its bar from +x counter-clockwise, each other one relative to the bar before; the tip is the end of
 the last bar.

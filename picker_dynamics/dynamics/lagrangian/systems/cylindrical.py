@@ -1,4 +1,4 @@
-"""The cylindrical manipulator: a main body that turns, and a shaft that slides in it.
+"""Cylindrical manipulator, of the note from pendulum to three-link arm: a main body that turns, and a shaft that slides in it.
 
 The functions below are the equations of docs/derivations.md ("Cylindrical manipulator"), for scalars or arrays: ``k``
 holds the parameters, ``q``, ``v``, ``a`` and ``j`` are sequences of two values.
@@ -18,11 +18,13 @@ from ..scalars import Rows, Scalar, Values, sin_cos
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    a: axis to body 2's centre of mass [m].
-    m2, m3: masses [kg].
-    J2, J3: inertias about the centres of mass [kg·m²].
+    """Constants of the cylindrical manipulator, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        a: axis to body 2's centre of mass [m].
+        m2, m3: masses [kg].
+        J2, J3: inertias about the centres of mass [kg·m²].
     """
 
     g: float

@@ -1,4 +1,4 @@
-"""The pendulum: one body on a pin, by Lagrange, by Gibbs and Appell, and one order higher.
+"""Pendulum, of the note from pendulum to three-link arm: one body on a pin, by Lagrange, by Gibbs and Appell, and in third order.
 
 The functions below are the equations of docs/derivations.md ("Pendulum"), for scalars or arrays: ``k`` holds the
 parameters, ``q``, ``v``, ``a`` and ``j`` are sequences of one value, theta from +x counter-clockwise and its
@@ -20,11 +20,13 @@ from . import bars
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    a: pin to centre of mass [m].
-    m: mass [kg].
-    J_G: inertia about the centre of mass [kg·m²].
+    """Constants of the pendulum, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        a: pin to centre of mass [m].
+        m: mass [kg].
+        J_G: inertia about the centre of mass [kg·m²].
     """
 
     g: float

@@ -1,4 +1,4 @@
-"""The strawberry picker: a turret, three links that pitch in one vertical plane, a scissor.
+"""Strawberry picker, of the strawberry-arm note: a turret, three links that pitch in one vertical plane, a scissor.
 
 The functions below are the equations of docs/derivations.md ("Strawberry picker"), once, for scalars or
 arrays: ``q``, ``v`` and ``a`` are sequences of five joint values, and any of them may be a float, a NumPy

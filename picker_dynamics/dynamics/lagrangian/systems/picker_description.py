@@ -1,4 +1,4 @@
-"""ArmDescription -> PickerModel, with every assumption of the closed form checked aloud.
+"""Picker's closed form from a URDF (``ArmDescription``), with each of its assumptions checked aloud.
 
 ``read_shape`` checks the axes and the offsets.  On top of that the closed form needs the centre of mass of
 each link on its x axis, inertias that are diagonal in the link's axes, and a scissor that hangs on the hand's

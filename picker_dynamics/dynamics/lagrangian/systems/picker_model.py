@@ -1,4 +1,4 @@
-"""The strawberry picker as a model: its parameters, their moments, its payload."""
+"""Strawberry picker as a model: its parameters, their moments, its payload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planar 2R arm: two revolute joints in a vertical plane.
+"""Planar 2R arm, of the note on Lagrange equations: two revolute joints in a vertical plane.
 
 The functions below are the equations of docs/derivations.md ("Planar 2R arm"), for scalars or arrays: ``k`` holds
 the parameters, ``q``, ``v`` and ``a`` are sequences of two joint values.
@@ -24,12 +24,14 @@ from . import bars
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    l1, l2: lengths [m]; the tip is at l2.
-    lg1, lg2: joint to centre of mass, along the link [m].
-    m1, m2: masses [kg].
-    I1, I2: inertias about the centres of mass [kg·m²].
+    """Constants of the planar 2R arm, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        l1, l2: lengths [m]; the tip is at l2.
+        lg1, lg2: joint to centre of mass, along the link [m].
+        m1, m2: masses [kg].
+        I1, I2: inertias about the centres of mass [kg·m²].
     """
 
     g: float

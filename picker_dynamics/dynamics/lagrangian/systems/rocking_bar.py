@@ -1,4 +1,4 @@
-"""The rocking bar: a thin bar that rolls without slip on a fixed cylinder.
+"""Rocking bar, of the note from pendulum to three-link arm: a thin bar that rolls without slip on a fixed cylinder.
 
 The functions below are the equations of docs/derivations.md ("Rocking bar"), for scalars or arrays: ``k`` holds the
 parameters, ``q``, ``v`` and ``a`` are sequences of one value, theta counter-clockwise and its derivatives.  y is up,
@@ -31,11 +31,13 @@ MOST_NODES = 2**20
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    r: radius of the cylinder [m].
-    m: mass of the bar [kg].
-    J: inertia of the bar about its centre of mass G [kg·m²].
+    """Constants of the rocking bar, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        r: radius of the cylinder [m].
+        m: mass of the bar [kg].
+        J: inertia of the bar about its centre of mass G [kg·m²].
     """
 
     g: float
@@ -58,9 +60,14 @@ class Release(NamedTuple):
     small_angle_frequency_hz: float
 
 
+def contact_inertia(k: Parameters, theta: Scalar) -> Scalar:
+    """J + m r² theta², about the line of contact [kg·m²]."""
+    return k.J + k.m * k.r * k.r * theta * theta
+
+
 def mass_matrix(k: Parameters, q: Values) -> Rows:
     """M = J + m r² theta² [kg·m²]."""
-    return ((k.J + k.m * k.r * k.r * q[0] * q[0],),)
+    return ((contact_inertia(k, q[0]),),)
 
 
 def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
@@ -78,12 +85,12 @@ def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """The external couple (J + m r² theta²) thetadd + m r (g cos(theta) + r thetad²) theta [N·m]."""
     _, c = sin_cos(q[0])
     theta, thetad = q[0], v[0]
-    return ((k.J + k.m * k.r * k.r * theta * theta) * a[0] + k.m * k.r * (k.g * c + k.r * thetad * thetad) * theta,)
+    return (contact_inertia(k, theta) * a[0] + k.m * k.r * (k.g * c + k.r * thetad * thetad) * theta,)
 
 
 def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """K [J]."""
-    return 0.5 * (k.J + k.m * k.r * k.r * q[0] * q[0]) * v[0] * v[0]
+    return 0.5 * contact_inertia(k, q[0]) * v[0] * v[0]
 
 
 def potential_energy(k: Parameters, q: Values) -> Scalar:

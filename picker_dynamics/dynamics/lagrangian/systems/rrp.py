@@ -1,4 +1,4 @@
-"""The RRP arm: two revolute joints and a slide, with a load at its end.
+"""RRP arm, of the serial-robot note: two revolute joints and a slide, with a load at its end.
 
 The functions below are the equations of docs/derivations.md ("RRP arm"), for scalars or arrays: ``k`` holds the
 parameters, ``q``, ``v`` and ``a`` are sequences of three joint values.
@@ -41,13 +41,15 @@ SINGULAR = 1e-12
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -z.
-    l2: length of link 2 [m], a slender uniform rod from 0 to [-l2, 0, 0].
-    l: length of link 3 [m], a slender uniform rod along the slide.
-    l4: from the slide's coordinate to the load, at the end of link 3 [m].
-    m2, m3: masses of the links [kg].
-    M: mass of the load [kg], a point.
+    """Constants of the RRP arm, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -z.
+        l2: length of link 2 [m], a slender uniform rod from 0 to [-l2, 0, 0].
+        l: length of link 3 [m], a slender uniform rod along the slide.
+        l4: from the slide's coordinate to the load, at the end of link 3 [m].
+        m2, m3: masses of the links [kg].
+        M: mass of the load [kg], a point.
     """
 
     g: float

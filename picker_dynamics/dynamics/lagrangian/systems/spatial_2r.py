@@ -1,4 +1,4 @@
-"""The spatial 2R arm: a first joint about the horizontal x axis, a second across it.
+"""Spatial 2R arm, of the note on a robot arm with spatial movement: one joint about the horizontal x axis, one across it.
 
 The functions below are the equations of docs/derivations.md ("Spatial 2R arm"), for scalars or arrays: ``k`` holds
 the parameters, ``q``, ``v`` and ``a`` are sequences of two joint values.
@@ -25,12 +25,14 @@ from ..scalars import Rows, Scalar, Values, sin_cos
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -z.
-    L1, L2: lengths [m].
-    m1, m2: masses [kg], at half of each link.
-    I1x: inertia of link 1 about the x axis, about its centre of mass [kg·m²].
-    I2x, I2y, I2z: principal inertias of link 2 about its centre of mass, z along the link [kg·m²].
+    """Constants of the spatial 2R arm, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -z.
+        L1, L2: lengths [m].
+        m1, m2: masses [kg], at half of each link.
+        I1x: inertia of link 1 about the x axis, about its centre of mass [kg·m²].
+        I2x, I2y, I2z: principal inertias of link 2 about its centre of mass, z along the link [kg·m²].
     """
 
     g: float

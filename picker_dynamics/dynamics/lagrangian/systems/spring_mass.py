@@ -1,4 +1,4 @@
-"""The spring and mass: one sliding body on a spring.
+"""Spring and mass, of the note from pendulum to three-link arm: one sliding body on a spring.
 
 The functions below are the equations of docs/derivations.md ("Spring and mass"), for scalars or arrays: ``k`` holds
 the parameters, ``q``, ``v`` and ``a`` are sequences of one value, x from the unstretched spring and its derivatives.
@@ -15,9 +15,11 @@ from ..scalars import Rows, Scalar, Values
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    m: mass [kg].
-    k: stiffness of the spring [N/m].
+    """Constants of the spring and mass, in its note's letters.
+
+    Attributes:
+        m: mass [kg].
+        k: stiffness of the spring [N/m].
     """
 
     m: float

@@ -1,4 +1,4 @@
-"""The three-link manipulator.
+"""Three-link manipulator, of the note from pendulum to three-link arm.
 
 The functions below are the equations of docs/derivations.md ("Three-link manipulator"), for scalars or arrays: ``k``
 holds the parameters, ``q``, ``v`` and ``a`` are sequences of three joint values.
@@ -28,12 +28,14 @@ from . import bars
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    d2, d3, d4: lengths [m]; the tip is at d4.
-    a2, a3, a4: joint to centre of mass, along the bar [m].
-    m2, m3, m4: masses [kg].
-    J2, J3, J4: inertias about the centres of mass [kg·m²].
+    """Constants of the three-link manipulator, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        d2, d3, d4: lengths [m]; the tip is at d4.
+        a2, a3, a4: joint to centre of mass, along the bar [m].
+        m2, m3, m4: masses [kg].
+        J2, J3, J4: inertias about the centres of mass [kg·m²].
     """
 
     g: float

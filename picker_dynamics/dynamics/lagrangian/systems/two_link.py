@@ -1,4 +1,4 @@
-"""The two-link manipulator, or double pendulum.
+"""Two-link manipulator, or double pendulum, of the note from pendulum to three-link arm.
 
 The functions below are the equations of docs/derivations.md ("Two-link manipulator"), for scalars or arrays: ``k``
 holds the parameters, ``q``, ``v``, ``a`` and ``j`` are sequences of two joint values.
@@ -27,12 +27,14 @@ from . import bars
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    d2, d3: lengths [m]; the tip is at d3.
-    a2, a3: joint to centre of mass, along the bar [m].
-    m2, m3: masses [kg].
-    J2, J3: inertias about the centres of mass [kg·m²].
+    """Constants of the two-link manipulator, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        d2, d3: lengths [m]; the tip is at d3.
+        a2, a3: joint to centre of mass, along the bar [m].
+        m2, m3: masses [kg].
+        J2, J3: inertias about the centres of mass [kg·m²].
     """
 
     g: float
