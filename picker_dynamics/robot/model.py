@@ -13,8 +13,10 @@ reads as an array (``ArrayLike``); what is returned is an ``Array`` of floats.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +31,30 @@ GRAVITY = 9.81
 
 COULOMB_SPEED = 0.01
 """Speed [rad/s] over which Coulomb friction is smoothed: F_c tanh(v / COULOMB_SPEED)."""
+
+
+def read_only(values: ArrayLike) -> Array:
+    """A read-only float array of its own."""
+    array = np.array(values, dtype=float)
+    array.setflags(write=False)
+    return array
+
+
+def as_vector(name: str, value: ArrayLike, n: int) -> Array:
+    """``value`` as a finite float array of its own, of shape (n,).
+
+    Raises:
+        InputError: as ``as_states``, or for a batch.
+    """
+    array = np.array(as_states(name, value, n))
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}, expected ({n},)", subject=name, value=array.shape, limit=n)
+    return array
+
+
+def vector_of(members: str, figure: str) -> cached_property[Array]:
+    """A property: ``figure`` of each of the object's ``members`` as one vector (n,), read-only."""
+    return cached_property(lambda owner: read_only([getattr(member, figure) for member in getattr(owner, members)]))
 
 
 def as_states(name: str, value: ArrayLike, n: int) -> Array:
@@ -52,6 +78,30 @@ def as_states(name: str, value: ArrayLike, n: int) -> Array:
     return array
 
 
+def checked_number(
+    name: str, value: float, unit: str = "", *, least: float = -math.inf, above: float = -math.inf, subject: str | None = None
+) -> float:
+    """``value`` as a finite float that is at least ``least`` and more than ``above``.
+
+    Raises:
+        InputError: naming it, or ``subject``, with value and limit.
+    """
+    limit = None
+    try:
+        checked = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is {value!r}, not a number", subject=subject or name, value=value) from error
+    if not math.isfinite(checked):
+        must = "not a finite number"
+    elif checked < least:
+        must, limit = f"must be >= {least:g}", least
+    elif checked <= above:
+        must, limit = f"must be > {above:g}", above
+    else:
+        return checked
+    raise InputError(f"{name} is {checked}{unit and ' '}{unit}, {must}", subject=subject or name, value=checked, limit=limit)
+
+
 def batch_of_states(n: int, **values: ArrayLike) -> list[Array]:
     """``as_states`` for each of ``values``, whose leading axes must broadcast against each other.
 
@@ -68,24 +118,38 @@ def batch_of_states(n: int, **values: ArrayLike) -> list[Array]:
     return arrays
 
 
+def per_joint(name: str, value: ArrayLike, joint_names: Sequence[str], *, positive: bool = False) -> Array:
+    """``value``, one for each joint or a number for all of them, as (n,), read-only, >= 0 (with ``positive``: > 0).
+
+    Raises:
+        InputError: naming parameter, joint, value and limit.
+    """
+    n = len(joint_names)
+    array = as_states(name, np.full(n, value) if np.ndim(value) == 0 else value, n)
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}, expected a number or ({n},)", subject=name, value=array.shape)
+    for joint, entry in zip(joint_names, array):
+        if entry < 0.0 or (positive and entry == 0.0):
+            raise InputError(
+                f"{name} of joint {joint} is {entry}, must be {'>' if positive else '>='} 0",
+                subject=joint,
+                value=float(entry),
+                limit=0.0,
+            )
+    return read_only(array)
+
+
 def payload_values(mass: float, com: ArrayLike, inertia: ArrayLike | None) -> tuple[float, Array, Array]:
     """Return a payload's mass [kg], centre of mass (3,) [m] and inertia about it (3, 3) [kg·m²], checked.
 
     Raises:
         InputError: a negative mass, values that are not finite, wrong shapes, an inertia that is no inertia.
     """
-    try:
-        mass = float(mass)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"payload mass is {mass!r}, not a number", subject="payload", value=mass) from error
-    if not (np.isfinite(mass) and mass >= 0.0):
-        raise InputError(f"payload mass is {mass} kg, must be finite and >= 0", subject="payload", value=mass, limit=0.0)
-    com = as_states("payload com", com, 3)
+    mass = checked_number("payload mass", mass, "kg", least=0.0, subject="payload")
+    com = as_vector("payload com", com, 3)
     inertia = np.zeros((3, 3)) if inertia is None else as_states("payload inertia", inertia, 3)
-    if com.shape != (3,) or inertia.shape != (3, 3):
-        raise InputError(
-            f"payload com and inertia have shapes {com.shape} and {inertia.shape}, expected (3,) and (3, 3)", subject="payload"
-        )
+    if inertia.shape != (3, 3):
+        raise InputError(f"payload inertia has shape {inertia.shape}, expected (3, 3)", subject="payload")
     if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
         raise InputError("payload inertia is not symmetric", subject="payload", value=inertia)
     least, middle, largest = np.linalg.eigvalsh(inertia)
@@ -120,21 +184,10 @@ class DynamicsModel(ABC):
     ):
         self.joint_names = tuple(joint_names)
         self.n = len(self.joint_names)
-        self.armature = self._per_joint("armature", armature)
-        self.viscous = self._per_joint("viscous", viscous)
-        self.coulomb = self._per_joint("coulomb", coulomb)
-
-    def _per_joint(self, name: str, value: ArrayLike | None) -> Array:
-        array = np.zeros(self.n) if value is None else np.array(as_states(name, value, self.n))
-        if array.shape != (self.n,):
-            raise InputError(f"{name} has shape {array.shape}, expected ({self.n},)", subject=name, value=array.shape)
-        for joint, entry in zip(self.joint_names, array):
-            if entry < 0.0:
-                raise InputError(
-                    f"{name} of joint {joint} is {entry}, must be >= 0", subject=joint, value=float(entry), limit=0.0
-                )
-        array.setflags(write=False)
-        return array
+        self.armature, self.viscous, self.coulomb = (
+            per_joint(name, 0.0 if value is None else value, self.joint_names)
+            for name, value in (("armature", armature), ("viscous", viscous), ("coulomb", coulomb))
+        )
 
     @abstractmethod
     def mass_matrix(self, q: ArrayLike) -> Array:

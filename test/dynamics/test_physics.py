@@ -200,7 +200,7 @@ def test_states_refused(name):
     "armature, message",
     [
         ([1e-3] * 4, "armature"),
-        ([[1e-3] * 5], r"armature has shape \(1, 5\), expected \(5,\)"),
+        ([[1e-3] * 5], r"armature has shape \(1, 5\), expected a number or \(5,\)"),
         ([0, 0, -1e-3, 0, 0], "armature of joint elbow is -0.001"),
     ],
 )

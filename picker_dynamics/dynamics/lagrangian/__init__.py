@@ -19,11 +19,10 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import payload_values
+from picker_dynamics.robot.model import checked_number, payload_values
 
-from .arguments import number, require_keys
 from .chain_description import chain_of, from_urdf
-from .chain_joints import chain
+from .chain_joints import chain, require_keys
 from .chain_model import ChainModel
 from .closed_form import ClosedForm
 from .complex_step import AnalyticModel
@@ -87,7 +86,7 @@ def make(name: str, **parameters: float) -> ClosedForm:
     require_keys(name, parameters, system.parameter_names, noun="parameter ")
     return system.from_parameters(
         **{
-            key: number(f"{name}: {key}", value, key, least=-math.inf if key in SIGNED_PARAMETERS else 0.0)
+            key: checked_number(f"{name}: {key}", value, least=-math.inf if key in SIGNED_PARAMETERS else 0.0, subject=key)
             for key, value in parameters.items()
         }
     )

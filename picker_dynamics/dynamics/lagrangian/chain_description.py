@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot.description import ArmDescription, Joint, load
-from picker_dynamics.robot.model import GRAVITY, Array
-from picker_dynamics.robot.urdf_elements import read_only
+from picker_dynamics.robot.model import GRAVITY, Array, as_vector, read_only
 
-from .arguments import vector
 from .bodies import welded
 from .chain_equations import ChainParameters
 from .chain_model import ChainModel
@@ -73,7 +71,7 @@ def chain_of(description: ArmDescription, gravity: ArrayLike = DOWN, *, armature
         masses=read_only([body.mass for body in bodies]),
         coms=read_only([body.com for body in bodies]),
         inertias=read_only([body.inertia for body in bodies]),
-        gravity=read_only(vector("gravity", gravity, "gravity")),
+        gravity=read_only(as_vector("gravity", gravity, 3)),
         tool_parent=index.get(tool_leader, -1),
         tool_position=read_only(tool_position),
         tool_rotation=read_only(tool_rotation),

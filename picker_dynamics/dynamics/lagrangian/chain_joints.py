@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import rotation_from_rpy
-from picker_dynamics.robot.model import Array
-from picker_dynamics.robot.urdf_elements import read_only
+from picker_dynamics.robot.model import Array, as_vector, checked_number, read_only
 
-from .arguments import number, require_keys, vector
 from .chain_equations import ChainParameters
 from .chain_model import ChainModel
 
@@ -75,7 +73,7 @@ def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | 
         masses=read_only(masses),
         coms=read_only(coms),
         inertias=read_only(inertias),
-        gravity=read_only(vector("gravity", gravity, "gravity")),
+        gravity=read_only(as_vector("gravity", gravity, 3)),
         tool_parent=len(rows) - 1,
         tool_position=read_only(np.zeros(3)),
         tool_rotation=read_only(np.eye(3)),
@@ -92,6 +90,17 @@ def _name(joint: Any, index: int) -> str:
     return str(joint.get("name", default))
 
 
+def require_keys(what: str, given: Mapping[str, Any], keys: Sequence[str], *, noun: str = "", subject: str | None = None) -> None:
+    """``given`` has exactly these keys, or an InputError about ``subject`` (default: the first wrong key)."""
+    for kind, wrong in (
+        ("unknown", [str(key) for key in given if key not in keys]),
+        ("missing", [key for key in keys if key not in given]),
+    ):
+        if wrong:
+            message = f"{what}: {kind} {noun}{', '.join(wrong)}; it takes {', '.join(keys)}"
+            raise InputError(message, subject=subject or wrong[0])
+
+
 def _row(joint: Joint, name: str) -> tuple[bool, Array, Array, Array, float, Array, Array]:
     """What ``ChainParameters`` needs of one joint, checked."""
     what = f"joint {name}"
@@ -100,13 +109,13 @@ def _row(joint: Joint, name: str) -> tuple[bool, Array, Array, Array, float, Arr
         raise InputError(
             f"{what}: type is {joint['type']!r}, must be R (revolute) or P (prismatic)", subject=name, value=joint["type"]
         )
-    xyz, rpy, com = (vector(f"{what}: {key}", joint[key], name) for key in ("xyz", "rpy", "com"))
+    xyz, rpy, com = (as_vector(f"{what}: {key}", joint[key], 3) for key in ("xyz", "rpy", "com"))
     return (
         TYPES[joint["type"]],
         _axis(joint["axis"], name),
         xyz,
         rotation_from_rpy(rpy),
-        number(f"{what}: mass", joint["mass"], name, least=0.0),
+        checked_number(f"{what}: mass", joint["mass"], least=0.0, subject=name),
         com,
         _inertia(joint["inertia"], name),
     )
@@ -118,7 +127,7 @@ def _axis(axis: str | ArrayLike, name: str) -> Array:
         if axis not in AXES:
             raise InputError(f"{what} is {axis!r}, must be x, y, z or a vector", subject=name, value=axis)
         return np.array(AXES[axis])
-    direction = vector(what, axis, name)
+    direction = as_vector(what, axis, 3)
     length = float(np.linalg.norm(direction))
     if length == 0.0:
         raise InputError(f"{what} is (0, 0, 0)", subject=name, value=length)
@@ -132,7 +141,7 @@ def _inertia(elements: Any, name: str) -> Array:
             f"{what} is of type {type(elements).__name__}, expected a dictionary of {', '.join(INERTIA_KEYS)}", subject=name
         )
     require_keys(what, elements, INERTIA_KEYS, subject=name)
-    Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (number(f"{what}: {key}", elements[key], name) for key in INERTIA_KEYS)
+    Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (checked_number(f"{what}: {key}", elements[key], subject=name) for key in INERTIA_KEYS)
     inertia = np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]])
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -NEGATIVE * max(abs(moments)):
