@@ -24,10 +24,11 @@ import pinocchio as pin
 from picker_dynamics import resources
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.lagrangian import AnalyticModel
-from picker_dynamics.dynamics.lagrangian.compiled import compile_model
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.robot import description
 from picker_dynamics.robot.description import ArmDescription
+
+from .compiled import compile_model
 
 STATES = 100_000
 CALLS = 5_000

@@ -1,4 +1,4 @@
-"""The equations of motion, three times: by hand (``lagrangian``), by Pinocchio (``rigid_body``), and urchin as a third reader of
+"""Equations of motion, three times: by hand (``lagrangian``), by Pinocchio (``rigid_body``), and urchin as a third reader of
 the URDF; ``cross_check`` compares them.  Imports ``robot``; the hand-written models and Pinocchio never see each other.
 """
 

@@ -1,4 +1,4 @@
-"""``picker check [URDF]``: is this URDF in order, and do all models of it agree?
+"""Check of a URDF, ``picker check [URDF]``: linter, three readers of the text, and all models of it against one another.
 
     lint          masses, inertias, limits, holding torques: what cannot be, or is unlikely
     readers       urchin against this package's reader, and against Pinocchio: three parsers of one text
@@ -16,6 +16,7 @@ import math
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -25,10 +26,10 @@ from picker_dynamics.robot import description
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.lint import Finding, holding_torque, lint
-from picker_dynamics.robot.model import GRAVITY, DynamicsModel
+from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel
 
 from . import lagrangian
-from .cross_check import LIMIT, compare
+from .cross_check import LIMIT, NOTICEABLE_M, compare, verdict
 from .urchin_peer import UrchinArm, compare_with_urchin
 
 PAYLOAD_KG = 0.025
@@ -36,9 +37,6 @@ PAYLOAD_KG = 0.025
 
 PEER_POSES = 50
 """Random poses for urchin."""
-
-NOTICEABLE_M = 1e-3
-"""A position is measured against at least this [m], an energy against the arm's weight lifted by it."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def run(
     samples: int = 1000,
     seed: int = 0,
     as_json: bool = False,
-    stream=None,
+    stream: TextIO | None = None,
 ) -> int:
     """Check a URDF and print the result.
 
@@ -121,31 +119,22 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
         comparisons["urchin and Pinocchio"] = _urchin_and_pinocchio(arm, pinocchio, seed)
     except (MissingDependencyError, DescriptionError) as error:
         notes.append(f"not compared with urchin: {error}")
+    payload = PAYLOAD_KG if any(joint.movable for joint in arm.path_to(arm.tool)) else 0.0
     for title, model in _by_hand(arm).items():
-        report = compare(
-            model,
-            pinocchio,
-            arm.lower,
-            arm.upper,
-            arm.velocity,
-            samples=samples,
-            seed=seed,
-            payload=PAYLOAD_KG if _tool_moves(arm) else 0.0,
-        )
+        report = compare(model, pinocchio, arm.lower, arm.upper, arm.velocity, samples=samples, seed=seed, payload=payload)
         comparisons[f"{title} and Pinocchio"] = dict(report.residuals)
-    if not _tool_moves(arm):
+    if not payload:
         notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
     return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
 
 
 def _by_hand(arm: ArmDescription) -> dict[str, DynamicsModel]:
     """The N-joint chain of any arm, and the closed form of one that has its shape."""
-    chain, model = lagrangian.chain_of(arm), lagrangian.analytic_model(arm)
-    return {"N-joint chain": chain} | ({} if isinstance(model, type(chain)) else {f"closed form ({model.system})": model})
-
-
-def _tool_moves(arm: ArmDescription) -> bool:
-    return any(joint.movable for joint in arm.path_to(arm.tool))
+    models: dict[str, DynamicsModel] = {"N-joint chain": lagrangian.chain_of(arm)}
+    model = lagrangian.analytic_model(arm)
+    if isinstance(model, lagrangian.ClosedForm):
+        models[f"closed form ({model.system})"] = model
+    return models
 
 
 def _pinocchio(arm: ArmDescription) -> DynamicsModel:
@@ -158,7 +147,7 @@ def _pinocchio(arm: ArmDescription) -> DynamicsModel:
     return RigidBody(arm)
 
 
-def _relative(ours, theirs, least: float = np.finfo(float).tiny) -> float:
+def _relative(ours: Array, theirs: Array, least: float = np.finfo(float).tiny) -> float:
     """Largest |difference| over the largest |value|, which is taken as at least ``least``."""
     return float(np.max(np.abs(np.subtract(ours, theirs))) / max(np.max(np.abs(theirs)), least))
 
@@ -167,7 +156,7 @@ def _noticeable_energy(arm: ArmDescription) -> float:
     return NOTICEABLE_M * GRAVITY * sum(link.mass for link in arm.links.values())
 
 
-def _reader_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, q) -> dict[str, float]:
+def _reader_and_pinocchio(arm: ArmDescription, pinocchio: DynamicsModel, q: Array) -> dict[str, float]:
     """Tool position, and the torque that holds the arm: virtual work, link by link."""
     tool = link_poses(arm, q)[arm.tool].position
     return {
@@ -197,13 +186,12 @@ def as_text(report: CheckReport, strict: bool) -> str:
         lines.append(f"  {'FATAL ' if strict or finding.fatal else ''}{finding}")
     for title, terms in report.comparisons.items():
         lines.append(title)
-        for term, value in terms.items():
-            lines.append(f"  {term:<20} {value:8.1e}  {'ok' if value <= LIMIT else f'above {LIMIT:.0e}'}")
+        lines += [f"  {term:<20} {value:8.1e}  {verdict(value, LIMIT)}" for term, value in terms.items()]
     lines += [f"note: {note}" for note in report.notes]
     stopping = sum(strict or finding.fatal for finding in report.findings)
     if report.comparisons:
-        verdict = "passed" if report.worst <= LIMIT else "FAILED"
-        lines.append(f"models {verdict}: worst relative residual {report.worst:.1e}, limit {LIMIT:.0e}")
+        agreement = "passed" if report.worst <= LIMIT else "FAILED"
+        lines.append(f"models {agreement}: worst relative residual {report.worst:.1e}, limit {LIMIT:.0e}")
     if stopping:
         lines.append(f"lint FAILED: {stopping} fatal finding{'' if stopping == 1 else 's'}")
     return "\n".join(lines)
@@ -211,19 +199,21 @@ def as_text(report: CheckReport, strict: bool) -> str:
 
 def as_json_text(report: CheckReport, strict: bool) -> str:
     """The same for programs; what is not a number is null."""
-    comparisons = {
-        title: {term: value if math.isfinite(value) else None for term, value in terms.items()}
-        for title, terms in report.comparisons.items()
-    }
+
+    def number(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
     return json.dumps(
         {
             "urdf": report.source,
             "robot": report.robot,
             "joints": list(report.joints),
             "findings": [asdict(finding) for finding in report.findings],
-            "comparisons": comparisons,
+            "comparisons": {
+                title: {term: number(value) for term, value in terms.items()} for title, terms in report.comparisons.items()
+            },
             "notes": list(report.notes),
-            "worst": report.worst if math.isfinite(report.worst) else None,
+            "worst": number(report.worst),
             "limit": LIMIT,
             "strict": strict,
             "passed": report.passed(strict),

@@ -1,4 +1,4 @@
-"""Two models of one arm, compared over random states: the arm moves only if they agree.
+"""Cross-check of two models of one arm over random states: the arm moves only if they agree.
 
 The models share no code between the URDF's text and their numbers, so that an error in one of them, or in how
 it reads the text, shows up here as a disagreement instead of cancelling.
@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import CrossCheckError, InputError
-from picker_dynamics.robot.model import DynamicsModel, as_states
+from picker_dynamics.robot.model import Array, DynamicsModel, as_states, times
 
 LIMIT = 1e-9
 """Worst relative residual at which two models still agree: rounding is near 1e-15."""
@@ -28,7 +29,7 @@ NEGLIGIBLE = 1e-6
 """A term below this share of what it is part of (see ``_floors``) is measured against that share, not against itself."""
 
 NOTICEABLE_M = 1e-3
-"""The tool's position and Jacobian are measured against at least this [m, m/rad]."""
+"""Positions and Jacobians are measured against at least this [m, m/rad], energies against the arm's weight lifted by it."""
 
 UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dynamics": "rad/s²", "tool": "m", "J": "m/rad"}
 """The terms compared; ``tau`` includes friction."""
@@ -38,9 +39,9 @@ UNITS = {"M": "kg·m²", "C v": "N·m", "g": "N·m", "tau": "N·m", "forward dyn
 class WorstState:
     """Where a term differs most: the state, the entry (joints, or x y z), and the two values there."""
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
+    q: Array
+    v: Array
+    a: Array
     entry: tuple[str, ...]
     value_a: float
     value_b: float
@@ -57,8 +58,6 @@ class CrossCheckReport:
 
     Attributes:
         residuals: term -> worst relative residual [-].
-        worst: the largest of them; NaN if any value was not a number.
-        worst_term: its term.
         worst_states: term -> where it occurred.
         samples: states compared, payload or not.
         payload_kg: payload with which all states were compared again; 0 if none.
@@ -71,16 +70,16 @@ class CrossCheckReport:
 
     @property
     def worst_term(self) -> str:
-        def rank(term: str) -> float:
-            return math.inf if math.isnan(self.residuals[term]) else self.residuals[term]
-
-        return max(self.residuals, key=rank)
+        """The term with the largest residual."""
+        return max(self.residuals, key=lambda term: np.nan_to_num(self.residuals[term], nan=np.inf))
 
     @property
     def worst(self) -> float:
+        """The largest residual; NaN if any value was not a number."""
         return self.residuals[self.worst_term]
 
     def agrees(self, limit: float = LIMIT) -> bool:
+        """No residual is above the limit."""
         return self.worst <= limit
 
     def require(self, limit: float = LIMIT) -> None:
@@ -106,14 +105,18 @@ class CrossCheckReport:
         """One line per term: name, worst relative residual, verdict."""
         payload = f", again with {self.payload_kg * 1e3:g} g at the tool" if self.payload_kg else ""
         lines = [f"{'term':<17} {'worst residual':>14}   over {self.samples} states{payload}"]
-        lines += [
-            f"{term:<17} {residual:>14.1e}   {'ok' if residual <= limit else f'above {limit:.0e}'}"
-            for term, residual in self.residuals.items()
-        ]
+        lines += [f"{term:<17} {residual:>14.1e}   {verdict(residual, limit)}" for term, residual in self.residuals.items()]
         return "\n".join(lines)
 
 
-def sample_states(lower, upper, velocity, samples: int = 1000, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def verdict(residual: float, limit: float) -> str:
+    """What a table says of a residual."""
+    return "ok" if residual <= limit else f"above {limit:.0e}"
+
+
+def sample_states(
+    lower: ArrayLike, upper: ArrayLike, velocity: ArrayLike, samples: int = 1000, seed: int = 0
+) -> tuple[Array, Array, Array]:
     """Random (q, v, a), each (samples, n), uniform within the limits.
 
     Args:
@@ -124,25 +127,28 @@ def sample_states(lower, upper, velocity, samples: int = 1000, seed: int = 0) ->
     """
     if samples < 1:
         raise InputError(f"samples is {samples}, must be >= 1", subject="samples", value=samples, limit=1)
-    lower, upper, velocity = (np.asarray(x, dtype=float) for x in (lower, upper, velocity))
-    lower = np.where(np.isfinite(lower), lower, -UNLIMITED_POSITION)
-    upper = np.where(np.isfinite(upper), upper, UNLIMITED_POSITION)
-    velocity = np.where(np.isfinite(velocity), velocity, UNLIMITED_VELOCITY)
-    n = velocity.size
-    lower, upper = as_states("lower", lower, n), as_states("upper", upper, n)
+    lowest = _or_else(lower, -UNLIMITED_POSITION)
+    highest = _or_else(upper, UNLIMITED_POSITION)
+    fastest = _or_else(velocity, UNLIMITED_VELOCITY)
+    n = fastest.size
+    lowest, highest = as_states("lower", lowest, n), as_states("upper", highest, n)
     generator = np.random.default_rng(seed)
-    q = generator.uniform(lower, upper, (samples, n))
-    v = generator.uniform(-velocity, velocity, (samples, n))
-    a = generator.uniform(-velocity, velocity, (samples, n)) / ACCELERATION_TIME
-    return q, v, a
+    q = generator.uniform(lowest, highest, (samples, n))
+    v, a = generator.uniform(-fastest, fastest, (2, samples, n))
+    return q, v, a / ACCELERATION_TIME
+
+
+def _or_else(limit: ArrayLike, unlimited: float) -> Array:
+    limit = np.asarray(limit, dtype=float)
+    return np.where(np.isfinite(limit), limit, unlimited)
 
 
 def compare(
     model_a: DynamicsModel,
     model_b: DynamicsModel,
-    lower,
-    upper,
-    velocity,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    velocity: ArrayLike,
     *,
     samples: int = 1000,
     seed: int = 0,
@@ -177,10 +183,10 @@ def compare(
     return CrossCheckReport(MappingProxyType(residuals), MappingProxyType(worst_states), samples, payload)
 
 
-def _terms(model: DynamicsModel, q, v, a, tau) -> dict[str, np.ndarray]:
+def _terms(model: DynamicsModel, q: Array, v: Array, a: Array, tau: Array) -> dict[str, Array]:
     return {
         "M": model.mass_matrix(q),
-        "C v": np.einsum("...ij,...j->...i", model.coriolis_matrix(q, v), v),
+        "C v": times(model.coriolis_matrix(q, v), v),
         "g": model.gravity(q),
         "tau": model.required_torque(q, v, a),
         "forward dynamics": model.forward_dynamics(q, v, tau),
@@ -189,7 +195,7 @@ def _terms(model: DynamicsModel, q, v, a, tau) -> dict[str, np.ndarray]:
     }
 
 
-def _floors(M, v, tau) -> dict[str, float]:
+def _floors(M: Array, v: Array, tau: Array) -> dict[str, float]:
     """The least scale of the terms that can vanish.
 
     Torques: 1e-6 of the largest torque (C v: or of the largest inertia times the largest speed squared).
@@ -206,11 +212,13 @@ def _floors(M, v, tau) -> dict[str, float]:
     }
 
 
-def _residuals(model_a, model_b, q, v, a, payload: float) -> dict[str, tuple[float, WorstState]]:
+def _residuals(
+    model_a: DynamicsModel, model_b: DynamicsModel, q: Array, v: Array, a: Array, payload: float
+) -> dict[str, tuple[float, WorstState]]:
     tau = model_b.inverse_dynamics(q, v, a)
     terms_a, terms_b = _terms(model_a, q, v, a, tau), _terms(model_b, q, v, a, tau)
     joints, directions = model_b.joint_names, ("x", "y", "z")
-    axes = dict.fromkeys(UNITS, (joints,))
+    axes: dict[str, tuple[tuple[str, ...], ...]] = dict.fromkeys(UNITS, (joints,))
     axes |= {"M": (joints, joints), "tool": (directions,), "J": (directions, joints)}
     floors = _floors(terms_b["M"], v, tau)
     results = {}

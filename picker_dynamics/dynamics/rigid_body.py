@@ -1,4 +1,4 @@
-"""Pinocchio behind the interface of ``DynamicsModel``; the only module that imports it.
+"""Rigid-body dynamics by Pinocchio behind the interface of ``DynamicsModel``; the only module that imports it.
 
 Pinocchio reads the URDF *text* with its own parser, so that this model and the hand-written one share
 no code between the file and the numbers.  What is settled here, once:
@@ -8,6 +8,7 @@ no code between the file and the numbers.  What is settled here, once:
 * Armature.  The same ``model.armature`` enters Pinocchio's RNEA, CRBA, ABA and RNEA derivatives.
 * Links without ``<inertial>`` are massless.  The root link never moves: its mass counts nowhere, not even
   in the potential energy.
+* ``crba`` and the derivatives of RNEA fill both triangles of M, as Pinocchio's Python bindings mirror it.
 * ``computeCoriolisMatrix`` gives the Christoffel matrix (the tests compare it with the derivatives of M).
 
 One state goes straight to Pinocchio's own routine; a batch is a loop over its states.  A ``RigidBody``
@@ -19,13 +20,16 @@ Reference: R. Featherstone, Rigid Body Dynamics Algorithms, 2008 (RNEA ch. 5, CR
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError, InputError, JointNamesError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import GRAVITY, DynamicsModel, batch_of_states, payload_values
+from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel, batch_of_states, payload_values
 
 
 class RigidBody(DynamicsModel):
@@ -43,10 +47,10 @@ class RigidBody(DynamicsModel):
         payload_mass: mass carried at the tool [kg].
     """
 
-    def __init__(self, description: ArmDescription, armature=None):
+    def __init__(self, description: ArmDescription, armature: ArrayLike | None = None):
         super().__init__(description.joint_names, armature=armature, viscous=description.damping, coulomb=description.friction)
         self._bare = _build(description, self.armature)
-        self._tool = self._bare.getFrameId(description.tool)
+        self._tool = self._bare.getFrameId(description.tool, pin.FrameType.BODY)  # a joint may have the same name
         self.payload_mass = 0.0
         self.gravity_vector = np.array(self._bare.gravity.linear)
         self.gravity_vector.setflags(write=False)
@@ -59,23 +63,17 @@ class RigidBody(DynamicsModel):
         self._same_order = not len(self._circle_index) and np.array_equal(self._v_index, np.arange(self.n))
         self._use(self._bare)
 
-    def _use(self, model):
+    def _use(self, model: pin.Model) -> None:
         self._model = model
         self._data = model.createData()
         self._without_rotors = model.copy()
         self._without_rotors.armature = np.zeros(model.nv)
 
-    def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=None) -> RigidBody:
-        """The same arm carrying a load; a load it already carries is replaced.
-
-        Args:
-            mass: [kg], >= 0.
-            com: (3,) centre of mass [m], tool frame.
-            inertia: (3, 3) about the centre of mass [kg·m²], tool axes; default a point mass.
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> RigidBody:
+        """The same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
 
         Raises:
-            InputError: a mass that is negative, values that are not finite, an asymmetric inertia, or a tool
-                that no joint moves.
+            InputError: values that :func:`payload_values` refuses, or a tool that no joint moves.
         """
         mass, com, inertia = payload_values(mass, com, inertia)
         frame = self._bare.frames[self._tool]
@@ -90,7 +88,7 @@ class RigidBody(DynamicsModel):
 
     # --- q, v, tau between our order and Pinocchio's -------------------------------------------
 
-    def _positions(self, q: np.ndarray) -> np.ndarray:
+    def _positions(self, q: Array) -> Array:
         if self._same_order:
             return q
         out = np.empty((*q.shape[:-1], self._model.nq))
@@ -100,20 +98,22 @@ class RigidBody(DynamicsModel):
         out[..., theirs], out[..., theirs + 1] = np.cos(q[..., ours]), np.sin(q[..., ours])
         return out
 
-    def _to_pinocchio(self, x: np.ndarray) -> np.ndarray:
+    def _to_pinocchio(self, x: Array) -> Array:
         if self._same_order:
             return x
         out = np.empty_like(x)
         out[..., self._v_index] = x
         return out
 
-    def _from_pinocchio(self, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    def _from_pinocchio(self, x: Array, axes: tuple[int, ...]) -> Array:
         if not self._same_order:
             for axis in axes:
                 x = np.take(x, self._v_index, axis)
         return x
 
-    def _evaluate(self, function, shape: tuple[int, ...], axes: tuple[int, ...], **states) -> np.ndarray:
+    def _evaluate(
+        self, function: Callable[..., Any], shape: tuple[int, ...], axes: tuple[int, ...], **states: ArrayLike
+    ) -> Array:
         """``function(model, data, q, …)`` for every state; ``axes`` of its result run over the joints."""
         q, *vectors = batch_of_states(self.n, **states)
         q, vectors = self._positions(q), [self._to_pinocchio(x) for x in vectors]
@@ -123,38 +123,39 @@ class RigidBody(DynamicsModel):
         batch = np.broadcast_shapes(q.shape[:-1], *(x.shape[:-1] for x in vectors))
         rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, *vectors)]
         out = np.empty((len(rows[0]), *shape))
-        for i, states in enumerate(zip(*rows)):
-            out[i] = np.reshape(function(self._model, self._data, *states), shape)
+        for i, state in enumerate(zip(*rows)):
+            out[i] = np.reshape(function(self._model, self._data, *state), shape)
         return self._from_pinocchio(out.reshape(*batch, *shape), axes)
 
     # --- the interface --------------------------------------------------------------------------
 
-    def mass_matrix(self, q) -> np.ndarray:
-        return self._evaluate(_mass_matrix, (self.n, self.n), (-2, -1), q=q)
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        return self._evaluate(pin.crba, (self.n, self.n), (-2, -1), q=q)
 
-    def coriolis_matrix(self, q, v) -> np.ndarray:
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         return self._evaluate(pin.computeCoriolisMatrix, (self.n, self.n), (-2, -1), q=q, v=v)
 
-    def gravity(self, q) -> np.ndarray:
+    def gravity(self, q: ArrayLike) -> Array:
         return self._evaluate(pin.computeGeneralizedGravity, (self.n,), (-1,), q=q)
 
-    def inverse_dynamics(self, q, v, a) -> np.ndarray:
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """tau = M a + C v + g by the recursive Newton-Euler algorithm, (..., n) [N·m], without friction."""
         return self._evaluate(pin.rnea, (self.n,), (-1,), q=q, v=v, a=a)
 
-    def forward_dynamics(self, q, v, tau) -> np.ndarray:
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
         """a = M^-1 (tau - C v - g) by the articulated-body algorithm, (..., n) [rad/s²]."""
         return self._evaluate(pin.aba, (self.n,), (-1,), q=q, v=v, tau=tau)
 
-    def torque_rate(self, q, v, a, j) -> np.ndarray:
+    def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
         """d(tau)/dt = (dtau/dq) v + (dtau/dv) a + M j, (..., n) [N·m/s], by the derivatives of RNEA."""
         return self._evaluate(_torque_rate, (self.n,), (-1,), q=q, v=v, a=a, j=j)
 
-    def torque_derivatives(self, q, v, a) -> tuple[np.ndarray, np.ndarray]:
+    def torque_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
         """dtau/dq and dtau/dv at constant ``a``, each (..., n, n), by the derivatives of RNEA."""
-        return tuple(self._evaluate(derivative, (self.n, self.n), (-2, -1), q=q, v=v, a=a) for derivative in (_by_q, _by_v))
+        by = self._evaluate(_derivatives, (3, self.n, self.n), (-2, -1), q=q, v=v, a=a)
+        return by[..., 0, :, :], by[..., 1, :, :]
 
-    def regressor(self, q, v, a) -> np.ndarray:
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Y(q, v, a) with Y pi = M a + C v + g, (..., n, 10 n): linear in the bodies' parameters pi, rotors and friction apart.
 
         ``pi`` holds for each joint, in our order, the ten of what it moves, up to the next joints: m, m c (3), then Ixx, Ixy,
@@ -163,7 +164,7 @@ class RigidBody(DynamicsModel):
         by_body = self._evaluate(_regressor, (self.n, self.n, 10), (-3, -2), q=q, v=v, a=a)
         return by_body.reshape(*by_body.shape[:-2], 10 * self.n)
 
-    def kinetic_energy(self, q, v) -> np.ndarray:
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         """T(q, v), (...) [J], of the links by Pinocchio, of the rotors as 1/2 sum armature v².
 
         Pinocchio 4.1 itself counts the rotors of some kinds of joint only, so it is not asked to.
@@ -171,30 +172,30 @@ class RigidBody(DynamicsModel):
         q, v = batch_of_states(self.n, q=q, v=v)
         return self._evaluate(self._links_energy, (), (), q=q, v=v) + 0.5 * (v * v) @ self.armature
 
-    def potential_energy(self, q) -> np.ndarray:
+    def potential_energy(self, q: ArrayLike) -> Array:
         return self._evaluate(pin.computePotentialEnergy, (), (), q=q)
 
-    def forward_kinematics(self, q) -> np.ndarray:
+    def forward_kinematics(self, q: ArrayLike) -> Array:
         return self._evaluate(self._tool_position, (3,), (), q=q)
 
-    def jacobian(self, q) -> np.ndarray:
+    def jacobian(self, q: ArrayLike) -> Array:
         return self._evaluate(self._tool_jacobian, (6, self.n), (-1,), q=q)[..., :3, :]
 
-    def angular_jacobian(self, q) -> np.ndarray:
+    def angular_jacobian(self, q: ArrayLike) -> Array:
         return self._evaluate(self._tool_jacobian, (6, self.n), (-1,), q=q)[..., 3:, :]
 
-    def _links_energy(self, model, data, q, v):
+    def _links_energy(self, model: pin.Model, data: pin.Data, q: Array, v: Array) -> Any:
         return pin.computeKineticEnergy(self._without_rotors, data, q, v)
 
-    def _tool_position(self, model, data, q):
+    def _tool_position(self, model: pin.Model, data: pin.Data, q: Array) -> Array:
         pin.framesForwardKinematics(model, data, q)
         return np.array(data.oMf[self._tool].translation)
 
-    def _tool_jacobian(self, model, data, q):
+    def _tool_jacobian(self, model: pin.Model, data: pin.Data, q: Array) -> Any:
         return pin.computeFrameJacobian(model, data, q, self._tool, pin.LOCAL_WORLD_ALIGNED)
 
 
-def _build(description: ArmDescription, armature: np.ndarray):
+def _build(description: ArmDescription, armature: Array) -> pin.Model:
     """Pinocchio's model of the URDF text with armature and our gravity, its joints checked against ours."""
     try:
         model = pin.buildModelFromXML(description.urdf)
@@ -214,29 +215,16 @@ def _build(description: ArmDescription, armature: np.ndarray):
     return model
 
 
-def _mass_matrix(model, data, q):
-    """CRBA fills the upper triangle; the lower one is its mirror image."""
-    return _mirrored(model, pin.crba(model, data, q))
-
-
-def _mirrored(model, upper):
-    upper = np.triu(np.reshape(upper, (model.nv, model.nv)))
-    return upper + np.triu(upper, 1).T
-
-
-def _regressor(model, data, q, v, a):
+def _regressor(model: pin.Model, data: pin.Data, q: Array, v: Array, a: Array) -> Array:
     return np.array(pin.computeJointTorqueRegressor(model, data, q, v, a))  # a copy: Pinocchio's own is overwritten
 
 
-def _by_q(model, data, q, v, a):
-    return pin.computeRNEADerivatives(model, data, q, v, a)[0]
+def _derivatives(model: pin.Model, data: pin.Data, q: Array, v: Array, a: Array) -> Array:
+    """dtau/dq, dtau/dv and dtau/da = M, (3, n, n)."""
+    return np.reshape(pin.computeRNEADerivatives(model, data, q, v, a), (3, model.nv, model.nv))
 
 
-def _by_v(model, data, q, v, a):
-    return pin.computeRNEADerivatives(model, data, q, v, a)[1]
-
-
-def _torque_rate(model, data, q, v, a, j):
-    dtau_dq, dtau_dv, dtau_da = pin.computeRNEADerivatives(model, data, q, v, a)
-    dtau_dq, dtau_dv = (np.reshape(d, (model.nv, model.nv)) for d in (dtau_dq, dtau_dv))
-    return dtau_dq @ v + dtau_dv @ a + _mirrored(model, dtau_da) @ j
+def _torque_rate(model: pin.Model, data: pin.Data, q: Array, v: Array, a: Array, j: Array) -> Array:
+    by_q, by_v, by_a = _derivatives(model, data, q, v, a)
+    rate: Array = by_q @ v + by_v @ a + by_a @ j
+    return rate

@@ -1,4 +1,4 @@
-"""A third reader of the URDF: urchin, compared with this package's own reader.
+"""Urchin as a third reader of the URDF, compared with this package's own reader.
 
 Pinocchio and the hand-written model are compared in ``cross_check``; urchin, the maintained fork of urdfpy,
 shares no code with either.  It is optional and imported only here, when it is needed.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError, MissingDependencyError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses, rigid_groups, sample_poses
-from picker_dynamics.robot.model import GRAVITY, as_states
+from picker_dynamics.robot.model import GRAVITY, Array, as_states
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class UrchinArm:
         except Exception as error:  # whatever its parser and those below it raise
             raise DescriptionError(f"{description.source}: urchin cannot read this URDF: {error}") from error
 
-    def inertials(self) -> dict[str, tuple[float, np.ndarray, np.ndarray]]:
+    def inertials(self) -> dict[str, tuple[float, Array, Array]]:
         """Mass [kg], centre of mass (3,) [m] and inertia about it (3, 3) [kg·m²], link axes, by link."""
         found = {}
         for link in self._robot.links:
@@ -69,13 +71,13 @@ class UrchinArm:
                 found[link.name] = (float(link.inertial.mass), link.inertial.origin[:3, 3], inertia)
         return found
 
-    def forward_kinematics(self, q) -> dict[str, np.ndarray]:
+    def forward_kinematics(self, q: ArrayLike) -> dict[str, Array]:
         """Transforms (samples, 4, 4) of every link to the root frame, by name, for q (samples, n)."""
         q = as_states("q", q, self._description.n)
         columns = dict(zip(self._description.joint_names, np.atleast_2d(q).T))
-        return self._robot.link_fk_batch(cfgs=columns, use_names=True)
+        return dict(self._robot.link_fk_batch(cfgs=columns, use_names=True))
 
-    def potential_energy(self, q) -> np.ndarray:
+    def potential_energy(self, q: ArrayLike) -> Array:
         """V(q) = sum of m g z over the links that move, (samples,) [J], for q (samples, n)."""
         frames = self.forward_kinematics(q)
         energy = np.zeros(len(np.atleast_2d(q)))
@@ -117,7 +119,7 @@ def compare_with_urchin(description: ArmDescription, samples: int = 50, seed: in
     for quantity, links in pairs.items():
         differences = {name: float(np.max(np.abs(np.subtract(a, b)))) for name, (a, b) in links.items()}
         scale = max((float(np.max(np.abs(b))) for _, b in links.values()), default=0.0)
-        where[quantity] = max(differences, key=differences.get, default="none")
+        where[quantity] = max(differences, key=lambda name: differences[name], default="none")
         residuals[quantity] = differences.get(where[quantity], 0.0) / (scale or 1.0)
     return PeerReport(residuals, where)
 
@@ -133,11 +135,9 @@ def _mechanics_only(description: ArmDescription) -> io.BytesIO:
     return file
 
 
-def _urchin():
+def _urchin() -> Any:
     try:
         import urchin
     except ImportError as error:
-        raise MissingDependencyError(
-            "urchin is not installed, so the URDF has no third reader: pip install urchin", subject=None
-        ) from error
+        raise MissingDependencyError("urchin is not installed, so the URDF has no third reader: pip install urchin") from error
     return urchin

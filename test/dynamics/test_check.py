@@ -8,7 +8,7 @@ import math
 import sys
 
 import pytest
-from small_urdfs import TWO_LINKS, broken, random_arm
+from small_urdfs import TOOL_ON_THE_BASE, TWO_LINKS, broken, random_arm
 
 from picker_dynamics.dynamics import check, lagrangian
 from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
@@ -159,7 +159,6 @@ WITH_MESHES = broken(
     ('<box size="0.2 0.03 0.03"/>', '<mesh filename="package://nowhere/arm.dae"/>'),
     ('<box size="0.2 0.03 0.03"/>', '<mesh filename="no_such_file.stl" scale="0.001 0.001 0.001"/>'),
 )
-TOOL_ON_THE_BASE = broken(('<parent link="rod"/><child link="tool0"/>', '<parent link="base_link"/><child link="tool0"/>'))
 NEVER_MOVES_BUT_MAY = broken(('velocity="5"', 'velocity="0"'), ('velocity="0.2"', 'velocity="0"'))
 GANTRY = broken(('type="revolute"', 'type="prismatic"'), ('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 1"/>'))
 

@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 import pytest
+from arm_fixtures import picker
+from dynamics_models import ARMATURE
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.cross_check import UNITS, compare, sample_states
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import CrossCheckError, InputError
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 
-ARM = description.load(resource("urdf/picker.urdf"))
+ARM = picker()
 LIMITS = (ARM.lower, ARM.upper, ARM.velocity)
-ARMATURE = (6e-4, 7e-4, 8e-4, 5e-4, 9e-4)
 
 
 def analytic_model(text: str = ARM.urdf):

@@ -4,40 +4,24 @@ from __future__ import annotations
 
 import math
 
+import dynamics_models
 import numpy as np
 import pytest
+from arm_fixtures import picker
+from dynamics_models import ARMATURE
 from dynamics_properties import close, gradient, states
 from golden import agrees, load_cases
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description
 
-CASES = load_cases()
-TWO_LINK = CASES["two_link"]
-PICKER = description.load(resource("urdf/picker.urdf"))
-ARMATURE = (6e-4, 7e-4, 8e-4, 5e-4, 9e-4)
-
-
-def models():
-    for system, cases in CASES.items():
-        case = cases[3]
-        yield (
-            system,
-            (
-                lagrangian.chain(case["joints"], case["gravity"])
-                if system == "chain"
-                else lagrangian.make(system, **case["params"])
-            ),
-        )
-    yield "picker, rotors, payload", lagrangian.from_description(PICKER, ARMATURE).with_payload(0.05)
-    yield "picker as a chain", lagrangian.from_urdf(PICKER, armature=ARMATURE).with_payload(0.05)
-    yield "picker, Pinocchio", RigidBody(PICKER, ARMATURE).with_payload(0.05)
-
-
-MODELS = dict(models())
+TWO_LINK = load_cases()["two_link"]
+MODELS = dynamics_models.MODELS | {
+    "picker, rotors, payload": lagrangian.from_description(picker(), ARMATURE).with_payload(0.05),
+    "picker as a chain": lagrangian.from_urdf(picker(), armature=ARMATURE).with_payload(0.05),
+    "picker, Pinocchio": RigidBody(picker(), ARMATURE).with_payload(0.05),
+}
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 
 

@@ -22,6 +22,12 @@ def gradient(function, q) -> np.ndarray:
     return np.stack([derivative(lambda t, e=e: function(q + t * e)) for e in np.eye(q.shape[-1])], axis=-1)
 
 
+def angular_velocity(rotation) -> np.ndarray:
+    """Of axes ``rotation(t)`` (3, 3) at t = 0, base axes: dR/dt R^T is its cross product."""
+    spin = derivative(rotation) @ rotation(0.0).T
+    return np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
+
+
 def states(model, count: int, seed: int, reach: float = 3.0) -> np.ndarray:
     """``count`` random q, v, a and j: (4, count, n)."""
     return np.random.default_rng(seed).uniform(-reach, reach, (4, count, model.n))
@@ -81,37 +87,48 @@ def check_torque_rate(model, q, v, a, j) -> None:
     close(model.torque_rate(q, v, a, j), derivative(tau, 1e-3), DIFFERENCE)
 
 
-def check_batch(model, q, v, a, j, *, tip: bool = True) -> None:
-    """A batch gives what its states give one by one, and leading axes broadcast; ``tip``: whether it has one."""
-    calls = {
+def calls(q, v, a, j=None, *, tip: bool = True) -> dict[str, tuple]:
+    """What every model offers -> its arguments; ``tip``: whether it has one."""
+    found = {
         "mass_matrix": (q,),
         "coriolis_matrix": (q, v),
         "gravity": (q,),
         "inverse_dynamics": (q, v, a),
         "forward_dynamics": (q, v, a),
-        "torque_rate": (q, v, a, j),
+        "torque_rate": (q, v, a, 10 * a if j is None else j),
         "kinetic_energy": (q, v),
         "potential_energy": (q,),
     }
-    if tip:
-        calls |= {"forward_kinematics": (q,), "jacobian": (q,), "angular_jacobian": (q,)}
-    for name, arguments in calls.items():
+    return found | ({"forward_kinematics": (q,), "jacobian": (q,), "angular_jacobian": (q,)} if tip else {})
+
+
+def check_batch(model, q, v, a, j, *, tip: bool = True) -> None:
+    """A batch gives what its states give one by one, and leading axes broadcast."""
+    for name, arguments in calls(q, v, a, j, tip=tip).items():
         function = getattr(model, name)
         batch = function(*arguments)
-        one_by_one = np.array([function(*state) for state in zip(*arguments)])
+
         rounding = 1e-13 * np.max(np.abs(batch))
-        np.testing.assert_allclose(batch, one_by_one, rtol=1e-12, atol=rounding, err_msg=name)
+
+        def same(actual, expected, atol=rounding, name=name):
+            np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=atol, err_msg=name)
+
+        same(batch, np.array([function(*state) for state in zip(*arguments)]))
         nested = function(*(x[:, None] for x in arguments))
         assert nested.shape == (len(q), 1, *batch.shape[1:]), name
-        np.testing.assert_allclose(nested[:, 0], batch, rtol=1e-12, atol=rounding, err_msg=name)
+        same(nested[:, 0], batch)
         if len(arguments) > 1:
-            np.testing.assert_allclose(
-                function(q, *(x[0] for x in arguments[1:])),
-                function(q, *(np.broadcast_to(x[0], x.shape) for x in arguments[1:])),
-                rtol=1e-12,
-                atol=1e-15,
-                err_msg=name,
-            )
+            first = [x[0] for x in arguments[1:]]
+            same(function(q, *first), function(q, *(np.broadcast_to(x, q.shape) for x in first)), 1e-15)
+
+
+def check_same(model, expected, tolerance: float, q, v, a, j=None, *, tip: bool = True) -> None:
+    """Two models of one arm agree in everything; C relative to M, as it may vanish."""
+    for name, arguments in calls(q, v, a, j, tip=tip).items():
+        actual, wanted = (getattr(m, name)(*arguments) for m in (model, expected))
+        scale = expected.mass_matrix(q) if name == "coriolis_matrix" else wanted
+        assert actual.shape == wanted.shape, name
+        assert np.max(np.abs(actual - wanted)) <= tolerance * np.max(np.abs(scale)), name
 
 
 def check_power_balance(model, q, v, torque, duration: float) -> None:

@@ -1,11 +1,14 @@
-"""The golden sample: worked cases of every system of the reference notes, from first principles in 50 digits."""
+"""Golden sample: worked cases of every system of the reference notes, from first principles in 50 digits."""
 
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+
+from picker_dynamics.dynamics import lagrangian
 
 TOLERANCE = 1e-12
 """Relative to an array's largest entry, absolute below 1."""
@@ -19,10 +22,17 @@ OTHER_NAMES = {
 }
 
 
+@cache
 def load_cases() -> dict[str, list[dict]]:
     """System -> its cases."""
     sample = json.loads((Path(__file__).parents[1] / "data/golden_sample.json").read_text(encoding="utf-8"))
     return {OTHER_NAMES.get(name, name): system["cases"] for name, system in sample["systems"].items()}
+
+
+def model_of(system: str, case: int = 3) -> lagrangian.AnalyticModel:
+    """The arm of one case; the last one has the most general numbers."""
+    case = load_cases()[system][case]
+    return lagrangian.chain(case["joints"], case["gravity"]) if system == "chain" else lagrangian.make(system, **case["params"])
 
 
 def agrees(actual, expected, about: str = "") -> None:
@@ -32,19 +42,21 @@ def agrees(actual, expected, about: str = "") -> None:
     assert np.max(np.abs(actual - expected)) <= TOLERANCE * max(1.0, np.max(np.abs(expected))), about
 
 
-def check_dynamics(model, case: dict) -> None:
-    """Every quantity of the common interface that the case has."""
+def check_dynamics(model, case: dict, **more) -> None:
+    """Every quantity of the common interface that the case has, and ``more``."""
     q, v, a, j = (case[key] for key in ("q", "qd", "qdd", "qddd"))
     C = model.coriolis_matrix(q, v)
-    agrees(model.mass_matrix(q), case["M"], "M")
-    agrees(C, case["C"], "C")
-    agrees(C @ v, case["Cqd"], "C qd")
-    agrees(model.gravity(q), case["G"], "G")
-    agrees(model.inverse_dynamics(q, v, a), case["tau"], "tau")
-    agrees(model.torque_rate(q, v, a, j), case["taudot"], "taudot")
-    agrees(model.kinetic_energy(q, v), case["T"], "T")
-    agrees(model.potential_energy(q), case["V"], "V")
-    agrees(model.forward_dynamics(q, v, case["fd_tau"]), case["fd_qdd"], "forward dynamics")
+    actual = more | {
+        "M": model.mass_matrix(q),
+        "Cqd": C @ v,
+        "G": model.gravity(q),
+        "tau": model.inverse_dynamics(q, v, a),
+        "taudot": model.torque_rate(q, v, a, j),
+        "fd_qdd": model.forward_dynamics(q, v, case["fd_tau"]),
+    }
+    if "C" in case:
+        actual |= {"C": C, "T": model.kinetic_energy(q, v), "V": model.potential_energy(q)}
     if "fk" in case:
-        agrees(model.forward_kinematics(q), case["fk"], "fk")
-        agrees(model.jacobian(q), case["J"], "J")
+        actual |= {"fk": model.forward_kinematics(q), "J": model.jacobian(q)}
+    for key, value in actual.items():
+        agrees(value, case[key], key)

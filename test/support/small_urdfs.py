@@ -1,4 +1,4 @@
-"""A small sound URDF and a way to break it in one place; random ones, sound too."""
+"""Small URDFs: a sound one and a way to break it in one place; random ones, sound too."""
 
 from __future__ import annotations
 
@@ -47,6 +47,9 @@ def broken(*changes: tuple[str, str], text: str = TWO_LINKS) -> str:
         assert old in text, f"{old!r} is not in the URDF, the test would break nothing"
         text = text.replace(old, new, 1)
     return text
+
+
+TOOL_ON_THE_BASE = broken(('<parent link="rod"/><child link="tool0"/>', '<parent link="base_link"/><child link="tool0"/>'))
 
 
 def random_arm(seed: int, count: int | None = None, branching: float = 0.2) -> str:

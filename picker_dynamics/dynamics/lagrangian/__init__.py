@@ -1,10 +1,10 @@
-"""Dynamics written by hand, one file per system, behind one interface.
+"""Hand-written dynamics by Euler and Lagrange, one file per system, behind one interface.
 
     arm = lagrangian.make("picker", g=9.81, L1=0.2, …)      the systems of the reference notes
     arm = lagrangian.from_description(description)          the picker with a URDF's numbers
     arm = lagrangian.chain(joints, gravity)                 N joints in a row
     arm = lagrangian.from_urdf(path)                        N joints, branched or not, of any URDF
-    arm = lagrangian.analytic_model(description)                   the picker's closed form, or else the N joints
+    arm = lagrangian.analytic_model(description)            the picker's closed form, or else the N joints
     A, B = lagrangian.linearise(arm, q, v, tau)             its linear state space at any point
 
 Each system has a file of equations (``picker.py``: plain functions, derived in docs/derivations.md) and a
@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import math
 
+from numpy.typing import ArrayLike
+
 from picker_dynamics.errors import DescriptionError, InputError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import payload_values
+from picker_dynamics.robot.model import checked_number, payload_values
 
 from .chain_description import chain_of, from_urdf
-from .chain_joints import chain
+from .chain_joints import chain, require_keys
 from .chain_model import ChainModel
 from .closed_form import ClosedForm
 from .complex_step import AnalyticModel
@@ -81,19 +83,21 @@ def make(name: str, **parameters: float) -> ClosedForm:
     if name not in SYSTEMS:
         raise InputError(f"no system {name!r}; there are {', '.join(names())}", subject=name)
     system = SYSTEMS[name]
-    allowed = ", ".join(system.parameter_names)
-    for kind, wrong in (
-        ("unknown", sorted(set(parameters) - set(system.parameter_names))),
-        ("missing", [p for p in system.parameter_names if p not in parameters]),
-    ):
-        if wrong:
-            raise InputError(f"{name}: {kind} parameter {', '.join(wrong)}; it takes {allowed}", subject=wrong[0])
-    return system.from_parameters(**{key: _checked(name, key, value) for key, value in parameters.items()})
+    require_keys(name, parameters, system.parameter_names, noun="parameter ")
+    return system.from_parameters(
+        **{
+            key: checked_number(f"{name}: {key}", value, least=-math.inf if key in SIGNED_PARAMETERS else 0.0, subject=key)
+            for key, value in parameters.items()
+        }
+    )
 
 
 def analytic_model(
-    description: ArmDescription, armature=None, payload_mass: float = 0.0, payload_com=(0.0, 0.0, 0.0)
-) -> AnalyticModel:
+    description: ArmDescription,
+    armature: ArrayLike | None = None,
+    payload_mass: float = 0.0,
+    payload_com: ArrayLike = (0.0, 0.0, 0.0),
+) -> PickerModel | ChainModel:
     """The hand-written model of any arm: the closed form where it fits the arm's shape and its load, otherwise the chain.
 
     Args:
@@ -113,17 +117,5 @@ def analytic_model(
         return _carrying(chain_of(description, armature=armature), payload_mass, payload_com)
 
 
-def _carrying(model: AnalyticModel, mass: float, com) -> AnalyticModel:
+def _carrying(model: PickerModel | ChainModel, mass: float, com: ArrayLike) -> PickerModel | ChainModel:
     return model.with_payload(mass, com) if mass else model
-
-
-def _checked(system: str, parameter: str, value) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{system}: {parameter} is {value!r}, not a number", subject=parameter, value=value) from error
-    if not math.isfinite(number):
-        raise InputError(f"{system}: {parameter} is {number}, not a finite number", subject=parameter, value=number)
-    if number < 0.0 and parameter not in SIGNED_PARAMETERS:
-        raise InputError(f"{system}: {parameter} is {number}, must be >= 0", subject=parameter, value=number, limit=0.0)
-    return number

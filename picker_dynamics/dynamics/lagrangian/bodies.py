@@ -8,6 +8,7 @@ import numpy as np
 
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses, rigid_groups
+from picker_dynamics.robot.model import Array
 
 
 @dataclass(frozen=True)
@@ -15,14 +16,14 @@ class Body:
     """``mass`` [kg], ``com`` (3,) [m], ``inertia`` (3, 3) about the com [kg·m²]; axes of one link."""
 
     mass: float
-    com: np.ndarray
-    inertia: np.ndarray
+    com: Array
+    inertia: Array
 
-    def moved(self, rotation: np.ndarray, position: np.ndarray) -> Body:
+    def moved(self, rotation: Array, position: Array) -> Body:
         """The same body seen from a frame in which its own frame has this pose."""
         return Body(self.mass, position + rotation @ self.com, rotation @ self.inertia @ rotation.T)
 
-    def about(self, point: np.ndarray) -> np.ndarray:
+    def about(self, point: Array) -> Array:
         """Inertia about ``point``: I + m (d·d 1 - d dᵀ), with d from the point to the centre of mass."""
         d = self.com - point
         return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))

@@ -1,4 +1,4 @@
-"""``lagrangian.from_urdf``: the N-joint chain, or tree, of a URDF."""
+"""N-joint chain, or tree, of a URDF: ``from_urdf``, ``chain_of``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError
-from picker_dynamics.robot.description import ArmDescription, load
-from picker_dynamics.robot.model import GRAVITY, read_only
+from picker_dynamics.robot.description import ArmDescription, Joint, load
+from picker_dynamics.robot.model import GRAVITY, Array, as_vector, read_only
 
 from .bodies import welded
 from .chain_equations import ChainParameters
-from .chain_joints import vector
 from .chain_model import ChainModel
 
+DOWN = (0.0, 0.0, -GRAVITY)
+"""Acceleration of gravity [m/s²] for a base that stands upright."""
 
-def from_urdf(source: str | Path | ArmDescription, gravity=(0.0, 0.0, -GRAVITY), *, armature=None) -> ChainModel:
+
+def from_urdf(source: str | Path | ArmDescription, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None) -> ChainModel:
     """The chain or tree of joints of any fixed-base URDF.
 
     Revolute and continuous joints are angles, prismatic ones lengths; fixed joints weld their links into one
@@ -50,7 +53,7 @@ def from_urdf(source: str | Path | ArmDescription, gravity=(0.0, 0.0, -GRAVITY),
     return chain_of(description, gravity, armature=armature)
 
 
-def chain_of(description: ArmDescription, gravity=(0.0, 0.0, -GRAVITY), *, armature=None) -> ChainModel:
+def chain_of(description: ArmDescription, gravity: ArrayLike = DOWN, *, armature: ArrayLike | None = None) -> ChainModel:
     """As :func:`from_urdf`, without the warning about mimic joints (the linter has a finding about each)."""
     if not description.n:
         raise DescriptionError(f"{description.source}: no joint of {description.name} moves")
@@ -68,7 +71,7 @@ def chain_of(description: ArmDescription, gravity=(0.0, 0.0, -GRAVITY), *, armat
         masses=read_only([body.mass for body in bodies]),
         coms=read_only([body.com for body in bodies]),
         inertias=read_only([body.inertia for body in bodies]),
-        gravity=read_only(vector("gravity", gravity, "gravity")),
+        gravity=read_only(as_vector("gravity", gravity, 3)),
         tool_parent=index.get(tool_leader, -1),
         tool_position=read_only(tool_position),
         tool_rotation=read_only(tool_rotation),
@@ -78,7 +81,7 @@ def chain_of(description: ArmDescription, gravity=(0.0, 0.0, -GRAVITY), *, armat
     )
 
 
-def _folded(description: ArmDescription) -> dict[str, tuple[str, np.ndarray, np.ndarray]]:
+def _folded(description: ArmDescription) -> dict[str, tuple[str, Array, Array]]:
     """Of every link: the link nearest the root that fixed joints weld it to, and its pose in that link's frame."""
     folded = {description.root: (description.root, np.eye(3), np.zeros(3))}
     for joint in description.joints:
@@ -90,7 +93,7 @@ def _folded(description: ArmDescription) -> dict[str, tuple[str, np.ndarray, np.
     return folded
 
 
-def _placement(folded, index: dict[str, int], joint) -> tuple[int, np.ndarray, np.ndarray]:
+def _placement(folded: dict[str, tuple[str, Array, Array]], index: dict[str, int], joint: Joint) -> tuple[int, Array, Array]:
     """Index of the joint that carries ``joint`` (-1: the base), and its pose there at q = 0."""
     leader, rotation, position = folded[joint.parent]
     return index.get(leader, -1), position + rotation @ joint.xyz, rotation @ joint.rotation

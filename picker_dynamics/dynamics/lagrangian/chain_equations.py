@@ -1,4 +1,4 @@
-"""N joints: the note's generalisation to any tree of revolute and prismatic joints.
+"""Equations of motion of N joints: the generalisation of the note on Lagrange equations to any tree of joints.
 
 Every function here is one equation of docs/derivations.md ("N joints"), on arrays (..., n): a batch is just
 more leading axes.  Joint j moves body l where it lies on the way from the base to l; only then are the columns
@@ -16,10 +16,14 @@ j of that body's Jacobians not zero.  All vectors are in base axes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+
+from picker_dynamics.robot.model import Array, times
 
 
 @dataclass(frozen=True)
@@ -40,23 +44,23 @@ class ChainParameters:
 
     parents: tuple[int, ...]
     prismatic: tuple[bool, ...]
-    offsets: np.ndarray
-    rotations: np.ndarray
-    axes: np.ndarray
-    masses: np.ndarray
-    coms: np.ndarray
-    inertias: np.ndarray
-    gravity: np.ndarray
+    offsets: Array
+    rotations: Array
+    axes: Array
+    masses: Array
+    coms: Array
+    inertias: Array
+    gravity: Array
     tool_parent: int
-    tool_position: np.ndarray
-    tool_rotation: np.ndarray
+    tool_position: Array
+    tool_rotation: Array
 
     @property
     def n(self) -> int:
         return len(self.parents)
 
     @cached_property
-    def carries(self) -> np.ndarray:
+    def carries(self) -> NDArray[np.bool_]:
         """(n + 1, n) bool: whether joint j (column) lies on the way from the base to body l (row); last row: the base."""
         ways = np.zeros((self.n + 1, self.n), dtype=bool)
         for i, parent in enumerate(self.parents):
@@ -69,11 +73,11 @@ class ChainParameters:
 class Frames:
     """Where the frames are: ``R`` (..., n, 3, 3), ``p`` (..., n, 3) [m] and axes ``z`` (..., n, 3), base frame."""
 
-    R: np.ndarray
-    p: np.ndarray
-    z: np.ndarray
+    R: Array
+    p: Array
+    z: Array
 
-    def pose(self, body: int) -> tuple[np.ndarray, np.ndarray]:
+    def pose(self, body: int) -> tuple[Array, Array]:
         """Rotation (..., 3, 3) and origin (..., 3) of one frame; -1 is the base."""
         if body < 0:
             batch = self.p.shape[:-2]
@@ -81,14 +85,15 @@ class Frames:
         return self.R[..., body, :, :], self.p[..., body, :]
 
 
-def turns(axes, angles) -> np.ndarray:
+def turns(axes: Array, angles: Array) -> Array:
     """Rodrigues' formula, 1 + sin(angle) [k]x + (1 - cos(angle)) [k]x², (..., n, 3, 3), for unit vectors k (n, 3)."""
     cross = np.cross(axes[:, None, :], np.eye(3)).swapaxes(-1, -2)
-    angles = angles[..., None, None]
-    return np.eye(3) + np.sin(angles) * cross + (1.0 - np.cos(angles)) * (cross @ cross)
+    s, c = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
+    rotations: Array = np.eye(3) + s * cross + (1.0 - c) * (cross @ cross)
+    return rotations
 
 
-def frames(k: ChainParameters, q) -> Frames:
+def frames(k: ChainParameters, q: Array) -> Frames:
     """Frame after frame: turned about the axis by q_i, or moved along it.
 
     R_i = R_parent rotation_i turn(axis_i, q_i)          p_i = p_parent + R_parent offset_i          revolute
@@ -106,19 +111,19 @@ def frames(k: ChainParameters, q) -> Frames:
     return f
 
 
-def jacobians(k: ChainParameters, f: Frames, bodies, points) -> tuple[np.ndarray, np.ndarray]:
+def jacobians(k: ChainParameters, f: Frames, bodies: Sequence[int] | NDArray[np.int_], points: Array) -> tuple[Array, Array]:
     """Jv and Jw, each (..., m, 3, n), of m ``points`` (..., m, 3) [m, base frame] that move with frames ``bodies`` (m,).
 
     Jv_j = w_j x (point - p_j) + u_j,   Jw_j = w_j      for the joints j on the way to that frame
     """
-    carries, slides = k.carries[bodies], np.array(k.prismatic)
+    carries, slides = k.carries[np.asarray(bodies)], np.array(k.prismatic)
     w = np.where((carries & ~slides)[..., None], f.z[..., None, :, :], 0.0)
     u = np.where((carries & slides)[..., None], f.z[..., None, :, :], 0.0)
     Jv = cross(w, points[..., :, None, :] - f.p[..., None, :, :]) + u
     return np.swapaxes(Jv, -1, -2), np.swapaxes(w, -1, -2)
 
 
-def cross(x, y) -> np.ndarray:
+def cross(x: Array, y: Array) -> Array:
     """x × y over the last axis; np.cross itself, quicker."""
     out = np.empty(np.broadcast_shapes(x.shape, y.shape))
     (x0, x1, x2), (y0, y1, y2) = np.moveaxis(x, -1, 0), np.moveaxis(y, -1, 0)
@@ -126,18 +131,18 @@ def cross(x, y) -> np.ndarray:
     return out
 
 
-def centres(k: ChainParameters, f: Frames) -> np.ndarray:
+def centres(k: ChainParameters, f: Frames) -> Array:
     """c_l, the centres of mass, (..., n, 3) [m]."""
     return f.p + (f.R @ k.coms[..., None])[..., 0]
 
 
-def body_jacobians(k: ChainParameters, f: Frames) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def body_jacobians(k: ChainParameters, f: Frames) -> tuple[Array, Array, Array]:
     """Of every body Jv and Jw, (..., n, 3, n), at its centre of mass, and R I R^T, (..., n, 3, 3): base axes."""
     Jv, Jw = jacobians(k, f, np.arange(k.n), centres(k, f))
     return Jv, Jw, f.R @ k.inertias @ np.swapaxes(f.R, -1, -2)
 
 
-def jacobian_derivatives(Jv, Jw) -> tuple[np.ndarray, np.ndarray]:
+def jacobian_derivatives(Jv: Array, Jw: Array) -> tuple[Array, Array]:
     """How the Jacobians of bodies change: (..., 3, n, n), column j by joint k.
 
     Of two joints on the way to a body, the one nearer to the base turns what the other one does:
@@ -157,15 +162,15 @@ def jacobian_derivatives(Jv, Jw) -> tuple[np.ndarray, np.ndarray]:
     return np.moveaxis(dJv, -1, -3), np.moveaxis(dJw, -1, -3)
 
 
-def mass_matrix(k: ChainParameters, f: Frames) -> np.ndarray:
+def mass_matrix(k: ChainParameters, f: Frames) -> Array:
     """M = sum_l m_l Jv_l^T Jv_l + Jw_l^T (R_l I_l R_l^T) Jw_l, (..., n, n)."""
     Jv, Jw, inertia = body_jacobians(k, f)
     m = k.masses[:, None, None]
-    M = np.sum(m * (np.swapaxes(Jv, -1, -2) @ Jv) + np.swapaxes(Jw, -1, -2) @ inertia @ Jw, axis=-3)
+    M: Array = np.sum(m * (np.swapaxes(Jv, -1, -2) @ Jv) + np.swapaxes(Jw, -1, -2) @ inertia @ Jw, axis=-3)
     return 0.5 * (M + np.swapaxes(M, -1, -2))  # rounding leaves it a little unsymmetric
 
 
-def mass_matrix_derivatives(k: ChainParameters, f: Frames) -> np.ndarray:
+def mass_matrix_derivatives(k: ChainParameters, f: Frames) -> Array:
     """dM_ij/dq_k, (..., n, n, n), by the product rule.
 
     sum_l  m_l (dJv_ik · Jv_j + Jv_i · dJv_jk) + dJw_ik · I Jw_j + Jw_i · I dJw_jk,     I = R_l I_l R_l^T
@@ -176,35 +181,34 @@ def mass_matrix_derivatives(k: ChainParameters, f: Frames) -> np.ndarray:
     return half + np.swapaxes(half, -3, -2)
 
 
-def _sum_over_bodies(dJ, J) -> np.ndarray:
+def _sum_over_bodies(dJ: Array, J: Array) -> Array:
     """sum_l sum_c dJ_lcik J_lcj as one product of matrices, the rows of all bodies below each other: (..., i, j, k)."""
     *batch, n, _, _ = J.shape
     product = np.swapaxes(dJ.reshape(*batch, 3 * n, n * n), -1, -2) @ J.reshape(*batch, 3 * n, n)
     return np.swapaxes(product.reshape(*batch, n, n, n), -1, -2)
 
 
-def christoffel(k: ChainParameters, f: Frames) -> np.ndarray:
+def christoffel(k: ChainParameters, f: Frames) -> Array:
     """b_ijk = 1/2 (m_ijk + m_ikj - m_jki) with m_ijk = dM_ij/dq_k, (..., n, n, n)."""
     m = mass_matrix_derivatives(k, f)
     return 0.5 * (m + np.swapaxes(m, -1, -2) - np.moveaxis(m, -1, -3))
 
 
-def gravity(k: ChainParameters, f: Frames) -> np.ndarray:
+def gravity(k: ChainParameters, f: Frames) -> Array:
     """g = - sum_l Jv_l^T (m_l g0): what holds the weights, by Jacobian transpose, (..., n)."""
     Jv, _, _ = body_jacobians(k, f)
-    return -np.einsum("...lcj,l,c->...j", Jv, k.masses, k.gravity)
+    g: Array = -np.einsum("...lcj,l,c->...j", Jv, k.masses, k.gravity)
+    return g
 
 
-def kinetic_energy(k: ChainParameters, f: Frames, v) -> np.ndarray:
+def kinetic_energy(k: ChainParameters, f: Frames, v: Array) -> Array:
     """T = sum_l 1/2 m_l |Jv_l v|² + 1/2 (Jw_l v) · R_l I_l R_l^T (Jw_l v), (...)."""
     Jv, Jw, inertia = body_jacobians(k, f)
-    velocity, omega = (np.einsum("...lcj,...j->...lc", J, v) for J in (Jv, Jw))
-    return 0.5 * (
-        np.einsum("l,...lc,...lc->...", k.masses, velocity, velocity)
-        + np.einsum("...lc,...lcd,...ld->...", omega, inertia, omega)
-    )
+    velocity, omega = (times(J, v[..., None, :]) for J in (Jv, Jw))
+    T: Array = 0.5 * np.sum(k.masses[:, None] * velocity**2 + omega * times(inertia, omega), axis=(-2, -1))
+    return T
 
 
-def potential_energy(k: ChainParameters, f: Frames) -> np.ndarray:
+def potential_energy(k: ChainParameters, f: Frames) -> Array:
     """V = - sum_l m_l g0 · c_l, (...): zero with all mass at height 0 of the base frame."""
-    return -np.einsum("l,c,...lc->...", k.masses, k.gravity, centres(k, f))
+    return -(centres(k, f) @ k.gravity) @ k.masses

@@ -1,17 +1,22 @@
-"""``lagrangian.chain``: N joints in a row, given as a list of dictionaries."""
+"""Serial chain of N joints from a list of dictionaries: ``lagrangian.chain``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import rotation_from_rpy
-from picker_dynamics.robot.model import as_states, read_only
+from picker_dynamics.robot.model import Array, as_vector, checked_number, read_only
 
 from .chain_equations import ChainParameters
 from .chain_model import ChainModel
+
+Joint: TypeAlias = Mapping[str, Any]
+"""One joint of :func:`chain`."""
 
 KEYS = ("type", "axis", "xyz", "rpy", "mass", "com", "inertia")
 INERTIA_KEYS = ("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -24,7 +29,7 @@ NEGATIVE = 1e-9
 """A principal moment below minus this share of the largest one is no rounding."""
 
 
-def chain(joints: Sequence[Mapping], gravity, *, armature=None) -> ChainModel:
+def chain(joints: Sequence[Joint], gravity: ArrayLike, *, armature: ArrayLike | None = None) -> ChainModel:
     """A serial chain of revolute and prismatic joints.
 
         frame_i = frame_{i-1} · Trans(xyz) · Rz(rpy[2]) Ry(rpy[1]) Rx(rpy[0]) · motion(axis, q_i)
@@ -68,7 +73,7 @@ def chain(joints: Sequence[Mapping], gravity, *, armature=None) -> ChainModel:
         masses=read_only(masses),
         coms=read_only(coms),
         inertias=read_only(inertias),
-        gravity=read_only(vector("gravity", gravity, "gravity")),
+        gravity=read_only(as_vector("gravity", gravity, 3)),
         tool_parent=len(rows) - 1,
         tool_position=read_only(np.zeros(3)),
         tool_rotation=read_only(np.eye(3)),
@@ -76,15 +81,7 @@ def chain(joints: Sequence[Mapping], gravity, *, armature=None) -> ChainModel:
     return ChainModel(parameters, names, armature=armature)
 
 
-def vector(name: str, value, joint: str) -> np.ndarray:
-    """``value`` as a finite (3,) array, or an InputError about ``joint`` that says what ``name`` is."""
-    array = as_states(name, value, 3)
-    if array.shape != (3,):
-        raise InputError(f"{name} has shape {array.shape}, expected (3,)", subject=joint, value=array.shape, limit=3)
-    return array
-
-
-def _name(joint, index: int) -> str:
+def _name(joint: Any, index: int) -> str:
     default = f"joint{index + 1}"
     if not isinstance(joint, Mapping):
         raise InputError(
@@ -93,68 +90,58 @@ def _name(joint, index: int) -> str:
     return str(joint.get("name", default))
 
 
-def _require_keys(what: str, given: Mapping, keys: tuple[str, ...], optional: tuple[str, ...], joint: str) -> None:
+def require_keys(what: str, given: Mapping[str, Any], keys: Sequence[str], *, noun: str = "", subject: str | None = None) -> None:
+    """``given`` has exactly these keys, or an InputError about ``subject`` (default: the first wrong key)."""
     for kind, wrong in (
-        ("unknown", [key for key in given if key not in keys + optional]),
+        ("unknown", [str(key) for key in given if key not in keys]),
         ("missing", [key for key in keys if key not in given]),
     ):
         if wrong:
-            raise InputError(f"{what}: {kind} {', '.join(map(str, wrong))}; it takes {', '.join(keys)}", subject=joint)
+            message = f"{what}: {kind} {noun}{', '.join(wrong)}; it takes {', '.join(keys)}"
+            raise InputError(message, subject=subject or wrong[0])
 
 
-def _row(joint: Mapping, name: str) -> tuple:
+def _row(joint: Joint, name: str) -> tuple[bool, Array, Array, Array, float, Array, Array]:
     """What ``ChainParameters`` needs of one joint, checked."""
     what = f"joint {name}"
-    _require_keys(what, joint, KEYS, ("name",), name)
+    require_keys(what, {key: joint[key] for key in joint if key != "name"}, KEYS, subject=name)
     if not isinstance(joint["type"], str) or joint["type"] not in TYPES:
         raise InputError(
             f"{what}: type is {joint['type']!r}, must be R (revolute) or P (prismatic)", subject=name, value=joint["type"]
         )
-    xyz, rpy, com = (vector(f"{what}: {key}", joint[key], name) for key in ("xyz", "rpy", "com"))
+    xyz, rpy, com = (as_vector(f"{what}: {key}", joint[key], 3) for key in ("xyz", "rpy", "com"))
     return (
         TYPES[joint["type"]],
         _axis(joint["axis"], name),
         xyz,
         rotation_from_rpy(rpy),
-        _number(what, "mass", joint["mass"], name, least=0.0),
+        checked_number(f"{what}: mass", joint["mass"], least=0.0, subject=name),
         com,
         _inertia(joint["inertia"], name),
     )
 
 
-def _number(what: str, key: str, value, joint: str, least: float = -np.inf) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what}: {key} is {value!r}, not a number", subject=joint, value=value) from error
-    if not np.isfinite(number):
-        raise InputError(f"{what}: {key} is {number}, not a finite number", subject=joint, value=number)
-    if number < least:
-        raise InputError(f"{what}: {key} is {number}, must be >= {least:g}", subject=joint, value=number, limit=least)
-    return number
-
-
-def _axis(axis, name: str) -> np.ndarray:
+def _axis(axis: str | ArrayLike, name: str) -> Array:
     what = f"joint {name}: axis"
     if isinstance(axis, str):
         if axis not in AXES:
             raise InputError(f"{what} is {axis!r}, must be x, y, z or a vector", subject=name, value=axis)
         return np.array(AXES[axis])
-    direction = vector(what, axis, name)
+    direction = as_vector(what, axis, 3)
     length = float(np.linalg.norm(direction))
     if length == 0.0:
         raise InputError(f"{what} is (0, 0, 0)", subject=name, value=length)
     return direction / length
 
 
-def _inertia(elements, name: str) -> np.ndarray:
+def _inertia(elements: Any, name: str) -> Array:
     what = f"joint {name}: inertia"
     if not isinstance(elements, Mapping):
         raise InputError(
             f"{what} is of type {type(elements).__name__}, expected a dictionary of {', '.join(INERTIA_KEYS)}", subject=name
         )
-    _require_keys(what, elements, INERTIA_KEYS, (), name)
-    Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (_number(what, key, elements[key], name) for key in INERTIA_KEYS)
+    require_keys(what, elements, INERTIA_KEYS, subject=name)
+    Ixx, Iyy, Izz, Ixy, Ixz, Iyz = (checked_number(f"{what}: {key}", elements[key], subject=name) for key in INERTIA_KEYS)
     inertia = np.array([[Ixx, Ixy, Ixz], [Ixy, Iyy, Iyz], [Ixz, Iyz, Izz]])
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -NEGATIVE * max(abs(moments)):

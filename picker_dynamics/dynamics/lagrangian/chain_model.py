@@ -1,20 +1,21 @@
-"""The N-joint chain as a model: the equations of ``chain_equations`` and ``chain_torque`` behind ``DynamicsModel``."""
+"""Model of N joints, a chain or a tree: the equations of ``chain_equations`` and ``chain_torque`` behind ``DynamicsModel``."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import as_states, batch_of_states, payload_values
+from picker_dynamics.robot.model import Array, as_states, batch_of_states, payload_values, times
 
 from . import chain_equations, chain_torque
 from .bodies import Body
 from .chain_equations import ChainParameters
-from .complex_step import AnalyticModel
+from .complex_step import AnalyticModel, Equation
 
 BLOCK = 1_000_000
 """Derivatives of Jacobians that are held at once, so that a large batch does not fill the memory: 8 MB an array."""
@@ -32,15 +33,13 @@ class ChainModel(AnalyticModel):
 
     Attributes:
         gravity_vector: (3,) acceleration of gravity [m/s²], base frame.
-        constants: of the written-out torque.
         payload_mass: mass carried at the tool [kg].
     """
 
     system = "chain"
-    torque_equation = staticmethod(chain_torque.inverse_dynamics)
 
-    def __init__(self, parameters: ChainParameters, joint_names, *, armature=None, viscous=None, coulomb=None):
-        super().__init__(joint_names, armature=armature, viscous=viscous, coulomb=coulomb)
+    def __init__(self, parameters: ChainParameters, joint_names: Sequence[str], **actuation: ArrayLike | None):
+        super().__init__(joint_names, **actuation)
         self._bare = parameters
         self.gravity_vector = parameters.gravity
         self._use(parameters, 0.0)
@@ -50,13 +49,8 @@ class ChainModel(AnalyticModel):
         self.constants = chain_torque.constants(parameters)
         self.payload_mass = payload_mass
 
-    def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=None) -> ChainModel:
-        """The same arm carrying a load; a load it already carries is replaced.
-
-        Args:
-            mass: [kg], >= 0.
-            com: (3,) centre of mass [m], tool frame.
-            inertia: (3, 3) about the centre of mass [kg·m²], tool axes; default a point mass.
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> ChainModel:
+        """The same arm carrying any load; see :meth:`DynamicsModel.with_payload`.
 
         Raises:
             InputError: values that :func:`payload_values` refuses, or a tool that no joint moves.
@@ -76,35 +70,31 @@ class ChainModel(AnalyticModel):
 
     # --- matrices -------------------------------------------------------------------------------
 
-    def _frames(self, q) -> chain_equations.Frames:
+    def _frames(self, q: ArrayLike) -> chain_equations.Frames:
         return chain_equations.frames(self.parameters, as_states("q", q, self.n))
 
-    def mass_matrix(self, q) -> np.ndarray:
+    def mass_matrix(self, q: ArrayLike) -> Array:
         return chain_equations.mass_matrix(self.parameters, self._frames(q)) + np.diag(self.armature)
 
-    def christoffel(self, q) -> np.ndarray:
+    def christoffel(self, q: ArrayLike) -> Array:
         """b_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), (..., n, n, n), by exact derivatives."""
-        q = as_states("q", q, self.n)
-        rows, b = q.reshape(-1, self.n), np.empty((q.size // self.n, self.n, self.n, self.n))
-        for block in self._blocks(len(rows)):
-            b[block] = chain_equations.christoffel(self.parameters, chain_equations.frames(self.parameters, rows[block]))
-        return b.reshape(*q.shape, self.n, self.n)
+        k = self.parameters
+        return self._in_blocks(lambda rows: chain_equations.christoffel(k, chain_equations.frames(k, rows)), q=q)
 
-    def _blocks(self, states: int) -> Iterator[slice]:
-        size = max(1, BLOCK // (3 * self.n**3))
-        return (slice(first, first + size) for first in range(0, states, size))
-
-    def coriolis_matrix(self, q, v) -> np.ndarray:
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C_ij = sum_k b_ijk v_k, (..., n, n)."""
-        q, v = batch_of_states(self.n, q=q, v=v)
-        q, v = np.broadcast_arrays(q, v)
-        rows, rates = q.reshape(-1, self.n), v.reshape(-1, self.n)
-        C = np.empty((len(rows), self.n, self.n))
-        for block in self._blocks(len(rows)):
-            C[block] = np.einsum("sijk,sk->sij", self.christoffel(rows[block]), rates[block])
-        return C.reshape(*q.shape, self.n)
+        return self._in_blocks(lambda rows, rates: times(self.christoffel(rows), rates[:, None]), q=q, v=v)
 
-    def velocity_product_matrices(self, q) -> tuple[np.ndarray, np.ndarray, tuple[tuple[int, int], ...]]:
+    def _in_blocks(self, function: Callable[..., Array], **states: ArrayLike) -> Array:
+        """``function`` of states (rows, n), a block of rows at a time."""
+        arrays = np.broadcast_arrays(*batch_of_states(self.n, **states))
+        *batch, n = arrays[0].shape
+        rows, size = [x.reshape(-1, n) for x in arrays], max(1, BLOCK // (3 * n**3))
+        starts = range(0, max(1, len(rows[0])), size)
+        results = np.concatenate([function(*(x[first : first + size] for x in rows)) for first in starts])
+        return results.reshape(*batch, *results.shape[1:])
+
+    def velocity_product_matrices(self, q: ArrayLike) -> tuple[Array, Array, tuple[tuple[int, int], ...]]:
         """The note's two matrices of the velocity products, C v = Cc [v_j²] + B [v_j v_k].
 
         Returns:
@@ -117,23 +107,16 @@ class ChainModel(AnalyticModel):
         each = np.arange(self.n)
         return 2.0 * b[..., j, k], b[..., each, each], tuple(zip((j + 1).tolist(), (k + 1).tolist()))
 
-    def gravity(self, q) -> np.ndarray:
+    def gravity(self, q: ArrayLike) -> Array:
         return chain_equations.gravity(self.parameters, self._frames(q))
 
     # --- torques --------------------------------------------------------------------------------
 
-    def _torque(self, q, v, a) -> np.ndarray:
-        if all(x.ndim == 1 for x in (q, v, a)):
-            tau = np.array(chain_torque.inverse_dynamics(self.constants, q.tolist(), v.tolist(), a.tolist()))
-        else:
-            shape = np.broadcast_shapes(q.shape, v.shape, a.shape)
-            tau = np.empty(shape, dtype=np.result_type(q, v, a))
-            torques = chain_torque.inverse_dynamics(self.constants, *(np.moveaxis(x, -1, 0) for x in (q, v, a)))
-            for i, torque in enumerate(torques):
-                tau[..., i] = torque
-        return tau + self.armature * a
+    @property
+    def torque_equation(self) -> Equation:
+        return chain_torque.inverse_dynamics
 
-    def forward_dynamics(self, q, v, tau) -> np.ndarray:
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> Array:
         """a = M^-1 (tau - C v - g), (..., n) [rad/s²].
 
         Raises:
@@ -157,34 +140,34 @@ class ChainModel(AnalyticModel):
 
     # --- energies and the tool ------------------------------------------------------------------
 
-    def kinetic_energy(self, q, v) -> np.ndarray:
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         q, v = batch_of_states(self.n, q=q, v=v)
         return chain_equations.kinetic_energy(self.parameters, self._frames(q), v) + 0.5 * (v * v) @ self.armature
 
-    def potential_energy(self, q) -> np.ndarray:
+    def potential_energy(self, q: ArrayLike) -> Array:
         return chain_equations.potential_energy(self.parameters, self._frames(q))
 
-    def forward_kinematics(self, q) -> np.ndarray:
+    def forward_kinematics(self, q: ArrayLike) -> Array:
         """Position of the tool, (..., 3) [m], base frame; of ``lagrangian.chain`` the origin of the last frame."""
         return self._tool(self._frames(q))[1]
 
-    def orientation(self, q) -> np.ndarray:
+    def orientation(self, q: ArrayLike) -> Array:
         """Orientation of the tool, (..., 3, 3): its axes, in base axes."""
         return self._tool(self._frames(q))[0]
 
-    def _tool(self, f: chain_equations.Frames) -> tuple[np.ndarray, np.ndarray]:
+    def _tool(self, f: chain_equations.Frames) -> tuple[Array, Array]:
         k = self.parameters
         R, p = f.pose(k.tool_parent)
         return R @ k.tool_rotation, p + R @ k.tool_position
 
-    def _tool_jacobians(self, q) -> tuple[np.ndarray, np.ndarray]:
+    def _tool_jacobians(self, q: ArrayLike) -> tuple[Array, Array]:
         k, f = self.parameters, self._frames(q)
         _, position = self._tool(f)
         Jv, Jw = chain_equations.jacobians(k, f, [k.tool_parent], position[..., None, :])
         return Jv[..., 0, :, :], Jw[..., 0, :, :]
 
-    def jacobian(self, q) -> np.ndarray:
+    def jacobian(self, q: ArrayLike) -> Array:
         return self._tool_jacobians(q)[0]
 
-    def angular_jacobian(self, q) -> np.ndarray:
+    def angular_jacobian(self, q: ArrayLike) -> Array:
         return self._tool_jacobians(q)[1]

@@ -1,4 +1,4 @@
-"""N joints, inverse dynamics in one sweep out and one sweep back, for scalars or arrays.
+"""Inverse dynamics of N joints in one sweep out and one sweep back, for scalars or arrays.
 
 Euler and Lagrange's equations of a tree of rigid bodies say that the actuators do the virtual work of the
 forces that move its bodies (docs/derivations.md, "N joints"):
@@ -19,8 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from picker_dynamics.robot.model import Array
+
 from .chain_equations import ChainParameters
-from .trigonometry import sin_cos
+from .scalars import Scalar, Values, sin_cos
+
+UPRIGHT = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+"""The rotation of the base."""
 
 
 class Constants(NamedTuple):
@@ -35,17 +40,17 @@ class Constants(NamedTuple):
         gravity: acceleration [m/s²], base frame.
     """
 
-    parent: tuple
-    prismatic: tuple
-    offset: tuple
-    axis: tuple
-    still: tuple
-    cosine: tuple
-    sine: tuple
-    mass: tuple
-    com: tuple
-    inertia: tuple
-    gravity: tuple
+    parent: tuple[float, ...]
+    prismatic: tuple[float, ...]
+    offset: tuple[tuple[float, ...], ...]
+    axis: tuple[tuple[float, ...], ...]
+    still: tuple[tuple[float, ...], ...]
+    cosine: tuple[tuple[float, ...], ...]
+    sine: tuple[tuple[float, ...], ...]
+    mass: tuple[float, ...]
+    com: tuple[tuple[float, ...], ...]
+    inertia: tuple[tuple[float, ...], ...]
+    gravity: tuple[float, ...]
 
 
 def constants(k: ChainParameters) -> Constants:
@@ -74,27 +79,27 @@ def constants(k: ChainParameters) -> Constants:
     )
 
 
-def _rows(array) -> tuple[tuple[float, ...], ...]:
+def _rows(array: Array) -> tuple[tuple[float, ...], ...]:
     return tuple(map(tuple, array.tolist()))
 
 
-def add(x, y):
+def add(x: Values, y: Values) -> Values:
     return x[0] + y[0], x[1] + y[1], x[2] + y[2]
 
 
-def scaled(x, factor):
+def scaled(x: Values, factor: Scalar) -> Values:
     return x[0] * factor, x[1] * factor, x[2] * factor
 
 
-def dot(x, y):
+def dot(x: Values, y: Values) -> Scalar:
     return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
 
 
-def cross(x, y):
+def cross(x: Values, y: Values) -> Values:
     return x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]
 
 
-def turned(R, x):
+def turned(R: Values, x: Values) -> Values:
     """R x."""
     return (
         R[0] * x[0] + R[1] * x[1] + R[2] * x[2],
@@ -103,7 +108,7 @@ def turned(R, x):
     )
 
 
-def turned_back(R, x):
+def turned_back(R: Values, x: Values) -> Values:
     """R^T x."""
     return (
         R[0] * x[0] + R[3] * x[1] + R[6] * x[2],
@@ -112,7 +117,7 @@ def turned_back(R, x):
     )
 
 
-def product(R, Q):
+def product(R: Values, Q: Values) -> Values:
     """R Q."""
     return (
         R[0] * Q[0] + R[1] * Q[3] + R[2] * Q[6],
@@ -127,7 +132,7 @@ def product(R, Q):
     )
 
 
-def turning(still, cosine, sine, angle):
+def turning(still: Values, cosine: Values, sine: Values, angle: Scalar) -> Values:
     """The rotation of a revolute joint against its parent: still + cosine cos(angle) + sine sin(angle)."""
     s, c = sin_cos(angle)
     return (
@@ -143,12 +148,12 @@ def turning(still, cosine, sine, angle):
     )
 
 
-def carried(w, al, r):
+def carried(w: Values, al: Values, r: Values) -> Values:
     """Acceleration that turning adds at r from a point: al x r + w x (w x r)."""
     return add(cross(al, r), cross(w, cross(w, r)))
 
 
-def body_moment(R, inertia, w, al):
+def body_moment(R: Values, inertia: Values, w: Values, al: Values) -> Values:
     """N = I al + w x I w, with I = R inertia R^T."""
     xx, xy, xz, yy, yz, zz = inertia[0], inertia[1], inertia[2], inertia[3], inertia[4], inertia[5]
     symmetric = (xx, xy, xz, xy, yy, yz, xz, yz, zz)
@@ -157,7 +162,7 @@ def body_moment(R, inertia, w, al):
     return add(I_al, cross(w, I_w))
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Constants, q: Values, v: Values, a: Values) -> Values:
     """tau = M a + C v + g, a list of n torques [N·m] (forces [N] of prismatic joints).
 
     Outwards, with s from the parent's origin to p_i and r from p_i to c_i (w, al: angular velocity and
@@ -174,9 +179,9 @@ def inverse_dynamics(k, q, v, a):
     """
     joints = len(k.mass)
     nothing = (0.0, 0.0, 0.0)
-    motions = [((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), nothing, nothing, (-k.gravity[0], -k.gravity[1], -k.gravity[2]))]
+    motions: list[tuple[Values, ...]] = [(UPRIGHT, nothing, nothing, scaled(k.gravity, -1.0))]
     places = []
-    loads = [(nothing, nothing)]
+    loads: list[tuple[Values, Values]] = [(nothing, nothing)]
     for i in range(joints):
         R, w, al, acc = motions[int(k.parent[i]) + 1]
         z = turned(R, k.axis[i])

@@ -1,54 +1,58 @@
-"""What every hand-written system shares: from equations for scalars to arrays of states.
+"""Closed-form models: what every system of hand-written equations shares.
 
-A system's file holds plain functions ``mass_matrix(k, q)``, ``inverse_dynamics(k, q, v, a)`` and so on, in
-which ``k`` are its constants and ``q[0], q[1], …`` the joint values: floats for one state, arrays for a
+A system's file holds plain functions ``mass_matrix(k, q)``, ``inverse_dynamics(k, q, v, a)`` and so on, under the names of
+``Equations``, in which ``k`` are its constants and ``q[0], q[1], …`` the joint values: floats for one state, arrays for a
 batch.  ``ClosedForm`` feeds them arrays (..., n), puts what they return into arrays, and adds the armature.
 """
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import as_states, batch_of_states
+from picker_dynamics.robot.model import Array, batch_of_states
 
-from .complex_step import AnalyticModel
+from .complex_step import AnalyticModel, Equation
 
 
 class Equations(NamedTuple):
     """The functions of one system.  They return vectors as tuples and matrices as tuples of rows."""
 
-    mass_matrix: Callable
-    coriolis_matrix: Callable
-    gravity: Callable
-    inverse_dynamics: Callable
-    kinetic_energy: Callable
-    potential_energy: Callable
-    tip: Callable | None = None
-    tip_jacobian: Callable | None = None
-    tip_angular_jacobian: Callable | None = None
-    torque_rate: Callable | None = None
+    mass_matrix: Equation
+    coriolis_matrix: Equation
+    gravity: Equation
+    inverse_dynamics: Equation
+    kinetic_energy: Equation
+    potential_energy: Equation
+    tip: Equation | None = None
+    tip_jacobian: Equation | None = None
+    tip_angular_jacobian: Equation | None = None
+    torque_rate: Equation | None = None
+
+    @classmethod
+    def of(cls, module: ModuleType) -> Equations:
+        """Those of a system's file."""
+        return cls(**{name: equation for name, equation in vars(module).items() if name in cls._fields})
 
 
 class ClosedForm(AnalyticModel):
     """A system given by its hand-written equations.
 
     Subclasses set ``system`` (its name), ``parameter_names`` and ``equations``.
-
-    Attributes:
-        constants: NamedTuple of floats, first argument of every equation.
     """
 
-    system: str
     parameter_names: tuple[str, ...]
     equations: Equations
 
-    def __init__(self, joint_names, constants, *, armature=None, viscous=None, coulomb=None):
-        super().__init__(joint_names, armature=armature, viscous=viscous, coulomb=coulomb)
+    def __init__(self, joint_names: Sequence[str], constants: Any, **actuation: ArrayLike | None):
+        super().__init__(joint_names, **actuation)
         self.constants = constants
 
     @classmethod
@@ -56,79 +60,66 @@ class ClosedForm(AnalyticModel):
     def from_parameters(cls, **parameters: float) -> ClosedForm:
         """The system with these parameters: all of ``parameter_names``, checked by ``lagrangian.make``."""
 
-    def _evaluate(self, equation: Callable | None, shape: tuple[int, ...], *states: np.ndarray) -> np.ndarray:
-        """Call ``equation`` on the joints' components of ``states``; its result as an array (..., *shape)."""
-        if equation is None:
-            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", subject=self.system)
-        if all(x.ndim == 1 for x in states):
-            return np.array(equation(self.constants, *(x.tolist() for x in states)))
-        result = equation(self.constants, *(tuple(np.moveaxis(x, -1, 0)) for x in states))
-        batch = np.broadcast_shapes(*(x.shape[:-1] for x in states))
-        out = np.empty((*batch, *shape), dtype=np.result_type(*states))
-        for index in np.ndindex(*shape):
-            entry = result
-            for i in index:
-                entry = entry[i]
-            out[(..., *index)] = entry
-        return out
-
     @property
-    def torque_equation(self) -> Callable:
-        """tau(constants, q, v, a) for sequences of joint values: what ``compiled`` compiles."""
+    def torque_equation(self) -> Equation:
         return self.equations.inverse_dynamics
 
-    def _torque(self, q, v, a) -> np.ndarray:
-        return self._evaluate(self.equations.inverse_dynamics, (self.n,), q, v, a) + self.armature * a
+    def _evaluate(self, equation: Equation | None, shape: tuple[int, ...], **states: ArrayLike) -> Array:
+        """``equation`` of states (..., n), as an array (..., *shape)."""
+        if equation is None:
+            raise InputError(f"{self.system} has no tip: no forward kinematics, no Jacobian", subject=self.system)
+        return self._apply(equation, shape, *batch_of_states(self.n, **states))
 
-    def mass_matrix(self, q) -> np.ndarray:
-        M = self._evaluate(self.equations.mass_matrix, (self.n, self.n), as_states("q", q, self.n))
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        M = self._evaluate(self.equations.mass_matrix, (self.n, self.n), q=q)
         return M + np.diag(self.armature)
 
-    def coriolis_matrix(self, q, v) -> np.ndarray:
-        q, v = batch_of_states(self.n, q=q, v=v)
-        return self._evaluate(self.equations.coriolis_matrix, (self.n, self.n), q, v)
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
+        return self._evaluate(self.equations.coriolis_matrix, (self.n, self.n), q=q, v=v)
 
-    def gravity(self, q) -> np.ndarray:
-        return self._evaluate(self.equations.gravity, (self.n,), as_states("q", q, self.n))
+    def gravity(self, q: ArrayLike) -> Array:
+        return self._evaluate(self.equations.gravity, (self.n,), q=q)
 
-    def torque_rate(self, q, v, a, j) -> np.ndarray:
+    def torque_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> Array:
         """d(tau)/dt along a motion with jerk ``j`` [rad/s³], (..., n) [N·m/s], without friction.
 
         By the system's third-order equations where its file writes them out, and otherwise by a complex step.
         """
         if self.equations.torque_rate is None:
             return super().torque_rate(q, v, a, j)
-        q, v, a, j = batch_of_states(self.n, q=q, v=v, a=a, j=j)
-        return self._evaluate(self.equations.torque_rate, (self.n,), q, v, a, j) + self.armature * j
+        of_links = self._evaluate(self.equations.torque_rate, (self.n,), q=q, v=v, a=a, j=j)
+        rate: Array = of_links + self.armature * np.asarray(j)
+        return rate
 
-    def kinetic_energy(self, q, v) -> np.ndarray:
-        q, v = batch_of_states(self.n, q=q, v=v)
-        return self._evaluate(self.equations.kinetic_energy, (), q, v) + 0.5 * (v * v) @ self.armature
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
+        return self._evaluate(self.equations.kinetic_energy, (), q=q, v=v) + 0.5 * np.square(v) @ self.armature
 
-    def potential_energy(self, q) -> np.ndarray:
-        return self._evaluate(self.equations.potential_energy, (), as_states("q", q, self.n))
+    def potential_energy(self, q: ArrayLike) -> Array:
+        return self._evaluate(self.equations.potential_energy, (), q=q)
 
-    def forward_kinematics(self, q) -> np.ndarray:
-        return self._evaluate(self.equations.tip, (3,), as_states("q", q, self.n))
+    def forward_kinematics(self, q: ArrayLike) -> Array:
+        return self._evaluate(self.equations.tip, (3,), q=q)
 
-    def jacobian(self, q) -> np.ndarray:
-        return self._evaluate(self.equations.tip_jacobian, (3, self.n), as_states("q", q, self.n))
+    def jacobian(self, q: ArrayLike) -> Array:
+        return self._evaluate(self.equations.tip_jacobian, (3, self.n), q=q)
 
-    def angular_jacobian(self, q) -> np.ndarray:
-        return self._evaluate(self.equations.tip_angular_jacobian, (3, self.n), as_states("q", q, self.n))
+    def angular_jacobian(self, q: ArrayLike) -> Array:
+        return self._evaluate(self.equations.tip_angular_jacobian, (3, self.n), q=q)
 
 
 class ReferenceSystem(ClosedForm):
-    """A system whose constants are its parameters as they stand; see :func:`lagrangian.make`.
+    """A system of one file, whose constants are its parameters as they stand; see :func:`lagrangian.make`.
 
-    Subclasses also set ``coordinates`` (names of q) and ``Parameters`` (a NamedTuple of floats).
+    The file holds ``Parameters`` (a NamedTuple of floats) and the equations, the subclass ``system`` and ``coordinates``
+    (names of q).
     """
 
     coordinates: tuple[str, ...]
-    Parameters: type
+    Parameters: type[Any]
 
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls) -> None:
+        file = sys.modules[cls.__module__]
+        cls.equations, cls.Parameters = Equations.of(file), file.Parameters
         cls.parameter_names = cls.Parameters._fields
 
     @classmethod

@@ -1,13 +1,14 @@
-"""Linear state space: how a motion that starts a little beside another one drifts away from it."""
+"""Linearised equations of motion: how a motion that starts a little beside another one drifts away from it."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import DynamicsModel, batch_of_states
+from picker_dynamics.robot.model import Array, DynamicsModel, batch_of_states
 
 
-def linearise(arm: DynamicsModel, q, v, tau) -> tuple[np.ndarray, np.ndarray]:
+def linearise(arm: DynamicsModel, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> tuple[Array, Array]:
     """A = d(ydot)/dy and B = d(ydot)/dtau of the motion y = (q, v) under the forces ``tau``, without friction.
 
     With a = M^-1 (tau - C v - g), the right-hand side is ydot = (v, a).  Differentiating tau = M a + C v + g, in

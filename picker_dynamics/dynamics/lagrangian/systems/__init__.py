@@ -1,1 +1,1 @@
-"""The systems of the reference notes, one file each, in closed form."""
+"""Closed-form equations of motion of the reference notes' systems, one file each."""

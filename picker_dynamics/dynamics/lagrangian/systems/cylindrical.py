@@ -1,4 +1,4 @@
-"""The cylindrical manipulator: a main body that turns, and a shaft that slides in it.
+"""Cylindrical manipulator, of the note from pendulum to three-link arm: a main body that turns, and a shaft that slides in it.
 
 The functions below are the equations of docs/derivations.md ("Cylindrical manipulator"), for scalars or arrays: ``k``
 holds the parameters, ``q``, ``v``, ``a`` and ``j`` are sequences of two values.
@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..closed_form import Equations, ReferenceSystem
-from ..trigonometry import sin_cos
+from ..closed_form import ReferenceSystem
+from ..scalars import Rows, Scalar, Values, sin_cos
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    a: axis to body 2's centre of mass [m].
-    m2, m3: masses [kg].
-    J2, J3: inertias about the centres of mass [kg·m²].
+    """Constants of the cylindrical manipulator, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        a: axis to body 2's centre of mass [m].
+        m2, m3: masses [kg].
+        J2, J3: inertias about the centres of mass [kg·m²].
     """
 
     g: float
@@ -33,29 +35,29 @@ class Parameters(NamedTuple):
     J3: float
 
 
-def axis_inertia(k, r3):
+def axis_inertia(k: Parameters, r3: Scalar) -> Scalar:
     """m2 a² + m3 r3² + J2 + J3, about the axis."""
     return k.m2 * k.a * k.a + k.m3 * r3 * r3 + k.J2 + k.J3
 
 
-def mass_matrix(k, q):
+def mass_matrix(k: Parameters, q: Values) -> Rows:
     """M(q): rows of entries [kg·m², kg]."""
     return ((axis_inertia(k, q[1]), 0.0), (0.0, k.m3))
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
     """C(q, v) from Christoffel symbols: rows of entries."""
     m3r3 = k.m3 * q[1]
     return ((m3r3 * v[1], m3r3 * v[0]), (-m3r3 * v[0], 0.0))
 
 
-def gravity(k, q):
+def gravity(k: Parameters, q: Values) -> Values:
     """dP/dq: a torque [N·m] and a force [N]."""
     s, c = sin_cos(q[0])
     return k.g * (k.m2 * k.a + k.m3 * q[1]) * c, k.m3 * k.g * s
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """T [N·m] of the ground on body 2 and F [N] of body 2 on body 3.
 
     T = (m2 a² + m3 r3² + J2 + J3) thetadd + 2 m3 r3 r3d thetad + g (m2 a + m3 r3) cos(theta)
@@ -68,7 +70,7 @@ def inverse_dynamics(k, q, v, a):
     return T, F
 
 
-def torque_rate(k, q, v, a, j):
+def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
     """dT/dt [N·m/s] and dF/dt [N/s].
 
     dT/dt = (m2 a² + m3 r3² + J2 + J3) thetaddd + 2 m3 (r3d² thetad + r3 r3dd thetad + 2 r3 r3d thetadd)
@@ -87,30 +89,30 @@ def torque_rate(k, q, v, a, j):
     return Td, Fd
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """K(q, v) [J]."""
     return 0.5 * axis_inertia(k, q[1]) * v[0] * v[0] + 0.5 * k.m3 * v[1] * v[1]
 
 
-def potential_energy(k, q):
+def potential_energy(k: Parameters, q: Values) -> Scalar:
     """P(q) [J]."""
     s, _ = sin_cos(q[0])
     return k.g * (k.m2 * k.a + k.m3 * q[1]) * s
 
 
-def tip(k, q):
+def tip(k: Parameters, q: Values) -> Values:
     """Position of body 3's centre of mass (x3, y3, 0) [m]."""
     s, c = sin_cos(q[0])
     return q[1] * c, q[1] * s, 0.0
 
 
-def tip_jacobian(k, q):
+def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """d(centre of mass 3)/dq: three rows of two."""
     s, c = sin_cos(q[0])
     return ((-q[1] * s, c), (q[1] * c, s), (0.0, 0.0))
 
 
-def tip_angular_jacobian(k, q):
+def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
     """The waist turns body 3 about +z, the slide does not."""
     return ((0.0, 0.0), (0.0, 0.0), (1.0, 0.0))
 
@@ -120,16 +122,3 @@ class Cylindrical(ReferenceSystem):
 
     system = "cylindrical"
     coordinates = ("theta", "r3")
-    Parameters = Parameters
-    equations = Equations(
-        mass_matrix,
-        coriolis_matrix,
-        gravity,
-        inverse_dynamics,
-        kinetic_energy,
-        potential_energy,
-        tip,
-        tip_jacobian,
-        tip_angular_jacobian,
-        torque_rate,
-    )

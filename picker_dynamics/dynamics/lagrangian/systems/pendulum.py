@@ -1,4 +1,4 @@
-"""The pendulum: one body on a pin, by Lagrange, by Gibbs and Appell, and one order higher.
+"""Pendulum, of the note from pendulum to three-link arm: one body on a pin, by Lagrange, by Gibbs and Appell, and in third order.
 
 The functions below are the equations of docs/derivations.md ("Pendulum"), for scalars or arrays: ``k`` holds the
 parameters, ``q``, ``v``, ``a`` and ``j`` are sequences of one value, theta from +x counter-clockwise and its
@@ -12,19 +12,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import batch_of_states
-
-from ..closed_form import Equations, ReferenceSystem
-from ..trigonometry import sin_cos
+from ..closed_form import ReferenceSystem
+from ..scalars import Rows, Scalar, Values, sin_cos
+from . import bars
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    a: pin to centre of mass [m].
-    m: mass [kg].
-    J_G: inertia about the centre of mass [kg·m²].
+    """Constants of the pendulum, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        a: pin to centre of mass [m].
+        m: mass [kg].
+        J_G: inertia about the centre of mass [kg·m²].
     """
 
     g: float
@@ -59,68 +61,66 @@ class ThirdOrderLagrange(NamedTuple):
     Q_star: float
 
 
-def pivot_inertia(k):
+def pivot_inertia(k: Parameters) -> Scalar:
     """J_G + m a²."""
     return k.J_G + k.m * k.a * k.a
 
 
-def mass_matrix(k, q):
+def mass_matrix(k: Parameters, q: Values) -> Rows:
     """M: the inertia about the pin [kg·m²]."""
     return ((pivot_inertia(k),),)
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
     """C: none, M is constant."""
     return ((0.0,),)
 
 
-def gravity(k, q):
+def gravity(k: Parameters, q: Values) -> Values:
     """dP/dtheta [N·m]."""
     _, c = sin_cos(q[0])
     return (k.m * k.g * k.a * c,)
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """T = (J_G + m a²) thetadd + m g a cos(theta) [N·m]."""
     _, c = sin_cos(q[0])
     return (pivot_inertia(k) * a[0] + k.m * k.g * k.a * c,)
 
 
-def torque_rate(k, q, v, a, j):
+def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
     """dT/dt = (J_G + m a²) thetaddd - m g a thetad sin(theta) [N·m/s]."""
     s, _ = sin_cos(q[0])
     return (pivot_inertia(k) * j[0] - k.m * k.g * k.a * v[0] * s,)
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """K [J]."""
     return 0.5 * pivot_inertia(k) * v[0] * v[0]
 
 
-def potential_energy(k, q):
+def potential_energy(k: Parameters, q: Values) -> Scalar:
     """P [J]."""
     s, _ = sin_cos(q[0])
     return k.m * k.g * k.a * s
 
 
-def tip(k, q):
+def tip(k: Parameters, q: Values) -> Values:
     """Position of the centre of mass (x_G, y_G, 0) [m]."""
-    s, c = sin_cos(q[0])
-    return k.a * c, k.a * s, 0.0
+    return bars.tip(q, k.a)
 
 
-def tip_jacobian(k, q):
+def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """d(centre of mass)/dtheta: three rows of one [m/rad]."""
-    s, c = sin_cos(q[0])
-    return (-k.a * s,), (k.a * c,), (0.0,)
+    return bars.tip_jacobian(q, k.a)
 
 
-def tip_angular_jacobian(k, q):
+def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
     """The pendulum turns about +z."""
-    return (0.0,), (0.0,), (1.0,)
+    return bars.tip_angular_jacobian(q)
 
 
-def gibbs(k, q, v, a, torque):
+def gibbs(k: Parameters, q: Values, v: Values, a: Values, torque: Values) -> Values:
     """G, dG/dthetadd and dG/dthetad for an applied ``torque`` [N·m].
 
     G = 1/2 m (xdd² + ydd²) + 1/2 J_G thetadd² + m g ydd - T thetadd, with xdd² + ydd² = a² (thetadd² + thetad⁴)
@@ -135,7 +135,7 @@ def gibbs(k, q, v, a, torque):
     return G, dG_dqdd, dG_dqd
 
 
-def third_order_lagrange(k, q, v, a, j):
+def third_order_lagrange(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
     """S = 1/2 (J_G + m a²)(thetadd² + thetad⁴) of all particles, and Q* = (J_G + m a²)(thetaddd - thetad³)."""
     S = 0.5 * pivot_inertia(k) * (a[0] * a[0] + v[0] ** 4)
     return S, pivot_inertia(k) * (j[0] - v[0] ** 3)
@@ -146,35 +146,21 @@ class Pendulum(ReferenceSystem):
 
     system = "pendulum"
     coordinates = ("theta",)
-    Parameters = Parameters
-    equations = Equations(
-        mass_matrix,
-        coriolis_matrix,
-        gravity,
-        inverse_dynamics,
-        kinetic_energy,
-        potential_energy,
-        tip,
-        tip_jacobian,
-        tip_angular_jacobian,
-        torque_rate,
-    )
 
-    def gibbs(self, q, v, a, torque) -> Gibbs:
+    def gibbs(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, torque: ArrayLike) -> Gibbs:
         """Gibbs' function and its derivatives.
 
         Args:
             q, v, a: (..., 1) [rad, rad/s, rad/s²].
             torque: applied about the pin, a number or (..., 1) [N·m].
         """
-        states = batch_of_states(1, q=q, v=v, a=a, torque=[torque] if np.ndim(torque) == 0 else torque)
-        values = self._evaluate(gibbs, (3,), *states)
+        values = self._evaluate(gibbs, (3,), q=q, v=v, a=a, torque=np.atleast_1d(torque))
         return Gibbs(*np.moveaxis(values, -1, 0))
 
-    def third_order_lagrange(self, q, v, a, j) -> ThirdOrderLagrange:
+    def third_order_lagrange(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, j: ArrayLike) -> ThirdOrderLagrange:
         """S and Q* of the note's "third-order Lagrange ??????", for q, v, a, j (..., 1).
 
         Q* is what the rates of ALL forces add up to, constraint forces included: see docs/derivations.md.
         """
-        values = self._evaluate(third_order_lagrange, (2,), *batch_of_states(1, q=q, v=v, a=a, j=j))
+        values = self._evaluate(third_order_lagrange, (2,), q=q, v=v, a=a, j=j)
         return ThirdOrderLagrange(*np.moveaxis(values, -1, 0))

@@ -1,4 +1,4 @@
-"""The strawberry picker: a turret, three links that pitch in one vertical plane, a scissor.
+"""Strawberry picker, of the strawberry-arm note: a turret, three links that pitch in one vertical plane, a scissor.
 
 The functions below are the equations of docs/derivations.md ("Strawberry picker"), once, for scalars or
 arrays: ``q``, ``v`` and ``a`` are sequences of five joint values, and any of them may be a float, a NumPy
@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..trigonometry import sin_cos
+from ..scalars import Rows, Scalar, Values, sin_cos
 
 
 class Constants(NamedTuple):
@@ -80,7 +80,7 @@ class Constants(NamedTuple):
     L3: float
 
 
-def directions(q):
+def directions(q: Values) -> Rows:
     """u = ((s1, c1), (s2, c2), (s3, c3)): sine and cosine of a1, a2, a3, where links 1, 2 and 3 point."""
     a1 = q[1]
     a2 = a1 + q[2]
@@ -88,19 +88,19 @@ def directions(q):
     return sin_cos(a1), sin_cos(a2), sin_cos(a3)
 
 
-def elevation_rates(v):
+def elevation_rates(v: Values) -> Values:
     """(w1, w2, w3) from joint rates; the same sums turn joint accelerations into al1, al2, al3."""
     w1 = v[1]
     w2 = w1 + v[2]
     return w1, w2, w2 + v[3]
 
 
-def joint_torques(t0, t1, t2, t3, t4):
+def joint_torques(t0: Scalar, t1: Scalar, t2: Scalar, t3: Scalar, t4: Scalar) -> Values:
     """Torques on (theta0, a1, a2, a3, theta4) -> torques of the joints: each sums what lies beyond it."""
     return t0, t1 + t2 + t3, t2 + t3, t3, t4
 
 
-def yaw_inertia(k, u):
+def yaw_inertia(k: Constants, u: Rows) -> Values:
     """D and H1, H2, H3 = half its derivatives by a1, a2, a3."""
     (s1, c1), (s2, c2), (s3, c3) = u
     R1 = k.B11 * c1 + k.B12 * c2 + k.B13 * c3
@@ -121,7 +121,7 @@ def yaw_inertia(k, u):
     return D, H1, H2, H3
 
 
-def plane_inertia(k, u):
+def plane_inertia(k: Constants, u: Rows) -> Values:
     """E12, E13, E23 and F12, F13, F23: Bik times cosine and sine of ai - ak."""
     (s1, c1), (s2, c2), (s3, c3) = u
     E12, F12 = k.B12 * (c1 * c2 + s1 * s2), k.B12 * (s1 * c2 - c1 * s2)
@@ -130,7 +130,7 @@ def plane_inertia(k, u):
     return E12, E13, E23, F12, F13, F23
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Constants, q: Values, v: Values, a: Values) -> Values:
     """tau = M a + C v + g(q), written out: five torques [N·m].
 
     t0 = D al0 + 2 w0 (H1 w1 + H2 w2 + H3 w3) + K (c3 al4 - s3 w3 w4)
@@ -162,7 +162,7 @@ def inverse_dynamics(k, q, v, a):
     return joint_torques(t0, t1, t2, t3, t4)
 
 
-def mass_matrix(k, q):
+def mass_matrix(k: Constants, q: Values) -> Rows:
     """M(q): rows of entries [kg·m²]."""
     _, _, (s3, c3) = u = directions(q)
     D, _, _, _ = yaw_inertia(k, u)
@@ -184,7 +184,7 @@ def mass_matrix(k, q):
     )
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Constants, q: Values, v: Values) -> Rows:
     """C(q, v) from Christoffel symbols: rows of entries.
 
     In (theta0, a1, a2, a3, theta4) the matrix is, with Kd = 1/2 K s3,
@@ -214,13 +214,13 @@ def coriolis_matrix(k, q, v):
     return tuple(zip(*(joint_torques(*column) for column in columns)))
 
 
-def gravity(k, q):
+def gravity(k: Constants, q: Values) -> Values:
     """g(q) = dV/dq: five torques [N·m]."""
     (_, c1), (_, c2), (_, c3) = directions(q)
     return joint_torques(0.0, k.g * k.P1 * c1, k.g * k.P2 * c2, k.g * k.P3 * c3, 0.0)
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Constants, q: Values, v: Values) -> Scalar:
     """T(q, v) [J]."""
     _, _, (s3, c3) = u = directions(q)
     D, _, _, _ = yaw_inertia(k, u)
@@ -236,13 +236,13 @@ def kinetic_energy(k, q, v):
     return 0.5 * D * w0 * w0 + in_plane + 0.5 * k.I4 * w4 * w4 + k.K * c3 * w0 * w4
 
 
-def potential_energy(k, q):
+def potential_energy(k: Constants, q: Values) -> Scalar:
     """V(q) [J]."""
     (s1, _), (s2, _), (s3, _) = directions(q)
     return k.g * (k.P1 * s1 + k.P2 * s2 + k.P3 * s3) + k.V0
 
 
-def tip(k, q):
+def tip(k: Constants, q: Values) -> Values:
     """Position of the tool (x, y, z) [m]: reach = sum Li ci, along the yaw; height = sum Li si."""
     s0, c0 = sin_cos(q[0])
     (s1, c1), (s2, c2), (s3, c3) = directions(q)
@@ -251,7 +251,7 @@ def tip(k, q):
     return k.x0 + reach * c0, k.y0 + reach * s0, k.z0 + height
 
 
-def tip_jacobian(k, q):
+def tip_jacobian(k: Constants, q: Values) -> Rows:
     """d(tip)/dq: three rows of five [m/rad]."""
     s0, c0 = sin_cos(q[0])
     (s1, c1), (s2, c2), (s3, c3) = directions(q)
@@ -261,7 +261,7 @@ def tip_jacobian(k, q):
     return ((-reach * s0, r1 * c0, r2 * c0, r3 * c0, 0.0), (reach * c0, r1 * s0, r2 * s0, r3 * s0, 0.0), (0.0, z1, z2, z3, 0.0))
 
 
-def tip_angular_jacobian(k, q):
+def tip_angular_jacobian(k: Constants, q: Values) -> Rows:
     """Angular velocity of the hand per joint rate: yaw about z, pitches about -y of the turned base."""
     s0, c0 = sin_cos(q[0])
     return ((0.0, s0, s0, s0, 0.0), (0.0, -c0, -c0, -c0, 0.0), (1.0, 0.0, 0.0, 0.0, 0.0))

@@ -1,4 +1,4 @@
-"""ArmDescription -> PickerModel, with every assumption of the closed form checked aloud.
+"""Picker's closed form from a URDF (``ArmDescription``), with each of its assumptions checked aloud.
 
 ``read_shape`` checks the axes and the offsets.  On top of that the closed form needs the centre of mass of
 each link on its x axis, inertias that are diagonal in the link's axes, and a scissor that hangs on the hand's
@@ -7,7 +7,10 @@ x axis, turns about the hand's z axis and is balanced there.  What fixed joints 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot.description import ArmDescription
@@ -22,7 +25,7 @@ ROUNDING = 1e-9
 """What counts as zero: lengths in m, direction cosines, inertias as a share of the link's largest moment."""
 
 
-def from_description(description: ArmDescription, armature=None) -> PickerModel:
+def from_description(description: ArmDescription, armature: ArrayLike | None = None) -> PickerModel:
     """The picker's closed form with the numbers of a URDF.
 
     Args:
@@ -63,7 +66,7 @@ def from_description(description: ArmDescription, armature=None) -> PickerModel:
     )
 
 
-def _require(holds: bool, what: str, value, needed: str, name: str) -> None:
+def _require(holds: bool, what: str, value: Any, needed: str, name: str) -> None:
     if not holds:
         shown = f"({', '.join(f'{x:g}' for x in value)})" if np.ndim(value) else value
         raise DescriptionError(f"{what} is {shown}; the picker's closed form needs {needed}", subject=name, value=value)

@@ -1,10 +1,12 @@
-"""The strawberry picker as a model: its parameters, their moments, its payload."""
+"""Strawberry picker as a model: its parameters, their moments, its payload."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import payload_values
@@ -117,61 +119,29 @@ class PickerModel(ClosedForm):
     """
 
     system = "picker"
-    parameter_names = (
-        "g",
-        "L1",
-        "L2",
-        "L3",
-        "m1",
-        "m2",
-        "m3",
-        "m4",
-        "m_p",
-        "I0z",
-        "I1x",
-        "I1y",
-        "I1z",
-        "I2x",
-        "I2y",
-        "I2z",
-        "I3x",
-        "I3y",
-        "I3z",
-        "I4",
-    )
-    equations = Equations(
-        mass_matrix=picker.mass_matrix,
-        coriolis_matrix=picker.coriolis_matrix,
-        gravity=picker.gravity,
-        inverse_dynamics=picker.inverse_dynamics,
-        kinetic_energy=picker.kinetic_energy,
-        potential_energy=picker.potential_energy,
-        tip=picker.tip,
-        tip_jacobian=picker.tip_jacobian,
-        tip_angular_jacobian=picker.tip_angular_jacobian,
-    )
+    parameter_names = tuple("g L1 L2 L3 m1 m2 m3 m4 m_p I0z I1x I1y I1z I2x I2y I2z I3x I3y I3z I4".split())
+    equations = Equations.of(picker)
 
-    def __init__(self, parameters: PickerParameters, joint_names=JOINT_NAMES, **actuation):
+    def __init__(self, parameters: PickerParameters, joint_names: Sequence[str] = JOINT_NAMES, **actuation: ArrayLike | None):
         super().__init__(joint_names, parameters.constants(), **actuation)
         self.parameters = parameters
 
     @classmethod
-    def from_parameters(
-        cls, *, g, L1, L2, L3, m1, m2, m3, m4, m_p, I0z, I1x, I1y, I1z, I2x, I2y, I2z, I3x, I3y, I3z, I4
-    ) -> PickerModel:
+    def from_parameters(cls, **p: float) -> PickerModel:
         """The reference notes' picker: centres of mass at L/2, gripper and payload at the end of L3."""
+        lengths = L1, L2, L3 = p["L1"], p["L2"], p["L3"]
         return cls(
             PickerParameters(
-                g=g,
-                lengths=(L1, L2, L3),
-                masses=(m1, m2, m3),
+                g=p["g"],
+                lengths=lengths,
+                masses=(p["m1"], p["m2"], p["m3"]),
                 coms=(L1 / 2, L2 / 2, L3 / 2),
-                inertias=((I1x, I1y, I1z), (I2x, I2y, I2z), (I3x, I3y, I3z)),
-                I0z=I0z,
-                m4=m4,
+                inertias=tuple((p[f"I{i}x"], p[f"I{i}y"], p[f"I{i}z"]) for i in (1, 2, 3)),
+                I0z=p["I0z"],
+                m4=p["m4"],
                 r4=L3,
-                I4=I4,
-                payload_mass=m_p,
+                I4=p["I4"],
+                payload_mass=p["m_p"],
                 payload_distance=L3,
             )
         )
@@ -180,13 +150,8 @@ class PickerModel(ClosedForm):
     def payload_mass(self) -> float:
         return self.parameters.payload_mass
 
-    def with_payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=None) -> PickerModel:
-        """The same arm carrying a load; a load it already carries is replaced.
-
-        Args:
-            mass: [kg], >= 0.
-            com: (3,) centre of mass [m], tool frame: on the hand's x axis.
-            inertia: (3, 3) about the centre of mass [kg·m²], tool axes: diagonal; default a point mass.
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> PickerModel:
+        """The same arm carrying a load on the hand's x axis, of diagonal inertia; see :meth:`DynamicsModel.with_payload`.
 
         Raises:
             InputError: a load off the hand's axis, which this closed form does not describe (``rigid_body``

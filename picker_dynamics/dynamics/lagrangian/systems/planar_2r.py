@@ -1,4 +1,4 @@
-"""The planar 2R arm: two revolute joints in a vertical plane.
+"""Planar 2R arm, of the note on Lagrange equations: two revolute joints in a vertical plane.
 
 The functions below are the equations of docs/derivations.md ("Planar 2R arm"), for scalars or arrays: ``k`` holds
 the parameters, ``q``, ``v`` and ``a`` are sequences of two joint values.
@@ -18,17 +18,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..closed_form import Equations, ReferenceSystem
-from ..trigonometry import sin_cos
+from ..closed_form import ReferenceSystem
+from ..scalars import Rows, Scalar, Values, sin_cos
+from . import bars
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    l1, l2: lengths [m]; the tip is at l2.
-    lg1, lg2: joint to centre of mass, along the link [m].
-    m1, m2: masses [kg].
-    I1, I2: inertias about the centres of mass [kg·m²].
+    """Constants of the planar 2R arm, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        l1, l2: lengths [m]; the tip is at l2.
+        lg1, lg2: joint to centre of mass, along the link [m].
+        m1, m2: masses [kg].
+        I1, I2: inertias about the centres of mass [kg·m²].
     """
 
     g: float
@@ -42,7 +45,7 @@ class Parameters(NamedTuple):
     I2: float
 
 
-def inertias(k, q):
+def inertias(k: Parameters, q: Values) -> Values:
     """m11, m12, m22 of the note, and h."""
     s2, c2 = sin_cos(q[1])
     m22 = k.m2 * k.lg2 * k.lg2 + k.I2
@@ -51,19 +54,19 @@ def inertias(k, q):
     return m11, m12, m22, k.m2 * k.l1 * k.lg2 * s2
 
 
-def mass_matrix(k, q):
+def mass_matrix(k: Parameters, q: Values) -> Rows:
     """M(q): rows of entries [kg·m²]."""
     m11, m12, m22, _ = inertias(k, q)
     return ((m11, m12), (m12, m22))
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
     """C_ij = sum_k b_ijk v_k: rows of entries."""
     _, _, _, h = inertias(k, q)
     return ((-h * v[1], -h * (v[0] + v[1])), (h * v[0], 0.0))
 
 
-def gravity(k, q):
+def gravity(k: Parameters, q: Values) -> Values:
     """G(q) = dU/dq: two torques [N·m]."""
     _, c1 = sin_cos(q[0])
     _, c12 = sin_cos(q[0] + q[1])
@@ -71,7 +74,7 @@ def gravity(k, q):
     return k.m1 * k.g * k.lg1 * c1 + k.m2 * k.g * k.l1 * c1 + G2, G2
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """tau = M a + V + G: two torques [N·m], the first of which the note leaves empty.
 
     tau1 = m11 a1 + m12 a2 + b122 v2² + 2 b112 v1 v2 + m1 g lg1 c1 + m2 g (l1 c1 + lg2 c12)
@@ -84,36 +87,32 @@ def inverse_dynamics(k, q, v, a):
     return tau1, tau2
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """K(q, v) [J]."""
     m11, m12, m22, _ = inertias(k, q)
     return 0.5 * m11 * v[0] * v[0] + m12 * v[0] * v[1] + 0.5 * m22 * v[1] * v[1]
 
 
-def potential_energy(k, q):
+def potential_energy(k: Parameters, q: Values) -> Scalar:
     """U(q) [J]."""
     s1, _ = sin_cos(q[0])
     s12, _ = sin_cos(q[0] + q[1])
     return k.m1 * k.g * k.lg1 * s1 + k.m2 * k.g * (k.l1 * s1 + k.lg2 * s12)
 
 
-def tip(k, q):
+def tip(k: Parameters, q: Values) -> Values:
     """Position of the end of link 2 (x, y, 0) [m]."""
-    s1, c1 = sin_cos(q[0])
-    s12, c12 = sin_cos(q[0] + q[1])
-    return k.l1 * c1 + k.l2 * c12, k.l1 * s1 + k.l2 * s12, 0.0
+    return bars.tip(q, k.l1, k.l2)
 
 
-def tip_jacobian(k, q):
+def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """d(tip)/dq: three rows of two [m/rad]."""
-    s1, c1 = sin_cos(q[0])
-    s12, c12 = sin_cos(q[0] + q[1])
-    return ((-k.l1 * s1 - k.l2 * s12, -k.l2 * s12), (k.l1 * c1 + k.l2 * c12, k.l2 * c12), (0.0, 0.0))
+    return bars.tip_jacobian(q, k.l1, k.l2)
 
 
-def tip_angular_jacobian(k, q):
+def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
     """Both joints turn link 2 about +z."""
-    return ((0.0, 0.0), (0.0, 0.0), (1.0, 1.0))
+    return bars.tip_angular_jacobian(q)
 
 
 class Planar2R(ReferenceSystem):
@@ -121,15 +120,3 @@ class Planar2R(ReferenceSystem):
 
     system = "planar_2r"
     coordinates = ("theta1", "theta2")
-    Parameters = Parameters
-    equations = Equations(
-        mass_matrix,
-        coriolis_matrix,
-        gravity,
-        inverse_dynamics,
-        kinetic_energy,
-        potential_energy,
-        tip,
-        tip_jacobian,
-        tip_angular_jacobian,
-    )

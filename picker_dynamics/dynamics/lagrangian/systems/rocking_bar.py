@@ -1,4 +1,4 @@
-"""The rocking bar: a thin bar that rolls without slip on a fixed cylinder.
+"""Rocking bar, of the note from pendulum to three-link arm: a thin bar that rolls without slip on a fixed cylinder.
 
 The functions below are the equations of docs/derivations.md ("Rocking bar"), for scalars or arrays: ``k`` holds the
 parameters, ``q``, ``v`` and ``a`` are sequences of one value, theta counter-clockwise and its derivatives.  y is up,
@@ -15,11 +15,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.robot.model import Array
 
-from ..closed_form import Equations, ReferenceSystem
-from ..trigonometry import sin_cos
+from ..closed_form import ReferenceSystem
+from ..scalars import Rows, Scalar, Values, sin_cos
 
 CONVERGED = 1e-12
 """Relative change of the period at which doubling the nodes stops; doubling squares its error, which is then 1e-15."""
@@ -29,11 +31,13 @@ MOST_NODES = 2**20
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    r: radius of the cylinder [m].
-    m: mass of the bar [kg].
-    J: inertia of the bar about its centre of mass G [kg·m²].
+    """Constants of the rocking bar, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        r: radius of the cylinder [m].
+        m: mass of the bar [kg].
+        J: inertia of the bar about its centre of mass G [kg·m²].
     """
 
     g: float
@@ -51,63 +55,68 @@ class Release(NamedTuple):
         small_angle_frequency_hz: of the linearised equation, sqrt(m g r / J) / (2 pi) [Hz].
     """
 
-    period_s: float
-    frequency_hz: float
+    period_s: Array
+    frequency_hz: Array
     small_angle_frequency_hz: float
 
 
-def mass_matrix(k, q):
+def contact_inertia(k: Parameters, theta: Scalar) -> Scalar:
+    """J + m r² theta², about the line of contact [kg·m²]."""
+    return k.J + k.m * k.r * k.r * theta * theta
+
+
+def mass_matrix(k: Parameters, q: Values) -> Rows:
     """M = J + m r² theta² [kg·m²]."""
-    return ((k.J + k.m * k.r * k.r * q[0] * q[0],),)
+    return ((contact_inertia(k, q[0]),),)
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
     """C = 1/2 dM/dt = m r² theta thetad."""
     return ((k.m * k.r * k.r * q[0] * v[0],),)
 
 
-def gravity(k, q):
+def gravity(k: Parameters, q: Values) -> Values:
     """dP/dtheta = m g r theta cos(theta) [N·m]."""
     _, c = sin_cos(q[0])
     return (k.m * k.g * k.r * q[0] * c,)
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """The external couple (J + m r² theta²) thetadd + m r (g cos(theta) + r thetad²) theta [N·m]."""
     _, c = sin_cos(q[0])
     theta, thetad = q[0], v[0]
-    return ((k.J + k.m * k.r * k.r * theta * theta) * a[0] + k.m * k.r * (k.g * c + k.r * thetad * thetad) * theta,)
+    return (contact_inertia(k, theta) * a[0] + k.m * k.r * (k.g * c + k.r * thetad * thetad) * theta,)
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """K [J]."""
-    return 0.5 * (k.J + k.m * k.r * k.r * q[0] * q[0]) * v[0] * v[0]
+    return 0.5 * contact_inertia(k, q[0]) * v[0] * v[0]
 
 
-def potential_energy(k, q):
+def potential_energy(k: Parameters, q: Values) -> Scalar:
     """P [J]."""
     s, c = sin_cos(q[0])
     return k.m * k.g * k.r * (c + q[0] * s)
 
 
-def tip(k, q):
+def tip(k: Parameters, q: Values) -> Values:
     """Position of the bar's centre of mass (x_G, y_G, 0) [m]."""
     s, c = sin_cos(q[0])
     return k.r * (q[0] * c - s), k.r * (c + q[0] * s), 0.0
 
 
-def tip_jacobian(k, q):
+def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """dG/dtheta: three rows of one [m/rad]."""
     s, c = sin_cos(q[0])
     return (-k.r * q[0] * s,), (k.r * q[0] * c,), (0.0,)
 
 
-def tip_angular_jacobian(k, q):
+def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
     """The bar turns about +z."""
     return (0.0,), (0.0,), (1.0,)
 
 
-def period(k, theta0):
+def period(k: Parameters, theta0: Array) -> Array:
     """Time of one full swing [s] from rest at ``theta0`` (...) [rad], |theta0| < pi/2.
 
     Energy gives thetad; theta = theta0 sin(phi) takes away the root's zero at the turning points; what is left is
@@ -122,7 +131,6 @@ def period(k, theta0):
     Raises:
         InputError: not converged, for a release too close to a right angle.
     """
-    theta0 = np.asarray(theta0, dtype=float)
     previous, nodes = np.full(theta0.shape, np.inf), 16
     while nodes <= MOST_NODES:
         s = np.sin(np.linspace(0.0, 0.5 * math.pi, nodes + 1))
@@ -131,7 +139,7 @@ def period(k, theta0):
         sinc_mu, sinc_h = np.sinc(mu / math.pi), np.sinc(h / math.pi)
         f = np.cos(mu) * sinc_h + np.cos(h) * sinc_mu - sinc_mu * sinc_h
         y = np.sqrt((k.J + k.m * (k.r * amplitude * s) ** 2) / (k.m * k.g * k.r * f))
-        result = 2.0 * math.pi / nodes * (y.sum(axis=-1) - 0.5 * (y[..., 0] + y[..., -1]))
+        result: Array = 2.0 * math.pi / nodes * (y.sum(axis=-1) - 0.5 * (y[..., 0] + y[..., -1]))
         if np.all(np.abs(result - previous) <= CONVERGED * result):
             return result
         previous, nodes = result, 2 * nodes
@@ -148,20 +156,8 @@ class RockingBar(ReferenceSystem):
 
     system = "rocking_bar"
     coordinates = ("theta",)
-    Parameters = Parameters
-    equations = Equations(
-        mass_matrix,
-        coriolis_matrix,
-        gravity,
-        inverse_dynamics,
-        kinetic_energy,
-        potential_energy,
-        tip,
-        tip_jacobian,
-        tip_angular_jacobian,
-    )
 
-    def release(self, theta0) -> Release:
+    def release(self, theta0: ArrayLike) -> Release:
         """Period and frequency after a release from rest, exact and for small angles.
 
         Args:

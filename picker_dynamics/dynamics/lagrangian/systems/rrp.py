@@ -1,4 +1,4 @@
-"""The RRP arm: two revolute joints and a slide, with a load at its end.
+"""RRP arm, of the serial-robot note: two revolute joints and a slide, with a load at its end.
 
 The functions below are the equations of docs/derivations.md ("RRP arm"), for scalars or arrays: ``k`` holds the
 parameters, ``q``, ``v`` and ``a`` are sequences of three joint values.
@@ -25,12 +25,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, SingularityError, UnreachableError
-from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.model import Array, as_states
 
-from ..closed_form import Equations, ReferenceSystem
-from ..trigonometry import sin_cos
+from ..closed_form import ReferenceSystem
+from ..scalars import Rows, Scalar, Values, sin_cos
 
 BRANCHES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """(sigma_rho, sigma_D): the signs of rho and D that tell the four solutions of the inverse kinematics apart."""
@@ -40,13 +41,15 @@ SINGULAR = 1e-12
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -z.
-    l2: length of link 2 [m], a slender uniform rod from 0 to [-l2, 0, 0].
-    l: length of link 3 [m], a slender uniform rod along the slide.
-    l4: from the slide's coordinate to the load, at the end of link 3 [m].
-    m2, m3: masses of the links [kg].
-    M: mass of the load [kg], a point.
+    """Constants of the RRP arm, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -z.
+        l2: length of link 2 [m], a slender uniform rod from 0 to [-l2, 0, 0].
+        l: length of link 3 [m], a slender uniform rod along the slide.
+        l4: from the slide's coordinate to the load, at the end of link 3 [m].
+        m2, m3: masses of the links [kg].
+        M: mass of the load [kg], a point.
     """
 
     g: float
@@ -58,7 +61,7 @@ class Parameters(NamedTuple):
     M: float
 
 
-def plane(k, q):
+def plane(k: Parameters, q: Values) -> Values:
     """Load (rho, z) and middle of link 3 (rho3, z3) in the vertical plane, after sin(theta2), cos(theta2), D, D3."""
     s2, c2 = sin_cos(q[1])
     D = q[2] + k.l4
@@ -66,7 +69,7 @@ def plane(k, q):
     return s2, c2, D, D3, D * s2 - k.l2 * c2, k.l2 * s2 + D * c2, D3 * s2 - k.l2 * c2, k.l2 * s2 + D3 * c2
 
 
-def inertias(k, q):
+def inertias(k: Parameters, q: Values) -> Values:
     """H11, H22, H23, H33 of the note."""
     s2, c2, D, D3, rho, _, rho3, _ = plane(k, q)
     H11 = k.M * rho * rho + k.m3 * rho3 * rho3 + k.m2 * k.l2 * k.l2 * c2 * c2 / 3.0 + k.m3 * k.l * k.l * s2 * s2 / 12.0
@@ -76,7 +79,7 @@ def inertias(k, q):
     return H11, H22, k.l2 * (k.M + k.m3), k.M + k.m3
 
 
-def half_derivatives(k, q):
+def half_derivatives(k: Parameters, q: Values) -> Values:
     """P, Q, S: half of dH11/dtheta2, dH11/dd3 and dH22/dd3."""
     s2, c2, D, D3, rho, z, rho3, z3 = plane(k, q)
     P = k.M * rho * z + k.m3 * rho3 * z3 + (k.m3 * k.l * k.l / 12.0 - k.m2 * k.l2 * k.l2 / 3.0) * s2 * c2
@@ -85,20 +88,20 @@ def half_derivatives(k, q):
     return P, Q, S
 
 
-def mass_matrix(k, q):
+def mass_matrix(k: Parameters, q: Values) -> Rows:
     """H(q): rows of entries."""
     H11, H22, H23, H33 = inertias(k, q)
     return ((H11, 0.0, 0.0), (0.0, H22, H23), (0.0, H23, H33))
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
     """C(q, v) from Christoffel symbols, which the note leaves out: rows of entries."""
     P, Q, S = half_derivatives(k, q)
     w1, w2, w3 = v[0], v[1], v[2]
     return ((P * w2 + Q * w3, P * w1, Q * w1), (-P * w1, S * w3, S * w2), (-Q * w1, -S * w2, 0.0))
 
 
-def gravity(k, q):
+def gravity(k: Parameters, q: Values) -> Values:
     """G(q) = dV/dq: two torques [N·m] and a force [N]."""
     _, c2, _, _, rho, _, rho3, _ = plane(k, q)
     G2 = -k.g * (k.M * rho + k.m3 * rho3 - 0.5 * k.m2 * k.l2 * c2)
@@ -106,7 +109,7 @@ def gravity(k, q):
     return 0.0, G2, G3
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """tau = H a + C v + G, written out: two torques [N·m] and a force [N].
 
     tau1 = H11 a1 + 2 w1 (P w2 + Q w3)
@@ -123,46 +126,46 @@ def inverse_dynamics(k, q, v, a):
     return tau1, tau2, tau3
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """T(q, v) [J]."""
     H11, H22, H23, H33 = inertias(k, q)
     return 0.5 * (H11 * v[0] * v[0] + H22 * v[1] * v[1] + H33 * v[2] * v[2]) + H23 * v[1] * v[2]
 
 
-def potential_energy(k, q):
+def potential_energy(k: Parameters, q: Values) -> Scalar:
     """V(q) [J]."""
     s2, _, _, _, _, z, _, z3 = plane(k, q)
     return k.g * (k.M * z + k.m3 * z3 + 0.5 * k.m2 * k.l2 * s2)
 
 
-def tip(k, q):
+def tip(k: Parameters, q: Values) -> Values:
     """Position of the load (x, y, z) [m]."""
     s1, c1 = sin_cos(q[0])
     _, _, _, _, rho, z, _, _ = plane(k, q)
     return rho * c1, rho * s1, z
 
 
-def tip_jacobian(k, q):
+def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """d(load)/dq: three rows of three."""
     s1, c1 = sin_cos(q[0])
     s2, c2, _, _, rho, z, _, _ = plane(k, q)
     return ((-rho * s1, z * c1, s2 * c1), (rho * c1, z * s1, s2 * s1), (0.0, -rho, c2))
 
 
-def tip_jacobian_determinant(k, q):
+def tip_jacobian_determinant(k: Parameters, q: Values) -> Scalar:
     """det J = -rho D: zero where the load is on the axis of theta1, or at the foot of the slide."""
     _, _, D, _, rho, _, _, _ = plane(k, q)
     return -rho * D
 
 
-def tip_jacobian_inverse(k, q):
+def tip_jacobian_inverse(k: Parameters, q: Values) -> Rows:
     """Joint rates for a velocity of the load: three rows of three."""
     s1, c1 = sin_cos(q[0])
     s2, c2, D, _, rho, z, _, _ = plane(k, q)
     return ((-s1 / rho, c1 / rho, 0.0), (c2 * c1 / D, c2 * s1 / D, -s2 / D), (rho * c1 / D, rho * s1 / D, z / D))
 
 
-def tip_angular_jacobian(k, q):
+def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
     """Angular velocity of link 3 per joint rate: about +z, about the turned +y, none."""
     s1, c1 = sin_cos(q[0])
     return ((0.0, -s1, 0.0), (0.0, c1, 0.0), (1.0, 0.0, 0.0))
@@ -173,35 +176,23 @@ class Rrp(ReferenceSystem):
 
     system = "rrp"
     coordinates = ("theta1", "theta2", "d3")
-    Parameters = Parameters
-    equations = Equations(
-        mass_matrix,
-        coriolis_matrix,
-        gravity,
-        inverse_dynamics,
-        kinetic_energy,
-        potential_energy,
-        tip,
-        tip_jacobian,
-        tip_angular_jacobian,
-    )
 
-    def jacobian_determinant(self, q) -> np.ndarray:
+    def jacobian_determinant(self, q: ArrayLike) -> Array:
         """det J = -rho D, (...) [m²], for q (..., 3)."""
-        return self._evaluate(tip_jacobian_determinant, (), as_states("q", q, 3))
+        return self._evaluate(tip_jacobian_determinant, (), q=q)
 
-    def inverse_jacobian(self, q) -> np.ndarray:
+    def inverse_jacobian(self, q: ArrayLike) -> Array:
         """J^-1, (..., 3, 3): joint rates [rad/s, rad/s, m/s] for a velocity of the load [m/s], base frame.
 
         Raises:
             SingularityError: the load is on the axis of theta1 (rho = 0), or D = 0.
         """
-        q = as_states("q", q, 3)
-        _, _, D, _, rho, z, _, _ = plane(self.constants, np.moveaxis(q, -1, 0))
-        _refuse_singular(rho, D, np.hypot(rho, z), np.moveaxis(q, -1, 0))
-        return self._evaluate(tip_jacobian_inverse, (3, 3), q)
+        joints = np.moveaxis(as_states("q", q, 3), -1, 0)
+        _, _, D, _, rho, z, _, _ = plane(self.constants, tuple(joints))
+        _refuse_singular(rho, D, np.hypot(rho, z), joints)
+        return self._evaluate(tip_jacobian_inverse, (3, 3), q=q)
 
-    def inverse_kinematics(self, point, *, sigma_rho: int = 1, sigma_D: int = 1) -> np.ndarray:
+    def inverse_kinematics(self, point: ArrayLike, *, sigma_rho: int = 1, sigma_D: int = 1) -> Array:
         """Joint values that bring the load to ``point``.
 
             rho    = sigma_rho hypot(x, y)              D      = sigma_D sqrt(rho² + z² - l2²)
@@ -235,26 +226,26 @@ class Rrp(ReferenceSystem):
         theta2 = _angle(D * rho + l2 * z, D * z - l2 * rho)
         return np.stack([theta1, theta2, D - l4], axis=-1)
 
-    def inverse_kinematics_branches(self, point) -> np.ndarray:
+    def inverse_kinematics_branches(self, point: ArrayLike) -> Array:
         """All four solutions, (..., 4, 3), in the order of ``BRANCHES``; errors as ``inverse_kinematics``."""
         return np.stack(
             [self.inverse_kinematics(point, sigma_rho=sigma_rho, sigma_D=sigma_D) for sigma_rho, sigma_D in BRANCHES], axis=-2
         )
 
 
-def _angle(sine, cosine) -> np.ndarray:
+def _angle(sine: Array, cosine: Array) -> Array:
     """atan2 in (-pi, pi]."""
     angle = np.arctan2(sine, cosine)
     return np.where(angle <= -math.pi, math.pi, angle)
 
 
-def _worst(values, where) -> tuple[float, list[float]]:
+def _worst(values: Array, where: Array) -> tuple[float, list[float]]:
     """The smallest of ``values``, and the entry of ``where`` (3, ...) it belongs to."""
     index = np.unravel_index(np.argmin(values), np.shape(values))
-    return float(values[index]), [round(float(entry), 6) for entry in where[(slice(None), *index)]]
+    return float(values[index]), [round(float(entry[index]), 6) for entry in where]
 
 
-def _refuse_unreachable(distance, D_squared, l2: float, point) -> None:
+def _refuse_unreachable(distance: Array, D_squared: Array, l2: float, point: Array) -> None:
     if np.any(D_squared < -SINGULAR * l2**2):
         nearest, at = _worst(distance, point)
         raise UnreachableError(
@@ -265,7 +256,7 @@ def _refuse_unreachable(distance, D_squared, l2: float, point) -> None:
         )
 
 
-def _refuse_singular(rho, D, distance, where) -> None:
+def _refuse_singular(rho: Array, D: Array, distance: Array, where: Array) -> None:
     for joint, name, value, meaning in (
         ("theta1", "rho", rho, "the load is on the axis of theta1, which is free there"),
         ("theta2", "D", D, "the load is at the foot of the slide, at distance l2"),

@@ -1,4 +1,4 @@
-"""The spatial 2R arm: a first joint about the horizontal x axis, a second across it.
+"""Spatial 2R arm, of the note on a robot arm with spatial movement: one joint about the horizontal x axis, one across it.
 
 The functions below are the equations of docs/derivations.md ("Spatial 2R arm"), for scalars or arrays: ``k`` holds
 the parameters, ``q``, ``v`` and ``a`` are sequences of two joint values.
@@ -16,21 +16,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.model import Array
 
-from ..closed_form import Equations, ReferenceSystem
-from ..trigonometry import sin_cos
+from ..closed_form import ReferenceSystem
+from ..scalars import Rows, Scalar, Values, sin_cos
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -z.
-    L1, L2: lengths [m].
-    m1, m2: masses [kg], at half of each link.
-    I1x: inertia of link 1 about the x axis, about its centre of mass [kg·m²].
-    I2x, I2y, I2z: principal inertias of link 2 about its centre of mass, z along the link [kg·m²].
+    """Constants of the spatial 2R arm, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -z.
+        L1, L2: lengths [m].
+        m1, m2: masses [kg], at half of each link.
+        I1x: inertia of link 1 about the x axis, about its centre of mass [kg·m²].
+        I2x, I2y, I2z: principal inertias of link 2 about its centre of mass, z along the link [kg·m²].
     """
 
     g: float
@@ -44,7 +46,7 @@ class Parameters(NamedTuple):
     I2z: float
 
 
-def inertias(k, q):
+def inertias(k: Parameters, q: Values) -> Values:
     """d11, d22 of the note, and d112 = d(d11)/dq2."""
     s2, c2 = sin_cos(q[1])
     h2 = k.L1 + 0.5 * k.L2 * c2
@@ -54,19 +56,19 @@ def inertias(k, q):
     return d11, d22, d112
 
 
-def mass_matrix(k, q):
+def mass_matrix(k: Parameters, q: Values) -> Rows:
     """D(q): rows of entries [kg·m²]."""
     d11, d22, _ = inertias(k, q)
     return ((d11, 0.0), (0.0, d22))
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
     """C(q, v) from Christoffel symbols: rows of entries."""
     _, _, d112 = inertias(k, q)
     return ((0.5 * d112 * v[1], 0.5 * d112 * v[0]), (-0.5 * d112 * v[0], 0.0))
 
 
-def gravity(k, q):
+def gravity(k: Parameters, q: Values) -> Values:
     """G(q) = dV/dq: two torques [N·m]."""
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
@@ -75,7 +77,7 @@ def gravity(k, q):
     return G1, G2
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """tau = D a + C v + G, written out: two torques [N·m]."""
     d11, d22, d112 = inertias(k, q)
     G1, G2 = gravity(k, q)
@@ -84,41 +86,41 @@ def inverse_dynamics(k, q, v, a):
     return tau1, tau2
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """K(q, v) [J]."""
     d11, d22, _ = inertias(k, q)
     return 0.5 * (d11 * v[0] * v[0] + d22 * v[1] * v[1])
 
 
-def potential_energy(k, q):
+def potential_energy(k: Parameters, q: Values) -> Scalar:
     """P(q) [J]."""
     _, c1 = sin_cos(q[0])
     _, c2 = sin_cos(q[1])
     return k.g * c1 * (0.5 * k.m1 * k.L1 + k.m2 * (k.L1 + 0.5 * k.L2 * c2))
 
 
-def tip(k, q):
+def tip(k: Parameters, q: Values) -> Values:
     """Position of the end effector (x, y, z) [m]: the last column of the note's T03."""
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
     return k.L2 * s2, -s1 * (k.L1 + k.L2 * c2), c1 * (k.L1 + k.L2 * c2)
 
 
-def tip_rotation(k, q):
+def tip_rotation(k: Parameters, q: Values) -> Rows:
     """R = Rx(q1) Ry(q2): three rows of three."""
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
     return ((c2, 0.0, s2), (s1 * s2, c1, -s1 * c2), (-c1 * s2, s1, c1 * c2))
 
 
-def tip_jacobian(k, q):
+def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """d(end effector)/dq: three rows of two [m/rad]."""
     s1, c1 = sin_cos(q[0])
     s2, c2 = sin_cos(q[1])
     return ((0.0, k.L2 * c2), (-c1 * (k.L1 + k.L2 * c2), k.L2 * s1 * s2), (-s1 * (k.L1 + k.L2 * c2), -k.L2 * c1 * s2))
 
 
-def tip_angular_jacobian(k, q):
+def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
     """J_omega: about +x, and about the turned +y."""
     s1, c1 = sin_cos(q[0])
     return ((1.0, 0.0), (0.0, c1), (0.0, s1))
@@ -129,19 +131,7 @@ class Spatial2R(ReferenceSystem):
 
     system = "spatial_2r"
     coordinates = ("q1", "q2")
-    Parameters = Parameters
-    equations = Equations(
-        mass_matrix,
-        coriolis_matrix,
-        gravity,
-        inverse_dynamics,
-        kinetic_energy,
-        potential_energy,
-        tip,
-        tip_jacobian,
-        tip_angular_jacobian,
-    )
 
-    def orientation(self, q) -> np.ndarray:
+    def orientation(self, q: ArrayLike) -> Array:
         """R = Rx(q1) Ry(q2), (..., 3, 3): axes of the end effector in the base frame, for q (..., 2) [rad]."""
-        return self._evaluate(tip_rotation, (3, 3), as_states("q", q, 2))
+        return self._evaluate(tip_rotation, (3, 3), q=q)

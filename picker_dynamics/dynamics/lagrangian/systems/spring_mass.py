@@ -1,4 +1,4 @@
-"""The spring and mass: one sliding body on a spring.
+"""Spring and mass, of the note from pendulum to three-link arm: one sliding body on a spring.
 
 The functions below are the equations of docs/derivations.md ("Spring and mass"), for scalars or arrays: ``k`` holds
 the parameters, ``q``, ``v`` and ``a`` are sequences of one value, x from the unstretched spring and its derivatives.
@@ -10,50 +10,53 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..closed_form import Equations, ReferenceSystem
+from ..closed_form import ReferenceSystem
+from ..scalars import Rows, Scalar, Values
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    m: mass [kg].
-    k: stiffness of the spring [N/m].
+    """Constants of the spring and mass, in its note's letters.
+
+    Attributes:
+        m: mass [kg].
+        k: stiffness of the spring [N/m].
     """
 
     m: float
     k: float
 
 
-def mass_matrix(k, q):
+def mass_matrix(k: Parameters, q: Values) -> Rows:
     """M: the mass [kg]."""
     return ((k.m,),)
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
     """C: none, M is constant."""
     return ((0.0,),)
 
 
-def gravity(k, q):
+def gravity(k: Parameters, q: Values) -> Values:
     """dP/dx = k x [N]: here the spring's force."""
     return (k.k * q[0],)
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """F_ext = m xdd + k x [N]."""
     return (k.m * a[0] + k.k * q[0],)
 
 
-def torque_rate(k, q, v, a, j):
+def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
     """dF_ext/dt = m xddd + k xd [N/s]."""
     return (k.m * j[0] + k.k * v[0],)
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """K [J]."""
     return 0.5 * k.m * v[0] * v[0]
 
 
-def potential_energy(k, q):
+def potential_energy(k: Parameters, q: Values) -> Scalar:
     """P [J]."""
     return 0.5 * k.k * q[0] * q[0]
 
@@ -63,7 +66,3 @@ class SpringMass(ReferenceSystem):
 
     system = "spring_mass"
     coordinates = ("x",)
-    Parameters = Parameters
-    equations = Equations(
-        mass_matrix, coriolis_matrix, gravity, inverse_dynamics, kinetic_energy, potential_energy, torque_rate=torque_rate
-    )

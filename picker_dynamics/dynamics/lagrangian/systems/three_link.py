@@ -1,4 +1,4 @@
-"""The three-link manipulator.
+"""Three-link manipulator, of the note from pendulum to three-link arm.
 
 The functions below are the equations of docs/derivations.md ("Three-link manipulator"), for scalars or arrays: ``k``
 holds the parameters, ``q``, ``v`` and ``a`` are sequences of three joint values.
@@ -22,17 +22,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..closed_form import Equations, ReferenceSystem
-from ..trigonometry import sin_cos
+from ..closed_form import ReferenceSystem
+from ..scalars import Rows, Scalar, Values, sin_cos
+from . import bars
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    d2, d3, d4: lengths [m]; the tip is at d4.
-    a2, a3, a4: joint to centre of mass, along the bar [m].
-    m2, m3, m4: masses [kg].
-    J2, J3, J4: inertias about the centres of mass [kg·m²].
+    """Constants of the three-link manipulator, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        d2, d3, d4: lengths [m]; the tip is at d4.
+        a2, a3, a4: joint to centre of mass, along the bar [m].
+        m2, m3, m4: masses [kg].
+        J2, J3, J4: inertias about the centres of mass [kg·m²].
     """
 
     g: float
@@ -50,7 +53,7 @@ class Parameters(NamedTuple):
     J4: float
 
 
-def inertias(k, q):
+def inertias(k: Parameters, q: Values) -> Values:
     """JA, JB, JC, A, B, C of the note."""
     _, c3 = sin_cos(q[1])
     _, c4 = sin_cos(q[2])
@@ -65,7 +68,7 @@ def inertias(k, q):
     return JA, JB, JC, A, B, C
 
 
-def centrifugal(k, q):
+def centrifugal(k: Parameters, q: Values) -> Values:
     """D, E, F of the note."""
     s3, _ = sin_cos(q[1])
     s4, _ = sin_cos(q[2])
@@ -73,7 +76,7 @@ def centrifugal(k, q):
     return (k.m3 * k.a3 + k.m4 * k.d3) * k.d2 * s3, k.m4 * k.d2 * k.a4 * s34, k.m4 * k.d3 * k.a4 * s4
 
 
-def weights(k, q):
+def weights(k: Parameters, q: Values) -> Values:
     """G2, G3, G4 of the note."""
     _, c2 = sin_cos(q[0])
     _, c23 = sin_cos(q[0] + q[1])
@@ -82,13 +85,13 @@ def weights(k, q):
     return G2, (k.m3 * k.a3 + k.m4 * k.d3) * k.g * c23, k.m4 * k.a4 * k.g * c234
 
 
-def mass_matrix(k, q):
+def mass_matrix(k: Parameters, q: Values) -> Rows:
     """M(q): rows of entries [kg·m²]."""
     JA, JB, JC, A, B, C = inertias(k, q)
     return ((JA, A, B), (A, JB, C), (B, C, JC))
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
     """The matrix of Christoffel symbols (the note's C is an inertia): rows of entries."""
     D, E, F = centrifugal(k, q)
     v2, v3, v4 = v[0], v[1], v[2]
@@ -99,13 +102,13 @@ def coriolis_matrix(k, q, v):
     )
 
 
-def gravity(k, q):
+def gravity(k: Parameters, q: Values) -> Values:
     """dP/dq: three torques [N·m]."""
     G2, G3, G4 = weights(k, q)
     return G2 + G3 + G4, G3 + G4, G4
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """T2, T3 and T4 [N·m].
 
     T2 = JA thetadd2 + A thetadd3 + B thetadd4 - 2 (D + E) thetad2 thetad3 - 2 (E + F) thetad2 thetad4
@@ -136,14 +139,14 @@ def inverse_dynamics(k, q, v, a):
     return T2, T3, T4
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """K(q, v) [J]."""
     JA, JB, JC, A, B, C = inertias(k, q)
     v2, v3, v4 = v[0], v[1], v[2]
     return 0.5 * (JA * v2 * v2 + JB * v3 * v3 + JC * v4 * v4) + A * v2 * v3 + B * v2 * v4 + C * v3 * v4
 
 
-def potential_energy(k, q):
+def potential_energy(k: Parameters, q: Values) -> Scalar:
     """P(q) [J]."""
     s2, _ = sin_cos(q[0])
     s23, _ = sin_cos(q[0] + q[1])
@@ -151,28 +154,19 @@ def potential_energy(k, q):
     return k.g * ((k.m2 * k.a2 + k.m3 * k.d2 + k.m4 * k.d2) * s2 + (k.m3 * k.a3 + k.m4 * k.d3) * s23 + k.m4 * k.a4 * s234)
 
 
-def tip(k, q):
+def tip(k: Parameters, q: Values) -> Values:
     """Position of the end of bar 4 (x, y, 0) [m]."""
-    s2, c2 = sin_cos(q[0])
-    s23, c23 = sin_cos(q[0] + q[1])
-    s234, c234 = sin_cos(q[0] + q[1] + q[2])
-    return k.d2 * c2 + k.d3 * c23 + k.d4 * c234, k.d2 * s2 + k.d3 * s23 + k.d4 * s234, 0.0
+    return bars.tip(q, k.d2, k.d3, k.d4)
 
 
-def tip_jacobian(k, q):
+def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """d(tip)/dq: three rows of three [m/rad]; each joint moves what lies beyond it."""
-    s2, c2 = sin_cos(q[0])
-    s23, c23 = sin_cos(q[0] + q[1])
-    s234, c234 = sin_cos(q[0] + q[1] + q[2])
-    x4, y4 = k.d4 * c234, k.d4 * s234
-    x3, y3 = x4 + k.d3 * c23, y4 + k.d3 * s23
-    x2, y2 = x3 + k.d2 * c2, y3 + k.d2 * s2
-    return ((-y2, -y3, -y4), (x2, x3, x4), (0.0, 0.0, 0.0))
+    return bars.tip_jacobian(q, k.d2, k.d3, k.d4)
 
 
-def tip_angular_jacobian(k, q):
+def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
     """Every joint turns bar 4 about +z."""
-    return ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+    return bars.tip_angular_jacobian(q)
 
 
 class ThreeLink(ReferenceSystem):
@@ -180,15 +174,3 @@ class ThreeLink(ReferenceSystem):
 
     system = "three_link"
     coordinates = ("theta2", "theta3", "theta4")
-    Parameters = Parameters
-    equations = Equations(
-        mass_matrix,
-        coriolis_matrix,
-        gravity,
-        inverse_dynamics,
-        kinetic_energy,
-        potential_energy,
-        tip,
-        tip_jacobian,
-        tip_angular_jacobian,
-    )

@@ -1,4 +1,4 @@
-"""The two-link manipulator, or double pendulum.
+"""Two-link manipulator, or double pendulum, of the note from pendulum to three-link arm.
 
 The functions below are the equations of docs/derivations.md ("Two-link manipulator"), for scalars or arrays: ``k``
 holds the parameters, ``q``, ``v``, ``a`` and ``j`` are sequences of two joint values.
@@ -17,21 +17,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import batch_of_states
+from picker_dynamics.robot.model import Array
 
-from ..closed_form import Equations, ReferenceSystem
-from ..trigonometry import sin_cos
+from ..closed_form import ReferenceSystem
+from ..scalars import Rows, Scalar, Values, sin_cos
+from . import bars
 
 
 class Parameters(NamedTuple):
-    """Attributes:
-    g: gravity [m/s²], along -y.
-    d2, d3: lengths [m]; the tip is at d3.
-    a2, a3: joint to centre of mass, along the bar [m].
-    m2, m3: masses [kg].
-    J2, J3: inertias about the centres of mass [kg·m²].
+    """Constants of the two-link manipulator, in its note's letters.
+
+    Attributes:
+        g: gravity [m/s²], along -y.
+        d2, d3: lengths [m]; the tip is at d3.
+        a2, a3: joint to centre of mass, along the bar [m].
+        m2, m3: masses [kg].
+        J2, J3: inertias about the centres of mass [kg·m²].
     """
 
     g: float
@@ -45,7 +48,7 @@ class Parameters(NamedTuple):
     J3: float
 
 
-def inertias(k, q):
+def inertias(k: Parameters, q: Values) -> Values:
     """JA, JB, C and D of the note."""
     s3, c3 = sin_cos(q[1])
     JB = k.m3 * k.a3 * k.a3 + k.J3
@@ -55,32 +58,32 @@ def inertias(k, q):
     return JA, JB, C, D
 
 
-def weights(k, q):
+def weights(k: Parameters, q: Values) -> Values:
     """G2 and G3 of the note."""
     _, c2 = sin_cos(q[0])
     _, c23 = sin_cos(q[0] + q[1])
     return (k.m2 * k.a2 + k.m3 * k.d2) * k.g * c2, k.m3 * k.a3 * k.g * c23
 
 
-def mass_matrix(k, q):
+def mass_matrix(k: Parameters, q: Values) -> Rows:
     """M(q): rows of entries [kg·m²]."""
     JA, JB, C, _ = inertias(k, q)
     return ((JA, C), (C, JB))
 
 
-def coriolis_matrix(k, q, v):
+def coriolis_matrix(k: Parameters, q: Values, v: Values) -> Rows:
     """The matrix of Christoffel symbols (the note's C is an inertia): rows of entries."""
     _, _, _, D = inertias(k, q)
     return ((-D * v[1], -D * (v[0] + v[1])), (D * v[0], 0.0))
 
 
-def gravity(k, q):
+def gravity(k: Parameters, q: Values) -> Values:
     """dP/dq: two torques [N·m]."""
     G2, G3 = weights(k, q)
     return G2 + G3, G3
 
 
-def inverse_dynamics(k, q, v, a):
+def inverse_dynamics(k: Parameters, q: Values, v: Values, a: Values) -> Values:
     """T2 and T3 [N·m].
 
     T2 = JA thetadd2 + C thetadd3 - 2 D thetad2 thetad3 - D thetad3² + G2 + G3
@@ -94,7 +97,7 @@ def inverse_dynamics(k, q, v, a):
     return T2, T3
 
 
-def torque_rate(k, q, v, a, j):
+def torque_rate(k: Parameters, q: Values, v: Values, a: Values, j: Values) -> Values:
     """dT2/dt and dT3/dt [N·m/s]; JAd, Cd, Dd, G2d and G3d are time derivatives (JB is constant).
 
     dT2/dt = JA thetaddd2 + JAd thetadd2 + C thetaddd3 + Cd thetadd3 - 2 Dd thetad2 thetad3
@@ -128,7 +131,7 @@ def torque_rate(k, q, v, a, j):
     return T2d, T3d
 
 
-def linear_state_space(k, q, v, torque):
+def linear_state_space(k: Parameters, q: Values, v: Values, torque: Values) -> Rows:
     """A and B of the deviations from (q, v) under ``torque``: rows of A (4) beside those of B (2).
 
         thetadd = 1/det [JB -C; -C JA] {G; H},   det = JA JB - C²,   {G; H} = {T2; T3} - velocity products - weights
@@ -171,36 +174,32 @@ def linear_state_space(k, q, v, torque):
     )
 
 
-def kinetic_energy(k, q, v):
+def kinetic_energy(k: Parameters, q: Values, v: Values) -> Scalar:
     """K(q, v) [J]."""
     JA, JB, C, _ = inertias(k, q)
     return 0.5 * JA * v[0] * v[0] + C * v[0] * v[1] + 0.5 * JB * v[1] * v[1]
 
 
-def potential_energy(k, q):
+def potential_energy(k: Parameters, q: Values) -> Scalar:
     """P(q) [J]."""
     s2, _ = sin_cos(q[0])
     s23, _ = sin_cos(q[0] + q[1])
     return (k.m2 * k.a2 + k.m3 * k.d2) * k.g * s2 + k.m3 * k.a3 * k.g * s23
 
 
-def tip(k, q):
+def tip(k: Parameters, q: Values) -> Values:
     """Position of the end of bar 3 (x, y, 0) [m]."""
-    s2, c2 = sin_cos(q[0])
-    s23, c23 = sin_cos(q[0] + q[1])
-    return k.d2 * c2 + k.d3 * c23, k.d2 * s2 + k.d3 * s23, 0.0
+    return bars.tip(q, k.d2, k.d3)
 
 
-def tip_jacobian(k, q):
+def tip_jacobian(k: Parameters, q: Values) -> Rows:
     """d(tip)/dq: three rows of two [m/rad]."""
-    s2, c2 = sin_cos(q[0])
-    s23, c23 = sin_cos(q[0] + q[1])
-    return ((-k.d2 * s2 - k.d3 * s23, -k.d3 * s23), (k.d2 * c2 + k.d3 * c23, k.d3 * c23), (0.0, 0.0))
+    return bars.tip_jacobian(q, k.d2, k.d3)
 
 
-def tip_angular_jacobian(k, q):
+def tip_angular_jacobian(k: Parameters, q: Values) -> Rows:
     """Both joints turn bar 3 about +z."""
-    return ((0.0, 0.0), (0.0, 0.0), (1.0, 1.0))
+    return bars.tip_angular_jacobian(q)
 
 
 class TwoLink(ReferenceSystem):
@@ -208,21 +207,8 @@ class TwoLink(ReferenceSystem):
 
     system = "two_link"
     coordinates = ("theta2", "theta3")
-    Parameters = Parameters
-    equations = Equations(
-        mass_matrix,
-        coriolis_matrix,
-        gravity,
-        inverse_dynamics,
-        kinetic_energy,
-        potential_energy,
-        tip,
-        tip_jacobian,
-        tip_angular_jacobian,
-        torque_rate,
-    )
 
-    def linear_state_space(self, q, v, tau) -> tuple[np.ndarray, np.ndarray]:
+    def linear_state_space(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> tuple[Array, Array]:
         """The note's linear model of y = (theta2, theta3, thetad2, thetad3), written out; ``linearise`` serves any arm.
 
         Args:
@@ -231,5 +217,5 @@ class TwoLink(ReferenceSystem):
         Returns:
             A = d(yd)/dy (..., 4, 4) and B = d(yd)/dtau (..., 4, 2).
         """
-        both = self._evaluate(linear_state_space, (4, 6), *batch_of_states(2, q=q, v=v, tau=tau))
+        both = self._evaluate(linear_state_space, (4, 6), q=q, v=v, tau=tau)
         return both[..., :4], both[..., 4:]

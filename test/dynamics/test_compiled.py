@@ -8,20 +8,20 @@ import sys
 
 import numpy as np
 import pytest
+from arm_fixtures import picker
+from dynamics_models import ARMATURE
 from dynamics_properties import states
 from small_urdfs import random_arm
 
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.dynamics.lagrangian.trigonometry import sin_cos
+from picker_dynamics.dynamics.lagrangian.scalars import sin_cos
 from picker_dynamics.errors import InputError
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 
 numba = pytest.importorskip("numba", reason="compiled dynamics are an extra")
-from picker_dynamics.dynamics.lagrangian.compiled import BLOCK, LARGEST_ANGLE, compile_model  # noqa: E402
+from benchmarks.compiled import BLOCK, LARGEST_ANGLE, compile_model  # noqa: E402
 
-ARM = description.load(resource("urdf/picker.urdf"))
-MODEL = lagrangian.from_description(ARM, armature=(6e-4, 7e-4, 8e-4, 5e-4, 9e-4))
+MODEL = lagrangian.from_description(picker(), armature=ARMATURE)
 COMPILED = compile_model(MODEL)
 Q, V, A, _ = states(MODEL, 1000, seed=1)
 
@@ -141,8 +141,8 @@ def in_a_new_process(code: str) -> str:
 def test_without_numba_the_message_says_how_to_get_it():
     message = in_a_new_process(
         "import sys; sys.modules['numba'] = None\n"
-        "from picker_dynamics import errors, lagrangian\n"
-        "try:\n    from picker_dynamics.dynamics.lagrangian import compiled\n"
+        "from picker_dynamics import errors\n"
+        "try:\n    from benchmarks import compiled\n"
         "except errors.MissingDependencyError as error:\n    print(error)"
     )
     assert "pip install numba" in message

@@ -1,0 +1,209 @@
+"""What holds for any arm, of every model: golden sample, matrices, energies, batches, payload, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import dynamics_properties as properties
+import numpy as np
+import pytest
+from arm_fixtures import picker
+from dynamics_models import BRANCHED, BRANCHED_URDF, CONSTANT_INERTIA, LOAD, MODELS, WITHOUT_TIP
+from dynamics_properties import angular_velocity, close, states
+from golden import check_dynamics, load_cases, model_of
+from small_urdfs import TOOL_ON_THE_BASE, TWO_LINKS, broken
+
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot import description
+from picker_dynamics.robot.kinematic_tree import link_poses
+
+every_model = pytest.mark.parametrize("name", MODELS)
+every_tip = pytest.mark.parametrize("name", [name for name in MODELS if name not in WITHOUT_TIP])
+every_builder = pytest.mark.parametrize("build", [RigidBody, lagrangian.chain_of])
+loaded_models = pytest.mark.parametrize("name", ["picker, urdf", "tree, rotors", "Pinocchio, rotors"])
+
+
+def sampled(name, count, seed):
+    """A model, and random states of it."""
+    return MODELS[name], *states(MODELS[name], count, seed)
+
+
+# --- golden sample ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("system, case", [(system, i) for system, cases in load_cases().items() for i in range(len(cases))])
+def test_golden_sample(system, case):
+    model, case = model_of(system, case), load_cases()[system][case]
+    more = {}
+    if system == "chain":
+        q = case["q"]
+        B, Cc, pairs = model.velocity_product_matrices(q)
+        assert [list(pair) for pair in pairs] == case["pairs"]
+        more = {"b": model.christoffel(q), "B": B, "Cc": Cc}
+        more |= {"fk_pos": model.forward_kinematics(q), "fk_R": model.orientation(q)}
+    if system == "spatial_2r":
+        more = {"R": model.orientation(case["q"]), "Jw": model.angular_jacobian(case["q"])}
+    assert set(case) >= {"C", "T", "V"} | ({"fk", "J"} if system not in WITHOUT_TIP else set()) or system == "chain"
+    check_dynamics(model, case, **more)
+
+
+# --- physics ---------------------------------------------------------------------------------------------
+
+
+@every_model
+def test_mass_matrix_is_symmetric_and_positive_definite(name):
+    model, q, v, _, _ = sampled(name, 200, seed=1)
+    properties.check_mass_matrix(model, q, v)
+
+
+@every_model
+def test_coriolis_matrix_is_christoffels(name):
+    model, q, v, _, _ = sampled(name, 20, seed=2)
+    if name in CONSTANT_INERTIA:
+        assert np.all(model.mass_matrix(q) == model.mass_matrix(q[0]))
+        assert not model.coriolis_matrix(q, v).any()
+    else:
+        properties.check_coriolis_matrix(model, q, v)
+
+
+@every_model
+def test_gravity_is_the_gradient_of_the_potential_energy(name):
+    properties.check_gravity(*sampled(name, 20, seed=3)[:2])
+
+
+@every_tip
+def test_jacobian_is_the_gradient_of_the_tool_position(name):
+    properties.check_jacobian(*sampled(name, 20, seed=4)[:2])
+
+
+@every_model
+def test_inverse_dynamics_is_the_sum_of_the_matrices(name):
+    properties.check_composition(*sampled(name, 100, seed=5)[:4])
+
+
+@every_model
+def test_torque_rate_is_the_rate_of_the_torque(name):
+    properties.check_torque_rate(*sampled(name, 20, seed=6))
+
+
+@every_model
+def test_batch_equals_loop(name):
+    properties.check_batch(*sampled(name, 5, seed=7), tip=name not in WITHOUT_TIP)
+
+
+@every_model
+def test_energy_gained_is_work_done(name):
+    model, q, v, amplitude, _ = sampled(name, 1, seed=8)
+    q, v, amplitude = q[0] / 3.0, v[0] / 3.0, amplitude[0] * np.diag(model.mass_matrix(q[0]))
+    properties.check_power_balance(model, q, v, lambda t: amplitude * math.cos(5.0 * t), duration=0.4)
+
+
+@pytest.mark.parametrize("name", ["chain", "chain, sliding", "tree, rotors", "tree, rotors, payload", "Pinocchio"])
+def test_angular_jacobian_turns_the_tool(name):
+    model = MODELS[name]
+    q, v, _, _ = states(model, 1, seed=9)[:, 0]
+
+    def rotation(t):
+        return model.orientation(q + t * v) if name != "Pinocchio" else link_poses(BRANCHED, q + t * v)[BRANCHED.tool].rotation
+
+    close(model.angular_jacobian(q) @ v, angular_velocity(rotation), 1e-8)
+
+
+@every_builder
+def test_continuous_joints_are_angles(build):
+    for arm in (BRANCHED, description.parse(broken(('type="revolute"', 'type="continuous"')))):
+        model = build(arm)
+        q, v, a, _ = states(model, 5, seed=10)
+        turns = 2 * math.pi * np.array([joint.type == "continuous" for joint in arm.movable]) * (1, -2, 1, -2)[: arm.n]
+        close(model.inverse_dynamics(q + turns, v, a), model.inverse_dynamics(q, v, a), 1e-12)
+
+
+# --- payload ---------------------------------------------------------------------------------------------
+
+
+@every_builder
+@pytest.mark.parametrize("text", [TWO_LINKS, BRANCHED_URDF], ids=["two links", "branched"])
+def test_payload_is_a_link_at_the_tool(build, text):
+    """The same as a URDF in which the payload is a link on a fixed joint."""
+    arm = description.parse(text)
+    load = f"""<link name="berry"><inertial><origin xyz="0.05 0.02 -0.1"/><mass value="0.3"/>
+        <inertia ixx="3e-3" ixy="1e-3" ixz="0" iyy="2e-3" iyz="0" izz="4e-3"/></inertial></link>
+      <joint name="grip" type="fixed"><parent link="{arm.tool}"/><child link="berry"/></joint></robot>"""
+    bare, built_in = build(arm), build(description.parse(text.replace("</robot>", load)))
+    loaded = bare.with_payload(*LOAD)
+    q, v, a, _ = states(bare, 10, seed=11)
+    close(loaded.inverse_dynamics(q, v, a), built_in.inverse_dynamics(q, v, a), 1e-13)
+    close(loaded.mass_matrix(q), built_in.mass_matrix(q), 1e-13)
+    assert (bare.payload_mass, loaded.payload_mass) == (0.0, 0.3)
+
+
+@loaded_models
+def test_payload_is_replaced_not_added(name):
+    bare, q, _, _, _ = sampled(name, 3, seed=12)
+    assert np.array_equal(bare.with_payload(0.3).with_payload(0.1).mass_matrix(q), bare.with_payload(0.1).mass_matrix(q))
+    assert np.array_equal(bare.with_payload(0.3).with_payload(0.0).mass_matrix(q), bare.mass_matrix(q))
+
+
+@loaded_models
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((-0.1,), "payload mass is -0.1 kg"),
+        ((math.nan,), "payload mass is nan kg"),
+        (("heavy",), "payload mass is 'heavy', not a number"),
+        ((0.1, (0, 0)), r"payload com has shape \(2,\)"),
+        ((0.1, (0, math.nan, 0)), r"payload com\[1\] is nan"),
+        ((0.1, (math.inf, 0, 0)), "not a finite number"),
+        ((0.1, (0, 0, 0), np.arange(9.0).reshape(3, 3)), "not symmetric"),
+        ((0.1, (0, 0, 0), np.diag((1.0, 1.0, -1.0))), "principal moments -1, 1, 1"),
+        ((0.1, (0, 0, 0), np.diag((1.0, 1.0, 3.0))), "principal moments 1, 1, 3"),
+    ],
+)
+def test_payload_refused(name, arguments, message):
+    with pytest.raises(InputError, match=message):
+        MODELS[name].with_payload(*arguments)
+
+
+@every_builder
+def test_payload_is_refused_where_no_joint_carries_it(build):
+    with pytest.raises(InputError, match="fixed to the base: no joint would carry the payload"):
+        build(description.parse(TOOL_ON_THE_BASE)).with_payload(0.1)
+
+
+# --- refused ---------------------------------------------------------------------------------------------
+
+
+@every_model
+def test_states_refused(name):
+    model = MODELS[name]
+    n, good = model.n, np.zeros(model.n)
+    for call, message in (
+        (lambda: model.mass_matrix(np.zeros(n + 1)), rf"q has shape \({n + 1},\), expected \(..., {n}\)"),
+        (lambda: model.gravity(0.0), r"q has shape \(\)"),
+        (lambda: model.gravity([0.0] * (n - 1) + [math.inf]), rf"q\[{n - 1}\] is inf"),
+        (lambda: model.inverse_dynamics(good, np.zeros(n + 1), good), rf"v has shape \({n + 1},\), expected"),
+        (lambda: model.inverse_dynamics(good, np.full(n, math.nan), good), r"v\[0\] is nan"),
+        (lambda: model.torque_rate(good, good, good, np.full(n, math.inf)), r"j\[0\] is inf"),
+        (lambda: model.torque_rate(good, good, good, "x"), "j is 'x', not an array"),
+        (lambda: model.forward_dynamics(good, good, "hold"), "tau is 'hold', not an array"),
+        (lambda: model.forward_dynamics(np.zeros((3, n)), np.zeros((2, n)), good), "do not broadcast: q"),
+        (lambda: model.friction(np.full(n, math.nan)), r"v\[0\] is nan"),
+    ):
+        with pytest.raises(InputError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("build", [RigidBody, lagrangian.chain_of, lagrangian.from_description])
+@pytest.mark.parametrize(
+    "armature, message",
+    [
+        ([1e-3] * 4, "armature"),
+        ([[1e-3] * 5], r"armature has shape \(1, 5\), expected a number or \(5,\)"),
+        ([0, 0, -1e-3, 0, 0], "armature of joint elbow is -0.001"),
+    ],
+)
+def test_armature_refused(build, armature, message):
+    with pytest.raises(InputError, match=message):
+        build(picker(), armature=armature)

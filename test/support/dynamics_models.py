@@ -1,0 +1,53 @@
+"""Models of every kind, by name: closed forms of the notes' systems and of the picker, chains and trees, Pinocchio's."""
+
+from __future__ import annotations
+
+import numpy as np
+from arm_fixtures import picker
+from golden import model_of
+from small_urdfs import random_arm
+
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.robot import description
+
+NOTES = ("rrp", "spatial_2r", "planar_2r", "pendulum", "spring_mass", "cylindrical", "rocking_bar", "two_link", "three_link")
+"""The notes' systems beside the picker and the chain."""
+
+WITHOUT_TIP = ("spring_mass",)
+CONSTANT_INERTIA = ("pendulum", "spring_mass")
+
+ARMATURE = (6e-4, 7e-4, 8e-4, 5e-4, 9e-4)
+ROTORS = (0.1, 0.2, 0.3, 0.4, 0.5)
+LOAD = 0.3, (0.05, 0.02, -0.1), np.array([[3, 1, 0], [1, 2, 0], [0, 0, 4]]) * 1e-3
+"""A load on no axis of the tool: mass, centre of mass, inertia."""
+
+TREE = description.parse(random_arm(3, count=5, branching=0.5))
+"""All kinds of joints, two branches."""
+
+BRANCHED_URDF = random_arm(16, count=4, branching=0.5)
+BRANCHED = description.parse(BRANCHED_URDF)
+"""Siblings against the alphabet, two continuous joints, general axes, a massless link, a heavy root."""
+
+
+def _models():
+    for system in ("picker", *NOTES):
+        yield system, model_of(system)
+    two_link = model_of("two_link")
+    yield "two_link, rotors", type(two_link)(two_link.joint_names, two_link.constants, armature=ROTORS[:2])
+    yield "picker, notes", model_of("picker", 1)
+    yield "picker, urdf", lagrangian.from_description(picker())
+    small_load = 0.025, (0.02, 0, 0), np.diag((1, 2, 3)) * 1e-5
+    yield "picker, rotors, payload", lagrangian.from_description(picker(), ARMATURE).with_payload(*small_load)
+    yield "chain", model_of("chain")
+    yield "chain, sliding", model_of("chain", 2)
+    tree = lagrangian.from_urdf(TREE, gravity=(1.0, -2.0, 9.0), armature=ROTORS)
+    yield "tree, rotors", tree
+    yield "tree, rotors, payload", tree.with_payload(*LOAD)
+    yield "Pinocchio", RigidBody(BRANCHED)
+    rotors = RigidBody(BRANCHED, armature=ROTORS[:4])
+    yield "Pinocchio, rotors", rotors
+    yield "Pinocchio, rotors, payload", rotors.with_payload(*LOAD)
+
+
+MODELS = dict(_models())
