@@ -217,7 +217,8 @@ class PeakTorque:
         k, j, share, first = _most(np.abs(motion.torque) / self.limits.peak)
         name, value, time_s = motion.joint_names[j], float(abs(motion.torque[k, j])), float(motion.times[first])
         onwards = f", too much from {time_s:.2f} s on" if share > 1.0 and motion.trajectory is not None else ""
-        text = f"{name} needs {value:.2f} {self.limits.units[j]}{motion.when(k)}, {self.limits.text(self.limits.peak_share, j)}{onwards}"
+        allowed = self.limits.text(self.limits.peak_share, j)
+        text = f"{name} needs {value:.2f} {self.limits.units[j]}{motion.when(k)}, {allowed}{onwards}"
         return Usage(share, name, value, float(self.limits.peak[j]), time_s, text, InfeasibleError)
 
 

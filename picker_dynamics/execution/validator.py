@@ -160,7 +160,9 @@ class MotionValidator:
                 return trial
         low, best = 1.0, self._tried(build, MAX_STRETCH)
         if not best.passed:
-            raise next((one for one, slowest in zip(asked.usages, best.usages) if one.broken and slowest.broken), broken[0]).refusal()
+            raise next(
+                (one for one, slowest in zip(asked.usages, best.usages) if one.broken and slowest.broken), broken[0]
+            ).refusal()
         while best.factor / low > resolution:
             trial = self._tried(build, (low * best.factor) ** 0.5)
             if trial.passed:

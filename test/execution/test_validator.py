@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 from arm_fixtures import picker, validator
-from execution_rig import HOME, TIP_SPEED, Rig, goal, limits, moved
+from execution_rig import HOME, Rig, goal, limits, moved
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError, PickerError
+from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError
 from picker_dynamics.execution.checks import HoldTorque, MotorSpeed, PeakTorque, SampledMotion, SetpointRange, Usage
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, MotionValidator, motion_validator, torque_validator
+from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, MotionValidator, torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.trajectory import profiles

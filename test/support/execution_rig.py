@@ -56,7 +56,15 @@ class Rig:
     """
 
     def __init__(
-        self, held_to: Limits | None = None, description=None, *, period_s=0.01, lead_s=0.0, begin_s=0.0, pose=HOME, monitor_every=1
+        self,
+        held_to: Limits | None = None,
+        description=None,
+        *,
+        period_s=0.01,
+        lead_s=0.0,
+        begin_s=0.0,
+        pose=HOME,
+        monitor_every=1,
     ):
         description = description or picker()
         self.execution = Execution(

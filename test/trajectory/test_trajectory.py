@@ -159,7 +159,10 @@ def test_limits_are_those_of_a_fine_sampling(points):
             found = path.worst_velocity(reach) if of_velocity else path.worst_position(-reach, reach)
             assert (found is None) is accepted
             if found is not None:
-                assert abs(found.value) - abs(found.limit) == pytest.approx(1e-3, rel=1e-2) and abs(found.limit) == reach[found.joint]
+                assert (
+                    abs(found.value) - abs(found.limit) == pytest.approx(1e-3, rel=1e-2)
+                    and abs(found.limit) == reach[found.joint]
+                )
 
 
 def test_a_broken_limit_names_joint_value_limit_and_time():
