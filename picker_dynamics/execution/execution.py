@@ -219,7 +219,8 @@ class Execution:
     # -- what the hardware says ------------------------------------------------------------------------------
 
     def start(self, pose) -> None:
-        """Become active, holding ``pose`` (n,) [rad]."""
+        """Become active, holding ``pose`` (n,) [rad]; goals under way are aborted."""
+        self.deactivate("it is held elsewhere")
         self._generator.start(pose)
         self._tell(EventKind.REMARK, "holding")
 

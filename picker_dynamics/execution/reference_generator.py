@@ -169,13 +169,33 @@ class ReferenceGenerator:
         """The reference to send for ``time_s``, and the motion that ended with it, if one did."""
         q, v, a = self.state_at(time_s)
         self._sent_s = max(self._sent_s, time_s)
-        finished = None
-        if self._path is not None and self.progress_at(time_s) >= self._under_way[0].duration_s:
-            finished = self._under_way.pop(0)
-            if not self._under_way:
-                self._hold = np.array(self._path.trajectory.end)
-                self._path = self._scaling = None
+        finished = self._ended(time_s)
+        if finished is None and not (v.any() or a.any()):
+            finished = self._ended_in_pause(time_s, q)
         return Reference(time_s, q, v, a), finished
+
+    def _ended(self, time_s: float) -> Motion | None:
+        """The motion that is at its end."""
+        if self._path is None or self.progress_at(time_s) < self._under_way[0].duration_s:
+            return None
+        finished = self._under_way.pop(0)
+        if not self._under_way:
+            self.start(self._path.trajectory.end)
+        return finished
+
+    def _ended_in_pause(self, time_s: float, q) -> Motion | None:
+        """A cancelled motion beside another, of an arm that stands: in a pause it would not come to its end."""
+        if self._path is None or self._path.phase is not Phase.EXECUTING or time_s < self._path.start_s:
+            return None
+        finished = next((motion for motion in self._under_way if motion.cancelled), None)
+        others = [motion for motion in self._under_way if motion is not finished]
+        if finished is not None and others:
+            first, left_s = others[0], others[0].duration_s - self.progress_at(time_s)
+            path = self._others([], others, time_s)[1]
+            self._begin(replace(first, start_s=time_s, trajectory=path, duration_s=left_s), tuple(others[1:]))
+        elif finished is not None:
+            self.start(q)
+        return finished
 
     # -- what is asked -------------------------------------------------------------------------------------
 
@@ -287,9 +307,10 @@ class ReferenceGenerator:
         return [m for m in self._under_way if m.duration_s > progress]
 
     def _own_state(self, time_s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The state in the time of the trajectory under way, where that is scaled, else the reference's."""
-        if self._path is None or self._path.phase is not Phase.EXECUTING or time_s < self._path.start_s:
-            return self.state_at(time_s)
+        """The state in the time of the trajectory under way, where that is scaled and not paused, else the reference's."""
+        state = self.state_at(time_s)
+        if self._path is None or self._path.phase is not Phase.EXECUTING or not (state[1].any() or state[2].any()):
+            return state
         return self._path.trajectory.sample(self.progress_at(time_s))
 
     def _others(self, joints, staying: Sequence[Motion], start_s: float):

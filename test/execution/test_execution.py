@@ -71,6 +71,9 @@ def test_deactivation_aborts_and_nothing_is_sent_until_a_new_start():
         rig.submit(goal(HOME))
     rig.execution.start(moved(base=0.2))
     np.testing.assert_array_equal(rig.tick().reference.q, moved(base=0.2))
+    rig.submit(goal(HOME), "again")
+    rig.execution.start(HOME)
+    assert rig.answer("again").outcome is Outcome.ABORTED and rig.tick().reference.q.tolist() == HOME.tolist()
 
 
 def test_a_motion_that_is_too_fast_is_slowed_or_refused():

@@ -71,6 +71,28 @@ def test_cancelling_one_leaves_the_other(cancelled, goes_on):
     assert abs(off[cancelled]) > 0.05 and off[goes_on] == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("ramp", [0.1, 1.0])
+@pytest.mark.parametrize("order", [["grip"], ["arm"], ["grip", "arm"], ["grip", None], [None]])
+def test_in_a_pause_what_is_cancelled_is_answered_and_what_is_not_goes_on(order, ramp):
+    """It was answered when the pause ended: its way to rest was in the trajectory's time, which stood still."""
+    rig = both_under_way()
+    rig.set_speed(0.0)
+    rig.run(ramp)
+    for name in order:
+        rig.cancel(name)
+    rig.run(1.0)
+    cancelled = [("arm", True), ("grip", True)] if len(order) > 1 or order == [None] else [(order[0], True)]
+    assert sorted(rig.ended) == cancelled
+    stands = rig.references[-1].q
+    rig.set_speed(1.0)
+    rig.run(4.0)
+    rig.require_smooth(12.0)
+    left = [(name, False) for name in ("arm", "grip") if (name, True) not in cancelled]
+    assert sorted(rig.ended) == sorted([*cancelled, *left]) and rig.phase is Phase.HOLDING
+    moves = np.abs(rig["q"][-1] - stands) > 1e-9
+    assert (moves[0], moves[SCISSOR]) == tuple((name, False) in left for name in ("arm", "grip"))
+
+
 def test_cancelling_everything_answers_for_both():
     rig = both_under_way()
     rig.cancel()
