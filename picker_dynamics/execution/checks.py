@@ -12,12 +12,13 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InfeasibleError, JointNamesError, LimitError, PickerError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.trajectory.trajectory import Trajectory
+from picker_dynamics.trajectory.trajectory import Excess, Trajectory
 
 from .torque_limits import TorqueLimits
 
@@ -77,7 +78,9 @@ class SampledMotion:
         trajectory: what was sampled; None: a single state, of a stream or of an arm that stands.
     """
 
-    def __init__(self, model: DynamicsModel, times, q, v, a, rest, trajectory: Trajectory | None = None):
+    def __init__(
+        self, model: DynamicsModel, times: Array, q: Array, v: Array, a: Array, rest: Array, trajectory: Trajectory | None = None
+    ):
         self.model, self.times, self.q, self.v, self.a = model, times, q, v, a
         self.rest, self.trajectory = rest, trajectory
 
@@ -96,7 +99,7 @@ class SampledMotion:
         return cls(model, *grid, trajectory.end, trajectory)
 
     @classmethod
-    def at(cls, model: DynamicsModel, q, v, a) -> SampledMotion:
+    def at(cls, model: DynamicsModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> SampledMotion:
         """One state (n,) each, at which the arm may stop."""
         q, v, a = (np.asarray(x, dtype=float)[None] for x in (q, v, a))
         return cls(model, np.zeros(1), q, v, a, q[0])
@@ -106,19 +109,20 @@ class SampledMotion:
         return self.model.joint_names
 
     @cached_property
-    def torque(self) -> np.ndarray:
+    def torque(self) -> Array:
         """(s, n) tau_d = M a + C v + g + F(v) [N·m]."""
         return self.model.required_torque(self.q, self.v, self.a)
 
     @cached_property
-    def rest_torque(self) -> np.ndarray:
+    def rest_torque(self) -> Array:
         """(n,) g where the arm comes to rest [N·m]."""
         return self.model.gravity(self.rest)
 
     @cached_property
-    def tip_speed(self) -> np.ndarray:
+    def tip_speed(self) -> Array:
         """(s,) |J(q) v| [m/s]."""
-        return np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(self.q), self.v), axis=-1)
+        speed: Array = np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(self.q), self.v), axis=-1)
+        return speed
 
     def when(self, k: int, digits: int = 2) -> str:
         """Of sample ``k``, in words; nothing for a single state."""
@@ -147,7 +151,7 @@ class PositionLimits:
             beyond = np.maximum(lower - q, q - upper)
             j = int(beyond.argmax())
             limit = float(np.clip(q[j], lower[j], upper[j]))
-            found = (j, float(q[j]), limit, 0.0) if beyond[j] > SAMPLE_TOLERANCE else None
+            found = Excess(j, float(q[j]), limit, 0.0) if beyond[j] > SAMPLE_TOLERANCE else None
         if found is None:
             return Usage(1.0, motion.joint_names[0], 0.0, 0.0, 0.0, "within the position limits")
         j, value, limit, time_s = found
@@ -165,7 +169,7 @@ class VelocityLimits:
     def worst(self, motion: SampledMotion) -> Usage:
         limit = self.description.velocity
         use = np.abs(motion.v) / limit
-        k, j = np.unravel_index(int(use.argmax()), use.shape)
+        k, j = (int(i) for i in np.unravel_index(int(use.argmax()), use.shape))
         value, time_s, when = float(motion.v[k, j]), float(motion.times[k]), motion.when(k, 3)
         found = None if motion.trajectory is None else motion.trajectory.worst_velocity(limit)
         if found is not None:
@@ -272,7 +276,7 @@ class SlowedTorque:
         inertial = motion.torque - g - friction(motion.v)
         needed = np.abs([g + friction(share * motion.v) + share**2 * inertial for share in SLOWER])
         use = needed / self.limits.peak
-        s, k, j = np.unravel_index(int(use.argmax()), use.shape)
+        s, k, j = (int(i) for i in np.unravel_index(int(use.argmax()), use.shape))
         name, value, limit = motion.joint_names[j], float(needed[s, k, j]), float(self.limits.peak[j])
         text = (
             f"{name} would need {value:.2f} {self.limits.units[j]}{motion.when(k)} if the motion were slowed to "
@@ -281,7 +285,7 @@ class SlowedTorque:
         return Usage(float(use[s, k, j]), name, value, limit, float(motion.times[k]), text, InfeasibleError, slack=1e-3)
 
 
-def _most(use: np.ndarray) -> tuple[int, int, float, int]:
+def _most(use: Array) -> tuple[int, int, float, int]:
     """Sample and joint of the largest share of (s, n), that share, and the sample from which on that joint uses too much."""
     k, j = np.unravel_index(int(use.argmax()), use.shape)
     return int(k), int(j), float(use[k, j]), int((use[:, j] > 1.0).argmax())

@@ -10,8 +10,10 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.description import ArmDescription
@@ -164,7 +166,7 @@ class Execution:
         """Take a goal; it is looked at in a tick, unless a newer one comes first, and answered once."""
         self._goals.submit(request)
 
-    def stream(self, names: Sequence[str], positions, now_s: float, sent_s: float | None = None) -> PickerError | None:
+    def stream(self, names: Sequence[str], positions: ArrayLike, now_s: float, sent_s: float | None = None) -> PickerError | None:
         """Follow one sample of a stream; returns why it is refused, which is an event too, once in a while.
 
         Args:
@@ -212,13 +214,13 @@ class Execution:
                 further=limits.further,
             )
 
-    def change_some(self, **fields: object) -> None:
+    def change_some(self, **fields: Any) -> None:
         """``change`` for some fields of the present limits."""
         self.change(replace(self.limits, **fields))
 
     # -- what the hardware says ------------------------------------------------------------------------------
 
-    def start(self, pose) -> None:
+    def start(self, pose: ArrayLike) -> None:
         """Become active, holding ``pose`` (n,) [rad]; goals under way are aborted."""
         self.deactivate("it is held elsewhere")
         self._generator.start(pose)
@@ -281,7 +283,9 @@ class Execution:
         progress_s, speed = max(self._generator.progress_at(now_s), 0.0), self._generator.speed_at(now_s)
         return Tick(reference, self._take_events(), error, progress_s, speed)
 
-    def _monitor(self, now_s: float, time_s: float, look, watched) -> Error | None:
+    def _monitor(
+        self, now_s: float, time_s: float, look: Callable[[], ArmState | None], watched: Callable[[], bool]
+    ) -> Error | None:
         """Look where the arm is, for those who want to know: trackers of goals, and now and then whoever watches."""
         self._until_monitor -= 1
         due = self._until_monitor <= 0
@@ -295,7 +299,7 @@ class Execution:
         error = self._goals.monitor(now_s, time_s, look(), due)
         return error if heard else None
 
-    def _tell(self, kind: EventKind, text: str, **fields) -> None:
+    def _tell(self, kind: EventKind, text: str, **fields: Any) -> None:
         self._events.append(Event(kind, text, self._generator.phase(), **fields))
 
     def _take_events(self) -> tuple[Event, ...]:

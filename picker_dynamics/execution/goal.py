@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.robot.joint_order import order_of, some_of
+from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.points import checked_points
 from picker_dynamics.trajectory.trajectory import Trajectory, blend, require_rest, through
 
@@ -60,11 +62,11 @@ class ParsedGoal:
     """
 
     joint_names: tuple[str, ...]
-    joints: np.ndarray
-    times_s: np.ndarray
-    positions: np.ndarray
-    velocities: np.ndarray | None
-    accelerations: np.ndarray | None
+    joints: NDArray[np.intp]
+    times_s: Array
+    positions: Array
+    velocities: Array | None
+    accelerations: Array | None
     start_s: float | None
     track: str
 
@@ -86,14 +88,11 @@ class ParsedGoal:
                 value=late_s,
                 limit=PAST_TOLERANCE_S,
             )
-        positions, velocities, accelerations = (
-            None if rows is None else rows[ahead] for rows in (self.positions, self.velocities, self.accelerations)
-        )
-        return replace(
-            self, times_s=self.times_s[ahead] - late_s, positions=positions, velocities=velocities, accelerations=accelerations
-        )
+        v, a = (None if rows is None else rows[ahead] for rows in (self.velocities, self.accelerations))
+        times, q = self.times_s[ahead] - late_s, self.positions[ahead]
+        return replace(self, times_s=times, positions=q, velocities=v, accelerations=a)
 
-    def trajectory(self, start, factor: float = 1.0) -> Trajectory:
+    def trajectory(self, start: tuple[Array, Array, Array], factor: float = 1.0) -> Trajectory:
         """Through its points, ``factor`` times as slow, blended from the state (q, v, a) of its joints, (m,) each, at time 0."""
         v, a = self.velocities, self.accelerations
         points = [
@@ -125,19 +124,20 @@ def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
     if longest > MAX_GOAL_S:
         raise TrajectoryError(f"the goal lasts {longest:.0f} s, at most {MAX_GOAL_S:.0f} s", value=longest, limit=MAX_GOAL_S)
     names = tuple(joint_names[joint] for joint in joints)
-    fields = [_field(goal, name, order) for name in ("positions", "velocities", "accelerations")]
-    times, points = checked_points(goal.times_s, *fields, names)
+    count = len(goal.times_s)
+    q = _field("positions", goal.positions, count, order)
+    v = None if goal.velocities is None else _field("velocities", goal.velocities, count, order)
+    a = None if goal.accelerations is None else _field("accelerations", goal.accelerations, count, order)
+    times, points = checked_points(goal.times_s, q, v, a, names)
     require_rest(points[-1], names)
-    return ParsedGoal(names, joints, np.array(times), *fields, goal.start_s, goal.track)
+    return ParsedGoal(names, joints, np.array(times), q, v, a, goal.start_s, goal.track)
 
 
-def _field(goal: Goal, name: str, order) -> np.ndarray | None:
-    rows, count = getattr(goal, name), len(goal.times_s)
-    if rows is None:
-        return None
+def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArray[np.intp]) -> Array:
     for index, row in enumerate(rows):
         if len(row) != len(order):
             raise TrajectoryError(f"point {index}: {len(row)} {name} for {len(order)} joints", value=len(row), limit=len(order))
     if len(rows) != count:
         raise TrajectoryError(f"{count} points but {name} for {len(rows)}", value=len(rows), limit=count)
-    return np.array(rows, dtype=float)[:, order]
+    field: Array = np.array(rows, dtype=float)[:, order]
+    return field

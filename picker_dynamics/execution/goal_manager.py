@@ -174,7 +174,7 @@ class GoalManager:
         request = pending.request
         try:
             first_look = pending.goal is None
-            goal = pending.goal = parse(request.make(), self.generator.joint_names) if first_look else pending.goal
+            goal = pending.goal = pending.goal or parse(request.make(), self.generator.joint_names)
             if blocked:
                 raise PickerError(blocked)
             later_s = self._not_yet(request, goal, time_s, first_look)
@@ -220,7 +220,8 @@ class GoalManager:
             if entry.request.track == request.track or set(entry.motion.joints) & set(motion.joints):
                 self._preempt(entry)
         self._executing[motion.identifier] = _Executing(request, motion, request.tracker(motion))
-        factor, share = motion.validated.factor, self.generator.speed
+        factor = 1.0 if motion.validated is None else motion.validated.factor
+        share = self.generator.speed
         slowed = f", slowed {factor:.2f} times to fit" if factor > 1.0 else ""
         speed = f", at {100.0 * share:.0f} % speed" if share < 1.0 else ""
         text = f"executing, {motion.duration_s:.2f} s{slowed}{speed}"
@@ -267,7 +268,7 @@ class GoalManager:
     def monitor(self, now_s: float, time_s: float, state: ArmState | None, feedback: bool) -> Error | None:
         """Compare the arm's state with what was sent, judge the goals, and give feedback; returns the error."""
         desired = None if state is None else self.sent.at(state.time_s)
-        error = None if desired is None else Error(desired, state)
+        error = None if desired is None or state is None else Error(desired, state)
         for entry in list(self._executing.values()):
             if entry.tracker is None:
                 continue

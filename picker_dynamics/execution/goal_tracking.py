@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-import numpy as np
-
 from picker_dynamics.errors import JointNamesError, PickerError
+from picker_dynamics.robot.model import Array
 
 from .goal import OutdatedError
 from .reference_generator import Reference
@@ -79,8 +78,8 @@ class ArmState:
     """Where the joints are, (n,) each [rad, rad/s]; ``v`` is None where it is not known."""
 
     time_s: float
-    q: np.ndarray
-    v: np.ndarray | None
+    q: Array
+    v: Array | None
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,12 @@ class Error:
     actual: ArmState
 
     @property
-    def q(self) -> np.ndarray:
-        return self.desired.q - self.actual.q
+    def q(self) -> Array:
+        error: Array = self.desired.q - self.actual.q
+        return error
 
     @property
-    def v(self) -> np.ndarray | None:
+    def v(self) -> Array | None:
         return None if self.actual.v is None else self.desired.v - self.actual.v
 
 
@@ -179,7 +179,7 @@ class GoalTracker:
             return self._violated(f"no joint_states for {now_s - self._state_s:.1f} s: the tolerances cannot be checked")
         if ended is None:
             return self._on_the_way(error)
-        return self._arrived(now_s, error)
+        return self._arrived(ended, now_s, error)
 
     def _on_the_way(self, error: Error | None) -> Verdict | None:
         if error is None or error.actual.time_s < self.start_s:
@@ -189,8 +189,8 @@ class GoalTracker:
             return None
         return self._violated(f"path tolerance: {excess}, {error.actual.time_s - self.start_s:.2f} s after the start")
 
-    def _arrived(self, now_s: float, error: Error | None) -> Verdict | None:
-        goal, excess, ended = self.tolerances.goal, None, self._ended
+    def _arrived(self, ended: Reference, now_s: float, error: Error | None) -> Verdict | None:
+        goal, excess = self.tolerances.goal, None
         if goal.any:
             if error is None or error.actual.time_s < ended.time_s:
                 return None

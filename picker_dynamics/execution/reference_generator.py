@@ -10,14 +10,16 @@ the same path.  A new goal joins in the trajectory's time, so it is checked for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import PickerError, TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.time_scaling import TimeScaling, stop_along
 from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, remainder, select_joints, standing, stop_trajectory
 
@@ -44,9 +46,9 @@ class Reference:
     """One point of the reference; arrays (n,) [rad, rad/s, rad/s²]."""
 
     time_s: float
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
+    q: Array
+    v: Array
+    a: Array
 
 
 @dataclass(frozen=True)
@@ -89,13 +91,13 @@ class ReferenceGenerator:
         displaced: the motions whose place the newest one took.
     """
 
-    def __init__(self, description: ArmDescription, max_deceleration):
+    def __init__(self, description: ArmDescription, max_deceleration: float):
         self.description, self.joint_names = description, description.joint_names
         self.lower, self.upper = description.lower, description.upper
         self.validator: MotionValidator | None = None
         self.max_deceleration = np.asarray(max_deceleration, dtype=float)
         self.speed = 1.0
-        self._hold: np.ndarray | None = None
+        self._hold: Array | None = None
         self._path: Motion | None = None  # the newest: its trajectory is the one that is followed
         self._scaling: TimeScaling | None = None  # None: as fast as it was made
         self._under_way: list[Motion] = []
@@ -121,7 +123,7 @@ class ReferenceGenerator:
             return Phase.INACTIVE
         return Phase.HOLDING if self._path is None else self._path.phase
 
-    def start(self, q) -> None:
+    def start(self, q: ArrayLike) -> None:
         """Become active, holding the pose ``q`` (n,) [rad]."""
         self._hold = np.array(q, dtype=float)
         self._path, self._scaling, self._under_way = None, None, []
@@ -134,7 +136,7 @@ class ReferenceGenerator:
 
     # -- the reference -------------------------------------------------------------------------------------
 
-    def state_at(self, time_s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def state_at(self, time_s: float) -> tuple[Array, Array, Array]:
         """Reference state at ``time_s`` as things stand, without advancing."""
         if self._hold is None:
             raise PickerError("the arm is not active: there is no reference to sample")
@@ -183,7 +185,7 @@ class ReferenceGenerator:
             self.start(self._path.trajectory.end)
         return finished
 
-    def _ended_in_pause(self, time_s: float, q) -> Motion | None:
+    def _ended_in_pause(self, time_s: float, q: Array) -> Motion | None:
         """A cancelled motion beside another, of an arm that stands: in a pause it would not come to its end."""
         if self._path is None or self._path.phase is not Phase.EXECUTING or time_s < self._path.start_s:
             return None
@@ -240,7 +242,8 @@ class ReferenceGenerator:
         joints = tuple(goal.joints.tolist())
         staying = tuple(m for m in self._staying(start_s) if m.track != goal.track and not set(m.joints) & set(joints))
         state, others = self._others(joints, staying, start_s)
-        whole, own = len(joints) == len(self.joint_names), [part[goal.joints] for part in state]
+        whole = len(joints) == len(self.joint_names)
+        own = state[0][goal.joints], state[1][goal.joints], state[2][goal.joints]
 
         def build(factor: float) -> Trajectory:
             path = goal.trajectory(own, factor)
@@ -306,14 +309,16 @@ class ReferenceGenerator:
         progress = self.progress_at(time_s)
         return [m for m in self._under_way if m.duration_s > progress]
 
-    def _own_state(self, time_s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _own_state(self, time_s: float) -> tuple[Array, Array, Array]:
         """The state in the time of the trajectory under way, where that is scaled and not paused, else the reference's."""
         state = self.state_at(time_s)
         if self._path is None or self._path.phase is not Phase.EXECUTING or not (state[1].any() or state[2].any()):
             return state
         return self._path.trajectory.sample(self.progress_at(time_s))
 
-    def _others(self, joints, staying: Sequence[Motion], start_s: float):
+    def _others(
+        self, joints: Iterable[int], staying: Sequence[Motion], start_s: float
+    ) -> tuple[tuple[Array, Array, Array], Trajectory]:
         """The state in which a motion of ``joints`` begins, and what the other joints do: go on, or come to rest."""
         state = q, v, a = self._own_state(start_s)
         free = np.ones(len(q), dtype=bool)
@@ -321,11 +326,11 @@ class ReferenceGenerator:
         kept = sorted({joint for motion in staying for joint in motion.joints})
         free[kept] = False
         others = self._stop(start_s, free) if v[free].any() or a[free].any() else standing(self.joint_names, q)
-        if kept:
+        if kept and self._path is not None:
             others = merge_joints(select_joints(remainder(self._path.trajectory, self.progress_at(start_s)), kept), others, kept)
         return state, others
 
-    def _stop(self, start_s: float, free=True) -> Trajectory:
+    def _stop(self, start_s: float, free: Array | bool = True) -> Trajectory:
         """Those joints that are ``free`` come to rest, in the time of the trajectory under way."""
         q, v, a = self._own_state(start_s)
         return stop_trajectory(
@@ -351,7 +356,7 @@ class ReferenceGenerator:
             yield stop_trajectory(
                 *state, self.max_deceleration / 2.0**halvings, joint_names=self.joint_names, lower=self.lower, upper=self.upper
             )
-            if follows:
+            if path is not None and follows:
                 rate = self._rate(path.trajectory, self.progress_at(start_s)) / 2.0**halvings
                 yield stop_along(path.trajectory, self._scaling or TimeScaling(path.start_s), start_s, rate)
 

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import LimitError, PickerError
+from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import blend, from_points
 
 from .goal import OutdatedError
 from .reference_generator import Phase, ReferenceGenerator
+from .validator import MotionValidator
 
 FIRST_TOLERANCE = 0.05
 """How far the first command of a stream may be from the held pose [rad]."""
@@ -58,7 +61,7 @@ class Trust(Enum):
 class Sample:
     """What was heard, (n,) [rad], when it came, and when it was sent, on the sender's clock."""
 
-    q: np.ndarray
+    q: Array
     arrival_s: float
     sent_s: float | None = None
 
@@ -89,7 +92,7 @@ class Stream:
         """Follow no longer: the arm is stopped, or a goal moves it."""
         self._trust = Trust.LEFT
 
-    def push(self, q, arrival_s: float, time_s: float, sent_s: float | None = None) -> bool:
+    def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None) -> bool:
         """Follow a sample; returns whether it was taken.
 
         Args:
@@ -136,7 +139,7 @@ class Stream:
 
     def silent(self, now_s: float, time_s: float) -> bool:
         """Stop where the stream has ended; returns whether it just did."""
-        if self._trust is not Trust.FOLLOWED or now_s - self._heard.arrival_s < SILENCE_S:
+        if self._trust is not Trust.FOLLOWED or self._heard is None or now_s - self._heard.arrival_s < SILENCE_S:
             return False
         self._trust = Trust.STUMBLED
         self._brake(time_s)
@@ -179,7 +182,7 @@ class Stream:
                 STANDING,
             )
         generator.validator.validate_state(q, v, np.zeros_like(q))
-        arrival = max(period, self._catch_up_s(q, v, gap))
+        arrival = max(period, self._catch_up_s(generator.validator, q, v, gap))
         there = np.clip(q + v * (arrival - period), generator.lower, generator.upper)
         coasted = np.clip(there + v * SILENCE_S / 2.0, generator.lower, generator.upper)
         path = from_points(
@@ -192,18 +195,17 @@ class Stream:
         generator.follow(blend(state, path, arrival), time_s)
         self._trust = Trust.FOLLOWED
 
-    def _catch_up_s(self, q, v, gap) -> float:
+    def _catch_up_s(self, validator: MotionValidator, q: Array, v: Array, gap: Array) -> float:
         """How long closing ``gap`` (n,) [rad] has to take, so that neither the tip nor a joint is too fast meanwhile.
 
         1.5: the peak of a cubic from rest to rest over its mean.  A tenth of the limit is always left for it.
         """
-        validator = self.generator.validator
         jacobian, limit = validator.model.jacobian(q), validator.tip_speed
         left = limit - np.linalg.norm(jacobian @ v)
         tip_s = np.linalg.norm(jacobian @ gap) / max(left, 0.1 * limit)
         return 1.5 * float(max(tip_s, (np.abs(gap) / self.generator.description.velocity).max()))
 
-    def _require(self, text: str, values, limits) -> None:
+    def _require(self, text: str, values: Array, limits: Array | float) -> None:
         """Raise a LimitError of this ``text`` where a joint's value (n,) exceeds its limit, for the one that does most."""
         description, values = self.generator.description, np.abs(values)
         limits = np.broadcast_to(limits, values.shape)
@@ -221,8 +223,9 @@ def _between(before: Sample, sample: Sample) -> float:
     return max(sample.arrival_s - before.arrival_s, SHORTEST_S)
 
 
-def _velocity(before: Sample | None, sample: Sample, memory_s: float) -> np.ndarray:
+def _velocity(before: Sample | None, sample: Sample, memory_s: float) -> Array:
     """Of the stream, (n,) [rad/s]; zero where nothing was heard for ``memory_s``."""
     if before is None or sample.arrival_s - before.arrival_s >= memory_s:
         return np.zeros_like(sample.q)
-    return (sample.q - before.q) / _between(before, sample)
+    velocity: Array = (sample.q - before.q) / _between(before, sample)
+    return velocity

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.robot.model import Array
 
 ERASED = -1.0
 ROUNDING = 1.2e-7
@@ -48,14 +49,14 @@ class Excess:
 class Bound:
     """Largest errors of position and velocity, (n,) each; 0: not looked at."""
 
-    position: np.ndarray
-    velocity: np.ndarray
+    position: Array
+    velocity: Array
 
     @property
     def any(self) -> bool:
         return bool(self.position.any() or self.velocity.any())
 
-    def exceeded(self, names: Sequence[str], units: Sequence[str], q_error, v_error) -> Excess | None:
+    def exceeded(self, names: Sequence[str], units: Sequence[str], q_error: Array, v_error: Array | None) -> Excess | None:
         """The joint that breaks its tolerance most, as a multiple of it; ``v_error`` may be None: not known."""
         worst, found = 1.0, None
         for what, errors, limits in (("position", q_error, self.position), ("velocity", v_error, self.velocity)):
@@ -92,7 +93,7 @@ class Tolerances:
             float(goal_time),
         )
 
-    def only(self, joints) -> Tolerances:
+    def only(self, joints: Iterable[int]) -> Tolerances:
         """Of some joints, given by their indices; the others are not looked at."""
         mine = np.zeros(len(self.path.position), dtype=bool)
         mine[list(joints)] = True

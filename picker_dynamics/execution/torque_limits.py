@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.robot.arms import Arm
+from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_map import ServoMap
 
 
@@ -23,9 +24,9 @@ class TorqueLimits:
     """
 
     joint_names: tuple[str, ...]
-    full: np.ndarray
-    peak_share: np.ndarray
-    hold_share: np.ndarray
+    full: Array
+    peak_share: Array
+    hold_share: Array
     units: tuple[str, ...]
     servo_map: ServoMap | None = None
 
@@ -43,16 +44,18 @@ class TorqueLimits:
         return cls(described.joint_names, described.effort, peak, hold, described.effort_units)
 
     @property
-    def peak(self) -> np.ndarray:
+    def peak(self) -> Array:
         """(n,) allowed along a motion."""
-        return self.peak_share * self.full
+        peak: Array = self.peak_share * self.full
+        return peak
 
     @property
-    def hold(self) -> np.ndarray:
+    def hold(self) -> Array:
         """(n,) allowed where a motion ends."""
-        return self.hold_share * self.full
+        hold: Array = self.hold_share * self.full
+        return hold
 
-    def text(self, share: np.ndarray, joint: int) -> str:
+    def text(self, share: Array, joint: int) -> str:
         """An allowance in words."""
         unit = "stall" if self.servo_map is not None else self.units[joint]
         return f"allowed {share[joint] * self.full[joint]:.2f} ({share[joint]:.2f} of {self.full[joint]:.2f} {unit})"

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, JointNamesError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.trajectory import Trajectory
 
@@ -122,14 +123,14 @@ class MotionValidator:
         motion = self.sampled(trajectory)
         return Validated(trajectory, 1.0, motion, tuple(_passed(self.usages(motion))))
 
-    def validate_state(self, q, v, a) -> SampledMotion:
+    def validate_state(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> SampledMotion:
         """Let one state (n,) each pass at which the arm may stop: a sample of a stream; errors as ``validate``."""
         motion = SampledMotion.at(self.model, q, v, a)
         for _ in _passed(self.usages(motion)):
             pass
         return motion
 
-    def require_holdable(self, q) -> None:
+    def require_holdable(self, q: ArrayLike) -> None:
         """Raise an InfeasibleError or LimitError where the arm cannot stand at ``q`` (n,) [rad]."""
         still = np.zeros(self.model.n)
         self.validate_state(q, still, still)
@@ -190,22 +191,23 @@ class MotionValidator:
 
     def _tried(self, build: Callable[[float], Trajectory], factor: float) -> Validated:
         """The motion at that factor with all that it uses, whether it may be made or not."""
-        motion = self.sampled(build(factor))
-        return Validated(motion.trajectory, factor, motion, tuple(self.usages(motion)))
+        trajectory = build(factor)
+        motion = self.sampled(trajectory)
+        return Validated(trajectory, factor, motion, tuple(self.usages(motion)))
 
     # -- changes of a motion that was let pass ---------------------------------------------------------------
 
-    def torque_share(self, q, v, a) -> float:
+    def torque_share(self, q: Array, v: Array, a: Array) -> float:
         """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
         return float((np.abs(self.model.required_torque(q, v, a)) / self.limits.peak).max())
 
-    def gentlest(self, ways: Iterable[Trajectory], lower, upper) -> Trajectory:
+    def gentlest(self, ways: Iterable[Trajectory], lower: Array, upper: Array) -> Trajectory:
         """The first way to rest that needs no more torque than allowed and stays in range; else the one that needs least.
 
         Args:
             lower, upper: (n,) position limits [rad, m], of which one that is passed at the start counts from there.
         """
-        best, least = None, np.inf
+        tried: list[tuple[float, Trajectory]] = []
         for way in ways:
             states = way.sample(np.linspace(0.0, way.duration, int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1))
             q = states[0]
@@ -213,9 +215,8 @@ class MotionValidator:
             share = self.torque_share(*states) + (np.inf if beyond > 1e-6 else 0.0)
             if share <= 1.0:
                 return way
-            if best is None or share < least:
-                best, least = way, share
-        return best
+            tried.append((share, way))
+        return min(tried, key=lambda one: one[0])[1]
 
 
 def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:
@@ -226,16 +227,17 @@ def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:
         yield usage
 
 
-def torque_checks(limits: TorqueLimits) -> Sequence[Check]:
+def torque_checks(limits: TorqueLimits) -> tuple[Check, ...]:
     """What a motion needs of its joints: hold, peak, and for servos their speed and range of set-points."""
     servos = limits.servo_map
-    return HoldTorque(limits), PeakTorque(limits), *(() if servos is None else (MotorSpeed(servos), SetpointRange(servos)))
+    of_servos: tuple[Check, ...] = () if servos is None else (MotorSpeed(servos), SetpointRange(servos))
+    return HoldTorque(limits), PeakTorque(limits), *of_servos
 
 
 def torque_validator(model: DynamicsModel, limits: TorqueLimits | ServoMap) -> MotionValidator:
     """Looks at torques alone: for motions whose poses and speeds are known to be within limits."""
     limits = TorqueLimits.of_servos(limits) if isinstance(limits, ServoMap) else limits
-    return MotionValidator(model, limits, tuple(torque_checks(limits)))
+    return MotionValidator(model, limits, torque_checks(limits))
 
 
 def motion_validator(
@@ -257,7 +259,7 @@ def motion_validator(
         scales_time: slow a motion that is too fast instead of refusing it.
         further: checks beside those.
     """
-    checks = (
+    checks: tuple[Check, ...] = (
         PositionLimits(description),
         VelocityLimits(description),
         TipSpeed(tip_speed),

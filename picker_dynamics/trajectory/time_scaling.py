@@ -9,10 +9,12 @@ adds Q' ds/dt to the acceleration, at most rate times the fastest joint's speed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from picker_dynamics.robot.model import Array
 
 from .trajectory import Trajectory, from_points
 
@@ -31,7 +33,7 @@ class Instant:
     speed: float
     rate: float
 
-    def scaled(self, state) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def scaled(self, state: Iterable[Array]) -> tuple[Array, Array, Array]:
         """The motion's state from the trajectory's (Q, Q', Q'') at this progress."""
         q, v, a = state
         return q, v * self.speed, a * self.speed**2 + v * self.rate
