@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, TrajectoryError
-from picker_dynamics.robot.model import Array, as_states, checked_number, per_joint, read_only
+from picker_dynamics.robot.model import Array, as_states, checked_number, per_joint
 
 from . import splines
 from .points import Point, Rows, checked_points
@@ -78,10 +78,11 @@ class Trajectory:
     def __init__(self, joint_names: Sequence[str], breaks: ArrayLike, coefficients: ArrayLike):
         put = partial(object.__setattr__, self)  # it is frozen
         put("joint_names", tuple(joint_names))
-        put("breaks", read_only(breaks))
-        put("coefficients", read_only(coefficients))
+        for name, values in (("breaks", breaks), ("coefficients", coefficients), ("_zero", np.zeros(self.n))):
+            array = np.array(values, dtype=float)
+            array.setflags(write=False)
+            put(name, array)
         put("_breaks", self.breaks.tolist())
-        put("_zero", read_only(np.zeros(self.n)))
         put("duration", self._breaks[-1])
         put("start", self._at(0, 0.0)[0])
         put("end", self._at(len(self.coefficients) - 1, self.duration - self._breaks[-2])[0])
@@ -326,12 +327,11 @@ def blend(current: Iterable[ArrayLike], trajectory: Trajectory, blend_s: float =
     Args:
         current: q, v, a, (n,) each, at time 0.
     """
-    n, names = trajectory.n, trajectory.joint_names
-    difference = [as_states(name, x, n) - y for name, x, y in zip("qva", current, trajectory.sample(0.0))]
+    names, zero = trajectory.joint_names, np.zeros(trajectory.n)
+    difference = [np.subtract(x, y) for x, y in zip(current, trajectory.sample(0.0))]
     if not np.any(difference):
         return trajectory
     window = min(float(blend_s), trajectory.duration)
-    zero = np.zeros(n)
     q, v, a = difference
     fade = splines.quintic(window, q, v, a, zero, zero, zero)
     breaks, segments = [0.0], []
