@@ -8,16 +8,8 @@ from statistics import median
 
 from .conformance import Outcome, Session, Status
 from .oscillator import OscillatorEstimate
-from .protocol import (
-    FAULT_TEXT,
-    PROTOCOL_VERSION,
-    PULSE_UNITS_PER_US,
-    Fault,
-    JointLimits,
-    Telemetry,
-    describe_faults,
-    limits_checksum,
-)
+from .protocol import PROTOCOL_VERSION, PULSE_UNITS_PER_US, Fault, JointLimits, Telemetry, describe_faults, limits_checksum
+from .protocol.codes import FAULT_TEXT
 
 PCA9685_NS = 2_500
 """A resolution above this means a PCA9685 [ns]."""

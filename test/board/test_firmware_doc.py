@@ -10,7 +10,8 @@ from arm_fixtures import picker, servos
 from firmware_tools import ROOT
 
 from picker_dynamics.board.firmware.header import TIMER_CHANNELS, TIMER_FIRST_PIN
-from picker_dynamics.board.protocol import FAULT_TEXT, Fault
+from picker_dynamics.board.protocol import Fault
+from picker_dynamics.board.protocol.codes import FAULT_TEXT
 from picker_dynamics.commands import cli
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map

@@ -19,8 +19,8 @@ from picker_dynamics.board.protocol import (
     Reset,
     SetPoint,
     Stop,
-    build,
 )
+from picker_dynamics.board.protocol.framing import build
 
 # -- stop, faults, reset -------------------------------------------------------------------------------
 

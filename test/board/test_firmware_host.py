@@ -13,19 +13,9 @@ from firmware_host import HostFirmware, core, require_compiler
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.protocol import (
-    PULSE_MAX,
-    STUFFED_MAX,
-    BoardState,
-    Fault,
-    FrameDecoder,
-    JointLimits,
-    MessageType,
-    Reason,
-    Telemetry,
-    stuff,
-)
-from picker_dynamics.board.protocol.codes import PROTOCOL_VERSION
+from picker_dynamics.board.protocol import BoardState, Fault, FrameDecoder, JointLimits, MessageType, Reason, Telemetry
+from picker_dynamics.board.protocol.codes import PROTOCOL_VERSION, PULSE_MAX
+from picker_dynamics.board.protocol.framing import STUFFED_MAX, stuff
 
 require_compiler()
 HEADER = (toolchain.sources() / "picker_firmware/src/core/protocol.h").read_text()

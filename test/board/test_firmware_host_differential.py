@@ -25,9 +25,9 @@ from picker_dynamics.board.protocol import (
     SetPoint,
     Stop,
     TelemetryPeriod,
-    build,
     encode,
 )
+from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 
 require_compiler()

@@ -26,9 +26,9 @@ from picker_dynamics.board.protocol import (
     Reset,
     Stop,
     ahead_us,
-    build,
     limits_checksum,
 )
+from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, ProtocolError, VersionError
 
 

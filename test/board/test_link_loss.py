@@ -11,7 +11,8 @@ from board_on_pty import ALL, MIDDLE, NAMES, PATIENCE_S, BoardOnPty, speaker, wa
 
 from picker_dynamics.board.link import Link, connection
 from picker_dynamics.board.link.port import BACKLOG_MAX
-from picker_dynamics.board.protocol import Ack, BoardState, Enable, Ping, Reason, Stop, build
+from picker_dynamics.board.protocol import Ack, BoardState, Enable, Ping, Reason, Stop
+from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
 
 

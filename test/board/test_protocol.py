@@ -12,11 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from picker_dynamics.board.protocol import (
-    JOINTS_MAX,
-    MESSAGES,
     PROTOCOL_VERSION,
-    PULSE_MAX,
-    STUFFED_MAX,
     BoardState,
     Enable,
     Fault,
@@ -30,18 +26,15 @@ from picker_dynamics.board.protocol import (
     Stop,
     Telemetry,
     TelemetryPeriod,
-    Unknown,
     ahead_us,
-    build,
-    crc16,
     describe_faults,
     encode,
-    faults_in,
     limits_checksum,
     pulse_units,
-    stuff,
-    unstuff,
 )
+from picker_dynamics.board.protocol.codes import JOINTS_MAX, PULSE_MAX, faults_in
+from picker_dynamics.board.protocol.framing import STUFFED_MAX, build, crc16, stuff, unstuff
+from picker_dynamics.board.protocol.messages import MESSAGES, Unknown
 from picker_dynamics.errors import InputError, ProtocolError
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "golden_frames.json").read_text())

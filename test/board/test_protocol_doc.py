@@ -8,16 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from picker_dynamics.board.protocol import (
-    FAULT_TEXT,
-    MESSAGES,
-    PROTOCOL_VERSION,
-    REASON_TEXT,
-    BoardState,
-    Fault,
-    MessageType,
-    Reason,
-)
+from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Fault, MessageType, Reason
+from picker_dynamics.board.protocol.codes import FAULT_TEXT, REASON_TEXT
+from picker_dynamics.board.protocol.messages import MESSAGES
 
 HERE = Path(__file__).parents[1]
 GOLDEN = json.loads((HERE / "data" / "golden_frames.json").read_text())

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.protocol import (
-    MESSAGES,
     Ack,
     Adopt,
     BoardState,
@@ -32,6 +31,7 @@ from picker_dynamics.board.protocol import (
     encode,
     limits_checksum,
 )
+from picker_dynamics.board.protocol.messages import MESSAGES
 from picker_dynamics.errors import InputError
 from picker_dynamics.sim.firmware_core import TRANSMIT_MAX, VirtualFirmware
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.protocol import Ack, FrameSplitter, MessageType, RawFrame, Reason, crc16, decode, unstuff
+from picker_dynamics.board.protocol import Ack, MessageType, Reason
+from picker_dynamics.board.protocol.framing import FrameSplitter, RawFrame, crc16, unstuff
+from picker_dynamics.board.protocol.messages import decode
 from picker_dynamics.errors import ProtocolError
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.output_motion import OutputMotion

@@ -17,9 +17,9 @@ from picker_dynamics.board.protocol import (
     SetPoint,
     Stop,
     TelemetryPeriod,
-    Unknown,
     ahead_us,
 )
+from picker_dynamics.board.protocol.messages import Unknown
 from picker_dynamics.sim.output_motion import OutputMotion
 
 # -- sequences and requests ----------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from picker_dynamics.board.protocol import (
     Stop,
     Telemetry,
     TelemetryPeriod,
-    build,
     encode,
 )
+from picker_dynamics.board.protocol.framing import build
 
 JOINTS = 5
 ALL = 0b11111

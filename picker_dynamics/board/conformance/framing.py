@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import random
 
-from ..protocol import (
-    STUFFED_MAX,
-    Ack,
-    Hello,
-    MessageType,
-    Ping,
-    Reason,
-    SetPoint,
-    Telemetry,
-    TelemetryPeriod,
-    crc16,
-    encode,
-    stuff,
-)
+from ..protocol import Ack, Hello, MessageType, Ping, Reason, SetPoint, Telemetry, TelemetryPeriod, encode
+from ..protocol.framing import STUFFED_MAX, crc16, stuff
 from .check import Checks, require, require_ack, require_nack, told
 from .session import Session
 

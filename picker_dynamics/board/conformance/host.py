@@ -19,11 +19,11 @@ from ..protocol import (
     Nack,
     Ping,
     Telemetry,
-    Unknown,
     ahead_us,
-    build,
     encode,
 )
+from ..protocol.framing import build
+from ..protocol.messages import Unknown
 from .wire import Wire
 
 Answer = Ack | Nack | Info

@@ -23,10 +23,10 @@ from ..protocol import (
     Stop,
     Telemetry,
     TelemetryPeriod,
-    Unknown,
     ahead_us,
     limits_checksum,
 )
+from ..protocol.messages import Unknown
 from .check import CheckSkipped, Need, require_ack
 from .host import PATIENCE_US, SILENCE_US, Host
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..protocol import BoardState, Fault, MessageType, Ping, Reason, Reset, SetPoint, Telemetry, ahead_us, build, encode
+from ..protocol import BoardState, Fault, MessageType, Ping, Reason, Reset, SetPoint, Telemetry, ahead_us, encode
+from ..protocol.framing import build
 from .check import Checks, Need, require, require_ack, require_nack
 from .motion import begin_us, even, slow
 from .session import Session

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from picker_dynamics.errors import InputError
 
-from ..protocol import JOINTS_MAX, JointLimits
+from ..protocol import JointLimits
+from ..protocol.codes import JOINTS_MAX
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class FirmwareConfig:
     firmware_version: tuple[int, int, int] = (0, 1, 0)
     start_time_us: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= len(self.joints) <= JOINTS_MAX:
             raise InputError(
                 f"{len(self.joints)} joints: a board drives 1 to {JOINTS_MAX}", value=len(self.joints), limit=JOINTS_MAX

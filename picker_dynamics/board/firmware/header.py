@@ -15,7 +15,8 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
 from ..board_limits import board_limits
-from ..protocol import JOINTS_MAX, JointLimits, limits_checksum
+from ..protocol import JointLimits, limits_checksum
+from ..protocol.codes import JOINTS_MAX
 from .config import FirmwareConfig
 from .gravity_export import GravityModel, gravity_model
 

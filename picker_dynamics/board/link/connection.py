@@ -25,9 +25,9 @@ from ..protocol import (
     Reason,
     SetPoint,
     Telemetry,
-    Unknown,
     encode,
 )
+from ..protocol.messages import Unknown
 from .port import Port, no_word, wait_for_port
 from .requests import PendingRequests, refusal
 from .statistics import LinkCounters, LinkStatistics

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, ProtocolError
 
-from ..protocol import REASON_TEXT, Ack, Info, Message, MessageType, Nack, Reason, describe_faults
+from ..protocol import Ack, Info, Message, MessageType, Nack, Reason, describe_faults
+from ..protocol.codes import REASON_TEXT
 
 RETRY_S = 0.1
 """Silence after which a request is sent again, with the same sequence number."""

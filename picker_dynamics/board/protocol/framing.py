@@ -84,7 +84,7 @@ def parse(stuffed: bytes) -> RawFrame:
     (expected,) = _CHECKSUM.unpack_from(body, len(body) - 2)
     if crc16(body[:-2]) != expected:
         raise ProtocolError(f"checksum {crc16(body[:-2]):#06x} instead of {expected:#06x}", value=expected)
-    return RawFrame(*_HEADER.unpack_from(body), body[_HEADER.size : -2])
+    return RawFrame(*_HEADER.unpack_from(body), payload=body[_HEADER.size : -2])
 
 
 @dataclass
@@ -118,7 +118,7 @@ class FrameSplitter:
 
     def feed(self, data: bytes) -> list[RawFrame]:
         """All frames that ``data`` completes.  Never raises for what the bytes contain."""
-        frames = []
+        frames: list[RawFrame] = []
         *ended, rest = data.split(b"\0")
         for chunk in ended:
             self._take(chunk)
