@@ -50,7 +50,6 @@ def link(board):
 def test_handshake_learns_who_the_board_is(link):
     assert link.connected
     assert (link.info.joints, link.info.boot_id, link.info.queue_capacity) == (5, 7, 24)
-    assert link.info.protocol_version == PROTOCOL_VERSION
     assert link.info.limits_crc == limits_checksum(LIMITS)
     assert link.telemetry.state is BoardState.IDLE
     assert link.telemetry.live == 0

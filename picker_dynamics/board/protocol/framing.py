@@ -84,7 +84,8 @@ def parse(stuffed: bytes) -> RawFrame:
     (expected,) = _CHECKSUM.unpack_from(body, len(body) - 2)
     if crc16(body[:-2]) != expected:
         raise ProtocolError(f"checksum {crc16(body[:-2]):#06x} instead of {expected:#06x}", value=expected)
-    return RawFrame(*_HEADER.unpack_from(body), payload=body[_HEADER.size : -2])
+    version, type_id, sequence = _HEADER.unpack_from(body)
+    return RawFrame(version, type_id, sequence, body[_HEADER.size : -2])
 
 
 @dataclass

@@ -215,11 +215,6 @@ class Info(Message):
     limits_crc: U16
 
     @property
-    def protocol_version(self) -> int:
-        """The protocol's version: the one in the frame's first byte, or it would not have been understood."""
-        return PROTOCOL_VERSION
-
-    @property
     def firmware_version(self) -> str:
         """The firmware's version, for example ``0.1.0``."""
         return f"{self.firmware_major}.{self.firmware_minor}.{self.firmware_patch}"
