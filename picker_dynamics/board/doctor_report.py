@@ -86,7 +86,7 @@ class Patient:
     @property
     def limits_match(self) -> bool:
         """The board was flashed for this servo map."""
-        return self.session.limits is not None
+        return bool(self.session.limits)
 
     def names(self, mask: int) -> str:
         """The joints in a mask."""

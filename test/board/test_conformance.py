@@ -12,7 +12,7 @@ from conformance_mutants import MUTANTS
 from firmware_bench import GOLDEN
 
 from picker_dynamics.board.conformance import CHECKS, Host, LockStepWire, Need, Status, meet, named, run, run_one, why_not
-from picker_dynamics.board.conformance.line import on_line
+from picker_dynamics.board.conformance.track import on_line
 from picker_dynamics.board.conformance.track import send, wavy
 from picker_dynamics.board.protocol import Adopt, BoardState, Fault, JointLimits, encode
 from picker_dynamics.board.protocol.framing import build
@@ -103,7 +103,7 @@ def test_without_permission_nothing_is_switched_or_moved():
 def test_other_limits_than_the_boards_leave_the_checks_without_motion():
     other = (JointLimits(4000, 20000, 700, 70),) * 5
     session = session_with(virtual(), limits=other)
-    assert session.allowed is Need.WIRE and session.limits is None
+    assert session.allowed is Need.WIRE and session.limits == ()
     assert why_not(session, named("hold-stands-still")) == "the joints' limits are not those of the servo map"
 
 

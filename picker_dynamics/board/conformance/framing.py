@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from ..protocol import Ack, Hello, MessageType, Ping, Reason, SetPoint, Telemetry, TelemetryPeriod, encode
+from ..protocol import Ack, Hello, MessageType, Nack, Ping, Reason, SetPoint, Telemetry, TelemetryPeriod, encode
 from ..protocol.framing import STUFFED_MAX, crc16, stuff
-from .check import Checks, require, require_ack, require_nack, told
+from .check import Checks, require, require_ack, require_fault, require_nack, told
 from .session import Session
 
 check = Checks()
@@ -41,7 +41,7 @@ def wrong_checksum_is_dropped(session: Session) -> None:
     bytewise = bytes((1, MessageType.STOP, 9, 9))
     swapped = crc16(bytewise).to_bytes(2, "big")
     require(bad_frames(session, stuff(bytewise + swapped) + b"\0") == 1, "one bad frame for a checksum of the other byte order")
-    require(host.fresh().faults == 0, "a damaged STOP to do nothing", host.telemetry[-1].fault_text)
+    require_fault(host.fresh(), what="a damaged STOP to do nothing")
 
 
 @check("stuffing that points past the end, a length byte of 0xFF, and frames below six bytes are damage")
@@ -95,12 +95,9 @@ def frames_come_as_they_like(session: Session) -> None:
 
 @check("every zero in a frame is stuffed: sequence 0, lengths and values of zero are understood")
 def zeros_are_unstuffed(session: Session) -> None:
-    host, mark = session.host, session.host.mark()
-    number = host.take_sequence(1)
-    host.send_frame(MessageType.SET_POINT, bytes(4 + 2 * session.n), sequence=number)
-    answer = host.answer_to(number, mark)
+    answer = session.host.ask_frame(MessageType.SET_POINT, bytes(4 + 2 * session.n))
     require(
-        answer is not None and answer.request_type == MessageType.SET_POINT and answer.reason is not Reason.BAD_LENGTH,
+        isinstance(answer, Nack) and answer.request_type == MessageType.SET_POINT and answer.reason is not Reason.BAD_LENGTH,
         "a SET_POINT of nothing but zeros to be understood, and refused",
         told(answer),
     )
@@ -140,7 +137,7 @@ def gaps_are_counted(session: Session) -> None:
     before = host.fresh().missed_frames
     for jump, gap in ((1, 0), (4, 3), (1, 0), (-2, 0), (101, 100)):
         number = host.take_sequence(0) + jump - 1 & 0xFFFF
-        require_ack(host.ask(Ping(), number), "PING")
+        host.expect_ack(Ping(), sequence=number)
         if jump > 0:
             host.restart_sequence(number + 1)
         missed = host.fresh().missed_frames - before & 0xFFFF
@@ -153,7 +150,7 @@ def the_sequence_wraps(session: Session) -> None:
     host = session.host
     before = _hello(session, 65530).missed_frames
     for _ in range(12):
-        require_ack(host.ask(Ping()), "PING")
+        host.expect_ack(Ping())
     missed = host.fresh().missed_frames - before & 0xFFFF
     require(missed == 0, "no gap", missed)
 
@@ -166,12 +163,11 @@ def only_good_frames_are_counted(session: Session) -> None:
     damaged = bytearray(encode(Ping(), number + 40))
     damaged[-2] ^= 1 if damaged[-2] != 1 else 2
     host.send_bytes(bytes(damaged))
-    mark = host.mark()
-    sequence = host.send_frame(MessageType.PING, version=2, sequence=number + 50 & 0xFFFF)
-    require_nack(host.answer_to(sequence, mark), Reason.OTHER_VERSION, "version 2")
+    answer = host.ask_frame(MessageType.PING, version=2, sequence=number + 50 & 0xFFFF)
+    require_nack(answer, Reason.OTHER_VERSION, "version 2")
     missed = host.fresh().missed_frames - before & 0xFFFF
     require(missed == 0, "no gap", missed)
-    require_ack(host.ask(TelemetryPeriod(20)), "TELEMETRY_PERIOD")
+    host.expect_ack(TelemetryPeriod(20))
 
 
 def _hello(session: Session, sequence: int) -> Telemetry:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ..protocol import TIME_MODULUS, BoardState, Nack, Reason, SetPoint, Telemetry
-from .check import Checks, Need, require, require_nack, told
+from .check import Checks, Need, require, require_nack, require_queue, require_rejected, require_taken, told
 from .outputs import joints_of
 from .session import Session
 from .track import PACE_US, evaluated_us, phase_us
@@ -13,7 +15,7 @@ UNSURE_US = 100
 """How closely the instant of an evaluation is known from telemetry."""
 
 
-def send_points(session: Session, stamps, pulses=None) -> tuple[Telemetry, list[Nack]]:
+def send_points(session: Session, stamps: Iterable[int], pulses: Sequence[int] | None = None) -> tuple[Telemetry, list[Nack]]:
     """Send points at these board times; telemetry after they have been handled, and the refusals."""
     host, mark = session.host, session.host.mark()
     for stamp in stamps:
@@ -23,21 +25,14 @@ def send_points(session: Session, stamps, pulses=None) -> tuple[Telemetry, list[
     return after, host.since(mark, Nack)
 
 
-def require_refused(session: Session, stamp: int, reason: Reason, what: str, pulses=None, detail: int = 0) -> None:
+def require_refused(
+    session: Session, stamp: int, reason: Reason, what: str, pulses: Sequence[int] | None = None, detail: int = 0
+) -> None:
     """One point has to be refused for this reason, and counted."""
     before = session.host.fresh()
     after, refusals = send_points(session, [stamp], pulses)
     require_nack(refusals[0] if refusals else None, reason, what, detail)
-    require(
-        (after.rejected - before.rejected & 0xFFFF, after.last_reason) == (1, reason),
-        f"one more rejected, {reason.name}",
-        f"{after.rejected - before.rejected} more, {after.last_reason.name}",
-    )
-    require(
-        (after.accepted, after.last_sequence) == (before.accepted, before.last_sequence),
-        "nothing accepted",
-        f"{after.accepted - before.accepted} more",
-    )
+    require_rejected(before, after, reason)
 
 
 def soon(session: Session) -> int:
@@ -59,11 +54,7 @@ def taken_points_are_counted_not_answered(session: Session) -> None:
     require(not answers, "no answer", [told(one) for one in answers])
     require(after.accepted - before.accepted & 0xFFFF == 3, "3 more accepted", after.accepted - before.accepted)
     require(after.last_sequence == numbers[-1], f"last_sequence {numbers[-1]}", after.last_sequence)
-    require(
-        (after.state, after.queue_depth) == (BoardState.MOVE, 3),
-        "MOVE with 3 points waiting",
-        f"{after.state.name} with {after.queue_depth}",
-    )
+    require_queue(after, BoardState.MOVE, 3)
     require(after.rejected == before.rejected, "none rejected", after.rejected - before.rejected)
 
 
@@ -74,7 +65,7 @@ def the_queue_is_as_long_as_it_says(session: Session) -> None:
     begin = soon(session)
     step = min(20_000, (session.info.max_lead_ms * 1000 - 700_000) // capacity)
     after, refusals = send_points(session, [begin + step * k for k in range(capacity)])
-    require(not refusals, f"{capacity} points to be taken", told(refusals[0] if refusals else None))
+    require_taken(refusals, f"{capacity} points to be taken")
     require(after.queue_depth == capacity, f"queue_depth {capacity}", after.queue_depth)
     require_refused(session, begin + step * capacity, Reason.QUEUE_FULL, f"point {capacity + 1}")
     require_refused(session, begin + step * (capacity - 1), Reason.NOT_LATER, "a point that is both too many and not later")
@@ -144,7 +135,7 @@ def the_lead_is_kept_closely(session: Session) -> None:
     way_us = round(10e6 / host.wire.baud * (12 + 2 * session.n)) + 1_000
     require_refused(session, host.board_now_us() + lead_us + 25_000 + way_us, Reason.TOO_FAR, "a point 25 ms beyond the lead")
     after, refusals = send_points(session, [host.board_now_us() + lead_us - 1_000])
-    require(not refusals, "a point 1 ms within the lead to be taken", told(refusals[0] if refusals else None))
+    require_taken(refusals, "a point 1 ms within the lead to be taken")
     session.forget()
 
 
@@ -179,7 +170,7 @@ def pulses_at_the_limits_are_taken(session: Session) -> None:
     for name in ("lowest", "highest"):
         pulses = [getattr(limit, name) for limit in session.limits]
         _, refusals = send_points(session, [host.board_now_us() + session.info.max_lead_ms * 1000 - 5_000], pulses)
-        require(not refusals, f"pulses at their {name} to be taken", told(refusals[0] if refusals else None))
+        require_taken(refusals, f"pulses at their {name} to be taken")
         session.forget()
         session.take()
 
@@ -196,9 +187,5 @@ def the_past_begins_at_the_last_evaluation(session: Session) -> None:
         if past:
             require_nack(refusals[0] if refusals else None, Reason.PAST, f"a point {UNSURE_US} us before the last evaluation", 0)
         else:
-            require(
-                not refusals,
-                f"a point {UNSURE_US} us after the last evaluation to be taken",
-                told(refusals[0] if refusals else None),
-            )
+            require_taken(refusals, f"a point {UNSURE_US} us after the last evaluation to be taken")
         session.still()
