@@ -5,7 +5,7 @@ import random
 import pytest
 from avr_bench import ALL, COUNT_EIGHTHS, FRAME_US, MIDDLE, AvrBench, picker, require_tools, started_at, with_inputs
 
-from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.protocol import Ack, Adopt, BoardState, Fault, Hello, Nack, Ping, Reason, SetPoint, TelemetryPeriod
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.avr_uno import Cause

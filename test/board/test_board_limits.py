@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.protocol import pulse_units
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions

@@ -12,8 +12,7 @@ from conformance_mutants import MUTANTS
 from firmware_bench import GOLDEN
 
 from picker_dynamics.board.conformance import CHECKS, Host, LockStepWire, Need, Status, meet, named, run, run_one, why_not
-from picker_dynamics.board.conformance.track import on_line
-from picker_dynamics.board.conformance.track import send, wavy
+from picker_dynamics.board.conformance.track import on_line, send, wavy
 from picker_dynamics.board.protocol import Adopt, BoardState, Fault, JointLimits, encode
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError

@@ -17,8 +17,8 @@ from arm_fixtures import picker, rigid_body, servos
 from avr_bench import AvrBench
 from firmware_tools import SKETCH, compile_host, needs
 
-from picker_dynamics.board.board_limits import board_limits
 from picker_dynamics.board.firmware import toolchain
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.sim.avr_uno import CYCLES_PER_US, Uno

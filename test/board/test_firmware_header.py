@@ -9,8 +9,7 @@ import pytest
 from arm_fixtures import picker, servos
 from firmware_tools import SKETCH, compile_host, needs
 
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.board.protocol import limits_checksum
 from picker_dynamics.commands import cli

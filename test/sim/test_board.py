@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import Adopt, BoardState, Enable, Fault, Relax, Reset, Stop, limits_checksum, pulse_units
 from picker_dynamics.errors import InputError, LinkError

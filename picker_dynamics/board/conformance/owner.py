@@ -9,15 +9,8 @@ from .session import PERIOD_MS, Session, meet, spread_us
 from .track import play, send, watch_closely, wavy
 
 check = Checks()
-PCA9685_NS = 2_500
-"""A resolution above this means a PCA9685, which outlives a reset of the board; timer-driven pins do not."""
 PIN_US = 7.0
 """How far a pulse of a timer-driven pin may be off, where interrupts get in its way [us]."""
-
-
-def keeps_outputs(session: Session) -> bool:
-    """Whether the outputs outlive a reset of the board."""
-    return session.info.resolution_ns > PCA9685_NS
 
 
 @check("the outputs carry what telemetry says, to half a step of a PCA9685, to 7 us of a pin", need=Need.MOTION, owned=True)
@@ -26,7 +19,7 @@ def outputs_carry_the_pulses(session: Session) -> None:
     session.take()
     watch_closely(session)
     step_us = session.info.resolution_ns * 1e-3
-    worst, limit = 0.0, step_us / 2 + 0.5 if keeps_outputs(session) else PIN_US
+    worst, limit = 0.0, step_us / 2 + 0.5 if session.keeps_outputs else PIN_US
     send(session, wavy(session))
     while host.telemetry[-1].state is BoardState.MOVE:
         host.listen(500)
@@ -69,7 +62,7 @@ def a_low_supply_is_a_fault(session: Session) -> None:
 )
 def a_dead_output_is_a_fault(session: Session) -> None:
     host, owner = session.host, session.host.wire.owner
-    if not keeps_outputs(session):
+    if not session.keeps_outputs:
         raise CheckSkipped("pins cannot be unplugged")
     session.take()
     begin = begin_us(session)
@@ -114,9 +107,9 @@ def a_reset_keeps_the_outputs(session: Session) -> None:
     before = host.fresh()
     host.keep_alive = False
     mark = host.mark()
-    owner.reboot(host.wire.now_us, keep_outputs=keeps_outputs(session), silence_us=200_000)
+    owner.reboot(host.wire.now_us, keep_outputs=session.keeps_outputs, silence_us=200_000)
     after = _first_after_reset(session, before, mark)
-    kept = keeps_outputs(session)
+    kept = session.keeps_outputs
     require(after.boot_id != before.boot_id, "another boot id", after.boot_id)
     require(
         (after.live, after.owned, after.state) == (before.live if kept else 0, 0, BoardState.IDLE),
@@ -151,7 +144,7 @@ def a_restart_is_latched(session: Session) -> None:
     before = host.fresh()
     host.keep_alive = False
     mark = host.mark()
-    owner.reboot(host.wire.now_us, keep_outputs=keeps_outputs(session), fault=Fault.RESTARTED)
+    owner.reboot(host.wire.now_us, keep_outputs=session.keeps_outputs, fault=Fault.RESTARTED)
     after = _first_after_reset(session, before, mark)
     require_fault(after, Fault.RESTARTED)
     _meet_again(session)
