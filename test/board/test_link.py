@@ -104,7 +104,10 @@ def test_a_stream_joined_in_mid_frame_is_no_damage(board):
     link = Link(board.port)
     opened = Future()
     threading.Thread(target=lambda: opened.set_result(link.open(PATIENCE_S))).start()
-    wait_until(lambda: link._port is not None, "opening of the port")  # which discards what came before
+    reader = f"link {board.port}"
+    wait_until(
+        lambda: reader in {thread.name for thread in threading.enumerate()}, "opening of the port"
+    )  # which discards what came before
     time.sleep(0.05)
     board.wire_out = join_late
     board.paused = False

@@ -136,11 +136,11 @@ def test_a_machine_that_stalls_is_caught_up_with_or_reported(make_board):
 def test_the_board_of_an_arm_at_rest_sleeps_and_its_telemetry_comes_in_time(make_board):
     board, control = make_board(boot_silence_s=0.0)
     waits = []
-    wait = board._wait
+    wait = board.wait
     with Link(port_of(board)) as link:
         eventually(lambda: board.plant.at_rest)
         before = link.statistics
-        board._wait = lambda until_s: waits.append(1) or wait(until_s)
+        board.wait = lambda until_s: waits.append(1) or wait(until_s)
         time.sleep(0.5)
         heard = link.statistics.telemetry_received - before.telemetry_received
         assert 20 <= heard <= 30  # every 20 ms

@@ -215,7 +215,7 @@ def test_an_arm_at_rest_is_left_there_until_something_changes(errors):
     q, time = plant.q, plant.time
     plant.advance(rest, 1.0)
     assert plant.time == pytest.approx(time + 1.0) and (plant.q == q).all()
-    plant._wake()  # integrated after all: it stays where it is
+    plant.wake()  # integrated after all: it stays where it is
     plant.advance(rest, 1.0)
     np.testing.assert_allclose(plant.q, q, atol=2e-6)
     for change in (lambda: plant.attach(0.05), lambda: plant.advance(home, 0.02)):

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ..protocol import Ack, BoardState, Fault, Info, Nack, Reason, Telemetry
 
 if TYPE_CHECKING:
+    from .host import Host
     from .session import Session
 
-CheckFunction = Callable[["Session"], None]
+CheckFunction = Callable[["Session", "Host"], None]
 
 
 class Need(IntEnum):
@@ -46,7 +47,8 @@ class Check:
     Args:
         name: of the check, for people and tests.
         says: the rule, as the page has it.
-        run: takes a Session; raises Violation where the board breaks the rule, CheckSkipped where it cannot be asked.
+        run: takes a Session and its Host; raises Violation where the board breaks the rule, CheckSkipped where that cannot be
+            asked.
         need: what the check does to the arm.
         exact: only in simulated time, where nothing is late.
         owned: only on a simulated board, whose owner makes the fault.

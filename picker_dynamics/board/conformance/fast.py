@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..protocol import BoardState, SetPoint, Stop, Telemetry, ahead_us
 from .check import Checks, CheckSkipped, Need, require, require_hold, require_underruns
+from .host import Host
 from .motion import begin_us, even
 from .outputs import joints_of
 from .session import Session
@@ -71,8 +72,7 @@ def require_braked(session: Session, seen: list[Telemetry], speed: int) -> None:
 
 
 @check("no joint moves by more than `speed` per frame; who lags is reported in limited, and still arrives", need=Need.BARE)
-def the_speed_limit_holds(session: Session) -> None:
-    host = session.host
+def the_speed_limit_holds(session: Session, host: Host) -> None:
     take_in_phase(session)
     watch_closely(session)
     far = room(session) * 8 // 10
@@ -94,8 +94,7 @@ def the_speed_limit_holds(session: Session) -> None:
 
 
 @check("BRAKE takes `brake` off the speed in each frame: STOP", need=Need.BARE)
-def stop_brakes_evenly(session: Session) -> None:
-    host = session.host
+def stop_brakes_evenly(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)
     begin = len(host.telemetry)
@@ -109,7 +108,7 @@ def stop_brakes_evenly(session: Session) -> None:
 
 
 @check("BRAKE takes `brake` off the speed in each frame: an underrun", need=Need.BARE)
-def an_underrun_brakes_evenly(session: Session) -> None:
+def an_underrun_brakes_evenly(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)
     watch_closely(session)
@@ -127,7 +126,7 @@ def an_underrun_brakes_evenly(session: Session) -> None:
 
 
 @check("braking ends at the joint's limit, without going beyond it", need=Need.BARE)
-def braking_ends_at_the_limit(session: Session) -> None:
+def braking_ends_at_the_limit(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)
     signs = directions(session)
@@ -152,8 +151,7 @@ def braking_ends_at_the_limit(session: Session) -> None:
 
 
 @check("a point that finds the arm lagging starts its line at the target, not at where the arm is", need=Need.BARE, exact=True)
-def a_lagging_arm_is_led_from_its_target(session: Session) -> None:
-    host = session.host
+def a_lagging_arm_is_led_from_its_target(session: Session, host: Host) -> None:
     take_in_phase(session)
     watch_closely(session)
     speed = min(limit.speed for limit in session.limits)
@@ -172,8 +170,7 @@ def a_lagging_arm_is_led_from_its_target(session: Session) -> None:
 
 
 @check("a motion that has ended leaves no speed behind: a small one after it is no underrun", need=Need.BARE, exact=True)
-def a_motion_leaves_no_speed_behind(session: Session) -> None:
-    host = session.host
+def a_motion_leaves_no_speed_behind(session: Session, host: Host) -> None:
     take_in_phase(session)
     speed = top_speed(session)
     begin = begin_us(session)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..protocol import BoardState, Nack, Reset, SetPoint, Stop, Telemetry, ahead_us
 from .check import Checks, CheckSkipped, Need, Violation, require, require_hold, require_taken, require_underruns
+from .host import Host
 from .outputs import joints_of
 from .session import REACH, SLOW, Session
 from .track import Point, evaluated_us, find_phase, moved, phase_us, play, require_on_way, runs, send, watch_closely
@@ -41,14 +42,14 @@ def slow(session: Session) -> int:
 
 
 @check("pulses are interpolated between set-points, to the last bit, at instants one servo frame apart", need=Need.MOTION)
-def pulses_are_interpolated(session: Session) -> None:
+def pulses_are_interpolated(session: Session, host: Host) -> None:
     session.take()
     _, points, seen = find_phase(session)
     require_hold(seen[-1], points[-1][1])
 
 
 @check("a frame that starts at F plays what holds at F + half a frame", need=Need.MOTION)
-def frames_play_their_middle(session: Session) -> None:
+def frames_play_their_middle(session: Session, host: Host) -> None:
     session.take()
     found, _, seen = find_phase(session)
     frames, frame = runs(seen), session.frame_us
@@ -68,11 +69,11 @@ def frames_play_their_middle(session: Session) -> None:
     "a line as long as the lead allows is interpolated as the page says (times are halved until 16 bits hold them)",
     need=Need.MOTION,
 )
-def long_lines_are_interpolated(session: Session) -> None:
+def long_lines_are_interpolated(session: Session, host: Host) -> None:
     session.take()
     phase_us(session)
     begin = begin_us(session)
-    span = session.info.max_lead_ms * 1000 - session.host.lead_us - 60_000
+    span = session.info.max_lead_ms * 1000 - host.lead_us - 60_000
     ends = moved(session, [REACH - 7 * joint for joint in range(session.n)])
     points = [(begin, session.start), (begin + span, ends), (begin + span + session.frame_us, ends)]
     watch_closely(session)
@@ -81,8 +82,7 @@ def long_lines_are_interpolated(session: Session) -> None:
 
 
 @check("the first set-point starts a line from where the outputs are, at the instant played last", need=Need.MOTION)
-def a_line_starts_where_the_arm_is(session: Session) -> None:
-    host = session.host
+def a_line_starts_where_the_arm_is(session: Session, host: Host) -> None:
     session.take()
     phase_us(session)
     session.still()
@@ -105,7 +105,7 @@ def a_line_starts_where_the_arm_is(session: Session) -> None:
 
 
 @check("a motion whose last point repeats the one before ends there, in HOLD, with no underrun", need=Need.MOTION)
-def a_motion_ends_at_rest(session: Session) -> None:
+def a_motion_ends_at_rest(session: Session, host: Host) -> None:
     before = session.take()
     speed = slow(session)
     points = even(session, speed, 8, begin_us(session))
@@ -116,7 +116,7 @@ def a_motion_ends_at_rest(session: Session) -> None:
 
 
 @check("a queue that ends while no joint moves by more than 1 us a frame is no underrun", need=Need.MOTION)
-def a_creeping_end_is_no_underrun(session: Session) -> None:
+def a_creeping_end_is_no_underrun(session: Session, host: Host) -> None:
     before = session.take()
     points = even(session, STILL, 8, begin_us(session))
     after = play(session, points)[-1]
@@ -128,7 +128,7 @@ def a_creeping_end_is_no_underrun(session: Session) -> None:
     "a queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least",
     need=Need.MOTION,
 )
-def an_underrun_is_braked_and_counted(session: Session) -> None:
+def an_underrun_is_braked_and_counted(session: Session, host: Host) -> None:
     before = session.take()
     speed = slow(session)
     points = even(session, speed, 8, begin_us(session))
@@ -143,8 +143,7 @@ def an_underrun_is_braked_and_counted(session: Session) -> None:
 
 
 @check("after an underrun set-points lead on from where the arm is", need=Need.MOTION)
-def a_late_host_is_joined_again(session: Session) -> None:
-    host = session.host
+def a_late_host_is_joined_again(session: Session, host: Host) -> None:
     session.take()
     play(session, even(session, slow(session), 4, begin_us(session)))
     phase_us(session)
@@ -156,8 +155,7 @@ def a_late_host_is_joined_again(session: Session) -> None:
 
 
 @check("STOP in motion flushes the queue, decelerates and holds; after RESET nothing resumes", need=Need.MOTION)
-def stop_ends_a_motion(session: Session) -> None:
-    host = session.host
+def stop_ends_a_motion(session: Session, host: Host) -> None:
     session.take()
     speed = slow(session)
     points = even(session, speed, 14, begin_us(session))
@@ -188,8 +186,8 @@ def stop_ends_a_motion(session: Session) -> None:
 
 
 @check("a host that is late by up to 20 ms changes nothing in the pulses while the queue holds", need=Need.MOTION, exact=True)
-def jitter_changes_nothing(session: Session) -> None:
-    host, late = session.host, random.Random(2)
+def jitter_changes_nothing(session: Session, host: Host) -> None:
+    late = random.Random(2)
     session.take()
     phase_us(session)
     watch_closely(session)

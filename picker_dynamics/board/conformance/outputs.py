@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..protocol import Adopt, BoardState, Disable, Enable, Hello, Nack, Reason, Relax, Reset, SetPoint, Stop, Telemetry
 from .check import Checks, CheckSkipped, Need, require, require_hold, require_nack, require_queue, require_taken
+from .host import Host
 from .session import Session
 
 check = Checks()
@@ -46,8 +47,7 @@ def far_point(session: Session, pulses: Sequence[int], ahead_us: int = 1_000_000
 
 
 @check("ADOPT takes over what runs; the pulses stay what they are; adopting what is owned already is allowed", need=Need.MOTION)
-def adopt_keeps_the_pulses(session: Session) -> None:
-    host = session.host
+def adopt_keeps_the_pulses(session: Session, host: Host) -> None:
     before = session.take()
     for mask in (session.usable, session.one()):
         host.expect_ack(Adopt(mask), "ADOPT of what is owned already")
@@ -57,8 +57,7 @@ def adopt_keeps_the_pulses(session: Session) -> None:
 
 
 @check("owned joints stand in HOLD, and the pulses do not change", need=Need.MOTION)
-def hold_stands_still(session: Session) -> None:
-    host = session.host
+def hold_stands_still(session: Session, host: Host) -> None:
     before = session.take()
     mark = host.mark()
     host.wait(300_000)
@@ -67,8 +66,7 @@ def hold_stands_still(session: Session) -> None:
 
 
 @check("ENABLE of a joint that is live is refused with ALREADY_LIVE and the joint: nothing jumps", need=Need.MOTION)
-def enable_refuses_what_is_live(session: Session) -> None:
-    host = session.host
+def enable_refuses_what_is_live(session: Session, host: Host) -> None:
     before = session.take()
     for joint in joints_of(session.usable):
         message = session.enable(1 << joint)
@@ -77,8 +75,7 @@ def enable_refuses_what_is_live(session: Session) -> None:
 
 
 @check("ENABLE switches on the joints in its mask at their pulses, at once, and the others stay off", need=Need.MOTION, off=True)
-def enable_starts_where_told(session: Session) -> None:
-    host = session.host
+def enable_starts_where_told(session: Session, host: Host) -> None:
     switch_all_off(session, session.one())
     live, pulses = 0, [0] * session.n
     for joint in joints_of(session.usable):
@@ -88,8 +85,8 @@ def enable_starts_where_told(session: Session) -> None:
 
 
 @check("a request that is sent again is carried out once: an ENABLE gets its ACK again", need=Need.MOTION, off=True)
-def enable_is_carried_out_once(session: Session) -> None:
-    host, mask = session.host, session.one()
+def enable_is_carried_out_once(session: Session, host: Host) -> None:
+    mask = session.one()
     switch_all_off(session, mask)
     message, number = session.enable(mask), host.take_sequence()
     host.expect_ack(message, "ENABLE", sequence=number)
@@ -98,8 +95,8 @@ def enable_is_carried_out_once(session: Session) -> None:
 
 
 @check("ENABLE is all or nothing", need=Need.MOTION, off=True)
-def enable_is_all_or_nothing(session: Session) -> None:
-    host, (first, second) = session.host, two(session)
+def enable_is_all_or_nothing(session: Session, host: Host) -> None:
+    (first, second) = two(session)
     before = session.take(second)
     both = session.enable(first | second)
     host.expect_nack(both, Reason.ALREADY_LIVE, joints_of(second)[0], "ENABLE of a joint that is off and one that is live")
@@ -108,8 +105,7 @@ def enable_is_all_or_nothing(session: Session) -> None:
 
 
 @check("ENABLE with a pulse outside the joint's limits is refused with OUT_OF_LIMITS and the joint", need=Need.BARE, off=True)
-def enable_refuses_pulses_outside(session: Session) -> None:
-    host = session.host
+def enable_refuses_pulses_outside(session: Session, host: Host) -> None:
     switch_all_off(session, session.one())
     for joint in joints_of(session.usable):
         limit = session.limits[joint]
@@ -126,8 +122,7 @@ def enable_refuses_pulses_outside(session: Session) -> None:
 
 
 @check("while the arm moves ENABLE and ADOPT are refused with BUSY", need=Need.MOTION)
-def switching_on_waits_for_standstill(session: Session) -> None:
-    host = session.host
+def switching_on_waits_for_standstill(session: Session, host: Host) -> None:
     session.take()
     host.send(far_point(session, session.start))
     moving = host.fresh()
@@ -141,8 +136,8 @@ def switching_on_waits_for_standstill(session: Session) -> None:
 
 
 @check("while the arm moves an ENABLE of a joint that is off is refused with BUSY", need=Need.MOTION, off=True)
-def enable_waits_for_standstill(session: Session) -> None:
-    host, (first, second) = session.host, two(session)
+def enable_waits_for_standstill(session: Session, host: Host) -> None:
+    (first, second) = two(session)
     session.take(first)
     host.send(far_point(session, session.start))
     message = session.enable(second)
@@ -152,8 +147,8 @@ def enable_waits_for_standstill(session: Session) -> None:
 
 
 @check("the pulse of a joint that the host does not own is ignored, whatever it is", need=Need.MOTION, off=True)
-def pulses_of_others_are_ignored(session: Session) -> None:
-    host, (first, _) = session.host, two(session)
+def pulses_of_others_are_ignored(session: Session, host: Host) -> None:
+    (first, _) = two(session)
     session.take(first)
     for other in (0, 1, 32767):
         mark = host.mark()
@@ -169,8 +164,8 @@ def pulses_of_others_are_ignored(session: Session) -> None:
 
 
 @check("DISABLE switches off the joints in its mask; the others go on, and the queue stays", need=Need.MOTION, off=True)
-def disable_leaves_the_others(session: Session) -> None:
-    host, (first, second) = session.host, two(session)
+def disable_leaves_the_others(session: Session, host: Host) -> None:
+    (first, second) = two(session)
     session.take(first | second)
     host.send(far_point(session, session.start, 600_000))
     host.expect_ack(Disable(second), "DISABLE of one joint in motion")
@@ -180,8 +175,8 @@ def disable_leaves_the_others(session: Session) -> None:
 
 
 @check("when no owned joint is left, the queue is flushed and the state is IDLE", need=Need.MOTION, off=True)
-def disable_of_the_last_flushes(session: Session) -> None:
-    host, mask = session.host, session.usable
+def disable_of_the_last_flushes(session: Session, host: Host) -> None:
+    mask = session.usable
     session.take()
     host.send(far_point(session, session.start))
     host.fresh()
@@ -196,8 +191,7 @@ def disable_of_the_last_flushes(session: Session) -> None:
 @check(
     "RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned", need=Need.MOTION, off=True
 )
-def relax_lets_go(session: Session) -> None:
-    host = session.host
+def relax_lets_go(session: Session, host: Host) -> None:
     session.take()
     host.send(far_point(session, session.start))
     host.fresh()
@@ -212,8 +206,7 @@ def relax_lets_go(session: Session) -> None:
 
 
 @check("STOP and RELAX are carried out while a fault is latched", need=Need.MOTION, off=True)
-def relax_needs_no_reset(session: Session) -> None:
-    host = session.host
+def relax_needs_no_reset(session: Session, host: Host) -> None:
     session.take()
     for message in (Stop(), Stop(), Relax()):
         host.expect_ack(message)
@@ -221,8 +214,7 @@ def relax_needs_no_reset(session: Session) -> None:
 
 
 @check("STOP and RESET switch nothing: what was live and owned stays so", need=Need.MOTION)
-def stop_and_reset_switch_nothing(session: Session) -> None:
-    host = session.host
+def stop_and_reset_switch_nothing(session: Session, host: Host) -> None:
     before = session.take()
     for message in (Stop(), Reset(), Hello()):
         host.ask(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..protocol import PULSE_UNITS_PER_US, Adopt, BoardState, Disable, Fault, Reason, Reset, SetPoint, Telemetry, ahead_us
 from .check import Checks, CheckSkipped, Need, require, require_fault
+from .host import Host
 from .motion import begin_us, even, slow
 from .session import PERIOD_MS, Session, meet, spread_us
 from .track import play, send, watch_closely, wavy
@@ -14,8 +15,7 @@ PIN_US = 7.0
 
 
 @check("the outputs carry what telemetry says, to half a step of a PCA9685, to 7 us of a pin", need=Need.MOTION, owned=True)
-def outputs_carry_the_pulses(session: Session) -> None:
-    host = session.host
+def outputs_carry_the_pulses(session: Session, host: Host) -> None:
     session.take()
     watch_closely(session)
     step_us = session.info.resolution_ns * 1e-3
@@ -33,8 +33,8 @@ def outputs_carry_the_pulses(session: Session) -> None:
 
 
 @check("SUPPLY_LOW is raised where the supply falls below its minimum, brakes, and stays until it is back", owned=True)
-def a_low_supply_is_a_fault(session: Session) -> None:
-    host, owner = session.host, session.host.wire.owner
+def a_low_supply_is_a_fault(session: Session, host: Host) -> None:
+    owner = host.wire.owner
     least = getattr(owner.config, "supply_min_mv", 0)
     if not least:
         raise CheckSkipped("the board does not measure its supply")
@@ -60,8 +60,8 @@ def a_low_supply_is_a_fault(session: Session) -> None:
     need=Need.MOTION,
     owned=True,
 )
-def a_dead_output_is_a_fault(session: Session) -> None:
-    host, owner = session.host, session.host.wire.owner
+def a_dead_output_is_a_fault(session: Session, host: Host) -> None:
+    owner = host.wire.owner
     if not session.keeps_outputs:
         raise CheckSkipped("pins cannot be unplugged")
     session.take()
@@ -100,8 +100,8 @@ def a_dead_output_is_a_fault(session: Session) -> None:
     need=Need.MOTION,
     owned=True,
 )
-def a_reset_keeps_the_outputs(session: Session) -> None:
-    host, owner = session.host, session.host.wire.owner
+def a_reset_keeps_the_outputs(session: Session, host: Host) -> None:
+    owner = host.wire.owner
     session.take()
     play(session, even(session, slow(session), 4, begin_us(session)))
     before = host.fresh()
@@ -138,8 +138,8 @@ def a_reset_keeps_the_outputs(session: Session) -> None:
 
 
 @check("a restart by a brown-out or the board's own watchdog is RESTARTED, latched until RESET", need=Need.MOTION, owned=True)
-def a_restart_is_latched(session: Session) -> None:
-    host, owner = session.host, session.host.wire.owner
+def a_restart_is_latched(session: Session, host: Host) -> None:
+    owner = host.wire.owner
     session.take()
     before = host.fresh()
     host.keep_alive = False

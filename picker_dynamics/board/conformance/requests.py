@@ -19,6 +19,7 @@ from ..protocol import (
     TelemetryPeriod,
 )
 from .check import Checks, CheckSkipped, Need, require, require_ack, require_fault, require_nack, require_rejected, told
+from .host import Host
 from .session import PERIOD_MS, Session, spread_us
 
 check = Checks()
@@ -48,8 +49,7 @@ def unowned(session: Session) -> Telemetry:
 
 
 @check("a request sent again, with the same sequence, gets the answer given before, and is not carried out again")
-def a_request_is_carried_out_once(session: Session) -> None:
-    host = session.host
+def a_request_is_carried_out_once(session: Session, host: Host) -> None:
     number = host.take_sequence()
     host.expect_ack(TelemetryPeriod(30), sequence=number)
     host.expect_ack(TelemetryPeriod(10), "the same sequence again", sequence=number)
@@ -62,8 +62,7 @@ def a_request_is_carried_out_once(session: Session) -> None:
 
 
 @check("a request older than the one carried out last is refused with STALE: an old RESET does not undo a newer STOP")
-def an_older_request_is_stale(session: Session) -> None:
-    host = session.host
+def an_older_request_is_stale(session: Session, host: Host) -> None:
     first = host.take_sequence(3)
     host.expect_ack(Reset(), sequence=first)
     host.expect_ack(Stop(), sequence=first + 1)
@@ -75,8 +74,7 @@ def an_older_request_is_stale(session: Session) -> None:
 
 
 @check("a request whose first copy was lost is carried out when it comes again, after later frames")
-def a_lost_request_is_carried_out_late(session: Session) -> None:
-    host = session.host
+def a_lost_request_is_carried_out_late(session: Session, host: Host) -> None:
     number = host.take_sequence()
     host.expect_ack(Ping())
     host.expect_ack(TelemetryPeriod(40), "a request that comes after a later PING", sequence=number)
@@ -84,8 +82,7 @@ def a_lost_request_is_carried_out_late(session: Session) -> None:
 
 
 @check("what is refused with BAD_LENGTH or UNKNOWN_TYPE is not remembered as a request")
-def what_is_not_understood_is_not_remembered(session: Session) -> None:
-    host = session.host
+def what_is_not_understood_is_not_remembered(session: Session, host: Host) -> None:
     for type_id, reason in ((MessageType.TELEMETRY_PERIOD, Reason.BAD_LENGTH), (0x7F, Reason.UNKNOWN_TYPE)):
         number = host.take_sequence()
         require_nack(host.ask_frame(type_id, b"\x1e", sequence=number), reason, f"type {type_id:#04x} with one byte", 0)
@@ -95,8 +92,7 @@ def what_is_not_understood_is_not_remembered(session: Session) -> None:
 
 
 @check("HELLO makes the board forget an earlier host's requests: lower sequences are new ones")
-def hello_begins_anew(session: Session) -> None:
-    host = session.host
+def hello_begins_anew(session: Session, host: Host) -> None:
     host.restart_sequence(5000)
     host.expect_ack(TelemetryPeriod(40))
     missed = host.fresh().missed_frames
@@ -115,8 +111,7 @@ def hello_begins_anew(session: Session) -> None:
 
 
 @check("a long stream between two requests does not make the second one stale (request_age stops at 65535)")
-def a_long_stream_makes_nothing_stale(session: Session) -> None:
-    host = session.host
+def a_long_stream_makes_nothing_stale(session: Session, host: Host) -> None:
     first = host.take_sequence()
     host.expect_ack(TelemetryPeriod(PERIOD_MS), sequence=first)
     for step in range(20_000, 131_072, 20_000):
@@ -127,8 +122,7 @@ def a_long_stream_makes_nothing_stale(session: Session) -> None:
 
 
 @check("STOP is latched, moving or not; RESET clears it; a RESET with nothing to clear is acknowledged")
-def stop_is_latched_and_reset_clears_it(session: Session) -> None:
-    host = session.host
+def stop_is_latched_and_reset_clears_it(session: Session, host: Host) -> None:
     host.expect_ack(Reset(), "RESET without a fault")
     before = host.fresh()
     host.expect_ack(Stop())
@@ -144,8 +138,7 @@ def stop_is_latched_and_reset_clears_it(session: Session) -> None:
 
 
 @check("while a fault is latched SET_POINT, ENABLE and ADOPT are refused with FAULT and the fault word")
-def faults_refuse(session: Session) -> None:
-    host = session.host
+def faults_refuse(session: Session, host: Host) -> None:
     host.expect_ack(Stop())
     for message in (SetPoint(host.board_now_us(), (12000,) * session.n), Enable(1, (12000,) * session.n), Adopt(1)):
         host.expect_nack(message, Reason.FAULT, Fault.STOPPED.bit)
@@ -153,8 +146,7 @@ def faults_refuse(session: Session) -> None:
 
 
 @check("a set-point that is refused is counted in rejected, with its reason; it is not accepted")
-def refusals_are_counted(session: Session) -> None:
-    host = session.host
+def refusals_are_counted(session: Session, host: Host) -> None:
     before = unowned(session)
     host.expect_nack(SetPoint(0, (12000,) * session.n), Reason.NOT_ENABLED, 0, "SET_POINT to a board that is not owned")
     one = host.fresh()
@@ -170,8 +162,7 @@ def refusals_are_counted(session: Session) -> None:
 
 
 @check("a set-point is refused for the first that applies: BAD_LENGTH, FAULT, NOT_ENABLED, ...")
-def idle_reasons_in_order(session: Session) -> None:
-    host = session.host
+def idle_reasons_in_order(session: Session, host: Host) -> None:
     unowned(session)
     impossible = SetPoint(host.board_now_us() + 2**30 & 2**32 - 1, (1,) * session.n)
     host.expect_nack(impossible, Reason.NOT_ENABLED, 0, "a SET_POINT too far ahead to a board that is not owned")
@@ -182,8 +173,7 @@ def idle_reasons_in_order(session: Session) -> None:
 
 
 @check("ADOPT of a joint whose output is off is refused with NOT_LIVE and the joint")
-def adopt_needs_a_live_joint(session: Session) -> None:
-    host = session.host
+def adopt_needs_a_live_joint(session: Session, host: Host) -> None:
     off = [joint for joint in range(session.n) if not host.fresh().live >> joint & 1]
     if not off:
         raise CheckSkipped("every output runs")
@@ -194,8 +184,7 @@ def adopt_needs_a_live_joint(session: Session) -> None:
 
 
 @check("while the host owns nothing, its silence is no fault")
-def an_idle_board_misses_no_host(session: Session) -> None:
-    host = session.host
+def an_idle_board_misses_no_host(session: Session, host: Host) -> None:
     unowned(session)
     host.listen(3_000 * session.info.host_timeout_ms)
     after = host.fresh()
@@ -207,8 +196,7 @@ def an_idle_board_misses_no_host(session: Session) -> None:
 
 
 @check("HELLO leaves outputs, ownership and faults as they are")
-def hello_changes_nothing(session: Session) -> None:
-    host = session.host
+def hello_changes_nothing(session: Session, host: Host) -> None:
     host.expect_ack(Stop())
     before = host.fresh()
     host.ask(Hello())
@@ -218,8 +206,7 @@ def hello_changes_nothing(session: Session) -> None:
 
 
 @check("DISABLE is always carried out, also of what is off, and also while a fault is latched", need=Need.MOTION, off=True)
-def disable_is_always_carried_out(session: Session) -> None:
-    host = session.host
+def disable_is_always_carried_out(session: Session, host: Host) -> None:
     session.take(session.one())
     host.expect_ack(Stop())
     for _ in range(2):

@@ -81,7 +81,7 @@ def run_one(session: Session, check: Check) -> Outcome:
         session.host.late_us = 0
         try:
             session.calm()
-            check.run(session)
+            check.run(session, session.host)
             return Outcome(check, Status.PASSED, first and f"not at once: {first}", attempt)
         except CheckSkipped as reason_why:
             return Outcome(check, Status.SKIPPED, str(reason_why), attempt)

@@ -19,6 +19,7 @@ from ..protocol import (
     ahead_us,
 )
 from .check import Checks, CheckSkipped, Violation, require, require_fault, require_nack, told
+from .host import Host
 from .session import PERIOD_MS, Session, spread_us
 
 check = Checks()
@@ -33,7 +34,7 @@ def byte_us(session: Session) -> float:
 
 
 @check("the board sends telemetry from its start on, host or no host, every 20 ms")
-def telemetry_from_boot(session: Session) -> None:
+def telemetry_from_boot(session: Session, host: Host) -> None:
     if session.first[0].time_us > JUST_BOOTED_US:
         raise CheckSkipped("the board has been running for a while: an earlier host may have set another period")
     spread = spread_us(session.first)[1:]  # the first frame may have waited for the outputs to be set up
@@ -42,8 +43,7 @@ def telemetry_from_boot(session: Session) -> None:
 
 
 @check("telemetry has n pulses, 0 where the output is off, an ADC value per bit of feedback_mask, and INFO's boot id")
-def telemetry_content(session: Session) -> None:
-    host = session.host
+def telemetry_content(session: Session, host: Host) -> None:
     mark = host.mark()
     host.wait(200_000)
     seen = host.since(mark, Telemetry)
@@ -64,8 +64,7 @@ def telemetry_content(session: Session) -> None:
 
 
 @check("each side counts its own frames, modulo 2^16")
-def board_counts_its_frames(session: Session) -> None:
-    host = session.host
+def board_counts_its_frames(session: Session, host: Host) -> None:
     before, mark = host.damaged, host.mark()
     for _ in range(5):
         host.ask(Ping())
@@ -77,8 +76,8 @@ def board_counts_its_frames(session: Session) -> None:
 
 
 @check("HELLO is answered with INFO, whatever its sequence: who the board is, queue of at least 16, 1 to 8 joints")
-def hello_is_answered_with_info(session: Session) -> None:
-    host, numbers = session.host, (65535, 0, 41)
+def hello_is_answered_with_info(session: Session, host: Host) -> None:
+    numbers = (65535, 0, 41)
     for number in numbers:
         info = host.ask(Hello(), number)
         host.restart_sequence(number + 1)
@@ -97,8 +96,7 @@ def hello_is_answered_with_info(session: Session) -> None:
 
 
 @check("PING is answered with an ACK: its sequence, its type, the board's time when the answer was built")
-def ping_is_acknowledged(session: Session) -> None:
-    host = session.host
+def ping_is_acknowledged(session: Session, host: Host) -> None:
     for _ in range(5):
         before = host.telemetry[-1].time_us
         ack = host.expect_ack(Ping())
@@ -109,8 +107,7 @@ def ping_is_acknowledged(session: Session) -> None:
 
 
 @check("PING is no request: the same sequence is answered again with a new time, and never STALE")
-def ping_is_not_remembered(session: Session) -> None:
-    host = session.host
+def ping_is_not_remembered(session: Session, host: Host) -> None:
     number = host.take_sequence(2)
     first = host.expect_ack(Ping(), sequence=number)
     host.wait(10_000)
@@ -120,8 +117,7 @@ def ping_is_not_remembered(session: Session) -> None:
 
 
 @check("answers come back in the order of their requests, each once")
-def answers_keep_their_order(session: Session) -> None:
-    host = session.host
+def answers_keep_their_order(session: Session, host: Host) -> None:
     mark, number = host.mark(), host.take_sequence(4)
     for k in range(4):
         host.send(Ping(), number + k)
@@ -132,8 +128,7 @@ def answers_keep_their_order(session: Session) -> None:
 
 
 @check("an unknown type is refused with UNKNOWN_TYPE, and so are the messages of a board")
-def unknown_type_is_refused(session: Session) -> None:
-    host = session.host
+def unknown_type_is_refused(session: Session, host: Host) -> None:
     for type_id in (0x00, 0x0B, 0x7F, 0x80, 0x85, 0xFF):
         answer = require_nack(host.ask_frame(type_id), Reason.UNKNOWN_TYPE, f"type {type_id:#04x}", 0)
         require(answer.request_type == type_id, f"request_type {type_id:#04x}", f"{answer.request_type:#04x}")
@@ -143,8 +138,8 @@ def unknown_type_is_refused(session: Session) -> None:
 
 
 @check("a payload of any other length is refused with BAD_LENGTH")
-def other_length_is_refused(session: Session) -> None:
-    host, n = session.host, session.n
+def other_length_is_refused(session: Session, host: Host) -> None:
+    n = session.n
     right = {
         MessageType.HELLO: 0,
         MessageType.PING: 0,
@@ -165,8 +160,7 @@ def other_length_is_refused(session: Session) -> None:
 
 
 @check("a mask that names no joint, or one that the board lacks, is refused with BAD_VALUE and the mask")
-def other_mask_is_refused(session: Session) -> None:
-    host = session.host
+def other_mask_is_refused(session: Session, host: Host) -> None:
     masks = [0] if session.n == 8 else [0, 1 << session.n, 0x80, 0xFF & ~session.all]
     before = host.fresh()
     for mask in masks:
@@ -181,8 +175,7 @@ def other_mask_is_refused(session: Session) -> None:
 
 
 @check("TELEMETRY_PERIOD takes 2 to 1000 ms, else BAD_VALUE with the period, and the telemetry comes at it")
-def telemetry_period_is_kept(session: Session) -> None:
-    host = session.host
+def telemetry_period_is_kept(session: Session, host: Host) -> None:
     for period in (0, 1, 1001, 65535):
         host.expect_nack(TelemetryPeriod(period), Reason.BAD_VALUE, period, f"a period of {period} ms")
     fastest = max(2, -(-int(byte_us(session) * 1.3 * (39 + 4 * session.n)) // 1000))
@@ -202,8 +195,7 @@ def telemetry_period_is_kept(session: Session) -> None:
 
 
 @check("a new period counts from the telemetry sent last; where it is over already, the next goes out at once")
-def a_shorter_period_begins_at_once(session: Session) -> None:
-    host = session.host
+def a_shorter_period_begins_at_once(session: Session, host: Host) -> None:
     host.expect_ack(TelemetryPeriod(1000), "a period of 1000 ms")
     host.listen(300_000)
     mark = host.mark()
@@ -215,8 +207,7 @@ def a_shorter_period_begins_at_once(session: Session) -> None:
 
 
 @check("a frame of another version with a right checksum is answered with OTHER_VERSION, in the board's version")
-def other_version_is_refused(session: Session) -> None:
-    host = session.host
+def other_version_is_refused(session: Session, host: Host) -> None:
     before = host.fresh()
     for version in (0, 2, 255):
         for type_id, payload in ((MessageType.PING, b""), (0x55, b"any length")):
@@ -228,8 +219,7 @@ def other_version_is_refused(session: Session) -> None:
 
 
 @check("board time in ACKs and telemetry is one clock, that runs as the host's does to 1 %")
-def one_clock(session: Session) -> None:
-    host = session.host
+def one_clock(session: Session, host: Host) -> None:
     stamps = []
     for _ in range(2):
         ack = host.expect_ack(Ping())

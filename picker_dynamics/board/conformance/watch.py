@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..protocol import BoardState, Fault, MessageType, Ping, Reason, Reset, SetPoint, Telemetry, ahead_us, encode
 from ..protocol.framing import build
 from .check import Checks, Need, require, require_fault
+from .host import Host
 from .motion import begin_us, even, slow
 from .session import Session
 from .track import send
@@ -44,8 +45,7 @@ def require_lost_in_time(session: Session, last_us: int, seen: list[Telemetry]) 
     "no valid frame for more than host_timeout_ms, while the host owns a joint, is HOST_LOST; the arm goes on holding",
     need=Need.MOTION,
 )
-def a_silent_host_is_lost(session: Session) -> None:
-    host = session.host
+def a_silent_host_is_lost(session: Session, host: Host) -> None:
     before = session.take()
     last_us, seen = fall_silent(session, 1_000 * session.info.host_timeout_ms + 300_000)
     require_lost_in_time(session, last_us, seen)
@@ -63,8 +63,7 @@ def a_silent_host_is_lost(session: Session) -> None:
 
 
 @check("a lost host's queue is flushed and its motion braked", need=Need.MOTION)
-def a_lost_host_is_not_followed(session: Session) -> None:
-    host = session.host
+def a_lost_host_is_not_followed(session: Session, host: Host) -> None:
     session.take()
     speed, timeout_us = slow(session), session.info.host_timeout_ms * 1000
     frames = min(session.info.queue_capacity - 1, 15)
@@ -87,8 +86,7 @@ def a_lost_host_is_not_followed(session: Session) -> None:
 
 
 @check("any valid frame keeps the watch quiet; damaged frames and those of another version do not", need=Need.MOTION)
-def only_valid_frames_count(session: Session) -> None:
-    host = session.host
+def only_valid_frames_count(session: Session, host: Host) -> None:
     session.take()
     host.wait(3_000 * session.info.host_timeout_ms)
     require_fault(host.fresh(), what="no fault while the host sends PING every 90 ms")
