@@ -3,14 +3,27 @@
 import random
 
 import pytest
-from avr_bench import ALL, COUNT_EIGHTHS, FRAME_US, MIDDLE, AvrBench, picker, require_tools, started_at, with_inputs
+from avr_bench import ALL, COUNT_EIGHTHS, FRAME_US, MIDDLE, AvrBench, picker, started_at, with_inputs
+from firmware_tools import require
 
 from picker_dynamics.board.firmware.config import board_limits
-from picker_dynamics.board.protocol import Ack, Adopt, BoardState, Fault, Hello, Nack, Ping, Reason, SetPoint, TelemetryPeriod
+from picker_dynamics.board.protocol import (
+    Ack,
+    Adopt,
+    BoardState,
+    Fault,
+    Hello,
+    Info,
+    Nack,
+    Ping,
+    Reason,
+    SetPoint,
+    TelemetryPeriod,
+)
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.avr_uno import Cause
 
-require_tools()
+require("avr", "sim")
 
 SPEED = 762
 """Of every joint of the picker [1/8 us per frame]; one test makes sure of it."""
@@ -129,9 +142,9 @@ def test_live_outputs_are_found_kept_and_adopted_at_boot():
     assert last.live == 0b11011 and last.owned == 0 and last.state is BoardState.IDLE
     for pulse, wanted in zip(last.pulses, found):
         assert pulse / 8 == pytest.approx(wanted or 0.0, abs=2.5)
-    assert isinstance(bench.send(Hello()), object)
-    assert bench.send(Adopt(ALL)).reason is Reason.NOT_LIVE
-    assert isinstance(bench.send(Adopt(0b11011)), Ack)
+    assert isinstance(bench.send(Hello()), Info)
+    bench.refused(Adopt(ALL), Reason.NOT_LIVE)
+    bench.acked(Adopt(0b11011))
     bench.run(100_000)
     assert bench.firmware.pulses_us == before and bench.last.owned == 0b11011
 
@@ -234,7 +247,8 @@ def test_a_flood_without_a_pause_is_survived():
     bench.run(500_000)
     assert bench.uno.statistics.overruns == 0 and bench.uno.statistics.longest_blocked_us <= BLOCKED_MAX_US
     bench.write(Ping())
-    assert isinstance(bench.send(Ping()), Ack) and bench.firmware.live == ALL
+    bench.acked(Ping())
+    assert bench.firmware.live == ALL
 
 
 def test_inputs_arrive_in_the_telemetry(tmp_path):

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from avr_bench import picker, require_tools, started_at, with_inputs
+from avr_bench import avr, started_at, with_inputs
+from firmware_tools import require
 
-require_tools()
+require("avr", "sim")
 
 import pytest  # noqa: E402
 from conformance_bench import START, START_US, SUPPLY_MV, session_with  # noqa: E402
 
 from picker_dynamics.board.conformance import CHECKS, Need, Status, run  # noqa: E402
-from picker_dynamics.board.firmware import toolchain  # noqa: E402
-from picker_dynamics.sim.avr_board import compiled_in, wiring  # noqa: E402
-from picker_dynamics.sim.avr_firmware import AvrFirmware  # noqa: E402
 
 
-def uno(backend="pca9685", *, servos=None, elf=None, baud=500_000, **options) -> AvrFirmware:
-    """The picker's board, switched on."""
-    arm, usual = picker()
-    servos = usual if servos is None else servos
-    elf = toolchain.build(servos, arm, backend, baud=baud) if elf is None else elf
-    library = toolchain.library("sim")
-    board = AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), baud=baud, **options)
+def uno(*backend, **options):
+    """The picker's board, switched on, with its supply."""
+    board = avr(*backend, **options)
     board.set_supply(SUPPLY_MV)
     return board
 

@@ -8,8 +8,9 @@ import struct
 import subprocess
 
 import pytest
-from firmware_bench import FRAME_US, GOLDEN
-from firmware_host import HostFirmware, core, require_compiler
+from firmware_bench import GOLDEN, play_golden_session
+from firmware_host import HostFirmware, core
+from firmware_tools import require
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.config import FirmwareConfig
@@ -17,7 +18,7 @@ from picker_dynamics.board.protocol import BoardState, Fault, FrameDecoder, Join
 from picker_dynamics.board.protocol.codes import PROTOCOL_VERSION, PULSE_MAX
 from picker_dynamics.board.protocol.framing import STUFFED_MAX, stuff
 
-require_compiler()
+require("host")
 HEADER = (toolchain.sources() / "picker_firmware/src/core/protocol.h").read_text()
 
 
@@ -122,32 +123,7 @@ def test_golden_refusals():
 
 
 def test_golden_session():
-    session = GOLDEN["session"]
-    config = session["config"]
-    firmware = HostFirmware(
-        FirmwareConfig(
-            tuple(JointLimits(*four) for four in config["limits"]),
-            queue_capacity=config["queue_capacity"],
-            frame_us=config["frame_us"],
-            host_timeout_ms=config["host_timeout_ms"],
-            max_lead_ms=config["max_lead_ms"],
-        ),
-        boot_id=config["boot_id"],
-    )
-    host, decoder, answers = list(session["host"]), FrameDecoder(), []
-    for frame_us, *expected in session["expected"]:
-        while host and host[0]["at_us"] < frame_us:
-            event = host.pop(0)
-            firmware.receive(bytes.fromhex(event["wire"]), event["at_us"])
-        firmware.advance(frame_us)
-        assert [*firmware.pulses, firmware.state, firmware.faults] == expected, f"frame at {frame_us}"
-        answers += [message for _, message in decoder.feed(firmware.transmit()) if not isinstance(message, Telemetry)]
-    firmware.close()
-    assert FRAME_US == config["frame_us"]
-    assert [
-        (answer.TYPE.name, {name: getattr(answer, name) for name in reply["fields"]})
-        for answer, reply in zip(answers, session["replies"], strict=True)
-    ] == [(reply["message"], reply["fields"]) for reply in session["replies"]]
+    play_golden_session(HostFirmware).close()
 
 
 def test_unit_tests_of_the_core():

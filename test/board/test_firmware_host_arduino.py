@@ -6,14 +6,12 @@ import math
 
 import pytest
 from avr_bench import FRAME_US, MIDDLE, AvrBench
+from firmware_tools import require
 
 from picker_dynamics.board.firmware import toolchain
-from picker_dynamics.board.firmware.packages import missing
 from picker_dynamics.board.protocol import SetPoint, TelemetryPeriod
 
-problem = missing("arduino", "sim")
-if problem:
-    pytest.skip(problem, allow_module_level=True)
+require("arduino", "sim")
 
 PERIOD_US, COUNT_US = 10_000, 4.88
 

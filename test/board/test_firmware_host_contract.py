@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from firmware_bench import ALL, CONFIG, MIDDLE
-from firmware_host import HostFirmware, require_compiler
+from firmware_host import HostFirmware
+from firmware_tools import require
 
 from picker_dynamics.board.protocol import (
     Ack,
@@ -27,7 +28,7 @@ from picker_dynamics.board.protocol import (
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 
-require_compiler()
+require("host")
 
 
 @pytest.fixture(params=[VirtualFirmware, HostFirmware], ids=["python", "c++"])

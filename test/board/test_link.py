@@ -12,7 +12,7 @@ from concurrent.futures import Future
 
 import pytest
 import serial
-from board_on_pty import ALL, LIMITS, MIDDLE, NAMES, PATIENCE_S, BoardOnPty, speaker, wait_until
+from board_on_pty import ALL, LIMITS, MIDDLE, PATIENCE_S, BoardOnPty, speaker, wait_until
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.link import Link
@@ -30,19 +30,6 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, ProtocolError, VersionError
-
-
-@pytest.fixture
-def board():
-    with BoardOnPty(boot_id=7) as board:
-        yield board
-
-
-@pytest.fixture
-def link(board):
-    with Link(board.port, joint_names=NAMES) as link:
-        yield link
-
 
 # -- opening -------------------------------------------------------------------------------------------
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
+from firmware_bench import GOLDEN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,7 +36,6 @@ from picker_dynamics.board.protocol.framing import STUFFED_MAX, build, crc16, st
 from picker_dynamics.board.protocol.messages import MESSAGES, Unknown
 from picker_dynamics.errors import InputError, ProtocolError
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "golden_frames.json").read_text())
 FUZZ = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 
 

@@ -12,22 +12,20 @@ import time
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import Adopt, BoardState, Enable, Fault, Relax, Reset, Stop, limits_checksum, pulse_units
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.board import VirtualBoard, spawn_board
 from picker_dynamics.sim.control_socket import BoardControl
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.pty_port import Wire
 
 OVERLAY = resource("config/servos.sim.yaml")
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay=OVERLAY)
+ARM, SERVOS = picker(), servos()
 ALL = (1 << ARM.n) - 1
 
 

@@ -57,7 +57,7 @@ def test_pulses_lie_on_the_line_whatever_the_spacing(spacing_us):
     for _ in range(40):
         while sent_us < bench.now_us + 75_000:
             sent_us += spacing_us
-            assert bench.send(SetPoint(sent_us, (round(line(sent_us)),) * 3)) == []
+            assert bench.send(SetPoint(sent_us, (round(line(sent_us)),) * 3)) is None
         bench.run(FRAME_US)
         if bench.now_us >= start + 100_000:
             assert abs(bench.firmware.pulses[0] - line(bench.now_us + HALF_US)) <= 1.1
@@ -72,7 +72,7 @@ def test_jitter_of_the_host_leaves_the_pulses_unchanged():
             due_us = stamp_us - 60_000 + delay_us
             bench.run(max(0, due_us - bench.now_us))
             pulse = 12000 + k * k
-            assert bench.send(SetPoint(stamp_us, (pulse, pulse - 300, pulse + 7))) == []
+            assert bench.send(SetPoint(stamp_us, (pulse, pulse - 300, pulse + 7))) is None
         bench.run(1_000_000 - bench.now_us)
         return bench.track
 
@@ -84,7 +84,7 @@ def test_time_stamps_wrap_around_in_mid_motion():
         bench = Bench(FirmwareConfig(LIMITS, start_time_us=start_us)).enabled().run(FRAME_US)
         for k in range(60):
             stamp = (start_us + 80_000 + 10_000 * k) % 2**32
-            assert bench.send(SetPoint(stamp, (12000 + k * k,) * 3)) == []
+            assert bench.send(SetPoint(stamp, (12000 + k * k,) * 3)) is None
             bench.run(10_000)
         return bench.run(400_000).track
 
@@ -135,8 +135,8 @@ def refusal_cases():
 def test_a_refused_set_point_is_counted_named_and_moves_nothing(point, reason, detail):
     bench = Bench().enabled().run(100_000)
     lead_us, pulses = point
-    answers = bench.send(SetPoint((bench.now_us + lead_us) % 2**32, pulses), sequence=50)
-    assert answers == [Nack(50, 6, reason, detail)]
+    answer = bench.send(SetPoint((bench.now_us + lead_us) % 2**32, pulses), sequence=50)
+    assert answer == Nack(50, 6, reason, detail)
     bench.run(FRAME_US)
     assert (bench.last.rejected, bench.last.last_reason, bench.last.accepted) == (1, reason, 0)
     assert (bench.last.queue_depth, bench.firmware.pulses) == (0, MIDDLE)

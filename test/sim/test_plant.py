@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import DescriptionError, InputError
@@ -16,8 +17,7 @@ from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim import plant_error
 from picker_dynamics.sim.plant import BACKDRIVE_FRICTION, STOP_MARGIN, Plant
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay=resource("config/servos.sim.yaml"))
+ARM, SERVOS = picker(), servos()
 SHOULDER = ARM.joint_names.index("shoulder")
 OFF = (None,) * ARM.n
 REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from arm_fixtures import servos
+
 from picker_dynamics.board.conformance import Host, LockStepWire, Need, Session, meet
 from picker_dynamics.board.protocol import pulse_units
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.virtual_board import firmware_config
 
-ARM = description.load(resource("urdf/picker.urdf"))
-SERVOS = servo_map.load(resource("config/servos.yaml"), ARM.joint_names)
+SERVOS = servos(simulated=False)
 CONFIG = firmware_config(SERVOS)
 START = tuple(pulse_units(pulse) for pulse in SERVOS.to_pulse_us(SERVOS.rest).tolist())
 START_US = tuple(pulse / 8 for pulse in START)

@@ -40,8 +40,8 @@ class Refuses(SetPointQueue):
 
     unknown = ()
 
-    def refusal(self, time_us, now_us, played_us, max_lead_us):
-        reason = super().refusal(time_us, now_us, played_us, max_lead_us)
+    def refusal(self, *rest):
+        reason = super().refusal(*rest)
         return Reason.NONE if reason in self.unknown else reason
 
 
@@ -52,15 +52,15 @@ class NeverFull(Refuses):
 
 @breaks("the-queue-is-as-long-as-it-says")
 class FullBeforeNotLater(SetPointQueue):
-    def refusal(self, time_us, now_us, played_us, max_lead_us):
-        reason = super().refusal(time_us, now_us, played_us, max_lead_us)
+    def refusal(self, *rest):
+        reason = super().refusal(*rest)
         return Reason.QUEUE_FULL if reason is Reason.NOT_LATER and len(self) >= self.capacity else reason
 
 
 @breaks("points-come-in-order")
 class TakesEqualTimes(SetPointQueue):
-    def refusal(self, time_us, now_us, played_us, max_lead_us):
-        reason = super().refusal(time_us, now_us, played_us, max_lead_us)
+    def refusal(self, time_us, *rest):
+        reason = super().refusal(time_us, *rest)
         return Reason.NONE if reason is Reason.NOT_LATER and time_us == self._points[-1].time_us else reason
 
 
@@ -101,11 +101,11 @@ class ClipsPulses(OutputMotion):
 
 @breaks("pulses-at-the-limits-are-taken")
 class LimitsAreOutside(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, point, *rest):
         for joint in self._joints(self.owned):
             if point.pulses[joint] in (self.limits[joint].lowest, self.limits[joint].highest):
                 return Reason.OUT_OF_LIMITS, joint
-        return super().accept(point, now_us, max_lead_us)
+        return super().accept(point, *rest)
 
 
 # -- motion --------------------------------------------------------------------------------------------
@@ -145,9 +145,9 @@ class CoarseOnLongLines(SetPointQueue):
 
 @breaks("a-line-starts-where-the-arm-is")
 class StartsFromTheLastPoint(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, *rest):
         begins, anchor = not len(self.queue) and self._motion is not BoardState.MOVE, self.queue.anchor
-        refusal = super().accept(point, now_us, max_lead_us)
+        refusal = super().accept(*rest)
         if begins and anchor.pulses:
             self.queue.anchor = Point(self.queue.anchor.time_us - 100_000 & 0xFFFF_FFFF, self.queue.anchor.pulses)
         return refusal
@@ -206,9 +206,9 @@ class UnderrunIsAFault(Mutant):
 
 @breaks("a-late-host-is-joined-again")
 class AnchorStaysBehind(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, *rest):
         anchor, begins = self.queue.anchor, not len(self.queue)
-        refusal = super().accept(point, now_us, max_lead_us)
+        refusal = super().accept(*rest)
         if begins and self.underruns and anchor.pulses and refusal[0] is Reason.NONE:
             self.queue.anchor = Point(self.queue.anchor.time_us, tuple(pulse and pulse + 9 for pulse in anchor.pulses))
         return refusal
@@ -285,9 +285,9 @@ class BrakesBeyond(OutputMotion):
 
 @breaks("a-lagging-arm-is-led-from-its-target")
 class LeadsFromTheArm(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, *rest):
         begins = not len(self.queue)
-        refusal = super().accept(point, now_us, max_lead_us)
+        refusal = super().accept(*rest)
         if begins:
             self.queue.anchor = Point(self.played_us, tuple(self.pulses))
         return refusal

@@ -128,9 +128,9 @@ class PingIsARequest(Mutant):
 
 @breaks("answers-keep-their-order")
 class AnswersTwice(Mutant):
-    def _answer(self, raw, reason, detail, now_us):
+    def _answer(self, *rest):
         for _ in range(2):
-            super()._answer(raw, reason, detail, now_us)
+            super()._answer(*rest)
 
 
 # -- what it refuses at once ---------------------------------------------------------------------------
@@ -138,18 +138,18 @@ class AnswersTwice(Mutant):
 
 @breaks("unknown-type-is-refused")
 class IgnoresUnknownTypes(Mutant):
-    def _refuse(self, raw, reason, detail):
+    def _refuse(self, raw, reason, *rest):
         if reason is not Reason.UNKNOWN_TYPE:
-            super()._refuse(raw, reason, detail)
+            super()._refuse(raw, reason, *rest)
 
 
 @breaks("unknown-type-is-refused")
 class AcceptsMessagesOfBoards(Mutant):
-    def _refuse(self, raw, reason, detail):
+    def _refuse(self, raw, *rest):
         if raw.type_id == MessageType.ACK and raw.payload:
             self._answer(raw, Reason.NONE, 0, 0)
         else:
-            super()._refuse(raw, reason, detail)
+            super()._refuse(raw, *rest)
 
 
 @breaks("other-length-is-refused")
@@ -195,9 +195,9 @@ class AnyVersion(Mutant):
 
 @breaks("other-version-is-refused")
 class SilentToOtherVersions(Mutant):
-    def _refuse(self, raw, reason, detail):
+    def _refuse(self, raw, reason, *rest):
         if reason is not Reason.OTHER_VERSION:
-            super()._refuse(raw, reason, detail)
+            super()._refuse(raw, reason, *rest)
 
 
 # -- bytes ---------------------------------------------------------------------------------------------

@@ -43,10 +43,10 @@ class WrapIsAGap(Mutant):
 
 @breaks("only-good-frames-are-counted")
 class CountsOtherVersions(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         if raw.version != 1:
             self._age(raw.sequence)
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("a-request-is-carried-out-once")
@@ -62,27 +62,27 @@ class CarriesOutAgain(Mutant):
 @breaks("enable-is-carried-out-once")
 @breaks("a-request-is-carried-out-once")
 class AnswersAnew(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         if raw.sequence == self._newest:
             self._request_age = 0xFFFF
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("an-older-request-is-stale")
 class NothingIsStale(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         if self._newest is not None and (self._newest - raw.sequence & 0xFFFF) > self._request_age:
             self._request_age = 0xFFFF
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("a-lost-request-is-carried-out-late")
 class LateIsStale(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         request = not isinstance(message_of(raw), (Hello, Ping, SetPoint, Unknown))
         if request and self._newest is not None and ahead_us(raw.sequence << 16, self._newest << 16) < 0:
             self._request_age = 0
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("what-is-not-understood-is-not-remembered")
@@ -95,9 +95,9 @@ class RemembersNonsense(Mutant):
 
 @breaks("hello-begins-anew")
 class RemembersTheLastHost(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         newest, age = self._newest, self._request_age
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
         if isinstance(message_of(raw), Hello) and newest is not None:
             self._newest, self._request_age = newest, age
 
@@ -166,10 +166,10 @@ class AlwaysWatches(Mutant):
 
 @breaks("hello-changes-nothing")
 class HelloResets(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         if isinstance(message_of(raw), Hello):
             self.faults = 0
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("disable-is-always-carried-out")
@@ -247,10 +247,10 @@ class EnablesInMotion(OutputMotion):
 
 @breaks("pulses-of-others-are-ignored")
 class ChecksAllPulses(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, point, *rest):
         if self.owned and not all(self._within(joint, pulse) for joint, pulse in enumerate(point.pulses)):
             return Reason.OUT_OF_LIMITS, 0
-        return super().accept(point, now_us, max_lead_us)
+        return super().accept(point, *rest)
 
 
 @breaks("disable-leaves-the-others")
