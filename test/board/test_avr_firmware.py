@@ -104,8 +104,7 @@ def test_the_queue_holds_24_points_and_refuses_the_next():
 
 
 def test_an_underrun_brakes_within_the_limit_and_is_counted_once():
-    bench = AvrBench().enabled()
-    bench.moving(700, 8)
+    bench = AvrBench().enabled().moving(700, 8)
     bench.run(1_000_000)
     assert bench.last.underruns == 1 and bench.last.faults == 0 and bench.last.state is BoardState.HOLD
     steps = bench.steps()
@@ -189,8 +188,7 @@ def test_timer_driven_pins_stop_with_a_reset():
     "cause, says", [(Cause.BROWN_OUT, Fault.RESTARTED.bit), (Cause.WATCHDOG, Fault.RESTARTED.bit), (Cause.EXTERNAL, 0)]
 )
 def test_a_reset_in_mid_motion_leaves_the_outputs_where_they_are(cause, says):
-    bench = AvrBench().enabled()
-    bench.moving()
+    bench = AvrBench().enabled().moving()
     boot_id = bench.last.boot_id
     bench.uno.reset(cause)
     stood = bench.firmware.pulses_us

@@ -7,7 +7,7 @@ from dataclasses import replace
 import conformance_motion_mutants  # noqa: F401  adds its own to MUTANTS
 import conformance_request_mutants  # noqa: F401  so does this
 import pytest
-from conformance_bench import CONFIG, START, START_US, session_with, virtual
+from conformance_bench import CONFIG, START, START_US, ended, failures, session_with, virtual
 from conformance_mutants import MUTANTS
 from firmware_bench import GOLDEN
 
@@ -17,15 +17,6 @@ from picker_dynamics.board.protocol import Adopt, BoardState, Fault, JointLimits
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
 
-
-def failures(outcomes):
-    return {one.check.name: one.detail for one in outcomes if one.status is Status.FAILED}
-
-
-def skips(outcomes):
-    return {one.check.name: one.detail for one in outcomes if one.status is Status.SKIPPED}
-
-
 # -- sound boards --------------------------------------------------------------------------------------
 
 
@@ -34,7 +25,7 @@ def test_the_virtual_board_passes_every_check_and_is_left_as_it_was_found():
     session = session_with(board)
     outcomes = run(session)
     session.leave()
-    assert failures(outcomes) == {} and skips(outcomes) == {}
+    assert failures(outcomes) == {} and ended(outcomes, Status.SKIPPED) == {}
     assert (board.live, board.owned, board.faults) == (0, 0, 0)
 
 
@@ -46,7 +37,7 @@ def test_a_board_whose_outputs_run_is_checked_without_letting_go_of_the_arm():
     session.leave()
     assert failures(outcomes) == {}
     assert set(lowest_live) == {0b11111} and board.pulses == START and board.faults == 0
-    assert {one.name for one in CHECKS if one.off} <= set(skips(outcomes))
+    assert {one.name for one in CHECKS if one.off} <= set(ended(outcomes, Status.SKIPPED))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +137,7 @@ def test_a_latched_fault_whose_cause_stays_is_told_and_moves_nothing():
     board.set_supply(3000)
     outcomes = run(session_with(board), [one for one in CHECKS if one.need is Need.WIRE and not one.owned])
     assert failures(outcomes) == {}
-    assert all("SUPPLY_LOW" in detail for detail in skips(outcomes).values()) and skips(outcomes)
+    assert all("SUPPLY_LOW" in detail for detail in ended(outcomes, Status.SKIPPED).values()) and ended(outcomes, Status.SKIPPED)
 
 
 def test_hurry_stops_before_it_leaves():

@@ -8,7 +8,7 @@ from firmware_tools import require
 require("avr", "sim")
 
 import pytest  # noqa: E402
-from conformance_bench import START, START_US, SUPPLY_MV, session_with  # noqa: E402
+from conformance_bench import START, START_US, SUPPLY_MV, ended, failures, session_with  # noqa: E402
 
 from picker_dynamics.board.conformance import CHECKS, Need, Status, run  # noqa: E402
 
@@ -18,10 +18,6 @@ def uno(*backend, **options):
     board = avr(*backend, **options)
     board.set_supply(SUPPLY_MV)
     return board
-
-
-def ended(outcomes, status: Status) -> dict[str, str]:
-    return {one.check.name: one.detail for one in outcomes if one.status is status}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +35,7 @@ def test_the_firmware_passes_every_check(backend, inputs, baud, skipped, tmp_pat
     session = session_with(board, baud=baud)
     outcomes = run(session)
     session.leave()
-    assert ended(outcomes, Status.FAILED) == {}
+    assert failures(outcomes) == {}
     assert set(ended(outcomes, Status.SKIPPED)) == skipped
     assert board.pulses_us == (None,) * 5 and board.uno.statistics.overruns == 0
 
@@ -50,14 +46,14 @@ def test_outputs_that_run_already_are_kept():
     session = session_with(board, start=(), allowed=Need.MOTION)
     outcomes = run(session, [one for one in CHECKS if not one.owned])
     session.leave()
-    assert ended(outcomes, Status.FAILED) == {}
+    assert failures(outcomes) == {}
     assert board.live == 0b11111 and board.pulses_us == pytest.approx(found, abs=4.9)
 
 
 def test_the_time_stamp_may_wrap_around(tmp_path):
     board = uno(elf=started_at(2**32 - 22_000_000, tmp_path))
     outcomes = run(session_with(board))
-    assert ended(outcomes, Status.FAILED) == {}
+    assert failures(outcomes) == {}
 
 
 def test_two_runs_are_alike_to_the_bit():

@@ -39,8 +39,7 @@ def stands_since(bench) -> int:
 
 
 def test_a_lost_host_means_standstill_within_half_a_second():
-    bench = AvrBench().enabled()
-    bench.moving(700, 12)
+    bench = AvrBench().enabled().moving(700, 12)
     start_us = bench.telemetry[-1].time_us
     for k in range(4):  # the host goes on for a while, with points that reach far beyond its end
         bench.stream([(start_us + 180_000 + 60_000 * k, tuple(p + 700 * 11 - 1500 * k for p in MIDDLE))])
@@ -54,8 +53,7 @@ def test_a_lost_host_means_standstill_within_half_a_second():
 
 
 def test_stop_latches_holds_and_needs_a_reset():
-    bench = AvrBench().enabled()
-    bench.moving(600, 23)
+    bench = AvrBench().enabled().moving(600, 23)
     bench.acked(Stop())
     stopped_us = bench.now_us
     bench.run(600_000)
@@ -93,8 +91,7 @@ def test_a_missing_chip_is_reported_and_found_when_it_comes():
 
 
 def test_wires_that_come_off_in_motion():
-    bench = AvrBench().enabled()
-    bench.moving(500, 20)
+    bench = AvrBench().enabled().moving(500, 20)
     bench.firmware.set_cause(Fault.OUTPUT_FAILED, True)
     stood = bench.firmware.pulses_us
     bench.run(400_000)
@@ -122,8 +119,7 @@ def test_a_chip_that_lost_its_supply_is_not_driven_by_surprise():
 
 @pytest.mark.parametrize("state", [Bus.SDA_SHORT, Bus.SCL_SHORT])
 def test_a_stuck_bus_costs_the_outputs_but_nothing_else(state):
-    bench = AvrBench().enabled()
-    bench.moving(500, 20)
+    bench = AvrBench().enabled().moving(500, 20)
     bench.uno.bus(state)
     stood = bench.firmware.pulses_us
     bench.uno.clear_statistics()

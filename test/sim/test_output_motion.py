@@ -13,6 +13,12 @@ from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.protocol import BoardState, Enable, Nack, Reason, SetPoint, Stop
 from picker_dynamics.sim.setpoint_queue import interpolate
 
+
+def ready():
+    """A board with all joints on, after a servo frame."""
+    return Bench().enabled().run(FRAME_US)
+
+
 # -- interpolation -------------------------------------------------------------------------------------
 
 
@@ -37,7 +43,7 @@ def test_interpolation_is_the_straight_line_in_32_bits(start_us, span, elapsed, 
 
 
 def test_the_queue_is_evaluated_half_a_frame_after_the_frame_starts():
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     start = bench.now_us
     bench.stream([(start + HALF_US + 20_000 * k, (12000 + 160 * k,) * 3) for k in range(1, 11)])
     bench.track.clear()
@@ -47,7 +53,7 @@ def test_the_queue_is_evaluated_half_a_frame_after_the_frame_starts():
 
 @pytest.mark.parametrize("spacing_us", [6_000, 7_000, 10_000, 20_000, 33_000])
 def test_pulses_lie_on_the_line_whatever_the_spacing(spacing_us):
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     start = bench.now_us
 
     def line(time_us):
@@ -66,7 +72,7 @@ def test_pulses_lie_on_the_line_whatever_the_spacing(spacing_us):
 
 def test_jitter_of_the_host_leaves_the_pulses_unchanged():
     def track(delays_us):
-        bench = Bench().enabled().run(FRAME_US)
+        bench = ready()
         for k, delay_us in enumerate(delays_us):
             stamp_us = 80_000 + 10_000 * k
             due_us = stamp_us - 60_000 + delay_us
@@ -92,7 +98,7 @@ def test_time_stamps_wrap_around_in_mid_motion():
 
 
 def test_a_first_point_is_reached_on_a_ramp_from_the_held_pose():
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     bench.track = [bench.firmware.pulses]
     bench.stream([(bench.now_us + HALF_US + 200_000, (14000, 12000, 10000))])
     bench.run(200_000)
@@ -104,10 +110,9 @@ def test_a_first_point_is_reached_on_a_ramp_from_the_held_pose():
 
 
 def test_the_speed_limit_holds_a_joint_back_and_says_so():
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     bench.track = [bench.firmware.pulses]
-    at = bench.now_us
-    bench.stream([(at + 30_000, (16000, 12100, 12000)), (at + 60_000, (16000, 12100, 12000))])
+    bench.stream_ahead([(30_000, (16000, 12100, 12000)), (60_000, (16000, 12100, 12000))])
     bench.run(40_000)
     assert bench.last.limited == 0b001
     bench.run(400_000)
@@ -143,7 +148,7 @@ def test_a_refused_set_point_is_counted_named_and_moves_nothing(point, reason, d
 
 
 def test_points_must_follow_one_another():
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     at = bench.now_us + 100_000
     answers = bench.stream([(at, MIDDLE), (at, MIDDLE), (at - 1, MIDDLE), (at + 1, MIDDLE)])
     assert [answer.reason for answer in answers] == [Reason.NOT_LATER, Reason.NOT_LATER]
@@ -152,7 +157,7 @@ def test_points_must_follow_one_another():
 
 
 def test_a_full_queue_refuses_and_keeps_what_it_has():
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     points = [(bench.now_us + 30_000 + 10_000 * k, (12000 + 50 * k,) * 3) for k in range(20)]
     answers = bench.stream(points)
     assert [answer.reason for answer in answers] == [Reason.QUEUE_FULL] * 4
@@ -166,8 +171,7 @@ def test_joints_that_are_off_ignore_their_pulse():
     bench = Bench()
     bench.send(Enable(0b001, (12000, 0, 0)))
     bench.run(FRAME_US)
-    at = bench.now_us
-    assert bench.stream([(at + 50_000, (12200, 0, 65)), (at + 100_000, (12200, 0, 0))]) == []
+    assert bench.stream_ahead([(50_000, (12200, 0, 65)), (100_000, (12200, 0, 0))]) == []
     bench.run(200_000)
     assert bench.firmware.pulses == (12200, 0, 0)
 
@@ -187,9 +191,8 @@ def test_a_queue_that_runs_out_in_motion_is_braked_counted_and_held():
 
 
 def test_the_last_accepted_point_is_reached_at_least():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 40_000, (12000, 12000, 12000)), (at + 79_000, (12039, 12300, 11970))])
+    bench = ready()
+    bench.stream_ahead([(40_000, (12000, 12000, 12000)), (79_000, (12039, 12300, 11970))])
     bench.run(500_000)
     assert bench.last.underruns == 1
     assert bench.firmware.pulses[0] >= 12039 and bench.firmware.pulses[2] <= 11970
@@ -198,34 +201,30 @@ def test_the_last_accepted_point_is_reached_at_least():
 
 def test_braking_ends_at_the_pulse_limit():
     bench = Bench().enabled((19500, 12000, 12000)).run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 20_000 * k, (min(20000, 19500 + 100 * k), 12000, 12000)) for k in range(1, 6)])
+    bench.stream_ahead([(20_000 * k, (min(20000, 19500 + 100 * k), 12000, 12000)) for k in range(1, 6)])
     bench.run(1_000_000)
     assert bench.firmware.pulses[0] == 20000
     assert bench.last.state is BoardState.HOLD
 
 
 def test_a_motion_that_ends_at_rest_is_no_underrun():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 100_000, (12800, 12000, 11500)), (at + 120_000, (12800, 12000, 11500))])
+    bench = ready()
+    bench.stream_ahead([(100_000, (12800, 12000, 11500)), (120_000, (12800, 12000, 11500))])
     bench.run(500_000)
     assert (bench.last.underruns, bench.last.state) == (0, BoardState.HOLD)
     assert bench.firmware.pulses == (12800, 12000, 11500)
 
 
 def test_a_creeping_motion_that_is_cut_off_is_no_underrun():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 20_000 * k, (12000 + 8 * k, 12000, 12000)) for k in range(1, 6)])
+    bench = ready()
+    bench.stream_ahead([(20_000 * k, (12000 + 8 * k, 12000, 12000)) for k in range(1, 6)])
     bench.run(500_000)
     assert (bench.last.underruns, bench.firmware.pulses) == (0, (12040, 12000, 12000))
 
 
 def test_a_stop_brakes_a_joint_that_lags_behind_its_target():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 30_000, (18000, 12000, 12000)), (at + 50_000, (18000, 12000, 12000))])
+    bench = ready()
+    bench.stream_ahead([(30_000, (18000, 12000, 12000)), (50_000, (18000, 12000, 12000))])
     bench.run(100_000)
     assert (bench.last.limited, bench.last.queue_depth) == (0b001, 0)
     bench.track = [bench.firmware.pulses]
@@ -235,9 +234,8 @@ def test_a_stop_brakes_a_joint_that_lags_behind_its_target():
 
 
 def test_a_point_that_finds_the_arm_lagging_starts_its_line_at_the_target():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 29_000, (13000, 12000, 12000)), (at + 30_000, (13000, 12000, 12000))])
+    bench = ready()
+    bench.stream_ahead([(29_000, (13000, 12000, 12000)), (30_000, (13000, 12000, 12000))])
     bench.run(FRAME_US)
     assert (bench.firmware.pulses[0], bench.last.queue_depth) == (12400, 0)
     bench.stream([(bench.now_us + HALF_US + 80_000, (13000, 12000, 12000))])
@@ -247,9 +245,8 @@ def test_a_point_that_finds_the_arm_lagging_starts_its_line_at_the_target():
 
 
 def test_a_motion_that_ended_leaves_no_speed_behind():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 29_000, (12600, 12000, 12000)), (at + 30_000, (12600, 12000, 12000))])
+    bench = ready()
+    bench.stream_ahead([(29_000, (12600, 12000, 12000)), (30_000, (12600, 12000, 12000))])
     bench.run(200_000)  # arrives with a step of 200
     assert bench.last.state is BoardState.HOLD
     bench.stream([(bench.now_us + 15_000, (12601, 12000, 12000))])

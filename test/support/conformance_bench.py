@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arm_fixtures import servos
 
-from picker_dynamics.board.conformance import Host, LockStepWire, Need, Session, meet
+from picker_dynamics.board.conformance import Host, LockStepWire, Need, Session, Status, meet
 from picker_dynamics.board.protocol import pulse_units
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.virtual_board import firmware_config
@@ -14,6 +14,16 @@ CONFIG = firmware_config(SERVOS)
 START = tuple(pulse_units(pulse) for pulse in SERVOS.to_pulse_us(SERVOS.rest).tolist())
 START_US = tuple(pulse / 8 for pulse in START)
 SUPPLY_MV = 6000
+
+
+def ended(outcomes, status: Status) -> dict[str, str]:
+    """Name -> detail of the checks that ended so."""
+    return {one.check.name: one.detail for one in outcomes if one.status is status}
+
+
+def failures(outcomes) -> dict[str, str]:
+    """Name -> detail of the checks that failed."""
+    return ended(outcomes, Status.FAILED)
 
 
 def virtual(kind=VirtualFirmware, config=CONFIG, **firmware) -> VirtualFirmware:

@@ -143,6 +143,10 @@ class Bench:
         """Send points (time_us, pulses) at once; answers, which are refusals."""
         return [answer for time_us, pulses in points if (answer := self.send(SetPoint(time_us, pulses)))]
 
+    def stream_ahead(self, points):
+        """The same with times from now on."""
+        return self.stream([(self.now_us + ahead_us, pulses) for ahead_us, pulses in points])
+
     def moving(self, speed=200, *, lead_us=100_000):
         """In the middle of a motion of ``speed`` [1/8 us per frame]; the queue reaches ``lead_us`` far."""
         self.run(FRAME_US)

@@ -82,7 +82,11 @@ class UnrulyHost:
         point = lambda ahead, at: SetPoint((now_us + ahead) % TIME_MODULUS, at)  # noqa: E731
         choices = [
             *(Hello(), Ping(), Ping(), Ping(), Stop(), Reset(), TelemetryPeriod(rng.choice(self.periods))),
-            *(Enable(rng.randrange(min(256, 2 << self.joints)), pulses), Adopt(rng.randrange(min(256, 2 << self.joints))), Disable(1 << rng.randrange(min(8, self.joints + 1)))),
+            *(
+                Enable(rng.randrange(min(256, 2 << self.joints)), pulses),
+                Adopt(rng.randrange(min(256, 2 << self.joints))),
+                Disable(1 << rng.randrange(min(8, self.joints + 1))),
+            ),
             *(point(-rng.randrange(50_000), last.pulses), point(2_100_000, last.pulses), point(rng.randrange(2**32), pulses)),
             *(point(300_000, pulses), point(90_000, pulses[:-2]), wild(1), wild(2)),
             *([Relax()] if rng.random() < 0.2 else []),
