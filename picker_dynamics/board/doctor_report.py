@@ -18,17 +18,8 @@ from typing import Any
 from picker_dynamics.errors import InputError
 
 from .conformance import Outcome, Session, Status
-from .protocol import (
-    PROTOCOL_VERSION,
-    PULSE_UNITS_PER_US,
-    BoardState,
-    Fault,
-    JointLimits,
-    Telemetry,
-    describe_faults,
-    limits_checksum,
-)
-from .protocol.codes import FAULT_TEXT
+from .protocol import PROTOCOL_VERSION, PULSE_UNITS_PER_US, BoardState, JointLimits, Telemetry, describe_faults, limits_checksum
+from .protocol.codes import FAULT_TEXT, faults_in
 
 READINGS_MIN = 10
 TIMING = ("queue_capacity", "frame_us", "resolution_ns", "host_timeout_ms", "max_lead_ms")
@@ -348,9 +339,7 @@ def _telemetry(found: Telemetry) -> dict[str, Any]:
         "pulses_us": list(found.pulses_us),
         "feedback": list(found.feedback),
         "faults": [
-            {"number": int(fault), "name": fault.name, "action": FAULT_TEXT[fault].action}
-            for fault in Fault
-            if found.faults & fault.bit
+            {"number": int(fault), "name": fault.name, "action": FAULT_TEXT[fault].action} for fault in faults_in(found.faults)
         ],
     }
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.protocol import TIME_MODULUS, Fault
+from picker_dynamics.board.protocol.codes import faults_in
 from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -325,7 +326,7 @@ class VirtualBoard:
             "live": firmware.live,
             "owned": firmware.owned,
             "state": firmware.state.name,
-            "faults": [fault.name for fault in Fault if firmware.faults & fault.bit],
+            "faults": [fault.name for fault in faults_in(firmware.faults)],
             "boot_id": firmware.boot_id,
             "behind_max_s": self.behind_max_s,
             "skipped_s": self.skipped_s,

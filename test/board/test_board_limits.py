@@ -1,7 +1,5 @@
 """The board's limits against the servo map they come from."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,14 +1,12 @@
 """The conformance suite on the real firmware, executed by a simulated Uno."""
 
-from __future__ import annotations
-
 from avr_bench import avr, started_at, with_inputs
 from firmware_tools import require
 
 require("avr", "sim")
 
 import pytest  # noqa: E402
-from conformance_bench import START, START_US, SUPPLY_MV, ended, failures, session_with  # noqa: E402
+from conformance_bench import FROM_OUTSIDE, START, START_US, SUPPLY_MV, ended, failures, session_with  # noqa: E402
 
 from picker_dynamics.board.conformance import CHECKS, Need, Status, run  # noqa: E402
 
@@ -44,7 +42,7 @@ def test_outputs_that_run_already_are_kept():
     board = uno(found_us=START_US)
     found = board.pulses_us
     session = session_with(board, start=(), allowed=Need.MOTION)
-    outcomes = run(session, [one for one in CHECKS if not one.owned])
+    outcomes = run(session, FROM_OUTSIDE)
     session.leave()
     assert failures(outcomes) == {}
     assert board.live == 0b11111 and board.pulses_us == pytest.approx(found, abs=4.9)

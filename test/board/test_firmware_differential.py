@@ -1,7 +1,5 @@
 """The firmware in an AVR against the same firmware on this machine: the same frames at the same times, 30 % of them damaged."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

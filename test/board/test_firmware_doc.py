@@ -1,7 +1,5 @@
 """docs/firmware.md says what the code does."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -4,8 +4,6 @@ The truth is the URDF through Pinocchio and the servo map's own arithmetic, in d
 them but ``arm_config.h``.
 """
 
-from __future__ import annotations
-
 import ctypes
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """arm_config.h: the committed one, and what a compiler makes of those of other arms."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 

@@ -1,14 +1,12 @@
 """The firmware's C++ core against the golden frames and the host's tables of numbers."""
 
-from __future__ import annotations
-
 import ctypes as c
 import re
 import struct
 import subprocess
 
 import pytest
-from firmware_bench import GOLDEN, play_golden_session
+from firmware_bench import GOLDEN, golden, play_golden_session
 from firmware_host import HostFirmware, core
 from firmware_tools import require
 
@@ -59,7 +57,7 @@ def test_constants_are_the_hosts():
     assert version == FirmwareConfig((JointLimits(1, 2, 1, 1),)).firmware_version
 
 
-@pytest.mark.parametrize("vector", GOLDEN["crc16_ccitt_false"], ids=lambda vector: vector["data"][:8])
+@golden("crc16_ccitt_false", "data")
 def test_golden_checksums(vector):
     data = bytes.fromhex(vector["data"])
     assert core().picker_crc16(data, len(data)) == int(vector["crc"], 16)
@@ -71,7 +69,7 @@ def test_golden_limits_checksums():
         assert core().picker_crc16(table, len(table)) == int(vector["crc"], 16)
 
 
-@pytest.mark.parametrize("vector", GOLDEN["interpolation"], ids=lambda vector: str(vector["at_us"]))
+@golden("interpolation", "at_us")
 def test_golden_interpolation(vector):
     assert core().picker_interpolate(*(vector[key] for key in ("start_us", "start", "end_us", "end", "at_us"))) == vector["pulse"]
 
@@ -100,7 +98,7 @@ def test_golden_stuffing(vector):
     assert unstuffed(bytes.fromhex(vector["stuffed"])) == data
 
 
-@pytest.mark.parametrize("vector", GOLDEN["damaged"], ids=lambda vector: vector["name"])
+@golden("damaged", "name")
 def test_golden_damage_yields_no_frame_and_is_counted(vector):
     wire = bytes.fromhex(vector["wire"])
     frames, _, _, bad = decode(wire)

@@ -1,7 +1,5 @@
 """The sketch as the Arduino IDE builds it, around the Arduino core: it behaves as the build without."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

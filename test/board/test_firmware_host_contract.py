@@ -1,7 +1,5 @@
 """Corners of the contract that the golden frames leave out, on both firmwares: the Python one and the C++ core."""
 
-from __future__ import annotations
-
 import pytest
 from firmware_bench import ALL, CONFIG, MIDDLE
 from firmware_host import HostFirmware

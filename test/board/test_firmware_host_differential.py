@@ -1,7 +1,5 @@
 """The C++ core and the Python firmware, side by side: the same bytes and times in, the same pulses, states and bytes out."""
 
-from __future__ import annotations
-
 import random
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The link against a VirtualFirmware on a real pseudo-terminal.  No wall-clock figure is asserted, only order."""
 
-from __future__ import annotations
-
 import os
 import pty
 import random

@@ -1,7 +1,5 @@
 """The link lost and found: cable pulled, board silent, reset, or deaf."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import Future

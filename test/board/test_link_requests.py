@@ -1,7 +1,5 @@
 """Requests, set-points, retransmission and refusals, with and without a port."""
 
-from __future__ import annotations
-
 import threading
 import time
 

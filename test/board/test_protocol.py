@@ -1,12 +1,10 @@
 """Frames, messages, codes: golden bytes, independent CRC and COBS, fuzzing."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np
 import pytest
-from firmware_bench import GOLDEN
+from firmware_bench import GOLDEN, golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -136,7 +134,7 @@ def stuff_byte_by_byte(data: bytes) -> bytes:
     return bytes(out)
 
 
-@pytest.mark.parametrize("vector", GOLDEN["crc16_ccitt_false"], ids=lambda vector: vector["data"][:18] + "_")
+@golden("crc16_ccitt_false", "data")
 def test_crc_vectors(vector):
     assert crc16(bytes.fromhex(vector["data"])) == int(vector["crc"], 16)
 
@@ -151,7 +149,7 @@ def test_crc_agrees_with_the_definition(data):
     assert crc16(data) == crc_bit_by_bit(data)
 
 
-@pytest.mark.parametrize("vector", GOLDEN["cobs"], ids=lambda vector: vector["data"][:18])
+@golden("cobs", "data")
 def test_cobs_vectors(vector):
     data, stuffed = bytes.fromhex(vector["data"]), bytes.fromhex(vector["stuffed"])
     assert stuff(data) == stuffed
@@ -342,7 +340,7 @@ def test_time_difference_is_serial_number_arithmetic(start, difference):
     assert ahead_us((start + difference) % 2**32, start) == difference
 
 
-@pytest.mark.parametrize("vector", GOLDEN["limits_checksum"], ids=lambda vector: vector["crc"])
+@golden("limits_checksum", "crc")
 def test_limits_checksum(vector):
     limits = [JointLimits(*four) for four in vector["limits"]]
     assert limits_checksum(limits) == int(vector["crc"], 16)

@@ -1,7 +1,5 @@
 """docs/protocol.md says what the code does: every table, byte by byte."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

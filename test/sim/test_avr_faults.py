@@ -49,7 +49,7 @@ def test_a_lost_host_means_standstill_within_half_a_second():
     assert bench.last.faults == HOST_LOST and bench.last.state is BoardState.HOLD
     assert stands_since(bench) - gone_us <= STANDSTILL_US
     assert all(max(map(abs, bench.steps(joint))) <= SPEED + COUNT_EIGHTHS for joint in range(5))
-    assert bench.firmware.live == ALL
+    assert bench.live == ALL
 
 
 def test_stop_latches_holds_and_needs_a_reset():
@@ -67,9 +67,9 @@ def test_stop_latches_holds_and_needs_a_reset():
 def test_relax_and_disable_switch_off_at_once():
     bench = AvrBench().enabled()
     bench.acked(Disable(0b00100))
-    assert [pulse is None for pulse in bench.firmware.pulses_us] == [False, False, True, False, False]
+    assert [pulse is None for pulse in bench.pulses_us] == [False, False, True, False, False]
     bench.acked(Relax())
-    assert bench.firmware.live == 0
+    assert bench.live == 0
 
 
 # --- the output stage -------------------------------------------------------------------------------------------------
@@ -87,15 +87,15 @@ def test_a_missing_chip_is_reported_and_found_when_it_comes():
     bench.run(100_000)
     bench.acked(Reset())
     bench.enabled()
-    assert bench.firmware.pulses_us[0] == pytest.approx(1500.0, abs=2.5)
+    assert bench.pulses_us[0] == pytest.approx(1500.0, abs=2.5)
 
 
 def test_wires_that_come_off_in_motion():
     bench = AvrBench().enabled().moving(500, 20)
     bench.firmware.set_cause(Fault.OUTPUT_FAILED, True)
-    stood = bench.firmware.pulses_us
+    stood = bench.pulses_us
     bench.run(400_000)
-    assert bench.last.faults == OUTPUT_FAILED and bench.firmware.pulses_us == stood
+    assert bench.last.faults == OUTPUT_FAILED and bench.pulses_us == stood
     bench.firmware.set_cause(Fault.OUTPUT_FAILED, False)
     begin_us = bench.now_us
     bench.run(200_000)
@@ -111,22 +111,22 @@ def test_a_chip_that_lost_its_supply_is_not_driven_by_surprise():
     assert bench.last.faults == OUTPUT_FAILED
     bench.uno.chip_power(True)
     bench.run(200_000)
-    assert bench.firmware.live == 0 and bench.last.live == 0
+    assert bench.live == 0 and bench.last.live == 0
     bench.acked(Reset())
     bench.acked(Enable(ALL, MIDDLE))
-    assert bench.firmware.live == ALL
+    assert bench.live == ALL
 
 
 @pytest.mark.parametrize("state", [Bus.SDA_SHORT, Bus.SCL_SHORT])
 def test_a_stuck_bus_costs_the_outputs_but_nothing_else(state):
     bench = AvrBench().enabled().moving(500, 20)
     bench.uno.bus(state)
-    stood = bench.firmware.pulses_us
+    stood = bench.pulses_us
     bench.uno.clear_statistics()
     before = len(bench.telemetry)
     bench.run(1_000_000)
     counts = bench.uno.statistics
-    assert bench.last.faults == OUTPUT_FAILED and bench.firmware.pulses_us == stood
+    assert bench.last.faults == OUTPUT_FAILED and bench.pulses_us == stood
     assert len(bench.telemetry) - before >= 50 and isinstance(bench.send(Ping()), Ack)
     assert counts.overruns == 0 and counts.longest_blocked_us <= BLOCKED_MAX_US and counts.resets == 0
     bench.uno.bus(Bus.FREE)

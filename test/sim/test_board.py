@@ -1,7 +1,5 @@
 """The virtual board over a real pseudo-terminal, talked to by the real serial link; the truth comes by the side door."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -68,6 +66,10 @@ def port_of(board):
     return str(board.port.link)
 
 
+def linked(board, **options):
+    return Link(port_of(board), **options)
+
+
 # --- the chain ------------------------------------------------------------------------------------------
 
 
@@ -129,7 +131,7 @@ def test_the_board_of_an_arm_at_rest_sleeps_and_its_telemetry_comes_in_time(make
     board, control = make_board(boot_silence_s=0.0)
     waits = []
     wait = board.wait
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         wait_until(lambda: board.plant.at_rest)
         before = link.statistics
         board.wait = lambda until_s: waits.append(1) or wait(until_s)
@@ -141,7 +143,7 @@ def test_the_board_of_an_arm_at_rest_sleeps_and_its_telemetry_comes_in_time(make
 
 def test_relax_lets_the_arm_fall(make_board):
     board, control = make_board(pose=np.array([0.0, 0.8, -0.8, 0.0, 0.0]), support=False, live=True)
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         link.request(Adopt(ALL))
         time.sleep(0.2)
         assert control.truth().q[1] > 0.6
@@ -156,9 +158,9 @@ def test_relax_lets_the_arm_fall(make_board):
 def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
     board, control = make_board(boot_silence_s=0.2)
     assert control.truth().boot_id == 1
-    with Link(port_of(board)) as link:  # the first opening raises DTR
+    with linked(board) as link:  # the first opening raises DTR
         assert link.info.boot_id == 2
-    with Link(port_of(board)) as link:  # our link leaves it up
+    with linked(board) as link:  # our link leaves it up
         assert link.info.boot_id == 2
     descriptor = os.open(port_of(board), os.O_RDWR | os.O_NOCTTY)
     attributes = termios.tcgetattr(descriptor)
@@ -167,14 +169,14 @@ def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
     time.sleep(0.3)  # for the board to have looked at the line, however busy the machine is
     os.close(descriptor)
     time.sleep(0.3)
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         assert link.info.boot_id == 3
 
 
 def test_outputs_that_outlive_a_reset_are_kept_and_can_be_adopted(make_board):
     board, control = make_board(pose=SERVOS.home, support=False, live=True, boot_silence_s=0.2)
     time.sleep(0.2)
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         assert link.telemetry.live == ALL and link.telemetry.owned == 0
         link.request(Adopt(ALL))
         np.testing.assert_allclose(control.truth().q, SERVOS.home, atol=0.1)
@@ -184,7 +186,7 @@ def test_outputs_that_outlive_a_reset_are_kept_and_can_be_adopted(make_board):
 def test_a_reset_in_motion_is_noticed_and_the_arm_stays(make_board):
     board, control = make_board()
     boots = []
-    with Link(port_of(board), on_boot=lambda old, new: boots.append((old, new))) as link:
+    with linked(board, on_boot=lambda old, new: boots.append((old, new))) as link:
         link.request(Enable(ALL, units(SERVOS.rest)))
         move(link, SERVOS.rest, SERVOS.home, settle_s=0.0)
         control.reset(fault="RESTARTED")
@@ -202,21 +204,21 @@ def test_a_reset_in_motion_is_noticed_and_the_arm_stays(make_board):
 def test_a_pulled_cable_is_noticed_and_the_board_holds(make_board):
     board, control = make_board()
     losses = []
-    with Link(port_of(board), on_loss=losses.append) as link:
+    with linked(board, on_loss=losses.append) as link:
         link.request(Enable(ALL, units(SERVOS.rest)))
         control.unplug(0.5)
         wait_until(lambda: losses)
         assert not link.connected and not os.path.lexists(port_of(board))
         wait_until(lambda: control.truth().faults == ("HOST_LOST",))
         link.reconnect(give_up_s=8.0)
-        assert link.telemetry.live == ALL == link.telemetry.owned and link.telemetry.fault_numbers == (Fault.HOST_LOST,)
+        assert link.telemetry.live == ALL == link.telemetry.owned and link.telemetry.faults == Fault.HOST_LOST.bit
         link.request(Reset())
         np.testing.assert_allclose(control.truth().q, SERVOS.rest, atol=0.05)
 
 
 def test_damaged_bytes_are_counted_and_requests_get_through(make_board):
     board, control = make_board()
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         control.wire(drop=0.004, corrupt=0.004)
         for _ in range(20):
             link.request(Reset(), timeout_s=3.0)
@@ -228,13 +230,13 @@ def test_damaged_bytes_are_counted_and_requests_get_through(make_board):
 def test_another_speed_is_noise(make_board):
     board, _ = make_board()
     with pytest.raises(LinkError, match="speaks something else"):
-        Link(port_of(board), baud=115_200).open(timeout_s=0.5)
-    Link(port_of(board)).open()
+        linked(board, baud=115_200).open(timeout_s=0.5)
+    linked(board).open()
 
 
 def test_clocks_drift_and_jump(make_board):
     board, control = make_board(clock_drift_ppm=4000.0)
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         wait_until(lambda: link.statistics.drift_ppm == pytest.approx(4000.0, abs=1000.0))
         before = link.telemetry.time_us
         control.clock(jump_s=30.0)
@@ -244,14 +246,14 @@ def test_clocks_drift_and_jump(make_board):
 
 def test_a_supply_that_fails_latches_a_fault(make_board):
     board, control = make_board()
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         assert link.telemetry.supply_mv == 6000
         control.supply(3.9)
-        wait_until(lambda: link.telemetry.fault_numbers == (Fault.SUPPLY_LOW,))
+        wait_until(lambda: link.telemetry.faults == Fault.SUPPLY_LOW.bit)
         control.supply(6.0)
         link.request(Reset())
         control.cause("OUTPUT_FAILED", True)
-        wait_until(lambda: link.telemetry.fault_numbers == (Fault.OUTPUT_FAILED,))
+        wait_until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit)
 
 
 # --- the side door ---------------------------------------------------------------------------------------

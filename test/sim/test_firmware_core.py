@@ -1,7 +1,5 @@
 """Boot, outputs, requests, telemetry and noise: the firmware in simulated time, through real frames."""
 
-from __future__ import annotations
-
 import pytest
 from firmware_bench import ALL, CONFIG, FRAME_US, FUZZ, GOLDEN, LIMITS, MIDDLE, Bench, play_golden_session
 from hypothesis import given
@@ -42,7 +40,7 @@ def test_idle_board_speaks_from_boot_on_and_drives_nothing():
     assert {(one.state, one.live, one.owned, one.faults, one.pulses) for one in bench.telemetry} == {
         (BoardState.IDLE, 0, 0, 0, (0, 0, 0))
     }
-    assert bench.firmware.pulses_us == (None, None, None)
+    assert bench.pulses_us == (None, None, None)
 
 
 def test_hello_is_answered_with_who_the_board_is():
@@ -65,15 +63,15 @@ def test_outputs_found_running_are_kept_and_reported_until_adopted():
 def test_found_outputs_may_be_disarmed_instead():
     bench = Bench(found_us=(1500.0, 1500.0, 1500.0))
     bench.acked(Disable(ALL))
-    assert bench.firmware.live == 0
+    assert bench.live == 0
 
 
 def test_a_found_pulse_just_outside_its_limit_is_moved_to_it_and_a_far_one_refused():
     bench = Bench(found_us=(497.0, 2504.0, 490.0))  # limits 500 and 2500; the output's step is 4.9
     bench.acked(Adopt(0b011))
-    assert bench.firmware.pulses_us[:2] == (500.0, 2500.0)
+    assert bench.pulses_us[:2] == (500.0, 2500.0)
     bench.refused(Adopt(0b100), Reason.OUT_OF_LIMITS, 2)
-    assert bench.firmware.pulses_us[2] == 490.0
+    assert bench.pulses_us[2] == 490.0
 
 
 # -- enable, disable, relax ----------------------------------------------------------------------------
@@ -87,7 +85,7 @@ def test_joints_are_enabled_one_at_a_time_at_given_pulses():
         bench.acked(Enable(1 << joint, tuple(pulses)))
         bench.run(100_000)
         assert bench.last.live == bench.last.owned == (1 << joint + 1) - 1
-    assert bench.firmware.pulses == (9000, 9001, 9002)
+    assert bench.pulses == (9000, 9001, 9002)
 
 
 @pytest.mark.parametrize(
@@ -109,13 +107,13 @@ def test_joints_are_enabled_one_at_a_time_at_given_pulses():
 def test_requests_that_make_no_sense_are_refused_and_change_nothing(message, reason, detail):
     bench = Bench()
     assert bench.send(message, sequence=9) == Nack(9, message.TYPE, reason, detail)
-    assert (bench.firmware.live, bench.firmware.owned) == (0, 0)
+    assert (bench.live, bench.firmware.owned) == (0, 0)
 
 
 def test_a_live_joint_is_not_enabled_again():
     bench = Bench().enabled()
     bench.refused(Enable(0b010, (0, 5000, 0)), Reason.ALREADY_LIVE, 1)
-    assert bench.firmware.pulses == MIDDLE
+    assert bench.pulses == MIDDLE
 
 
 def test_enable_and_adopt_wait_for_standstill():
@@ -131,16 +129,16 @@ def test_enable_and_adopt_wait_for_standstill():
 def test_a_joint_can_be_disabled_while_the_others_move_on():
     bench = Bench().enabled().moving()
     bench.send(Disable(0b010))
-    before = bench.firmware.pulses
+    before = bench.pulses
     bench.run(60_000)
-    assert bench.firmware.pulses[1] == 0
-    assert bench.firmware.pulses[0] > before[0] and bench.firmware.pulses[2] > before[2]
+    assert bench.pulses[1] == 0
+    assert bench.pulses[0] > before[0] and bench.pulses[2] > before[2]
 
 
 def test_relax_cuts_all_pulses_at_once_and_ends_ownership():
     bench = Bench().enabled().moving()
     bench.acked(Relax())
-    assert bench.firmware.pulses_us == (None, None, None)
+    assert bench.pulses_us == (None, None, None)
     assert bench.run(FRAME_US).last.queue_depth == 0
     bench.run(500_000)
     assert (bench.last.live, bench.last.owned, bench.last.queue_depth) == (0, 0, 0)
@@ -167,7 +165,7 @@ def test_a_request_whose_first_copy_was_lost_is_carried_out():
     bench.send(Hello(), sequence=0)
     bench.send(Ping(), sequence=2)  # 1 was lost
     bench.acked(Enable(ALL, MIDDLE), sequence=1)
-    assert bench.firmware.live == ALL
+    assert bench.live == ALL
 
 
 def test_an_old_reset_does_not_undo_a_newer_stop():
@@ -175,7 +173,7 @@ def test_an_old_reset_does_not_undo_a_newer_stop():
     bench.acked(Reset(), sequence=30)
     bench.acked(Stop(), sequence=31)
     bench.refused(Reset(), Reason.STALE, sequence=30)
-    assert bench.firmware.faults == Fault.STOPPED.bit
+    assert bench.faults == Fault.STOPPED.bit
 
 
 def test_a_long_stream_between_two_requests_does_not_make_the_second_stale():
@@ -185,7 +183,7 @@ def test_a_long_stream_between_two_requests_does_not_make_the_second_stale():
     for sequence in (*range(20_000, 65_536, 20_000), *range(14_464, 65_536, 20_000), 0, 1):
         bench.send(Ping(), sequence=sequence)
     bench.acked(Disable(0b001), sequence=2)
-    assert bench.firmware.live == 0
+    assert bench.live == 0
 
 
 def test_hello_of_a_new_host_starts_a_new_count():
@@ -193,7 +191,7 @@ def test_hello_of_a_new_host_starts_a_new_count():
     bench.send(Enable(0b001, MIDDLE), sequence=5000)
     bench.send(Hello(), sequence=0)
     bench.acked(Disable(0b001), sequence=1)
-    assert bench.firmware.live == 0
+    assert bench.live == 0
 
 
 # -- telemetry and damage ------------------------------------------------------------------------------
@@ -262,7 +260,7 @@ def test_noise_moves_nothing_and_breaks_nothing(noise):
     for data in noise:
         bench.firmware.receive(data, bench.now_us)
         bench.run(FRAME_US, host_alive=False)
-    assert bench.firmware.pulses == (12000, 0, 8000)
+    assert bench.pulses == (12000, 0, 8000)
     bench.send_bytes(b"\0")
     assert isinstance(bench.send(Hello()), Info)
 
@@ -294,10 +292,10 @@ def test_no_sequence_of_messages_breaks_a_limit(script):
             sent += 1
         answers = bench.send_bytes(bytes(wire))
         refused += sum(isinstance(one, Nack) and one.request_type == SetPoint.TYPE for one in answers)
-        before, live = bench.firmware.pulses, bench.firmware.live
+        before, live = bench.pulses, bench.live
         for _ in range(pause_us // FRAME_US):
             bench.run(FRAME_US, host_alive=False)
-            after = bench.firmware.pulses
+            after = bench.pulses
             for joint, limits in enumerate(LIMITS):
                 if live >> joint & 1:
                     assert limits.lowest <= after[joint] <= limits.highest
@@ -305,7 +303,7 @@ def test_no_sequence_of_messages_breaks_a_limit(script):
                 else:
                     assert after[joint] == 0
             before = after
-        assert bench.firmware.live == live  # time alone switches nothing
+        assert bench.live == live  # time alone switches nothing
     bench.run(FRAME_US, host_alive=False)
     assert bench.last.accepted + bench.last.rejected == sent
     assert bench.last.rejected == refused

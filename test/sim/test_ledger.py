@@ -1,7 +1,5 @@
 """The second bookkeeping: clean where the board does what it should, and not where it does not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from firmware_bench import ALL, FRAME_US, LIMITS, MIDDLE

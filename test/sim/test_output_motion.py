@@ -1,11 +1,9 @@
 """Interpolation, limits and a queue that runs dry: what the pulses do, frame by frame."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
-from firmware_bench import BRAKE, FRAME_US, FUZZ, GOLDEN, HALF_US, LIMITS, MIDDLE, SPEED, Bench, steps
+from firmware_bench import BRAKE, FRAME_US, FUZZ, HALF_US, LIMITS, MIDDLE, SPEED, Bench, golden, steps
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +20,7 @@ def ready():
 # -- interpolation -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("vector", GOLDEN["interpolation"], ids=lambda vector: f"at {vector['at_us']}")
+@golden("interpolation", "at_us")
 def test_golden_interpolation(vector):
     vector = dict(vector)
     assert interpolate(**{key: vector[key] for key in vector if key != "pulse"}) == vector["pulse"]
@@ -66,7 +64,7 @@ def test_pulses_lie_on_the_line_whatever_the_spacing(spacing_us):
             assert bench.send(SetPoint(sent_us, (round(line(sent_us)),) * 3)) is None
         bench.run(FRAME_US)
         if bench.now_us >= start + 100_000:
-            assert abs(bench.firmware.pulses[0] - line(bench.now_us + HALF_US)) <= 1.1
+            assert abs(bench.pulses[0] - line(bench.now_us + HALF_US)) <= 1.1
     assert bench.last.underruns == 0
 
 
@@ -99,7 +97,7 @@ def test_time_stamps_wrap_around_in_mid_motion():
 
 def test_a_first_point_is_reached_on_a_ramp_from_the_held_pose():
     bench = ready()
-    bench.track = [bench.firmware.pulses]
+    bench.track = [bench.pulses]
     bench.stream([(bench.now_us + HALF_US + 200_000, (14000, 12000, 10000))])
     bench.run(200_000)
     assert steps(bench.track) == [200] * 10
@@ -111,13 +109,13 @@ def test_a_first_point_is_reached_on_a_ramp_from_the_held_pose():
 
 def test_the_speed_limit_holds_a_joint_back_and_says_so():
     bench = ready()
-    bench.track = [bench.firmware.pulses]
+    bench.track = [bench.pulses]
     bench.stream_ahead([(30_000, (16000, 12100, 12000)), (60_000, (16000, 12100, 12000))])
     bench.run(40_000)
     assert bench.last.limited == 0b001
     bench.run(400_000)
     assert set(steps(bench.track)) == {SPEED, 0}
-    assert bench.firmware.pulses == (16000, 12100, 12000)
+    assert bench.pulses == (16000, 12100, 12000)
     assert (bench.last.limited, bench.last.state, bench.last.underruns) == (0, BoardState.HOLD, 0)
 
 
@@ -144,7 +142,7 @@ def test_a_refused_set_point_is_counted_named_and_moves_nothing(point, reason, d
     assert answer == Nack(50, 6, reason, detail)
     bench.run(FRAME_US)
     assert (bench.last.rejected, bench.last.last_reason, bench.last.accepted) == (1, reason, 0)
-    assert (bench.last.queue_depth, bench.firmware.pulses) == (0, MIDDLE)
+    assert (bench.last.queue_depth, bench.pulses) == (0, MIDDLE)
 
 
 def test_points_must_follow_one_another():
@@ -164,7 +162,7 @@ def test_a_full_queue_refuses_and_keeps_what_it_has():
     bench.run(FRAME_US)  # whose evaluation passes the first point
     assert (bench.last.accepted, bench.last.rejected, bench.last.queue_depth) == (16, 4, 15)
     bench.run(400_000)
-    assert bench.firmware.pulses[0] >= points[15][1][0]
+    assert bench.pulses[0] >= points[15][1][0]
 
 
 def test_joints_that_are_off_ignore_their_pulse():
@@ -173,7 +171,7 @@ def test_joints_that_are_off_ignore_their_pulse():
     bench.run(FRAME_US)
     assert bench.stream_ahead([(50_000, (12200, 0, 65)), (100_000, (12200, 0, 0))]) == []
     bench.run(200_000)
-    assert bench.firmware.pulses == (12200, 0, 0)
+    assert bench.pulses == (12200, 0, 0)
 
 
 # -- running dry ---------------------------------------------------------------------------------------
@@ -195,15 +193,15 @@ def test_the_last_accepted_point_is_reached_at_least():
     bench.stream_ahead([(40_000, (12000, 12000, 12000)), (79_000, (12039, 12300, 11970))])
     bench.run(500_000)
     assert bench.last.underruns == 1
-    assert bench.firmware.pulses[0] >= 12039 and bench.firmware.pulses[2] <= 11970
-    assert 12300 <= bench.firmware.pulses[1] <= 12300 + 400
+    assert bench.pulses[0] >= 12039 and bench.pulses[2] <= 11970
+    assert 12300 <= bench.pulses[1] <= 12300 + 400
 
 
 def test_braking_ends_at_the_pulse_limit():
     bench = Bench().enabled((19500, 12000, 12000)).run(FRAME_US)
     bench.stream_ahead([(20_000 * k, (min(20000, 19500 + 100 * k), 12000, 12000)) for k in range(1, 6)])
     bench.run(1_000_000)
-    assert bench.firmware.pulses[0] == 20000
+    assert bench.pulses[0] == 20000
     assert bench.last.state is BoardState.HOLD
 
 
@@ -212,14 +210,14 @@ def test_a_motion_that_ends_at_rest_is_no_underrun():
     bench.stream_ahead([(100_000, (12800, 12000, 11500)), (120_000, (12800, 12000, 11500))])
     bench.run(500_000)
     assert (bench.last.underruns, bench.last.state) == (0, BoardState.HOLD)
-    assert bench.firmware.pulses == (12800, 12000, 11500)
+    assert bench.pulses == (12800, 12000, 11500)
 
 
 def test_a_creeping_motion_that_is_cut_off_is_no_underrun():
     bench = ready()
     bench.stream_ahead([(20_000 * k, (12000 + 8 * k, 12000, 12000)) for k in range(1, 6)])
     bench.run(500_000)
-    assert (bench.last.underruns, bench.firmware.pulses) == (0, (12040, 12000, 12000))
+    assert (bench.last.underruns, bench.pulses) == (0, (12040, 12000, 12000))
 
 
 def test_a_stop_brakes_a_joint_that_lags_behind_its_target():
@@ -227,7 +225,7 @@ def test_a_stop_brakes_a_joint_that_lags_behind_its_target():
     bench.stream_ahead([(30_000, (18000, 12000, 12000)), (50_000, (18000, 12000, 12000))])
     bench.run(100_000)
     assert (bench.last.limited, bench.last.queue_depth) == (0b001, 0)
-    bench.track = [bench.firmware.pulses]
+    bench.track = [bench.pulses]
     bench.send(Stop())
     bench.run(400_000)
     assert steps(bench.track)[:11] == [*range(SPEED - BRAKE, 0, -BRAKE), 0, 0]
@@ -237,9 +235,9 @@ def test_a_point_that_finds_the_arm_lagging_starts_its_line_at_the_target():
     bench = ready()
     bench.stream_ahead([(29_000, (13000, 12000, 12000)), (30_000, (13000, 12000, 12000))])
     bench.run(FRAME_US)
-    assert (bench.firmware.pulses[0], bench.last.queue_depth) == (12400, 0)
+    assert (bench.pulses[0], bench.last.queue_depth) == (12400, 0)
     bench.stream([(bench.now_us + HALF_US + 80_000, (13000, 12000, 12000))])
-    bench.track = [bench.firmware.pulses]
+    bench.track = [bench.pulses]
     bench.run(60_000)
     assert steps(bench.track) == [SPEED, 200, 0]  # not a slower line from where it lagged
 
@@ -251,16 +249,16 @@ def test_a_motion_that_ended_leaves_no_speed_behind():
     assert bench.last.state is BoardState.HOLD
     bench.stream([(bench.now_us + 15_000, (12601, 12000, 12000))])
     bench.run(200_000)
-    assert (bench.last.underruns, bench.firmware.pulses[0]) == (0, 12601)
+    assert (bench.last.underruns, bench.pulses[0]) == (0, 12601)
 
 
 def test_a_late_host_is_joined_again_within_the_speed_limit():
     bench = Bench().enabled().moving(speed=300, lead_us=20_000)
     bench.run(200_000)
     assert bench.last.underruns == 1
-    at, start = bench.now_us, bench.firmware.pulses[0]
-    bench.track = [bench.firmware.pulses]
+    at, start = bench.now_us, bench.pulses[0]
+    bench.track = [bench.pulses]
     assert bench.stream([(at + 60_000, (start - 2000,) * 3), (at + 100_000, (start - 2000,) * 3)]) == []
     bench.run(400_000)
     assert min(steps(bench.track)) >= -SPEED
-    assert bench.firmware.pulses[0] == start - 2000
+    assert bench.pulses[0] == start - 2000

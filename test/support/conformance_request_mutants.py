@@ -1,7 +1,5 @@
 """More firmwares that each break one rule: sequences, requests, stop and faults, switching outputs on and off."""
 
-from __future__ import annotations
-
 from conformance_mutants import Mutant, Obeys, breaks, message_of
 
 from picker_dynamics.board.protocol import (
@@ -118,20 +116,26 @@ class AgeWraps(Mutant):
 
 @breaks("stop-is-latched-and-reset-clears-it")
 class StopsOnlyMotions(Obeys):
+    kind = Stop
+
     def obey(self, message):
-        return (Reason.NONE, 0) if isinstance(message, Stop) and self.state is not BoardState.MOVE else None
+        return (Reason.NONE, 0) if self.state is not BoardState.MOVE else None
 
 
 @breaks("stop-is-latched-and-reset-clears-it")
 class ResetNeedsAFault(Obeys):
+    kind = Reset
+
     def obey(self, message):
-        return (Reason.BAD_VALUE, 0) if isinstance(message, Reset) and not self.faults else None
+        return (Reason.BAD_VALUE, 0) if not self.faults else None
 
 
 @breaks("faults-refuse")
 class AdoptsInFault(Obeys):
+    kind = Adopt
+
     def obey(self, message):
-        return self._motion.adopt(message.mask) if isinstance(message, Adopt) and self.faults else None
+        return self._motion.adopt(message.mask) if self.faults else None
 
 
 @breaks("refusals-are-counted")
@@ -174,8 +178,10 @@ class HelloResets(Mutant):
 
 @breaks("disable-is-always-carried-out")
 class NoDisableInFault(Obeys):
+    kind = Disable
+
     def obey(self, message):
-        return (Reason.FAULT, self.faults) if isinstance(message, Disable) and self.faults else None
+        return (Reason.FAULT, self.faults) if self.faults else None
 
 
 # -- outputs -------------------------------------------------------------------------------------------
@@ -271,22 +277,26 @@ class DisableKeepsTheQueue(OutputMotion):
 
 @breaks("relax-lets-go")
 class RelaxStops(Obeys):
+    kind = Relax
+
     def obey(self, message):
-        if isinstance(message, Relax):
-            self._latch(Fault.STOPPED)
+        self._latch(Fault.STOPPED)
 
 
 @breaks("relax-needs-no-reset")
 class NoRelaxInFault(Obeys):
+    kind = Relax
+
     def obey(self, message):
-        return (Reason.FAULT, self.faults) if isinstance(message, Relax) and self.faults else None
+        return (Reason.FAULT, self.faults) if self.faults else None
 
 
 @breaks("stop-and-reset-switch-nothing")
 class StopSwitchesOff(Obeys):
+    kind = Stop
+
     def obey(self, message):
-        if isinstance(message, Stop):
-            self._motion.disable(self.live)
+        self._motion.disable(self.live)
 
 
 # -- the owner's faults --------------------------------------------------------------------------------
@@ -302,11 +312,11 @@ class OffByFive(Mutant):
 @breaks("a-low-supply-is-a-fault")
 @breaks("a-dead-output-is-a-fault")
 class ResetForgives(Obeys):
+    kind = Reset
+
     def obey(self, message):
-        if isinstance(message, Reset):
-            self.faults = 0
-            return Reason.NONE, 0
-        return None
+        self.faults = 0
+        return Reason.NONE, 0
 
 
 @breaks("a-dead-output-is-a-fault")

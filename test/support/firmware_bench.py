@@ -1,10 +1,9 @@
 """A host for a VirtualFirmware in simulated time, and the small board that it drives."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
@@ -32,6 +31,11 @@ LIMITS = (JointLimits(4000, 20000, SPEED, BRAKE),) * 3
 CONFIG = FirmwareConfig(LIMITS, queue_capacity=16)
 ALL = 0b111
 MIDDLE = (12000, 12000, 12000)
+
+
+def golden(name, key):
+    """Mark for a test of each vector of that name in the golden file."""
+    return pytest.mark.parametrize("vector", GOLDEN[name], ids=lambda vector: f"{vector[key]}"[:18])
 
 
 def play_golden_session(make):
@@ -65,6 +69,10 @@ class Bench:
     """
 
     step_us, all = FRAME_US, ALL
+    pulses = property(lambda self: self.firmware.pulses)
+    pulses_us = property(lambda self: self.firmware.pulses_us)
+    live = property(lambda self: self.firmware.live)
+    faults = property(lambda self: self.firmware.faults)
 
     def __init__(self, config=CONFIG, **firmware):
         self.connect(VirtualFirmware(config, **firmware))

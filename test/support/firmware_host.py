@@ -1,7 +1,5 @@
 """The firmware's C++ core, compiled for this machine: ``HostFirmware`` looks to its owner like a ``VirtualFirmware``."""
 
-from __future__ import annotations
-
 import ctypes as c
 import functools
 

@@ -1,7 +1,5 @@
 """Which firmware tests can run here, and small programs around the generated header."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Random host on a bad line, for tests that compare two boards: it does nonsense now and then, and gets the arm going again."""
 
-from __future__ import annotations
-
 import random
 
 from picker_dynamics.board.protocol import (

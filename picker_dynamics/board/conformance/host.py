@@ -90,11 +90,6 @@ class Host:
         return self._decoder.counters.broken
 
     @property
-    def bytes_skipped(self) -> int:
-        """Bytes before the first delimiter."""
-        return self._decoder.counters.skipped_bytes
-
-    @property
     def lead_us(self) -> int:
         """How far ahead of now a first set-point is stamped, so that it is not late."""
         return 60_000 if self.exact else 300_000

@@ -266,12 +266,6 @@ class Link:
         self._require_connection()
         return self._submit(message, timeout_s)
 
-    def ping(self, timeout_s: float = 0.5) -> float:
-        """Round trip [s] of one Ping, as the calling thread sees it."""
-        start_s = time.monotonic()
-        self.request(Ping(), timeout_s)
-        return time.monotonic() - start_s
-
     def _submit(self, message: Message, timeout_s: float) -> Future[Ack | Info]:
         with self._send_lock:
             sequence = self._sequence

@@ -20,7 +20,6 @@ from picker_dynamics.errors import InputError, ProtocolError
 DELIMITER = 0
 STUFFED_MAX = 72
 """Longest frame after stuffing, without its delimiter [bytes]."""
-PAYLOAD_MAX = STUFFED_MAX - 7  # one byte of stuffing, four of header, two of checksum
 
 _HEADER = struct.Struct("<BBH")
 _CHECKSUM = struct.Struct("<H")

@@ -12,18 +12,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from picker_dynamics.errors import InputError, ProtocolError
 
-from .codes import (
-    JOINTS_MAX,
-    PROTOCOL_VERSION,
-    PULSE_MAX,
-    PULSE_UNITS_PER_US,
-    BoardState,
-    Fault,
-    MessageType,
-    Reason,
-    describe_faults,
-    faults_in,
-)
+from .codes import JOINTS_MAX, PROTOCOL_VERSION, PULSE_MAX, PULSE_UNITS_PER_US, BoardState, MessageType, Reason, describe_faults
 from .framing import FrameCounters, FrameSplitter, RawFrame, build
 
 U8 = Annotated[int, "u8"]
@@ -310,11 +299,6 @@ class Telemetry(Message):
             raise ProtocolError(f"Telemetry with feedback mask {mask:#04x} for {joints} joints", value=mask, limit=joints)
         measured = iter(numbers[joints:])
         values += numbers[:joints], tuple(next(measured) if mask >> joint & 1 else None for joint in range(joints))
-
-    @property
-    def fault_numbers(self) -> tuple[Fault, ...]:
-        """The latched faults that this version knows."""
-        return faults_in(self.faults)
 
     @property
     def fault_text(self) -> str:
