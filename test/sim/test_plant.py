@@ -54,7 +54,7 @@ def pulses_for(q):
     return SERVOS.to_pulse_us(q).tolist()
 
 
-TO_REACH = pulses_for(REACHING)
+TO_REACH = tuple(pulses_for(REACHING))
 BODY = RigidBody(ARM)
 
 
@@ -232,7 +232,7 @@ def test_an_arm_at_rest_is_left_there_until_something_changes(errors):
 
 
 def test_one_joint_may_be_relaxed_alone(arm):
-    pulses = TO_REACH
+    pulses = list(TO_REACH)
     pulses[SHOULDER] = None
     arm.advance(pulses, 1.0)
     assert arm.q[SHOULDER] < REACHING[SHOULDER] - 0.3
