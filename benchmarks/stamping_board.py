@@ -14,7 +14,8 @@ import time
 import tty
 from dataclasses import dataclass
 
-from picker_dynamics.board.protocol import Frame, FrameDecoder
+from picker_dynamics.board.protocol import FrameDecoder
+from picker_dynamics.board.protocol.messages import Frame
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.virtual_board import firmware_config

@@ -3,7 +3,6 @@ and its conformance checks.  Imports ``robot``, ``control`` and, for the firmwar
 """
 
 __all__ = [
-    "board_limits",
     "clock_fit",
     "command_timing",
     "conformance",
@@ -11,7 +10,6 @@ __all__ = [
     "firmware",
     "hardware_session",
     "link",
-    "oscillator",
     "protocol",
     "session_state",
     "torque_session",

@@ -55,7 +55,7 @@ class ClockFit:
     One thread adds, any thread asks: the fitted line is replaced as a whole.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.restart()
 
     def restart(self) -> None:

@@ -43,7 +43,7 @@ class Stamps:
     set-points would lie before those that the board has queued, and it would refuse them.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._last: tuple[float, int] | None = None
 
     def restart(self) -> None:
@@ -86,7 +86,7 @@ class Timing:
 class CommandTiming:
     """Notes arrivals at next to no cost; the arithmetic is done once for many."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._rows: list[tuple[float, float]] = []
 
     def note(self, arrived_s: float, holds_s: float) -> None:

@@ -1,26 +1,110 @@
-"""What ``picker doctor`` found out about a board, in words and as JSON."""
+"""Findings of ``picker doctor`` about a board, in words and as JSON; the frequency of a PCA9685's oscillator among them.
+
+The board counts a pulse in periods of an oscillator that it takes for ``assumed_hz``.  If it runs at f, a pulse that is
+commanded as w is w assumed_hz / f long.  A servo that stands where its pulse tells it shows that length on its
+potentiometer, once the potentiometer was read at two pulses of an exact source (timer-driven pins, a servo tester):
+
+    w_true = pulse_0 + (raw - raw_0) (pulse_1 - pulse_0) / (raw_1 - raw_0),        f = assumed_hz w / w_true
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
+from typing import Any
+
+from picker_dynamics.errors import InputError
 
 from .conformance import Outcome, Session, Status
-from .oscillator import OscillatorEstimate
-from .protocol import (
-    FAULT_TEXT,
-    PROTOCOL_VERSION,
-    PULSE_UNITS_PER_US,
-    Fault,
-    JointLimits,
-    Telemetry,
-    describe_faults,
-    limits_checksum,
-)
+from .protocol import PROTOCOL_VERSION, PULSE_UNITS_PER_US, BoardState, JointLimits, Telemetry, describe_faults, limits_checksum
+from .protocol.codes import FAULT_TEXT, faults_in
 
-PCA9685_NS = 2_500
-"""A resolution above this means a PCA9685 [ns]."""
+READINGS_MIN = 10
+TIMING = ("queue_capacity", "frame_us", "resolution_ns", "host_timeout_ms", "max_lead_ms")
+"""Fields of INFO that are reported as they are."""
+_FORM = re.compile(r"(?P<joint>[\w-]+)=(?P<raw_0>[\d.]+)@(?P<pulse_0>[\d.]+),(?P<raw_1>[\d.]+)@(?P<pulse_1>[\d.]+)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Potentiometer:
+    """A joint's potentiometer: raw ADC values at two exact pulses [us]."""
+
+    joint: str
+    raw: tuple[float, float]
+    pulses_us: tuple[float, float]
+
+    @classmethod
+    def parse(cls, text: str) -> Potentiometer:
+        """From ``joint=raw@pulse_us,raw@pulse_us``, for example ``shoulder=212@1000,790@2000``.
+
+        Raises:
+            InputError: the text has another form, or names one pulse twice.
+        """
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise InputError(
+                f"potentiometer {text!r} is not of the form joint=raw@pulse_us,raw@pulse_us", subject="pot", value=text
+            )
+        raw = (float(match["raw_0"]), float(match["raw_1"]))
+        pulses_us = (float(match["pulse_0"]), float(match["pulse_1"]))
+        if raw[0] == raw[1] or pulses_us[0] == pulses_us[1]:
+            raise InputError(f"potentiometer {text!r} needs two readings at two pulses", subject="pot", value=text)
+        return cls(match["joint"], raw, pulses_us)
+
+    @property
+    def us_per_count(self) -> float:
+        """[us]"""
+        return (self.pulses_us[1] - self.pulses_us[0]) / (self.raw[1] - self.raw[0])
+
+    def pulse_us(self, raw: float) -> float:
+        """The pulse that holds the servo where it reads ``raw`` [us]."""
+        return self.pulses_us[0] + (raw - self.raw[0]) * self.us_per_count
+
+
+@dataclass(frozen=True)
+class OscillatorEstimate:
+    """What the readings say.
+
+    Args:
+        hz: frequency [Hz].
+        error_hz: how far off it may be, from the servo's deadband and one ADC count [Hz].
+        joint: whose potentiometer was read.
+    """
+
+    hz: float
+    error_hz: float
+    joint: str
+
+
+def estimate(
+    pot: Potentiometer, index: int, telemetry: Sequence[Telemetry], assumed_hz: float, deadband_us: float
+) -> OscillatorEstimate | None:
+    """The oscillator's frequency from telemetry of a standing joint; None where it was not live, or has no ADC value.
+
+    Args:
+        pot: of the joint.
+        index: of the joint.
+        telemetry: of a board that makes pulses with a PCA9685.
+        assumed_hz: what the firmware takes the oscillator for [Hz].
+        deadband_us: of the servo, in all [us].
+    """
+    readings = [
+        (one.pulses[index], raw)
+        for one in telemetry
+        if one.live >> index & 1
+        and (raw := one.feedback[index]) is not None
+        and one.state not in (BoardState.MOVE, BoardState.BRAKE)
+    ]
+    standing = [raw for pulse, raw in readings if pulse == readings[-1][0]]
+    if len(standing) < READINGS_MIN:
+        return None
+    commanded_us, true_us = readings[-1][0] / PULSE_UNITS_PER_US, pot.pulse_us(sum(standing) / len(standing))
+    if true_us <= 0.0:
+        return None
+    hz = assumed_hz * commanded_us / true_us
+    return OscillatorEstimate(hz, hz * (0.5 * deadband_us + abs(pot.us_per_count)) / true_us, pot.joint)
 
 
 @dataclass(frozen=True)
@@ -94,7 +178,7 @@ class Patient:
     @property
     def limits_match(self) -> bool:
         """The board was flashed for this servo map."""
-        return self.session.limits is not None
+        return bool(self.session.limits)
 
     def names(self, mask: int) -> str:
         """The joints in a mask."""
@@ -111,7 +195,7 @@ class Patient:
     def facts(self) -> list[tuple[str, str]]:
         """Name and value of each finding, for a person."""
         info, found, link = self.session.info, self.session.found, self.link
-        output = "PCA9685" if info.resolution_ns > PCA9685_NS else "timer-driven pins"
+        output = "PCA9685" if self.session.keeps_outputs else "timer-driven pins"
         crcs = f"board {info.limits_crc:#06x}, servo map {limits_checksum(self.map_limits):#06x}"
         pulses = self._joined(pulse / PULSE_UNITS_PER_US if pulse else None for pulse in found.pulses)
         trips = (
@@ -208,7 +292,7 @@ class Report:
             troubles.append("interrupted")
         return f"checks: {figures or 'none made'}" + "".join(f"; {one}" for one in troubles)
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         patient = self.patient
         info, found = patient.session.info, patient.session.found
@@ -225,11 +309,7 @@ class Report:
                 "board_crc": info.limits_crc,
                 "servo_map_crc": limits_checksum(patient.map_limits),
             },
-            "queue_capacity": info.queue_capacity,
-            "frame_us": info.frame_us,
-            "resolution_ns": info.resolution_ns,
-            "host_timeout_ms": info.host_timeout_ms,
-            "max_lead_ms": info.max_lead_ms,
+            **{name: getattr(info, name) for name in TIMING},
             "found": _telemetry(found),
             "supply_mv": found.supply_mv or None,
             "link": asdict(patient.link),
@@ -251,7 +331,7 @@ class Report:
         }
 
 
-def _telemetry(found: Telemetry) -> dict:
+def _telemetry(found: Telemetry) -> dict[str, Any]:
     return {
         "live": found.live,
         "owned": found.owned,
@@ -259,9 +339,7 @@ def _telemetry(found: Telemetry) -> dict:
         "pulses_us": list(found.pulses_us),
         "feedback": list(found.feedback),
         "faults": [
-            {"number": int(fault), "name": fault.name, "action": FAULT_TEXT[fault].action}
-            for fault in Fault
-            if found.faults & fault.bit
+            {"number": int(fault), "name": fault.name, "action": FAULT_TEXT[fault].action} for fault in faults_in(found.faults)
         ],
     }
 

@@ -20,9 +20,9 @@ from picker_dynamics.errors import BoardFaultError, InputError, LinkError, Picke
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .board_limits import board_limits
 from .command_timing import Stamps
 from .enabling import Enabling
+from .firmware.config import board_limits
 from .link import Link
 from .protocol import (
     Adopt,

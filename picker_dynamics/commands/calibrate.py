@@ -185,7 +185,7 @@ def _board(options, belief):
     """The arm on a port, and its outputs; without a port nothing can move."""
     if not options.port:
         return None, None
-    from picker_dynamics.board.board_limits import board_limits
+    from picker_dynamics.board.firmware.config import board_limits
     from picker_dynamics.board.link import Link
     from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
     from picker_dynamics.estimation.calibration.mover import Mover

@@ -62,7 +62,7 @@ def run(options, *, ask=input) -> int:
         PickerError: a file or value that cannot be used.
     """
     from picker_dynamics.board.conformance import CHECKS, named
-    from picker_dynamics.board.oscillator import Potentiometer
+    from picker_dynamics.board.doctor_report import Potentiometer
     from picker_dynamics.resources import resource
     from picker_dynamics.robot import description, servo_map
 
@@ -115,9 +115,9 @@ class Doctor:
             wire.close()
 
     def _examine(self, host, pot):
-        from picker_dynamics.board.board_limits import board_limits
         from picker_dynamics.board.conformance import Need, meet
         from picker_dynamics.board.doctor_report import LinkFigures, Patient, Report, table
+        from picker_dynamics.board.firmware.config import board_limits
         from picker_dynamics.board.protocol import pulse_units
 
         allowed = Need.BARE if self.options.bare else Need.MOTION if self.options.motion else Need.WIRE
@@ -171,10 +171,9 @@ class Doctor:
 
     def _oscillator(self, session, pot):
         """An estimate of the oscillator's frequency, or why there is none."""
-        from picker_dynamics.board.doctor_report import PCA9685_NS
-        from picker_dynamics.board.oscillator import estimate
+        from picker_dynamics.board.doctor_report import estimate
 
-        if session.info.resolution_ns <= PCA9685_NS:
+        if not session.keeps_outputs:
             return "none: timer-driven pins go by the board's clock"
         if pot is None:
             return "not measured (--pot takes a potentiometer's readings at two exact pulses)"

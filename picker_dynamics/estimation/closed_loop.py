@@ -14,9 +14,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from picker_dynamics.board.board_limits import board_limits
 from picker_dynamics.board.clock_fit import ClockFit
-from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.protocol import (
     TIME_MODULUS,
     Enable,

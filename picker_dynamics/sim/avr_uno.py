@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import enum
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,29 +80,6 @@ class UnoCrashedError(PickerError):
     """The simulated AVR has stopped executing: an invalid instruction or address, or asleep for good."""
 
 
-class _Counts(ctypes.Structure):
-    _fields_ = [(name, c_uint64) for name in ("cycles", "asleep", "longest_blocked")] + [
-        (name, c_uint32)
-        for name in (
-            "blocked_pc",
-            "interrupts",
-            "bytes_in",
-            "bytes_out",
-            "overruns",
-            "noise",
-            "deaf",
-            "transmit_lost",
-            "resets",
-            "watchdog_resets",
-            "bad_sleeps",
-            "bus_writes",
-            "markers_lost",
-            "stack",
-            "static_ram",
-        )
-    ]
-
-
 @dataclass(frozen=True)
 class Statistics:
     """What uno.h's structure of this name counts, since power-on or since it was cleared.
@@ -144,6 +121,12 @@ class Statistics:
     def longest_blocked_us(self) -> float:
         """Longest time with interrupts off [us]."""
         return self.longest_blocked / CYCLES_PER_US
+
+
+class _Counts(ctypes.Structure):
+    """uno.h's structure: cycles in 64 bits, what is counted in 32."""
+
+    _fields_ = [(one.name, c_uint64 if at < 3 else c_uint32) for at, one in enumerate(fields(Statistics))]
 
 
 class Stamped(NamedTuple):
@@ -323,7 +306,7 @@ class Uno:
         """What was counted."""
         counts = _Counts()
         self._c.uno_statistics(self._handle, ctypes.byref(counts))
-        return Statistics(*(getattr(counts, name) for name, _ in _Counts._fields_))
+        return Statistics(**{one.name: getattr(counts, one.name) for one in fields(Statistics)})
 
     def clear_statistics(self) -> None:
         """Count anew from here."""

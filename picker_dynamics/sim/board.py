@@ -79,39 +79,38 @@ def _ready(process: subprocess.Popen, control: str | Path, timeout_s: float) -> 
 
 def _arguments(argv) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="virtual_board", description=__doc__.splitlines()[0])
-    parser.add_argument("--link", required=True, help="name of the port to make, a symbolic link")
-    parser.add_argument("--control", help="path of the control socket to make")
-    parser.add_argument("--urdf", help="the arm; default: the picker")
-    parser.add_argument("--servos", help="its servo map; default: config/servos.yaml")
-    parser.add_argument("--servo-overlay", help="differences from the servo map, for example config/servos.sim.yaml")
-    parser.add_argument("--plant-error", type=float, default=0.0, help="bound of the relative errors of the simulated arm")
-    parser.add_argument("--seed", type=int, default=0, help="of these errors, and of injected faults")
-    parser.add_argument("--payload", type=float, default=0.0, help="mass at the tool from the start [kg]")
-    parser.add_argument("--start-pose", default="rest", help="rest, home, or joint angles in rad, separated by commas")
-    parser.add_argument("--live", action="store_true", help="the outputs run from the start, as after a reset of the board alone")
-    parser.add_argument(
+    add = parser.add_argument
+    add("--link", required=True, help="name of the port to make, a symbolic link")
+    add("--control", help="path of the control socket to make")
+    add("--urdf", help="the arm; default: the picker")
+    add("--servos", help="its servo map; default: config/servos.yaml")
+    add("--servo-overlay", help="differences from the servo map, for example config/servos.sim.yaml")
+    add("--plant-error", type=float, default=0.0, help="bound of the relative errors of the simulated arm")
+    add("--seed", type=int, default=0, help="of these errors, and of injected faults")
+    add("--payload", type=float, default=0.0, help="mass at the tool from the start [kg]")
+    add("--start-pose", default="rest", help="rest, home, or joint angles in rad, separated by commas")
+    add("--live", action="store_true", help="the outputs run from the start, as after a reset of the board alone")
+    add(
         "--boot-silence",
         type=float,
         default=BOOT_SILENCE_S,
         metavar="S",
         help="silence after the reset that opening the port causes; 0: it causes none",
     )
-    parser.add_argument("--clock-drift", type=float, default=0.0, metavar="PPM", help="how much too fast the board's clock runs")
-    parser.add_argument(
-        "--host-timeout", type=float, default=HOST_TIMEOUT_S, metavar="S", help="silence of the host after which the board holds"
-    )
-    parser.add_argument(
+    add("--clock-drift", type=float, default=0.0, metavar="PPM", help="how much too fast the board's clock runs")
+    add("--host-timeout", type=float, default=HOST_TIMEOUT_S, metavar="S", help="silence of the host after which the board holds")
+    add(
         "--board",
         default="virtual",
         choices=BOARDS,
         help="virtual: the firmware's model in Python; avr: the real firmware on a simulated Uno",
     )
-    parser.add_argument("--backend", default="pca9685", help="with avr: what makes the pulses, pca9685 or timer")
-    parser.add_argument("--oscillator", type=float, default=25e6, metavar="HZ", help="with avr: the PCA9685's true frequency")
-    parser.add_argument("--baud", type=int, default=BAUD, help="speed; a client at another one gets noise; 0: any")
-    parser.add_argument("--tick", type=float, default=TICK_S, metavar="S", help="how often it looks at its wire at least")
-    parser.add_argument("--ledger", action="store_true", help="keep books of every set-point, for the command ledger")
-    parser.add_argument(
+    add("--backend", default="pca9685", help="with avr: what makes the pulses, pca9685 or timer")
+    add("--oscillator", type=float, default=25e6, metavar="HZ", help="with avr: the PCA9685's true frequency")
+    add("--baud", type=int, default=BAUD, help="speed; a client at another one gets noise; 0: any")
+    add("--tick", type=float, default=TICK_S, metavar="S", help="how often it looks at its wire at least")
+    add("--ledger", action="store_true", help="keep books of every set-point, for the command ledger")
+    add(
         "--linger",
         action="store_true",
         help="at SIGINT go on until nobody has the port open (the host may be parking); SIGTERM ends at once",

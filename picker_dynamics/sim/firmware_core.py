@@ -20,14 +20,12 @@ from picker_dynamics.board.protocol import (
     Disable,
     Enable,
     Fault,
-    FrameSplitter,
     Hello,
     Info,
     Message,
     MessageType,
     Nack,
     Ping,
-    RawFrame,
     Reason,
     Relax,
     Reset,
@@ -35,11 +33,11 @@ from picker_dynamics.board.protocol import (
     Stop,
     Telemetry,
     TelemetryPeriod,
-    Unknown,
-    decode,
     encode,
     limits_checksum,
 )
+from picker_dynamics.board.protocol.framing import FrameSplitter, RawFrame
+from picker_dynamics.board.protocol.messages import Unknown, decode
 
 from .output_motion import OutputMotion
 from .setpoint_queue import Point

@@ -11,7 +11,7 @@ import numpy as np
 
 from picker_dynamics.errors import DescriptionError, InputError, MissingDependencyError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.model import as_states, payload_values
 
 from .plant_error import PlantError
 
@@ -48,6 +48,7 @@ class MujocoArm:
         self._d, self._scratch = mujoco.MjData(self._m), mujoco.MjData(self._m)
         self._joint = np.array([self._m.joint(name).id for name in self.joint_names], dtype=int)
         self._q_index, self._dof = self._m.jnt_qposadr[self._joint], self._m.jnt_dofadr[self._joint]
+        self.payload = 0.0
         self._tool = self._m.body(description.tool).id
         self._m.opt.timestep, self._m.opt.integrator = dt, integrator
         self._m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
@@ -82,6 +83,29 @@ class MujocoArm:
         """(3,) position of the tool [m], base frame."""
         mujoco.mj_kinematics(self._m, self._d)
         return self._d.xpos[self._tool].copy()
+
+    # --- what is put there ------------------------------------------------------------------------
+
+    def attach(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
+        """Weld a point mass to the tool, in place of what is there; momentum is not conserved: it had the tool's speed.
+
+        Args:
+            mass: [kg], >= 0; 0 takes it off.
+            com: (3,) its place [m], tool frame.
+
+        Raises:
+            InputError: negative or not finite.
+        """
+        self.payload, com, _ = payload_values(mass, com, None)
+        self._m.body_mass[self._load], self._m.body_ipos[self._load] = self.payload, com
+        mujoco.mj_setConst(self._m, self._scratch)
+
+    def _place(self, q) -> np.ndarray:
+        """Put the arm at ``q`` (n,) [rad or m], at time 0; ``q`` as an array."""
+        q = as_states("q", q, self.n)
+        mujoco.mj_resetData(self._m, self._d)
+        self._d.qpos[self._q_index] = q
+        return q
 
     # --- the third set of dynamics ------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from picker_dynamics.board.protocol import BoardState, JointLimits, Reason
 
@@ -121,7 +121,7 @@ class OutputMotion:
         if self._motion is BoardState.MOVE:
             self._follow(at_us)
         elif self._motion is BoardState.BRAKE:
-            self._slow_down(self._target_free)
+            self._slow_down(lambda joint: 0)  # no way to go: plain braking
 
     def _follow(self, at_us: int) -> None:
         self.queue.pass_until(at_us, self._joints(self.owned))
@@ -140,7 +140,7 @@ class OutputMotion:
             self._speed = [0] * len(self.limits)
             self._motion = BoardState.HOLD
 
-    def _slow_down(self, remaining) -> None:
+    def _slow_down(self, remaining: Callable[[int], int]) -> None:
         for joint in self._joints(self.owned):
             limits = self.limits[joint]
             speed = decay(self._speed[joint], limits.brake)
@@ -155,11 +155,6 @@ class OutputMotion:
     def _remaining_to_anchor(self, joint: int) -> int:
         """Way to the last accepted point: in the frame in which the queue runs out it is at least reached."""
         return self.queue.anchor.pulses[joint] - self.pulses[joint]
-
-    @staticmethod
-    def _target_free(joint: int) -> int:
-        """No way to go: plain braking."""
-        return 0
 
     # -- helpers -------------------------------------------------------------------------------------------
 

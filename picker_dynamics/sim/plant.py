@@ -24,7 +24,6 @@ import numpy as np
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import as_states
 from picker_dynamics.robot.servo import ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -103,7 +102,6 @@ class Plant(MujocoArm):
         )
         self._friction = description.friction + self.error.coulomb
         self._configure()
-        self.payload = 0.0
         self.attach(payload)
         self.reset(servo_map.rest if q is None else q, support=support)
 
@@ -122,39 +120,18 @@ class Plant(MujocoArm):
 
     def reset(self, q, *, support: bool = False) -> None:
         """Put the arm at rest at ``q`` (n,) [rad], unpowered, at time 0; a berry stays.  ``support``: see the constructor."""
-        q = as_states("q", q, self.n)
-        mujoco.mj_resetData(self._m, self._d)
-        self._d.qpos[self._q_index] = q
+        q = self._place(q)
         self._m.jnt_stiffness[self._joint] = SUPPORT_STIFFNESS if support else 0.0
         self._m.qpos_spring[self._q_index] = q + self.bias(q, np.zeros(self.n)) / SUPPORT_STIFFNESS
         self._pulses = None
         self._command((None,) * self.n)
         mujoco.mj_forward(self._m, self._d)
-        self._wake()
+        self.wake()
 
-    def attach(self, mass: float, com=(0.0, 0.0, 0.0), radius: float = 0.0) -> None:
-        """Weld a berry to the tool, in place of what is there; momentum is not conserved: it had the tool's speed.
-
-        Args:
-            mass: [kg], >= 0.
-            com: (3,) its centre [m], tool frame.
-            radius: [m] of the uniform sphere it is, 0 for a point.
-
-        Raises:
-            InputError: negative or not finite.
-        """
-        com = as_states("com", com, 3)
-        for name, value in (("mass", mass), ("radius", radius)):
-            if not 0.0 <= value < np.inf:
-                raise InputError(
-                    f"payload {name} is {value}, must be a finite number >= 0", subject=f"payload.{name}", value=value, limit=0.0
-                )
-        self.payload = float(mass)
-        self._m.body_mass[self._load] = mass
-        self._m.body_ipos[self._load] = com
-        self._m.body_inertia[self._load] = 0.4 * mass * radius * radius
-        mujoco.mj_setConst(self._m, self._scratch)
-        self._wake()
+    def attach(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
+        """Weld a berry to the tool; see :meth:`MujocoArm.attach`."""
+        super().attach(mass, com)
+        self.wake()
 
     def detach(self) -> None:
         """Let go of the berry."""
@@ -186,7 +163,7 @@ class Plant(MujocoArm):
             mujoco.mj_step(m, d)
         self._look_for_rest()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         """Something has changed that may move the arm."""
         self.at_rest, self._looked_s, self._looked_q = False, self._d.time, self._d.qpos.copy()
 
@@ -194,7 +171,7 @@ class Plant(MujocoArm):
         since_s = self._d.time - self._looked_s
         if since_s >= REST_LOOK_S:
             moved = np.abs(self._d.qpos - self._looked_q).max()
-            self._wake()
+            self.wake()
             self.at_rest = bool(moved < REST_SPEED * since_s)
 
     def _command(self, pulses: tuple) -> None:
@@ -215,7 +192,7 @@ class Plant(MujocoArm):
         self._m.dof_frictionloss[self._dof] = self._friction + gears
         self._m.jnt_stiffness[self._joint[live]] = 0.0
         self._pulses = pulses
-        self._wake()
+        self.wake()
 
     # --- what is there ----------------------------------------------------------------------------
 

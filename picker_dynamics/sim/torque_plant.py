@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import as_states
 
 from .mujoco_arm import MujocoArm, mujoco
 from .plant_error import draw
@@ -47,7 +45,6 @@ class TorquePlant(MujocoArm):
         friction_scale = np.where(np.isfinite(description.effort), description.effort, 0.0)
         super().__init__(description, draw(description, friction_scale, plant_error, seed), dt, mujoco.mjtIntegrator.mjINT_RK4)
         self._configure()
-        self.payload = 0.0
         self.reset(np.zeros(self.n) if q is None else q)
 
     def _configure(self) -> None:
@@ -62,24 +59,9 @@ class TorquePlant(MujocoArm):
 
     def reset(self, q) -> None:
         """Put the arm at rest at ``q`` (n,) [rad or m], at time 0; a load stays."""
-        q = as_states("q", q, self.n)
-        mujoco.mj_resetData(self._m, self._d)
-        self._d.qpos[self._q_index] = q
+        self._place(q)
         self._applied = np.zeros(self.n)
         mujoco.mj_forward(self._m, self._d)
-
-    def attach(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
-        """Hang a point mass [kg] on the tool, at ``com`` (3,) [m, tool frame], in place of what is there; 0: take it off.
-
-        Raises:
-            InputError: negative or not finite.
-        """
-        com = as_states("com", com, 3)
-        if not 0.0 <= mass < np.inf:
-            raise InputError(f"load is {mass} kg, must be a finite number >= 0", subject="mass", value=mass, limit=0.0)
-        self.payload = float(mass)
-        self._m.body_mass[self._load], self._m.body_ipos[self._load] = mass, com
-        mujoco.mj_setConst(self._m, self._scratch)
 
     def step(self, tau) -> None:
         """Advance by one ``dt`` with constant efforts ``tau`` (n,) [N·m or N], clipped to the URDF's limits."""

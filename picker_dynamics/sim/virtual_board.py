@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.protocol import TIME_MODULUS, Fault
+from picker_dynamics.board.protocol.codes import faults_in
 from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -144,6 +144,20 @@ class VirtualBoard:
         self._epoch, self._sim_s, self._wake_s = time.monotonic(), 0.0, 0.0
         self._plug_in_at_s = math.inf
         self.behind_max_s = self.skipped_s = 0.0
+        self._commands = {
+            "truth": self._truth,
+            "attach": lambda mass_kg, com=(0.0, 0.0, 0.0): plant.attach(mass_kg, com),
+            "detach": plant.detach,
+            "plant_error": lambda: plant.perturbed,
+            "wire": self._wire,
+            "reset": self._reset,
+            "unplug": self._unplug,
+            "clock": self._set_clock,
+            "supply": lambda volt: firmware.set_supply(round(volt * 1e3)),
+            "cause": lambda fault, present: firmware.set_cause(Fault[fault], present),
+            "ledger": self._books,
+            "quit": self._stopped.set,
+        }
 
     # --- running ----------------------------------------------------------------------------------------
 
@@ -153,7 +167,7 @@ class VirtualBoard:
         try:
             while not (self._stopped.is_set() or (self._leaving and self.port.descriptor is None)):
                 self._wake_s = self._next_look()
-                ready = self._wait(self._epoch + self._wake_s)
+                ready = self.wait(self._epoch + self._wake_s)
                 with self._lock:
                     self._tick(time.monotonic() - self._epoch)
                     if self.control is not None:
@@ -192,7 +206,7 @@ class VirtualBoard:
             return self._sim_s + self._tick_s
         return min(max(due_s + self.plant.dt, self._sim_s + self._tick_s), self._sim_s + REST_TICK_S)
 
-    def _wait(self, until_s: float) -> list:
+    def wait(self, until_s: float) -> list:
         """Sleep until then or until somebody writes; what is readable."""
         readers = self.control.readers if self.control is not None else []
         if self.port.descriptor is not None:
@@ -287,12 +301,12 @@ class VirtualBoard:
     def answer(self, request: dict) -> dict:
         """Reply to a request of the control socket; may be called directly, from any thread."""
         arguments = dict(request)
-        command = _COMMANDS.get(arguments.pop("command", None))
+        command = self._commands.get(arguments.pop("command", None))
         if command is None:
-            return {"ok": False, "error": f"the command must be one of {', '.join(_COMMANDS)}"}
+            return {"ok": False, "error": f"the command must be one of {', '.join(self._commands)}"}
         try:
             with self._lock:
-                return {"ok": True, **(command(self, **arguments) or {})}
+                return {"ok": True, **(command(**arguments) or {})}
         except (PickerError, TypeError, ValueError, KeyError) as error:
             return {"ok": False, "error": str(error)}
 
@@ -312,20 +326,11 @@ class VirtualBoard:
             "live": firmware.live,
             "owned": firmware.owned,
             "state": firmware.state.name,
-            "faults": [fault.name for fault in Fault if firmware.faults & fault.bit],
+            "faults": [fault.name for fault in faults_in(firmware.faults)],
             "boot_id": firmware.boot_id,
             "behind_max_s": self.behind_max_s,
             "skipped_s": self.skipped_s,
         }
-
-    def _attach(self, mass_kg: float, com=(0.0, 0.0, 0.0)) -> None:
-        self.plant.attach(mass_kg, com)
-
-    def _detach(self) -> None:
-        self.plant.detach()
-
-    def _plant_error(self) -> dict:
-        return self.plant.perturbed
 
     def _wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:
         for name, share in (("drop", drop), ("corrupt", corrupt)):
@@ -361,28 +366,3 @@ class VirtualBoard:
         if self.ledger is None:
             raise InputError("this board keeps no books: start it with --ledger", subject="ledger")
         return self.ledger.as_dict()
-
-    def _supply(self, volt: float) -> None:
-        self.firmware.set_supply(round(volt * 1e3))
-
-    def _cause(self, fault: str, present: bool) -> None:
-        self.firmware.set_cause(Fault[fault], present)
-
-    def _quit(self) -> None:
-        self._stopped.set()
-
-
-_COMMANDS = {
-    "truth": VirtualBoard._truth,
-    "attach": VirtualBoard._attach,
-    "detach": VirtualBoard._detach,
-    "plant_error": VirtualBoard._plant_error,
-    "wire": VirtualBoard._wire,
-    "reset": VirtualBoard._reset,
-    "unplug": VirtualBoard._unplug,
-    "clock": VirtualBoard._set_clock,
-    "supply": VirtualBoard._supply,
-    "cause": VirtualBoard._cause,
-    "ledger": VirtualBoard._books,
-    "quit": VirtualBoard._quit,
-}

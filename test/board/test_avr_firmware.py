@@ -3,14 +3,27 @@
 import random
 
 import pytest
-from avr_bench import ALL, COUNT_EIGHTHS, FRAME_US, MIDDLE, AvrBench, picker, require_tools, started_at, with_inputs
+from avr_bench import ALL, COUNT_EIGHTHS, FRAME_US, MIDDLE, AvrBench, picker, started_at, with_inputs
+from firmware_tools import require
 
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.protocol import Ack, Adopt, BoardState, Fault, Hello, Nack, Ping, Reason, SetPoint, TelemetryPeriod
+from picker_dynamics.board.firmware.config import board_limits
+from picker_dynamics.board.protocol import (
+    Ack,
+    Adopt,
+    BoardState,
+    Fault,
+    Hello,
+    Info,
+    Nack,
+    Ping,
+    Reason,
+    SetPoint,
+    TelemetryPeriod,
+)
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.avr_uno import Cause
 
-require_tools()
+require("avr", "sim")
 
 SPEED = 762
 """Of every joint of the picker [1/8 us per frame]; one test makes sure of it."""
@@ -87,12 +100,11 @@ def test_the_queue_holds_24_points_and_refuses_the_next():
     assert isinstance(refusal, Nack) and refusal.reason is Reason.QUEUE_FULL
     assert (bench.last.queue_depth, bench.last.accepted, bench.last.rejected) == (24, 24, 1)
     bench.run(1_000_000)
-    assert bench.firmware.pulses_us[0] * 8 == pytest.approx(points[-1][1][0], abs=COUNT_EIGHTHS)
+    assert bench.pulses_us[0] * 8 == pytest.approx(points[-1][1][0], abs=COUNT_EIGHTHS)
 
 
 def test_an_underrun_brakes_within_the_limit_and_is_counted_once():
-    bench = AvrBench().enabled()
-    bench.moving(700, 8)
+    bench = AvrBench().enabled().moving(700, 8)
     bench.run(1_000_000)
     assert bench.last.underruns == 1 and bench.last.faults == 0 and bench.last.state is BoardState.HOLD
     steps = bench.steps()
@@ -106,7 +118,7 @@ def test_a_leap_is_played_at_the_speed_limit():
     bench.stream([(far, MIDDLE), (far + FRAME_US, (16_000,) * 5), (far + 2 * FRAME_US, (16_000,) * 5)])
     bench.run(400_000)
     assert max(bench.steps()) <= SPEED + COUNT_EIGHTHS
-    assert bench.firmware.pulses_us[0] == pytest.approx(2000.0, abs=2.5)
+    assert bench.pulses_us[0] == pytest.approx(2000.0, abs=2.5)
 
 
 # --- outputs ------------------------------------------------------------------------------------------------------
@@ -115,25 +127,25 @@ def test_a_leap_is_played_at_the_speed_limit():
 def test_nothing_moves_before_the_host_asks():
     bench = AvrBench()
     bench.run(500_000)
-    assert bench.firmware.pulses_us == (None,) * 5
+    assert bench.pulses_us == (None,) * 5
     assert bench.last.live == bench.last.owned == 0
 
 
 def test_live_outputs_are_found_kept_and_adopted_at_boot():
     found = (1500.0, 1200.0, None, 1800.0, 1600.0)
     bench = AvrBench(found_us=found)
-    before = bench.firmware.pulses_us
+    before = bench.pulses_us
     bench.run(300_000)
-    assert bench.firmware.pulses_us == before
+    assert bench.pulses_us == before
     last = bench.last
     assert last.live == 0b11011 and last.owned == 0 and last.state is BoardState.IDLE
     for pulse, wanted in zip(last.pulses, found):
         assert pulse / 8 == pytest.approx(wanted or 0.0, abs=2.5)
-    assert isinstance(bench.send(Hello()), object)
-    assert bench.send(Adopt(ALL)).reason is Reason.NOT_LIVE
-    assert isinstance(bench.send(Adopt(0b11011)), Ack)
+    assert isinstance(bench.send(Hello()), Info)
+    bench.refused(Adopt(ALL), Reason.NOT_LIVE)
+    bench.acked(Adopt(0b11011))
     bench.run(100_000)
-    assert bench.firmware.pulses_us == before and bench.last.owned == 0b11011
+    assert bench.pulses_us == before and bench.last.owned == 0b11011
 
 
 def trimmed(servos: ServoMap, oscillator_hz: float) -> ServoMap:
@@ -155,7 +167,7 @@ def test_timer_driven_pins_keep_their_pulses_under_load():
     for _ in range(400):
         bench.run(rng.randrange(500, 5_000), host_alive=False, step_us=500)
         bench.write(Ping())
-        widths.append(bench.firmware.pulses_us)
+        widths.append(bench.pulses_us)
     for joint, ideal_us in enumerate((1500.0, 1000.0, 1125.0, 2000.0, 1250.0)):
         assert all(abs(pulses[joint] - ideal_us) <= 7.0 for pulses in widths[10:]), joint
     assert bench.uno.statistics.overruns == 0
@@ -166,7 +178,7 @@ def test_timer_driven_pins_stop_with_a_reset():
     bench.run(100_000)
     bench.firmware.reboot(bench.now_us)
     bench.run(200_000)
-    assert bench.firmware.pulses_us == (None,) * 5 and bench.last.live == 0
+    assert bench.pulses_us == (None,) * 5 and bench.last.live == 0
 
 
 # --- resets ---------------------------------------------------------------------------------------------------------
@@ -176,15 +188,14 @@ def test_timer_driven_pins_stop_with_a_reset():
     "cause, says", [(Cause.BROWN_OUT, Fault.RESTARTED.bit), (Cause.WATCHDOG, Fault.RESTARTED.bit), (Cause.EXTERNAL, 0)]
 )
 def test_a_reset_in_mid_motion_leaves_the_outputs_where_they_are(cause, says):
-    bench = AvrBench().enabled()
-    bench.moving()
+    bench = AvrBench().enabled().moving()
     boot_id = bench.last.boot_id
     bench.uno.reset(cause)
-    stood = bench.firmware.pulses_us
+    stood = bench.pulses_us
     begin_us = bench.now_us
     bench.run(400_000)
     last = bench.last
-    assert bench.steps(since_us=begin_us) == [] and bench.firmware.pulses_us == stood
+    assert bench.steps(since_us=begin_us) == [] and bench.pulses_us == stood
     assert last.boot_id != boot_id and last.faults == says
     assert (last.live, last.owned, last.state, last.queue_depth) == (ALL, 0, BoardState.IDLE, 0)
 
@@ -205,14 +216,14 @@ def test_opening_the_port_resets_an_uno_whose_boot_loader_hides_the_cause():
 
 def test_a_client_at_another_speed_is_noise_and_no_harm():
     bench = AvrBench().enabled()
-    stood = bench.firmware.pulses_us
+    stood = bench.pulses_us
     bench.firmware.line_speed(115_200)
     assert bench.send(Ping()) is None
     bench.run(600_000)
     bench.firmware.line_speed(500_000)
     bench.run(50_000)
     assert bench.last.faults == Fault.HOST_LOST.bit and bench.last.bad_frames > 0
-    assert bench.firmware.pulses_us == stood and isinstance(bench.send(Ping()), Ack)
+    assert bench.pulses_us == stood and isinstance(bench.send(Ping()), Ack)
 
 
 def test_nothing_is_lost_at_250_set_points_a_second():
@@ -234,7 +245,8 @@ def test_a_flood_without_a_pause_is_survived():
     bench.run(500_000)
     assert bench.uno.statistics.overruns == 0 and bench.uno.statistics.longest_blocked_us <= BLOCKED_MAX_US
     bench.write(Ping())
-    assert isinstance(bench.send(Ping()), Ack) and bench.firmware.live == ALL
+    bench.acked(Ping())
+    assert bench.live == ALL
 
 
 def test_inputs_arrive_in_the_telemetry(tmp_path):

@@ -1,20 +1,15 @@
 """The board's limits against the servo map they come from."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
 
-from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.protocol import pulse_units
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay=resource("config/servos.sim.yaml"))
+ARM, SERVOS = picker(), servos()
 
 
 def test_every_setpoint_that_may_be_sent_fits_and_none_beyond():

@@ -1,30 +1,19 @@
 """The conformance suite: a sound board passes it, and each broken rule is caught by the check of that rule."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import conformance_motion_mutants  # noqa: F401  adds its own to MUTANTS
 import conformance_request_mutants  # noqa: F401  so does this
 import pytest
-from conformance_bench import CONFIG, START, START_US, session_with, virtual
+from conformance_bench import CONFIG, FROM_OUTSIDE, START, START_US, ended, failures, session_with, virtual
 from conformance_mutants import MUTANTS
-from firmware_bench import GOLDEN
+from firmware_bench import golden
 
 from picker_dynamics.board.conformance import CHECKS, Host, LockStepWire, Need, Status, meet, named, run, run_one, why_not
-from picker_dynamics.board.conformance.line import on_line
-from picker_dynamics.board.conformance.track import send, wavy
-from picker_dynamics.board.protocol import Adopt, BoardState, Fault, JointLimits, build, encode
+from picker_dynamics.board.conformance.track import on_line, send, wavy
+from picker_dynamics.board.protocol import Adopt, BoardState, Fault, JointLimits, encode
+from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
-
-
-def failures(outcomes):
-    return {one.check.name: one.detail for one in outcomes if one.status is Status.FAILED}
-
-
-def skips(outcomes):
-    return {one.check.name: one.detail for one in outcomes if one.status is Status.SKIPPED}
-
 
 # -- sound boards --------------------------------------------------------------------------------------
 
@@ -34,7 +23,7 @@ def test_the_virtual_board_passes_every_check_and_is_left_as_it_was_found():
     session = session_with(board)
     outcomes = run(session)
     session.leave()
-    assert failures(outcomes) == {} and skips(outcomes) == {}
+    assert failures(outcomes) == {} and ended(outcomes, Status.SKIPPED) == {}
     assert (board.live, board.owned, board.faults) == (0, 0, 0)
 
 
@@ -42,11 +31,11 @@ def test_a_board_whose_outputs_run_is_checked_without_letting_go_of_the_arm():
     board = virtual(found_us=START_US)
     lowest_live = []
     session = session_with(board, start=())
-    outcomes = run(session, [one for one in CHECKS if not one.owned], on_outcome=lambda _: lowest_live.append(board.live))
+    outcomes = run(session, FROM_OUTSIDE, on_outcome=lambda _: lowest_live.append(board.live))
     session.leave()
     assert failures(outcomes) == {}
     assert set(lowest_live) == {0b11111} and board.pulses == START and board.faults == 0
-    assert {one.name for one in CHECKS if one.off} <= set(skips(outcomes))
+    assert {one.name for one in CHECKS if one.off} <= set(ended(outcomes, Status.SKIPPED))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +91,7 @@ def test_without_permission_nothing_is_switched_or_moved():
 def test_other_limits_than_the_boards_leave_the_checks_without_motion():
     other = (JointLimits(4000, 20000, 700, 70),) * 5
     session = session_with(virtual(), limits=other)
-    assert session.allowed is Need.WIRE and session.limits is None
+    assert session.allowed is Need.WIRE and session.limits == ()
     assert why_not(session, named("hold-stands-still")) == "the joints' limits are not those of the servo map"
 
 
@@ -111,7 +100,7 @@ def test_slow_checks_move_slowly_and_stay_near():
     track = []
     advance, board.advance = board.advance, lambda now_us: (advance(now_us), track.append(board.pulses))
     session = session_with(board, allowed=Need.MOTION, start=())
-    outcomes = run(session, [one for one in CHECKS if not one.owned])
+    outcomes = run(session, FROM_OUTSIDE)
     session.leave()
     assert failures(outcomes) == {}
     frames = [pulses for pulses, after in zip(track, track[1:]) if pulses != after]
@@ -135,7 +124,7 @@ def test_joints_that_a_lost_host_left_behind_are_no_trouble(allowed):
     board.advance(600_000)
     assert board.faults == Fault.HOST_LOST.bit
     session = meet(Host(LockStepWire(board, now_us=600_000)), limits=CONFIG.joints, allowed=allowed)
-    outcomes = run(session, [one for one in CHECKS if not one.owned])
+    outcomes = run(session, FROM_OUTSIDE)
     session.leave()
     assert failures(outcomes) == {}
     assert (board.live, board.owned, board.pulses) == (0b11111, 0b11111, START)
@@ -146,7 +135,7 @@ def test_a_latched_fault_whose_cause_stays_is_told_and_moves_nothing():
     board.set_supply(3000)
     outcomes = run(session_with(board), [one for one in CHECKS if one.need is Need.WIRE and not one.owned])
     assert failures(outcomes) == {}
-    assert all("SUPPLY_LOW" in detail for detail in skips(outcomes).values()) and skips(outcomes)
+    assert all("SUPPLY_LOW" in detail for detail in ended(outcomes, Status.SKIPPED).values()) and ended(outcomes, Status.SKIPPED)
 
 
 def test_hurry_stops_before_it_leaves():
@@ -226,6 +215,6 @@ def test_every_check_has_caught_something():
     assert {check for check, _ in MUTANTS} == {one.name for one in CHECKS}
 
 
-@pytest.mark.parametrize("vector", GOLDEN["interpolation"], ids=lambda vector: f"at {vector['at_us']}")
+@golden("interpolation", "at_us")
 def test_the_suites_own_line_is_the_golden_one(vector):
     assert on_line(vector["start_us"], vector["start"], vector["end_us"], vector["end"], vector["at_us"]) == vector["pulse"]

@@ -1,33 +1,21 @@
 """The conformance suite on the real firmware, executed by a simulated Uno."""
 
-from __future__ import annotations
+from avr_bench import avr, started_at, with_inputs
+from firmware_tools import require
 
-from avr_bench import picker, require_tools, started_at, with_inputs
-
-require_tools()
+require("avr", "sim")
 
 import pytest  # noqa: E402
-from conformance_bench import START, START_US, SUPPLY_MV, session_with  # noqa: E402
+from conformance_bench import FROM_OUTSIDE, START, START_US, SUPPLY_MV, ended, failures, session_with  # noqa: E402
 
 from picker_dynamics.board.conformance import CHECKS, Need, Status, run  # noqa: E402
-from picker_dynamics.board.firmware import toolchain  # noqa: E402
-from picker_dynamics.sim.avr_board import compiled_in, wiring  # noqa: E402
-from picker_dynamics.sim.avr_firmware import AvrFirmware  # noqa: E402
 
 
-def uno(backend="pca9685", *, servos=None, elf=None, baud=500_000, **options) -> AvrFirmware:
-    """The picker's board, switched on."""
-    arm, usual = picker()
-    servos = usual if servos is None else servos
-    elf = toolchain.build(servos, arm, backend, baud=baud) if elf is None else elf
-    library = toolchain.library("sim")
-    board = AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), baud=baud, **options)
+def uno(*backend, **options):
+    """The picker's board, switched on, with its supply."""
+    board = avr(*backend, **options)
     board.set_supply(SUPPLY_MV)
     return board
-
-
-def ended(outcomes, status: Status) -> dict[str, str]:
-    return {one.check.name: one.detail for one in outcomes if one.status is status}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +33,7 @@ def test_the_firmware_passes_every_check(backend, inputs, baud, skipped, tmp_pat
     session = session_with(board, baud=baud)
     outcomes = run(session)
     session.leave()
-    assert ended(outcomes, Status.FAILED) == {}
+    assert failures(outcomes) == {}
     assert set(ended(outcomes, Status.SKIPPED)) == skipped
     assert board.pulses_us == (None,) * 5 and board.uno.statistics.overruns == 0
 
@@ -54,16 +42,16 @@ def test_outputs_that_run_already_are_kept():
     board = uno(found_us=START_US)
     found = board.pulses_us
     session = session_with(board, start=(), allowed=Need.MOTION)
-    outcomes = run(session, [one for one in CHECKS if not one.owned])
+    outcomes = run(session, FROM_OUTSIDE)
     session.leave()
-    assert ended(outcomes, Status.FAILED) == {}
+    assert failures(outcomes) == {}
     assert board.live == 0b11111 and board.pulses_us == pytest.approx(found, abs=4.9)
 
 
 def test_the_time_stamp_may_wrap_around(tmp_path):
     board = uno(elf=started_at(2**32 - 22_000_000, tmp_path))
     outcomes = run(session_with(board))
-    assert ended(outcomes, Status.FAILED) == {}
+    assert failures(outcomes) == {}
 
 
 def test_two_runs_are_alike_to_the_bit():

@@ -1,20 +1,16 @@
 """The firmware in an AVR against the same firmware on this machine: the same frames at the same times, 30 % of them damaged."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
-from avr_bench import COUNT_EIGHTHS, FRAME_US, MIDDLE, AvrBench, require_tools
+from avr_bench import COUNT_EIGHTHS, FRAME_US, MIDDLE, AvrBench
 from firmware_host import HostFirmware
+from firmware_tools import require
 from unruly_host import UnrulyHost
 
-from picker_dynamics.board.firmware.packages import missing
 from picker_dynamics.board.protocol import Ack, BoardState, Fault, FrameDecoder, Nack, Reason, SetPoint, Telemetry
 
-require_tools()
-if missing("host"):
-    pytest.skip(missing("host"), allow_module_level=True)
+require("avr", "sim", "host")
 
 FRAMES = 3000
 LATE_US = 3000

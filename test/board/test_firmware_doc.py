@@ -1,16 +1,15 @@
 """docs/firmware.md says what the code does."""
 
-from __future__ import annotations
-
 import re
 import shlex
 
 import yaml
 from arm_fixtures import picker, servos
-from firmware_tools import ROOT
+from firmware_tools import ROOT, doc_section
 
 from picker_dynamics.board.firmware.header import TIMER_CHANNELS, TIMER_FIRST_PIN
-from picker_dynamics.board.protocol import FAULT_TEXT, Fault
+from picker_dynamics.board.protocol import Fault
+from picker_dynamics.board.protocol.codes import FAULT_TEXT
 from picker_dynamics.commands import cli
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
@@ -18,16 +17,10 @@ from picker_dynamics.robot import servo_map
 DOC = (ROOT / "docs" / "firmware.md").read_text()
 
 
-def section(title: str) -> str:
-    match = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", DOC, re.M | re.S)
-    assert match, f"docs/firmware.md has no section {title!r}"
-    return match.group(1)
-
-
 def test_the_fault_table():
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in section("Faults").splitlines()
+        for line in doc_section(DOC, "Faults").splitlines()
         if re.match(r"\| \d", line)
     ]
     assert [row[:4] for row in rows] == [
@@ -38,9 +31,9 @@ def test_the_fault_table():
 def test_channels_and_pins():
     shipped = servo_map.load(resource("config/servos.yaml"), picker().joint_names)
     listed = ", ".join(f"{servo.joint} {servo.channel}" for servo in shipped.servos)
-    assert listed in " ".join(section("Wiring").split())
+    assert listed in " ".join(doc_section(DOC, "Wiring").split())
     last = TIMER_CHANNELS - 1
-    assert f"0 … {last} are D{TIMER_FIRST_PIN} … D{TIMER_FIRST_PIN + last}" in section("The timer back end")
+    assert f"0 … {last} are D{TIMER_FIRST_PIN} … D{TIMER_FIRST_PIN + last}" in doc_section(DOC, "The timer back end")
 
 
 def test_its_pieces_of_a_servo_map_can_be_used(tmp_path):

@@ -1,7 +1,5 @@
 """A short, seeded run of the fuzzers; ``make fuzz TIME=600`` is the long one."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ The truth is the URDF through Pinocchio and the servo map's own arithmetic, in d
 them but ``arm_config.h``.
 """
 
-from __future__ import annotations
-
 import ctypes
 import struct
 import subprocess
@@ -17,8 +15,8 @@ from arm_fixtures import picker, rigid_body, servos
 from avr_bench import AvrBench
 from firmware_tools import SKETCH, compile_host, needs
 
-from picker_dynamics.board.board_limits import board_limits
 from picker_dynamics.board.firmware import toolchain
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.sim.avr_uno import CYCLES_PER_US, Uno

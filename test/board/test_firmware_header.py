@@ -1,7 +1,5 @@
 """arm_config.h: the committed one, and what a compiler makes of those of other arms."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 
@@ -9,8 +7,7 @@ import pytest
 from arm_fixtures import picker, servos
 from firmware_tools import SKETCH, compile_host, needs
 
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.board.protocol import limits_checksum
 from picker_dynamics.commands import cli

@@ -1,33 +1,22 @@
 """The firmware's C++ core against the golden frames and the host's tables of numbers."""
 
-from __future__ import annotations
-
 import ctypes as c
 import re
 import struct
 import subprocess
 
 import pytest
-from firmware_bench import FRAME_US, GOLDEN
-from firmware_host import HostFirmware, core, require_compiler
+from firmware_bench import GOLDEN, golden, play_golden_session
+from firmware_host import HostFirmware, core
+from firmware_tools import require
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.protocol import (
-    PULSE_MAX,
-    STUFFED_MAX,
-    BoardState,
-    Fault,
-    FrameDecoder,
-    JointLimits,
-    MessageType,
-    Reason,
-    Telemetry,
-    stuff,
-)
-from picker_dynamics.board.protocol.codes import PROTOCOL_VERSION
+from picker_dynamics.board.protocol import BoardState, Fault, FrameDecoder, JointLimits, MessageType, Reason, Telemetry
+from picker_dynamics.board.protocol.codes import PROTOCOL_VERSION, PULSE_MAX
+from picker_dynamics.board.protocol.framing import STUFFED_MAX, stuff
 
-require_compiler()
+require("host")
 HEADER = (toolchain.sources() / "picker_firmware/src/core/protocol.h").read_text()
 
 
@@ -68,7 +57,7 @@ def test_constants_are_the_hosts():
     assert version == FirmwareConfig((JointLimits(1, 2, 1, 1),)).firmware_version
 
 
-@pytest.mark.parametrize("vector", GOLDEN["crc16_ccitt_false"], ids=lambda vector: vector["data"][:8])
+@golden("crc16_ccitt_false", "data")
 def test_golden_checksums(vector):
     data = bytes.fromhex(vector["data"])
     assert core().picker_crc16(data, len(data)) == int(vector["crc"], 16)
@@ -80,7 +69,7 @@ def test_golden_limits_checksums():
         assert core().picker_crc16(table, len(table)) == int(vector["crc"], 16)
 
 
-@pytest.mark.parametrize("vector", GOLDEN["interpolation"], ids=lambda vector: str(vector["at_us"]))
+@golden("interpolation", "at_us")
 def test_golden_interpolation(vector):
     assert core().picker_interpolate(*(vector[key] for key in ("start_us", "start", "end_us", "end", "at_us"))) == vector["pulse"]
 
@@ -109,7 +98,7 @@ def test_golden_stuffing(vector):
     assert unstuffed(bytes.fromhex(vector["stuffed"])) == data
 
 
-@pytest.mark.parametrize("vector", GOLDEN["damaged"], ids=lambda vector: vector["name"])
+@golden("damaged", "name")
 def test_golden_damage_yields_no_frame_and_is_counted(vector):
     wire = bytes.fromhex(vector["wire"])
     frames, _, _, bad = decode(wire)
@@ -132,32 +121,7 @@ def test_golden_refusals():
 
 
 def test_golden_session():
-    session = GOLDEN["session"]
-    config = session["config"]
-    firmware = HostFirmware(
-        FirmwareConfig(
-            tuple(JointLimits(*four) for four in config["limits"]),
-            queue_capacity=config["queue_capacity"],
-            frame_us=config["frame_us"],
-            host_timeout_ms=config["host_timeout_ms"],
-            max_lead_ms=config["max_lead_ms"],
-        ),
-        boot_id=config["boot_id"],
-    )
-    host, decoder, answers = list(session["host"]), FrameDecoder(), []
-    for frame_us, *expected in session["expected"]:
-        while host and host[0]["at_us"] < frame_us:
-            event = host.pop(0)
-            firmware.receive(bytes.fromhex(event["wire"]), event["at_us"])
-        firmware.advance(frame_us)
-        assert [*firmware.pulses, firmware.state, firmware.faults] == expected, f"frame at {frame_us}"
-        answers += [message for _, message in decoder.feed(firmware.transmit()) if not isinstance(message, Telemetry)]
-    firmware.close()
-    assert FRAME_US == config["frame_us"]
-    assert [
-        (answer.TYPE.name, {name: getattr(answer, name) for name in reply["fields"]})
-        for answer, reply in zip(answers, session["replies"], strict=True)
-    ] == [(reply["message"], reply["fields"]) for reply in session["replies"]]
+    play_golden_session(HostFirmware).close()
 
 
 def test_unit_tests_of_the_core():

@@ -1,19 +1,15 @@
 """The sketch as the Arduino IDE builds it, around the Arduino core: it behaves as the build without."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
 from avr_bench import FRAME_US, MIDDLE, AvrBench
+from firmware_tools import require
 
 from picker_dynamics.board.firmware import toolchain
-from picker_dynamics.board.firmware.packages import missing
 from picker_dynamics.board.protocol import SetPoint, TelemetryPeriod
 
-problem = missing("arduino", "sim")
-if problem:
-    pytest.skip(problem, allow_module_level=True)
+require("arduino", "sim")
 
 PERIOD_US, COUNT_US = 10_000, 4.88
 

@@ -1,10 +1,9 @@
 """Corners of the contract that the golden frames leave out, on both firmwares: the Python one and the C++ core."""
 
-from __future__ import annotations
-
 import pytest
 from firmware_bench import ALL, CONFIG, MIDDLE
-from firmware_host import HostFirmware, require_compiler
+from firmware_host import HostFirmware
+from firmware_tools import require
 
 from picker_dynamics.board.protocol import (
     Ack,
@@ -22,12 +21,12 @@ from picker_dynamics.board.protocol import (
     Stop,
     Telemetry,
     TelemetryPeriod,
-    build,
     encode,
 )
+from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 
-require_compiler()
+require("host")
 
 
 @pytest.fixture(params=[VirtualFirmware, HostFirmware], ids=["python", "c++"])
@@ -43,14 +42,14 @@ def sent(board):
     return [message for _, message in FrameDecoder().feed(board.transmit())]
 
 
-def say(board, data, now_us=1000):
-    """What the board answers at once, telemetry left out."""
-    board.receive(data, now_us)
+def say(board, message, sequence=0):
+    """What the board answers at once to a message or to bytes, telemetry left out."""
+    board.receive(message if isinstance(message, bytes) else encode(message, sequence), 1000)
     return [message for message in sent(board) if not isinstance(message, Telemetry)]
 
 
 def test_what_cannot_be_understood_is_not_remembered_as_a_request(board):
-    [answer] = say(board, encode(Stop(), 10))
+    [answer] = say(board, Stop(), 10)
     assert isinstance(answer, Ack)
     for kind, payload in (
         (MessageType.ACK, bytes(7)),
@@ -62,7 +61,7 @@ def test_what_cannot_be_understood_is_not_remembered_as_a_request(board):
         [answer] = say(board, build(1, kind, 11, payload))
         known = kind < 0x80 and kind != 0x55
         assert answer == Nack(11, kind, Reason.BAD_LENGTH if known else Reason.UNKNOWN_TYPE, 0)
-    assert isinstance(say(board, encode(Reset(), 11))[0], Ack)
+    assert isinstance(say(board, Reset(), 11)[0], Ack)
     assert board.faults == 0  # it was carried out: number 11 had been free
 
 
@@ -76,7 +75,7 @@ def test_a_set_point_of_any_other_length_is_counted_as_refused(board, payload):
 
 
 def test_a_shorter_period_that_is_over_already_starts_now(board):
-    say(board, encode(TelemetryPeriod(1000), 1))  # next telemetry at 1 000 000
+    say(board, TelemetryPeriod(1000), 1)  # next telemetry at 1 000 000
     board.advance(700_000)
     assert sent(board) == []
     board.receive(encode(TelemetryPeriod(50), 2), 700_000)
@@ -92,22 +91,20 @@ def test_a_longer_period_counts_from_the_telemetry_sent_last(board):
 
 
 def test_hello_forgets_and_moves_nothing(board):
-    say(board, encode(Enable(ALL, MIDDLE), 1))
-    assert isinstance(say(board, encode(Hello(), 1))[0], Info)
+    say(board, Enable(ALL, MIDDLE), 1)
+    assert isinstance(say(board, Hello(), 1)[0], Info)
     assert board.owned == ALL
-    [answer] = say(board, encode(Enable(ALL, MIDDLE), 1))  # not taken for the one before
+    [answer] = say(board, Enable(ALL, MIDDLE), 1)  # not taken for the one before
     assert answer == Nack(1, MessageType.ENABLE, Reason.ALREADY_LIVE, 0)
 
 
 def test_a_cause_that_stays_makes_reset_fail_and_disable_work(board):
-    say(board, encode(Enable(ALL, MIDDLE), 1))
+    say(board, Enable(ALL, MIDDLE), 1)
     board.set_cause(Fault.OUTPUT_FAILED, True)
-    [answer] = say(board, encode(Reset(), 2))
+    [answer] = say(board, Reset(), 2)
     assert answer == Nack(2, MessageType.RESET, Reason.FAULT_PERSISTS, Fault.OUTPUT_FAILED.bit)
-    assert say(board, encode(SetPoint(60_000, MIDDLE), 3)) == [
-        Nack(3, MessageType.SET_POINT, Reason.FAULT, Fault.OUTPUT_FAILED.bit)
-    ]
-    assert isinstance(say(board, encode(Disable(ALL), 4))[0], Ack)
+    assert say(board, SetPoint(60_000, MIDDLE), 3) == [Nack(3, MessageType.SET_POINT, Reason.FAULT, Fault.OUTPUT_FAILED.bit)]
+    assert isinstance(say(board, Disable(ALL), 4)[0], Ack)
     assert board.live == 0
     board.set_cause(Fault.OUTPUT_FAILED, False)
-    assert isinstance(say(board, encode(Reset(), 5))[0], Ack)
+    assert isinstance(say(board, Reset(), 5)[0], Ack)

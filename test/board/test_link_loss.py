@@ -1,31 +1,17 @@
 """The link lost and found: cable pulled, board silent, reset, or deaf."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import Future
 
 import pytest
-from board_on_pty import ALL, MIDDLE, NAMES, PATIENCE_S, BoardOnPty, speaker, wait_until
+from board_on_pty import ALL, MIDDLE, PATIENCE_S, BoardOnPty, speaker, wait_until
 
 from picker_dynamics.board.link import Link, connection
 from picker_dynamics.board.link.port import BACKLOG_MAX
-from picker_dynamics.board.protocol import Ack, BoardState, Enable, Ping, Reason, Stop, build
+from picker_dynamics.board.protocol import Ack, BoardState, Enable, Ping, Reason, Stop
+from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
-
-
-@pytest.fixture
-def board():
-    with BoardOnPty(boot_id=7) as board:
-        yield board
-
-
-@pytest.fixture
-def link(board):
-    with Link(board.port, joint_names=NAMES) as link:
-        yield link
-
 
 # -- loss and return -----------------------------------------------------------------------------------
 

@@ -1,14 +1,12 @@
 """Requests, set-points, retransmission and refusals, with and without a port."""
 
-from __future__ import annotations
-
 import threading
 import time
 
 import pytest
-from board_on_pty import ALL, MIDDLE, NAMES, PATIENCE_S, BoardOnPty, wait_until
+from board_on_pty import ALL, MIDDLE, PATIENCE_S, wait_until
 
-from picker_dynamics.board.link import Link, RefusedError
+from picker_dynamics.board.link import RefusedError
 from picker_dynamics.board.link.requests import RETRY_S, PendingRequests
 from picker_dynamics.board.protocol import (
     Ack,
@@ -27,19 +25,6 @@ from picker_dynamics.board.protocol import (
     encode,
 )
 from picker_dynamics.errors import BoardFaultError, InputError, LinkError
-
-
-@pytest.fixture
-def board():
-    with BoardOnPty(boot_id=7) as board:
-        yield board
-
-
-@pytest.fixture
-def link(board):
-    with Link(board.port, joint_names=NAMES) as link:
-        yield link
-
 
 # -- requests and set-points ---------------------------------------------------------------------------
 

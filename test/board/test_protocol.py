@@ -1,22 +1,15 @@
 """Frames, messages, codes: golden bytes, independent CRC and COBS, fuzzing."""
 
-from __future__ import annotations
-
-import json
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
+from firmware_bench import GOLDEN, golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from picker_dynamics.board.protocol import (
-    JOINTS_MAX,
-    MESSAGES,
     PROTOCOL_VERSION,
-    PULSE_MAX,
-    STUFFED_MAX,
     BoardState,
     Enable,
     Fault,
@@ -30,21 +23,17 @@ from picker_dynamics.board.protocol import (
     Stop,
     Telemetry,
     TelemetryPeriod,
-    Unknown,
     ahead_us,
-    build,
-    crc16,
     describe_faults,
     encode,
-    faults_in,
     limits_checksum,
     pulse_units,
-    stuff,
-    unstuff,
 )
+from picker_dynamics.board.protocol.codes import JOINTS_MAX, PULSE_MAX, faults_in
+from picker_dynamics.board.protocol.framing import STUFFED_MAX, build, crc16, stuff, unstuff
+from picker_dynamics.board.protocol.messages import MESSAGES, Unknown
 from picker_dynamics.errors import InputError, ProtocolError
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "golden_frames.json").read_text())
 FUZZ = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 
 
@@ -145,7 +134,7 @@ def stuff_byte_by_byte(data: bytes) -> bytes:
     return bytes(out)
 
 
-@pytest.mark.parametrize("vector", GOLDEN["crc16_ccitt_false"], ids=lambda vector: vector["data"][:18] + "_")
+@golden("crc16_ccitt_false", "data")
 def test_crc_vectors(vector):
     assert crc16(bytes.fromhex(vector["data"])) == int(vector["crc"], 16)
 
@@ -160,7 +149,7 @@ def test_crc_agrees_with_the_definition(data):
     assert crc16(data) == crc_bit_by_bit(data)
 
 
-@pytest.mark.parametrize("vector", GOLDEN["cobs"], ids=lambda vector: vector["data"][:18])
+@golden("cobs", "data")
 def test_cobs_vectors(vector):
     data, stuffed = bytes.fromhex(vector["data"]), bytes.fromhex(vector["stuffed"])
     assert stuff(data) == stuffed
@@ -351,7 +340,7 @@ def test_time_difference_is_serial_number_arithmetic(start, difference):
     assert ahead_us((start + difference) % 2**32, start) == difference
 
 
-@pytest.mark.parametrize("vector", GOLDEN["limits_checksum"], ids=lambda vector: vector["crc"])
+@golden("limits_checksum", "crc")
 def test_limits_checksum(vector):
     limits = [JointLimits(*four) for four in vector["limits"]]
     assert limits_checksum(limits) == int(vector["crc"], 16)

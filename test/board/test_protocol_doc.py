@@ -1,77 +1,59 @@
 """docs/protocol.md says what the code does: every table, byte by byte."""
 
-from __future__ import annotations
-
-import json
 import re
-from pathlib import Path
 
 import pytest
+from firmware_bench import GOLDEN
+from firmware_tools import ROOT, doc_section
 
-from picker_dynamics.board.protocol import (
-    FAULT_TEXT,
-    MESSAGES,
-    PROTOCOL_VERSION,
-    REASON_TEXT,
-    BoardState,
-    Fault,
-    MessageType,
-    Reason,
-)
+from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Fault, MessageType, Reason
+from picker_dynamics.board.protocol.codes import FAULT_TEXT, REASON_TEXT
+from picker_dynamics.board.protocol.messages import MESSAGES
 
-HERE = Path(__file__).parents[1]
-GOLDEN = json.loads((HERE / "data" / "golden_frames.json").read_text())
-DOC = (HERE.parent / "docs" / "protocol.md").read_text()
+DOC = (ROOT / "docs" / "protocol.md").read_text()
 BYTES_OF = {"u8": 1, "u16": 2, "u32": 4}
 
 
 def rows(section: str) -> list[list[str]]:
     """The cells of the first table in a section, without its heading."""
-    lines = [line for line in section.splitlines() if line.startswith("|")]
+    lines = [line for line in doc_section(DOC, section).splitlines() if line.startswith("|")]
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def section(title: str) -> str:
-    """The text between a heading and the next one of any level."""
-    match = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", DOC, re.M | re.S)
-    assert match, f"docs/protocol.md has no section {title!r}"
-    return match.group(1)
-
-
 def test_doc_lists_the_message_types():
-    listed = {(int(number, 16), name, source) for number, name, source, _ in rows(section("Messages"))}
+    listed = {(int(number, 16), name, source) for number, name, source, _ in rows("Messages")}
     assert listed == {(int(kind), kind.name, "board" if kind & 0x80 else "host") for kind in MessageType}
 
 
 @pytest.mark.parametrize("kind", MessageType, ids=lambda kind: kind.name)
 def test_doc_has_every_payload_byte_by_byte(kind):
-    text = section(f"0x{kind:02X} {kind.name}")
+    title = f"0x{kind:02X} {kind.name}"
     layout = MESSAGES[kind].LAYOUT
-    assert ("No payload." in text) == (not layout)
+    assert ("No payload." in doc_section(DOC, title)) == (not layout)
     offset, expected = 0, []
     for name, code in layout:
         expected.append([f"{offset} + 2 n" if code == "u16[m]" else str(offset), name, code])
         offset += BYTES_OF.get(code, 0)
-    assert [row[:3] for row in rows(text)] == expected
+    assert [row[:3] for row in rows(title)] == expected
 
 
 def test_doc_lists_the_reasons():
-    assert rows(section("Reasons")) == [[str(int(reason)), reason.name, REASON_TEXT[reason]] for reason in Reason]
+    assert rows("Reasons") == [[str(int(reason)), reason.name, REASON_TEXT[reason]] for reason in Reason]
 
 
 def test_doc_lists_the_faults():
-    assert rows(section("Faults")) == [
+    assert rows("Faults") == [
         [str(int(fault)), fault.name, FAULT_TEXT[fault].meaning, FAULT_TEXT[fault].action] for fault in Fault
     ]
 
 
 def test_doc_lists_the_states():
-    listed = [row[:2] for row in rows(section("States"))]
+    listed = [row[:2] for row in rows("States")]
     assert listed == [[str(int(state)), state.name] for state in BoardState]
 
 
 def test_doc_and_golden_file_name_this_version():
     assert DOC.startswith(f"# The serial protocol, version {PROTOCOL_VERSION}\n")
     assert GOLDEN["protocol_version"] == PROTOCOL_VERSION
-    described = {key for row in rows(section("Golden frames")) for key in re.findall(r"\w+", row[0])}
+    described = {key for row in rows("Golden frames") for key in re.findall(r"\w+", row[0])}
     assert described == set(GOLDEN) - {"protocol_version", "about"}

@@ -12,9 +12,10 @@ from arm_fixtures import picker, servos
 from board_on_pty import ALL, NAMES, PATIENCE_S, speaker, wait_until
 from session_bench import HOME, LIMITS, SERVOS, Rig, accounted, make_board, moved, units
 
-from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.hardware_session import State
-from picker_dynamics.board.protocol import BoardState, Disable, Fault, build
+from picker_dynamics.board.protocol import BoardState, Disable, Fault
+from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import BoardFaultError, LinkError, VersionError
 
 board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling

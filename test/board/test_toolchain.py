@@ -1,7 +1,5 @@
 """Building the firmware for an arm; what is said where it cannot be built; and the Debian packages."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -17,8 +17,9 @@ from conformance_bench import CONFIG, START, START_US
 from conformance_request_mutants import HelloResets
 
 from picker_dynamics.board.conformance import session as conformance_session
-from picker_dynamics.board.oscillator import Potentiometer, estimate
-from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry, build
+from picker_dynamics.board.doctor_report import Potentiometer, estimate
+from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry
+from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.commands import cli, doctor
 from picker_dynamics.errors import InputError
 

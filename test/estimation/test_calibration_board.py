@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.errors import BoardFaultError, LinkError
 from picker_dynamics.estimation.calibration import guided, mover

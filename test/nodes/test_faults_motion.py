@@ -12,8 +12,7 @@ from board_on_cable import BoardOnCable
 from board_on_pty import ALL, NAMES, PATIENCE_S, wait_until
 
 from picker_dynamics.board import hardware_session
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import BoardState, Fault

@@ -7,8 +7,7 @@ import pytest
 from arm_fixtures import picker, rigid_body, servos
 from board_on_pty import NAMES, BoardOnPty, wait_until
 
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.hardware_session import HardwareSession, State
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import BoardState, Fault

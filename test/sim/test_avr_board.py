@@ -6,8 +6,9 @@ Time is real here, so nothing is asserted of how long anything takes.
 import numpy as np
 import pytest
 import serial
-from avr_bench import picker, require_tools, with_inputs
+from avr_bench import picker, with_inputs
 from board_on_pty import wait_until
+from firmware_tools import require
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.link import Link
@@ -21,7 +22,7 @@ from picker_dynamics.sim.control_socket import BoardControl
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.virtual_board import Potentiometers, VirtualBoard
 
-require_tools()
+require("avr", "sim")
 
 ALL = 0b11111
 

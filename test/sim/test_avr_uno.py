@@ -1,13 +1,14 @@
 """The simulated Uno itself: what the data sheets of ATmega328P and PCA9685 say, seen from a program that runs on it."""
 
 import pytest
-from avr_bench import Monitor, require_tools
+from avr_bench import Monitor
+from firmware_tools import require
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.errors import InputError
 from picker_dynamics.sim.avr_uno import Bus, Cause, Uno
 
-require_tools()
+require("avr", "sim")
 
 TWBR, TWSR, TWDR, TWCR = 0xB8, 0xB9, 0xBB, 0xBC
 GO, START, STOP, ACK = 0x84, 0xA4, 0x94, 0xC4  # TWCR: TWINT and TWEN, with TWSTA, TWSTO, TWEA

@@ -1,7 +1,5 @@
 """The virtual board over a real pseudo-terminal, talked to by the real serial link; the truth comes by the side door."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -12,34 +10,26 @@ import time
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
+from board_on_pty import wait_until
 
-from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import Adopt, BoardState, Enable, Fault, Relax, Reset, Stop, limits_checksum, pulse_units
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.board import VirtualBoard, spawn_board
 from picker_dynamics.sim.control_socket import BoardControl
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.pty_port import Wire
 
 OVERLAY = resource("config/servos.sim.yaml")
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay=OVERLAY)
+ARM, SERVOS = picker(), servos()
 ALL = (1 << ARM.n) - 1
 
 
 def units(q):
     return tuple(pulse_units(pulse) for pulse in SERVOS.to_pulse_us(q).tolist())
-
-
-def eventually(condition, timeout_s=8.0):
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
 
 
 def move(link, start, end, duration_s=0.6, settle_s=0.3):
@@ -76,6 +66,10 @@ def port_of(board):
     return str(board.port.link)
 
 
+def linked(board, **options):
+    return Link(port_of(board), **options)
+
+
 # --- the chain ------------------------------------------------------------------------------------------
 
 
@@ -98,11 +92,11 @@ def test_handshake_enable_move_truth(tmp_path):
             assert link.statistics.setpoints_refused == {} and not telemetry.faults
             held = truth.tip
             link.request(Stop())
-            eventually(lambda: link.telemetry.state is BoardState.HOLD)
+            wait_until(lambda: link.telemetry.state is BoardState.HOLD)
             control.attach(0.3)
-            eventually(lambda: control.truth().tip[2] < held[2] - 0.01)
+            wait_until(lambda: control.truth().tip[2] < held[2] - 0.01)
             control.detach()
-            eventually(lambda: abs(control.truth().tip[2] - held[2]) < 0.003)
+            wait_until(lambda: abs(control.truth().tip[2] - held[2]) < 0.003)
     assert os.listdir(tmp_path) == []
 
 
@@ -126,7 +120,7 @@ def test_a_machine_that_stalls_is_caught_up_with_or_reported(make_board):
         advance(pulses, duration_s)
 
     board.plant.advance = stall
-    eventually(lambda: control.truth().behind_max_s > 0.45)
+    wait_until(lambda: control.truth().behind_max_s > 0.45)
     after = control.truth()
     assert after.skipped_s - before.skipped_s > 0.3
     elapsed = after.monotonic_s - before.monotonic_s  # the board's clock has not stopped
@@ -136,11 +130,11 @@ def test_a_machine_that_stalls_is_caught_up_with_or_reported(make_board):
 def test_the_board_of_an_arm_at_rest_sleeps_and_its_telemetry_comes_in_time(make_board):
     board, control = make_board(boot_silence_s=0.0)
     waits = []
-    wait = board._wait
-    with Link(port_of(board)) as link:
-        eventually(lambda: board.plant.at_rest)
+    wait = board.wait
+    with linked(board) as link:
+        wait_until(lambda: board.plant.at_rest)
         before = link.statistics
-        board._wait = lambda until_s: waits.append(1) or wait(until_s)
+        board.wait = lambda until_s: waits.append(1) or wait(until_s)
         time.sleep(0.5)
         heard = link.statistics.telemetry_received - before.telemetry_received
         assert 20 <= heard <= 30  # every 20 ms
@@ -149,12 +143,12 @@ def test_the_board_of_an_arm_at_rest_sleeps_and_its_telemetry_comes_in_time(make
 
 def test_relax_lets_the_arm_fall(make_board):
     board, control = make_board(pose=np.array([0.0, 0.8, -0.8, 0.0, 0.0]), support=False, live=True)
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         link.request(Adopt(ALL))
         time.sleep(0.2)
         assert control.truth().q[1] > 0.6
         link.request(Relax())
-        eventually(lambda: control.truth().q[1] < -0.2)
+        wait_until(lambda: control.truth().q[1] < -0.2)
         assert control.truth().live == 0 == link.telemetry.live
 
 
@@ -164,9 +158,9 @@ def test_relax_lets_the_arm_fall(make_board):
 def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
     board, control = make_board(boot_silence_s=0.2)
     assert control.truth().boot_id == 1
-    with Link(port_of(board)) as link:  # the first opening raises DTR
+    with linked(board) as link:  # the first opening raises DTR
         assert link.info.boot_id == 2
-    with Link(port_of(board)) as link:  # our link leaves it up
+    with linked(board) as link:  # our link leaves it up
         assert link.info.boot_id == 2
     descriptor = os.open(port_of(board), os.O_RDWR | os.O_NOCTTY)
     attributes = termios.tcgetattr(descriptor)
@@ -175,14 +169,14 @@ def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
     time.sleep(0.3)  # for the board to have looked at the line, however busy the machine is
     os.close(descriptor)
     time.sleep(0.3)
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         assert link.info.boot_id == 3
 
 
 def test_outputs_that_outlive_a_reset_are_kept_and_can_be_adopted(make_board):
     board, control = make_board(pose=SERVOS.home, support=False, live=True, boot_silence_s=0.2)
     time.sleep(0.2)
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         assert link.telemetry.live == ALL and link.telemetry.owned == 0
         link.request(Adopt(ALL))
         np.testing.assert_allclose(control.truth().q, SERVOS.home, atol=0.1)
@@ -192,74 +186,74 @@ def test_outputs_that_outlive_a_reset_are_kept_and_can_be_adopted(make_board):
 def test_a_reset_in_motion_is_noticed_and_the_arm_stays(make_board):
     board, control = make_board()
     boots = []
-    with Link(port_of(board), on_boot=lambda old, new: boots.append((old, new))) as link:
+    with linked(board, on_boot=lambda old, new: boots.append((old, new))) as link:
         link.request(Enable(ALL, units(SERVOS.rest)))
         move(link, SERVOS.rest, SERVOS.home, settle_s=0.0)
         control.reset(fault="RESTARTED")
-        eventually(lambda: boots)
+        wait_until(lambda: boots)
         truth = control.truth()
         assert boots == [(1, 2)] and truth.boot_id == 2
         assert truth.live == ALL and truth.owned == 0 and truth.faults == ("RESTARTED",)
         time.sleep(0.3)
         assert control.truth().q[1] == pytest.approx(truth.q[1], abs=0.1)
         control.reset(keep_outputs=False)
-        eventually(lambda: len(boots) == 2)
+        wait_until(lambda: len(boots) == 2)
         assert control.truth().live == 0
 
 
 def test_a_pulled_cable_is_noticed_and_the_board_holds(make_board):
     board, control = make_board()
     losses = []
-    with Link(port_of(board), on_loss=losses.append) as link:
+    with linked(board, on_loss=losses.append) as link:
         link.request(Enable(ALL, units(SERVOS.rest)))
         control.unplug(0.5)
-        eventually(lambda: losses)
+        wait_until(lambda: losses)
         assert not link.connected and not os.path.lexists(port_of(board))
-        eventually(lambda: control.truth().faults == ("HOST_LOST",))
+        wait_until(lambda: control.truth().faults == ("HOST_LOST",))
         link.reconnect(give_up_s=8.0)
-        assert link.telemetry.live == ALL == link.telemetry.owned and link.telemetry.fault_numbers == (Fault.HOST_LOST,)
+        assert link.telemetry.live == ALL == link.telemetry.owned and link.telemetry.faults == Fault.HOST_LOST.bit
         link.request(Reset())
         np.testing.assert_allclose(control.truth().q, SERVOS.rest, atol=0.05)
 
 
 def test_damaged_bytes_are_counted_and_requests_get_through(make_board):
     board, control = make_board()
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         control.wire(drop=0.004, corrupt=0.004)
         for _ in range(20):
             link.request(Reset(), timeout_s=3.0)
-        eventually(lambda: link.statistics.frames_damaged + link.statistics.frames_missed > 0)
+        wait_until(lambda: link.statistics.frames_damaged + link.statistics.frames_missed > 0)
         control.wire()
-        eventually(lambda: link.telemetry.bad_frames + link.statistics.frames_damaged > 0)
+        wait_until(lambda: link.telemetry.bad_frames + link.statistics.frames_damaged > 0)
 
 
 def test_another_speed_is_noise(make_board):
     board, _ = make_board()
     with pytest.raises(LinkError, match="speaks something else"):
-        Link(port_of(board), baud=115_200).open(timeout_s=0.5)
-    Link(port_of(board)).open()
+        linked(board, baud=115_200).open(timeout_s=0.5)
+    linked(board).open()
 
 
 def test_clocks_drift_and_jump(make_board):
     board, control = make_board(clock_drift_ppm=4000.0)
-    with Link(port_of(board)) as link:
-        eventually(lambda: link.statistics.drift_ppm == pytest.approx(4000.0, abs=1000.0))
+    with linked(board) as link:
+        wait_until(lambda: link.statistics.drift_ppm == pytest.approx(4000.0, abs=1000.0))
         before = link.telemetry.time_us
         control.clock(jump_s=30.0)
-        eventually(lambda: link.telemetry.time_us - before > 30e6)
-        eventually(lambda: abs(link.board_time_us() - link.telemetry.time_us) < 0.1e6)
+        wait_until(lambda: link.telemetry.time_us - before > 30e6)
+        wait_until(lambda: abs(link.board_time_us() - link.telemetry.time_us) < 0.1e6)
 
 
 def test_a_supply_that_fails_latches_a_fault(make_board):
     board, control = make_board()
-    with Link(port_of(board)) as link:
+    with linked(board) as link:
         assert link.telemetry.supply_mv == 6000
         control.supply(3.9)
-        eventually(lambda: link.telemetry.fault_numbers == (Fault.SUPPLY_LOW,))
+        wait_until(lambda: link.telemetry.faults == Fault.SUPPLY_LOW.bit)
         control.supply(6.0)
         link.request(Reset())
         control.cause("OUTPUT_FAILED", True)
-        eventually(lambda: link.telemetry.fault_numbers == (Fault.OUTPUT_FAILED,))
+        wait_until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit)
 
 
 # --- the side door ---------------------------------------------------------------------------------------
@@ -307,7 +301,7 @@ def test_a_port_whose_name_was_taken_while_unplugged_ends_the_board_with_a_word(
         control.unplug(0.2)
         (tmp_path / "tty").write_text("mine")
         with pytest.raises(LinkError, match="is gone|does not answer"):
-            eventually(lambda: control.truth() is None)
+            wait_until(lambda: control.truth() is None)
     assert (tmp_path / "tty").read_text() == "mine"
 
 

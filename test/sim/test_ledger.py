@@ -1,7 +1,5 @@
 """The second bookkeeping: clean where the board does what it should, and not where it does not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from firmware_bench import ALL, FRAME_US, LIMITS, MIDDLE
@@ -68,7 +66,7 @@ class Rig:
     def require_balance(self) -> None:
         counts = self.counts
         assert counts.arrived == counts.deaf + counts.rejected + counts.accepted
-        assert counts.accepted == counts.executed + counts.dropped + len(self.ledger._points)
+        assert counts.accepted == counts.executed + counts.dropped + self.ledger.as_dict()["queued"]
 
 
 def test_a_motion_is_executed_to_the_last_set_point():
@@ -175,10 +173,11 @@ def test_a_board_that_evaluates_its_queue_at_the_wrong_time_is_found_out(monkeyp
     assert rig.counts.frames_off_line > 10 and "the line is at" in rig.counts.first_trouble
 
 
-def test_a_board_that_gives_up_without_a_reason_is_found_out():
+def test_a_board_that_gives_up_without_a_reason_is_found_out(monkeypatch):
     rig = Rig()
     rig.stream(0.5)
-    rig.firmware._motion.brake()
+    frame = OutputMotion.frame
+    monkeypatch.setattr(OutputMotion, "frame", lambda motion, at_us: (motion.brake(), frame(motion, at_us)))
     rig.run(FRAME_US)
     assert rig.counts.dropped_without_cause >= 2
 

@@ -1,11 +1,9 @@
 """Interpolation, limits and a queue that runs dry: what the pulses do, frame by frame."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
-from firmware_bench import BRAKE, FRAME_US, FUZZ, GOLDEN, HALF_US, LIMITS, MIDDLE, SPEED, Bench, steps
+from firmware_bench import BRAKE, FRAME_US, FUZZ, HALF_US, LIMITS, MIDDLE, SPEED, Bench, golden, steps
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,10 +11,16 @@ from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.protocol import BoardState, Enable, Nack, Reason, SetPoint, Stop
 from picker_dynamics.sim.setpoint_queue import interpolate
 
+
+def ready():
+    """A board with all joints on, after a servo frame."""
+    return Bench().enabled().run(FRAME_US)
+
+
 # -- interpolation -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("vector", GOLDEN["interpolation"], ids=lambda vector: f"at {vector['at_us']}")
+@golden("interpolation", "at_us")
 def test_golden_interpolation(vector):
     vector = dict(vector)
     assert interpolate(**{key: vector[key] for key in vector if key != "pulse"}) == vector["pulse"]
@@ -37,7 +41,7 @@ def test_interpolation_is_the_straight_line_in_32_bits(start_us, span, elapsed, 
 
 
 def test_the_queue_is_evaluated_half_a_frame_after_the_frame_starts():
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     start = bench.now_us
     bench.stream([(start + HALF_US + 20_000 * k, (12000 + 160 * k,) * 3) for k in range(1, 11)])
     bench.track.clear()
@@ -47,7 +51,7 @@ def test_the_queue_is_evaluated_half_a_frame_after_the_frame_starts():
 
 @pytest.mark.parametrize("spacing_us", [6_000, 7_000, 10_000, 20_000, 33_000])
 def test_pulses_lie_on_the_line_whatever_the_spacing(spacing_us):
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     start = bench.now_us
 
     def line(time_us):
@@ -57,22 +61,22 @@ def test_pulses_lie_on_the_line_whatever_the_spacing(spacing_us):
     for _ in range(40):
         while sent_us < bench.now_us + 75_000:
             sent_us += spacing_us
-            assert bench.send(SetPoint(sent_us, (round(line(sent_us)),) * 3)) == []
+            assert bench.send(SetPoint(sent_us, (round(line(sent_us)),) * 3)) is None
         bench.run(FRAME_US)
         if bench.now_us >= start + 100_000:
-            assert abs(bench.firmware.pulses[0] - line(bench.now_us + HALF_US)) <= 1.1
+            assert abs(bench.pulses[0] - line(bench.now_us + HALF_US)) <= 1.1
     assert bench.last.underruns == 0
 
 
 def test_jitter_of_the_host_leaves_the_pulses_unchanged():
     def track(delays_us):
-        bench = Bench().enabled().run(FRAME_US)
+        bench = ready()
         for k, delay_us in enumerate(delays_us):
             stamp_us = 80_000 + 10_000 * k
             due_us = stamp_us - 60_000 + delay_us
             bench.run(max(0, due_us - bench.now_us))
             pulse = 12000 + k * k
-            assert bench.send(SetPoint(stamp_us, (pulse, pulse - 300, pulse + 7))) == []
+            assert bench.send(SetPoint(stamp_us, (pulse, pulse - 300, pulse + 7))) is None
         bench.run(1_000_000 - bench.now_us)
         return bench.track
 
@@ -84,7 +88,7 @@ def test_time_stamps_wrap_around_in_mid_motion():
         bench = Bench(FirmwareConfig(LIMITS, start_time_us=start_us)).enabled().run(FRAME_US)
         for k in range(60):
             stamp = (start_us + 80_000 + 10_000 * k) % 2**32
-            assert bench.send(SetPoint(stamp, (12000 + k * k,) * 3)) == []
+            assert bench.send(SetPoint(stamp, (12000 + k * k,) * 3)) is None
             bench.run(10_000)
         return bench.run(400_000).track
 
@@ -92,8 +96,8 @@ def test_time_stamps_wrap_around_in_mid_motion():
 
 
 def test_a_first_point_is_reached_on_a_ramp_from_the_held_pose():
-    bench = Bench().enabled().run(FRAME_US)
-    bench.track = [bench.firmware.pulses]
+    bench = ready()
+    bench.track = [bench.pulses]
     bench.stream([(bench.now_us + HALF_US + 200_000, (14000, 12000, 10000))])
     bench.run(200_000)
     assert steps(bench.track) == [200] * 10
@@ -104,15 +108,14 @@ def test_a_first_point_is_reached_on_a_ramp_from_the_held_pose():
 
 
 def test_the_speed_limit_holds_a_joint_back_and_says_so():
-    bench = Bench().enabled().run(FRAME_US)
-    bench.track = [bench.firmware.pulses]
-    at = bench.now_us
-    bench.stream([(at + 30_000, (16000, 12100, 12000)), (at + 60_000, (16000, 12100, 12000))])
+    bench = ready()
+    bench.track = [bench.pulses]
+    bench.stream_ahead([(30_000, (16000, 12100, 12000)), (60_000, (16000, 12100, 12000))])
     bench.run(40_000)
     assert bench.last.limited == 0b001
     bench.run(400_000)
     assert set(steps(bench.track)) == {SPEED, 0}
-    assert bench.firmware.pulses == (16000, 12100, 12000)
+    assert bench.pulses == (16000, 12100, 12000)
     assert (bench.last.limited, bench.last.state, bench.last.underruns) == (0, BoardState.HOLD, 0)
 
 
@@ -135,15 +138,15 @@ def refusal_cases():
 def test_a_refused_set_point_is_counted_named_and_moves_nothing(point, reason, detail):
     bench = Bench().enabled().run(100_000)
     lead_us, pulses = point
-    answers = bench.send(SetPoint((bench.now_us + lead_us) % 2**32, pulses), sequence=50)
-    assert answers == [Nack(50, 6, reason, detail)]
+    answer = bench.send(SetPoint((bench.now_us + lead_us) % 2**32, pulses), sequence=50)
+    assert answer == Nack(50, 6, reason, detail)
     bench.run(FRAME_US)
     assert (bench.last.rejected, bench.last.last_reason, bench.last.accepted) == (1, reason, 0)
-    assert (bench.last.queue_depth, bench.firmware.pulses) == (0, MIDDLE)
+    assert (bench.last.queue_depth, bench.pulses) == (0, MIDDLE)
 
 
 def test_points_must_follow_one_another():
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     at = bench.now_us + 100_000
     answers = bench.stream([(at, MIDDLE), (at, MIDDLE), (at - 1, MIDDLE), (at + 1, MIDDLE)])
     assert [answer.reason for answer in answers] == [Reason.NOT_LATER, Reason.NOT_LATER]
@@ -152,24 +155,23 @@ def test_points_must_follow_one_another():
 
 
 def test_a_full_queue_refuses_and_keeps_what_it_has():
-    bench = Bench().enabled().run(FRAME_US)
+    bench = ready()
     points = [(bench.now_us + 30_000 + 10_000 * k, (12000 + 50 * k,) * 3) for k in range(20)]
     answers = bench.stream(points)
     assert [answer.reason for answer in answers] == [Reason.QUEUE_FULL] * 4
     bench.run(FRAME_US)  # whose evaluation passes the first point
     assert (bench.last.accepted, bench.last.rejected, bench.last.queue_depth) == (16, 4, 15)
     bench.run(400_000)
-    assert bench.firmware.pulses[0] >= points[15][1][0]
+    assert bench.pulses[0] >= points[15][1][0]
 
 
 def test_joints_that_are_off_ignore_their_pulse():
     bench = Bench()
     bench.send(Enable(0b001, (12000, 0, 0)))
     bench.run(FRAME_US)
-    at = bench.now_us
-    assert bench.stream([(at + 50_000, (12200, 0, 65)), (at + 100_000, (12200, 0, 0))]) == []
+    assert bench.stream_ahead([(50_000, (12200, 0, 65)), (100_000, (12200, 0, 0))]) == []
     bench.run(200_000)
-    assert bench.firmware.pulses == (12200, 0, 0)
+    assert bench.pulses == (12200, 0, 0)
 
 
 # -- running dry ---------------------------------------------------------------------------------------
@@ -187,83 +189,76 @@ def test_a_queue_that_runs_out_in_motion_is_braked_counted_and_held():
 
 
 def test_the_last_accepted_point_is_reached_at_least():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 40_000, (12000, 12000, 12000)), (at + 79_000, (12039, 12300, 11970))])
+    bench = ready()
+    bench.stream_ahead([(40_000, (12000, 12000, 12000)), (79_000, (12039, 12300, 11970))])
     bench.run(500_000)
     assert bench.last.underruns == 1
-    assert bench.firmware.pulses[0] >= 12039 and bench.firmware.pulses[2] <= 11970
-    assert 12300 <= bench.firmware.pulses[1] <= 12300 + 400
+    assert bench.pulses[0] >= 12039 and bench.pulses[2] <= 11970
+    assert 12300 <= bench.pulses[1] <= 12300 + 400
 
 
 def test_braking_ends_at_the_pulse_limit():
     bench = Bench().enabled((19500, 12000, 12000)).run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 20_000 * k, (min(20000, 19500 + 100 * k), 12000, 12000)) for k in range(1, 6)])
+    bench.stream_ahead([(20_000 * k, (min(20000, 19500 + 100 * k), 12000, 12000)) for k in range(1, 6)])
     bench.run(1_000_000)
-    assert bench.firmware.pulses[0] == 20000
+    assert bench.pulses[0] == 20000
     assert bench.last.state is BoardState.HOLD
 
 
 def test_a_motion_that_ends_at_rest_is_no_underrun():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 100_000, (12800, 12000, 11500)), (at + 120_000, (12800, 12000, 11500))])
+    bench = ready()
+    bench.stream_ahead([(100_000, (12800, 12000, 11500)), (120_000, (12800, 12000, 11500))])
     bench.run(500_000)
     assert (bench.last.underruns, bench.last.state) == (0, BoardState.HOLD)
-    assert bench.firmware.pulses == (12800, 12000, 11500)
+    assert bench.pulses == (12800, 12000, 11500)
 
 
 def test_a_creeping_motion_that_is_cut_off_is_no_underrun():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 20_000 * k, (12000 + 8 * k, 12000, 12000)) for k in range(1, 6)])
+    bench = ready()
+    bench.stream_ahead([(20_000 * k, (12000 + 8 * k, 12000, 12000)) for k in range(1, 6)])
     bench.run(500_000)
-    assert (bench.last.underruns, bench.firmware.pulses) == (0, (12040, 12000, 12000))
+    assert (bench.last.underruns, bench.pulses) == (0, (12040, 12000, 12000))
 
 
 def test_a_stop_brakes_a_joint_that_lags_behind_its_target():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 30_000, (18000, 12000, 12000)), (at + 50_000, (18000, 12000, 12000))])
+    bench = ready()
+    bench.stream_ahead([(30_000, (18000, 12000, 12000)), (50_000, (18000, 12000, 12000))])
     bench.run(100_000)
     assert (bench.last.limited, bench.last.queue_depth) == (0b001, 0)
-    bench.track = [bench.firmware.pulses]
+    bench.track = [bench.pulses]
     bench.send(Stop())
     bench.run(400_000)
     assert steps(bench.track)[:11] == [*range(SPEED - BRAKE, 0, -BRAKE), 0, 0]
 
 
 def test_a_point_that_finds_the_arm_lagging_starts_its_line_at_the_target():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 29_000, (13000, 12000, 12000)), (at + 30_000, (13000, 12000, 12000))])
+    bench = ready()
+    bench.stream_ahead([(29_000, (13000, 12000, 12000)), (30_000, (13000, 12000, 12000))])
     bench.run(FRAME_US)
-    assert (bench.firmware.pulses[0], bench.last.queue_depth) == (12400, 0)
+    assert (bench.pulses[0], bench.last.queue_depth) == (12400, 0)
     bench.stream([(bench.now_us + HALF_US + 80_000, (13000, 12000, 12000))])
-    bench.track = [bench.firmware.pulses]
+    bench.track = [bench.pulses]
     bench.run(60_000)
     assert steps(bench.track) == [SPEED, 200, 0]  # not a slower line from where it lagged
 
 
 def test_a_motion_that_ended_leaves_no_speed_behind():
-    bench = Bench().enabled().run(FRAME_US)
-    at = bench.now_us
-    bench.stream([(at + 29_000, (12600, 12000, 12000)), (at + 30_000, (12600, 12000, 12000))])
+    bench = ready()
+    bench.stream_ahead([(29_000, (12600, 12000, 12000)), (30_000, (12600, 12000, 12000))])
     bench.run(200_000)  # arrives with a step of 200
     assert bench.last.state is BoardState.HOLD
     bench.stream([(bench.now_us + 15_000, (12601, 12000, 12000))])
     bench.run(200_000)
-    assert (bench.last.underruns, bench.firmware.pulses[0]) == (0, 12601)
+    assert (bench.last.underruns, bench.pulses[0]) == (0, 12601)
 
 
 def test_a_late_host_is_joined_again_within_the_speed_limit():
     bench = Bench().enabled().moving(speed=300, lead_us=20_000)
     bench.run(200_000)
     assert bench.last.underruns == 1
-    at, start = bench.now_us, bench.firmware.pulses[0]
-    bench.track = [bench.firmware.pulses]
+    at, start = bench.now_us, bench.pulses[0]
+    bench.track = [bench.pulses]
     assert bench.stream([(at + 60_000, (start - 2000,) * 3), (at + 100_000, (start - 2000,) * 3)]) == []
     bench.run(400_000)
     assert min(steps(bench.track)) >= -SPEED
-    assert bench.firmware.pulses[0] == start - 2000
+    assert bench.pulses[0] == start - 2000

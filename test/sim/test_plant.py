@@ -1,12 +1,11 @@
 """The simulated arm against truths that do not come from it: Pinocchio, statics by hand, energy, the servo model."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import DescriptionError, InputError
@@ -16,8 +15,7 @@ from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim import plant_error
 from picker_dynamics.sim.plant import BACKDRIVE_FRICTION, STOP_MARGIN, Plant
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay=resource("config/servos.sim.yaml"))
+ARM, SERVOS = picker(), servos()
 SHOULDER = ARM.joint_names.index("shoulder")
 OFF = (None,) * ARM.n
 REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])
@@ -54,6 +52,10 @@ def arm(plant):
 
 def pulses_for(q):
     return SERVOS.to_pulse_us(q).tolist()
+
+
+TO_REACH = tuple(pulses_for(REACHING))
+BODY = RigidBody(ARM)
 
 
 def largest_difference(plant, reference, states=100):
@@ -94,8 +96,8 @@ def test_an_arm_of_another_shape_agrees_too(tmp_path):
 
 def test_it_rests_where_the_servo_model_says(arm):
     """Statics: q = q_cmd - g(q) / K - delta sign(g(q)), with Pinocchio's g; the base, unloaded, within the deadband."""
-    arm.advance(pulses_for(REACHING), 6.0)
-    load = RigidBody(ARM).gravity(arm.q)
+    arm.advance(TO_REACH, 6.0)
+    load = BODY.gravity(arm.q)
     resting = SERVOS.model.resting_position(arm.setpoint, load)
     loaded = np.abs(load) > 0.01
     assert loaded.sum() == 3
@@ -105,7 +107,7 @@ def test_it_rests_where_the_servo_model_says(arm):
 
 
 def test_sag_is_what_the_design_counts_on(arm):
-    arm.advance(pulses_for(REACHING), 4.0)
+    arm.advance(TO_REACH, 4.0)
     assert 0.015 < np.linalg.norm(arm.tip - arm.tip_at(REACHING)) < 0.06
 
 
@@ -137,22 +139,22 @@ def test_the_step_is_fine_enough():
 
 
 def test_a_berry_adds_its_weight_to_the_shoulder(arm):
-    arm.advance(pulses_for(REACHING), 4.0)
+    arm.advance(TO_REACH, 4.0)
     bare, sagged = arm.torque[SHOULDER], arm.tip[2]
     arm.attach(0.025)
-    arm.advance(pulses_for(REACHING), 4.0)
+    arm.advance(TO_REACH, 4.0)
     lever = np.hypot(*arm.tip[:2])
-    links = RigidBody(ARM).gravity(arm.q)[SHOULDER]
+    links = BODY.gravity(arm.q)[SHOULDER]
     assert arm.torque[SHOULDER] == pytest.approx(links + 0.025 * 9.81 * lever, abs=1e-4)
     assert arm.torque[SHOULDER] > bare + 0.05 and arm.tip[2] < sagged - 0.002
     arm.detach()
-    arm.advance(pulses_for(REACHING), 4.0)
+    arm.advance(TO_REACH, 4.0)
     assert arm.torque[SHOULDER] == pytest.approx(bare, abs=1e-4)
 
 
 def test_pulses_are_quantised(arm):
     quantum = SERVOS.quantum_us
-    counts = np.round(np.array(pulses_for(REACHING)) / quantum)
+    counts = np.round(np.array(TO_REACH) / quantum)
     arm.step((counts * quantum + 0.49 * quantum).tolist())
     np.testing.assert_allclose(arm.setpoint, SERVOS.to_angle(counts * quantum), atol=1e-12)
     arm.step((counts * quantum + 0.51 * quantum).tolist())
@@ -160,7 +162,7 @@ def test_pulses_are_quantised(arm):
 
 
 def test_a_pulse_beyond_the_map_turns_the_servo_to_its_end_only(arm):
-    arm.step([3000.0, *pulses_for(REACHING)[1:]])
+    arm.step([3000.0, *TO_REACH[1:]])
     assert arm.setpoint[0] == pytest.approx(np.pi / 2)
 
 
@@ -188,7 +190,7 @@ def test_relaxed_it_falls_slowly_and_stops_at_the_stop(arm):
     for _ in range(6000):
         arm.step(OFF)
         speeds.append(abs(arm.v[SHOULDER]))
-    free_fall = np.sqrt(2 * RigidBody(ARM).potential_energy(REACHING) / RigidBody(ARM).mass_matrix(REACHING)[1, 1])
+    free_fall = np.sqrt(2 * BODY.potential_energy(REACHING) / BODY.mass_matrix(REACHING)[1, 1])
     assert 0.5 < max(speeds) < 0.2 * free_fall
     assert arm.q[SHOULDER] == pytest.approx(ARM.lower[SHOULDER] - STOP_MARGIN["revolute"], abs=2e-3)
     assert (arm.torque == 0.0).all()
@@ -196,7 +198,7 @@ def test_relaxed_it_falls_slowly_and_stops_at_the_stop(arm):
 
 def test_dry_friction_holds_without_creeping(arm):
     folded = np.array([0.0, 1.9, -2.3, -1.17, 0.0])
-    load = np.abs(RigidBody(ARM).gravity(folded))
+    load = np.abs(BODY.gravity(folded))
     assert 0.05 < load.max() < BACKDRIVE_FRICTION * SERVOS.stall_torque[0]
     arm.reset(folded)
     arm.advance(OFF, 3.0)
@@ -215,7 +217,7 @@ def test_an_arm_at_rest_is_left_there_until_something_changes(errors):
     q, time = plant.q, plant.time
     plant.advance(rest, 1.0)
     assert plant.time == pytest.approx(time + 1.0) and (plant.q == q).all()
-    plant._wake()  # integrated after all: it stays where it is
+    plant.wake()  # integrated after all: it stays where it is
     plant.advance(rest, 1.0)
     np.testing.assert_allclose(plant.q, q, atol=2e-6)
     for change in (lambda: plant.attach(0.05), lambda: plant.advance(home, 0.02)):
@@ -230,7 +232,7 @@ def test_an_arm_at_rest_is_left_there_until_something_changes(errors):
 
 
 def test_one_joint_may_be_relaxed_alone(arm):
-    pulses = pulses_for(REACHING)
+    pulses = list(TO_REACH)
     pulses[SHOULDER] = None
     arm.advance(pulses, 1.0)
     assert arm.q[SHOULDER] < REACHING[SHOULDER] - 0.3
@@ -242,7 +244,7 @@ def test_the_support_holds_each_joint_until_it_is_first_powered(arm):
     arm.reset(REACHING, support=True)
     arm.advance(OFF, 1.0)
     np.testing.assert_allclose(arm.q, REACHING, atol=1e-6)
-    pulses = [*pulses_for(REACHING)[:2], None, None, None]
+    pulses = [*TO_REACH[:2], None, None, None]
     arm.advance(pulses, 1.0)
     assert 0.02 < REACHING[SHOULDER] - arm.q[SHOULDER] < 0.2  # sags on its own spring
     np.testing.assert_allclose(arm.q[2:], REACHING[2:], atol=5e-3)

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import subprocess
-from functools import cache
 from pathlib import Path
 
-import pytest
+from arm_fixtures import picker as description_of_picker
+from arm_fixtures import servos as servos_of_picker
+from firmware_bench import FRAME_US, Bench
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.header import header_text
-from picker_dynamics.board.firmware.packages import missing
-from picker_dynamics.board.protocol import Ack, BoardState, Enable, FrameDecoder, Hello, Ping, SetPoint, Telemetry, encode
+from picker_dynamics.board.protocol import BoardState, Ping, SetPoint, Telemetry
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import servo_map
 from picker_dynamics.sim.avr_board import compiled_in, wiring
-from picker_dynamics.sim.avr_firmware import AvrFirmware
+from picker_dynamics.sim.avr_firmware import BAUD, AvrFirmware
 from picker_dynamics.sim.avr_uno import CYCLES_PER_US, Uno
 
 MONITOR = Path(__file__).parents[1] / "data" / "uno_monitor.c"
 ALL = 0b11111
 MIDDLE = (12000,) * 5
-FRAME_US = 20_000
 COUNT_EIGHTHS = 8 * 4.88
 """A count of the PCA9685 in 1/8 us: 122 ticks of 25 MHz."""
 
 
-def require_tools() -> None:
-    """Skip the module, with one line that names the packages, where firmware or simulator cannot be built."""
-    problem = missing("avr", "sim")
-    if problem:
-        pytest.skip(problem, allow_module_level=True)
-
-
-@cache
 def picker():
     """The picker's description, and its servo map."""
-    arm = description.load(resource("urdf/picker.urdf"))
-    return arm, servo_map.load(resource("config/servos.yaml"), arm.joint_names)
+    return description_of_picker(), servos_of_picker(simulated=False)
 
 
 def with_inputs(folder: Path):
@@ -59,8 +49,17 @@ def started_at(start_us: int, folder: Path) -> Path:
     return folder / "pca9685" / toolchain.ELF
 
 
-class AvrBench:
-    """A host in simulated time: sends frames, keeps what the board answers, and looks at the outputs every millisecond.
+def avr(backend: str = "pca9685", *, servos=None, elf=None, baud: int = BAUD, **options) -> AvrFirmware:
+    """The picker's board, switched on; ``servos``: another map than the picker's, ``elf``: another firmware than for that map."""
+    arm, usual = picker()
+    servos = usual if servos is None else servos
+    elf = toolchain.build(servos, arm, backend, baud=baud) if elf is None else elf
+    library = toolchain.library("sim")
+    return AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), baud=baud, **options)
+
+
+class AvrBench(Bench):
+    """A host of a simulated Uno, which looks at the outputs every millisecond.
 
     Args:
         backend: of the firmware.
@@ -69,43 +68,14 @@ class AvrBench:
         options: of ``AvrFirmware``.
     """
 
+    step_us, all = 1000, ALL
+
     def __init__(self, backend: str = "pca9685", *, servos=None, elf=None, **options):
-        arm, usual = picker()
-        servos = usual if servos is None else servos
-        elf = toolchain.build(servos, arm, backend) if elf is None else elf
-        library = toolchain.library("sim")
-        self.firmware = AvrFirmware(library, elf, compiled_in(servos, backend), wiring(servos, backend), **options)
+        self.connect(avr(backend, servos=servos, elf=elf, **options))
         self.uno = self.firmware.uno
-        self.now_us = self.sequence = 0
-        self.answers: list = []
-        self.telemetry: list[Telemetry] = []
-        self.track: list[tuple[int, tuple]] = []
-        self._decoder = FrameDecoder()
-        self._pinged_us = 0
 
-    def run(self, duration_us: int, *, host_alive: bool = True, step_us: int = 1000) -> AvrBench:
-        """Let time pass; a live host pings ten times a second."""
-        until_us = self.now_us + duration_us
-        while self.now_us < until_us:
-            self.now_us = min(until_us, (self.now_us // step_us + 1) * step_us)
-            self.firmware.advance(self.now_us)
-            self.listen()
-            self.track.append((self.now_us, self.firmware.pulses_us))
-            if host_alive and self.now_us - self._pinged_us >= 100_000:
-                self._pinged_us = self.now_us
-                self.write(Ping())
-        return self
-
-    def listen(self) -> None:
-        for _, message in self._decoder.feed(self.firmware.transmit()):
-            (self.telemetry if isinstance(message, Telemetry) else self.answers).append(message)
-
-    def write(self, message, *, sequence: int | None = None) -> int:
-        """Put one frame on the line; its sequence number."""
-        if sequence is None:
-            sequence, self.sequence = self.sequence, self.sequence + 1 & 0xFFFF
-        self.firmware.receive(encode(message, sequence), self.now_us)
-        return sequence
+    def note(self) -> None:
+        self.track.append((self.now_us, self.firmware.pulses_us))
 
     def send(self, message, *, sequence: int | None = None, patience_us: int = 20_000):
         """Send a request; the answer to it, None where none comes in time."""
@@ -122,10 +92,7 @@ class AvrBench:
     def enabled(self, pulses=MIDDLE) -> AvrBench:
         """Wait for the board, say hello, and switch all joints on."""
         self.run(50_000)
-        self.send(Hello())
-        answer = self.send(Enable(ALL, pulses))
-        assert isinstance(answer, Ack), answer
-        return self
+        return super().enabled(pulses)
 
     def board_us(self) -> int:
         """Board time now, from a round trip."""

@@ -1,7 +1,5 @@
 """A VirtualFirmware on a cable that can be pulled and put back while the board goes on; no arm.  Every frame is noted."""
 
-from __future__ import annotations
-
 import threading
 import time
 from contextlib import AbstractContextManager

@@ -80,7 +80,7 @@ class BoardOnPty:
             self.unplug()
 
 
-def wait_until(condition, what):
+def wait_until(condition, what="what was waited for"):
     """Wait for a condition that is sure to come; fail with ``what`` where it does not."""
     until_s = time.monotonic() + PATIENCE_S
     while not condition():

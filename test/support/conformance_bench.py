@@ -1,20 +1,28 @@
 """A board of the picker's, and a session with it in simulated time."""
 
-from __future__ import annotations
+from arm_fixtures import servos
 
-from picker_dynamics.board.conformance import Host, LockStepWire, Need, Session, meet
+from picker_dynamics.board.conformance import CHECKS, Host, LockStepWire, Need, Session, Status, meet
 from picker_dynamics.board.protocol import pulse_units
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.virtual_board import firmware_config
 
-ARM = description.load(resource("urdf/picker.urdf"))
-SERVOS = servo_map.load(resource("config/servos.yaml"), ARM.joint_names)
+SERVOS = servos(simulated=False)
 CONFIG = firmware_config(SERVOS)
 START = tuple(pulse_units(pulse) for pulse in SERVOS.to_pulse_us(SERVOS.rest).tolist())
 START_US = tuple(pulse / 8 for pulse in START)
 SUPPLY_MV = 6000
+FROM_OUTSIDE = [one for one in CHECKS if not one.owned]
+
+
+def ended(outcomes, status: Status) -> dict[str, str]:
+    """Name -> detail of the checks that ended so."""
+    return {one.check.name: one.detail for one in outcomes if one.status is status}
+
+
+def failures(outcomes) -> dict[str, str]:
+    """Name -> detail of the checks that failed."""
+    return ended(outcomes, Status.FAILED)
 
 
 def virtual(kind=VirtualFirmware, config=CONFIG, **firmware) -> VirtualFirmware:

@@ -1,7 +1,5 @@
 """More firmwares that each break one rule: the queue, motion, braking, the watch over the host, resets."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from conformance_mutants import Mutant, Obeys, acked, breaks
@@ -40,8 +38,8 @@ class Refuses(SetPointQueue):
 
     unknown = ()
 
-    def refusal(self, time_us, now_us, played_us, max_lead_us):
-        reason = super().refusal(time_us, now_us, played_us, max_lead_us)
+    def refusal(self, *rest):
+        reason = super().refusal(*rest)
         return Reason.NONE if reason in self.unknown else reason
 
 
@@ -52,15 +50,15 @@ class NeverFull(Refuses):
 
 @breaks("the-queue-is-as-long-as-it-says")
 class FullBeforeNotLater(SetPointQueue):
-    def refusal(self, time_us, now_us, played_us, max_lead_us):
-        reason = super().refusal(time_us, now_us, played_us, max_lead_us)
+    def refusal(self, *rest):
+        reason = super().refusal(*rest)
         return Reason.QUEUE_FULL if reason is Reason.NOT_LATER and len(self) >= self.capacity else reason
 
 
 @breaks("points-come-in-order")
 class TakesEqualTimes(SetPointQueue):
-    def refusal(self, time_us, now_us, played_us, max_lead_us):
-        reason = super().refusal(time_us, now_us, played_us, max_lead_us)
+    def refusal(self, time_us, *rest):
+        reason = super().refusal(time_us, *rest)
         return Reason.NONE if reason is Reason.NOT_LATER and time_us == self._points[-1].time_us else reason
 
 
@@ -101,11 +99,11 @@ class ClipsPulses(OutputMotion):
 
 @breaks("pulses-at-the-limits-are-taken")
 class LimitsAreOutside(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, point, *rest):
         for joint in self._joints(self.owned):
             if point.pulses[joint] in (self.limits[joint].lowest, self.limits[joint].highest):
                 return Reason.OUT_OF_LIMITS, joint
-        return super().accept(point, now_us, max_lead_us)
+        return super().accept(point, *rest)
 
 
 # -- motion --------------------------------------------------------------------------------------------
@@ -113,12 +111,14 @@ class LimitsAreOutside(OutputMotion):
 
 @breaks("pulses-are-interpolated")
 class Truncates(SetPointQueue):
+    longer_than_us = shift = 0
+
     def at(self, at_us, joint):
-        if not len(self):
+        span = ahead_us(self._points[0].time_us, self.anchor.time_us) if len(self) else 0
+        if span <= self.longer_than_us:
             return super().at(at_us, joint)
-        coming, start = self._points[0], self.anchor.pulses[joint]
-        span, elapsed = ahead_us(coming.time_us, self.anchor.time_us), ahead_us(at_us, self.anchor.time_us)
-        return start + (coming.pulses[joint] - start) * elapsed // span
+        start, elapsed = self.anchor.pulses[joint], ahead_us(at_us, self.anchor.time_us)
+        return start + (self._points[0].pulses[joint] - start) * (elapsed >> self.shift) // (span >> self.shift)
 
 
 @breaks("pulses-are-interpolated")
@@ -134,20 +134,15 @@ class PlaysTheStart(Mutant):
 
 
 @breaks("long-lines-are-interpolated")
-class CoarseOnLongLines(SetPointQueue):
-    def at(self, at_us, joint):
-        if not len(self) or ahead_us(self._points[0].time_us, self.anchor.time_us) < 1_000_000:
-            return super().at(at_us, joint)
-        coming, start = self._points[0], self.anchor.pulses[joint]
-        span, elapsed = ahead_us(coming.time_us, self.anchor.time_us), ahead_us(at_us, self.anchor.time_us)
-        return start + (coming.pulses[joint] - start) * (elapsed >> 14) // (span >> 14)
+class CoarseOnLongLines(Truncates):
+    longer_than_us, shift = 999_999, 14
 
 
 @breaks("a-line-starts-where-the-arm-is")
 class StartsFromTheLastPoint(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, *rest):
         begins, anchor = not len(self.queue) and self._motion is not BoardState.MOVE, self.queue.anchor
-        refusal = super().accept(point, now_us, max_lead_us)
+        refusal = super().accept(*rest)
         if begins and anchor.pulses:
             self.queue.anchor = Point(self.queue.anchor.time_us - 100_000 & 0xFFFF_FFFF, self.queue.anchor.pulses)
         return refusal
@@ -206,9 +201,9 @@ class UnderrunIsAFault(Mutant):
 
 @breaks("a-late-host-is-joined-again")
 class AnchorStaysBehind(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, *rest):
         anchor, begins = self.queue.anchor, not len(self.queue)
-        refusal = super().accept(point, now_us, max_lead_us)
+        refusal = super().accept(*rest)
         if begins and self.underruns and anchor.pulses and refusal[0] is Reason.NONE:
             self.queue.anchor = Point(self.queue.anchor.time_us, tuple(pulse and pulse + 9 for pulse in anchor.pulses))
         return refusal
@@ -223,12 +218,14 @@ class StopKeepsTheQueue(OutputMotion):
 
 @breaks("stop-ends-a-motion")
 class ResetResumes(Obeys):
+    kind = Reset
+
     def _latch(self, fault):
         self.interrupted = getattr(self, "interrupted", ()) or tuple(self._motion.queue._points)
         super()._latch(fault)
 
     def obey(self, message):
-        if isinstance(message, Reset) and getattr(self, "interrupted", ()) and self.owned:
+        if getattr(self, "interrupted", ()) and self.owned:
             end, self.interrupted = self.interrupted[-1], ()
             self._motion.accept(Point(self._motion.played_us + 200_000 & 0xFFFF_FFFF, end.pulses), self._motion.played_us, 2**30)
 
@@ -242,17 +239,19 @@ class PlaysByArrival(OutputMotion):
 # -- speed and braking ---------------------------------------------------------------------------------
 
 
-def with_limits(motion: OutputMotion, **changes) -> tuple:
-    """The motion's limits, changed."""
-    return tuple(replace(limit, **{name: change(limit) for name, change in changes.items()}) for limit in motion.limits)
+class OtherLimits(OutputMotion):
+    """Plays its frames within limits that ``other`` makes of a joint's."""
+
+    def frame(self, at_us):
+        limits, self.limits = self.limits, tuple(map(self.other, self.limits))
+        super().frame(at_us)
+        self.limits = limits
 
 
 @breaks("the-speed-limit-holds")
-class Rushes(OutputMotion):
-    def frame(self, at_us):
-        limits, self.limits = self.limits, with_limits(self, speed=lambda limit: limit.speed + 1)
-        super().frame(at_us)
-        self.limits = limits
+class Rushes(OtherLimits):
+    def other(self, limit):
+        return replace(limit, speed=limit.speed + 1)
 
 
 @breaks("the-speed-limit-holds")
@@ -262,13 +261,11 @@ class LimitsInSilence(OutputMotion):
         self.limited = 0
 
 
-class BrakesHarder(OutputMotion):
+class BrakesHarder(OtherLimits):
     """Twice the deceleration."""
 
-    def _slow_down(self, remaining):
-        limits, self.limits = self.limits, with_limits(self, brake=lambda limit: min(limit.speed, 2 * limit.brake))
-        super()._slow_down(remaining)
-        self.limits = limits
+    def other(self, limit):
+        return replace(limit, brake=min(limit.speed, 2 * limit.brake))
 
 
 breaks("stop-brakes-evenly")(BrakesHarder)
@@ -276,18 +273,16 @@ breaks("an-underrun-brakes-evenly")(BrakesHarder)
 
 
 @breaks("braking-ends-at-the-limit")
-class BrakesBeyond(OutputMotion):
-    def _slow_down(self, remaining):
-        limits, self.limits = self.limits, with_limits(self, lowest=lambda limit: 1, highest=lambda limit: 32767)
-        super()._slow_down(remaining)
-        self.limits = limits
+class BrakesBeyond(OtherLimits):
+    def other(self, limit):
+        return replace(limit, lowest=1, highest=32767)
 
 
 @breaks("a-lagging-arm-is-led-from-its-target")
 class LeadsFromTheArm(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, *rest):
         begins = not len(self.queue)
-        refusal = super().accept(point, now_us, max_lead_us)
+        refusal = super().accept(*rest)
         if begins:
             self.queue.anchor = Point(self.played_us, tuple(self.pulses))
         return refusal

@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.protocol import Ack, FrameSplitter, MessageType, RawFrame, Reason, crc16, decode, unstuff
+from picker_dynamics.board.protocol import Ack, MessageType, Reason
+from picker_dynamics.board.protocol.framing import FrameSplitter, RawFrame, crc16, unstuff
+from picker_dynamics.board.protocol.messages import decode
 from picker_dynamics.errors import ProtocolError
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.output_motion import OutputMotion
@@ -57,10 +59,10 @@ def message_of(raw: RawFrame):
 
 
 class Obeys(Mutant):
-    """Carries out one kind of message in its own way: ``obey`` returns the answer, or None to do as others do."""
+    """Carries out one ``kind`` of message in its own way: ``obey`` returns the answer, or None to do as others do."""
 
     def _carry_out(self, message, *when):
-        answer = self.obey(message)
+        answer = self.obey(message) if isinstance(message, self.kind) else None
         return super()._carry_out(message, *when) if answer is None else answer
 
 
@@ -126,9 +128,9 @@ class PingIsARequest(Mutant):
 
 @breaks("answers-keep-their-order")
 class AnswersTwice(Mutant):
-    def _answer(self, raw, reason, detail, now_us):
+    def _answer(self, *rest):
         for _ in range(2):
-            super()._answer(raw, reason, detail, now_us)
+            super()._answer(*rest)
 
 
 # -- what it refuses at once ---------------------------------------------------------------------------
@@ -136,18 +138,18 @@ class AnswersTwice(Mutant):
 
 @breaks("unknown-type-is-refused")
 class IgnoresUnknownTypes(Mutant):
-    def _refuse(self, raw, reason, detail):
+    def _refuse(self, raw, reason, *rest):
         if reason is not Reason.UNKNOWN_TYPE:
-            super()._refuse(raw, reason, detail)
+            super()._refuse(raw, reason, *rest)
 
 
 @breaks("unknown-type-is-refused")
 class AcceptsMessagesOfBoards(Mutant):
-    def _refuse(self, raw, reason, detail):
+    def _refuse(self, raw, *rest):
         if raw.type_id == MessageType.ACK and raw.payload:
             self._answer(raw, Reason.NONE, 0, 0)
         else:
-            super()._refuse(raw, reason, detail)
+            super()._refuse(raw, *rest)
 
 
 @breaks("other-length-is-refused")
@@ -193,9 +195,9 @@ class AnyVersion(Mutant):
 
 @breaks("other-version-is-refused")
 class SilentToOtherVersions(Mutant):
-    def _refuse(self, raw, reason, detail):
+    def _refuse(self, raw, reason, *rest):
         if reason is not Reason.OTHER_VERSION:
-            super()._refuse(raw, reason, detail)
+            super()._refuse(raw, reason, *rest)
 
 
 # -- bytes ---------------------------------------------------------------------------------------------
@@ -208,12 +210,12 @@ class CountsDelimiters(FrameSplitter):
         super()._end(frames)
 
 
-def parsed(stuffed: bytes, order: str = "little", least: int = 6) -> RawFrame | None:
+def parsed(stuffed: bytes, checked: bool = True) -> RawFrame | None:
     """A frame as a careless parser sees it."""
     body = unstuff(stuffed)
-    if len(body) < least:
+    if len(body) < 6:
         return None
-    if int.from_bytes(body[-2:], order) != crc16(body[:-2]):
+    if checked and int.from_bytes(body[-2:], "little") != crc16(body[:-2]):
         raise ProtocolError("checksum")
     return RawFrame(body[0], body[1], int.from_bytes(body[2:4], "little"), body[4:-2])
 
@@ -238,10 +240,7 @@ class Careless(FrameSplitter):
 @breaks("wrong-checksum-is-dropped")
 class NoChecksum(Careless):
     def look(self, stuffed):
-        body = unstuff(stuffed)
-        if len(body) < 6:
-            raise ProtocolError("short")
-        return RawFrame(body[0], body[1], int.from_bytes(body[2:4], "little"), body[4:-2])
+        return parsed(stuffed, checked=False)
 
 
 @breaks("wrong-stuffing-is-dropped")

@@ -1,7 +1,5 @@
 """More firmwares that each break one rule: sequences, requests, stop and faults, switching outputs on and off."""
 
-from __future__ import annotations
-
 from conformance_mutants import Mutant, Obeys, breaks, message_of
 
 from picker_dynamics.board.protocol import (
@@ -17,9 +15,9 @@ from picker_dynamics.board.protocol import (
     SetPoint,
     Stop,
     TelemetryPeriod,
-    Unknown,
     ahead_us,
 )
+from picker_dynamics.board.protocol.messages import Unknown
 from picker_dynamics.sim.output_motion import OutputMotion
 
 # -- sequences and requests ----------------------------------------------------------------------------
@@ -43,10 +41,10 @@ class WrapIsAGap(Mutant):
 
 @breaks("only-good-frames-are-counted")
 class CountsOtherVersions(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         if raw.version != 1:
             self._age(raw.sequence)
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("a-request-is-carried-out-once")
@@ -62,27 +60,27 @@ class CarriesOutAgain(Mutant):
 @breaks("enable-is-carried-out-once")
 @breaks("a-request-is-carried-out-once")
 class AnswersAnew(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         if raw.sequence == self._newest:
             self._request_age = 0xFFFF
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("an-older-request-is-stale")
 class NothingIsStale(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         if self._newest is not None and (self._newest - raw.sequence & 0xFFFF) > self._request_age:
             self._request_age = 0xFFFF
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("a-lost-request-is-carried-out-late")
 class LateIsStale(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         request = not isinstance(message_of(raw), (Hello, Ping, SetPoint, Unknown))
         if request and self._newest is not None and ahead_us(raw.sequence << 16, self._newest << 16) < 0:
             self._request_age = 0
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("what-is-not-understood-is-not-remembered")
@@ -95,9 +93,9 @@ class RemembersNonsense(Mutant):
 
 @breaks("hello-begins-anew")
 class RemembersTheLastHost(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         newest, age = self._newest, self._request_age
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
         if isinstance(message_of(raw), Hello) and newest is not None:
             self._newest, self._request_age = newest, age
 
@@ -118,20 +116,26 @@ class AgeWraps(Mutant):
 
 @breaks("stop-is-latched-and-reset-clears-it")
 class StopsOnlyMotions(Obeys):
+    kind = Stop
+
     def obey(self, message):
-        return (Reason.NONE, 0) if isinstance(message, Stop) and self.state is not BoardState.MOVE else None
+        return (Reason.NONE, 0) if self.state is not BoardState.MOVE else None
 
 
 @breaks("stop-is-latched-and-reset-clears-it")
 class ResetNeedsAFault(Obeys):
+    kind = Reset
+
     def obey(self, message):
-        return (Reason.BAD_VALUE, 0) if isinstance(message, Reset) and not self.faults else None
+        return (Reason.BAD_VALUE, 0) if not self.faults else None
 
 
 @breaks("faults-refuse")
 class AdoptsInFault(Obeys):
+    kind = Adopt
+
     def obey(self, message):
-        return self._motion.adopt(message.mask) if isinstance(message, Adopt) and self.faults else None
+        return self._motion.adopt(message.mask) if self.faults else None
 
 
 @breaks("refusals-are-counted")
@@ -166,16 +170,18 @@ class AlwaysWatches(Mutant):
 
 @breaks("hello-changes-nothing")
 class HelloResets(Mutant):
-    def _handle(self, raw, now_us):
+    def _handle(self, raw, *rest):
         if isinstance(message_of(raw), Hello):
             self.faults = 0
-        super()._handle(raw, now_us)
+        super()._handle(raw, *rest)
 
 
 @breaks("disable-is-always-carried-out")
 class NoDisableInFault(Obeys):
+    kind = Disable
+
     def obey(self, message):
-        return (Reason.FAULT, self.faults) if isinstance(message, Disable) and self.faults else None
+        return (Reason.FAULT, self.faults) if self.faults else None
 
 
 # -- outputs -------------------------------------------------------------------------------------------
@@ -247,10 +253,10 @@ class EnablesInMotion(OutputMotion):
 
 @breaks("pulses-of-others-are-ignored")
 class ChecksAllPulses(OutputMotion):
-    def accept(self, point, now_us, max_lead_us):
+    def accept(self, point, *rest):
         if self.owned and not all(self._within(joint, pulse) for joint, pulse in enumerate(point.pulses)):
             return Reason.OUT_OF_LIMITS, 0
-        return super().accept(point, now_us, max_lead_us)
+        return super().accept(point, *rest)
 
 
 @breaks("disable-leaves-the-others")
@@ -271,22 +277,26 @@ class DisableKeepsTheQueue(OutputMotion):
 
 @breaks("relax-lets-go")
 class RelaxStops(Obeys):
+    kind = Relax
+
     def obey(self, message):
-        if isinstance(message, Relax):
-            self._latch(Fault.STOPPED)
+        self._latch(Fault.STOPPED)
 
 
 @breaks("relax-needs-no-reset")
 class NoRelaxInFault(Obeys):
+    kind = Relax
+
     def obey(self, message):
-        return (Reason.FAULT, self.faults) if isinstance(message, Relax) and self.faults else None
+        return (Reason.FAULT, self.faults) if self.faults else None
 
 
 @breaks("stop-and-reset-switch-nothing")
 class StopSwitchesOff(Obeys):
+    kind = Stop
+
     def obey(self, message):
-        if isinstance(message, Stop):
-            self._motion.disable(self.live)
+        self._motion.disable(self.live)
 
 
 # -- the owner's faults --------------------------------------------------------------------------------
@@ -302,11 +312,11 @@ class OffByFive(Mutant):
 @breaks("a-low-supply-is-a-fault")
 @breaks("a-dead-output-is-a-fault")
 class ResetForgives(Obeys):
+    kind = Reset
+
     def obey(self, message):
-        if isinstance(message, Reset):
-            self.faults = 0
-            return Reason.NONE, 0
-        return None
+        self.faults = 0
+        return Reason.NONE, 0
 
 
 @breaks("a-dead-output-is-a-fault")

@@ -1,14 +1,9 @@
 """The firmware's C++ core, compiled for this machine: ``HostFirmware`` looks to its owner like a ``VirtualFirmware``."""
 
-from __future__ import annotations
-
 import ctypes as c
 import functools
 
-import pytest
-
 from picker_dynamics.board.firmware import toolchain
-from picker_dynamics.board.firmware.packages import missing
 from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Fault, limits_checksum
 
 JOINTS_MAX = 8
@@ -69,13 +64,6 @@ def _declare(library: c.CDLL) -> c.CDLL:
         function = getattr(library, f"picker_{name}")
         function.restype, function.argtypes = result, arguments
     return library
-
-
-def require_compiler() -> None:
-    """Skip the module, with one line that names the packages, where the core cannot be built."""
-    problem = missing("host")
-    if problem:
-        pytest.skip(problem, allow_module_level=True)
 
 
 @functools.cache

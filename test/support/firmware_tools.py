@@ -1,7 +1,6 @@
 """Which firmware tests can run here, and small programs around the generated header."""
 
-from __future__ import annotations
-
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,20 @@ from picker_dynamics.board.firmware import packages
 
 ROOT = Path(__file__).resolve().parents[2]
 SKETCH = ROOT / "firmware" / "picker_firmware"
+
+
+def doc_section(doc: str, title: str) -> str:
+    """The text of a page between a heading and the next one of any level."""
+    match = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", doc, re.M | re.S)
+    assert match, f"the page has no section {title!r}"
+    return match.group(1)
+
+
+def require(*what: str) -> None:
+    """Skip the module where these are not here (``packages.NEEDS``), with one line that says what to install."""
+    problem = packages.missing(*what)
+    if problem:
+        pytest.skip(problem, allow_module_level=True)
 
 
 def needs(*what: str):

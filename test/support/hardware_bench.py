@@ -15,8 +15,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from ros_graph import own_domain
 
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.nodes.focused_executor import FocusedExecutor
 from picker_dynamics.nodes.hardware import Hardware
 from picker_dynamics.resources import resource

@@ -10,8 +10,7 @@ from arm_fixtures import rigid_body, servos
 from board_on_pty import NAMES, BoardOnPty, wait_until
 
 from picker_dynamics.board import hardware_session
-from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.board.firmware.config import FirmwareConfig
+from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.hardware_session import CommandCounts, HardwareSession
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import BoardState

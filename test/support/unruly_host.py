@@ -1,10 +1,9 @@
-"""A host with bad manners on a bad line, for tests that compare two boards."""
-
-from __future__ import annotations
+"""Random host on a bad line, for tests that compare two boards: it does nonsense now and then, and gets the arm going again."""
 
 import random
 
 from picker_dynamics.board.protocol import (
+    TIME_MODULUS,
     Adopt,
     BoardState,
     Disable,
@@ -15,29 +14,35 @@ from picker_dynamics.board.protocol import (
     Reset,
     SetPoint,
     Stop,
-    Telemetry,
     TelemetryPeriod,
-    build,
+    ahead_us,
     encode,
 )
+from picker_dynamics.board.protocol.framing import build
 
-JOINTS = 5
-ALL = 0b11111
+LOWEST, HIGHEST = 9_000, 14_900
+"""Where it moves the joints [1/8 us]."""
 DAMAGED = 0.3
 """Share of the frames that the line damages."""
 
 
 class UnrulyHost:
-    """Frames from a host that does nonsense now and then, and gets the arm going again and again; it looks at the telemetry."""
+    """Frames of a host that looks at what the board does.
 
-    def __init__(self, seed: int):
+    Args:
+        seed: of its whims.
+        joints: of the board.
+        periods: of telemetry, that it asks for [ms].
+    """
+
+    def __init__(self, seed: int, joints: int = 5, periods=(0, 1, 1001)):
         self.rng = random.Random(seed)
+        self.joints, self.all, self.periods = joints, (1 << joints) - 1, periods
         self.sequence = 0
         self.stamp_us = 0
-        self.goal = [12_000] * JOINTS
 
-    def next(self, last: Telemetry, now_us: int) -> bytes:
-        """The next frame as it comes out of the line."""
+    def next(self, last, now_us: int) -> bytes:
+        """The next frame as it comes out of the line; ``last``: telemetry, or a board."""
         message = self._helpful(last, now_us) if self.rng.random() < 0.85 else self._any(last, now_us)
         wire = message if isinstance(message, bytes) else encode(message, self._number())
         return self._damaged(wire) if self.rng.random() < DAMAGED else wire
@@ -53,46 +58,38 @@ class UnrulyHost:
         self.sequence = self.sequence + (self.rng.randrange(2, 6) if roll < 0.06 else 1) & 0xFFFF
         return self.sequence - 3 & 0xFFFF if roll > 0.98 else self.sequence
 
-    def _helpful(self, last: Telemetry, now_us: int):
+    def _helpful(self, last, now_us: int):
         if last.faults:
             return Reset()
-        off = ~last.live & ALL
+        off = ~last.live & self.all
         if off and last.state in (BoardState.IDLE, BoardState.HOLD):
-            self.goal = [self.rng.randrange(9500, 19_000) for _ in range(JOINTS)]
-            return Enable(off, tuple(goal if off >> joint & 1 else 0 for joint, goal in enumerate(self.goal)))
-        if last.owned != ALL and last.state in (BoardState.IDLE, BoardState.HOLD):
+            return Enable(off, tuple(self.rng.randrange(LOWEST, HIGHEST) if off >> k & 1 else 0 for k in range(self.joints)))
+        if last.owned != self.all and last.state in (BoardState.IDLE, BoardState.HOLD):
             return Adopt(last.live & ~last.owned)
         if last.queue_depth > 12:
             return Ping()
-        self.stamp_us = max(self.stamp_us, now_us + 30_000) + self.rng.choice((5_000, 10_000, 20_000, 35_000))
-        self.goal = [min(19_900, max(9_000, pulse + self.rng.randrange(-900, 901))) for pulse in last.pulses]
-        return SetPoint(self.stamp_us, tuple(self.goal))
+        ahead = max(ahead_us(self.stamp_us, now_us), 30_000) + self.rng.choice((5_000, 10_000, 20_000, 35_000))
+        self.stamp_us = (now_us + (ahead if ahead < 2_000_000 else 30_000)) % TIME_MODULUS
+        goal = [min(HIGHEST, max(LOWEST, pulse + self.rng.randrange(-900, 901))) for pulse in last.pulses]
+        return SetPoint(self.stamp_us, tuple(goal))
 
-    def _any(self, last: Telemetry, now_us: int):
+    def _any(self, last, now_us: int):
         rng = self.rng
-        pulses = tuple(rng.randrange(0, 32_768) for _ in range(JOINTS))
-        return rng.choice(
-            (
-                Hello(),
-                Ping(),
-                Ping(),
-                Ping(),
-                Stop(),
-                Reset(),
-                TelemetryPeriod(rng.choice((0, 1, 1001))),
-                Enable(rng.randrange(64), pulses),
-                Adopt(rng.randrange(64)),
-                Disable(1 << rng.randrange(6)),
-                *([Relax()] if rng.random() < 0.2 else []),
-                SetPoint(now_us - rng.randrange(50_000), last.pulses),
-                SetPoint(now_us + 2_100_000, last.pulses),
-                SetPoint(rng.randrange(2**32), pulses),
-                SetPoint(now_us + 300_000, pulses),
-                SetPoint(now_us + 90_000, pulses[:3]),
-                build(2, rng.randrange(256), self._number(), rng.randbytes(rng.randrange(20))),
-                build(1, rng.randrange(256), self._number(), rng.randbytes(rng.randrange(20))),
-            )
-        )
+        pulses = tuple(rng.randrange(0, 32_768) for _ in range(self.joints))
+        wild = lambda version: build(version, rng.randrange(256), self._number(), rng.randbytes(rng.randrange(24)))  # noqa: E731
+        point = lambda ahead, at: SetPoint((now_us + ahead) % TIME_MODULUS, at)  # noqa: E731
+        choices = [
+            *(Hello(), Ping(), Ping(), Ping(), Stop(), Reset(), TelemetryPeriod(rng.choice(self.periods))),
+            *(
+                Enable(rng.randrange(min(256, 2 << self.joints)), pulses),
+                Adopt(rng.randrange(min(256, 2 << self.joints))),
+                Disable(1 << rng.randrange(min(8, self.joints + 1))),
+            ),
+            *(point(-rng.randrange(50_000), last.pulses), point(2_100_000, last.pulses), point(rng.randrange(2**32), pulses)),
+            *(point(300_000, pulses), point(90_000, pulses[:-2]), wild(1), wild(2)),
+            *([Relax()] if rng.random() < 0.2 else []),
+        ]
+        return rng.choice(choices)
 
     def _damaged(self, wire: bytes) -> bytes:
         rng, data = self.rng, bytearray(wire)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Any
 
-from ..protocol import Ack, Info, Nack, Reason
+from ..protocol import Ack, BoardState, Fault, Info, Nack, Reason, Telemetry
+
+if TYPE_CHECKING:
+    from .host import Host
+    from .session import Session
+
+CheckFunction = Callable[["Session", "Host"], None]
 
 
 class Need(IntEnum):
@@ -40,7 +47,8 @@ class Check:
     Args:
         name: of the check, for people and tests.
         says: the rule, as the page has it.
-        run: takes a Session; raises Violation where the board breaks the rule, CheckSkipped where it cannot be asked.
+        run: takes a Session and its Host; raises Violation where the board breaks the rule, CheckSkipped where that cannot be
+            asked.
         need: what the check does to the arm.
         exact: only in simulated time, where nothing is late.
         owned: only on a simulated board, whose owner makes the fault.
@@ -49,7 +57,7 @@ class Check:
 
     name: str
     says: str
-    run: Callable[..., None]
+    run: CheckFunction
     need: Need = Need.WIRE
     exact: bool = False
     owned: bool = False
@@ -76,13 +84,13 @@ class Outcome:
 class Checks:
     """The checks of a module, collected by decorating their functions."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.all: list[Check] = []
 
-    def __call__(self, says: str, **options) -> Callable:
+    def __call__(self, says: str, **options: Any) -> Callable[[CheckFunction], CheckFunction]:
         """A decorator: the function's name, with dashes, is the check's."""
 
-        def add(run: Callable) -> Callable:
+        def add(run: CheckFunction) -> CheckFunction:
             self.all.append(Check(run.__name__.replace("_", "-"), says, run, **options))
             return run
 
@@ -108,12 +116,51 @@ def told(answer: object) -> str:
 
 def require_ack(answer: object, what: str) -> Ack:
     """The answer, which has to be an Ack."""
-    require(isinstance(answer, Ack), f"ACK to {what}", told(answer))
+    if not isinstance(answer, Ack):
+        raise Violation(f"expected ACK to {what}; got {told(answer)}")
     return answer
 
 
-def require_nack(answer: object, reason: Reason, what: str, detail: int | None = None) -> None:
-    """The answer has to be a Nack with this reason, and with this detail where one is given."""
+def require_nack(answer: object, reason: Reason, what: str, detail: int | None = None) -> Nack:
+    """The answer, which has to be a Nack with this reason, and with this detail where one is given."""
     wanted = f"NACK {reason.name}" + ("" if detail is None else f" (detail {detail})")
-    right = isinstance(answer, Nack) and answer.reason is reason and detail in (None, answer.detail)
-    require(right, f"{wanted} to {what}", told(answer))
+    if not isinstance(answer, Nack) or answer.reason is not reason or detail not in (None, answer.detail):
+        raise Violation(f"expected {wanted} to {what}; got {told(answer)}")
+    return answer
+
+
+def require_taken(refusals: Sequence[Nack], what: str) -> None:
+    """No set-point was refused."""
+    require(not refusals, what, told(refusals[0]) if refusals else None)
+
+
+def require_rejected(before: Telemetry, after: Telemetry, reason: Reason) -> None:
+    """One set-point was refused between the two, for this reason, and none accepted."""
+    got = after.rejected - before.rejected & 0xFFFF, after.last_reason
+    require(got == (1, reason), f"one more rejected, {reason.name}", f"{got[0]} more, {got[1].name}")
+    taken = (after.accepted, after.last_sequence) == (before.accepted, before.last_sequence)
+    require(taken, "nothing accepted", f"{after.accepted - before.accepted} more")
+
+
+def require_fault(telemetry: Telemetry, fault: Fault | None = None, what: str = "") -> None:
+    """This fault is latched and no other; None: none."""
+    expected = what or (fault.name if fault else "no fault")
+    require(telemetry.faults == (fault.bit if fault else 0), expected, telemetry.fault_text or "no fault")
+
+
+def require_underruns(before: Telemetry, after: Telemetry, count: int = 0) -> None:
+    """The queue ran out in motion so many times between the two."""
+    got = after.underruns - before.underruns & 0xFFFF
+    require(got == count, f"{count} underruns", got)
+
+
+def require_hold(telemetry: Telemetry, pulses: Sequence[int], what: str = "") -> None:
+    """The arm stands at these pulses."""
+    got = telemetry.state, telemetry.pulses
+    require(got == (BoardState.HOLD, pulses), what or f"HOLD at {pulses}", f"{got[0].name} at {got[1]}")
+
+
+def require_queue(telemetry: Telemetry, state: BoardState, depth: int) -> None:
+    """The board is in this state, with so many points waiting."""
+    got = telemetry.state, telemetry.queue_depth
+    require(got == (state, depth), f"{state.name} with {depth} points waiting", f"{got[0].name} with {got[1]}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..protocol import BoardState, SetPoint, Stop, Telemetry, ahead_us
-from .check import Checks, CheckSkipped, Need, require, require_ack
+from .check import Checks, CheckSkipped, Need, require, require_hold, require_underruns
+from .host import Host
 from .motion import begin_us, even
 from .outputs import joints_of
 from .session import Session
-from .track import directions, evaluated_us, moved, phase_us, play, send, steps, watch_closely
+from .track import directions, evaluated_us, moved, play, send, steps, take_in_phase, watch_closely
 
 check = Checks()
 
@@ -71,11 +72,8 @@ def require_braked(session: Session, seen: list[Telemetry], speed: int) -> None:
 
 
 @check("no joint moves by more than `speed` per frame; who lags is reported in limited, and still arrives", need=Need.BARE)
-def the_speed_limit_holds(session: Session) -> None:
-    host = session.host
-    session.take()
-    phase_us(session)
-    session.take()
+def the_speed_limit_holds(session: Session, host: Host) -> None:
+    take_in_phase(session)
     watch_closely(session)
     far = room(session) * 8 // 10
     begin = begin_us(session)
@@ -90,24 +88,18 @@ def the_speed_limit_holds(session: Session) -> None:
     held_back = {one.limited for one in seen if one.state is BoardState.MOVE and one.queue_depth == 0}
     require(session.usable in held_back, f"limited {session.usable:#x}", [hex(one) for one in held_back])
     last = seen[-1]
-    require(
-        (last.state, last.limited, last.pulses) == (BoardState.HOLD, 0, ends),
-        f"HOLD at {ends}, none limited",
-        f"{last.state.name} at {last.pulses}, limited {last.limited:#x}",
-    )
-    require(host.fresh().underruns == seen[0].underruns, "no underrun", host.telemetry[-1].underruns)
+    require_hold(last, ends)
+    require(not last.limited, "none limited", f"{last.limited:#x}")
+    require_underruns(seen[0], host.fresh())
 
 
 @check("BRAKE takes `brake` off the speed in each frame: STOP", need=Need.BARE)
-def stop_brakes_evenly(session: Session) -> None:
-    host = session.host
-    session.take()
-    phase_us(session)
-    session.take()
+def stop_brakes_evenly(session: Session, host: Host) -> None:
+    take_in_phase(session)
     speed = top_speed(session)
     begin = len(host.telemetry)
     moving(session, speed, 12)
-    require_ack(host.ask(Stop()), "STOP")
+    host.expect_ack(Stop())
     session.still()
     host.wait(2 * session.frame_us)
     seen = host.telemetry[begin:]
@@ -116,10 +108,8 @@ def stop_brakes_evenly(session: Session) -> None:
 
 
 @check("BRAKE takes `brake` off the speed in each frame: an underrun", need=Need.BARE)
-def an_underrun_brakes_evenly(session: Session) -> None:
-    session.take()
-    phase_us(session)
-    session.take()
+def an_underrun_brakes_evenly(session: Session, host: Host) -> None:
+    take_in_phase(session)
     speed = top_speed(session)
     watch_closely(session)
     points = even(session, speed, 10, begin_us(session))
@@ -132,14 +122,12 @@ def an_underrun_brakes_evenly(session: Session) -> None:
         require(like(rest, wanted[1:], speed), f"joint {joint} to brake in steps of {wanted[1:]}", rest)
         slack = compensation(speed)
         require(wanted[0] - slack <= first <= speed + slack, f"a first braked step of {wanted[0]} to {speed}", first)
-    require(seen[-1].underruns - seen[0].underruns & 0xFFFF == 1, "one underrun", seen[-1].underruns - seen[0].underruns)
+    require_underruns(seen[0], seen[-1], 1)
 
 
 @check("braking ends at the joint's limit, without going beyond it", need=Need.BARE)
-def braking_ends_at_the_limit(session: Session) -> None:
-    session.take()
-    phase_us(session)
-    session.take()
+def braking_ends_at_the_limit(session: Session, host: Host) -> None:
+    take_in_phase(session)
     speed = top_speed(session)
     signs = directions(session)
     limits = tuple(
@@ -157,17 +145,14 @@ def braking_ends_at_the_limit(session: Session) -> None:
         for joint in joints_of(session.usable):
             limit = session.limits[joint]
             require(limit.lowest <= one.pulses[joint] <= limit.highest, f"joint {joint} within its limits", one.pulses[joint])
-    near = all(abs(a - b) <= compensation(speed) for a, b in zip(seen[-1].pulses, limits))
-    require(seen[-1].state is BoardState.HOLD and near, f"HOLD at {limits}", f"{seen[-1].state.name} at {seen[-1].pulses}")
-    require(seen[-1].underruns - seen[0].underruns & 0xFFFF == 1, "one underrun", seen[-1].underruns - seen[0].underruns)
+    close = all(abs(a - b) <= compensation(speed) for a, b in zip(seen[-1].pulses, limits))
+    require(seen[-1].state is BoardState.HOLD and close, f"HOLD at {limits}", f"{seen[-1].state.name} at {seen[-1].pulses}")
+    require_underruns(seen[0], seen[-1], 1)
 
 
 @check("a point that finds the arm lagging starts its line at the target, not at where the arm is", need=Need.BARE, exact=True)
-def a_lagging_arm_is_led_from_its_target(session: Session) -> None:
-    host = session.host
-    session.take()
-    phase_us(session)
-    session.take()
+def a_lagging_arm_is_led_from_its_target(session: Session, host: Host) -> None:
+    take_in_phase(session)
     watch_closely(session)
     speed = min(limit.speed for limit in session.limits)
     if room(session) < 3 * speed:
@@ -185,11 +170,8 @@ def a_lagging_arm_is_led_from_its_target(session: Session) -> None:
 
 
 @check("a motion that has ended leaves no speed behind: a small one after it is no underrun", need=Need.BARE, exact=True)
-def a_motion_leaves_no_speed_behind(session: Session) -> None:
-    host = session.host
-    session.take()
-    phase_us(session)
-    session.take()
+def a_motion_leaves_no_speed_behind(session: Session, host: Host) -> None:
+    take_in_phase(session)
     speed = top_speed(session)
     begin = begin_us(session)
     ends = moved(session, (speed // 2 * 3,) * session.n)
@@ -198,8 +180,5 @@ def a_motion_leaves_no_speed_behind(session: Session) -> None:
     host.listen(session.frame_us, lambda: 4_000 <= evaluated_us(session, host.board_now_us())[1] < 6_000)
     played, _ = evaluated_us(session, host.board_now_us())
     last = play(session, [(played + session.frame_us - 1_000, ends)])[-1]  # passed in the first frame that knows it
-    require(
-        (last.underruns, last.pulses, last.state) == (first.underruns, ends, BoardState.HOLD),
-        f"HOLD at {ends}, no underrun",
-        f"{last.state.name} at {last.pulses}, {last.underruns - first.underruns} underruns",
-    )
+    require_hold(last, ends)
+    require_underruns(first, last)

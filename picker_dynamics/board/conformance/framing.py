@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import random
 
-from ..protocol import (
-    STUFFED_MAX,
-    Ack,
-    Hello,
-    MessageType,
-    Ping,
-    Reason,
-    SetPoint,
-    Telemetry,
-    TelemetryPeriod,
-    crc16,
-    encode,
-    stuff,
-)
-from .check import Checks, require, require_ack, require_nack, told
+from ..protocol import Ack, Hello, MessageType, Nack, Ping, Reason, SetPoint, Telemetry, TelemetryPeriod, encode
+from ..protocol.framing import STUFFED_MAX, crc16, stuff
+from .check import Checks, require, require_ack, require_fault, require_nack, told
+from .host import Host
 from .session import Session
 
 check = Checks()
@@ -37,13 +26,12 @@ def bad_frames(session: Session, data: bytes) -> int:
 
 
 @check("lone delimiters are allowed anywhere and mean nothing")
-def lone_delimiters_mean_nothing(session: Session) -> None:
-    require(bad_frames(session, bytes(40)) == 0, "no bad frame from 40 delimiters", session.host.telemetry[-1].bad_frames)
+def lone_delimiters_mean_nothing(session: Session, host: Host) -> None:
+    require(bad_frames(session, bytes(40)) == 0, "no bad frame from 40 delimiters", host.telemetry[-1].bad_frames)
 
 
 @check("a frame with a wrong checksum is dropped, counted, and never answered")
-def wrong_checksum_is_dropped(session: Session) -> None:
-    host = session.host
+def wrong_checksum_is_dropped(session: Session, host: Host) -> None:
     body = encode(Ping(), host.take_sequence())
     for at in range(1, len(body) - 1):
         damaged = bytearray(body)
@@ -53,11 +41,11 @@ def wrong_checksum_is_dropped(session: Session) -> None:
     bytewise = bytes((1, MessageType.STOP, 9, 9))
     swapped = crc16(bytewise).to_bytes(2, "big")
     require(bad_frames(session, stuff(bytewise + swapped) + b"\0") == 1, "one bad frame for a checksum of the other byte order")
-    require(host.fresh().faults == 0, "a damaged STOP to do nothing", host.telemetry[-1].fault_text)
+    require_fault(host.fresh(), what="a damaged STOP to do nothing")
 
 
 @check("stuffing that points past the end, a length byte of 0xFF, and frames below six bytes are damage")
-def wrong_stuffing_is_dropped(session: Session) -> None:
+def wrong_stuffing_is_dropped(session: Session, host: Host) -> None:
     frame = encode(SetPoint(1_000_000, (12000,) * session.n), 7)
     past = bytes((0x3F,)) + frame[1:]
     short = [stuff(body + crc16(body).to_bytes(2, "little")) + b"\0" for body in (b"", b"\x01", b"\x01\x02\x05")]
@@ -67,15 +55,14 @@ def wrong_stuffing_is_dropped(session: Session) -> None:
 
 
 @check("what is longer than 72 bytes without a delimiter is dropped as one bad frame")
-def a_long_run_is_one_bad_frame(session: Session) -> None:
+def a_long_run_is_one_bad_frame(session: Session, host: Host) -> None:
     for length in (STUFFED_MAX, STUFFED_MAX + 1, 2 * STUFFED_MAX + 3, 300):
         counted = bad_frames(session, bytes((0x11,)) * length + b"\0")
         require(counted == 1, f"one bad frame of {length} bytes", counted)
 
 
 @check("a delimiter in front of a frame flushes half a frame")
-def a_delimiter_flushes_half_a_frame(session: Session) -> None:
-    host = session.host
+def a_delimiter_flushes_half_a_frame(session: Session, host: Host) -> None:
     half = encode(SetPoint(1, (12000,) * session.n), 1)[:9]
     before = host.fresh().bad_frames
     mark = host.mark()
@@ -91,8 +78,7 @@ def a_delimiter_flushes_half_a_frame(session: Session) -> None:
 
 
 @check("frames may come byte by byte, or several at once")
-def frames_come_as_they_like(session: Session) -> None:
-    host = session.host
+def frames_come_as_they_like(session: Session, host: Host) -> None:
     number, mark = host.take_sequence(), host.mark()
     for byte in encode(Ping(), number):
         host.send_bytes(bytes((byte,)))
@@ -106,21 +92,18 @@ def frames_come_as_they_like(session: Session) -> None:
 
 
 @check("every zero in a frame is stuffed: sequence 0, lengths and values of zero are understood")
-def zeros_are_unstuffed(session: Session) -> None:
-    host, mark = session.host, session.host.mark()
-    number = host.take_sequence(1)
-    host.send_frame(MessageType.SET_POINT, bytes(4 + 2 * session.n), sequence=number)
-    answer = host.answer_to(number, mark)
+def zeros_are_unstuffed(session: Session, host: Host) -> None:
+    answer = host.ask_frame(MessageType.SET_POINT, bytes(4 + 2 * session.n))
     require(
-        answer is not None and answer.request_type == MessageType.SET_POINT and answer.reason is not Reason.BAD_LENGTH,
+        isinstance(answer, Nack) and answer.request_type == MessageType.SET_POINT and answer.reason is not Reason.BAD_LENGTH,
         "a SET_POINT of nothing but zeros to be understood, and refused",
         told(answer),
     )
 
 
 @check("through a storm of damage every good frame is answered and every bad one counted")
-def good_frames_pass_through_a_storm(session: Session) -> None:
-    host, noise = session.host, random.Random(1)
+def good_frames_pass_through_a_storm(session: Session, host: Host) -> None:
+    noise = random.Random(1)
     before = host.fresh()
     good, bad = [], 0
     mark = host.mark()
@@ -146,13 +129,12 @@ def good_frames_pass_through_a_storm(session: Session) -> None:
 
 
 @check("missed_frames counts the gaps in the host's sequence; older frames and HELLO make none")
-def gaps_are_counted(session: Session) -> None:
-    host = session.host
+def gaps_are_counted(session: Session, host: Host) -> None:
     host.ask(Ping())
     before = host.fresh().missed_frames
     for jump, gap in ((1, 0), (4, 3), (1, 0), (-2, 0), (101, 100)):
         number = host.take_sequence(0) + jump - 1 & 0xFFFF
-        require_ack(host.ask(Ping(), number), "PING")
+        host.expect_ack(Ping(), sequence=number)
         if jump > 0:
             host.restart_sequence(number + 1)
         missed = host.fresh().missed_frames - before & 0xFFFF
@@ -161,29 +143,26 @@ def gaps_are_counted(session: Session) -> None:
 
 
 @check("the sequence wraps around from 65535 to 0 without a gap")
-def the_sequence_wraps(session: Session) -> None:
-    host = session.host
+def the_sequence_wraps(session: Session, host: Host) -> None:
     before = _hello(session, 65530).missed_frames
     for _ in range(12):
-        require_ack(host.ask(Ping()), "PING")
+        host.expect_ack(Ping())
     missed = host.fresh().missed_frames - before & 0xFFFF
     require(missed == 0, "no gap", missed)
 
 
 @check("damaged frames and frames of another version leave the count of sequences alone")
-def only_good_frames_are_counted(session: Session) -> None:
-    host = session.host
+def only_good_frames_are_counted(session: Session, host: Host) -> None:
     before = host.fresh().missed_frames
     number = host.take_sequence(0)
     damaged = bytearray(encode(Ping(), number + 40))
     damaged[-2] ^= 1 if damaged[-2] != 1 else 2
     host.send_bytes(bytes(damaged))
-    mark = host.mark()
-    sequence = host.send_frame(MessageType.PING, version=2, sequence=number + 50 & 0xFFFF)
-    require_nack(host.answer_to(sequence, mark), Reason.OTHER_VERSION, "version 2")
+    answer = host.ask_frame(MessageType.PING, version=2, sequence=number + 50 & 0xFFFF)
+    require_nack(answer, Reason.OTHER_VERSION, "version 2")
     missed = host.fresh().missed_frames - before & 0xFFFF
     require(missed == 0, "no gap", missed)
-    require_ack(host.ask(TelemetryPeriod(20)), "TELEMETRY_PERIOD")
+    host.expect_ack(TelemetryPeriod(20))
 
 
 def _hello(session: Session, sequence: int) -> Telemetry:

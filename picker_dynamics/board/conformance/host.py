@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from picker_dynamics.errors import LinkError
 
@@ -18,15 +19,18 @@ from ..protocol import (
     MessageType,
     Nack,
     Ping,
+    Reason,
     Telemetry,
-    Unknown,
     ahead_us,
-    build,
     encode,
 )
+from ..protocol.framing import build
+from ..protocol.messages import Unknown
+from .check import require_ack, require_nack
 from .wire import Wire
 
 Answer = Ack | Nack | Info
+Kind = TypeVar("Kind", bound=Message)
 PING_US = 90_000
 """Silence after which a host that keeps the watch quiet says something."""
 SILENCE_US = 1_500_000
@@ -84,11 +88,6 @@ class Host:
     def damaged(self) -> int:
         """Frames from the board that were damaged."""
         return self._decoder.counters.broken
-
-    @property
-    def bytes_skipped(self) -> int:
-        """Bytes before the first delimiter."""
-        return self._decoder.counters.skipped_bytes
 
     @property
     def lead_us(self) -> int:
@@ -180,16 +179,16 @@ class Host:
         """Board time [us] as the newest telemetry lets it be known: late by the way that it took."""
         return (self.telemetry[-1].time_us + self.wire.now_us - self._stamped_us) % TIME_MODULUS
 
-    def since(self, mark: int, kind: type = object) -> list:
+    def since(self, mark: int, kind: type[Kind]) -> list[Kind]:
         """Messages of a kind that arrived after ``mark()`` gave this mark."""
         return [one.message for one in self.heard[mark:] if isinstance(one.message, kind)]
 
     def answers(self, mark: int) -> list[Answer]:
         """Answers that arrived after ``mark()`` gave this mark, those to the host's own pings left out."""
         return [
-            message
-            for message in self.since(mark, (Ack, Nack, Info))
-            if not (isinstance(message, Ack) and message.request in self._pings)
+            one.message
+            for one in self.heard[mark:]
+            if isinstance(one.message, Answer) and not (isinstance(one.message, Ack) and one.message.request in self._pings)
         ]
 
     # -- asking ----------------------------------------------------------------------------------------
@@ -198,6 +197,31 @@ class Host:
         """Send a message and wait for its answer; None where none comes in time."""
         mark = self.mark()
         return self.answer_to(self.send(message, sequence), mark)
+
+    def ask_frame(
+        self, type_id: int, payload: bytes = b"", *, version: int = PROTOCOL_VERSION, sequence: int | None = None
+    ) -> Answer | None:
+        """As :meth:`ask`, with any frame."""
+        mark = self.mark()
+        return self.answer_to(self.send_frame(type_id, payload, version=version, sequence=sequence), mark)
+
+    def expect_ack(self, message: Message, what: str = "", *, sequence: int | None = None) -> Ack:
+        """Ask for what the board has to acknowledge.
+
+        Raises:
+            Violation: it does not.
+        """
+        return require_ack(self.ask(message, sequence), what or message.TYPE.name)
+
+    def expect_nack(
+        self, message: Message, reason: Reason, detail: int | None = None, what: str = "", *, sequence: int | None = None
+    ) -> Nack:
+        """Ask for what the board has to refuse, for this reason.
+
+        Raises:
+            Violation: it does not.
+        """
+        return require_nack(self.ask(message, sequence), reason, what or message.TYPE.name, detail)
 
     def answer_to(self, sequence: int, mark: int) -> Answer | None:
         """The first answer to a sequence since a mark, waited for; None where none comes in time."""
@@ -208,9 +232,7 @@ class Host:
             nonlocal at
             new = self.heard[at:]
             at = len(self.heard)
-            found.extend(
-                one.message for one in new if isinstance(one.message, (Ack, Nack, Info)) and one.message.request == sequence
-            )
+            found.extend(one.message for one in new if isinstance(one.message, Answer) and one.message.request == sequence)
             return found
 
         self.listen(PATIENCE_US[self.exact], came)

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from ..protocol import BoardState, Nack, Reset, SetPoint, Stop, Telemetry, ahead_us
-from .check import Checks, CheckSkipped, Need, Violation, require, told
+from .check import Checks, CheckSkipped, Need, Violation, require, require_hold, require_taken, require_underruns
+from .host import Host
 from .outputs import joints_of
 from .session import REACH, SLOW, Session
-from .track import (
-    evaluated_us,
-    evaluations,
-    moved,
-    phase_us,
-    play,
-    remember_phase,
-    require_on_way,
-    runs,
-    send,
-    watch_closely,
-    wavy,
-)
+from .track import Point, evaluated_us, find_phase, moved, phase_us, play, require_on_way, runs, send, watch_closely
 
 check = Checks()
 STILL = 8
@@ -34,7 +24,7 @@ def begin_us(session: Session) -> int:
     return session.host.board_now_us() + session.host.lead_us
 
 
-def even(session: Session, speed: int, count: int, begin: int) -> list:
+def even(session: Session, speed: int, count: int, begin: int) -> list[Point]:
     """Points one frame apart in which every joint moves evenly; the last is not repeated."""
     return [(begin + session.frame_us * k, moved(session, (speed * k,) * session.n)) for k in range(count + 1)]
 
@@ -52,24 +42,16 @@ def slow(session: Session) -> int:
 
 
 @check("pulses are interpolated between set-points, to the last bit, at instants one servo frame apart", need=Need.MOTION)
-def pulses_are_interpolated(session: Session) -> None:
+def pulses_are_interpolated(session: Session, host: Host) -> None:
     session.take()
-    watch_closely(session)
-    points = wavy(session)
-    seen = play(session, points)
-    found = evaluations(session, points, seen)
-    remember_phase(session, found)
-    require(seen[-1].pulses == points[-1][1], f"to end at {points[-1][1]}", seen[-1].pulses)
-    require(seen[-1].state is BoardState.HOLD, "HOLD at the end", seen[-1].state.name)
+    _, points, seen = find_phase(session)
+    require_hold(seen[-1], points[-1][1])
 
 
 @check("a frame that starts at F plays what holds at F + half a frame", need=Need.MOTION)
-def frames_play_their_middle(session: Session) -> None:
+def frames_play_their_middle(session: Session, host: Host) -> None:
     session.take()
-    watch_closely(session)
-    points = wavy(session)
-    seen = play(session, points)
-    found = evaluations(session, points, seen)
+    found, _, seen = find_phase(session)
     frames, frame = runs(seen), session.frame_us
     first = frames[0].first_us
     ahead = [round(ahead_us(one.first_us, first) / frame) * frame for one in frames]
@@ -87,11 +69,11 @@ def frames_play_their_middle(session: Session) -> None:
     "a line as long as the lead allows is interpolated as the page says (times are halved until 16 bits hold them)",
     need=Need.MOTION,
 )
-def long_lines_are_interpolated(session: Session) -> None:
+def long_lines_are_interpolated(session: Session, host: Host) -> None:
     session.take()
     phase_us(session)
     begin = begin_us(session)
-    span = session.info.max_lead_ms * 1000 - session.host.lead_us - 60_000
+    span = session.info.max_lead_ms * 1000 - host.lead_us - 60_000
     ends = moved(session, [REACH - 7 * joint for joint in range(session.n)])
     points = [(begin, session.start), (begin + span, ends), (begin + span + session.frame_us, ends)]
     watch_closely(session)
@@ -100,8 +82,7 @@ def long_lines_are_interpolated(session: Session) -> None:
 
 
 @check("the first set-point starts a line from where the outputs are, at the instant played last", need=Need.MOTION)
-def a_line_starts_where_the_arm_is(session: Session) -> None:
-    host = session.host
+def a_line_starts_where_the_arm_is(session: Session, host: Host) -> None:
     session.take()
     phase_us(session)
     session.still()
@@ -124,26 +105,22 @@ def a_line_starts_where_the_arm_is(session: Session) -> None:
 
 
 @check("a motion whose last point repeats the one before ends there, in HOLD, with no underrun", need=Need.MOTION)
-def a_motion_ends_at_rest(session: Session) -> None:
+def a_motion_ends_at_rest(session: Session, host: Host) -> None:
     before = session.take()
     speed = slow(session)
     points = even(session, speed, 8, begin_us(session))
     points.append((points[-1][0] + session.frame_us, points[-1][1]))
     after = play(session, points)[-1]
-    require(
-        (after.state, after.pulses) == (BoardState.HOLD, points[-1][1]),
-        f"HOLD at {points[-1][1]}",
-        f"{after.state.name} at {after.pulses}",
-    )
-    require(after.underruns == before.underruns, "no underrun", after.underruns - before.underruns)
+    require_hold(after, points[-1][1])
+    require_underruns(before, after)
 
 
 @check("a queue that ends while no joint moves by more than 1 us a frame is no underrun", need=Need.MOTION)
-def a_creeping_end_is_no_underrun(session: Session) -> None:
+def a_creeping_end_is_no_underrun(session: Session, host: Host) -> None:
     before = session.take()
     points = even(session, STILL, 8, begin_us(session))
     after = play(session, points)[-1]
-    require(after.underruns == before.underruns, "no underrun", after.underruns - before.underruns)
+    require_underruns(before, after)
     require(after.pulses == points[-1][1], f"to stand at {points[-1][1]}", after.pulses)
 
 
@@ -151,12 +128,12 @@ def a_creeping_end_is_no_underrun(session: Session) -> None:
     "a queue that runs out in motion is an underrun: counted, braked, held, no fault; the last point is reached at least",
     need=Need.MOTION,
 )
-def an_underrun_is_braked_and_counted(session: Session) -> None:
+def an_underrun_is_braked_and_counted(session: Session, host: Host) -> None:
     before = session.take()
     speed = slow(session)
     points = even(session, speed, 8, begin_us(session))
     after = play(session, points)[-1]
-    require(after.underruns - before.underruns & 0xFFFF == 1, "one underrun", after.underruns - before.underruns)
+    require_underruns(before, after, 1)
     require(
         (after.state, after.faults) == (BoardState.HOLD, 0),
         "HOLD without a fault",
@@ -166,8 +143,7 @@ def an_underrun_is_braked_and_counted(session: Session) -> None:
 
 
 @check("after an underrun set-points lead on from where the arm is", need=Need.MOTION)
-def a_late_host_is_joined_again(session: Session) -> None:
-    host = session.host
+def a_late_host_is_joined_again(session: Session, host: Host) -> None:
     session.take()
     play(session, even(session, slow(session), 4, begin_us(session)))
     phase_us(session)
@@ -179,8 +155,7 @@ def a_late_host_is_joined_again(session: Session) -> None:
 
 
 @check("STOP in motion flushes the queue, decelerates and holds; after RESET nothing resumes", need=Need.MOTION)
-def stop_ends_a_motion(session: Session) -> None:
-    host = session.host
+def stop_ends_a_motion(session: Session, host: Host) -> None:
     session.take()
     speed = slow(session)
     points = even(session, speed, 14, begin_us(session))
@@ -207,16 +182,12 @@ def stop_ends_a_motion(session: Session) -> None:
     mark = host.mark()
     host.wait(300_000)
     for one in host.since(mark, Telemetry):
-        require(
-            (one.state, one.pulses) == (BoardState.HOLD, held.pulses),
-            "nothing to resume after RESET",
-            f"{one.state.name} at {one.pulses}",
-        )
+        require_hold(one, held.pulses, "nothing to resume after RESET")
 
 
 @check("a host that is late by up to 20 ms changes nothing in the pulses while the queue holds", need=Need.MOTION, exact=True)
-def jitter_changes_nothing(session: Session) -> None:
-    host, late = session.host, random.Random(2)
+def jitter_changes_nothing(session: Session, host: Host) -> None:
+    late = random.Random(2)
     session.take()
     phase_us(session)
     watch_closely(session)
@@ -232,12 +203,12 @@ def jitter_changes_nothing(session: Session) -> None:
         host.send(SetPoint(time_us & 0xFFFF_FFFF, pulses))
     session.still()
     refused = host.since(mark, Nack)
-    require(not refused, "every point to be taken", told(refused[0]) if refused else None)
+    require_taken(refused, "every point to be taken")
     seen = [one for one in host.telemetry[seen_from:] if ahead_us(one.time_us, begin & 0xFFFF_FFFF) > session.frame_us]
     require_on_way(session, points, seen, "with a jittery host")
 
 
-def _require_stop_beyond(session: Session, pulses, last, speed: int) -> None:
+def _require_stop_beyond(session: Session, pulses: Sequence[int], last: Sequence[int], speed: int) -> None:
     """Each joint stands at or beyond a point, no further than braking from a speed takes.
 
     Less by GRAVITY where the board compensates for the change of its weight while it brakes.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..protocol import Adopt, BoardState, Disable, Enable, Hello, Nack, Reason, Relax, Reset, SetPoint, Stop, Telemetry
-from .check import Checks, CheckSkipped, Need, require, require_ack, require_nack, told
+from .check import Checks, CheckSkipped, Need, require, require_hold, require_nack, require_queue, require_taken
+from .host import Host
 from .session import Session
 
 check = Checks()
@@ -14,7 +17,7 @@ def joints_of(mask: int) -> list[int]:
     return [joint for joint in range(8) if mask >> joint & 1]
 
 
-def require_outputs(telemetry: Telemetry, live: int, owned: int, pulses) -> None:
+def require_outputs(telemetry: Telemetry, live: int, owned: int, pulses: Sequence[int]) -> None:
     """Live, owned and pulsed as said."""
     got = (telemetry.live, telemetry.owned, telemetry.pulses)
     require(
@@ -22,6 +25,12 @@ def require_outputs(telemetry: Telemetry, live: int, owned: int, pulses) -> None
         f"live {live:#x}, owned {owned:#x}, pulses {tuple(pulses)}",
         f"live {got[0]:#x}, owned {got[1]:#x}, pulses {got[2]}",
     )
+
+
+def switch_all_off(session: Session, mask: int) -> None:
+    """Own these joints, and switch every output off: where switching on begins."""
+    session.take(mask)
+    session.host.expect_ack(Disable(session.all), "DISABLE of all joints")
 
 
 def two(session: Session) -> tuple[int, int]:
@@ -32,84 +41,72 @@ def two(session: Session) -> tuple[int, int]:
     return 1 << joints[0], 1 << joints[1]
 
 
-def far_point(session: Session, pulses, ahead_us: int = 1_000_000) -> SetPoint:
+def far_point(session: Session, pulses: Sequence[int], ahead_us: int = 1_000_000) -> SetPoint:
     """A set-point well ahead of now."""
     return SetPoint(session.host.board_now_us() + ahead_us & 2**32 - 1, tuple(pulses))
 
 
 @check("ADOPT takes over what runs; the pulses stay what they are; adopting what is owned already is allowed", need=Need.MOTION)
-def adopt_keeps_the_pulses(session: Session) -> None:
-    host = session.host
+def adopt_keeps_the_pulses(session: Session, host: Host) -> None:
     before = session.take()
     for mask in (session.usable, session.one()):
-        require_ack(host.ask(Adopt(mask)), "ADOPT of what is owned already")
+        host.expect_ack(Adopt(mask), "ADOPT of what is owned already")
     after = host.fresh()
     require_outputs(after, before.live, before.owned, before.pulses)
     require(after.state is BoardState.HOLD, "HOLD", after.state.name)
 
 
 @check("owned joints stand in HOLD, and the pulses do not change", need=Need.MOTION)
-def hold_stands_still(session: Session) -> None:
-    host = session.host
+def hold_stands_still(session: Session, host: Host) -> None:
     before = session.take()
     mark = host.mark()
     host.wait(300_000)
     for one in host.since(mark, Telemetry):
-        require(
-            (one.state, one.pulses) == (BoardState.HOLD, before.pulses),
-            f"HOLD at {before.pulses}",
-            f"{one.state.name} at {one.pulses}",
-        )
+        require_hold(one, before.pulses)
 
 
 @check("ENABLE of a joint that is live is refused with ALREADY_LIVE and the joint: nothing jumps", need=Need.MOTION)
-def enable_refuses_what_is_live(session: Session) -> None:
-    host = session.host
+def enable_refuses_what_is_live(session: Session, host: Host) -> None:
     before = session.take()
     for joint in joints_of(session.usable):
-        message = Enable(1 << joint, session.masked(session.start, 1 << joint))
-        require_nack(host.ask(message), Reason.ALREADY_LIVE, f"ENABLE of joint {joint}", joint)
+        message = session.enable(1 << joint)
+        host.expect_nack(message, Reason.ALREADY_LIVE, joint, f"ENABLE of joint {joint}")
     require_outputs(host.fresh(), before.live, before.owned, before.pulses)
 
 
 @check("ENABLE switches on the joints in its mask at their pulses, at once, and the others stay off", need=Need.MOTION, off=True)
-def enable_starts_where_told(session: Session) -> None:
-    host = session.host
-    session.take(session.one())
-    require_ack(host.ask(Disable(session.all)), "DISABLE of all joints")
+def enable_starts_where_told(session: Session, host: Host) -> None:
+    switch_all_off(session, session.one())
     live, pulses = 0, [0] * session.n
     for joint in joints_of(session.usable):
-        require_ack(host.ask(Enable(1 << joint, session.masked(session.start, 1 << joint))), f"ENABLE of joint {joint}")
+        host.expect_ack(session.enable(1 << joint), f"ENABLE of joint {joint}")
         live, pulses[joint] = live | 1 << joint, session.start[joint]
         require_outputs(host.fresh(), live, live, pulses)
 
 
 @check("a request that is sent again is carried out once: an ENABLE gets its ACK again", need=Need.MOTION, off=True)
-def enable_is_carried_out_once(session: Session) -> None:
-    host, mask = session.host, session.one()
-    session.take(mask)
-    require_ack(host.ask(Disable(session.all)), "DISABLE of all joints")
-    message, number = Enable(mask, session.masked(session.start, mask)), host.take_sequence()
-    require_ack(host.ask(message, number), "ENABLE")
-    require_ack(host.ask(message, number), "the same ENABLE sent again")
-    require_nack(host.ask(message), Reason.ALREADY_LIVE, "a new ENABLE of the same joint")
+def enable_is_carried_out_once(session: Session, host: Host) -> None:
+    mask = session.one()
+    switch_all_off(session, mask)
+    message, number = session.enable(mask), host.take_sequence()
+    host.expect_ack(message, "ENABLE", sequence=number)
+    host.expect_ack(message, "the same ENABLE sent again", sequence=number)
+    host.expect_nack(message, Reason.ALREADY_LIVE, what="a new ENABLE of the same joint")
 
 
 @check("ENABLE is all or nothing", need=Need.MOTION, off=True)
-def enable_is_all_or_nothing(session: Session) -> None:
-    host, (first, second) = session.host, two(session)
+def enable_is_all_or_nothing(session: Session, host: Host) -> None:
+    (first, second) = two(session)
     before = session.take(second)
-    both = Enable(first | second, session.masked(session.start, first | second))
-    require_nack(host.ask(both), Reason.ALREADY_LIVE, "ENABLE of a joint that is off and one that is live", joints_of(second)[0])
+    both = session.enable(first | second)
+    host.expect_nack(both, Reason.ALREADY_LIVE, joints_of(second)[0], "ENABLE of a joint that is off and one that is live")
     require_outputs(host.fresh(), before.live, before.owned, before.pulses)
-    require_nack(host.ask(Adopt(first | second)), Reason.NOT_LIVE, "ADOPT of both", joints_of(first)[0])
+    host.expect_nack(Adopt(first | second), Reason.NOT_LIVE, joints_of(first)[0], "ADOPT of both")
 
 
 @check("ENABLE with a pulse outside the joint's limits is refused with OUT_OF_LIMITS and the joint", need=Need.BARE, off=True)
-def enable_refuses_pulses_outside(session: Session) -> None:
-    host = session.host
-    session.take(session.one())
-    require_ack(host.ask(Disable(session.all)), "DISABLE of all joints")
+def enable_refuses_pulses_outside(session: Session, host: Host) -> None:
+    switch_all_off(session, session.one())
     for joint in joints_of(session.usable):
         limit = session.limits[joint]
         for pulse in (limit.lowest - 1, limit.highest + 1, 0):
@@ -120,39 +117,38 @@ def enable_refuses_pulses_outside(session: Session) -> None:
             require(not host.fresh().live, "nothing to be switched on", f"live {host.telemetry[-1].live:#x}")
         for pulse in (limit.lowest, limit.highest):
             pulses[joint] = pulse
-            require_ack(host.ask(Enable(1 << joint, session.masked(pulses, 1 << joint))), f"ENABLE of joint {joint} at {pulse}")
-            require_ack(host.ask(Disable(1 << joint)), "DISABLE")
+            host.expect_ack(Enable(1 << joint, session.masked(pulses, 1 << joint)), f"ENABLE of joint {joint} at {pulse}")
+            host.expect_ack(Disable(1 << joint))
 
 
 @check("while the arm moves ENABLE and ADOPT are refused with BUSY", need=Need.MOTION)
-def switching_on_waits_for_standstill(session: Session) -> None:
-    host = session.host
+def switching_on_waits_for_standstill(session: Session, host: Host) -> None:
     session.take()
     host.send(far_point(session, session.start))
     moving = host.fresh()
     require(moving.state is BoardState.MOVE, "MOVE once a set-point is accepted", moving.state.name)
-    require_nack(host.ask(Adopt(session.one())), Reason.BUSY, "ADOPT in motion", 0)
-    message = Enable(session.one(), session.masked(session.start, session.one()))
+    host.expect_nack(Adopt(session.one()), Reason.BUSY, 0, "ADOPT in motion")
+    message = session.enable(session.one())
     answer = host.ask(message)  # live as well: the page does not say which of the two comes first
     require(getattr(answer, "reason", None) in (Reason.BUSY, Reason.ALREADY_LIVE), "NACK BUSY to ENABLE in motion", answer)
     require(session.still().state is BoardState.HOLD, "HOLD after the motion", host.telemetry[-1].state.name)
-    require_ack(host.ask(Adopt(session.one())), "ADOPT after the motion")
+    host.expect_ack(Adopt(session.one()), "ADOPT after the motion")
 
 
 @check("while the arm moves an ENABLE of a joint that is off is refused with BUSY", need=Need.MOTION, off=True)
-def enable_waits_for_standstill(session: Session) -> None:
-    host, (first, second) = session.host, two(session)
+def enable_waits_for_standstill(session: Session, host: Host) -> None:
+    (first, second) = two(session)
     session.take(first)
     host.send(far_point(session, session.start))
-    message = Enable(second, session.masked(session.start, second))
-    require_nack(host.ask(message), Reason.BUSY, "ENABLE in motion", 0)
+    message = session.enable(second)
+    host.expect_nack(message, Reason.BUSY, 0, "ENABLE in motion")
     session.still()
-    require_ack(host.ask(message), "ENABLE after the motion")
+    host.expect_ack(message, "ENABLE after the motion")
 
 
 @check("the pulse of a joint that the host does not own is ignored, whatever it is", need=Need.MOTION, off=True)
-def pulses_of_others_are_ignored(session: Session) -> None:
-    host, (first, _) = session.host, two(session)
+def pulses_of_others_are_ignored(session: Session, host: Host) -> None:
+    (first, _) = two(session)
     session.take(first)
     for other in (0, 1, 32767):
         mark = host.mark()
@@ -161,54 +157,45 @@ def pulses_of_others_are_ignored(session: Session) -> None:
         host.send(far_point(session, pulses, 200_000 + other))
         host.fresh()
         refused = host.since(mark, Nack)
-        require(not refused, f"a set-point to be accepted whose other pulses are {other}", told(refused[0] if refused else None))
+        require_taken(refused, f"a set-point to be accepted whose other pulses are {other}")
     host.wait(300_000)
     session.still()
     require_outputs(host.fresh(), first, first, session.masked(session.start, first))
 
 
 @check("DISABLE switches off the joints in its mask; the others go on, and the queue stays", need=Need.MOTION, off=True)
-def disable_leaves_the_others(session: Session) -> None:
-    host, (first, second) = session.host, two(session)
+def disable_leaves_the_others(session: Session, host: Host) -> None:
+    (first, second) = two(session)
     session.take(first | second)
     host.send(far_point(session, session.start, 600_000))
-    require_ack(host.ask(Disable(second)), "DISABLE of one joint in motion")
+    host.expect_ack(Disable(second), "DISABLE of one joint in motion")
     after = host.fresh()
     require_outputs(after, first, first, session.masked(session.start, first))
-    require(
-        (after.state, after.queue_depth) == (BoardState.MOVE, 1),
-        "MOVE with one point waiting",
-        f"{after.state.name} with {after.queue_depth}",
-    )
+    require_queue(after, BoardState.MOVE, 1)
 
 
 @check("when no owned joint is left, the queue is flushed and the state is IDLE", need=Need.MOTION, off=True)
-def disable_of_the_last_flushes(session: Session) -> None:
-    host, mask = session.host, session.usable
+def disable_of_the_last_flushes(session: Session, host: Host) -> None:
+    mask = session.usable
     session.take()
     host.send(far_point(session, session.start))
     host.fresh()
-    require_ack(host.ask(Disable(mask)), "DISABLE of all joints")
+    host.expect_ack(Disable(mask), "DISABLE of all joints")
     after = host.fresh()
     require_outputs(after, 0, 0, (0,) * session.n)
-    require(
-        (after.state, after.queue_depth) == (BoardState.IDLE, 0),
-        "IDLE with an empty queue",
-        f"{after.state.name} with {after.queue_depth}",
-    )
-    require_nack(host.ask(far_point(session, session.start)), Reason.NOT_ENABLED, "SET_POINT", 0)
-    require_ack(host.ask(Enable(session.one(), session.masked(session.start, session.one()))), "ENABLE after it")
+    require_queue(after, BoardState.IDLE, 0)
+    host.expect_nack(far_point(session, session.start), Reason.NOT_ENABLED, 0, "SET_POINT")
+    host.expect_ack(session.enable(session.one()), "ENABLE after it")
 
 
 @check(
     "RELAX flushes the queue and switches all outputs off at once; nothing is latched, nothing owned", need=Need.MOTION, off=True
 )
-def relax_lets_go(session: Session) -> None:
-    host = session.host
+def relax_lets_go(session: Session, host: Host) -> None:
     session.take()
     host.send(far_point(session, session.start))
     host.fresh()
-    require_ack(host.ask(Relax()), "RELAX")
+    host.expect_ack(Relax())
     after = host.fresh()
     require_outputs(after, 0, 0, (0,) * session.n)
     require(
@@ -219,17 +206,15 @@ def relax_lets_go(session: Session) -> None:
 
 
 @check("STOP and RELAX are carried out while a fault is latched", need=Need.MOTION, off=True)
-def relax_needs_no_reset(session: Session) -> None:
-    host = session.host
+def relax_needs_no_reset(session: Session, host: Host) -> None:
     session.take()
     for message in (Stop(), Stop(), Relax()):
-        require_ack(host.ask(message), message.TYPE.name)
+        host.expect_ack(message)
     require_outputs(host.fresh(), 0, 0, (0,) * session.n)
 
 
 @check("STOP and RESET switch nothing: what was live and owned stays so", need=Need.MOTION)
-def stop_and_reset_switch_nothing(session: Session) -> None:
-    host = session.host
+def stop_and_reset_switch_nothing(session: Session, host: Host) -> None:
     before = session.take()
     for message in (Stop(), Reset(), Hello()):
         host.ask(message)

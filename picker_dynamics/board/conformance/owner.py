@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from ..protocol import PULSE_UNITS_PER_US, Adopt, BoardState, Disable, Enable, Fault, Reason, Reset, SetPoint, Telemetry, ahead_us
-from .check import Checks, CheckSkipped, Need, require, require_ack, require_nack
+from ..protocol import PULSE_UNITS_PER_US, Adopt, BoardState, Disable, Fault, Reason, Reset, SetPoint, Telemetry, ahead_us
+from .check import Checks, CheckSkipped, Need, require, require_fault
+from .host import Host
 from .motion import begin_us, even, slow
 from .session import PERIOD_MS, Session, meet, spread_us
 from .track import play, send, watch_closely, wavy
 
 check = Checks()
-PCA9685_NS = 2_500
-"""A resolution above this means a PCA9685, which outlives a reset of the board; timer-driven pins do not."""
 PIN_US = 7.0
 """How far a pulse of a timer-driven pin may be off, where interrupts get in its way [us]."""
 
 
-def keeps_outputs(session: Session) -> bool:
-    """Whether the outputs outlive a reset of the board."""
-    return session.info.resolution_ns > PCA9685_NS
-
-
 @check("the outputs carry what telemetry says, to half a step of a PCA9685, to 7 us of a pin", need=Need.MOTION, owned=True)
-def outputs_carry_the_pulses(session: Session) -> None:
-    host = session.host
+def outputs_carry_the_pulses(session: Session, host: Host) -> None:
     session.take()
     watch_closely(session)
     step_us = session.info.resolution_ns * 1e-3
-    worst, limit = 0.0, step_us / 2 + 0.5 if keeps_outputs(session) else PIN_US
+    worst, limit = 0.0, step_us / 2 + 0.5 if session.keeps_outputs else PIN_US
     send(session, wavy(session))
     while host.telemetry[-1].state is BoardState.MOVE:
         host.listen(500)
@@ -40,8 +33,8 @@ def outputs_carry_the_pulses(session: Session) -> None:
 
 
 @check("SUPPLY_LOW is raised where the supply falls below its minimum, brakes, and stays until it is back", owned=True)
-def a_low_supply_is_a_fault(session: Session) -> None:
-    host, owner = session.host, session.host.wire.owner
+def a_low_supply_is_a_fault(session: Session, host: Host) -> None:
+    owner = host.wire.owner
     least = getattr(owner.config, "supply_min_mv", 0)
     if not least:
         raise CheckSkipped("the board does not measure its supply")
@@ -52,14 +45,14 @@ def a_low_supply_is_a_fault(session: Session) -> None:
         owner.set_supply(least - 300)
         host.wait(300_000)
         low = host.fresh()
-        require(low.faults == Fault.SUPPLY_LOW.bit, "SUPPLY_LOW", low.fault_text or "no fault")
-        require_nack(host.ask(Reset()), Reason.FAULT_PERSISTS, "RESET while the supply is low", Fault.SUPPLY_LOW.bit)
+        require_fault(low, Fault.SUPPLY_LOW)
+        host.expect_nack(Reset(), Reason.FAULT_PERSISTS, Fault.SUPPLY_LOW.bit, "RESET while the supply is low")
     finally:
         owner.set_supply(least + 800)
     host.wait(300_000)
-    require(host.fresh().faults == Fault.SUPPLY_LOW.bit, "SUPPLY_LOW to stay latched", host.telemetry[-1].fault_text)
-    require_ack(host.ask(Reset()), "RESET once the supply is back")
-    require(not host.fresh().faults, "no fault", host.telemetry[-1].fault_text)
+    require_fault(host.fresh(), Fault.SUPPLY_LOW, "SUPPLY_LOW to stay latched")
+    host.expect_ack(Reset(), "RESET once the supply is back")
+    require_fault(host.fresh())
 
 
 @check(
@@ -67,9 +60,9 @@ def a_low_supply_is_a_fault(session: Session) -> None:
     need=Need.MOTION,
     owned=True,
 )
-def a_dead_output_is_a_fault(session: Session) -> None:
-    host, owner = session.host, session.host.wire.owner
-    if not keeps_outputs(session):
+def a_dead_output_is_a_fault(session: Session, host: Host) -> None:
+    owner = host.wire.owner
+    if not session.keeps_outputs:
         raise CheckSkipped("pins cannot be unplugged")
     session.take()
     begin = begin_us(session)
@@ -80,15 +73,15 @@ def a_dead_output_is_a_fault(session: Session) -> None:
         owner.set_cause(Fault.OUTPUT_FAILED, True)
         host.wait(300_000)
         failed = session.still()
-        require(failed.faults == Fault.OUTPUT_FAILED.bit, "OUTPUT_FAILED", failed.fault_text or "no fault")
+        require_fault(failed, Fault.OUTPUT_FAILED)
         require((failed.state, failed.queue_depth) == (BoardState.HOLD, 0), "HOLD, an empty queue", failed.state.name)
         require(failed.pulses != points[-1][1], "the motion not to be finished", failed.pulses)
-        require_nack(host.ask(Reset()), Reason.FAULT_PERSISTS, "RESET while it does not answer", Fault.OUTPUT_FAILED.bit)
-        require_ack(host.ask(Disable(session.one())), "DISABLE of a joint while it does not answer")
+        host.expect_nack(Reset(), Reason.FAULT_PERSISTS, Fault.OUTPUT_FAILED.bit, "RESET while it does not answer")
+        host.expect_ack(Disable(session.one()), "DISABLE of a joint while it does not answer")
     finally:
         owner.set_cause(Fault.OUTPUT_FAILED, False)
     host.wait(300_000)
-    require_ack(host.ask(Reset()), "RESET once the output stage answers")
+    host.expect_ack(Reset(), "RESET once the output stage answers")
     after = host.fresh()
     require(not after.faults, "no fault", after.fault_text)
     kept = failed.live & ~session.one()
@@ -107,16 +100,16 @@ def a_dead_output_is_a_fault(session: Session) -> None:
     need=Need.MOTION,
     owned=True,
 )
-def a_reset_keeps_the_outputs(session: Session) -> None:
-    host, owner = session.host, session.host.wire.owner
+def a_reset_keeps_the_outputs(session: Session, host: Host) -> None:
+    owner = host.wire.owner
     session.take()
     play(session, even(session, slow(session), 4, begin_us(session)))
     before = host.fresh()
     host.keep_alive = False
     mark = host.mark()
-    owner.reboot(host.wire.now_us, keep_outputs=keeps_outputs(session), silence_us=200_000)
+    owner.reboot(host.wire.now_us, keep_outputs=session.keeps_outputs, silence_us=200_000)
     after = _first_after_reset(session, before, mark)
-    kept = keeps_outputs(session)
+    kept = session.keeps_outputs
     require(after.boot_id != before.boot_id, "another boot id", after.boot_id)
     require(
         (after.live, after.owned, after.state) == (before.live if kept else 0, 0, BoardState.IDLE),
@@ -135,30 +128,30 @@ def a_reset_keeps_the_outputs(session: Session) -> None:
     require(again.info.boot_id == after.boot_id, f"boot id {after.boot_id} in INFO", again.info.boot_id)
     spread = spread_us(again.first)
     require(all(abs(gap - 1000 * PERIOD_MS) <= 1_000 for gap in spread), "telemetry every 20 ms again", spread)
-    require_nack(host.ask(SetPoint(begin_us(session), session.start)), Reason.NOT_ENABLED, "SET_POINT after the reset", 0)
+    host.expect_nack(SetPoint(begin_us(session), session.start), Reason.NOT_ENABLED, 0, "SET_POINT after the reset")
     mark = host.mark()
     host.wait(200_000)
     for one in host.since(mark, Telemetry):
         require(one.pulses == after.pulses, "nothing to change before the host says so", one.pulses)
     if kept:
-        require_ack(host.ask(Adopt(after.live & session.usable)), "ADOPT of what still runs")
+        host.expect_ack(Adopt(after.live & session.usable), "ADOPT of what still runs")
 
 
 @check("a restart by a brown-out or the board's own watchdog is RESTARTED, latched until RESET", need=Need.MOTION, owned=True)
-def a_restart_is_latched(session: Session) -> None:
-    host, owner = session.host, session.host.wire.owner
+def a_restart_is_latched(session: Session, host: Host) -> None:
+    owner = host.wire.owner
     session.take()
     before = host.fresh()
     host.keep_alive = False
     mark = host.mark()
-    owner.reboot(host.wire.now_us, keep_outputs=keeps_outputs(session), fault=Fault.RESTARTED)
+    owner.reboot(host.wire.now_us, keep_outputs=session.keeps_outputs, fault=Fault.RESTARTED)
     after = _first_after_reset(session, before, mark)
-    require(after.faults == Fault.RESTARTED.bit, "RESTARTED", after.fault_text or "no fault")
+    require_fault(after, Fault.RESTARTED)
     _meet_again(session)
-    require_nack(host.ask(Adopt(1)), Reason.FAULT, "ADOPT", Fault.RESTARTED.bit)
-    require_nack(host.ask(Enable(1, session.masked(session.start, 1))), Reason.FAULT, "ENABLE", Fault.RESTARTED.bit)
-    require_ack(host.ask(Reset()), "RESET")
-    require(not host.fresh().faults, "no fault", host.telemetry[-1].fault_text)
+    host.expect_nack(Adopt(1), Reason.FAULT, Fault.RESTARTED.bit)
+    host.expect_nack(session.enable(1), Reason.FAULT, Fault.RESTARTED.bit)
+    host.expect_ack(Reset())
+    require_fault(host.fresh())
 
 
 def _first_after_reset(session: Session, before: Telemetry, mark: int) -> Telemetry:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ..protocol import TIME_MODULUS, BoardState, Nack, Reason, SetPoint, Telemetry
-from .check import Checks, Need, require, require_nack, told
+from .check import Checks, Need, require, require_nack, require_queue, require_rejected, require_taken, told
+from .host import Host
 from .outputs import joints_of
 from .session import Session
 from .track import PACE_US, evaluated_us, phase_us
@@ -13,7 +16,7 @@ UNSURE_US = 100
 """How closely the instant of an evaluation is known from telemetry."""
 
 
-def send_points(session: Session, stamps, pulses=None) -> tuple[Telemetry, list[Nack]]:
+def send_points(session: Session, stamps: Iterable[int], pulses: Sequence[int] | None = None) -> tuple[Telemetry, list[Nack]]:
     """Send points at these board times; telemetry after they have been handled, and the refusals."""
     host, mark = session.host, session.host.mark()
     for stamp in stamps:
@@ -23,21 +26,14 @@ def send_points(session: Session, stamps, pulses=None) -> tuple[Telemetry, list[
     return after, host.since(mark, Nack)
 
 
-def require_refused(session: Session, stamp: int, reason: Reason, what: str, pulses=None, detail: int = 0) -> None:
+def require_refused(
+    session: Session, stamp: int, reason: Reason, what: str, pulses: Sequence[int] | None = None, detail: int = 0
+) -> None:
     """One point has to be refused for this reason, and counted."""
     before = session.host.fresh()
     after, refusals = send_points(session, [stamp], pulses)
     require_nack(refusals[0] if refusals else None, reason, what, detail)
-    require(
-        (after.rejected - before.rejected & 0xFFFF, after.last_reason) == (1, reason),
-        f"one more rejected, {reason.name}",
-        f"{after.rejected - before.rejected} more, {after.last_reason.name}",
-    )
-    require(
-        (after.accepted, after.last_sequence) == (before.accepted, before.last_sequence),
-        "nothing accepted",
-        f"{after.accepted - before.accepted} more",
-    )
+    require_rejected(before, after, reason)
 
 
 def soon(session: Session) -> int:
@@ -46,8 +42,7 @@ def soon(session: Session) -> int:
 
 
 @check("a set-point that is taken is not answered: accepted and last_sequence tell", need=Need.MOTION)
-def taken_points_are_counted_not_answered(session: Session) -> None:
-    host = session.host
+def taken_points_are_counted_not_answered(session: Session, host: Host) -> None:
     before = session.take()
     begin, mark = soon(session), host.mark()
     numbers = []
@@ -59,31 +54,26 @@ def taken_points_are_counted_not_answered(session: Session) -> None:
     require(not answers, "no answer", [told(one) for one in answers])
     require(after.accepted - before.accepted & 0xFFFF == 3, "3 more accepted", after.accepted - before.accepted)
     require(after.last_sequence == numbers[-1], f"last_sequence {numbers[-1]}", after.last_sequence)
-    require(
-        (after.state, after.queue_depth) == (BoardState.MOVE, 3),
-        "MOVE with 3 points waiting",
-        f"{after.state.name} with {after.queue_depth}",
-    )
+    require_queue(after, BoardState.MOVE, 3)
     require(after.rejected == before.rejected, "none rejected", after.rejected - before.rejected)
 
 
 @check("the queue takes queue_capacity points, then refuses with QUEUE_FULL and keeps what it has", need=Need.MOTION)
-def the_queue_is_as_long_as_it_says(session: Session) -> None:
+def the_queue_is_as_long_as_it_says(session: Session, host: Host) -> None:
     capacity = session.info.queue_capacity
     session.take()
     begin = soon(session)
     step = min(20_000, (session.info.max_lead_ms * 1000 - 700_000) // capacity)
     after, refusals = send_points(session, [begin + step * k for k in range(capacity)])
-    require(not refusals, f"{capacity} points to be taken", told(refusals[0] if refusals else None))
+    require_taken(refusals, f"{capacity} points to be taken")
     require(after.queue_depth == capacity, f"queue_depth {capacity}", after.queue_depth)
     require_refused(session, begin + step * capacity, Reason.QUEUE_FULL, f"point {capacity + 1}")
     require_refused(session, begin + step * (capacity - 1), Reason.NOT_LATER, "a point that is both too many and not later")
-    require(session.host.fresh().queue_depth == capacity, f"queue_depth {capacity}", session.host.telemetry[-1].queue_depth)
+    require(host.fresh().queue_depth == capacity, f"queue_depth {capacity}", host.telemetry[-1].queue_depth)
 
 
 @check("points leave the queue once their time has been evaluated", need=Need.MOTION)
-def points_leave_the_queue(session: Session) -> None:
-    host = session.host
+def points_leave_the_queue(session: Session, host: Host) -> None:
     session.take()
     begin = soon(session)
     send_points(session, [begin + 60_000 * k for k in range(5)])
@@ -102,7 +92,7 @@ def points_leave_the_queue(session: Session) -> None:
 
 
 @check("a point that is not after the one queued last is refused with NOT_LATER", need=Need.MOTION)
-def points_come_in_order(session: Session) -> None:
+def points_come_in_order(session: Session, host: Host) -> None:
     session.take()
     begin = soon(session) + 200_000
     send_points(session, [begin])
@@ -113,8 +103,7 @@ def points_come_in_order(session: Session) -> None:
 
 
 @check("a point that is not after the instant evaluated last is refused with PAST, before NOT_LATER", need=Need.MOTION)
-def the_past_is_refused(session: Session) -> None:
-    host = session.host
+def the_past_is_refused(session: Session, host: Host) -> None:
     session.take()
     for before_us in (session.frame_us + 1_000, 1_000_000, 2**30):
         require_refused(session, host.fresh().time_us - before_us, Reason.PAST, f"a point {before_us} us ago")
@@ -123,8 +112,8 @@ def the_past_is_refused(session: Session) -> None:
 
 
 @check("a point more than max_lead_ms ahead of now is refused with TOO_FAR", need=Need.MOTION)
-def the_far_future_is_refused(session: Session) -> None:
-    host, lead_us = session.host, session.info.max_lead_ms * 1000
+def the_far_future_is_refused(session: Session, host: Host) -> None:
+    lead_us = session.info.max_lead_ms * 1000
     session.take()
     for ahead in (lead_us + 2_000_000, 2**30, 2**31 - 4_000_000):
         require_refused(session, host.fresh().time_us + ahead, Reason.TOO_FAR, f"a point {ahead} us ahead")
@@ -138,13 +127,13 @@ def the_far_future_is_refused(session: Session) -> None:
 
 
 @check("TOO_FAR begins at max_lead_ms, to some ms", need=Need.MOTION, exact=True)
-def the_lead_is_kept_closely(session: Session) -> None:
-    host, lead_us = session.host, session.info.max_lead_ms * 1000
+def the_lead_is_kept_closely(session: Session, host: Host) -> None:
+    lead_us = session.info.max_lead_ms * 1000
     session.take()
     way_us = round(10e6 / host.wire.baud * (12 + 2 * session.n)) + 1_000
     require_refused(session, host.board_now_us() + lead_us + 25_000 + way_us, Reason.TOO_FAR, "a point 25 ms beyond the lead")
     after, refusals = send_points(session, [host.board_now_us() + lead_us - 1_000])
-    require(not refusals, "a point 1 ms within the lead to be taken", told(refusals[0] if refusals else None))
+    require_taken(refusals, "a point 1 ms within the lead to be taken")
     session.forget()
 
 
@@ -152,8 +141,7 @@ def the_lead_is_kept_closely(session: Session) -> None:
     "a pulse outside an owned joint's limits is refused with OUT_OF_LIMITS and the joint, before TOO_FAR and PAST",
     need=Need.MOTION,
 )
-def pulses_outside_are_refused(session: Session) -> None:
-    host = session.host
+def pulses_outside_are_refused(session: Session, host: Host) -> None:
     session.take()
     far = host.fresh().time_us + session.info.max_lead_ms * 1000 - 1_000  # should it be taken, nothing moves far
     for joint in joints_of(session.usable):
@@ -173,20 +161,18 @@ def pulses_outside_are_refused(session: Session) -> None:
 
 
 @check("pulses at the limits themselves are taken", need=Need.BARE)
-def pulses_at_the_limits_are_taken(session: Session) -> None:
-    host = session.host
+def pulses_at_the_limits_are_taken(session: Session, host: Host) -> None:
     session.take()
     for name in ("lowest", "highest"):
         pulses = [getattr(limit, name) for limit in session.limits]
         _, refusals = send_points(session, [host.board_now_us() + session.info.max_lead_ms * 1000 - 5_000], pulses)
-        require(not refusals, f"pulses at their {name} to be taken", told(refusals[0] if refusals else None))
+        require_taken(refusals, f"pulses at their {name} to be taken")
         session.forget()
         session.take()
 
 
 @check("PAST begins at the instant evaluated last, half a frame after the frame's start", need=Need.MOTION, exact=True)
-def the_past_begins_at_the_last_evaluation(session: Session) -> None:
-    host = session.host
+def the_past_begins_at_the_last_evaluation(session: Session, host: Host) -> None:
     session.take()
     phase_us(session)
     for beyond, past in ((-UNSURE_US, True), (UNSURE_US, False)):
@@ -196,9 +182,5 @@ def the_past_begins_at_the_last_evaluation(session: Session) -> None:
         if past:
             require_nack(refusals[0] if refusals else None, Reason.PAST, f"a point {UNSURE_US} us before the last evaluation", 0)
         else:
-            require(
-                not refusals,
-                f"a point {UNSURE_US} us after the last evaluation to be taken",
-                told(refusals[0] if refusals else None),
-            )
+            require_taken(refusals, f"a point {UNSURE_US} us after the last evaluation to be taken")
         session.still()

@@ -23,15 +23,17 @@ from ..protocol import (
     Stop,
     Telemetry,
     TelemetryPeriod,
-    Unknown,
     ahead_us,
     limits_checksum,
 )
-from .check import CheckSkipped, Need, require_ack
+from ..protocol.messages import Unknown
+from .check import CheckSkipped, Need
 from .host import PATIENCE_US, SILENCE_US, Host
 
 PERIOD_MS = 20
 """Telemetry period from boot on."""
+PCA9685_NS = 2_500
+"""A resolution above this means a PCA9685 [ns]."""
 SLOW = 20
 """Change of a pulse per servo frame in a slow motion [1/8 us]: 125 us/s, or 11 degrees/s of an ordinary servo."""
 REACH = 320
@@ -49,7 +51,7 @@ class Session:
         found: telemetry as it was before anything was sent.
         first: all telemetry of the board's present start heard before anything was sent.
         damaged_before: frames from the board that were damaged until then, for example by a reset.
-        limits: of the joints; None where they are not those of the board.
+        limits: of the joints; empty where they are not those of the board.
         start: pulses [1/8 us] at which the joints are: as found, or where off, as the host's user says.
         allowed: what may be done to the arm.
         touched: outputs were switched or moved, and have to be left as they were found.
@@ -68,7 +70,7 @@ class Session:
         self.host, self.info, self.first, self.found = host, info, tuple(first), first[-1]
         self.damaged_before = host.damaged
         fits = limits is not None and limits_checksum(limits) == info.limits_crc and len(limits) == info.joints
-        self.limits = tuple(limits) if fits else None
+        self.limits = tuple(limits) if limits and fits else ()
         self.allowed = allowed if fits else Need.WIRE
         self.start = tuple(
             pulse if self.found.live >> joint & 1 else asked
@@ -94,7 +96,7 @@ class Session:
         """Joints that may be switched on or taken over: their pulses are within the limits."""
         return sum(
             1 << joint
-            for joint, (pulse, limit) in enumerate(zip(self.start, self.limits or ()))
+            for joint, (pulse, limit) in enumerate(zip(self.start, self.limits))
             if limit.lowest <= pulse <= limit.highest
         )
 
@@ -102,6 +104,11 @@ class Session:
     def watched(self) -> bool:
         """The board watches over its host: joints are owned, by this host or since an earlier one."""
         return self.touched or bool(self.found.owned)
+
+    @property
+    def keeps_outputs(self) -> bool:
+        """The outputs are those of a PCA9685, which outlives a reset of the board; timer-driven pins do not."""
+        return self.info.resolution_ns > PCA9685_NS
 
     @property
     def frame_us(self) -> int:
@@ -142,20 +149,24 @@ class Session:
         self.still()
         telemetry = self.calm()
         if telemetry.live & ~mask & ~self.found.live:
-            require_ack(host.ask(Disable(telemetry.live & ~mask & ~self.found.live)), "DISABLE of joints that run")
+            host.expect_ack(Disable(telemetry.live & ~mask & ~self.found.live), "DISABLE of joints that run")
         if telemetry.owned & telemetry.live & mask:
             self.go_back(telemetry)
         on = telemetry.live & mask & ~telemetry.owned
         if on:
-            require_ack(host.ask(Adopt(on)), "ADOPT of joints that run")
+            host.expect_ack(Adopt(on), "ADOPT of joints that run")
         off = mask & ~telemetry.live
         if off:
-            require_ack(host.ask(Enable(off, self.masked(self.start, off))), "ENABLE of joints that are off")
+            host.expect_ack(self.enable(off), "ENABLE of joints that are off")
         return host.fresh()
 
     def masked(self, pulses: Sequence[int], mask: int) -> tuple[int, ...]:
         """The pulses of the joints in a mask, 0 for the others."""
         return tuple(pulse if mask >> joint & 1 else 0 for joint, pulse in enumerate(pulses))
+
+    def enable(self, mask: int) -> Enable:
+        """The message that switches on the joints in a mask where they stand."""
+        return Enable(mask, self.masked(self.start, mask))
 
     def one(self) -> int:
         """Mask of the first joint that may be used."""

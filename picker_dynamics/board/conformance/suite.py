@@ -36,7 +36,7 @@ def named(name: str) -> Check:
 def why_not(session: Session, check: Check) -> str:
     """Why a check cannot be made in a session; '' where it can."""
     if check.need > session.allowed:
-        if session.limits is None:
+        if not session.limits:
             return "the joints' limits are not those of the servo map"
         return "moving was not allowed" if check.need is Need.MOTION else "only without servos"
     if check.exact and not session.host.exact:
@@ -81,7 +81,7 @@ def run_one(session: Session, check: Check) -> Outcome:
         session.host.late_us = 0
         try:
             session.calm()
-            check.run(session)
+            check.run(session, session.host)
             return Outcome(check, Status.PASSED, first and f"not at once: {first}", attempt)
         except CheckSkipped as reason_why:
             return Outcome(check, Status.SKIPPED, str(reason_why), attempt)

@@ -18,7 +18,8 @@ from ..protocol import (
     TelemetryPeriod,
     ahead_us,
 )
-from .check import Checks, CheckSkipped, require, require_ack, require_nack, told
+from .check import Checks, CheckSkipped, Violation, require, require_fault, require_nack, told
+from .host import Host
 from .session import PERIOD_MS, Session, spread_us
 
 check = Checks()
@@ -33,7 +34,7 @@ def byte_us(session: Session) -> float:
 
 
 @check("the board sends telemetry from its start on, host or no host, every 20 ms")
-def telemetry_from_boot(session: Session) -> None:
+def telemetry_from_boot(session: Session, host: Host) -> None:
     if session.first[0].time_us > JUST_BOOTED_US:
         raise CheckSkipped("the board has been running for a while: an earlier host may have set another period")
     spread = spread_us(session.first)[1:]  # the first frame may have waited for the outputs to be set up
@@ -42,8 +43,7 @@ def telemetry_from_boot(session: Session) -> None:
 
 
 @check("telemetry has n pulses, 0 where the output is off, an ADC value per bit of feedback_mask, and INFO's boot id")
-def telemetry_content(session: Session) -> None:
-    host = session.host
+def telemetry_content(session: Session, host: Host) -> None:
     mark = host.mark()
     host.wait(200_000)
     seen = host.since(mark, Telemetry)
@@ -64,8 +64,7 @@ def telemetry_content(session: Session) -> None:
 
 
 @check("each side counts its own frames, modulo 2^16")
-def board_counts_its_frames(session: Session) -> None:
-    host = session.host
+def board_counts_its_frames(session: Session, host: Host) -> None:
     before, mark = host.damaged, host.mark()
     for _ in range(5):
         host.ask(Ping())
@@ -77,13 +76,13 @@ def board_counts_its_frames(session: Session) -> None:
 
 
 @check("HELLO is answered with INFO, whatever its sequence: who the board is, queue of at least 16, 1 to 8 joints")
-def hello_is_answered_with_info(session: Session) -> None:
-    host, numbers = session.host, (65535, 0, 41)
+def hello_is_answered_with_info(session: Session, host: Host) -> None:
+    numbers = (65535, 0, 41)
     for number in numbers:
         info = host.ask(Hello(), number)
         host.restart_sequence(number + 1)
-        require(isinstance(info, Info), f"INFO to HELLO with sequence {number}", told(info))
-        require(info.request == number, f"INFO about request {number}", info.request)
+        if not isinstance(info, Info) or info.request != number:
+            raise Violation(f"expected INFO about request {number}; got {told(info)}")
         same = {name: getattr(info, name) for name, _ in Info.LAYOUT if name != "request"}
         require(same == {name: getattr(session.info, name) for name in same}, "the same INFO each time", info)
     info = session.info
@@ -97,11 +96,10 @@ def hello_is_answered_with_info(session: Session) -> None:
 
 
 @check("PING is answered with an ACK: its sequence, its type, the board's time when the answer was built")
-def ping_is_acknowledged(session: Session) -> None:
-    host = session.host
+def ping_is_acknowledged(session: Session, host: Host) -> None:
     for _ in range(5):
         before = host.telemetry[-1].time_us
-        ack = require_ack(host.ask(Ping()), "PING")
+        ack = host.expect_ack(Ping())
         require(ack.request_type == MessageType.PING, f"request_type {MessageType.PING:#04x}", f"{ack.request_type:#04x}")
         require(ahead_us(ack.time_us, before) >= 0, f"a time after {before} us", f"{ack.time_us} us")
         after = host.fresh().time_us
@@ -109,19 +107,17 @@ def ping_is_acknowledged(session: Session) -> None:
 
 
 @check("PING is no request: the same sequence is answered again with a new time, and never STALE")
-def ping_is_not_remembered(session: Session) -> None:
-    host = session.host
+def ping_is_not_remembered(session: Session, host: Host) -> None:
     number = host.take_sequence(2)
-    first = require_ack(host.ask(Ping(), number), "PING")
+    first = host.expect_ack(Ping(), sequence=number)
     host.wait(10_000)
-    require_ack(host.ask(TelemetryPeriod(PERIOD_MS), number + 1), "TELEMETRY_PERIOD")
-    second = require_ack(host.ask(Ping(), number), "PING with the sequence of an earlier one")
+    host.expect_ack(TelemetryPeriod(PERIOD_MS), sequence=number + 1)
+    second = host.expect_ack(Ping(), "PING with the sequence of an earlier one", sequence=number)
     require(ahead_us(second.time_us, first.time_us) >= 9_000, "the time of the second answer", f"{second.time_us} us")
 
 
 @check("answers come back in the order of their requests, each once")
-def answers_keep_their_order(session: Session) -> None:
-    host = session.host
+def answers_keep_their_order(session: Session, host: Host) -> None:
     mark, number = host.mark(), host.take_sequence(4)
     for k in range(4):
         host.send(Ping(), number + k)
@@ -132,24 +128,18 @@ def answers_keep_their_order(session: Session) -> None:
 
 
 @check("an unknown type is refused with UNKNOWN_TYPE, and so are the messages of a board")
-def unknown_type_is_refused(session: Session) -> None:
-    host = session.host
+def unknown_type_is_refused(session: Session, host: Host) -> None:
     for type_id in (0x00, 0x0B, 0x7F, 0x80, 0x85, 0xFF):
-        mark = host.mark()
-        answer = host.answer_to(host.send_frame(type_id), mark)
-        require_nack(answer, Reason.UNKNOWN_TYPE, f"type {type_id:#04x}", 0)
+        answer = require_nack(host.ask_frame(type_id), Reason.UNKNOWN_TYPE, f"type {type_id:#04x}", 0)
         require(answer.request_type == type_id, f"request_type {type_id:#04x}", f"{answer.request_type:#04x}")
     for message in (session.info, Ack(1, 2, 3), Nack(1, 2, Reason.STALE, 0), session.found):
-        require_nack(host.ask(message), Reason.UNKNOWN_TYPE, f"a {message.TYPE.name}", 0)
-        mark = host.mark()
-        require_nack(
-            host.answer_to(host.send_frame(message.TYPE), mark), Reason.UNKNOWN_TYPE, f"a {message.TYPE.name} without payload", 0
-        )
+        host.expect_nack(message, Reason.UNKNOWN_TYPE, 0, f"a {message.TYPE.name}")
+        require_nack(host.ask_frame(message.TYPE), Reason.UNKNOWN_TYPE, f"a {message.TYPE.name} without payload", 0)
 
 
 @check("a payload of any other length is refused with BAD_LENGTH")
-def other_length_is_refused(session: Session) -> None:
-    host, n = session.host, session.n
+def other_length_is_refused(session: Session, host: Host) -> None:
+    n = session.n
     right = {
         MessageType.HELLO: 0,
         MessageType.PING: 0,
@@ -165,20 +155,17 @@ def other_length_is_refused(session: Session) -> None:
     for kind, length in right.items():
         wrong = {0, length - 2, length - 1, length + 1, length + 2} - {length}
         for size in sorted(one for one in wrong if one >= 0):
-            mark = host.mark()
-            sequence = host.send_frame(kind, bytes((1,) * size))
-            require_nack(host.answer_to(sequence, mark), Reason.BAD_LENGTH, f"{kind.name} of {size} bytes", 0)
-    require(host.fresh().faults == 0, "no fault from a STOP of another length", host.telemetry[-1].fault_text)
+            require_nack(host.ask_frame(kind, bytes((1,) * size)), Reason.BAD_LENGTH, f"{kind.name} of {size} bytes", 0)
+    require_fault(host.fresh(), what="no fault from a STOP of another length")
 
 
 @check("a mask that names no joint, or one that the board lacks, is refused with BAD_VALUE and the mask")
-def other_mask_is_refused(session: Session) -> None:
-    host = session.host
+def other_mask_is_refused(session: Session, host: Host) -> None:
     masks = [0] if session.n == 8 else [0, 1 << session.n, 0x80, 0xFF & ~session.all]
     before = host.fresh()
     for mask in masks:
         for message in (Adopt(mask), Disable(mask), Enable(mask, (0,) * session.n)):
-            require_nack(host.ask(message), Reason.BAD_VALUE, f"{message.TYPE.name} of mask {mask:#04x}", mask)
+            host.expect_nack(message, Reason.BAD_VALUE, mask, f"{message.TYPE.name} of mask {mask:#04x}")
     after = host.fresh()
     require(
         (after.live, after.owned) == (before.live, before.owned),
@@ -188,16 +175,15 @@ def other_mask_is_refused(session: Session) -> None:
 
 
 @check("TELEMETRY_PERIOD takes 2 to 1000 ms, else BAD_VALUE with the period, and the telemetry comes at it")
-def telemetry_period_is_kept(session: Session) -> None:
-    host = session.host
+def telemetry_period_is_kept(session: Session, host: Host) -> None:
     for period in (0, 1, 1001, 65535):
-        require_nack(host.ask(TelemetryPeriod(period)), Reason.BAD_VALUE, f"a period of {period} ms", period)
+        host.expect_nack(TelemetryPeriod(period), Reason.BAD_VALUE, period, f"a period of {period} ms")
     fastest = max(2, -(-int(byte_us(session) * 1.3 * (39 + 4 * session.n)) // 1000))
     for period in (2, 1000):
-        require_ack(host.ask(TelemetryPeriod(period)), f"a period of {period} ms")
+        host.expect_ack(TelemetryPeriod(period), f"a period of {period} ms")
     for period in (fastest, 37, 251, PERIOD_MS):
         mark = host.mark()
-        ack = require_ack(host.ask(TelemetryPeriod(period)), f"a period of {period} ms")
+        ack = host.expect_ack(TelemetryPeriod(period), f"a period of {period} ms")
         host.wait(3_500 * period)
         seen = [one for one in host.since(mark, Telemetry) if ahead_us(one.time_us, ack.time_us) > 1000 * period]
         gaps = spread_us(seen)
@@ -209,12 +195,11 @@ def telemetry_period_is_kept(session: Session) -> None:
 
 
 @check("a new period counts from the telemetry sent last; where it is over already, the next goes out at once")
-def a_shorter_period_begins_at_once(session: Session) -> None:
-    host = session.host
-    require_ack(host.ask(TelemetryPeriod(1000)), "a period of 1000 ms")
+def a_shorter_period_begins_at_once(session: Session, host: Host) -> None:
+    host.expect_ack(TelemetryPeriod(1000), "a period of 1000 ms")
     host.listen(300_000)
     mark = host.mark()
-    ack = require_ack(host.ask(TelemetryPeriod(PERIOD_MS)), "a period of 20 ms")
+    ack = host.expect_ack(TelemetryPeriod(PERIOD_MS), "a period of 20 ms")
     host.until(lambda: len(host.since(mark, Telemetry)) >= 2)
     after = [ahead_us(one.time_us, ack.time_us) for one in host.since(mark, Telemetry)[:2]]
     require(after and abs(after[0]) <= BUILT_US, "telemetry as soon as the period is shorter", f"it {after[0]} us after the ACK")
@@ -222,26 +207,22 @@ def a_shorter_period_begins_at_once(session: Session) -> None:
 
 
 @check("a frame of another version with a right checksum is answered with OTHER_VERSION, in the board's version")
-def other_version_is_refused(session: Session) -> None:
-    host = session.host
+def other_version_is_refused(session: Session, host: Host) -> None:
     before = host.fresh()
     for version in (0, 2, 255):
         for type_id, payload in ((MessageType.PING, b""), (0x55, b"any length")):
-            mark = host.mark()
-            answer = host.answer_to(host.send_frame(type_id, payload, version=version), mark)
-            require_nack(answer, Reason.OTHER_VERSION, f"version {version}", PROTOCOL_VERSION)
+            answer = host.ask_frame(type_id, payload, version=version)
+            answer = require_nack(answer, Reason.OTHER_VERSION, f"version {version}", PROTOCOL_VERSION)
             require(answer.request_type == type_id, f"request_type {type_id:#04x}", f"{answer.request_type:#04x}")
-    mark = host.mark()
     host.send_frame(MessageType.STOP, version=2)
     require(host.fresh().faults == before.faults, "a STOP of another version to do nothing", host.telemetry[-1].fault_text)
 
 
 @check("board time in ACKs and telemetry is one clock, that runs as the host's does to 1 %")
-def one_clock(session: Session) -> None:
-    host = session.host
+def one_clock(session: Session, host: Host) -> None:
     stamps = []
     for _ in range(2):
-        ack = require_ack(host.ask(Ping()), "PING")
+        ack = host.expect_ack(Ping())
         stamps.append((host.wire.now_us, ack.time_us))
         host.wait(500_000)
     elapsed, told_us = stamps[1][0] - stamps[0][0], ahead_us(stamps[1][1], stamps[0][1])

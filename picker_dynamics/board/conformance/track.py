@@ -1,4 +1,7 @@
-"""Motions played on a board, and what its telemetry shows of them, servo frame by servo frame."""
+"""Motions played on a board, and what its telemetry shows of them, servo frame by servo frame.
+
+Where the pulses have to be between set-points is written from the protocol's page, not from any firmware.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..protocol import TIME_MODULUS, Nack, SetPoint, Telemetry, TelemetryPeriod, ahead_us
-from .check import CheckSkipped, Violation, require, require_ack, told
-from .line import Way
+from .check import CheckSkipped, Violation, require, require_taken
 from .session import REACH, SLOW, Session
 
 SETTLING_US = 1_500
@@ -19,6 +21,37 @@ PACE_US = 2_000
 """Time between set-points: a host at its fastest sends 500 a second, not many at once."""
 
 Point = tuple[int, tuple[int, ...]]
+
+
+def on_line(t0: int, p0: int, t1: int, p1: int, t: int) -> int:
+    """The pulse at ``t`` on the line from (t0, p0) to (t1, p1), to the last bit as the page has it."""
+    span, elapsed = ahead_us(t1, t0), ahead_us(t, t0)
+    while span > 65535:
+        span, elapsed = span // 2, elapsed // 2
+    fraction = elapsed * 65536 // span
+    return p0 + ((p1 - p0) * fraction + 32768) // 65536
+
+
+class Way:
+    """Points (time_us, pulses) in order; before the first and after the last the pulses stand.
+
+    Args:
+        points: at least one; times modulo 2^32.
+    """
+
+    def __init__(self, points: Sequence[Point]):
+        self.points = tuple(points)
+
+    def at(self, time_us: int) -> tuple[int, ...]:
+        """The pulses that hold at a board time."""
+        before = self.points[0]
+        for point in self.points:
+            if ahead_us(point[0], time_us) > 0:
+                if point is before:
+                    return before[1]
+                return tuple(on_line(before[0], a, point[0], b, time_us) for a, b in zip(before[1], point[1]))
+            before = point
+        return before[1]
 
 
 class Run(NamedTuple):
@@ -35,7 +68,7 @@ def watch_closely(session: Session) -> None:
     byte_us = 10e6 / session.host.wire.baud
     need_ms = 1.3e-3 * byte_us * (39 + 4 * session.n)
     period = next((one for one in PERIODS_MS if one >= need_ms), PERIODS_MS[-1])
-    require_ack(session.host.ask(TelemetryPeriod(period)), f"a telemetry period of {period} ms")
+    session.host.expect_ack(TelemetryPeriod(period), f"a telemetry period of {period} ms")
 
 
 def directions(session: Session) -> tuple[int, ...]:
@@ -76,8 +109,7 @@ def send(session: Session, points: Sequence[Point]) -> None:
         host.send(SetPoint(time_us % TIME_MODULUS, tuple(pulses)))
         host.listen(PACE_US)
     after = host.fresh()
-    refused = host.since(mark, Nack)
-    require(not refused, "every point to be taken", told(refused[0]) if refused else None)
+    require_taken(host.since(mark, Nack), "every point to be taken")
     taken = after.accepted - before.accepted & 0xFFFF
     require(
         taken == len(points),
@@ -148,24 +180,33 @@ def evaluations(session: Session, points: Sequence[Point], seen: Sequence[Teleme
 def phase_us(session: Session) -> int:
     """An instant at which a servo frame was evaluated; found by a slow motion, once a session."""
     if session.phase_us is None:
-        watch_closely(session)
-        points = wavy(session)
-        seen = play(session, points)
-        found = evaluations(session, points, seen)
-        remember_phase(session, found)
+        find_phase(session)
         session.go_back(session.host.fresh())
+    assert session.phase_us is not None
     return session.phase_us
 
 
-def remember_phase(session: Session, found: range) -> None:
-    """Keep what a motion has told of the instants at which frames are evaluated."""
+def find_phase(session: Session) -> tuple[range, list[Point], list[Telemetry]]:
+    """Play a slow motion and keep when its frames were evaluated: the first of these times, its points, its telemetry."""
+    watch_closely(session)
+    points = wavy(session)
+    seen = play(session, points)
+    found = evaluations(session, points, seen)
     session.phase_us, session.phase_slack_us = found[len(found) // 2], len(found) // 2 + 1
+    return found, points, seen
+
+
+def take_in_phase(session: Session) -> Telemetry:
+    """Own all joints, standing at ``start``, with the instant of an evaluation known."""
+    session.take()
+    phase_us(session)
+    return session.take()
 
 
 def evaluated_us(session: Session, at_us: int) -> tuple[int, int]:
     """The evaluation whose pulses hold at a board time, and the time since its frame began [us]."""
     half = session.frame_us // 2
-    since = (ahead_us(at_us, session.phase_us) + half) % session.frame_us
+    since = (ahead_us(at_us, phase_us(session)) + half) % session.frame_us
     return (at_us + half - since) % TIME_MODULUS, since
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..protocol import BoardState, Fault, MessageType, Ping, Reason, Reset, SetPoint, Telemetry, ahead_us, build, encode
-from .check import Checks, Need, require, require_ack, require_nack
+from ..protocol import BoardState, Fault, MessageType, Ping, Reason, Reset, SetPoint, Telemetry, ahead_us, encode
+from ..protocol.framing import build
+from .check import Checks, Need, require, require_fault
+from .host import Host
 from .motion import begin_us, even, slow
 from .session import Session
 from .track import send
@@ -17,7 +19,7 @@ def fall_silent(session: Session, for_us: int) -> tuple[int, list[Telemetry]]:
     host = session.host
     host.keep_alive = False
     mark = host.mark()
-    last = require_ack(host.ask(Ping()), "PING")
+    last = host.expect_ack(Ping())
     host.listen(for_us)
     host.until(lambda: ahead_us(host.telemetry[-1].time_us, last.time_us) >= for_us - session.frame_us)
     return last.time_us, host.since(mark, Telemetry)
@@ -43,8 +45,7 @@ def require_lost_in_time(session: Session, last_us: int, seen: list[Telemetry]) 
     "no valid frame for more than host_timeout_ms, while the host owns a joint, is HOST_LOST; the arm goes on holding",
     need=Need.MOTION,
 )
-def a_silent_host_is_lost(session: Session) -> None:
-    host = session.host
+def a_silent_host_is_lost(session: Session, host: Host) -> None:
     before = session.take()
     last_us, seen = fall_silent(session, 1_000 * session.info.host_timeout_ms + 300_000)
     require_lost_in_time(session, last_us, seen)
@@ -55,15 +56,14 @@ def a_silent_host_is_lost(session: Session) -> None:
         "HOLD, everything live and owned as before",
         f"{after.state.name}, live {after.live:#x}, owned {after.owned:#x}",
     )
-    require_nack(host.ask(SetPoint(begin_us(session), session.start)), Reason.FAULT, "SET_POINT", Fault.HOST_LOST.bit)
-    require_ack(host.ask(Reset()), "RESET: that it arrives shows that the cause is gone")
+    host.expect_nack(SetPoint(begin_us(session), session.start), Reason.FAULT, Fault.HOST_LOST.bit)
+    host.expect_ack(Reset(), "RESET: that it arrives shows that the cause is gone")
     host.keep_alive = True
-    require(not host.fresh().faults, "no fault after RESET", host.telemetry[-1].fault_text)
+    require_fault(host.fresh(), what="no fault after RESET")
 
 
 @check("a lost host's queue is flushed and its motion braked", need=Need.MOTION)
-def a_lost_host_is_not_followed(session: Session) -> None:
-    host = session.host
+def a_lost_host_is_not_followed(session: Session, host: Host) -> None:
     session.take()
     speed, timeout_us = slow(session), session.info.host_timeout_ms * 1000
     frames = min(session.info.queue_capacity - 1, 15)
@@ -86,14 +86,13 @@ def a_lost_host_is_not_followed(session: Session) -> None:
 
 
 @check("any valid frame keeps the watch quiet; damaged frames and those of another version do not", need=Need.MOTION)
-def only_valid_frames_count(session: Session) -> None:
-    host = session.host
+def only_valid_frames_count(session: Session, host: Host) -> None:
     session.take()
     host.wait(3_000 * session.info.host_timeout_ms)
-    require(not host.fresh().faults, "no fault while the host sends PING every 90 ms", host.telemetry[-1].fault_text)
+    require_fault(host.fresh(), what="no fault while the host sends PING every 90 ms")
     host.keep_alive = False
     mark = host.mark()
-    last = require_ack(host.ask(Ping()), "PING")
+    last = host.expect_ack(Ping())
     damaged = bytearray(encode(Ping(), 0))
     damaged[-2] ^= 1 if damaged[-2] != 1 else 2
     until_us = session.info.host_timeout_ms * 1000 + 200_000

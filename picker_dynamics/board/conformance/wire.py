@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..link.port import Port
 
@@ -18,13 +18,14 @@ class Wire(Protocol):
         name: of the port, for messages.
         exact: time is simulated: nothing is ever late or lost.
         baud: speed [bit/s].
-        owner: the simulated board itself, for faults that only its owner can make; None for a real one.
+        owner: the simulated board itself (a ``VirtualFirmware``, say), for faults that only its owner can make; None for a real
+            one.
     """
 
     name: str
     exact: bool
     baud: int
-    owner: object | None
+    owner: Any
 
     @property
     def now_us(self) -> int:
@@ -53,7 +54,7 @@ class LockStepWire:
     name = "the simulated wire"
     exact = True
 
-    def __init__(self, owner, *, baud: int = 500_000, now_us: int = 0, tick_us: int = TICK_US):
+    def __init__(self, owner: Any, *, baud: int = 500_000, now_us: int = 0, tick_us: int = TICK_US):
         self.owner, self.baud, self._now_us, self._tick_us = owner, baud, now_us, tick_us
 
     @property
@@ -69,7 +70,8 @@ class LockStepWire:
         """Let a tick pass, or less where ``wait_us`` is less."""
         self._now_us += min(wait_us, self._tick_us)
         self.owner.advance(self._now_us)
-        return self.owner.transmit()
+        data: bytes = self.owner.transmit()
+        return data
 
     def close(self) -> None:
         """Nothing is held."""

@@ -1,12 +1,16 @@
-"""The firmware's compile-time configuration, shared by the header that is written and by every simulated board."""
+"""Compile-time configuration of the firmware, and each joint's limits in it: shared by header, host and simulated boards."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from picker_dynamics.errors import InputError
+import numpy as np
 
-from ..protocol import JOINTS_MAX, JointLimits
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.servo_map import ServoMap
+
+from ..protocol import JointLimits
+from ..protocol.codes import JOINTS_MAX
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,24 @@ class FirmwareConfig:
     firmware_version: tuple[int, int, int] = (0, 1, 0)
     start_time_us: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 <= len(self.joints) <= JOINTS_MAX:
             raise InputError(
                 f"{len(self.joints)} joints: a board drives 1 to {JOINTS_MAX}", value=len(self.joints), limit=JOINTS_MAX
             )
+
+
+def board_limits(servo_map: ServoMap) -> tuple[JointLimits, ...]:
+    """Pulse, speed and braking limits of every joint, in the order of the map: one source for firmware, simulation and host.
+
+    The pulses are those of the set-point range, so that the board too knows the ends of the map and how far a joint that grips
+    may press; the speed is the servo's without load: a faster set-point could not be followed anyway.
+    """
+    ends = np.sort([servo_map.to_pulse_us(servo_map.setpoint_lower), servo_map.to_pulse_us(servo_map.setpoint_upper)], axis=0)
+    limits = []
+    for servo, lowest_us, highest_us in zip(servo_map.servos, *ends):
+        slope_us = (servo.pulses_us[-1] - servo.pulses_us[0]) / (servo.horn_angles[-1] - servo.horn_angles[0])
+        limits.append(
+            JointLimits.from_us(float(lowest_us), float(highest_us), servo.no_load_speed * slope_us, frame_s=servo_map.frame_s)
+        )
+    return tuple(limits)

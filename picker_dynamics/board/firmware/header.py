@@ -14,9 +14,9 @@ from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
-from ..board_limits import board_limits
-from ..protocol import JOINTS_MAX, JointLimits, limits_checksum
-from .config import FirmwareConfig
+from ..protocol import JointLimits, limits_checksum
+from ..protocol.codes import JOINTS_MAX
+from .config import FirmwareConfig, board_limits
 from .gravity_export import GravityModel, gravity_model
 
 PCA9685_COUNTS = 4096
@@ -198,7 +198,7 @@ def _array(kind: str, name: str, values: Iterable[int], meaning: str) -> str:
     return f"constexpr {kind} {name}[PICKER_JOINTS] = {{{', '.join(map(str, values))}}};  // {meaning}"
 
 
-def _plain(text) -> str:
+def _plain(text: object) -> str:
     """A name from a file, as a comment can hold it: on one line, which does not go on with the next."""
     return "".join(letter if letter.isprintable() and letter != "\\" else "_" for letter in str(text))
 

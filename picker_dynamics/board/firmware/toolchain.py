@@ -113,7 +113,7 @@ def library(kind: str) -> Path:
     return folder / kind / LIBRARIES[kind]
 
 
-def make(target: str, out: Path, **variables) -> str:
+def make(target: str, out: Path, **variables: object) -> str:
     """``make -C firmware TARGET OUT=… VARIABLE=…``; what it prints.
 
     Raises:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from typing import cast
 
 from picker_dynamics.errors import LinkError, PickerError, ProtocolError, VersionError
 
@@ -25,9 +26,9 @@ from ..protocol import (
     Reason,
     SetPoint,
     Telemetry,
-    Unknown,
     encode,
 )
+from ..protocol.messages import Unknown
 from .port import Port, no_word, wait_for_port
 from .requests import PendingRequests, refusal
 from .statistics import LinkCounters, LinkStatistics
@@ -111,25 +112,25 @@ class Link:
         if self._thread is not None:
             raise LinkError(f"{self.port} is open already")
         self._forget()
-        self._port = Port(self.port, self.baud)
+        self._port = port = Port(self.port, self.baud)
         self._closing = False
-        thread = threading.Thread(target=self._run, name=f"link {self.port}", daemon=True)
+        thread = threading.Thread(target=self._run, args=(port,), name=f"link {self.port}", daemon=True)
         thread.start()
         self._thread = thread  # not before it runs: close() may come at any moment, and joins it
         try:
             self._wait_for(lambda: self._heard_s, timeout_s)
-            self._info = self._submit(Hello(), timeout_s).result()
+            self._info = info = cast(Info, self._submit(Hello(), timeout_s).result())
             self._wait_for(lambda: self._telemetry, timeout_s)
         except BaseException:
             self.close()
             raise
         self._counters.connections += 1
-        self._meet(self._info.boot_id)
+        self._meet(info.boot_id)
         self._ready = True
         if self._lost:  # just now, when nobody was told yet
             self.close()
             raise self._lost
-        return self._info
+        return info
 
     def close(self) -> None:
         """Stop the thread and close the port.  Sends nothing: what the arm does then is for the caller."""
@@ -183,7 +184,7 @@ class Link:
         self.open()
         return self
 
-    def __exit__(self, *exc_info) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
     # -- what is known ---------------------------------------------------------------------------------
@@ -260,18 +261,12 @@ class Link:
         self._not_in_callback("request()")
         return self.request_async(message, timeout_s).result()
 
-    def request_async(self, message: Message, timeout_s: float = 0.5) -> Future:
+    def request_async(self, message: Message, timeout_s: float = 0.5) -> Future[Ack | Info]:
         """As :meth:`request`, but returns at once; the future gets the answer or the exception."""
         self._require_connection()
         return self._submit(message, timeout_s)
 
-    def ping(self, timeout_s: float = 0.5) -> float:
-        """Round trip [s] of one Ping, as the calling thread sees it."""
-        start_s = time.monotonic()
-        self.request(Ping(), timeout_s)
-        return time.monotonic() - start_s
-
-    def _submit(self, message: Message, timeout_s: float) -> Future:
+    def _submit(self, message: Message, timeout_s: float) -> Future[Ack | Info]:
         with self._send_lock:
             sequence = self._sequence
             wire = encode(message, sequence)
@@ -301,8 +296,8 @@ class Link:
 
     # -- the thread ------------------------------------------------------------------------------------
 
-    def _run(self) -> None:
-        next_ping_s, port = 0.0, self._port
+    def _run(self, port: Port) -> None:
+        next_ping_s = 0.0
         try:
             while not self._closing:
                 self._take_bytes(port.read(_POLL_S))
@@ -349,7 +344,7 @@ class Link:
         self._board_sequence = sequence
 
     def _take_telemetry(self, telemetry: Telemetry, arrived_s: float) -> None:
-        if self._ready and telemetry.boot_id != self._boot_id:
+        if self._ready and self._info and telemetry.boot_id != self._boot_id:
             self._board_sequence = None
             self._info = replace(self._info, boot_id=telemetry.boot_id)
             self.clock.restart()
@@ -396,14 +391,14 @@ class Link:
             self._call(self.on_loss, error)
 
     @staticmethod
-    def _call(callback: Callable | None, *arguments) -> None:
+    def _call(callback: Callable[..., object] | None, *arguments: object) -> None:
         try:
             if callback is not None:
                 callback(*arguments)
         except Exception:
             _log.exception("a callback of the serial link failed")
 
-    def _wait_for(self, word: Callable, timeout_s: float) -> None:
+    def _wait_for(self, word: Callable[[], object], timeout_s: float) -> None:
         """Part of the handshake: wait until ``word()`` is true, or say why it never came."""
         with self._news:
             self._news.wait_for(lambda: word() or self._lost or self._other_version or self._closing, timeout_s)

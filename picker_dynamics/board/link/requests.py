@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
+from typing import Any
 
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, ProtocolError
 
-from ..protocol import REASON_TEXT, Ack, Info, Message, MessageType, Nack, Reason, describe_faults
+from ..protocol import Ack, Info, Message, MessageType, Nack, Reason, describe_faults
+from ..protocol.codes import REASON_TEXT
 
 RETRY_S = 0.1
 """Silence after which a request is sent again, with the same sequence number."""
@@ -20,7 +22,7 @@ _OF_FAULTS = (Reason.FAULT, Reason.FAULT_PERSISTS)
 class RefusedError(ProtocolError):
     """The board understood a message and refused it; ``reason`` says why, ``value`` is the Nack's detail."""
 
-    def __init__(self, message: str, *, reason: Reason, subject: str | None = None, value=None):
+    def __init__(self, message: str, *, reason: Reason, subject: str | None = None, value: object = None) -> None:
         super().__init__(message, subject=subject, value=value)
         self.reason = reason
 
@@ -58,7 +60,7 @@ def message_name(type_id: int) -> str:
 class _Pending:
     wire: bytes
     type_id: int
-    future: Future
+    future: Future[Ack | Info]
     retry_at_s: float
     give_up_at_s: float
     timeout_s: float
@@ -68,7 +70,7 @@ class _Pending:
 class PendingRequests:
     """The requests under way, by sequence number.  All methods may be called from any thread."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[int, _Pending] = {}
         self.retransmissions = 0
@@ -76,9 +78,9 @@ class PendingRequests:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, sequence: int, message: Message, wire: bytes, now_s: float, timeout_s: float) -> Future:
+    def add(self, sequence: int, message: Message, wire: bytes, now_s: float, timeout_s: float) -> Future[Ack | Info]:
         """Remember a request that is about to be sent; the future gets its Ack, its Info, or an exception."""
-        future: Future = Future()
+        future: Future[Ack | Info] = Future()
         future.set_running_or_notify_cancel()
         with self._lock:
             self._waiting[sequence] = _Pending(wire, message.TYPE, future, now_s + RETRY_S, now_s + timeout_s, timeout_s)
@@ -91,9 +93,9 @@ class PendingRequests:
         if pending is None:
             return False
         if isinstance(answer, Nack):
-            _fail(pending.future, refusal(answer, joint_names))
+            _resolve(pending.future.set_exception, refusal(answer, joint_names))
         else:
-            _succeed(pending.future, answer)
+            _resolve(pending.future.set_result, answer)
         return True
 
     def due(self, now_s: float) -> list[bytes]:
@@ -111,7 +113,7 @@ class PendingRequests:
                 f"no answer from the board to {message_name(one.type_id)}: {one.attempts} attempts in {one.timeout_s:g} s",
                 value=one.timeout_s,
             )
-            _fail(one.future, error)
+            _resolve(one.future.set_exception, error)
         return [one.wire for one in again]
 
     def fail(self, sequence: int, error: PickerError) -> None:
@@ -119,25 +121,18 @@ class PendingRequests:
         with self._lock:
             pending = self._waiting.pop(sequence, None)
         if pending is not None:
-            _fail(pending.future, error)
+            _resolve(pending.future.set_exception, error)
 
     def fail_all(self, error: PickerError) -> None:
         """The link is gone, or the board has started anew: nothing may be sent again."""
         with self._lock:
             waiting, self._waiting = list(self._waiting.values()), {}
         for one in waiting:
-            _fail(one.future, error)
+            _resolve(one.future.set_exception, error)
 
 
-def _succeed(future: Future, answer) -> None:
+def _resolve(outcome: Callable[[Any], None], value: Ack | Info | PickerError) -> None:
     try:
-        future.set_result(answer)
+        outcome(value)
     except InvalidStateError:  # resolved at the same instant from another side: the first answer stands
-        return
-
-
-def _fail(future: Future, error: PickerError) -> None:
-    try:
-        future.set_exception(error)
-    except InvalidStateError:  # as above
         return

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from ..protocol import Reason
 
@@ -74,13 +75,13 @@ class LinkCounters:
     telemetry_received: int = 0
     setpoints_sent: int = 0
     setpoints_not_sent: int = 0
-    setpoints_refused: Counter = field(default_factory=Counter)
+    setpoints_refused: Counter[Reason] = field(default_factory=Counter)
     losses: int = 0
     connections: int = 0
     board_restarts: int = 0
-    round_trips_s: deque = field(default_factory=lambda: deque(maxlen=ROUND_TRIPS))
+    round_trips_s: deque[float] = field(default_factory=lambda: deque(maxlen=ROUND_TRIPS))
 
-    def snapshot(self, **rest) -> LinkStatistics:
+    def snapshot(self, **rest: Any) -> LinkStatistics:
         """The counters, frozen, with the figures that the link knows."""
         counters = {name: value for name, value in vars(self).items() if name != "round_trips_s"}
         counters["setpoints_refused"] = MappingProxyType(dict(self.setpoints_refused))

@@ -180,7 +180,7 @@ class JointLimits:
     speed: int
     brake: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 < self.lowest < self.highest <= PULSE_MAX:
             raise InputError(
                 f"pulse limits [{self.lowest}, {self.highest}] (1/8 us) must rise within [1, {PULSE_MAX}]",

@@ -20,7 +20,6 @@ from picker_dynamics.errors import InputError, ProtocolError
 DELIMITER = 0
 STUFFED_MAX = 72
 """Longest frame after stuffing, without its delimiter [bytes]."""
-PAYLOAD_MAX = STUFFED_MAX - 7  # one byte of stuffing, four of header, two of checksum
 
 _HEADER = struct.Struct("<BBH")
 _CHECKSUM = struct.Struct("<H")
@@ -84,7 +83,8 @@ def parse(stuffed: bytes) -> RawFrame:
     (expected,) = _CHECKSUM.unpack_from(body, len(body) - 2)
     if crc16(body[:-2]) != expected:
         raise ProtocolError(f"checksum {crc16(body[:-2]):#06x} instead of {expected:#06x}", value=expected)
-    return RawFrame(*_HEADER.unpack_from(body), body[_HEADER.size : -2])
+    version, type_id, sequence = _HEADER.unpack_from(body)
+    return RawFrame(version, type_id, sequence, body[_HEADER.size : -2])
 
 
 @dataclass
@@ -118,7 +118,7 @@ class FrameSplitter:
 
     def feed(self, data: bytes) -> list[RawFrame]:
         """All frames that ``data`` completes.  Never raises for what the bytes contain."""
-        frames = []
+        frames: list[RawFrame] = []
         *ended, rest = data.split(b"\0")
         for chunk in ended:
             self._take(chunk)

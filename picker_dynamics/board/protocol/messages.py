@@ -1,48 +1,55 @@
-"""The messages: one frozen dataclass each, whose LAYOUT is the payload, field by field, little-endian.
+"""The messages and their codec: one frozen dataclass each, whose annotations are the payload, field by field, little-endian.
 
-``u16[n]`` is one number per joint of the board (at most eight), in the order of the joints; ``u16[m]`` is
-one per set bit of ``feedback_mask``, lowest first.
+``u16[n]`` is one number per joint of the board (at most eight), in the order of the joints; ``u16[m]`` is one per set bit of
+``feedback_mask``, lowest first.
 """
-
-from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import ClassVar
+from enum import IntEnum
+from inspect import get_annotations
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from picker_dynamics.errors import InputError, ProtocolError
 
-from .codes import (
-    JOINTS_MAX,
-    PROTOCOL_VERSION,
-    PULSE_MAX,
-    PULSE_UNITS_PER_US,
-    BoardState,
-    Fault,
-    MessageType,
-    Reason,
-    describe_faults,
-    faults_in,
-)
+from .codes import JOINTS_MAX, PROTOCOL_VERSION, PULSE_MAX, PULSE_UNITS_PER_US, BoardState, MessageType, Reason, describe_faults
+from .framing import FrameCounters, FrameSplitter, RawFrame, build
 
+U8 = Annotated[int, "u8"]
+U16 = Annotated[int, "u16"]
+U32 = Annotated[int, "u32"]
+Pulses = Annotated[tuple[int, ...], "u16[n]"]
 _CODES = {"u8": "B", "u16": "H", "u32": "I"}
-MESSAGES: dict[MessageType, type[Message]] = {}
+MESSAGES: dict[int, type["Message"]] = {}
+"""Type byte -> class."""
 
 
 class Message:
-    """Base of all messages: packs its fixed fields, and an array of pulses after them where it has one."""
+    """Base of all messages: packs its fixed fields, and an array of pulses after them where it has one.
+
+    Attributes:
+        TYPE: second byte of the frame.
+        LAYOUT: name and code of each field of the payload, in order, read from the subclass's annotations.
+    """
 
     TYPE: ClassVar[MessageType]
-    LAYOUT: ClassVar[tuple[tuple[str, str], ...]] = ()
+    LAYOUT: ClassVar[tuple[tuple[str, str], ...]]
     _fixed: ClassVar[tuple[str, ...]]
     _struct: ClassVar[struct.Struct]
-    _has_pulses: ClassVar[bool]
+    _pulses: ClassVar[tuple[str, ...]]
+    _enums: ClassVar[tuple[tuple[int, type[IntEnum]], ...]]
 
-    def __init_subclass__(cls):
-        fixed = [(name, code) for name, code in cls.LAYOUT if code in _CODES]
-        cls._fixed = tuple(name for name, _ in fixed)
-        cls._struct = struct.Struct("<" + "".join(_CODES[code] for _, code in fixed))
-        cls._has_pulses = ("pulses", "u16[n]") in cls.LAYOUT
+    def __init_subclass__(cls) -> None:
+        fields = get_annotations(cls)
+        layout = [(name, kind.__metadata__[0]) for name, kind in fields.items()]
+        if "feedback" in fields:  # which of the joints it is about
+            layout.insert(-2, ("feedback_mask", "u8"))
+        cls.LAYOUT = tuple(layout)
+        cls._fixed = tuple(name for name, code in layout if code in _CODES)
+        cls._struct = struct.Struct("<" + "".join(_CODES.get(code, "") for _, code in layout))
+        cls._pulses = tuple(name for name, code in layout if code == "u16[n]")
+        kinds = [kind.__origin__ for kind in fields.values()]
+        cls._enums = tuple((at, kind) for at, kind in enumerate(kinds) if kind in (BoardState, Reason))
         MESSAGES[cls.TYPE] = cls
 
     def payload(self) -> bytes:
@@ -57,30 +64,35 @@ class Message:
         except struct.error as error:
             fields = ", ".join(f"{name}={value!r}" for name, value in zip(self._fixed, values, strict=True))
             raise InputError(f"{type(self).__name__}({fields}) does not fit its fields: {error}") from error
-        return packed + _pack_numbers("pulses", self.pulses, PULSE_MAX) if self._has_pulses else packed
+        for name in self._pulses:
+            packed += _pack_numbers(name, getattr(self, name), PULSE_MAX)
+        return packed
 
     @classmethod
-    def from_payload(cls, payload: bytes) -> Message:
+    def from_payload(cls, payload: bytes) -> "Message":
         """The message in ``payload``.
 
         Raises:
             ProtocolError: where the length is wrong or a number has no meaning.
         """
         size = cls._struct.size
-        odd = (len(payload) - size) % 2 if cls._has_pulses else len(payload) - size
-        if len(payload) < size or odd:
+        rest = len(payload) - size
+        if rest < 0 or (rest % 2 if cls._pulses else rest):
             raise ProtocolError(f"{cls.__name__} with a payload of {len(payload)} bytes", value=len(payload), limit=size)
-        values = cls._struct.unpack_from(payload)
-        if cls._has_pulses:
-            values += (_unpack_numbers(payload, size, (len(payload) - size) // 2),)
-        return cls._of(values)
-
-    @classmethod
-    def _of(cls, values: tuple) -> Message:
+        values = list(cls._struct.unpack_from(payload))
+        for at, kind in cls._enums:
+            values[at] = _meaning(kind, values[at])
+        if cls._pulses:
+            cls._add_arrays(values, struct.unpack_from(f"<{rest // 2}H", payload, size))
         return cls(*values)
 
+    @classmethod
+    def _add_arrays(cls, values: list[Any], numbers: tuple[int, ...]) -> None:
+        """Append the arrays that ``numbers``, all that follows the fixed fields, are made of."""
+        values.append(numbers)
 
-def _pack_numbers(name: str, numbers, limit: int) -> bytes:
+
+def _pack_numbers(name: str, numbers: Any, limit: int) -> bytes:
     try:
         if len(numbers) <= JOINTS_MAX and max(numbers, default=0) <= limit:
             return struct.pack(f"<{len(numbers)}H", *numbers)
@@ -89,8 +101,11 @@ def _pack_numbers(name: str, numbers, limit: int) -> bytes:
     raise InputError(f"{name} {numbers!r} are not at most {JOINTS_MAX} integers within [0, {limit}]", value=numbers, limit=limit)
 
 
-def _unpack_numbers(payload: bytes, at: int, count: int) -> tuple[int, ...]:
-    return struct.unpack_from(f"<{count}H", payload, at)
+def _meaning(kind: type[IntEnum], number: int) -> IntEnum:
+    try:
+        return kind(number)
+    except ValueError as error:
+        raise ProtocolError(f"{kind.__name__} {number} has no meaning in this version", value=number) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +127,8 @@ class Enable(Message):
     """Switch on the outputs in ``mask``, which are off, at ``pulses`` [1/8 us] (0 for the other joints)."""
 
     TYPE = MessageType.ENABLE
-    LAYOUT = (("mask", "u8"), ("pulses", "u16[n]"))
-    mask: int
-    pulses: tuple[int, ...]
+    mask: U8
+    pulses: Pulses
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +136,7 @@ class Adopt(Message):
     """Take over the outputs in ``mask``, which are live, at the pulses they have."""
 
     TYPE = MessageType.ADOPT
-    LAYOUT = (("mask", "u8"),)
-    mask: int
+    mask: U8
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +144,7 @@ class Disable(Message):
     """Switch off the outputs in ``mask``, whoever owns them."""
 
     TYPE = MessageType.DISABLE
-    LAYOUT = (("mask", "u8"),)
-    mask: int
+    mask: U8
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +152,8 @@ class SetPoint(Message):
     """Be at ``pulses`` [1/8 us] at board time ``time_us``; what the host does not own ignores its pulse."""
 
     TYPE = MessageType.SET_POINT
-    LAYOUT = (("time_us", "u32"), ("pulses", "u16[n]"))
-    time_us: int
-    pulses: tuple[int, ...]
+    time_us: U32
+    pulses: Pulses
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +182,7 @@ class TelemetryPeriod(Message):
     """Send telemetry every ``period_ms`` [2, 1000]."""
 
     TYPE = MessageType.TELEMETRY_PERIOD
-    LAYOUT = (("period_ms", "u16"),)
-    period_ms: int
+    period_ms: U16
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,37 +190,18 @@ class Info(Message):
     """What the board is; the answer to Hello, whose sequence number is ``request``."""
 
     TYPE = MessageType.INFO
-    LAYOUT = (
-        ("request", "u16"),
-        ("firmware_major", "u8"),
-        ("firmware_minor", "u8"),
-        ("firmware_patch", "u8"),
-        ("joints", "u8"),
-        ("boot_id", "u16"),
-        ("queue_capacity", "u8"),
-        ("frame_us", "u16"),
-        ("resolution_ns", "u16"),
-        ("host_timeout_ms", "u16"),
-        ("max_lead_ms", "u16"),
-        ("limits_crc", "u16"),
-    )
-    request: int
-    firmware_major: int
-    firmware_minor: int
-    firmware_patch: int
-    joints: int
-    boot_id: int
-    queue_capacity: int
-    frame_us: int
-    resolution_ns: int
-    host_timeout_ms: int
-    max_lead_ms: int
-    limits_crc: int
-
-    @property
-    def protocol_version(self) -> int:
-        """The protocol's version: the one in the frame's first byte, or it would not have been understood."""
-        return PROTOCOL_VERSION
+    request: U16
+    firmware_major: U8
+    firmware_minor: U8
+    firmware_patch: U8
+    joints: U8
+    boot_id: U16
+    queue_capacity: U8
+    frame_us: U16
+    resolution_ns: U16
+    host_timeout_ms: U16
+    max_lead_ms: U16
+    limits_crc: U16
 
     @property
     def firmware_version(self) -> str:
@@ -223,10 +214,9 @@ class Ack(Message):
     """Request ``request`` of type ``request_type`` was carried out; the board's time at this answer."""
 
     TYPE = MessageType.ACK
-    LAYOUT = (("request", "u16"), ("request_type", "u8"), ("time_us", "u32"))
-    request: int
-    request_type: int
-    time_us: int
+    request: U16
+    request_type: U8
+    time_us: U32
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +224,10 @@ class Nack(Message):
     """Message number ``request`` was refused.  ``detail`` is a joint's index or a fault word, see Reason."""
 
     TYPE = MessageType.NACK
-    LAYOUT = (("request", "u16"), ("request_type", "u8"), ("reason", "u8"), ("detail", "u16"))
-    request: int
-    request_type: int
-    reason: Reason
-    detail: int
-
-    @classmethod
-    def _of(cls, values: tuple) -> Nack:
-        request, request_type, reason, detail = values
-        return cls(request, request_type, _meaning(Reason, reason), detail)
+    request: U16
+    request_type: U8
+    reason: Annotated[Reason, "u8"]
+    detail: U16
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,45 +256,24 @@ class Telemetry(Message):
     """
 
     TYPE = MessageType.TELEMETRY
-    LAYOUT = (
-        ("time_us", "u32"),
-        ("boot_id", "u16"),
-        ("last_sequence", "u16"),
-        ("state", "u8"),
-        ("faults", "u16"),
-        ("live", "u8"),
-        ("owned", "u8"),
-        ("limited", "u8"),
-        ("queue_depth", "u8"),
-        ("accepted", "u16"),
-        ("rejected", "u16"),
-        ("last_reason", "u8"),
-        ("bad_frames", "u16"),
-        ("missed_frames", "u16"),
-        ("underruns", "u16"),
-        ("supply_mv", "u16"),
-        ("feedback_mask", "u8"),
-        ("pulses", "u16[n]"),
-        ("feedback", "u16[m]"),
-    )
-    time_us: int
-    boot_id: int
-    last_sequence: int
-    state: BoardState
-    faults: int
-    live: int
-    owned: int
-    limited: int
-    queue_depth: int
-    accepted: int
-    rejected: int
-    last_reason: Reason
-    bad_frames: int
-    missed_frames: int
-    underruns: int
-    supply_mv: int
-    pulses: tuple[int, ...]
-    feedback: tuple[int | None, ...]
+    time_us: U32
+    boot_id: U16
+    last_sequence: U16
+    state: Annotated[BoardState, "u8"]
+    faults: U16
+    live: U8
+    owned: U8
+    limited: U8
+    queue_depth: U8
+    accepted: U16
+    rejected: U16
+    last_reason: Annotated[Reason, "u8"]
+    bad_frames: U16
+    missed_frames: U16
+    underruns: U16
+    supply_mv: U16
+    pulses: Pulses
+    feedback: Annotated[tuple[int | None, ...], "u16[m]"]
 
     @property
     def feedback_mask(self) -> int:
@@ -329,26 +292,13 @@ class Telemetry(Message):
         return Message.payload(self) + _pack_numbers("feedback", measured, 0xFFFF)
 
     @classmethod
-    def from_payload(cls, payload: bytes) -> Telemetry:
-        """The message in ``payload``; see :meth:`Message.from_payload`."""
-        size = cls._struct.size
-        if len(payload) < size or (len(payload) - size) % 2:
-            raise ProtocolError(f"Telemetry with a payload of {len(payload)} bytes", value=len(payload), limit=size)
-        *fixed, mask = cls._struct.unpack_from(payload)
-        measured = bin(mask).count("1")
-        joints = (len(payload) - size) // 2 - measured
+    def _add_arrays(cls, values: list[Any], numbers: tuple[int, ...]) -> None:
+        mask = values.pop()
+        joints = len(numbers) - bin(mask).count("1")
         if joints < 0 or mask >> joints:
             raise ProtocolError(f"Telemetry with feedback mask {mask:#04x} for {joints} joints", value=mask, limit=joints)
-        values = iter(_unpack_numbers(payload, size + 2 * joints, measured))
-        feedback = tuple(next(values) if mask >> joint & 1 else None for joint in range(joints))
-        fixed[3] = _meaning(BoardState, fixed[3])
-        fixed[11] = _meaning(Reason, fixed[11])
-        return cls(*fixed, _unpack_numbers(payload, size, joints), feedback)
-
-    @property
-    def fault_numbers(self) -> tuple[Fault, ...]:
-        """The latched faults that this version knows."""
-        return faults_in(self.faults)
+        measured = iter(numbers[joints:])
+        values += numbers[:joints], tuple(next(measured) if mask >> joint & 1 else None for joint in range(joints))
 
     @property
     def fault_text(self) -> str:
@@ -361,8 +311,65 @@ class Telemetry(Message):
         return tuple(pulse / PULSE_UNITS_PER_US if self.live >> joint & 1 else None for joint, pulse in enumerate(self.pulses))
 
 
-def _meaning(kind, number: int):
+@dataclass(frozen=True)
+class Unknown:
+    """A frame with a right checksum that this side does not understand.
+
+    Args:
+        version: Protocol version of the frame.
+        type_id: Its type byte.
+        reason: OTHER_VERSION, UNKNOWN_TYPE, BAD_LENGTH or BAD_VALUE.
+    """
+
+    version: int
+    type_id: int
+    reason: Reason
+
+
+class Frame(NamedTuple):
+    """A sequence number and the message that it belongs to."""
+
+    sequence: int
+    message: Message | Unknown
+
+
+def encode(message: Message, sequence: int) -> bytes:
+    """The bytes of one message on the wire, delimiter included.
+
+    Args:
+        message: What to send.
+        sequence: Number of the frame; taken modulo 2^16.
+
+    Raises:
+        InputError: where a field does not fit.
+    """
+    return build(PROTOCOL_VERSION, message.TYPE, sequence & 0xFFFF, message.payload())
+
+
+def decode(raw: RawFrame) -> Message | Unknown:
+    """The message in a frame whose checksum was right; Unknown where it cannot be understood."""
+    if raw.version != PROTOCOL_VERSION:
+        return Unknown(raw.version, raw.type_id, Reason.OTHER_VERSION)
+    kind = MESSAGES.get(raw.type_id)
+    if kind is None:
+        return Unknown(raw.version, raw.type_id, Reason.UNKNOWN_TYPE)
     try:
-        return kind(number)
-    except ValueError as error:
-        raise ProtocolError(f"{kind.__name__} {number} has no meaning in this version", value=number) from error
+        return kind.from_payload(raw.payload)
+    except ProtocolError:
+        return Unknown(raw.version, raw.type_id, Reason.BAD_LENGTH)
+
+
+class FrameDecoder:
+    """Bytes in, messages out.  Never raises for what the bytes contain; damage is counted in ``counters``."""
+
+    def __init__(self, *, in_step: bool = True):
+        self._splitter = FrameSplitter(in_step=in_step)
+
+    @property
+    def counters(self) -> FrameCounters:
+        """Frames seen so far, good and broken."""
+        return self._splitter.counters
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """All messages that ``data`` completes, in order."""
+        return [Frame(raw.sequence, decode(raw)) for raw in self._splitter.feed(data)]

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.plant import Plant

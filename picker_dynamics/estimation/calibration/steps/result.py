@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from picker_dynamics.board.board_limits import board_limits
+from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.errors import InputError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
