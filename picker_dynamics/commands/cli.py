@@ -6,11 +6,11 @@ import argparse
 import signal
 import sys
 
-from picker_dynamics import __version__, recording
+from picker_dynamics import __version__
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
 
-from . import bench_commands, doctor, firmware, study, weigh
+from . import bench_commands, doctor, firmware, plot, record, study, weigh
 from . import calibrate as calibration
 from . import compare as comparison
 from . import identify as identification
@@ -38,7 +38,8 @@ def parser() -> argparse.ArgumentParser:
     _add_check(commands)
     _add_demo(commands)
     study.add_parser(commands)
-    recording.add_parser(commands)
+    record.add_parser(commands)
+    plot.add_parser(commands)
     firmware.add_parser(commands)
     doctor.add_parser(commands)
     calibration.add_parser(commands)
