@@ -15,7 +15,7 @@ from small_urdfs import TWO_LINKS, broken
 
 from picker_dynamics import __version__
 from picker_dynamics.bringup import runner
-from picker_dynamics.commands import bench_commands, cli
+from picker_dynamics.commands import arm_commands, cli
 from picker_dynamics.errors import InputError, JointNamesError, UnreachableError
 from picker_dynamics.resources import resource
 
@@ -155,7 +155,7 @@ def test_a_namespace_that_is_none_is_refused_by_name(picker_command):
 def target(*words: str):
     """Joint positions that ``picker move`` would ask for, from the home pose."""
     options = cli.parser().parse_args(["move", *words])
-    return bench_commands.target_of(options, picker(), servos().home)
+    return arm_commands.target_of(options, picker(), servos().home)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from arm_fixtures import goal_check, picker, servos
 from ros_graph import BOOT_SILENCE_S, HOST_TIMEOUT_S, own_domain
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.commands import demo
-from picker_dynamics.commands.demo import picking, report
+from picker_dynamics.commands.demo import picking, report, tour
 from picker_dynamics.commands.demo.beliefs import sides
 from picker_dynamics.commands.demo.measure import MODES, ModeResult
 from picker_dynamics.commands.demo.picking import Live, Pick
@@ -261,8 +260,8 @@ def require_promised(summary: dict) -> None:
 @pytest.mark.slow
 def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkeypatch, tmp_path):
     """The demo as it is, cut short to one berry; the board waits longer for a host that this machine may starve."""
-    whole = demo.load_scene
-    monkeypatch.setattr(demo, "load_scene", lambda *files: dataclasses.replace(whole(*files), picks=whole(*files).picks[:1]))
+    whole = tour.load_scene
+    monkeypatch.setattr(tour, "load_scene", lambda *files: dataclasses.replace(whole(*files), picks=whole(*files).picks[:1]))
     made = bringup.graph
 
     def patient(options):
@@ -274,7 +273,7 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
     given = type("Options", (), {"board": "virtual", "plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
     with own_domain():
         for attempt in range(3):
-            code = demo.run(given)
+            code = tour.run(given)
             summary = json.loads((tmp_path / "demo" / "summary.json").read_text())
             if not any("commands paused" in fault for fault in summary["faults"]):  # a machine that stalled
                 break

@@ -19,7 +19,7 @@ from conformance_request_mutants import HelloResets
 from picker_dynamics.board.conformance import session as conformance_session
 from picker_dynamics.board.oscillator import Potentiometer, estimate
 from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry, build
-from picker_dynamics.commands import cli, doctor
+from picker_dynamics.commands import cli, doctor, examination
 from picker_dynamics.errors import InputError
 
 PICKER = str(Path(sys.executable).with_name("picker"))
@@ -29,7 +29,7 @@ QUICK = ("--check", "ping-is-acknowledged", "--check", "stop-is-latched-and-rese
 @pytest.fixture
 def picker(capsys, monkeypatch):
     """Run ``picker doctor`` in this process, watching the wire but briefly: (exit code, output, complaints)."""
-    monkeypatch.setattr(doctor, "WATCH_US", 300_000)
+    monkeypatch.setattr(examination, "WATCH_US", 300_000)
 
     def run(*words: str) -> tuple[int, str, str]:
         code = cli.main(["doctor", *words])

@@ -1,4 +1,4 @@
-"""What the demo's controller believes of the arm, and what the simulated arm is.
+"""The arm as the demo's controller believes it, and as the simulation has it.
 
 configured    urdf/picker.urdf with config/servos.sim.yaml: what the simulation is built around
 shipped       the same URDF with config/servos.yaml alone: what a calibration begins with, its stiffness a guess
@@ -21,9 +21,10 @@ from picker_dynamics.estimation.calibration.compare import load
 from picker_dynamics.estimation.calibration.result import OVERLAY_NAME, URDF_NAME
 from picker_dynamics.estimation.calibration.simulated import hidden_servos
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
+
+from ..options import servo_arm
 
 HIDDEN_NAME = "servos.hidden.yaml"
 SETTINGS = ("plant_error", "seed", "horn_error")
@@ -53,9 +54,8 @@ def sides(options, out: Path) -> Sides:
     Raises:
         ConfigurationError: files that are missing, or a calibration of another simulated arm.
     """
-    urdf, servos, simulated = resource("urdf/picker.urdf"), resource("config/servos.yaml"), resource("config/servos.sim.yaml")
-    arm = description.load(urdf)
-    configured = servo_map.load(servos, arm.joint_names, simulated)
+    simulated = resource("config/servos.sim.yaml")
+    shipped, (arm, configured) = servo_arm(), servo_arm(overlay=simulated)
     folder = getattr(options, "calibrated", "")
     horn_error = getattr(options, "horn_error", None)
     if folder:
@@ -78,19 +78,10 @@ def sides(options, out: Path) -> Sides:
             graph,
             urdf=str(Path(folder) / URDF_NAME),
             servo_overlay=str(Path(folder) / OVERLAY_NAME),
-            plant_urdf=str(urdf),
+            plant_urdf=str(resource("urdf/picker.urdf")),
             plant_overlay=graph.plant_overlay or str(simulated),
         )
-    return Sides(
-        believed,
-        (arm, configured),
-        (arm, servo_map.load(servos, arm.joint_names)),
-        (arm, true),
-        options.plant_error,
-        options.seed,
-        folder,
-        graph,
-    )
+    return Sides(believed, (arm, configured), shipped, (arm, true), options.plant_error, options.seed, folder, graph)
 
 
 def hidden_overlay(true: ServoMap, overlay: Path) -> str:

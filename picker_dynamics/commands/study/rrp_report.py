@@ -1,12 +1,34 @@
-"""The RRP study for a person: a table per question."""
+"""The RRP study for a person: a table per question, and its figures."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from .rrp import BELIEVED_KG, LATE_S, LAWS, TOTAL_S
-from .rrp_summary import WALL_S
+from picker_dynamics.trajectory.profiles import NAMES as PROFILES
+
+from .. import terminal
+from . import rrp
+from .rrp import BELIEVED_KG, LATE_S, LAWS, LOADS_KG, MOVE_S, TOTAL_S
+from .rrp_summary import WALL_S, WITHIN_PERCENT
+
+COLOURS = {
+    "feed_forward": "#7f8c8d",
+    "computed_torque": "#2471a3",
+    "pd_gravity": "#e6a117",
+    "pid": "#8e44ad",
+    "robust": "#c0392b",
+    "adaptive": "#1e8449",
+}
+JOINTS = ("theta1 [N·m]", "theta2 [N·m]", "d3 [N]")
+FLOOR_PERCENT = 1e-5
 
 
 def show(summary: dict, console: Console) -> None:
@@ -37,11 +59,7 @@ def number(value: float) -> str:
 
 
 def _table(title: str, first: str, headings) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(first)
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    return table
+    return terminal.table(title, first, *headings, left=(first,), title_justify="left")
 
 
 def _by_load(summary: dict, mode: str, quantity: str, title: str) -> Table:
@@ -112,9 +130,8 @@ def _open_loop(open_loop: dict, console: Console) -> None:
 
 
 def _requirements(summary: dict) -> Table:
-    table = Table(title="requirements, worst of all loads", title_justify="left")
-    for heading in ("law", "mode", "what", "worst", "limit", ""):
-        table.add_column(heading, justify="right" if heading in ("worst", "limit") else "left")
+    headings = ("law", "mode", "what", "worst", "limit", "")
+    table = terminal.table("requirements, worst of all loads", *headings, left=("law", "mode", "what", ""), title_justify="left")
     for row in summary["requirements"]:
         table.add_row(
             row["law"],
@@ -133,3 +150,186 @@ def _wall(summary: dict) -> Table:
     for name, wall in summary["wall_s"].items():
         table.add_row(LAWS[name], *(f"{wall[mode]['median']:.2f}" for mode in modes))
     return table
+
+
+# -- figures --------------------------------------------------------------------------------------
+
+
+def draw(comparison: dict, profiles: dict, open_loop: dict, out: Path) -> list[Path]:
+    """Write all figures to ``out``; returns their paths."""
+    figures = {
+        "tool_error.png": _tool_error(comparison, "continuous", "in continuous time"),
+        "tool_error_sampled.png": _tool_error(comparison, "sampled", "sampled at 1 kHz"),
+        "efforts.png": _draw_efforts(comparison),
+        "path.png": _path(comparison),
+        "load_estimate.png": _load_estimate(comparison),
+        "profiles.png": _draw_profiles(profiles),
+        "feed_forward.png": _feed_forward(open_loop),
+    }
+    for name, figure in figures.items():
+        figure.savefig(out / name, dpi=120)
+        plt.close(figure)
+    return [out / name for name in figures]
+
+
+def _load_colours():
+    return dict(zip(LOADS_KG, plt.get_cmap("viridis")(np.linspace(0.0, 0.9, len(LOADS_KG)))))
+
+
+def _tool_error(comparison: dict, mode: str, how: str):
+    figure, panels = plt.subplots(2, 3, figsize=(12, 7), sharex=True, sharey=True, layout="constrained")
+    colours = _load_colours()
+    for axes, (name, title) in zip(panels.flat, LAWS.items()):
+        for load in LOADS_KG:
+            case = comparison[name, load, mode]
+            axes.plot(case.run.t, np.maximum(case.error, FLOOR_PERCENT), color=colours[load], lw=1.3, label=f"{load:g} kg")
+        axes.plot(
+            [LATE_S, TOTAL_S], [WITHIN_PERCENT] * 2, color="0.2", ls="--", lw=1, label=f"{WITHIN_PERCENT} % from {LATE_S:g} s on"
+        )
+        axes.axvline(MOVE_S, color="0.6", lw=0.8)
+        axes.set(title=title, yscale="log", xlim=(0, TOTAL_S), ylim=(FLOOR_PERCENT, 1e4))
+        axes.grid(True, alpha=0.25)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("tool error [% of path]")
+    for axes in panels[1]:
+        axes.set_xlabel("time [s]")
+    panels[0, 1].legend(fontsize=8, ncols=2, loc="upper right")
+    figure.suptitle(f"Told {BELIEVED_KG:g} kg, carrying 0 to 1 kg, started 1 cm too high, {how}; the path ends at {MOVE_S:g} s")
+    return figure
+
+
+def _draw_efforts(comparison: dict):
+    """1 kg, sampled: efforts, and what is left when those of the ideal motion are taken off."""
+    figure, panels = plt.subplots(3, 2, figsize=(12, 8), sharex="col", layout="constrained")
+    t, ideal = rrp.planned_efforts(rrp.path(), 1.0)
+    for joint, (whole, excess) in enumerate(panels):
+        for name, title in LAWS.items():
+            run = comparison[name, 1.0, "sampled"].run
+            whole.plot(run.t, run.tau[:, joint], color=COLOURS[name], lw=1.1, label=title)
+            excess.plot(run.t, run.tau[:, joint] - ideal[:, joint], color=COLOURS[name], lw=1.1)
+        whole.plot(t, ideal[:, joint], color="k", ls=":", lw=1.2, label="ideal motion with 1 kg")
+        whole.set(ylabel=JOINTS[joint], xlim=(0, TOTAL_S))
+        excess.set(xlim=(0, 1.0))
+        for axes in (whole, excess):
+            axes.grid(True, alpha=0.25)
+    panels[0, 0].set_title("efforts")
+    panels[0, 1].set_title("first second, less those of the ideal motion")
+    for axes in panels[-1]:
+        axes.set_xlabel("time [s]")
+    panels[0, 0].legend(fontsize=8, ncols=2)
+    figure.suptitle("Carrying 1 kg, told 0.5 kg, started 1 cm too high, sampled at 1 kHz")
+    return figure
+
+
+def _path(comparison: dict):
+    """Where the tool went: in space, and how far above or below the line."""
+    figure = plt.figure(figsize=(12, 5.5), layout="constrained")
+    space, side = figure.add_subplot(1, 2, 1, projection="3d"), figure.add_subplot(1, 2, 2)
+    way = rrp.path()
+    along = (way.end - way.begin) / way.length
+    for name, title in LAWS.items():
+        case = comparison[name, 1.0, "continuous"]
+        near = case.error < 12.0
+        space.plot(*case.tool[near].T, color=COLOURS[name], lw=1.4)
+        covered = (case.tool - way.begin) @ along
+        off = case.tool - way.begin - covered[:, None] * along
+        side.plot(100.0 * covered, 1e3 * off[:, 2], color=COLOURS[name], lw=1.3, label=title)
+    space.plot(*np.stack([way.begin, way.end]).T, color="k", ls="--", lw=1)
+    space.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", title="tool in space")
+    space.set_box_aspect((1, 1, 1))
+    space.view_init(elev=20, azim=-120)
+    side.axhline(0.0, color="k", ls="--", lw=1, label="path")
+    side.set(
+        xlabel="distance along the path [cm]",
+        ylabel="height above the path [mm]",
+        xlim=(-2, 70),
+        ylim=(-12, 12),
+        title="how far above or below the line",
+    )
+    side.legend(fontsize=9)
+    side.grid(True, alpha=0.25)
+    figure.suptitle("Carrying 1 kg, told 0.5 kg, started 1 cm too high (feed-forward falls out of both pictures)")
+    return figure
+
+
+def _load_estimate(comparison: dict):
+    figure, (whole, begin) = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
+    colours = _load_colours()
+    for load in LOADS_KG:
+        run = comparison["adaptive", load, "continuous"].run
+        for axes in (whole, begin):
+            axes.axhline(load, color=colours[load], ls="--", lw=0.8)
+            axes.plot(run.t, run.state[:, 0], color=colours[load], lw=1.5, label=f"{load:g} kg")
+    whole.set(xlabel="time [s]", ylabel="estimated load [kg]", xlim=(0, TOTAL_S), ylim=(-0.35, 1.15), title="the whole motion")
+    begin.set(xlabel="time [s]", xlim=(0, 0.5), title="the first half second")
+    for axes in (whole, begin):
+        axes.grid(True, alpha=0.25)
+    whole.legend(title="true load", ncols=5, fontsize=8, loc="lower right")
+    figure.suptitle("What the adaptive law believes it carries")
+    return figure
+
+
+def _draw_profiles(profiles: dict):
+    """The profiles, the efforts that inverse dynamics plans for them, and what a law makes of them."""
+    figure, panels = plt.subplots(3, 3, figsize=(13, 8), sharex=True, layout="constrained")
+    (s_axes, sd_axes, sdd_axes), efforts, errors = panels
+    colours = dict(zip(PROFILES, ("#c0392b", "#e6a117", "#2471a3", "#1e8449")))
+    for name in PROFILES:
+        way, style = rrp.path(name), {"color": colours[name], "lw": 1.3, "label": name}
+        t = np.linspace(-0.1, TOTAL_S, 3101)
+        for axes, values, order in zip((s_axes, sd_axes, sdd_axes), way.law.sample(t / MOVE_S), range(3)):
+            axes.plot(t, values / MOVE_S**order, **style)
+        t, tau = rrp.planned_efforts(way, BELIEVED_KG)
+        for axes, joint in zip(efforts, range(3)):
+            axes.plot(t, tau[:, joint], **style)
+        for axes, law in zip(errors, ("computed_torque", "robust", "adaptive")):
+            case = profiles[name, law, 1.0]
+            axes.plot(case.run.t, np.maximum(case.error, FLOOR_PERCENT), **style)
+    for axes, title in zip((s_axes, sd_axes, sdd_axes), ("s, share of the path", "ds/dt [1/s]", "d²s/dt² [1/s²]")):
+        axes.set_title(title)
+    for axes, joint in zip(efforts, JOINTS):
+        axes.set_title(f"planned effort, {joint}")
+    for axes, law in zip(errors, ("computed_torque", "robust", "adaptive")):
+        axes.set(
+            title=f"{LAWS[law]}, 1 kg", ylabel="tool error [% of path]", yscale="log", ylim=(FLOOR_PERCENT, 10), xlabel="time [s]"
+        )
+    for axes in panels.flat:
+        axes.grid(True, alpha=0.25)
+        axes.set_xlim(-0.1, TOTAL_S)
+    s_axes.legend(fontsize=8)
+    figure.suptitle(
+        f"Profiles: planned for {BELIEVED_KG:g} kg, carrying 1 kg below; started on the path "
+        "(the constant profile's impulses at both ends cannot be drawn, or followed)"
+    )
+    return figure
+
+
+def _feed_forward(open_loop: dict):
+    figure, axes = plt.subplots(figsize=(9, 5.5), layout="constrained")
+    styles = {"on the path": "-", "1 um too high": "--", "1 cm too high": "-."}
+    for name, case in open_loop.items():
+        start = name.split(", ")[1]
+        axes.plot(
+            case.run.t,
+            np.maximum(case.error, 1e-9),
+            color="#1e8449" if case.load_kg == BELIEVED_KG else "#c0392b",
+            ls=styles[start],
+            lw=1.5,
+            label=name,
+        )
+    pole = rrp.unstable_poles(BELIEVED_KG)["begin"]
+    t = np.linspace(0.5, TOTAL_S, 2)
+    axes.plot(t, 1e-6 * np.exp(pole * t), color="k", ls=":", label=f"slope of the unstable pole, exp({pole:.2f} t)")
+    axes.axhspan(0.3, 0.5, color="0.8", zorder=0, label="the 0.3-0.5 % of the reference notes")
+    axes.axhline(100.0, color="0.4", lw=0.8)
+    axes.set(
+        yscale="log",
+        xlim=(0, TOTAL_S),
+        ylim=(1e-9, 1e4),
+        xlabel="time [s]",
+        ylabel="tool error [% of path]",
+        title=f"Feed-forward alone, told {BELIEVED_KG:g} kg: the arm falls away from its path",
+    )
+    axes.grid(True, alpha=0.25)
+    figure.legend(fontsize=9, loc="outside lower center", ncols=3)
+    return figure

@@ -56,8 +56,8 @@ class Run:
     evaluations: int
 
 
-def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, duration_s: float, *, output_s: float = 1e-3) -> Run:
-    """From rest at ``q0`` (n,), the law acting at every instant; states every ``output_s`` [s].
+def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, duration_s: float, *, period_s: float = 1e-3) -> Run:
+    """From rest at ``q0`` (n,), the law acting at every instant; states every ``period_s`` [s].
 
     Raises:
         MissingDependencyError: SciPy is not installed.
@@ -69,7 +69,7 @@ def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, dura
         raise MissingDependencyError("simulating in continuous time needs SciPy: pip install scipy") from error
 
     n, begun = arm.n, time.perf_counter()
-    q0, count = _start(arm, q0, duration_s, output_s)
+    q0, count = _start(arm, q0, duration_s, period_s)
     start = Reference(*trajectory.sample(0.0))
     y = np.concatenate([q0, np.zeros(n), law.initial_state(q0, np.zeros(n), start)])
     t = np.linspace(0.0, duration_s, count + 1)

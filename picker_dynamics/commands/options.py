@@ -1,0 +1,45 @@
+"""Options that several commands share, each written once, and the servo arm that they name."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import ServoMap
+
+SHARED = {
+    "--arm": {
+        "default": "",
+        "metavar": "NAME",
+        "help": "an arm of config/arms.yaml, for example rrp (default: picker; for a command to a running graph: the arm it has)",
+    },
+    "--baud": {"type": int, "default": 500_000, "help": "speed of the serial line (default 500000)"},
+    "--json": {"action": "store_true", "help": "print JSON"},
+    "--namespace": {"default": "", "help": "ROS namespace of the running graph"},
+    "--plant-error": {"type": float, "default": 0.0, "metavar": "SHARE"},
+    "--port": {"default": "", "help": "serial port of the board, for example /dev/ttyACM0"},
+    "--seed": {"type": int, "default": 0},
+    "--servo-overlay": {"default": "", "help": "file with differences from the servo map, for example a calibration"},
+    "--servos": {"default": "", "help": "servo map (default: config/servos.yaml)"},
+    "--tip-speed": {"type": float, "default": None, "metavar": "M_S"},
+    "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's)"},
+}
+
+
+def add(parser: argparse._ActionsContainer, *names: str, **changed) -> None:
+    """Add options of ``SHARED``; ``changed`` are argument settings that are others here, the help for example."""
+    for name in names:
+        parser.add_argument(name, **SHARED[name] | changed)
+
+
+def servo_arm(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "") -> tuple[ArmDescription, ServoMap]:
+    """Description and servo map of a servo arm from its files; empty: the picker's, no overlay.
+
+    Raises:
+        DescriptionError, ConfigurationError: a file that cannot be used.
+    """
+    arm = description.load(urdf or resource("urdf/picker.urdf"))
+    return arm, servo_map.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
