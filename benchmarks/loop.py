@@ -292,7 +292,7 @@ def run(
     seconds: float = 10.0,
     runs: int = 5,
     rate_hz: float = 200.0,
-    others_hz: tuple[float, ...] = (100.0, 500.0),
+    others_hz: tuple[float, ...] = (100.0,),
     tell=lambda _text: None,
 ) -> dict:
     """Measure at ``rate_hz``, ``runs`` times, and once at each of ``others_hz``; ready for JSON.

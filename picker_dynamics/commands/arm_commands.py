@@ -10,7 +10,7 @@ import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
 from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError
-from picker_dynamics.robot import arms
+from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematics import PickerKinematics
 
@@ -82,7 +82,7 @@ def load_arm(options, running: str = "") -> tuple[ArmDescription, Poses]:
     if name and arms.load(name).control == "torque":
         arm = arms.load(name)
         return arm.description, Poses(arm.home, None)
-    arm, servos = shared.servo_arm(options.urdf, options.servos)
+    arm, servos = servo_arm.load(options.urdf, options.servos)
     return arm, Poses(servos.home, servos.rest)
 
 

@@ -10,8 +10,8 @@ from picker_dynamics.board.doctor_report import PCA9685_NS, LinkFigures, Patient
 from picker_dynamics.board.oscillator import Potentiometer, estimate
 from picker_dynamics.board.protocol import pulse_units
 from picker_dynamics.errors import InputError
+from picker_dynamics.robot import servo_arm
 
-from .options import servo_arm
 from .terminal import agreed
 
 WATCH_US = 2_000_000
@@ -31,7 +31,7 @@ class Examination:
 
     def __init__(self, options, ask=None):
         self.options, self._ask = options, ask
-        _, self.servos = servo_arm(options.urdf, options.servos, options.servo_overlay)
+        _, self.servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
         self.checks = tuple(map(named, options.check)) if options.check else CHECKS
         self.pot = Potentiometer.parse(options.pot) if options.pot else None
         if self.pot is not None and self.pot.joint not in self.servos.joint_names:

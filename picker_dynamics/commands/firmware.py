@@ -7,6 +7,7 @@ from pathlib import Path
 from picker_dynamics.board.firmware import BACKENDS
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_arm
 
 from . import options as shared
 
@@ -70,4 +71,4 @@ def _arm(options):
         given = getattr(options, name)
         if given and not Path(given).is_file():
             raise ConfigurationError(f"{name}: no such file: {given}", subject=name, value=given)
-    return shared.servo_arm(options.urdf, options.servos, options.servo_overlay)
+    return servo_arm.load(options.urdf, options.servos, options.servo_overlay)

@@ -1,14 +1,8 @@
-"""Options that several commands share, each written once, and the servo arm that they name."""
+"""Options that several commands share, each written once."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
-from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.servo_map import ServoMap
 
 SHARED = {
     "--arm": {
@@ -33,13 +27,3 @@ def add(parser: argparse._ActionsContainer, *names: str, **changed) -> None:
     """Add options of ``SHARED``; ``changed`` are argument settings that are others here, the help for example."""
     for name in names:
         parser.add_argument(name, **SHARED[name] | changed)
-
-
-def servo_arm(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "") -> tuple[ArmDescription, ServoMap]:
-    """Description and servo map of a servo arm from its files; empty: the picker's, no overlay.
-
-    Raises:
-        DescriptionError, ConfigurationError: a file that cannot be used.
-    """
-    arm = description.load(urdf or resource("urdf/picker.urdf"))
-    return arm, servo_map.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)

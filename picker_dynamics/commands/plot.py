@@ -11,7 +11,7 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.recording.definitions import missing
 from picker_dynamics.recording.reader import ArmRecording, read
 from picker_dynamics.recording.tracking import tracking_error
-from picker_dynamics.robot import arms
+from picker_dynamics.robot import arms, servo_arm
 
 from . import options as shared
 
@@ -78,7 +78,7 @@ def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str
         chosen = arms.load(name)
         described, limits = chosen.description, (chosen.description.effort, chosen.peak_limit, chosen.hold_limit)
     else:
-        described, held = shared.servo_arm(urdf, servos)
+        described, held = servo_arm.load(urdf, servos)
         limits = held.stall_torque, held.peak_share * held.stall_torque, held.hold_share * held.stall_torque
     if set(described.joint_names) != set(recorded.joint_names):
         if asked:

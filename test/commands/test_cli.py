@@ -65,7 +65,7 @@ def bad_urdf(tmp_path):
         (["--servo-overlay", "/nowhere/o.yaml"], 4, "servo_overlay: no such file"),
         (["--params-file", "/nowhere/p.yaml"], 4, "params_file: no such file"),
         (["--payload-mass", "-1"], 4, "payload_mass is -1, must be 0 to 5 kg"),
-        (["--rate", "5"], 4, "rate_hz is 5, must be 10 to 500 Hz"),
+        (["--rate", "5"], 4, "rate_hz is 5, must be 10 to 200 Hz for servos on a board"),
         (["--plant-error", "3"], 4, "plant_error is 3, must be 0 to 0.5"),
         (["--arm", "picer"], 4, "no arm 'picer'"),
     ],

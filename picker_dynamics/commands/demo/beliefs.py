@@ -21,10 +21,9 @@ from picker_dynamics.estimation.calibration.compare import load
 from picker_dynamics.estimation.calibration.result import OVERLAY_NAME, URDF_NAME
 from picker_dynamics.estimation.calibration.simulated import hidden_servos
 from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
-
-from ..options import servo_arm
 
 HIDDEN_NAME = "servos.hidden.yaml"
 SETTINGS = ("plant_error", "seed", "horn_error")
@@ -55,7 +54,7 @@ def sides(options, out: Path) -> Sides:
         ConfigurationError: files that are missing, or a calibration of another simulated arm.
     """
     simulated = resource("config/servos.sim.yaml")
-    shipped, (arm, configured) = servo_arm(), servo_arm(overlay=simulated)
+    shipped, (arm, configured) = servo_arm.load(), servo_arm.load(overlay=simulated)
     folder = getattr(options, "calibrated", "")
     horn_error = getattr(options, "horn_error", None)
     if folder:
