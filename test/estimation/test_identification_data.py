@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from test_recording import joint_state, written_by_us
+from recordings import joint_state, written_by_us
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError, RecordingError
 from picker_dynamics.estimation.identification import bag, csv_file, filtering

@@ -11,9 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recordings import (
+    NAMES,
+    STATES,
+    STORE,
+    header,
+    joint_state,
+    message,
+    reference,
+    story,
+    wanted,
+    written_by_us,
+    written_elsewhere,
+)
 from rosbags.highlevel import AnyReader
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
+from rosbags.rosbag2 import StoragePlugin
 
 from picker_dynamics.commands import cli
 from picker_dynamics.commands.plot import limits_of, summary
@@ -26,89 +38,8 @@ from picker_dynamics.recording.topics import TOPICS
 from picker_dynamics.recording.tracking import GAP_S, tracking_error, with_gaps
 from picker_dynamics.recording.writer import Recording, checked_path
 
-STORE = get_typestore(Stores.ROS2_JAZZY)
-NAMES = ("base", "shoulder", "elbow", "wrist", "scissor")
 KNOWN = [topic for topic in TOPICS if topic.kind in STORE.fielddefs]
 LIMIT_BYTES = 100_000
-STATES = 150
-
-
-def message(kind: str, **fields):
-    return STORE.types[kind](**fields)
-
-
-def header(time_s: float, frame: str = ""):
-    whole = int(time_s)
-    stamp = message("builtin_interfaces/msg/Time", sec=whole, nanosec=round((time_s - whole) * 1e9))
-    return message("std_msgs/msg/Header", stamp=stamp, frame_id=frame)
-
-
-def joint_state(time_s: float, position, effort=(), names=NAMES):
-    return message(
-        "sensor_msgs/msg/JointState",
-        header=header(time_s),
-        name=list(names),
-        velocity=np.zeros(0),
-        position=np.array(position, dtype=float),
-        effort=np.array(effort, dtype=float),
-    )
-
-
-def reference(time_s: float, position):
-    point = message(
-        "trajectory_msgs/msg/JointTrajectoryPoint",
-        positions=np.array(position, dtype=float),
-        velocities=np.zeros(0),
-        accelerations=np.zeros(0),
-        effort=np.zeros(0),
-        time_from_start=message("builtin_interfaces/msg/Duration", sec=0, nanosec=0),
-    )
-    return message("trajectory_msgs/msg/JointTrajectory", header=header(time_s), joint_names=list(NAMES), points=[point])
-
-
-def status(outcome: str, text: str):
-    pairs = [message("diagnostic_msgs/msg/KeyValue", key="outcome", value=outcome)]
-    return message("diagnostic_msgs/msg/DiagnosticStatus", level=0, name="c", message=text, hardware_id="picker", values=pairs)
-
-
-def wanted(time_s: float) -> np.ndarray:
-    return 0.3 * np.sin(time_s - 100.0 + np.arange(5))
-
-
-def story(namespace: str = "", offset=0.01) -> list[tuple[str, str, float, object]]:
-    """(topic, type, received, message): three seconds in which every joint is ``offset`` beyond its reference."""
-    said = [
-        ("arm_controller/status", 101.0, status("accepted", "executing")),
-        ("arm_controller/status", 102.0, status("refused", "refused: too far")),
-    ]
-    for k in range(STATES):
-        t = 100.0 + 0.02 * k
-        said.append(("arm_controller/reference", t - 0.06, reference(t, wanted(t))))
-        said.append(("joint_commands", t - 0.055, joint_state(t, wanted(t) + 0.05, 0.5 * np.cos(t - 100.0) * np.ones(5))))
-        said.append(("joint_states", t + 0.013, joint_state(t + 0.01, (wanted(t + 0.01) + offset)[::-1], names=NAMES[::-1])))
-    kinds = {topic.name: topic.kind for topic in TOPICS}
-    return [(f"{namespace}/{name}", kinds[name], t, one) for name, t, one in sorted(said, key=lambda row: row[1])]
-
-
-def written_by_us(path: Path, told) -> Path:
-    recording, channels = Recording(path), {}
-    for topic, kind, t, one in told:
-        if topic not in channels:
-            channels[topic] = recording.add_topic(topic, kind, definitions.definition(kind), latched="status" in topic, depth=1)
-        recording.write(channels[topic], bytes(STORE.serialize_cdr(one, kind)), round(t * 1e9), round(t * 1e9))
-    recording.close()
-    return path
-
-
-def written_elsewhere(folder: Path, told, plugin: StoragePlugin) -> Path:
-    """A bag in a folder, as ``ros2 bag record`` leaves one."""
-    with Writer(folder, version=9, storage_plugin=plugin) as bag:
-        channels = {}
-        for topic, kind, t, one in told:
-            if topic not in channels:
-                channels[topic] = bag.add_connection(topic, kind, typestore=STORE)
-            bag.write(channels[topic], round(t * 1e9), STORE.serialize_cdr(one, kind))
-    return folder
 
 
 # -- writing -----------------------------------------------------------------------------------------------------
@@ -311,23 +242,17 @@ def test_what_is_no_recording_gets_one_clear_line(tmp_path, name, content, said)
 
 def test_a_foreign_controllers_state_serves_as_reference(tmp_path):
     """With the definition that is in the file: control_msgs need not be installed."""
-    from rosbags.typesys import get_types_from_msg
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-    kind, store = "control_msgs/msg/JointTrajectoryControllerState", get_typestore(Stores.ROS2_JAZZY)
+    kind, store, told = "control_msgs/msg/JointTrajectoryControllerState", get_typestore(Stores.ROS2_JAZZY), []
     text = "std_msgs/Header header\nstring[] joint_names\ntrajectory_msgs/JointTrajectoryPoint reference\n"
     store.register(get_types_from_msg(text, kind))
-    whole, _ = store.generate_msgdef(kind, ros_version=2)
-    recording = Recording(tmp_path / "a.mcap")
-    plain = "sensor_msgs/msg/JointState"
-    state = recording.add_topic("/joint_states", plain, definitions.definition(plain), latched=False, depth=10)
-    controller = recording.add_topic("/arm_controller/controller_state", kind, whole, latched=False, depth=10)
     for k in range(50):
         t = 100.0 + 0.02 * k
         said = store.types[kind](header=header(t), joint_names=list(NAMES), reference=reference(t, wanted(t)).points[0])
-        recording.write(controller, bytes(store.serialize_cdr(said, kind)), round(t * 1e9), round(t * 1e9))
-        actual = joint_state(t, wanted(t) + 0.01, names=NAMES)
-        recording.write(state, bytes(STORE.serialize_cdr(actual, actual.__msgtype__)), round(t * 1e9), round(t * 1e9))
-    recording.close()
+        told.append(("/arm_controller/controller_state", kind, t, said))
+        told.append(("/joint_states", "sensor_msgs/msg/JointState", t, joint_state(t, wanted(t) + 0.01, names=NAMES)))
+    written_by_us(tmp_path / "a.mcap", told, store, lambda one: store.generate_msgdef(one, ros_version=2)[0])
     found = read(tmp_path / "a.mcap")
     assert len(found.reference) == 50
     np.testing.assert_allclose(tracking_error(found.reference, found.state).values, 0.01, atol=1e-9)
