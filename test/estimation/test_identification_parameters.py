@@ -116,9 +116,11 @@ def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
     body = parameters.body(pi)
     least, middle, largest = np.linalg.eigvalsh(body.inertia)
     assert body.mass > 0.0 and least > 0.0 and least + middle > largest and pseudo_inertia.physical(pi)
-    np.testing.assert_allclose(form.theta(pi), theta, atol=1e-9)
-    roots = divergence_roots(theta)[0]
-    assert roots @ roots == pytest.approx(form.divergence(pi), rel=1e-8)
+    J, J0 = (pseudo_inertia.pseudo_inertia(one) for one in (pi, PLATE))
+    U = np.linalg.solve(form.L, pseudo_inertia.upper_factor(J))
+    np.testing.assert_allclose(np.r_[np.log(np.diag(U)), U[np.triu_indices(4, 1)]], theta, atol=1e-9)
+    ratio, roots = np.linalg.solve(J0, J), divergence_roots(theta)[0]
+    assert roots @ roots == pytest.approx(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0, rel=1e-8)
     np.testing.assert_allclose(form.standard(np.zeros(10)), PLATE, atol=1e-15)
 
 

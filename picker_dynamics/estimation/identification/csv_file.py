@@ -63,18 +63,18 @@ def read(path: str | Path, description: ArmDescription, constants: Mapping[str, 
     found: dict[str, list] = {"position": [], "velocity": [], "effort": []}
     for joint, unit in zip(description.joint_names, description.position_units):
         for kind, values in found.items():
-            one = column(kind, joint, unit)
-            if kind == "effort" and joint in constants:
-                one = column("current", joint, unit)
-                _require(path, one, "current", joint, unit)
-                one = one * constants.pop(joint)
+            measured, factor = ("current", constants.pop(joint)) if kind == "effort" and joint in constants else (kind, 1.0)
+            one = column(measured, joint, unit)
+            if one is not None:
+                one = factor * one
+            elif kind != "velocity":
+                names = " or ".join(f"{measured}_{joint}_{suffix}" for suffix in _SUFFIXES[unit][measured])
+                raise InputError(f"{path}: no column {names}", subject=joint)
             values.append(one)
-            if kind != "velocity":
-                _require(path, one, kind, joint, unit)
     if constants:
+        joint = next(iter(constants))
         raise InputError(
-            f"torque constant for {next(iter(constants))!r}: no such joint; there are {', '.join(description.joint_names)}",
-            subject=next(iter(constants)),
+            f"torque constant for {joint!r}: no such joint; there are {', '.join(description.joint_names)}", subject=joint
         )
     v = None if any(one is None for one in found["velocity"]) else np.stack(found["velocity"], axis=-1)
     return Samples(
@@ -87,20 +87,10 @@ def read(path: str | Path, description: ArmDescription, constants: Mapping[str, 
     )
 
 
-def _require(path, values, kind: str, joint: str, unit: str) -> None:
-    if values is None:
-        names = " or ".join(f"{kind}_{joint}_{suffix}" for suffix in _SUFFIXES[unit][kind])
-        raise InputError(f"{path}: no column {names}", subject=joint)
-
-
 def _numbers(path, header: list[str], rows: list[list[str]]) -> np.ndarray:
     """(k, columns); what is no number in a column that matters to nobody is NaN there."""
     table = np.full((len(rows), len(header)), np.nan)
-    ours = {
-        i
-        for i, name in enumerate(header)
-        if name == "time_s" or name.split("_")[0] in ("position", "velocity", "effort", "current")
-    }
+    ours = [i for i, name in enumerate(header) if name == "time_s" or name.split("_")[0] in _SUFFIXES["rad"]]
     for k, row in enumerate(rows):
         if len(row) != len(header):
             raise InputError(

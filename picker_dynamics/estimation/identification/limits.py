@@ -71,9 +71,13 @@ def usual_states(
     rng = np.random.default_rng(seed)
     velocity = np.where(np.isfinite(description.velocity), description.velocity, 1.0)
     v, a = rng.uniform(-1.0, 1.0, (2, *q.shape)) * velocity
-    speed = np.linalg.norm(np.einsum("tij,tj->ti", model.jacobian(q), v), axis=-1)
-    slower = np.minimum(1.0, tip_speed / np.maximum(speed, 1e-9))[:, None]
+    slower = np.minimum(1.0, tip_speed / np.maximum(tip_speeds(model, q, v), 1e-9))[:, None]
     return q, slower * v, slower * a / RISE_S
+
+
+def tip_speeds(model: DynamicsModel, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """(k,) speed of the tool in states (k, n) [m/s]."""
+    return np.linalg.norm(np.einsum("tij,tj->ti", model.jacobian(q), v), axis=-1)
 
 
 def of_torque_arm(arm: Arm, acceleration=None) -> Limits:

@@ -117,12 +117,10 @@ def _require_times(samples: Samples) -> None:
             value=float(t[k + 1]),
             limit=float(t[k]),
         )
-    if t[-1] - t[0] < LEAST_S:
+    length = float(t[-1] - t[0])
+    if length < LEAST_S:
         raise InputError(
-            f"{where}: {t[-1] - t[0]:.3f} s long, at least {LEAST_S} s are needed",
-            subject="time",
-            value=float(t[-1] - t[0]),
-            limit=LEAST_S,
+            f"{where}: {length:.3f} s long, at least {LEAST_S} s are needed", subject="time", value=length, limit=LEAST_S
         )
     rate = 1.0 / float(np.median(steps))
     if rate < LEAST_HZ:
