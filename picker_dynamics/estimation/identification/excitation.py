@@ -93,7 +93,7 @@ class Search:
         motion = _shrunk(motion, np.minimum.reduce([_share(*pair) for pair in pairs]))
         speed = tip_speeds(self.model, *motion.sample(t)[:2]).max()
         if speed > MARGIN * limits.tip_speed:  # nearly proportional to the swing: the loop sees to the rest
-            motion = _shrunk(motion, MARGIN * limits.tip_speed / speed)
+            motion = replace(motion, free=motion.free * MARGIN * limits.tip_speed / speed)
         for _ in range(60):
             if self.allowed(motion, t):
                 return motion

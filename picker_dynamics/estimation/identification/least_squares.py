@@ -127,7 +127,8 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
     root_inflated = (root * np.sqrt(inflation)[:, None]).reshape(-1, r)
     # (AᵀA)^-1 (Aᵀ F A) (AᵀA)^-1 with F the inflation of each joint's equations.
     bread = (V.T / np.maximum(s, 1e-12 * s[0]) ** 2) @ V
-    covariance = bread @ (root_inflated.T @ root_inflated) @ bread * np.outer(1.0 / scale, 1.0 / scale)
+    factor = root_inflated @ bread / scale
+    covariance = factor.T @ factor
     usual = usual[..., base.independent]
     typical = np.sqrt(np.mean((usual @ beta) ** 2, axis=0))
     effect = np.sqrt(np.mean(usual**2, axis=0) * np.diag(covariance))
