@@ -15,24 +15,19 @@ from picker_dynamics.errors import InputError, JointNamesError
 from picker_dynamics.estimation.calibration.measured import NORMAL_95
 from picker_dynamics.estimation.calibration.write_back import write
 from picker_dynamics.estimation.identification import (
-    bag,
     base,
-    csv_file,
+    excitation,
     limits,
     motion_file,
     parameters,
     procedure,
     report,
+    sample_files,
     simulated,
 )
 from picker_dynamics.estimation.identification.columns import DRIVE_UNITS, Columns
-from picker_dynamics.estimation.identification.excitation import Excitation, Search
-from picker_dynamics.estimation.identification.limits import Limits
-from picker_dynamics.estimation.identification.motion_file import MotionFile
-from picker_dynamics.estimation.identification.procedure import Identified, Prediction
 from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.robot import arms, description
-from picker_dynamics.robot.description import ArmDescription
 
 from .terminal import console as console_of
 from .terminal import table
@@ -52,15 +47,15 @@ def _name(options) -> str:
     return options.arm or ("" if options.urdf else arms.DEFAULT)
 
 
-def _arm(options) -> ArmDescription:
+def _arm(options) -> description.ArmDescription:
     return description.load(options.urdf) if options.urdf else arms.load(_name(options)).description
 
 
-def _limits(options, arm: ArmDescription) -> Limits:
+def _limits(options, arm: description.ArmDescription) -> limits.Limits:
     return limits.of_options(_name(options), arm, options.tip_speed, options.servos)
 
 
-def _home(options, allowed: Limits) -> np.ndarray:
+def _home(options, allowed: limits.Limits) -> np.ndarray:
     named = arms.load(options.arm) if options.arm else None
     return allowed.middle if named is None or named.home is None else named.home
 
@@ -71,7 +66,7 @@ def _kept(path: Path, text: str, console: Console) -> None:
         console.print(f"{path} was there already: kept as {backup.name}", soft_wrap=True)
 
 
-def _samples(path: str, arm: ArmDescription, options) -> Samples:
+def _samples(path: str, arm: description.ArmDescription, options) -> Samples:
     constants = {}
     for text in options.torque_constant:
         joint, _, value = text.partition("=")
@@ -79,23 +74,19 @@ def _samples(path: str, arm: ArmDescription, options) -> Samples:
             constants[joint] = float(value)
         except ValueError as error:
             raise InputError(f"--torque-constant {text!r}: must be JOINT=NUMBER", subject=joint, value=value) from error
-    if Path(path).suffix.lower() == ".csv":
-        read = csv_file.read(path, arm, constants)
-    else:
-        read = bag.read(path, arm, options.namespace).times_constants(constants)
-    return read.between(options.begin_s, options.end_s)
+    return sample_files.read(path, arm, constants, options.namespace).between(options.begin_s, options.end_s)
 
 
-def _columns(arm: ArmDescription, options) -> Columns:
+def _columns(arm: description.ArmDescription, options) -> Columns:
     return Columns.of(arm, friction=not options.no_friction, rotors=options.rotors, offsets=options.offsets)
 
 
-def _excitation(columns: Columns, allowed: Limits, options, seed: int, **trials) -> Excitation:
+def _excitation(columns: Columns, allowed: limits.Limits, options, seed: int, **trials) -> excitation.Excitation:
     if seed < 0:
         raise InputError(f"seed is {seed}, must be >= 0", subject="seed", value=seed, limit=0)
     if not 1 <= options.periods <= 1000:
         raise InputError(f"periods is {options.periods}, must be 1 to 1000", subject="periods", value=options.periods, limit=1000)
-    search = Search(base.find(columns), allowed, options.period)
+    search = excitation.Search(base.find(columns), allowed, options.period)
     return search.run(_home(options, allowed), seed, periods=options.periods, **trials)
 
 
@@ -148,12 +139,12 @@ def run(options) -> int:
     motion = motion_file.read(options.motion)
     console = Console()
     samples = measure(motion, options.namespace, tell=lambda text: console.print(text, soft_wrap=True))
-    _kept(Path(options.out), csv_file.text(samples, motion.units), console)
+    _kept(Path(options.out), sample_files.csv_text(samples, motion.units), console)
     console.print(f"{options.out}: {len(samples.t)} samples in {samples.t[-1]:.1f} s", soft_wrap=True)
     return 0
 
 
-def measure(motion: MotionFile, namespace: str, tell) -> Samples:
+def measure(motion: motion_file.MotionFile, namespace: str, tell) -> Samples:
     """Move a running arm through an excitation: go to the first pose, move, come back with the samples.
 
     Args:
@@ -211,7 +202,7 @@ def fit(options) -> int:
     return 0
 
 
-def _write_fit(found: Identified, sources: list[str], out: Path, console: Console) -> dict:
+def _write_fit(found: procedure.Identified, sources: list[str], out: Path, console: Console) -> dict:
     when = datetime.date.today().isoformat()
     content = report.as_json(found, sources, when)
     _kept(out / "identified.urdf", report.urdf_text(found, when), console)
@@ -236,7 +227,7 @@ def predict(options) -> int:
     return 1 if options.limit_percent is not None and 100.0 * result.overall > options.limit_percent else 0
 
 
-def _fitted(arm: ArmDescription, path: str) -> tuple[Columns, np.ndarray]:
+def _fitted(arm: description.ArmDescription, path: str) -> tuple[Columns, np.ndarray]:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         drives = content["drives"]
@@ -261,7 +252,7 @@ def rehearse(options) -> int:
         found = procedure.identify(columns, [first.samples], tip_speed=allowed.tip_speed)
     _kept(out / "excitation.json", motion_file.text(motion, options.arm, arm, seed=options.seed), console)
     for name, one in (("samples.csv", first), ("other.csv", second)):
-        _kept(out / name, csv_file.text(one.samples, arm.position_units), console)
+        _kept(out / name, sample_files.csv_text(one.samples, arm.position_units), console)
     _write_fit(found, [str(out / "samples.csv")], out, console)
     urdf, identified = (
         procedure.predict(columns, pi, second.samples, truth=second.true_tau) for pi in (columns.believed(), found.bodies.pi)
@@ -289,7 +280,7 @@ def _table(title: str, *headings: str, **style):
     return table(title, *headings, left=("link", "joint", "figure", "unit", ""), title_justify="left", **style)
 
 
-def _show_fit(found: Identified, out, console: Console) -> None:
+def _show_fit(found: procedure.Identified, out, console: Console) -> None:
     """Tables of links, joints and base parameters."""
     columns, bodies, fitted = found.bodies.columns, found.bodies, found.base
     arm = columns.description
@@ -322,7 +313,7 @@ def _show_fit(found: Identified, out, console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _show_prediction(result: Prediction, arm: ArmDescription, console: Console) -> None:
+def _show_prediction(result: procedure.Prediction, arm: description.ArmDescription, console: Console) -> None:
     shown = _table("predicted against measured, RMS", "joint", "error", "effort", "unit", "error / effort")
     for name, error, effort, unit, share in zip(arm.joint_names, result.error, result.effort, arm.effort_units, result.shares):
         shown.add_row(name, f"{error:.4g}", f"{effort:.4g}", unit, f"{100.0 * share:.2f} %")

@@ -312,10 +312,10 @@ def test_plot_writes_three_figures_and_says_where(tmp_path, capsys):
 def test_what_is_drawn_are_the_series(tmp_path):
     figures = pytest.importorskip("picker_dynamics.recording.figures", reason="matplotlib is an extra")
     found = read(written_by_us(tmp_path / "a.mcap", story()))
-    axes = figures._error(found, limits_of(found), 100.0).axes
+    axes = figures.error_figure(found, limits_of(found), 100.0).axes
     lines = {line.get_label(): line for line in axes[1].lines}
     np.testing.assert_allclose(np.abs(lines["error"].get_ydata()[1:-1]), 10.0, atol=0.1)
-    assert figures._error(dataclasses.replace(found, reference=Series(np.zeros(0), np.zeros((0, 5)))), None, 100.0) is None
+    assert figures.error_figure(dataclasses.replace(found, reference=Series(np.zeros(0), np.zeros((0, 5)))), None, 100.0) is None
 
 
 def test_figures_that_cannot_be_written_are_said(tmp_path):

@@ -58,56 +58,50 @@ def number(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100.0 else f"{value:.2g}" if abs(value) < 1.0 else f"{value:.3g}"
 
 
-def _table(title: str, first: str, headings) -> Table:
-    return terminal.table(title, first, *headings, left=(first,), title_justify="left")
+def _laws(title: str, headings, cells_of) -> Table:
+    """A table of one row a law; ``cells_of``: its name -> the cells."""
+    made = terminal.table(title, "law", *headings, left=("law",), title_justify="left")
+    for name, law in LAWS.items():
+        made.add_row(law, *cells_of(name))
+    return made
 
 
 def _by_load(summary: dict, mode: str, quantity: str, title: str) -> Table:
     loads = [f"{load:g}" for load in summary["setup"]["loads_kg"]]
-    table = _table(title, "law", [f"{load} kg" for load in loads])
-    for name, law in LAWS.items():
-        table.add_row(law, *(number(summary["laws"][name][mode][load][quantity]) for load in loads))
-    return table
+    laws = summary["laws"]
+    return _laws(
+        title, [f"{load} kg" for load in loads], lambda name: [number(laws[name][mode][load][quantity]) for load in loads]
+    )
 
 
 def _efforts(summary: dict) -> Table:
-    table = _table(
-        "1 kg, 1 cm too high at first, sampled: efforts [N·m, N·m, N]",
-        "law",
-        ["peak", "total variation", f"from {LATE_S:g} s on"],
-    )
-    for name, title in LAWS.items():
+    def cells(name: str) -> list[str]:
         case = summary["laws"][name]["sampled"]["1"]
-        table.add_row(
-            title,
-            *(", ".join(f"{x:.0f}" for x in case[key]) for key in ("peak_effort", "total_variation")),
-            ", ".join(f"{x:.1f}" for x in case["total_variation_late"]),
-        )
-    table.add_row("the ideal motion", "", "", ", ".join(f"{x:.1f}" for x in summary["ideal_total_variation_late"]["1"]))
-    return table
+        quantities = (("peak_effort", "{:.0f}"), ("total_variation", "{:.0f}"), ("total_variation_late", "{:.1f}"))
+        return [", ".join(map(form.format, case[key])) for key, form in quantities]
+
+    headings = ("peak", "total variation", f"from {LATE_S:g} s on")
+    made = _laws("1 kg, 1 cm too high at first, sampled: efforts [N·m, N·m, N]", headings, cells)
+    made.add_row("the ideal motion", "", "", ", ".join(f"{x:.1f}" for x in summary["ideal_total_variation_late"]["1"]))
+    return made
 
 
 def _profiles(summary: dict) -> Table:
-    profiles = list(summary["profiles"])
-    table = _table(f"on the path at first, continuous time: worst error [%], {BELIEVED_KG:g} kg | 1 kg", "law", profiles)
-    for name, title in LAWS.items():
-        table.add_row(
-            title,
-            *(
-                " | ".join(
-                    number(summary["profiles"][profile][name][load]["worst_percent"]) for load in (f"{BELIEVED_KG:g}", "1")
-                )
-                for profile in profiles
-            ),
-        )
-    return table
+    profiles = summary["profiles"]
+    loads = f"{BELIEVED_KG:g}", "1"
+    return _laws(
+        f"on the path at first, continuous time: worst error [%], {BELIEVED_KG:g} kg | 1 kg",
+        profiles,
+        lambda name: [" | ".join(number(one[name][load]["worst_percent"]) for load in loads) for one in profiles.values()],
+    )
 
 
 def _open_loop(open_loop: dict, console: Console) -> None:
-    table = _table(
+    table = terminal.table(
         f"feed-forward alone, continuous time, told {BELIEVED_KG:g} kg: error [%]",
-        "true load, start",
-        ["on arrival", f"at {TOTAL_S:g} s", "over 0.5 %", "over 100 %"],
+        *("true load, start", "on arrival", f"at {TOTAL_S:g} s", "over 0.5 %", "over 100 %"),
+        left=("true load, start",),
+        title_justify="left",
     )
     for name, run in open_loop["runs"].items():
         passes = (run[f"passes_{percent}_percent_s"] for percent in ("0.5", "100"))
@@ -133,23 +127,16 @@ def _requirements(summary: dict) -> Table:
     headings = ("law", "mode", "what", "worst", "limit", "")
     table = terminal.table("requirements, worst of all loads", *headings, left=("law", "mode", "what", ""), title_justify="left")
     for row in summary["requirements"]:
-        table.add_row(
-            row["law"],
-            row["mode"],
-            f"{row['what']}, {row['unit']}",
-            number(row["worst"]),
-            f"{row['limit']:g}",
-            "met" if row["met"] else "NOT MET",
-        )
+        met = "met" if row["met"] else "NOT MET"
+        what = f"{row['what']}, {row['unit']}"
+        table.add_row(row["law"], row["mode"], what, number(row["worst"]), f"{row['limit']:g}", met)
     return table
 
 
 def _wall(summary: dict) -> Table:
-    modes = ("continuous", "sampled")
-    table = _table(f"seconds to simulate {TOTAL_S:g} s, median; limit {WALL_S:g}", "law", modes)
-    for name, wall in summary["wall_s"].items():
-        table.add_row(LAWS[name], *(f"{wall[mode]['median']:.2f}" for mode in modes))
-    return table
+    modes, wall = ("continuous", "sampled"), summary["wall_s"]
+    title = f"seconds to simulate {TOTAL_S:g} s, median; limit {WALL_S:g}"
+    return _laws(title, modes, lambda name: [f"{wall[name][mode]['median']:.2f}" for mode in modes])
 
 
 # -- figures --------------------------------------------------------------------------------------

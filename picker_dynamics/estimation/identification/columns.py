@@ -72,14 +72,6 @@ class Columns:
             *(f"{kind}({joint})" for kind in self.drives for joint in self.description.joint_names),
         )
 
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Of the parameters."""
-        return (
-            *(self.n * parameters.UNITS),
-            *(DRIVE_UNITS[unit][kind] for kind in self.drives for unit in self.description.position_units),
-        )
-
     def regressor(self, q, v, a) -> np.ndarray:
         """(..., n, p) at states (..., n)."""
         q, v, a = batch_of_states(self.n, q=q, v=v, a=a)

@@ -56,7 +56,6 @@ class Equations:
         sliding: (k, n) whether the joint moved all the while that the filter looks back and ahead: only then does dry friction
             follow the velocity.
         spikes: readings that were replaced.
-        unused_s: length of the gaps [s].
     """
 
     t: np.ndarray
@@ -67,7 +66,6 @@ class Equations:
     a: np.ndarray
     sliding: np.ndarray
     spikes: int
-    unused_s: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +139,6 @@ def equations(samples: Samples, columns: Columns, cutoff_hz: float = CUTOFF_HZ) 
         a[kept],
         _sliding(v, fine * one.dt * cutoff_hz)[kept],
         one.spikes,
-        float(one.dt * np.count_nonzero(~one.used)),
     )
 
 
