@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from recordings import joint_state, written_by_us
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError, RecordingError
@@ -47,8 +48,8 @@ def test_csv_comes_back(tmp_path, velocity):
     path = tmp_path / "a.csv"
     path.write_text(sample_files.csv_text(wave(velocity=velocity), RRP.position_units))
     read = sample_files.read_csv(path, RRP)
-    np.testing.assert_allclose(read.q, wave().q, atol=1e-8)
-    np.testing.assert_allclose(read.tau, wave().tau, rtol=1e-7, atol=1e-6)
+    assert_allclose(read.q, wave().q, atol=1e-8)
+    assert_allclose(read.tau, wave().tau, rtol=1e-7, atol=1e-6)
     assert (read.v is None) is not velocity
     checked(read, RRP)
 
@@ -65,8 +66,8 @@ def test_csv_takes_degrees_and_currents(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(lines(position_theta1_rad="position_theta1_deg", effort_d3_n="current_d3_a"))
     read = sample_files.read_csv(path, RRP, {"d3": 50.0})
-    np.testing.assert_allclose(read.q[:, 0], np.radians([90.0, 45.0]))
-    np.testing.assert_allclose(read.tau[:, 2], 200.0)
+    assert_allclose(read.q[:, 0], np.radians([90.0, 45.0]))
+    assert_allclose(read.tau[:, 2], 200.0)
 
 
 @pytest.mark.parametrize(
@@ -109,11 +110,11 @@ def recorded(path, samples: Samples, efforts: bool = True):
 
 def test_bag_comes_back(tmp_path):
     read = sample_files.read_bag(recorded(tmp_path / "a.mcap", wave(300)), RRP)
-    np.testing.assert_allclose(read.t, wave(300).t, atol=1e-6)
-    np.testing.assert_allclose(read.q, wave(300).q)
-    np.testing.assert_allclose(read.tau, wave(300).tau)
+    assert_allclose(read.t, wave(300).t, atol=1e-6)
+    assert_allclose(read.q, wave(300).q)
+    assert_allclose(read.tau, wave(300).tau)
     doubled = read.times_constants({"d3": 2.0})
-    np.testing.assert_allclose(doubled.tau, read.tau * [1.0, 1.0, 2.0])
+    assert_allclose(doubled.tau, read.tau * [1.0, 1.0, 2.0])
     with pytest.raises(JointNamesError, match="torque constant for 'x'"):
         read.times_constants({"x": 1.0})
     with pytest.raises(InputError, match="torque constant of d3 is 0"):

@@ -74,10 +74,10 @@ def story(namespace: str = "", offset=0.01) -> list[tuple[str, str, float, objec
     return [(f"{namespace}/{name}", kinds[name], t, one) for name, t, one in sorted(said, key=lambda row: row[1])]
 
 
-def written_by_us(path: Path, told, store=STORE, text=definitions.definition) -> Path:
-    """An MCAP file of (topic, type, time, message); ``text``: type -> its definition."""
+def written_by_us(path: Path, told=None, store=STORE, text=definitions.definition) -> Path:
+    """An MCAP file of (topic, type, time, message), default the story; ``text``: type -> its definition."""
     recording, channels = Recording(path), {}
-    for topic, kind, t, one in told:
+    for topic, kind, t, one in told or story():
         if topic not in channels:
             channels[topic] = recording.add_topic(topic, kind, text(kind), latched="status" in topic, depth=1)
         recording.write(channels[topic], bytes(store.serialize_cdr(one, kind)), round(t * 1e9), round(t * 1e9))
