@@ -144,19 +144,21 @@ def _wall(summary: dict) -> Table:
 
 def draw(comparison: dict, profiles: dict, open_loop: dict, out: Path) -> list[Path]:
     """Write all figures to ``out``; returns their paths."""
-    figures = {
-        "tool_error.png": _tool_error(comparison, "continuous", "in continuous time"),
-        "tool_error_sampled.png": _tool_error(comparison, "sampled", "sampled at 1 kHz"),
-        "efforts.png": _draw_efforts(comparison),
-        "path.png": _path(comparison),
-        "load_estimate.png": _load_estimate(comparison),
-        "profiles.png": _draw_profiles(profiles),
-        "feed_forward.png": _feed_forward(open_loop),
-    }
-    for name, figure in figures.items():
-        figure.savefig(out / name, dpi=120)
-        plt.close(figure)
-    return [out / name for name in figures]
+    paths = []
+    with plt.rc_context({"axes.grid": True, "grid.alpha": 0.25}):
+        for name, figure in (
+            ("tool_error", _tool_error(comparison, "continuous", "in continuous time")),
+            ("tool_error_sampled", _tool_error(comparison, "sampled", "sampled at 1 kHz")),
+            ("efforts", _draw_efforts(comparison)),
+            ("path", _path(comparison)),
+            ("load_estimate", _load_estimate(comparison)),
+            ("profiles", _draw_profiles(profiles)),
+            ("feed_forward", _feed_forward(open_loop)),
+        ):
+            paths.append(out / f"{name}.png")
+            figure.savefig(paths[-1], dpi=120)
+            plt.close(figure)
+    return paths
 
 
 def _load_colours():
@@ -175,7 +177,6 @@ def _tool_error(comparison: dict, mode: str, how: str):
         )
         axes.axvline(MOVE_S, color="0.6", lw=0.8)
         axes.set(title=title, yscale="log", xlim=(0, TOTAL_S), ylim=(FLOOR_PERCENT, 1e4))
-        axes.grid(True, alpha=0.25)
     for axes in panels[:, 0]:
         axes.set_ylabel("tool error [% of path]")
     for axes in panels[1]:
@@ -197,8 +198,6 @@ def _draw_efforts(comparison: dict):
         whole.plot(t, ideal[:, joint], color="k", ls=":", lw=1.2, label="ideal motion with 1 kg")
         whole.set(ylabel=JOINTS[joint], xlim=(0, TOTAL_S))
         excess.set(xlim=(0, 1.0))
-        for axes in (whole, excess):
-            axes.grid(True, alpha=0.25)
     panels[0, 0].set_title("efforts")
     panels[0, 1].set_title("first second, less those of the ideal motion")
     for axes in panels[-1]:
@@ -234,7 +233,6 @@ def _path(comparison: dict):
         title="how far above or below the line",
     )
     side.legend(fontsize=9)
-    side.grid(True, alpha=0.25)
     figure.suptitle("Carrying 1 kg, told 0.5 kg, started 1 cm too high (feed-forward falls out of both pictures)")
     return figure
 
@@ -249,8 +247,6 @@ def _load_estimate(comparison: dict):
             axes.plot(run.t, run.state[:, 0], color=colours[load], lw=1.5, label=f"{load:g} kg")
     whole.set(xlabel="time [s]", ylabel="estimated load [kg]", xlim=(0, TOTAL_S), ylim=(-0.35, 1.15), title="the whole motion")
     begin.set(xlabel="time [s]", xlim=(0, 0.5), title="the first half second")
-    for axes in (whole, begin):
-        axes.grid(True, alpha=0.25)
     whole.legend(title="true load", ncols=5, fontsize=8, loc="lower right")
     figure.suptitle("What the adaptive law believes it carries")
     return figure
@@ -281,7 +277,6 @@ def _draw_profiles(profiles: dict):
             title=f"{LAWS[law]}, 1 kg", ylabel="tool error [% of path]", yscale="log", ylim=(FLOOR_PERCENT, 10), xlabel="time [s]"
         )
     for axes in panels.flat:
-        axes.grid(True, alpha=0.25)
         axes.set_xlim(-0.1, TOTAL_S)
     s_axes.legend(fontsize=8)
     figure.suptitle(
@@ -317,6 +312,5 @@ def _feed_forward(open_loop: dict):
         ylabel="tool error [% of path]",
         title=f"Feed-forward alone, told {BELIEVED_KG:g} kg: the arm falls away from its path",
     )
-    axes.grid(True, alpha=0.25)
     figure.legend(fontsize=9, loc="outside lower center", ncols=3)
     return figure

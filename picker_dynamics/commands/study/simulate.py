@@ -156,15 +156,11 @@ def _stuck(time_s: float) -> PickerError:
 
 def _jumps(trajectory: Trajectory) -> list[float]:
     """When q, v or a jump, [s]; the end of the trajectory counts."""
-    c = trajectory.coefficients
-    h = np.diff(trajectory.breaks)[:-1, None, None]
-    x = h ** np.arange(c.shape[1])[:, None]
-    before = (c[:-1] * x, splines.derivative(c[:-1]) * x, splines.derivative(splines.derivative(c[:-1])) * x)
-    after = (c[1:, 0], c[1:, 1], 2.0 * c[1:, 2])
-    jumps = np.zeros(len(h), dtype=bool)
-    for left, right in zip(before, after):
-        left = left.sum(axis=1)
-        jumps |= (np.abs(left - right) > JUMP * max(1.0, np.abs(right).max(initial=0.0))).any(axis=1)
+    c, h = trajectory.coefficients.swapaxes(0, 1), np.diff(trajectory.breaks)[:-1, None]
+    factors = np.array([1.0, 1.0, 2.0])[:, None, None]
+    before, after = splines.shifted(c[:, :-1], h)[:3] * factors, c[:3, 1:] * factors
+    counts = JUMP * np.abs(after).max(axis=(1, 2), initial=1.0, keepdims=True)
+    jumps = (np.abs(before - after) > counts).any(axis=(0, 2))
     return [*trajectory.breaks[1:-1][jumps].tolist(), trajectory.duration]
 
 
