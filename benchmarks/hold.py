@@ -1,4 +1,4 @@
-"""How far the tip is from where it should be, with and without compensation: ``python -m benchmarks.hold``.
+"""Tip error at rest and in motion, with and without compensation: ``python -m benchmarks.hold``.
 
 Truth is the simulated arm's tip, moved through the whole chain (compensation, frames, firmware, quantised pulses,
 servos with deadband, MuJoCo) along the same seeded poses in every case; holding is read 2.5 s after arrival.

@@ -1,4 +1,4 @@
-"""How fast and regular the three nodes are, and what they cost: ``python -m benchmarks.loop``.
+"""Latency, jitter, CPU and memory of the three nodes: ``python -m benchmarks.loop``.
 
 The real nodes run as processes against a board without an arm (``stamping_board``), and the arm is kept moving, with goals
 back and forth.  Every run starts everything anew.  What is looked at is the wire, nobody listens to a topic meanwhile:

@@ -1,4 +1,4 @@
-"""The ``picker`` command: bring the arm up, move it, check a URDF, show it all in a demo."""
+"""Entry point of the ``picker`` command: its parser, made of all commands, and its exit codes."""
 
 from __future__ import annotations
 

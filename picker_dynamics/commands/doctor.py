@@ -1,4 +1,4 @@
-"""``picker doctor --port /dev/ttyUSB0``: does a real board do what the protocol's page says?
+"""``picker doctor --port /dev/ttyUSB0``: checks a real board against the protocol.
 
     facts           who the board is, whether it was flashed for this arm, what is latched, how well the wire does
     checks          the conformance suite: first what moves nothing; with ``--motion`` also joints, a little and slowly;

@@ -1,4 +1,4 @@
-"""What each ``picker identify …`` does, and its tables; loaded only then, as it needs SciPy."""
+"""Handlers of ``picker identify …`` and their tables; loaded only when one is run, as they need SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``picker record``: until Ctrl-C, or as long as asked."""
+"""``picker record``: records the topics of an arm to an MCAP file, until Ctrl-C or as long as asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands share at a terminal: the signals that end them, the console for people, a question, a table."""
+"""Terminal helpers of the commands: signals that end them, the console for people, a question, a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The definition of a message type with those of all types in it, as a recording carries it.
+"""Message definitions as a recording carries them: the text of a type with those of all types in it.
 
 The text of the .msg files, joined the way ROS bags join it: a line of 80 ``=``, ``MSG: package/Type``, and the text.
 """

@@ -1,4 +1,4 @@
-"""A recording as arrays: of any rosbag2, MCAP or SQLite, with or without definitions in it, and of a file cut short."""
+"""Reader of recordings into arrays: any rosbag2, MCAP or SQLite, with or without definitions in it, and files cut short."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the joints were from where they should have been, at the times of their states."""
+"""Tracking error of the joints: state less reference, at the times of the states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An MCAP file of ROS 2 messages: what ``ros2 bag`` and Foxglove read."""
+"""Writer of MCAP files of ROS 2 messages, as ``ros2 bag`` and Foxglove read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the demo says: progress while it runs, a table at the end, two figures, and the summary that programs read."""
+"""Report of the demo: progress while it runs, a table at the end, two figures, and the summary that programs read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hand-written dynamics without checks, for loops that ask for one state thousands of times.
+"""Hand-written dynamics without input checks, for loops that ask for one state thousands of times.
 
 The equations are the model's own; what is left out is the look at shapes and NaN before each call, which takes longer
 than the equations.  Compiled code would be faster still, but compiling takes longer than simulating.

@@ -1,4 +1,4 @@
-"""An arm under a control law, in continuous time or sampled.
+"""Simulation of an arm under a control law, in continuous time or sampled.
 
     continuous      d/dt (q, v, state) = (v, M^-1 (tau - C v - g), rate),  tau and rate from the law at every instant;
                     an integrator with error control that turns implicit where the law is stiff (``scipy``'s LSODA:

@@ -1,4 +1,4 @@
-"""All that makes up a measured torque, linear in what is to be found:
+"""Regressor of the measured torque, linear in the inertial and drive parameters to be found:
 
     tau = Y(q, v, a) pi + b v + f_c tanh(v / v_s) + I_r a + o
 

@@ -1,4 +1,4 @@
-"""Standard parameters of bodies that can exist: the data where they speak, the URDF where they are silent.
+"""Physically consistent inertial parameters: from the data where they are informative, from the URDF elsewhere.
 
     min over theta, d    |R pi(theta, d) - z|²  +  Σ_bodies D(J_i || J_i0) / (2 PRIOR²)  +  Σ ((d - d0) / d_usual)²
 

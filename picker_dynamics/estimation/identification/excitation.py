@@ -1,4 +1,4 @@
-"""The motion that tells most: a Fourier series whose base regressor is well conditioned, within all limits.
+"""Optimal excitation: the Fourier series whose base regressor is best conditioned, within all limits.
 
 What is made small is the condition number of W_b, its rows divided by each joint's noise (whitened) and its columns brought to
 the same length on usual states, so that units do not count:

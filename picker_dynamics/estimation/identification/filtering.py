@@ -1,4 +1,4 @@
-"""From samples to equations: even times, no spikes, derivatives without lag, and both sides through the same low-pass.
+"""Filtering of samples into equations: resampling, outlier removal, zero-phase derivatives, one low-pass for both sides.
 
 A Butterworth filter run forwards and backwards shifts nothing (zero phase).  Positions go through it before they are
 differentiated; then regressor and torques alike, so that what the filter takes it takes from both sides of the equation; what is

@@ -1,4 +1,4 @@
-"""Within what an excitation has to stay: the arm's limits, and the gate that will look at the motion before it starts."""
+"""Limits of an excitation: the arm's own, and the goal check that will look at the motion before it starts."""
 
 from __future__ import annotations
 

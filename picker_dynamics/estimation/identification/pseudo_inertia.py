@@ -1,4 +1,4 @@
-"""Ten numbers for a body that can exist, whatever they are: the log-Cholesky form of its pseudo-inertia.
+"""Log-Cholesky parameters of a pseudo-inertia: any ten numbers are a physically consistent body.
 
     J = [[S, h], [hᵀ, m]]      S = 1/2 tr(I) 1 - I  (second moments of mass about the origin),  h = m c
 

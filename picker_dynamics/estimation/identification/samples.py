@@ -1,4 +1,4 @@
-"""What was measured along a motion, and whether it can be what it says it is."""
+"""Samples of positions, velocities and efforts along a motion, and checks that their units and times are plausible."""
 
 from __future__ import annotations
 
