@@ -25,7 +25,7 @@ from picker_dynamics.estimation.closed_loop import (
 )
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.plant import STEP_S, Plant
 from picker_dynamics.sim.plant_error import scaled_masses
 
@@ -39,8 +39,7 @@ class Study:
     """The poses, and the controller that knows the nominal arm."""
 
     def __init__(self):
-        self.arm = description.load(resource("urdf/picker.urdf"))
-        self.servos = servo_map.load(resource("config/servos.yaml"), self.arm.joint_names, resource("config/servos.sim.yaml"))
+        self.arm, self.servos = servo_arm.load(overlay=resource("config/servos.sim.yaml"))
         self.model = RigidBody(self.arm, self.servos.armature)
         self.gate = Gate(self.model, self.servos)
 

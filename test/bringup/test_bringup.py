@@ -76,7 +76,10 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
         ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full; did you mean gravity?"),
         ({"payload_mass": -0.1}, "payload_mass is -0.1, must be 0 to 5 kg"),
         ({"payload_mass": float("nan")}, "payload_mass is nan, must be 0 to 5 kg"),
-        ({"rate_hz": 5000.0}, r"rate_hz is 5000, must be 10 to 200 Hz for servos on a board \(torque-controlled arms: to 500 Hz\)"),
+        (
+            {"rate_hz": 5000.0},
+            r"rate_hz is 5000, must be 10 to 200 Hz for servos on a board \(torque-controlled arms: to 500 Hz\)$",
+        ),
         ({"rate_hz": 200.1}, "rate_hz is 200.1, must be 10 to 200 Hz"),
         ({"arm": "picker", "rate_hz": 500.0}, "rate_hz is 500, must be 10 to 200 Hz"),
         ({"hardware": "serial", "port": "/dev/ttyACM0", "rate_hz": 201.0}, "rate_hz is 201, must be 10 to 200 Hz"),

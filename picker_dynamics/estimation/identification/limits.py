@@ -98,22 +98,22 @@ def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
                     subject=joint,
                     value=float(value),
                 )
-    model = RigidBody(description)
     still = np.zeros(description.n)
-    return _limits(description, model, EffortGate(model, arm), acceleration, arm.tip_speed, still, still + math.inf)
+    gate = EffortGate(RigidBody(description), arm)
+    return _limits(description, gate, acceleration, arm.tip_speed, still, still + math.inf)
 
 
 def of_servo_arm(description: ArmDescription, servos, tip_speed: float, acceleration=None) -> Limits:
     """Of an arm of hobby servos (with potentiometers or current sensors to measure): what the servo map allows."""
-    model = RigidBody(description, servos.armature)
-    return _limits(description, model, Gate(model, servos), acceleration, tip_speed, servos.model.damping, servos.stall_torque)
+    gate = Gate(RigidBody(description, servos.armature), servos)
+    return _limits(description, gate, acceleration, tip_speed, servos.model.damping, servos.stall_torque)
 
 
-def _limits(description, model, gate, acceleration, tip_speed, drag, stall) -> Limits:
+def _limits(description, gate, acceleration, tip_speed, drag, stall) -> Limits:
     span = np.where([joint.type == "prismatic" for joint in description.movable], 1.0, HALF_TURN)
     acceleration = description.velocity / RISE_S if acceleration is None else np.broadcast_to(acceleration, (description.n,))
     lower, upper = np.maximum(description.lower, -span), np.minimum(description.upper, span)
-    check = GoalCheck(description, gate, model, tip_speed_limit=tip_speed, stretch=False).check
+    check = GoalCheck(description, gate, gate.model, tip_speed_limit=tip_speed, stretch=False).check
     return Limits(
         lower, upper, description.velocity, acceleration, gate.peak_limit, gate.hold_limit, drag, stall, tip_speed, check
     )

@@ -21,11 +21,12 @@ UNTOLD = 0.7
 def as_json(found: Identified, sources: list[str], when: str) -> dict:
     """All of it, ready for JSON; intervals are standard deviations (``sd``)."""
     columns, base, bodies = found.bodies.columns, found.base, found.bodies
+    joints = columns.description.joint_names
     rows = zip(base.base.names, base.beta.tolist(), base.sd.tolist(), (100.0 * base.effect).tolist())
     return {
         "when": when,
         "sources": sources,
-        "joint_names": list(columns.description.joint_names),
+        "joint_names": list(joints),
         "drives": list(columns.drives),
         "parameters": dict(zip(columns.names, bodies.pi.tolist())),
         "parameters_sd": dict(zip(columns.names, bodies.sd.tolist())),
@@ -37,8 +38,8 @@ def as_json(found: Identified, sources: list[str], when: str) -> dict:
         "outliers": base.outliers,
         "spikes": found.spikes,
         "independent_samples": found.equations,
-        "noise": dict(zip(columns.description.joint_names, base.sigma.tolist())),
-        "residual_percent": dict(zip(columns.description.joint_names, (100.0 * found.residual).tolist())),
+        "noise": dict(zip(joints, base.sigma.tolist())),
+        "residual_percent": dict(zip(joints, (100.0 * found.residual).tolist())),
     }
 
 
