@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from picker_dynamics.bringup.bringup import BOARDS
+
 SHARED = {
     "--arm": {
         "default": "",
@@ -11,6 +13,11 @@ SHARED = {
         "help": "an arm of config/arms.yaml, for example rrp (default: picker; for a command to a running graph: the arm it has)",
     },
     "--baud": {"type": int, "default": 500_000, "help": "speed of the serial line (default 500000)"},
+    "--board": {
+        "default": "virtual",
+        "choices": BOARDS,
+        "help": "what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)",
+    },
     "--json": {"action": "store_true", "help": "print JSON"},
     "--namespace": {"default": "", "help": "ROS namespace of the running graph"},
     "--plant-error": {"type": float, "default": 0.0, "metavar": "SHARE"},

@@ -10,24 +10,13 @@ from picker_dynamics.bringup import bringup
 from . import options as shared
 
 
-def add_board_option(parser) -> None:
-    """``--board``: which simulation of the board."""
-    parser.add_argument(
-        "--board",
-        default="virtual",
-        choices=bringup.BOARDS,
-        help="what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)",
-    )
-
-
 def add_parser(commands) -> None:
     """Register ``up``; what its options are called here is a field of ``bringup.Options``."""
     up = commands.add_parser("up", help="start the board (or its simulation) and the three nodes; Ctrl-C ends them")
     where = up.add_mutually_exclusive_group()
     where.add_argument("--sim", action="store_true", help="virtual board and arm (the default)")
     shared.add(where, "--port")
-    add_board_option(up)
-    shared.add(up, "--arm", "--urdf", "--servos", "--servo-overlay")
+    shared.add(up, "--board", "--arm", "--urdf", "--servos", "--servo-overlay")
     up.add_argument("--params-file", default="", help="ROS parameter file (default: config/picker.yaml)")
     shared.add(up, "--namespace", help="ROS namespace; two arms side by side need two")
     up.add_argument(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .. import options as shared
-from ..up import add_board_option
 
 
 def add_parser(commands) -> None:
@@ -25,7 +24,7 @@ def add_parser(commands) -> None:
         metavar="FOLDER",
         help="believe the numbers that picker calibrate --simulated found for this --plant-error and --seed",
     )
-    add_board_option(demo)
+    shared.add(demo, "--board")
     demo.add_argument("--out", default="out/demo", help="folder for figures and summary.json")
     demo.set_defaults(run=run)
 

@@ -99,19 +99,13 @@ def _rehearsed(folder: str) -> dict:
     Raises:
         ConfigurationError: no report, or one of a real arm.
     """
-    path = Path(folder) / "report.json"
+    path, needs = Path(folder) / "report.json", "the demo needs a folder of picker calibrate --simulated"
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-        simulated = report.get("simulated")
+        simulated = json.loads(path.read_text(encoding="utf-8")).get("simulated")
     except (OSError, ValueError, AttributeError) as error:
-        raise ConfigurationError(
-            f"cannot read {path}: {' '.join(str(error).split())}; the demo needs a folder of picker calibrate --simulated",
-            value=str(path),
-        ) from error
+        raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}; {needs}", value=str(path)) from error
     if not isinstance(simulated, dict):
-        raise ConfigurationError(
-            f"{path} says nothing of a simulated arm: the demo needs a folder of picker calibrate --simulated", value=str(path)
-        )
+        raise ConfigurationError(f"{path} says nothing of a simulated arm: {needs}", value=str(path))
     return simulated
 
 

@@ -128,7 +128,7 @@ def _usual_drives(columns: Columns, equations) -> np.ndarray:
     )
     v, a = np.maximum(v, 1e-3), np.maximum(a, 1e-3)
     sizes = dict(zip(DRIVES, (effort / v, effort, effort / a, effort)))
-    return np.concatenate([sizes[kind] for kind in columns.drives]) if columns.drives else np.zeros(0)
+    return np.concatenate([np.zeros(0), *(sizes[kind] for kind in columns.drives)])
 
 
 class _Problem:

@@ -130,16 +130,8 @@ def equations(samples: Samples, columns: Columns, cutoff_hz: float = CUTOFF_HZ) 
     coarse = max(1, round(1.0 / (fine * one.dt * COARSE * cutoff_hz)))
     kept = np.arange(0, len(q), coarse)
     kept = kept[one.used[::fine][kept]]
-    return Equations(
-        one.t[::fine][kept],
-        (one.tau[::fine] - known)[kept],
-        Y[kept],
-        q[kept],
-        v[kept],
-        a[kept],
-        _sliding(v, fine * one.dt * cutoff_hz)[kept],
-        one.spikes,
-    )
+    sliding = _sliding(v, fine * one.dt * cutoff_hz)
+    return Equations(*(x[kept] for x in (one.t[::fine], one.tau[::fine] - known, Y, q, v, a, sliding)), one.spikes)
 
 
 def _sliding(v: np.ndarray, samples: float) -> np.ndarray:
