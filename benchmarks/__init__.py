@@ -1,1 +1,1 @@
-"""How well it does, measured: ``make bench``, or ``python -m benchmarks``.  See docs and README for the figures."""
+"""Benchmarks: ``make bench``, or ``python -m benchmarks``.  See docs and README for the figures."""

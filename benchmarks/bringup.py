@@ -1,4 +1,4 @@
-"""How long ``picker up --sim`` takes from the start of its process to an arm that is enabled."""
+"""Time of ``picker up --sim`` from the start of its process to an arm that is enabled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the tip is from where it should be, with and without compensation: ``python -m benchmarks.hold``.
+"""Tip error at rest and in motion, with and without compensation: ``python -m benchmarks.hold``.
 
 Truth is the simulated arm's tip, moved through the whole chain (compensation, frames, firmware, quantised pulses,
 servos with deadband, MuJoCo) along the same seeded poses in every case; holding is read 2.5 s after arrival.
@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from picker_dynamics.execution.feasibility import Gate
 
 from picker_dynamics.control.compensation import MODES
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -23,9 +24,8 @@ from picker_dynamics.estimation.closed_loop import (
     hold_errors,
     paths_between,
 )
-from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.plant import STEP_S, Plant
 from picker_dynamics.sim.plant_error import scaled_masses
 
@@ -39,8 +39,7 @@ class Study:
     """The poses, and the controller that knows the nominal arm."""
 
     def __init__(self):
-        self.arm = description.load(resource("urdf/picker.urdf"))
-        self.servos = servo_map.load(resource("config/servos.yaml"), self.arm.joint_names, resource("config/servos.sim.yaml"))
+        self.arm, self.servos = servo_arm.load(overlay=resource("config/servos.sim.yaml"))
         self.model = RigidBody(self.arm, self.servos.armature)
         self.gate = Gate(self.model, self.servos)
 

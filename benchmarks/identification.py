@@ -1,4 +1,4 @@
-"""How well an identified arm predicts torques: ``python -m benchmarks.identification``.
+"""Torque prediction of identified arms: ``python -m benchmarks.identification``.
 
 MuJoCo moves arms whose masses, centres of mass and inertias are hidden (15 to 30 % from the URDF's), with friction; torques are
 read with noise of 5 % of their root mean square, positions with encoders of 14 bits, velocities not at all.  One motion of 20 s

@@ -1,4 +1,4 @@
-"""How fast and regular the three nodes are, and what they cost: ``python -m benchmarks.loop``.
+"""Latency, jitter, CPU and memory of the three nodes: ``python -m benchmarks.loop``.
 
 The real nodes run as processes against a board without an arm (``stamping_board``), and the arm is kept moving, with goals
 back and forth.  Every run starts everything anew.  What is looked at is the wire, nobody listens to a topic meanwhile:
@@ -44,7 +44,7 @@ from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, seconds, to_stamp
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import servo_arm
 
 LEAD_S = 0.06
 """Default of the controller's ``lead_s``."""
@@ -163,16 +163,14 @@ class SetPoints:
 
 def measure(interval_s: float, rate_hz: float) -> dict:
     """Start everything, measure one interval, end everything."""
-    arm = description.load(resource("urdf/picker.urdf"))
-    servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
+    overlay = resource("config/servos.sim.yaml")
+    arm, servos = servo_arm.load(overlay=overlay)
     with (
         own_domain() as environment,
         tempfile.TemporaryDirectory(prefix="picker_bench_") as folder,
         StampingBoard(servos) as board,
     ):
-        options = bringup.Options(
-            hardware="serial", port=board.port, rate_hz=float(rate_hz), servo_overlay=str(resource("config/servos.sim.yaml"))
-        )
+        options = bringup.Options(hardware="serial", port=board.port, rate_hz=float(rate_hz), servo_overlay=str(overlay))
         graph = replace(bringup.graph(options), environment=environment)
         log = Path(folder) / "nodes.log"
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -289,11 +287,7 @@ def at_rate(rate_hz: float, runs: int, interval_s: float, tell) -> dict:
 
 
 def run(
-    seconds: float = 10.0,
-    runs: int = 5,
-    rate_hz: float = 200.0,
-    others_hz: tuple[float, ...] = (100.0, 500.0),
-    tell=lambda _text: None,
+    seconds: float = 10.0, runs: int = 5, rate_hz: float = 200.0, others_hz: tuple[float, ...] = (100.0,), tell=lambda _text: None
 ) -> dict:
     """Measure at ``rate_hz``, ``runs`` times, and once at each of ``others_hz``; ready for JSON.
 

@@ -1,4 +1,4 @@
-"""The machine that measures: what it is, what each process takes of it, and what else was running."""
+"""Description and load of the machine that measures, and what each process takes of it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.errors import PickerError
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.control_socket import BoardControl
 
 RECOVERY_S, STOP_P99_MS = 3.0, 20.0
@@ -58,8 +58,7 @@ def run(minutes: float = 10.0, seed: int = 0, load: float = 0.5, tell=lambda _te
         load: cores that are kept busy beside it.
         tell: called with a line about what is being done.
     """
-    arm = description.load(resource("urdf/picker.urdf"))
-    servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
+    arm, servos = servo_arm.load(overlay=resource("config/servos.sim.yaml"))
     with own_domain() as environment, tempfile.TemporaryDirectory(prefix="picker_soak_") as folder:
         graph = bringup.graph(bringup.Options(directory=folder))
         board = replace(graph.board, arguments=[*graph.board.arguments, "--ledger", "--seed", str(seed)])

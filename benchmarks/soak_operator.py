@@ -1,4 +1,4 @@
-"""Who moves the arm in the soak, injects faults, brings it back, and notes how long things took."""
+"""Operator of the soak: moves the arm, injects faults, brings it back, and notes how long things took."""
 
 from __future__ import annotations
 

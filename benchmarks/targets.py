@@ -1,4 +1,4 @@
-"""What the figures are held against: path into the results, which side is good, and the bound."""
+"""Targets of the benchmarks: path into the results, which side is good, and the bound."""
 
 from __future__ import annotations
 

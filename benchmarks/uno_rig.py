@@ -11,8 +11,7 @@ from pathlib import Path
 from picker_dynamics.board.conformance import Host, LockStepWire, Need, meet
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.protocol import Ping, Reset, SetPoint, Stop, Telemetry, TelemetryPeriod, pulse_units
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.avr_board import compiled_in, wiring
 from picker_dynamics.sim.avr_firmware import AvrFirmware
 
@@ -29,8 +28,7 @@ Pulses = tuple[int, ...]
 @cache
 def picker():
     """The picker and its servos."""
-    arm = description.load(resource("urdf/picker.urdf"))
-    return arm, servo_map.load(resource("config/servos.yaml"), arm.joint_names)
+    return servo_arm.load()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Where urdf/, config/, launch/ and rviz/ are: in a colcon install, or in the source tree."""
+"""Paths of the files in urdf/, config/, launch/ and rviz/: in a colcon install, or in the source tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph of processes described once, as data; ``picker up`` and launch/picker.launch.py both read it."""
+"""Graph of processes as data, described once: ``picker up`` and launch/picker.launch.py both read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import PACKAGE, resource
-from picker_dynamics.robot import arms, description, servo_map
+from picker_dynamics.robot import arms, servo_arm
 
 HARDWARE = ("sim", "serial")
 BOARDS = ("virtual", "avr")
@@ -28,6 +28,12 @@ RANGES = {
     "plant_error": (0.0, 0.5, ""),
 }
 """What numbers may be, and their unit; the nodes refuse the same."""
+
+SERVO_RATE_HZ = 200.0
+"""Largest rate of the reference for servos on a board: its queue cannot span the lead with more set-points."""
+
+FILES = ("urdf", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
+FOR_SERVOS = ("servos", "servo_overlay", "compensation", "on_shutdown")
 
 NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
 
@@ -121,26 +127,13 @@ class Options:
         for name, allowed in choices.items():
             require_choice(name, getattr(self, name), allowed)
         require_namespace(self.namespace)
-        self._check_numbers()
-        if self.hardware == "serial" and not self.port:
-            raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", subject="port")
-        if self.hardware == "sim" and self.port:
-            raise ConfigurationError(f"port {self.port} is given, but hardware is sim", subject="port", value=self.port)
-        if self.board != "virtual" and self.hardware != "sim":
-            raise ConfigurationError(
-                f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is",
-                subject="board",
-                value=self.board,
-            )
-        for name in ("urdf", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay"):
-            path = getattr(self, name)
+        for name, path in ((name, getattr(self, name)) for name in FILES):
             if path and not Path(path).is_file():
                 raise ConfigurationError(f"{name}: no such file: {path}", subject=name, value=path)
-        if self.arm:
-            self._check_arm()
-
-    def _check_numbers(self) -> None:
+        torque, sim = self.torque_controlled, self.hardware == "sim"
         for name, (low, high, unit) in RANGES.items():
+            if name == "rate_hz" and not torque:
+                high, unit = SERVO_RATE_HZ, f"Hz for servos on a board (torque-controlled arms: to {high:g} Hz)"
             value = getattr(self, name)
             if value is not None and not low <= value <= high:  # NaN is not
                 raise ConfigurationError(
@@ -149,39 +142,26 @@ class Options:
                     value=value,
                     limit=low if value < low else high,
                 )
-        if self.plant_error and self.hardware != "sim":
-            raise ConfigurationError(
-                f"plant_error is {self.plant_error:g}, but hardware is {self.hardware}: only a simulated "
-                "arm has errors to choose",
-                subject="plant_error",
-                value=self.plant_error,
-            )
+        error, joints = f"plant_error is {self.plant_error or 0:g}", f"arm {self.arm} has torque-controlled joints"
+        for name, wrong, message in (
+            ("plant_error", not sim, f"{error}, but hardware is {self.hardware}: only a simulated arm has errors to choose"),
+            ("port", sim, f"port {self.port} is given, but hardware is sim"),
+            ("board", not sim, f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is"),
+            ("urdf", self.arm, f"give either the arm {self.arm} or a urdf, not both"),
+            ("hardware", torque, f"{joints}: there is no driver for such hardware, it can only be simulated"),
+            ("board", torque, f"board is {self.board}, but {joints}, no board"),
+            *((name, torque, f"{name} is given, but {joints}, no servos") for name in FOR_SERVOS),
+        ):
+            value = getattr(self, name)
+            if wrong and value != getattr(Options, name):
+                raise ConfigurationError(message, subject=name, value=value)
+        if not sim and not self.port:
+            raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", subject="port")
 
-    def _check_arm(self) -> None:
-        """A named arm brings its own URDF, and one without servos has no use for what servos need."""
-        if self.urdf:
-            raise ConfigurationError(f"give either the arm {self.arm} or a urdf, not both", subject="urdf", value=self.urdf)
-        if arms.load(self.arm).control != "torque":
-            return
-        if self.hardware != "sim":
-            raise ConfigurationError(
-                f"arm {self.arm} has torque-controlled joints: there is no driver for such hardware, it can only be simulated",
-                subject="hardware",
-                value=self.hardware,
-            )
-        if self.board != "virtual":
-            raise ConfigurationError(
-                f"board is {self.board}, but arm {self.arm} has torque-controlled joints, no board",
-                subject="board",
-                value=self.board,
-            )
-        for name in ("servos", "servo_overlay", "compensation", "on_shutdown"):
-            if getattr(self, name):
-                raise ConfigurationError(
-                    f"{name} is given, but arm {self.arm} has torque-controlled joints, no servos",
-                    subject=name,
-                    value=getattr(self, name),
-                )
+    @property
+    def torque_controlled(self) -> bool:
+        """Whether the joints take efforts: no servos, no board."""
+        return bool(self.arm) and arms.load(self.arm).control == "torque"
 
     @property
     def urdf_path(self) -> str:
@@ -300,20 +280,21 @@ def graph(options: Options) -> Graph:
         DescriptionError, ConfigurationError: a URDF or servo map that is wrong, said once before anything starts.
         MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
     """
-    if options.arm and arms.load(options.arm).control == "torque":
+    if options.torque_controlled:
         return _torque_graph(options)
     board, port, control, overlay = None, options.port, "", options.servo_overlay
-    if options.hardware == "sim":
+    if simulated := options.hardware == "sim":
         directory = Path(options.directory or _directory(options.namespace))
         port, control = str(directory / "tty"), str(directory / "control")
         overlay = overlay or str(resource("config/servos.sim.yaml"))
         board = BoardSpec(_board_arguments(options, port, control, options.plant_overlay or overlay))
-    arm = description.load(options.urdf_path)
-    servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
-    if options.board == "avr":
-        _compile_firmware(arm, servos)
+    arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
+    if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
+        from picker_dynamics.board.firmware import toolchain
+
+        toolchain.build(servos, arm)
+        toolchain.library("sim")
     shared = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
-    simulated = options.hardware == "sim"
     common = _common(options)
     nodes = (
         NodeSpec(
@@ -338,21 +319,12 @@ def view_graph(options: Options) -> Graph:
     Raises:
         DescriptionError, ConfigurationError: a URDF or servo map that is wrong.
     """
-    if options.arm and arms.load(options.arm).control == "torque":
+    if options.torque_controlled:
         which: dict[str, object] = {"control": "torque", "arm": options.arm}
     else:
         which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay)
-        arm = description.load(options.urdf_path)
-        servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay or None)
+        servo_arm.load(options.urdf_path, options.servos, options.servo_overlay)
     return Graph(_markers(options, which, _common(options)), None, "", "", _environment())
-
-
-def _compile_firmware(arm, servos) -> None:
-    """Now, so that what is missing is said before anything starts; the board finds it done."""
-    from picker_dynamics.board.firmware import toolchain
-
-    toolchain.build(servos, arm)
-    toolchain.library("sim")
 
 
 def _torque_graph(options: Options) -> Graph:

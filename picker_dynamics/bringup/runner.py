@@ -1,4 +1,4 @@
-"""Run a graph as plain processes: start, watch, and end all of them together."""
+"""Runner of a graph as plain processes: starts, watches and ends all of them together."""
 
 from __future__ import annotations
 

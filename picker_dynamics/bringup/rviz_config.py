@@ -1,4 +1,4 @@
-"""rviz/picker.rviz, fitted to an arm in a namespace: names of frames cannot be given to RViz in another way."""
+"""RViz configuration for an arm in a namespace, from rviz/picker.rviz: frame names cannot be given to RViz in another way."""
 
 from __future__ import annotations
 

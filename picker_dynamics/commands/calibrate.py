@@ -10,7 +10,7 @@ from pathlib import Path
 
 from picker_dynamics.errors import InputError
 
-from .interrupt import interruptible
+from .terminal import interruptible
 
 INTERRUPTED = 130
 STEP_NAMES = ("trim", "map", "limits", "rest", "links", "droop", "sweep", "result")

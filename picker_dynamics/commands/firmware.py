@@ -6,20 +6,23 @@ from pathlib import Path
 
 from picker_dynamics.board.firmware import BACKENDS
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_arm
+
+from . import options as shared
+
+FILES = {"servos": "config/servos.yaml", "servo_overlay": "", "urdf": "urdf/picker.urdf"}
+"""What an arm's numbers come from, and what there is without the option."""
 
 
 def add_parser(commands) -> None:
-    """Register ``firmware`` and its two verbs with an argparse sub-parser group; imports nothing heavy."""
+    """Register ``firmware`` and its two verbs."""
     firmware = commands.add_parser("firmware", help="write the firmware's header for your arm, and compile it")
     verbs = firmware.add_subparsers(dest="verb", required=True, metavar="VERB")
     header = verbs.add_parser("header", help="write arm_config.h from servo map and URDF")
     build = verbs.add_parser("build", help="compile the firmware for an arm; prints where the .hex is")
     for one in (header, build):
-        one.add_argument("--urdf", default="", help="URDF of the arm (default: the picker's)")
-        one.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
-        one.add_argument(
-            "--servo-overlay", default="", help="file with differences from the servo map, for example a calibration"
-        )
+        shared.add(one, "--urdf", "--servos", "--servo-overlay")
     header.add_argument(
         "--output",
         default="",
@@ -28,7 +31,7 @@ def add_parser(commands) -> None:
     )
     header.set_defaults(run=run_header)
     build.add_argument("--backend", default="pca9685", choices=BACKENDS, help="what makes the pulses (default pca9685)")
-    build.add_argument("--baud", type=int, default=500_000, help="speed of the serial line (default 500000)")
+    shared.add(build, "--baud")
     build.add_argument("--out", default=None, metavar="FOLDER", help="where to build (default: a folder of build/firmware)")
     build.set_defaults(run=run_build)
 
@@ -36,10 +39,10 @@ def add_parser(commands) -> None:
 def run_header(options) -> int:
     """Write the header."""
     from picker_dynamics.board.firmware.header import header_text
-    from picker_dynamics.resources import resource
 
-    servo_map, arm, sources = _arm(options)
-    text = header_text(servo_map, arm, sources)
+    arm, servos = _arm(options)
+    sources = (Path(getattr(options, name)).name or usual for name, usual in FILES.items())
+    text = header_text(servos, arm, list(filter(None, sources)))
     if options.output == "-":
         print(text, end="")
         return 0
@@ -48,7 +51,7 @@ def run_header(options) -> int:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"cannot write {path}: {error.strerror}", subject="output", value=str(path)) from error
-    print(f"{path}: {servo_map.n} joints of {arm.name}")
+    print(f"{path}: {servos.n} joints of {arm.name}")
     return 0
 
 
@@ -56,27 +59,16 @@ def run_build(options) -> int:
     """Compile the firmware."""
     from picker_dynamics.board.firmware import toolchain
 
-    servo_map, arm, _ = _arm(options)
-    elf = toolchain.build(servo_map, arm, options.backend, options.out, baud=options.baud)
+    arm, servos = _arm(options)
+    elf = toolchain.build(servos, arm, options.backend, options.out, baud=options.baud)
     print(elf.with_suffix(".hex"))
     return 0
 
 
 def _arm(options):
-    """Servo map, description, and what to call the files they come from."""
-    from picker_dynamics.resources import resource
-    from picker_dynamics.robot import description, servo_map
-
-    files = {
-        "servos": options.servos or "config/servos.yaml",
-        "servo_overlay": options.servo_overlay,
-        "urdf": options.urdf or "urdf/picker.urdf",
-    }
-    for name in ("servos", "servo_overlay", "urdf"):
+    """Description and servo map; a file that is not there is named first."""
+    for name in FILES:
         given = getattr(options, name)
         if given and not Path(given).is_file():
             raise ConfigurationError(f"{name}: no such file: {given}", subject=name, value=given)
-    arm = description.load(options.urdf or resource(files["urdf"]))
-    servos = servo_map.load(options.servos or resource(files["servos"]), arm.joint_names, options.servo_overlay or None)
-    names = [Path(name).name if getattr(options, key) else name for key, name in files.items() if name]
-    return servos, arm, names
+    return servo_arm.load(options.urdf, options.servos, options.servo_overlay)

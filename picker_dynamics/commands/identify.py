@@ -6,6 +6,8 @@ import argparse
 
 from picker_dynamics.errors import MissingDependencyError
 
+from . import options as shared
+
 EXAMPLES = """examples:
   picker identify excite --arm rrp --tip-speed 2                 a motion that tells most: out/identification/excitation.json
   picker up --sim --arm rrp --tip-speed 2                        (in another terminal)
@@ -16,7 +18,7 @@ EXAMPLES = """examples:
 
 
 def add_parser(commands) -> None:
-    """Register ``identify`` with an argparse sub-parser group; imports nothing heavy."""
+    """Register ``identify`` and its verbs."""
     one = commands.add_parser(
         "identify",
         help="find masses, inertias and friction of an arm that measures torque",
@@ -24,67 +26,20 @@ def add_parser(commands) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    one.set_defaults(run=run)
     verbs = one.add_subparsers(dest="verb", required=True, metavar="WHAT")
-    _add_excite(verbs)
-    _add_run(verbs)
-    _add_fit(verbs)
-    _add_predict(verbs)
-    _add_rehearse(verbs)
 
-
-def _arm(verb) -> None:
-    verb.add_argument("--arm", default="", metavar="NAME", help="an arm of config/arms.yaml, for example rrp")
-    verb.add_argument("--urdf", default="", metavar="FILE", help="URDF of the arm, in place of the named arm's")
-    verb.add_argument("--servos", default="", metavar="FILE", help="servo map of an arm of servos")
-    verb.add_argument("--tip-speed", type=float, default=None, metavar="M_S", help="largest speed of the tool")
-
-
-def _excitation(verb) -> None:
-    verb.add_argument("--period", type=float, default=10.0, metavar="S", help="of the motion (default 10)")
-    verb.add_argument("--periods", type=int, default=2, metavar="N", help="how often it is repeated (default 2)")
-    verb.add_argument("--seed", type=int, default=0)
-    verb.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _kinds(verb) -> None:
-    verb.add_argument("--no-friction", action="store_true", help="look for no friction; the URDF's stays")
-    verb.add_argument("--rotors", action="store_true", help="look for rotor inertias too")
-    verb.add_argument("--offsets", action="store_true", help="look for constant errors of the measured torques too")
-
-
-def _data(verb) -> None:
-    verb.add_argument("--namespace", default=None, help="of the arm, where a bag has several")
-    verb.add_argument("--cutoff-hz", type=float, default=5.0, metavar="HZ", help="of the low-pass (default 5)")
-    verb.add_argument(
-        "--torque-constant",
-        action="append",
-        default=[],
-        metavar="JOINT=NM_PER_A",
-        help="currents were measured: N·m (or N) at the joint per ampere, gear included; may be repeated",
-    )
-    verb.add_argument("--from", type=float, default=None, dest="begin_s", metavar="S", help="use what comes later than this")
-    verb.add_argument("--to", type=float, default=None, dest="end_s", metavar="S", help="use what comes before this")
-    verb.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _add_excite(verbs) -> None:
     verb = verbs.add_parser("excite", help="choose a motion that tells the parameters apart, within all limits")
     _arm(verb)
     _excitation(verb)
     _kinds(verb)
     verb.add_argument("-o", "--out", default="out/identification/excitation.json", metavar="FILE")
-    verb.set_defaults(run=lambda options: _handlers().excite(options))
 
-
-def _add_run(verbs) -> None:
     verb = verbs.add_parser("run", help="move a running arm through such a motion and keep what it measures (CSV)")
     verb.add_argument("motion", help="file of picker identify excite")
-    verb.add_argument("--namespace", default="", help="ROS namespace of the running graph")
+    shared.add(verb, "--namespace")
     verb.add_argument("-o", "--out", default="out/identification/samples.csv", metavar="FILE")
-    verb.set_defaults(run=lambda options: _handlers().run(options))
 
-
-def _add_fit(verbs) -> None:
     verb = verbs.add_parser(
         "fit",
         help="find the parameters from recordings (CSV or bag)",
@@ -98,10 +53,7 @@ def _add_fit(verbs) -> None:
     _data(verb)
     verb.add_argument("--allow-open", action="store_true", help="let the URDF stand in for what the recordings do not tell")
     verb.add_argument("-o", "--out", default="out/identification", metavar="DIR", help="folder for identified.urdf and fit.json")
-    verb.set_defaults(run=lambda options: _handlers().fit(options))
 
-
-def _add_predict(verbs) -> None:
     verb = verbs.add_parser("predict", help="compare a recording's torques with those that a fit predicts")
     verb.add_argument("recordings", nargs=1, metavar="FILE", help=".csv, .mcap, .db3 or the folder of a bag")
     _arm(verb)
@@ -110,24 +62,60 @@ def _add_predict(verbs) -> None:
         "--fit", default="out/identification/fit.json", metavar="FILE", help="of picker identify fit; none: the URDF alone"
     )
     verb.add_argument("--limit-percent", type=float, default=None, metavar="P", help="exit code 1 above this error overall")
-    verb.set_defaults(run=lambda options: _handlers().predict(options))
 
-
-def _add_rehearse(verbs) -> None:
     verb = verbs.add_parser("rehearse", help="the whole way with a simulated arm whose numbers are hidden")
     _arm(verb)
     _excitation(verb)
     verb.add_argument("-o", "--out", default="out/identification", metavar="DIR", help="folder for all files")
-    verb.set_defaults(run=lambda options: _handlers().rehearse(options))
 
 
-def _handlers():
+def _arm(verb) -> None:
+    shared.add(verb, "--arm", help="an arm of config/arms.yaml, for example rrp")
+    shared.add(verb, "--urdf", metavar="FILE", help="URDF of the arm, in place of the named arm's")
+    shared.add(verb, "--servos", metavar="FILE", help="servo map of an arm of servos")
+    shared.add(verb, "--tip-speed", help="largest speed of the tool")
+
+
+def _excitation(verb) -> None:
+    verb.add_argument("--period", type=float, default=10.0, metavar="S", help="of the motion (default 10)")
+    verb.add_argument("--periods", type=int, default=2, metavar="N", help="how often it is repeated (default 2)")
+    shared.add(verb, "--seed", "--json")
+
+
+def _kinds(verb) -> None:
+    verb.add_argument("--no-friction", action="store_true", help="look for no friction; the URDF's stays")
+    verb.add_argument("--rotors", action="store_true", help="look for rotor inertias too")
+    verb.add_argument("--offsets", action="store_true", help="look for constant errors of the measured torques too")
+
+
+def _data(verb) -> None:
+    shared.add(verb, "--namespace", default=None, help="of the arm, where a bag has several")
+    verb.add_argument("--cutoff-hz", type=float, default=5.0, metavar="HZ", help="of the low-pass (default 5)")
+    verb.add_argument(
+        "--torque-constant",
+        action="append",
+        default=[],
+        metavar="JOINT=NM_PER_A",
+        help="currents were measured: N·m (or N) at the joint per ampere, gear included; may be repeated",
+    )
+    verb.add_argument("--from", type=float, default=None, dest="begin_s", metavar="S", help="use what comes later than this")
+    verb.add_argument("--to", type=float, default=None, dest="end_s", metavar="S", help="use what comes before this")
+    shared.add(verb, "--json")
+
+
+def run(options) -> int:
+    """Carry out the verb; its module needs SciPy and is loaded only now.
+
+    Raises:
+        MissingDependencyError: a package is not installed.
+        PickerError: an option, file or recording that cannot be used.
+    """
     try:
-        from . import identify_handlers as handlers
+        from . import identify_verbs
     except MissingDependencyError:
         raise
     except ImportError as error:
         raise MissingDependencyError(
             f'{error.name} is not installed; identification needs it: pip install "picker_dynamics[demo]"', subject=error.name
         ) from error
-    return handlers
+    return identify_verbs.VERBS[options.verb](options)

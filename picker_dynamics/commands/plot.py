@@ -11,8 +11,9 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.recording.definitions import missing
 from picker_dynamics.recording.reader import ArmRecording, read
 from picker_dynamics.recording.tracking import tracking_error
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms, description, servo_map
+from picker_dynamics.robot import arms, servo_arm
+
+from . import options as shared
 
 
 class Limits(NamedTuple):
@@ -25,14 +26,14 @@ class Limits(NamedTuple):
 
 
 def add_parser(commands) -> None:
-    """``picker plot`` and its options."""
+    """Register ``plot``."""
     parser = commands.add_parser("plot", help="figures from a recording, ours or any rosbag2 (MCAP or SQLite)")
     parser.add_argument("file", help="an .mcap or .db3 file, or the folder of a bag")
     parser.add_argument("-o", "--out", default="", metavar="DIR", help="folder for the figures (default: beside the file)")
-    parser.add_argument("--namespace", default=None, help="of the arm, where the recording has several")
-    parser.add_argument("--arm", default="", metavar="NAME", help="an arm of config/arms.yaml (default: as recorded)")
-    parser.add_argument("--urdf", default="", help="URDF of the arm")
-    parser.add_argument("--servos", default="", help="servo map")
+    shared.add(parser, "--namespace", default=None, help="of the arm, where the recording has several")
+    shared.add(parser, "--arm", help="an arm of config/arms.yaml (default: as recorded)")
+    shared.add(parser, "--urdf", help="URDF of the arm")
+    shared.add(parser, "--servos", help="servo map")
     parser.set_defaults(run=plot)
 
 
@@ -77,8 +78,7 @@ def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str
         chosen = arms.load(name)
         described, limits = chosen.description, (chosen.description.effort, chosen.peak_limit, chosen.hold_limit)
     else:
-        described = description.load(urdf or resource("urdf/picker.urdf"))
-        held = servo_map.load(servos or resource("config/servos.yaml"), described.joint_names)
+        described, held = servo_arm.load(urdf, servos)
         limits = held.stall_torque, held.peak_share * held.stall_torque, held.hold_share * held.stall_torque
     if set(described.joint_names) != set(recorded.joint_names):
         if asked:

@@ -1,4 +1,4 @@
-"""``picker record``: until Ctrl-C, or as long as asked."""
+"""``picker record``: records the topics of an arm to an MCAP file, until Ctrl-C or as long as asked."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from picker_dynamics.bringup.bringup import require_namespace
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.recording.writer import Recording, checked_path
 
+from . import options as shared
+
 
 def add_parser(commands) -> None:
-    """``picker record`` and its options."""
+    """Register ``record``."""
     parser = commands.add_parser("record", help="record references, commands, states and torques to an MCAP file")
     parser.add_argument("-o", "--out", default=None, metavar="FILE", help="default: picker_DATE_TIME.mcap")
     parser.add_argument("--duration", type=float, default=None, metavar="S", help="end by itself after that long")
-    parser.add_argument("--namespace", default="", help="ROS namespace of the running graph")
+    shared.add(parser, "--namespace")
     parser.set_defaults(run=lambda options: record(options.out, options.duration, options.namespace))
 
 

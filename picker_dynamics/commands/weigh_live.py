@@ -11,7 +11,7 @@ from picker_dynamics.bringup.bringup import require_namespace
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.robot import arms
 
-from . import bench_commands, weigh
+from . import arm_commands, weigh
 
 SETTLE_S, LISTEN_S = 2.0, 1.0
 """Until the arm stands after a motion, and how long joints that measure are listened to [s]."""
@@ -31,7 +31,7 @@ def live(options):
     require_namespace(options.namespace)
     with _client(options) as client:
         name = client.running_arm()
-        bench_commands.load_arm(options, name)  # refuses an arm that is not the one that runs
+        arm_commands.load_arm(options, name)  # refuses an arm that is not the one that runs
         if name in arms.names() and arms.load(name).control == "torque":
             return by_efforts(options, arms.load(name), client), {}
         return by_droop(options, client)

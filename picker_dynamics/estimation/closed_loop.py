@@ -1,4 +1,4 @@
-"""The whole chain without ROS and faster than real time: trajectory to pulses to the arm's true tip.
+"""Closed loop of controller, board and arm without ROS, faster than real time: trajectory to pulses to the arm's true tip.
 
     trajectory(t + lead) -> Compensator -> pulses -> SetPoint frame -> VirtualFirmware -> Plant
 
@@ -36,7 +36,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
-from picker_dynamics.trajectory.trajectory import Trajectory
+from picker_dynamics.trajectory.trajectory import Trajectory, standing
 
 LEAD_S = 0.06
 """How far ahead of the time at which it holds a set-point is sent [s]."""
@@ -141,7 +141,7 @@ class ClosedLoop:
         self.plant.reset(q)
         self.firmware = VirtualFirmware(self._config)
         self.clock, self._decoder, self._sequence = ClockFit(), FrameDecoder(), 0
-        self._reference = self._standing_at(q)
+        self._reference = standing(self.plant.joint_names, q)
         setpoint, _ = self.compensator.update(*self._reference.sample(0.0), self.period_s)
         self._send(Hello())
         self._send(Enable((1 << self.plant.n) - 1, self._pulses(setpoint)))
@@ -160,7 +160,7 @@ class ClosedLoop:
 
     def hold(self, duration_s: float) -> Recording:
         """Hold the present reference for ``duration_s`` [s]."""
-        return self._record(self._standing_at(self._reference.end), duration_s)
+        return self._record(standing(self.plant.joint_names, self._reference.end), duration_s)
 
     def _record(self, trajectory: Trajectory, duration_s: float) -> Recording:
         start_s = self.plant.time + self.lead_s
@@ -171,21 +171,11 @@ class ClosedLoop:
             self._command(now_s + self.lead_s, trajectory.sample(now_s + self.lead_s - start_s))
             self._advance()
             now_s = self.plant.time
-            reference = (earlier if now_s < start_s else trajectory).sample(
-                earlier.duration if now_s < start_s else now_s - start_s
-            )
+            reference = earlier.sample(earlier.duration) if now_s < start_s else trajectory.sample(now_s - start_s)
             rows.append((now_s, *reference, self.plant.q, self.plant.setpoint, self.plant.torque, self.plant.tip))
         t, q_ref, v_ref, a_ref, q, setpoint, tau, tip = (np.array(column) for column in zip(*rows))
-        return Recording(
-            t,
-            q_ref,
-            q,
-            setpoint,
-            self.compensator.model.required_torque(q_ref, v_ref, a_ref),
-            tau,
-            self.model.forward_kinematics(q_ref),
-            tip,
-        )
+        tau_ref = self.compensator.model.required_torque(q_ref, v_ref, a_ref)
+        return Recording(t, q_ref, q, setpoint, tau_ref, tau, self.model.forward_kinematics(q_ref), tip)
 
     def carry(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
         """Put a berry on the true tool and tell the controller."""
@@ -193,11 +183,6 @@ class ClosedLoop:
         self.compensator.set_payload(mass, com)
 
     # --- one period -----------------------------------------------------------------------------------
-
-    def _standing_at(self, q) -> Trajectory:
-        coefficients = np.zeros((1, 6, self.plant.n))
-        coefficients[0, 0] = q
-        return Trajectory(self.plant.joint_names, [0.0, self.period_s], coefficients)
 
     def _command(self, holds_s: float, reference) -> None:
         """Send the set-point for the host time at which it holds."""

@@ -1,4 +1,4 @@
-"""What a running graph said, on file: MCAP written and read, and what is computed from it.  Imports nothing of this package
+"""Recordings of a running graph: MCAP written and read, and what is computed from them.  Imports nothing of this package
 but ``errors``.
 """
 

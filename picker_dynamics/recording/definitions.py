@@ -1,4 +1,4 @@
-"""The definition of a message type with those of all types in it, as a recording carries it.
+"""Message definitions as a recording carries them: the text of a type with those of all types in it.
 
 The text of the .msg files, joined the way ROS bags join it: a line of 80 ``=``, ``MSG: package/Type``, and the text.
 """
@@ -12,18 +12,6 @@ from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError
 
-PLAIN = frozenset(
-    {
-        "bool",
-        "byte",
-        "char",
-        "string",
-        "wstring",
-        "float32",
-        "float64",
-        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    }
-)
 FIELD = re.compile(r"^\s*(?P<type>[A-Za-z][\w/]*)(<=\d+)?(\[[^\]]*\])?\s+[A-Za-z]\w*")
 SEPARATOR = "=" * 80
 
@@ -42,16 +30,11 @@ def definition(kind: str) -> str:
         ConfigurationError: a package or file is missing.
     """
     package, _, name = kind.replace("/msg/", "/").partition("/")
-    first = _text(package, name)
-    parts, known, waiting = [first], {(package, name)}, _inner(first, package)
-    while waiting:
-        inner = waiting.pop(0)
-        if inner in known:
-            continue
-        known.add(inner)
-        text = _text(*inner)
-        parts.append(f"{SEPARATOR}\nMSG: {inner[0]}/{inner[1]}\n{text}")
-        waiting += _inner(text, inner[0])
+    parts, types = [], [(package, name)]
+    for package, name in types:  # grows while it is walked
+        text = _text(package, name)
+        parts.append(f"{SEPARATOR}\nMSG: {package}/{name}\n{text}" if parts else text)
+        types += [inner for inner in dict.fromkeys(_inner(text, package)) if inner not in types]
     return "\n".join(parts)
 
 
@@ -75,7 +58,7 @@ def _prefixes(package: str) -> list[Path]:
 
 
 def _inner(text: str, package: str) -> list[tuple[str, str]]:
-    """(package, name) of the types that are no plain ones."""
+    """(package, name) of the message types in it; those have capitals, plain types have none."""
     fields = (FIELD.match(line) for line in text.splitlines())
-    kinds = (match["type"] for match in fields if match and match["type"] not in PLAIN)
+    kinds = (match["type"] for match in fields if match and not match["type"].islower())
     return [(kind.partition("/")[0], kind.rpartition("/")[2]) if "/" in kind else (package, kind) for kind in kinds]

@@ -21,13 +21,9 @@ WIDTH, ROW = 10.0, 1.8
 def draw(recorded: ArmRecording, limits, folder: Path, stem: str) -> list[Path]:
     """Write STEM_position.png, STEM_error.png and STEM_torque.png; returns the paths of those that there is data for."""
     start = min(series.t[0] for series in (recorded.reference, recorded.state, recorded.setpoint, recorded.torque) if len(series))
-    made = {
-        "position": _position(recorded, limits, start),
-        "error": _error(recorded, limits, start),
-        "torque": _torque(recorded, limits, start),
-    }
     paths = []
-    for name, figure in made.items():
+    for name, draw_it in (("position", _position), ("error", error_figure), ("torque", _torque)):
+        figure = draw_it(recorded, limits, start)
         if figure is not None:
             paths.append(folder / f"{stem}_{name}.png")
             figure.savefig(paths[-1], dpi=130)
@@ -58,19 +54,9 @@ def _line(axes, series: Series, joint: int, start: float, **style) -> None:
 
 def _events(axes, recorded: ArmRecording, start: float) -> None:
     """A line for each goal: grey when it was taken, red when it was refused or ended badly."""
-    labelled = set()
-    for event in recorded.events:
-        if event.outcome != "accepted" and event.outcome not in BAD:
-            continue
-        name = "goal accepted" if event.outcome == "accepted" else "goal refused or aborted"
-        axes.axvline(
-            event.t - start,
-            color="0.6" if event.outcome == "accepted" else REFUSED,
-            lw=0.8,
-            ls=":",
-            label=None if name in labelled else name,
-        )
-        labelled.add(name)
+    for outcomes, colour, name in ((("accepted",), "0.6", "goal accepted"), (BAD, REFUSED, "goal refused or aborted")):
+        for number, event in enumerate(one for one in recorded.events if one.outcome in outcomes):
+            axes.axvline(event.t - start, color=colour, lw=0.8, ls=":", label=None if number else name)
 
 
 def _legend(figure, axes) -> None:
@@ -90,7 +76,8 @@ def _position(recorded: ArmRecording, limits, start: float):
     return figure
 
 
-def _error(recorded: ArmRecording, limits, start: float):
+def error_figure(recorded: ArmRecording, limits, start: float):
+    """Tracking error of each joint; None where there is none."""
     error = tracking_error(recorded.reference, recorded.state)
     if not np.isfinite(error.values).any():
         return None

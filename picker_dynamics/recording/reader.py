@@ -1,4 +1,4 @@
-"""A recording as arrays: of any rosbag2, MCAP or SQLite, with or without definitions in it, and of a file cut short."""
+"""Reader of recordings into arrays: any rosbag2, MCAP or SQLite, with or without definitions in it, and files cut short."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from .definitions import missing
 
 REFERENCE, CONTROLLER_STATE = "arm_controller/reference", "arm_controller/controller_state"
 STATE, COMMAND, STATUS = "joint_states", "joint_commands", "arm_controller/status"
+TORQUE = " torque"
+"""Behind the topic: the efforts in its messages."""
+
 WANTED = (REFERENCE, CONTROLLER_STATE, STATE, COMMAND, STATUS)
+ENDS = tuple("/" + name for name in WANTED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +68,7 @@ class ArmRecording:
 
 @dataclass
 class _Collected:
-    """(time, names, values) of each kind, as they came."""
+    """(time, names, values) of each topic, as they came."""
 
     rows: dict[str, list] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
@@ -126,7 +130,7 @@ def _messages(path: Path) -> Iterator[tuple[str, float, object]]:
                 f"cannot read {path}: {' '.join(str(error).split()) or type(error).__name__}", value=str(path)
             ) from error
         try:
-            known = [one for one in reader.connections if one.topic.endswith(tuple("/" + name for name in WANTED))]
+            known = [one for one in reader.connections if one.topic.endswith(ENDS)]
             for connection, time_ns, data in reader.messages(known) if known else ():
                 yield connection.topic, 1e-9 * time_ns, reader.deserialize(data, connection.msgtype)
         except (AnyReaderError, ValueError, KeyError) as error:
@@ -142,25 +146,20 @@ def _salvaged(path: Path) -> Iterator[tuple[str, float, object]]:
         raise missing(error) from error
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-    store, ends = get_typestore(Stores.EMPTY), tuple("/" + name for name in WANTED)
+    store = get_typestore(Stores.EMPTY)
     schemas, channels, found = {}, {}, False
     with open(path, "rb") as file:
         try:
             for record in StreamReader(file, skip_magic=False).records:
                 if isinstance(record, Schema):
                     schemas[record.id] = record.name
-                    store.register(
-                        {
-                            name: fields
-                            for name, fields in get_types_from_msg(record.data.decode(), record.name).items()
-                            if name not in store.fielddefs
-                        }
-                    )
+                    types = get_types_from_msg(record.data.decode(), record.name)
+                    store.register({name: fields for name, fields in types.items() if name not in store.fielddefs})
                 elif isinstance(record, Channel):
                     channels[record.id] = record
                 elif isinstance(record, Message):
                     found, channel = True, channels[record.channel_id]
-                    if channel.topic.endswith(ends):
+                    if channel.topic.endswith(ENDS):
                         kind = schemas[channel.schema_id]
                         yield channel.topic, 1e-9 * record.log_time, store.deserialize_cdr(record.data, kind)
         except Exception as error:  # half a record, half a compressed block: each part of the library has its own
@@ -180,36 +179,33 @@ def _take(into: _Collected, kind: str, message, received_s: float) -> None:
     time_s = stamp.sec + 1e-9 * stamp.nanosec or received_s
     if kind == REFERENCE:
         if len(message.points) == 1:
-            into.add("reference", time_s, message.joint_names, message.points[0].positions)
+            into.add(kind, time_s, message.joint_names, message.points[0].positions)
     elif kind == CONTROLLER_STATE:
-        into.add("controller reference", time_s, message.joint_names, message.reference.positions)
+        into.add(kind, time_s, message.joint_names, message.reference.positions)
     else:
-        into.add({STATE: "state", COMMAND: "setpoint"}[kind], time_s, message.name, message.position)
-        into.add({STATE: "state torque", COMMAND: "torque"}[kind], time_s, message.name, message.effort)
+        into.add(kind, time_s, message.name, message.position)
+        into.add(kind + TORQUE, time_s, message.name, message.effort)
 
 
 def _choose(collected: dict[str, _Collected], namespace: str | None, path: Path) -> str:
     arms = sorted(name for name, one in collected.items() if one.rows)
+    there = ", ".join(map(repr, arms))
     if namespace is not None:
         if namespace.strip("/") not in arms:
-            raise RecordingError(
-                f"{path} has no arm in namespace {namespace!r}; it has {', '.join(repr(name) for name in arms) or 'none'}",
-                value=namespace,
-            )
+            raise RecordingError(f"{path} has no arm in namespace {namespace!r}; it has {there or 'none'}", value=namespace)
         return namespace.strip("/")
     if not arms:
         raise RecordingError(f"{path} has no messages of an arm (looked for {', '.join(WANTED)})", value=str(path))
     if len(arms) > 1:
-        raise RecordingError(
-            f"{path} has {len(arms)} arms: choose with --namespace one of {', '.join(map(repr, arms))}", value=str(path)
-        )
+        raise RecordingError(f"{path} has {len(arms)} arms: choose with --namespace one of {there}", value=str(path))
     return arms[0]
 
 
 def _arrays(one: _Collected, namespace: str, damaged: str, path: Path) -> ArmRecording:
     rows = one.rows
-    kinds = [kind for kind in ("reference", "controller reference", "setpoint", "torque", "state") if rows.get(kind)]
-    names = rows[kinds[0]][0][1] if kinds else ()
+    names = next(
+        (rows[kind][0][1] for kind in (REFERENCE, CONTROLLER_STATE, COMMAND, COMMAND + TORQUE, STATE) if kind in rows), ()
+    )
 
     def series(kind: str) -> Series:
         taken = []
@@ -223,14 +219,11 @@ def _arrays(one: _Collected, namespace: str, damaged: str, path: Path) -> ArmRec
 
     if not names:
         raise JointNamesError(f"{path}: no joints are named")
-    reference = series("reference")
+    reference = series(REFERENCE)
     return ArmRecording(
-        tuple(names),
-        reference if len(reference) else series("controller reference"),
-        series("state"),
-        series("setpoint"),
-        series("torque"),
-        series("state torque"),
+        names,
+        reference if len(reference) else series(CONTROLLER_STATE),
+        *map(series, (STATE, COMMAND, COMMAND + TORQUE, STATE + TORQUE)),
         tuple(one.events),
         one.arm,
         namespace,

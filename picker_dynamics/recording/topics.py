@@ -1,4 +1,4 @@
-"""What is recorded of an arm: topics below its namespace (or, with a slash, of the whole system) and their types."""
+"""Topics that are recorded of an arm, below its namespace (or, with a slash, of the whole system) and their types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the joints were from where they should have been, at the times of their states."""
+"""Tracking error of the joints: state less reference, at the times of the states."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ def tracking_error(reference: Series, state: Series) -> Series:
     after = np.clip(np.searchsorted(reference.t, state.t), 1, len(reference) - 1)
     before, end = reference.t[after - 1], reference.t[after]
     known = (state.t >= before) & (state.t <= end) & (end - before <= GAP_S)
-    part = np.divide(state.t - before, end - before, out=np.zeros_like(before), where=end > before)[:, None]
-    wanted = (1.0 - part) * reference.values[after - 1] + part * reference.values[after]
+    wanted = np.stack([np.interp(state.t, reference.t, column) for column in reference.values.T], axis=-1)
     return Series(state.t, np.where(known[:, None], state.values - wanted, np.nan))
 
 

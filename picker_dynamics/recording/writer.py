@@ -1,4 +1,4 @@
-"""An MCAP file of ROS 2 messages: what ``ros2 bag`` and Foxglove read."""
+"""Writer of MCAP files of ROS 2 messages, as ``ros2 bag`` and Foxglove read them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .definitions import missing
 CHUNK_BYTES = 64 * 1024
 """Small: what was not yet written when the power went is a second of an arm's words."""
 
-ENDLESS = {"sec": 9223372036, "nsec": 854775807}
+ENDLESS = "    sec: 9223372036\n    nsec: 854775807\n"
 
 
 def checked_path(out: str | None, namespace: str = "") -> Path:
@@ -115,10 +115,9 @@ class Recording:
 
 def qos_text(latched: bool, depth: int) -> str:
     """The publisher's QoS, so that what plays the file back can be as it was; the layout of rosbag2 from Jazzy on."""
-    times = "".join(f"  {name}:\n    sec: {ENDLESS['sec']}\n    nsec: {ENDLESS['nsec']}\n" for name in ("deadline", "lifespan"))
-    lease = f"  liveliness_lease_duration:\n    sec: {ENDLESS['sec']}\n    nsec: {ENDLESS['nsec']}\n"
+    durability = "transient_local" if latched else "volatile"
     return (
-        f"- history: keep_last\n  depth: {depth}\n  reliability: reliable\n"
-        f"  durability: {'transient_local' if latched else 'volatile'}\n{times}  liveliness: automatic\n{lease}"
-        "  avoid_ros_namespace_conventions: false\n"
+        f"- history: keep_last\n  depth: {depth}\n  reliability: reliable\n  durability: {durability}\n"
+        f"  deadline:\n{ENDLESS}  lifespan:\n{ENDLESS}  liveliness: automatic\n"
+        f"  liveliness_lease_duration:\n{ENDLESS}  avoid_ros_namespace_conventions: false\n"
     )

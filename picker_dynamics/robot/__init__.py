@@ -13,6 +13,7 @@ __all__ = [
     "model",
     "picker_shape",
     "servo",
+    "servo_arm",
     "servo_budget",
     "servo_map",
     "urdf_elements",

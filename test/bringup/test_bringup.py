@@ -76,7 +76,14 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
         ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full; did you mean gravity?"),
         ({"payload_mass": -0.1}, "payload_mass is -0.1, must be 0 to 5 kg"),
         ({"payload_mass": float("nan")}, "payload_mass is nan, must be 0 to 5 kg"),
-        ({"rate_hz": 5000.0}, "rate_hz is 5000, must be 10 to 500 Hz"),
+        (
+            {"rate_hz": 5000.0},
+            r"rate_hz is 5000, must be 10 to 200 Hz for servos on a board \(torque-controlled arms: to 500 Hz\)$",
+        ),
+        ({"rate_hz": 200.1}, "rate_hz is 200.1, must be 10 to 200 Hz"),
+        ({"arm": "picker", "rate_hz": 500.0}, "rate_hz is 500, must be 10 to 200 Hz"),
+        ({"hardware": "serial", "port": "/dev/ttyACM0", "rate_hz": 201.0}, "rate_hz is 201, must be 10 to 200 Hz"),
+        ({"arm": "rrp", "rate_hz": 501.0}, "rate_hz is 501, must be 10 to 500 Hz$"),
         ({"tip_speed_limit": 0.0}, "tip_speed_limit is 0, must be 0.01 to 2 m/s"),
         ({"plant_error": 3.0}, "plant_error is 3, must be 0 to 0.5$"),
         ({"hardware": "serial", "port": "/dev/ttyACM0", "plant_error": 0.1}, "only a simulated arm has errors to choose"),
@@ -94,6 +101,10 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
 def test_options_that_do_not_fit_are_refused_by_name(options, named):
     with pytest.raises(ConfigurationError, match=named):
         Options(**options)
+
+
+def test_torque_controlled_arms_keep_the_fastest_reference():
+    assert Options(arm="rrp", rate_hz=500.0).rate_hz == 500.0 and Options(rate_hz=200.0).rate_hz == 200.0
 
 
 def test_the_numbers_that_are_refused_are_those_that_the_nodes_refuse():

@@ -15,7 +15,7 @@ from small_urdfs import TWO_LINKS, broken
 
 from picker_dynamics import __version__
 from picker_dynamics.bringup import runner
-from picker_dynamics.commands import bench_commands, cli
+from picker_dynamics.commands import arm_commands, cli
 from picker_dynamics.errors import InputError, JointNamesError, UnreachableError
 from picker_dynamics.resources import resource
 
@@ -65,7 +65,7 @@ def bad_urdf(tmp_path):
         (["--servo-overlay", "/nowhere/o.yaml"], 4, "servo_overlay: no such file"),
         (["--params-file", "/nowhere/p.yaml"], 4, "params_file: no such file"),
         (["--payload-mass", "-1"], 4, "payload_mass is -1, must be 0 to 5 kg"),
-        (["--rate", "5"], 4, "rate_hz is 5, must be 10 to 500 Hz"),
+        (["--rate", "5"], 4, "rate_hz is 5, must be 10 to 200 Hz for servos on a board"),
         (["--plant-error", "3"], 4, "plant_error is 3, must be 0 to 0.5"),
         (["--arm", "picer"], 4, "no arm 'picer'"),
     ],
@@ -155,7 +155,7 @@ def test_a_namespace_that_is_none_is_refused_by_name(picker_command):
 def target(*words: str):
     """Joint positions that ``picker move`` would ask for, from the home pose."""
     options = cli.parser().parse_args(["move", *words])
-    return bench_commands.target_of(options, picker(), servos().home)
+    return arm_commands.target_of(options, picker(), servos().home)
 
 
 @pytest.mark.parametrize(

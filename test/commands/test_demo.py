@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import yaml
 from arm_fixtures import goal_check, picker, servos
+from numpy.testing import assert_allclose
 from ros_graph import BOOT_SILENCE_S, HOST_TIMEOUT_S, own_domain
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.commands import demo
-from picker_dynamics.commands.demo import picking, report
+from picker_dynamics.commands.demo import picking, report, tour
 from picker_dynamics.commands.demo.beliefs import sides
 from picker_dynamics.commands.demo.measure import MODES, ModeResult
 from picker_dynamics.commands.demo.picking import Live, Pick
@@ -51,18 +51,6 @@ def scene():
     return load_scene(SCENE_FILE, picker(), servos())
 
 
-class Quiet:
-    """Says nothing, keeps it."""
-
-    def __init__(self):
-        self.said: list[str] = []
-
-    def step(self, text: str) -> None:
-        self.said.append(text)
-
-    say = step
-
-
 # -- the scene -----------------------------------------------------------------------------------------
 
 
@@ -73,12 +61,12 @@ def test_every_berry_is_approached_cut_carried_and_placed(scene):
         assert [stop.kind for stop in stops] == ["approach", "berry", "close", "lift", "tray", "open", "leave"]
         assert [stop.carrying for stop in stops] == [False, False, True, True, True, True, False]
         for stop in stops:
-            np.testing.assert_allclose(kinematics.forward(stop.q), stop.target, atol=1e-9)
+            assert_allclose(kinematics.forward(stop.q), stop.target, atol=1e-9)
             assert (stop.q >= picker().lower).all() and (stop.q <= picker().upper).all()
         berry, close, placed = stops[1], stops[2], stops[5]
         assert berry.q[4] == pytest.approx(math.radians(60.0)) and close.q[4] == pytest.approx(math.radians(5.0))
-        np.testing.assert_allclose(close.q[:4], berry.q[:4], atol=1e-9)
-        np.testing.assert_allclose(placed.target, tray)
+        assert_allclose(close.q[:4], berry.q[:4], atol=1e-9)
+        assert_allclose(placed.target, tray)
 
 
 def test_every_way_passes_the_gate_with_what_is_carried(scene):
@@ -154,10 +142,13 @@ def test_only_a_demo_without_miss_and_fault_is_a_success(changes, verdict):
     assert report.passed(good_live(**changes)) is verdict
 
 
+def held(*millimetres) -> ModeResult:
+    """Hold errors, as measured; of the recording nothing is needed."""
+    return ModeResult(1e-3 * np.array(millimetres), 0.0005, Recording(*[np.zeros(0)] * len(dataclasses.fields(Recording))))
+
+
 def test_the_summary_has_the_promised_keys_and_millimetres():
-    nothing = np.zeros((0,))
-    recording = Recording(*[nothing] * len(dataclasses.fields(Recording)))
-    measured = {mode: ModeResult(np.array([0.001, 0.003, 0.002]), 0.0005, recording) for mode in MODES}
+    measured = {mode: held(1.0, 3.0, 2.0) for mode in MODES}
     summary = json.loads(json.dumps(report.summarise(good_live(), measured, "avr")))
     require_promised(summary)
     assert summary["board"] == "avr" and "calibration" not in summary
@@ -167,11 +158,6 @@ def test_the_summary_has_the_promised_keys_and_millimetres():
 
 @pytest.mark.parametrize(("floor_mm", "shipped_mm", "reached"), [(1.5, 7.0, True), (0.9, 7.0, False), (1.5, 5.0, False)])
 def test_the_summary_says_whether_a_calibration_reached_what_it_should(floor_mm, shipped_mm, reached):
-    recording = Recording(*[np.zeros(0)] * len(dataclasses.fields(Recording)))
-
-    def held(millimetres):
-        return ModeResult(1e-3 * np.array([millimetres] * 3), 0.0005, recording)
-
     worth = {"shipped": held(shipped_mm), "configured": held(3.0), "floor": held(floor_mm)}
     found = report.summarise(good_live(), {mode: held(2.0) for mode in MODES}, "virtual", "out/x", worth)["calibration"]
     assert found["folder"] == "out/x" and found["reached"] is reached
@@ -214,7 +200,7 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
     board = servo_map.load(resource("config/servos.yaml"), picker().joint_names, words[words.index("--servo-overlay") + 1])
     for ours, true in zip(board.servos, rehearsed.servos):
         assert ours.zero == pytest.approx(true.zero, abs=1e-12)
-        np.testing.assert_allclose(ours.horn_angles, true.horn_angles, atol=1e-12)
+        assert_allclose(ours.horn_angles, true.horn_angles, atol=1e-12)
     assert (board.servos[0].feedback_adc, board.servos[0].stiffness, board.supply.adc) == (0, 10.0, 6)
     assert words[words.index("--urdf") + 1] == str(resource("urdf/picker.urdf"))
     for node in bringup.graph(known.graph).nodes:
@@ -261,8 +247,8 @@ def require_promised(summary: dict) -> None:
 @pytest.mark.slow
 def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkeypatch, tmp_path):
     """The demo as it is, cut short to one berry; the board waits longer for a host that this machine may starve."""
-    whole = demo.load_scene
-    monkeypatch.setattr(demo, "load_scene", lambda *files: dataclasses.replace(whole(*files), picks=whole(*files).picks[:1]))
+    whole = tour.load_scene
+    monkeypatch.setattr(tour, "load_scene", lambda *files: dataclasses.replace(whole(*files), picks=whole(*files).picks[:1]))
     made = bringup.graph
 
     def patient(options):
@@ -274,7 +260,7 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
     given = type("Options", (), {"board": "virtual", "plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
     with own_domain():
         for attempt in range(3):
-            code = demo.run(given)
+            code = tour.run(given)
             summary = json.loads((tmp_path / "demo" / "summary.json").read_text())
             if not any("commands paused" in fault for fault in summary["faults"]):  # a machine that stalled
                 break

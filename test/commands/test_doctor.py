@@ -20,7 +20,7 @@ from picker_dynamics.board.conformance import session as conformance_session
 from picker_dynamics.board.doctor_report import Potentiometer, estimate
 from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry
 from picker_dynamics.board.protocol.framing import build
-from picker_dynamics.commands import cli, doctor
+from picker_dynamics.commands import cli, doctor, examination
 from picker_dynamics.errors import InputError
 
 PICKER = str(Path(sys.executable).with_name("picker"))
@@ -30,7 +30,7 @@ QUICK = ("--check", "ping-is-acknowledged", "--check", "stop-is-latched-and-rese
 @pytest.fixture
 def picker(capsys, monkeypatch):
     """Run ``picker doctor`` in this process, watching the wire but briefly: (exit code, output, complaints)."""
-    monkeypatch.setattr(doctor, "WATCH_US", 300_000)
+    monkeypatch.setattr(examination, "WATCH_US", 300_000)
 
     def run(*words: str) -> tuple[int, str, str]:
         code = cli.main(["doctor", *words])

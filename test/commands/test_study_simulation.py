@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
 from picker_dynamics.commands.study import rrp, simulate
@@ -29,23 +30,23 @@ def test_the_joint_motion_keeps_the_tool_on_the_line(profile):
     way = rrp.path(profile)
     t = np.linspace(0.0, way.duration_s, 4001)[1:-1]
     q, v, a = way.trajectory.sample(t)
-    np.testing.assert_allclose(ARM.full.forward_kinematics(q), way.tool(t), atol=1e-11)
+    assert_allclose(ARM.full.forward_kinematics(q), way.tool(t), atol=1e-11)
     s, sd, sdd = way.law.sample(t / way.duration_s)
     J, line = ARM.full.jacobian(q), way.end - way.begin
-    np.testing.assert_allclose(np.einsum("kij,kj->ki", J, v), sd[:, None] / way.duration_s * line, atol=1e-9)
+    assert_allclose(np.einsum("kij,kj->ki", J, v), sd[:, None] / way.duration_s * line, atol=1e-9)
     # J a + dJ/dt v is the tool's acceleration; dJ/dt by differences along the motion.
     h = 1e-5
     J_rate = (ARM.full.jacobian(q + h * v) - ARM.full.jacobian(q - h * v)) / (2 * h)
     acceleration = np.einsum("kij,kj->ki", J, a) + np.einsum("kij,kj->ki", J_rate, v)
-    np.testing.assert_allclose(acceleration, sdd[:, None] / way.duration_s**2 * line, atol=1e-8)
+    assert_allclose(acceleration, sdd[:, None] / way.duration_s**2 * line, atol=1e-8)
 
 
 def test_the_path_is_the_one_asked_for():
     way = rrp.path()
-    np.testing.assert_allclose(way.begin, ARM.full.forward_kinematics((0.2, 2.2, 0.5)), rtol=1e-14)
-    np.testing.assert_allclose(way.end, ARM.full.forward_kinematics((0.6, 2.0, 0.7)), rtol=1e-14)
+    assert_allclose(way.begin, ARM.full.forward_kinematics((0.2, 2.2, 0.5)), rtol=1e-14)
+    assert_allclose(way.end, ARM.full.forward_kinematics((0.6, 2.0, 0.7)), rtol=1e-14)
     assert way.length == pytest.approx(0.66, abs=0.01)
-    np.testing.assert_allclose(way.trajectory.sample(9.0)[0], (0.6, 2.0, 0.7), atol=1e-12)
+    assert_allclose(way.trajectory.sample(9.0)[0], (0.6, 2.0, 0.7), atol=1e-12)
     assert way.trajectory.duration == 2.0
 
 
@@ -73,11 +74,11 @@ def test_lean_is_the_model_itself():
     for q, v, a in rng.uniform(0.5, 1.5, (20, 3, 3)):
         calls = {"inverse_dynamics": (q, v, a), "mass_matrix": (q,), "coriolis_matrix": (q, v), "gravity": (q,)}
         for name, arguments in calls.items():
-            np.testing.assert_array_equal(getattr(ARM, name)(*arguments), getattr(ARM.full, name)(*arguments))
+            assert_array_equal(getattr(ARM, name)(*arguments), getattr(ARM.full, name)(*arguments))
         acceleration = ARM.acceleration(q.tolist(), v.tolist(), a.tolist())
-        np.testing.assert_allclose(acceleration, ARM.full.forward_dynamics(q, v, a), rtol=1e-12)
+        assert_allclose(acceleration, ARM.full.forward_dynamics(q, v, a), rtol=1e-12)
     batch = rng.uniform(0.5, 1.5, (3, 7, 3))
-    np.testing.assert_array_equal(ARM.inverse_dynamics(*batch), ARM.full.inverse_dynamics(*batch))
+    assert_array_equal(ARM.inverse_dynamics(*batch), ARM.full.inverse_dynamics(*batch))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
@@ -85,7 +86,7 @@ def test_small_systems_are_solved(n):
     rng = np.random.default_rng(n)
     A, b = rng.normal(size=(n, n)), rng.normal(size=n)
     A = A @ A.T + np.eye(n)
-    np.testing.assert_allclose(solve(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-10)
+    assert_allclose(solve(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-10)
 
 
 def test_lean_refuses_rotors():
@@ -117,7 +118,7 @@ def test_continuous_agrees_with_another_integrator(name, profile):
     law, way = rrp.law(name), rrp.path(profile)
     run = continuous(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0)
     expected = independent(law, way, rrp.Q_BEGIN, 1.0)
-    np.testing.assert_allclose(np.concatenate([run.q[-1], run.v[-1]]), expected, rtol=1e-6, atol=1e-7)
+    assert_allclose(np.concatenate([run.q[-1], run.v[-1]]), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_runs_hold_what_they_say():
@@ -129,7 +130,7 @@ def test_runs_hold_what_they_say():
         assert run.t[0] == 0.0 and run.t[-1] == 2.3 and np.array_equal(run.q[0], rrp.Q_BEGIN) and not run.v[0].any()
         assert all(np.isfinite(x).all() for x in (run.q, run.v, run.tau, run.state))
         tau, _ = rrp.law("adaptive")(run.q[700], run.v[700], Reference(*way.trajectory.sample(0.7)), run.state[700])
-        np.testing.assert_allclose(run.tau[700], tau, rtol=1e-9)
+        assert_allclose(run.tau[700], tau, rtol=1e-9)
 
 
 def test_sampling_finer_comes_nearer_to_continuous_time():
@@ -151,7 +152,7 @@ def test_the_held_effort_moves_the_arm_as_it_should():
     run = sampled(Limp(ARM), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 0.4)
     energy = ARM.full.kinetic_energy(run.q, run.v) + ARM.full.potential_energy(run.q)
     assert np.ptp(run.q[:, 1]) > 0.1
-    np.testing.assert_allclose(energy, np.full_like(energy, energy[0]), rtol=1e-11)
+    assert_allclose(energy, np.full_like(energy, energy[0]), rtol=1e-11)
 
 
 def test_a_jump_of_the_reference_is_seen_at_its_time():
@@ -159,7 +160,7 @@ def test_a_jump_of_the_reference_is_seen_at_its_time():
     way = rrp.path("constant")
     run = continuous(FeedForward(rrp.arm(0.8)), ARM, way.trajectory, rrp.Q_BEGIN, 2.5)
     planned = ARM.full.inverse_dynamics(*way.trajectory.sample(run.t))
-    np.testing.assert_allclose(run.tau, planned, rtol=1e-12, atol=1e-12)
+    assert_allclose(run.tau, planned, rtol=1e-12, atol=1e-12)
     assert run.t.size == 2501
 
 
@@ -220,4 +221,4 @@ def test_other_arms_can_be_simulated():
     # e = sum of c_i exp(s_i t) with e(0) = -0.1, ed(0) = 0, edd(0) = -Kp e(0) / m
     s = np.roots([2.0, 10.0, 20.0, 5.0])
     c = np.linalg.solve(np.stack([s**0, s, s**2]), np.array([-0.1, 0.0, 1.0], dtype=complex))
-    np.testing.assert_allclose(run.q[:, 0], -(c @ np.exp(s[:, None] * run.t)).real, atol=2e-4)
+    assert_allclose(run.q[:, 0], -(c @ np.exp(s[:, None] * run.t)).real, atol=2e-4)

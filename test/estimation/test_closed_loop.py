@@ -6,21 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, rigid_body, servos
+from numpy.testing import assert_allclose, assert_array_equal
+from picker_dynamics.execution.feasibility import Gate
 
 from picker_dynamics.board.protocol import Fault
-from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError, PickerError
 from picker_dynamics.estimation.closed_loop import ClosedLoop, feasible_poses, hold_errors, paths_between
-from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import scaled_masses
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay=resource("config/servos.sim.yaml"))
-MODEL = RigidBody(ARM, SERVOS.armature)
+ARM, SERVOS, MODEL = picker(), servos(), rigid_body()
 GATE = Gate(MODEL, SERVOS)
 
 
@@ -142,11 +138,11 @@ def test_a_recording_says_what_happened(paths):
     loop.start(paths[0].start)
     run = loop.hold(0.5).joined(loop.run(paths[0], 0.5))
     assert np.allclose(np.diff(run.t), 0.005) and run.t[-1] == pytest.approx(1.0 + 0.06 + paths[0].duration, abs=0.006)
-    np.testing.assert_array_equal(run.q_ref[0], paths[0].start)
-    np.testing.assert_array_equal(run.q_ref[-1], paths[0].end)
-    np.testing.assert_allclose(run.tip_ref, MODEL.forward_kinematics(run.q_ref))
-    np.testing.assert_allclose(run.tip, MODEL.forward_kinematics(run.q), atol=1e-9)
-    np.testing.assert_allclose(run.tau[-1], run.tau_ref[-1], atol=2e-3)  # both are the torque on the joints
+    assert_array_equal(run.q_ref[0], paths[0].start)
+    assert_array_equal(run.q_ref[-1], paths[0].end)
+    assert_allclose(run.tip_ref, MODEL.forward_kinematics(run.q_ref))
+    assert_allclose(run.tip, MODEL.forward_kinematics(run.q), atol=1e-9)
+    assert_allclose(run.tau[-1], run.tau_ref[-1], atol=2e-3)  # both are the torque on the joints
     assert np.abs(run.tau - run.tau_ref)[50:, 1].max() < 0.25 * np.abs(run.tau_ref[:, 1]).max()
     assert run.tip_error.max() < 5e-4 and run.rms < 2e-4
     assert np.abs(run.setpoint - run.q_ref).max() < 0.2 and np.isfinite(run.setpoint).all()
@@ -166,7 +162,7 @@ def test_random_poses_are_reproducible_and_pass_the_gate():
         return np.array(feasible_poses(GATE, ARM.lower, ARM.upper, 4, seed=seed, start=SERVOS.home))
 
     poses = draw(5)
-    np.testing.assert_array_equal(poses, draw(5))
+    assert_array_equal(poses, draw(5))
     assert not np.array_equal(poses[1:], draw(6)[1:])
     limit = SERVOS.hold_share * SERVOS.stall_torque
     for path in paths_between(poses, GATE):

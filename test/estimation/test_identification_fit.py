@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 from identification_bench import ARM, TIP_SPEED, bench, found
+from numpy.testing import assert_allclose, assert_array_equal
 
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import check
@@ -36,16 +37,16 @@ def test_fourier_series_starts_and_ends_at_rest_and_is_its_own_derivative():
     rng = np.random.default_rng(0)
     motion = Fourier(np.zeros(3), rng.normal(size=(2, 4, 3)), 5.0, periods=2)
     q, v, a = motion.sample([0.0, 5.0, 10.0])
-    np.testing.assert_allclose(v, 0.0, atol=1e-12)
-    np.testing.assert_allclose(a, 0.0, atol=1e-11)
-    np.testing.assert_allclose(q - q[0], 0.0, atol=1e-12)
+    assert_allclose(v, 0.0, atol=1e-12)
+    assert_allclose(a, 0.0, atol=1e-11)
+    assert_allclose(q - q[0], 0.0, atol=1e-12)
     h, t = 1e-5, np.array([0.7, 3.1])
     q, v, a = motion.sample(t)
     before, after = motion.sample(t - h), motion.sample(t + h)
-    np.testing.assert_allclose((after[0] - before[0]) / (2 * h), v, atol=1e-7)
-    np.testing.assert_allclose((after[1] - before[1]) / (2 * h), a, atol=1e-6)
+    assert_allclose((after[0] - before[0]) / (2 * h), v, atol=1e-7)
+    assert_allclose((after[1] - before[1]) / (2 * h), a, atol=1e-6)
     sampled = motion.trajectory(("x", "y", "z")).sample(t)
-    np.testing.assert_allclose(sampled[0], q, atol=1e-4)
+    assert_allclose(sampled[0], q, atol=1e-4)
 
 
 def test_the_motion_found_keeps_all_limits_and_tells_more_than_random_ones():
@@ -57,7 +58,7 @@ def test_the_motion_found_keeps_all_limits_and_tells_more_than_random_ones():
     assert (np.abs(v) < one.believed.velocity).all() and (np.abs(a) < search.limits.acceleration).all()
     assert excitation.condition < excitation.condition_drawn
     first, again = (search.run(arms.load(ARM).home, 5, drawn=5, bettered=5).motion for _ in range(2))
-    np.testing.assert_array_equal(again.free, first.free)
+    assert_array_equal(again.free, first.free)
 
 
 def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through():
@@ -85,7 +86,7 @@ def test_motion_file_comes_back(tmp_path):
     read = motion_file.read(path)
     assert read.joint_names == one.believed.joint_names and read.arm == ARM
     t = np.linspace(0.0, 10.0, 77)
-    np.testing.assert_allclose(read.trajectory.sample(t)[0], one.excitation.motion.sample(t)[0], atol=1e-4)
+    assert_allclose(read.trajectory.sample(t)[0], one.excitation.motion.sample(t)[0], atol=1e-4)
     content = json.loads(path.read_text())
     content["points"][3]["time_from_start"] = 0.0
     path.write_text(json.dumps(content))
@@ -99,11 +100,19 @@ def test_motion_file_comes_back(tmp_path):
 # -- what is found ---------------------------------------------------------------------------------------------
 
 
+def identified(columns: Columns, *recordings, **more) -> procedure.Identified:
+    return procedure.identify(columns, recordings, tip_speed=TIP_SPEED, **more)
+
+
+def error(columns: Columns, pi) -> float:
+    """Of the efforts that are predicted for the other motion, against the true ones."""
+    other = bench().other
+    return procedure.predict(columns, pi, other.samples, truth=other.true_tau).overall
+
+
 def test_torque_of_another_motion_is_predicted_within_two_per_cent():
     one, result = bench(), found()
-    true = procedure.predict(one.columns, result.bodies.pi, one.other.samples, truth=one.other.true_tau)
-    urdf = procedure.predict(one.columns, one.columns.believed(), one.other.samples, truth=one.other.true_tau)
-    assert true.overall < 0.02 < 0.1 < urdf.overall
+    assert error(one.columns, result.bodies.pi) < 0.02 < 0.1 < error(one.columns, one.columns.believed())
     measured = procedure.predict(one.columns, result.bodies.pi, one.other.samples)
     assert measured.overall < 0.02  # 5 % noise, most of it above the cutoff
 
@@ -114,7 +123,7 @@ def test_base_parameters_and_friction_are_those_of_the_hidden_arm():
     off = (result.base.beta - result.base.base.X @ truth) / result.base.sd
     assert np.abs(off).max() < 4.0 and np.mean(np.abs(off) < 1.96) > 0.75  # of 15, some correlated
     coulomb = one.columns.drive("coulomb", result.bodies.pi)
-    np.testing.assert_allclose(coulomb, one.truth.friction, rtol=0.08)
+    assert_allclose(coulomb, one.truth.friction, rtol=0.08)
     believed = result.base.base.X @ one.columns.believed()
     assert np.abs((believed - result.base.base.X @ truth) / result.base.sd).max() > 20.0
 
@@ -133,34 +142,31 @@ def test_outliers_count_little():
     one = bench()
     spoilt = dataclasses.replace(one.run.samples, tau=one.run.samples.tau.copy())
     spoilt.tau[500:540] += 4.0  # 0.16 s of a hand in the way: no spike, and not the arm
-    result = procedure.identify(one.columns, [spoilt], tip_speed=TIP_SPEED)
-    predicted = procedure.predict(one.columns, result.bodies.pi, one.other.samples, truth=one.other.true_tau)
-    assert result.base.outliers >= 1 and predicted.overall < 0.03
+    result = identified(one.columns, spoilt)
+    assert result.base.outliers >= 1 and error(one.columns, result.bodies.pi) < 0.03
 
 
 def test_recordings_count_together_and_rotors_and_offsets_can_be_found():
     one = bench()
     columns = Columns.of(one.believed, rotors=True, offsets=True)
     offset, rotor = np.array([0.3, -0.2, 0.1]), np.array([0.0, 0.02, 0.005])
-    recordings = []
-    for run, motion in ((one.run, one.excitation.motion),):
-        a = motion.sample(run.samples.t)[2]
-        recordings.append(dataclasses.replace(run.samples, tau=run.samples.tau + offset + rotor * a))
-    result = procedure.identify(columns, recordings, tip_speed=TIP_SPEED)
-    np.testing.assert_allclose(columns.drive("offset", result.bodies.pi), offset, atol=0.05)
+    samples = one.run.samples
+    a = one.excitation.motion.sample(samples.t)[2]
+    result = identified(columns, dataclasses.replace(samples, tau=samples.tau + offset + rotor * a))
+    assert_allclose(columns.drive("offset", result.bodies.pi), offset, atol=0.05)
     off = (columns.drive("rotor", result.bodies.pi) - rotor) / columns.drive("rotor", result.bodies.sd)
     assert np.abs(off[1:]).max() < 4.0  # the first turns as its link does
-    twice = procedure.identify(one.columns, [one.run.samples, one.other.samples], tip_speed=TIP_SPEED)
+    twice = identified(one.columns, one.run.samples, one.other.samples)
     assert twice.equations > 1.8 * found().equations and twice.base.sd.sum() < found().base.sd.sum()
 
 
 def test_friction_that_is_not_looked_for_is_the_urdfs():
     one = bench()
     columns = Columns.of(one.truth, friction=False)
-    result = procedure.identify(columns, [one.run.samples], tip_speed=TIP_SPEED)
-    assert procedure.predict(columns, result.bodies.pi, one.other.samples, truth=one.other.true_tau).overall < 0.02
+    result = identified(columns, one.run.samples)
+    assert error(columns, result.bodies.pi) < 0.02
     assert report.urdf_text(result, "2026-01-02").count("damping ±") == 0
-    np.testing.assert_allclose(description.parse(report.urdf_text(result, "2026-01-02")).friction, one.truth.friction)
+    assert_allclose(description.parse(report.urdf_text(result, "2026-01-02")).friction, one.truth.friction)
 
 
 def still_but(moving: int):
@@ -175,16 +181,17 @@ def still_but(moving: int):
 
 def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
     one = bench()
+    frictionless = Columns.of(one.believed, friction=False)
     with pytest.raises(InputError, match=r"leaves open: .*(bar3|theta3).*picker identify excite"):
-        procedure.identify(Columns.of(one.believed), [still_but(0)], tip_speed=TIP_SPEED)
+        identified(Columns.of(one.believed), still_but(0))
     with pytest.raises(InputError, match=r"leaves open: .*picker identify excite"):
-        procedure.identify(Columns.of(one.believed, friction=False), [still_but(2)], tip_speed=TIP_SPEED)
-    allowed = procedure.identify(Columns.of(one.believed, friction=False), [still_but(2)], tip_speed=TIP_SPEED, allow_open=True)
+        identified(frictionless, still_but(2))
+    allowed = identified(frictionless, still_but(2), allow_open=True)
     assert allowed.base.open and all(pseudo_inertia.physical(pi) for pi in allowed.bodies.bodies)
     with pytest.raises(InputError, match="too short for a cutoff of 5 Hz"):
-        procedure.identify(one.columns, [one.run.samples.between(0.0, 2.5)], tip_speed=TIP_SPEED)
+        identified(one.columns, one.run.samples.between(0.0, 2.5))
     with pytest.raises(InputError, match="no recording"):
-        procedure.identify(one.columns, [])
+        identified(one.columns)
 
 
 # -- what is written -------------------------------------------------------------------------------------------
@@ -196,8 +203,8 @@ def test_the_urdf_written_passes_the_check_and_says_how_sure_it_is(tmp_path, cap
     assert check.run(str(path), samples=20) == 0
     capsys.readouterr()
     read = description.load(path)
-    np.testing.assert_allclose(parameters.of_description(read), result.bodies.bodies, rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(read.friction, bench().columns.drive("coulomb", result.bodies.pi), rtol=1e-6)
+    assert_allclose(parameters.of_description(read), result.bodies.bodies, rtol=1e-5, atol=1e-7)
+    assert_allclose(read.friction, bench().columns.drive("coulomb", result.bodies.pi), rtol=1e-6)
     assert path.read_text().count("identified 2026-01-02") == 6 and "mass ±" in path.read_text()
     assert "The only source of this arm's numbers" in path.read_text()  # comments stay
 
@@ -214,7 +221,7 @@ def test_links_of_all_shapes_are_written():
     arm = description.parse(text)
     pi = 1.2 * parameters.of_description(arm)
     written = description.parse(write_back.urdf_text(arm, pi, np.array([0.1]), np.array([0.2])))
-    np.testing.assert_allclose(parameters.of_description(written), pi)
+    assert_allclose(parameters.of_description(written), pi)
     assert not written.links["b"].has_inertial and written.friction[0] == 0.2 and written.damping[0] == 0.1
     odd = dataclasses.replace(arm, urdf=text.replace("name='b'", "name='&#98;'"))
     with pytest.raises(DescriptionError, match="link b: not found"):

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification import csv_file, motion_file, procedure
+from picker_dynamics.estimation.identification import motion_file, procedure, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Excitation
 from picker_dynamics.estimation.identification.fourier import Fourier
@@ -60,7 +60,7 @@ def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
         finally:
             print(f"--- {log}\n{log.read_text()}")
     assert code == 0, said.err
-    samples = csv_file.read(out, RRP.description)
+    samples = sample_files.read_csv(out, RRP.description)
     assert samples.t[-1] > 4.5 and not (tmp_path / "no.csv").exists()
     np.testing.assert_allclose(samples.q[[0, -1]], np.tile(motion.sample([0.0])[0], (2, 1)), atol=5e-3)
     span = np.ptp(motion.sample(np.linspace(0.0, 4.0, 200))[0], axis=0)

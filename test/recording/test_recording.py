@@ -11,9 +11,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from recordings import (
+    NAMES,
+    STATES,
+    STORE,
+    header,
+    joint_state,
+    message,
+    reference,
+    story,
+    wanted,
+    written_by_us,
+    written_elsewhere,
+)
 from rosbags.highlevel import AnyReader
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
+from rosbags.rosbag2 import StoragePlugin
 
 from picker_dynamics.commands import cli
 from picker_dynamics.commands.plot import limits_of, summary
@@ -26,89 +39,8 @@ from picker_dynamics.recording.topics import TOPICS
 from picker_dynamics.recording.tracking import GAP_S, tracking_error, with_gaps
 from picker_dynamics.recording.writer import Recording, checked_path
 
-STORE = get_typestore(Stores.ROS2_JAZZY)
-NAMES = ("base", "shoulder", "elbow", "wrist", "scissor")
 KNOWN = [topic for topic in TOPICS if topic.kind in STORE.fielddefs]
 LIMIT_BYTES = 100_000
-STATES = 150
-
-
-def message(kind: str, **fields):
-    return STORE.types[kind](**fields)
-
-
-def header(time_s: float, frame: str = ""):
-    whole = int(time_s)
-    stamp = message("builtin_interfaces/msg/Time", sec=whole, nanosec=round((time_s - whole) * 1e9))
-    return message("std_msgs/msg/Header", stamp=stamp, frame_id=frame)
-
-
-def joint_state(time_s: float, position, effort=(), names=NAMES):
-    return message(
-        "sensor_msgs/msg/JointState",
-        header=header(time_s),
-        name=list(names),
-        velocity=np.zeros(0),
-        position=np.array(position, dtype=float),
-        effort=np.array(effort, dtype=float),
-    )
-
-
-def reference(time_s: float, position):
-    point = message(
-        "trajectory_msgs/msg/JointTrajectoryPoint",
-        positions=np.array(position, dtype=float),
-        velocities=np.zeros(0),
-        accelerations=np.zeros(0),
-        effort=np.zeros(0),
-        time_from_start=message("builtin_interfaces/msg/Duration", sec=0, nanosec=0),
-    )
-    return message("trajectory_msgs/msg/JointTrajectory", header=header(time_s), joint_names=list(NAMES), points=[point])
-
-
-def status(outcome: str, text: str):
-    pairs = [message("diagnostic_msgs/msg/KeyValue", key="outcome", value=outcome)]
-    return message("diagnostic_msgs/msg/DiagnosticStatus", level=0, name="c", message=text, hardware_id="picker", values=pairs)
-
-
-def wanted(time_s: float) -> np.ndarray:
-    return 0.3 * np.sin(time_s - 100.0 + np.arange(5))
-
-
-def story(namespace: str = "", offset=0.01) -> list[tuple[str, str, float, object]]:
-    """(topic, type, received, message): three seconds in which every joint is ``offset`` beyond its reference."""
-    said = [
-        ("arm_controller/status", 101.0, status("accepted", "executing")),
-        ("arm_controller/status", 102.0, status("refused", "refused: too far")),
-    ]
-    for k in range(STATES):
-        t = 100.0 + 0.02 * k
-        said.append(("arm_controller/reference", t - 0.06, reference(t, wanted(t))))
-        said.append(("joint_commands", t - 0.055, joint_state(t, wanted(t) + 0.05, 0.5 * np.cos(t - 100.0) * np.ones(5))))
-        said.append(("joint_states", t + 0.013, joint_state(t + 0.01, (wanted(t + 0.01) + offset)[::-1], names=NAMES[::-1])))
-    kinds = {topic.name: topic.kind for topic in TOPICS}
-    return [(f"{namespace}/{name}", kinds[name], t, one) for name, t, one in sorted(said, key=lambda row: row[1])]
-
-
-def written_by_us(path: Path, told) -> Path:
-    recording, channels = Recording(path), {}
-    for topic, kind, t, one in told:
-        if topic not in channels:
-            channels[topic] = recording.add_topic(topic, kind, definitions.definition(kind), latched="status" in topic, depth=1)
-        recording.write(channels[topic], bytes(STORE.serialize_cdr(one, kind)), round(t * 1e9), round(t * 1e9))
-    recording.close()
-    return path
-
-
-def written_elsewhere(folder: Path, told, plugin: StoragePlugin) -> Path:
-    """A bag in a folder, as ``ros2 bag record`` leaves one."""
-    with Writer(folder, version=9, storage_plugin=plugin) as bag:
-        channels = {}
-        for topic, kind, t, one in told:
-            if topic not in channels:
-                channels[topic] = bag.add_connection(topic, kind, typestore=STORE)
-            bag.write(channels[topic], round(t * 1e9), STORE.serialize_cdr(one, kind))
-    return folder
 
 
 # -- writing -----------------------------------------------------------------------------------------------------
@@ -138,14 +70,14 @@ def test_another_reader_finds_every_message_with_its_time_and_qos(tmp_path):
         durability = {one.topic: one.ext.offered_qos_profiles[0].durability.name for one in reader.connections}
     assert len(found) == len(told)
     assert [(topic, kind, time_ns) for topic, kind, time_ns, _ in found] == [(a, b, round(t * 1e9)) for a, b, t, _ in told]
-    np.testing.assert_array_equal(found[-1][3].position, told[-1][3].position)
+    assert_array_equal(found[-1][3].position, told[-1][3].position)
     assert durability["/left/arm_controller/status"] == "TRANSIENT_LOCAL" and durability["/left/joint_states"] == "VOLATILE"
 
 
 def test_a_file_is_an_mcap_file_of_the_ros2_profile(tmp_path):
     from mcap.reader import make_reader
 
-    with open(written_by_us(tmp_path / "a.mcap", story()), "rb") as file:
+    with open(written_by_us(tmp_path / "a.mcap"), "rb") as file:
         reader = make_reader(file, validate_crcs=True)
         assert reader.get_header().profile == "ros2"
         made = reader.get_summary()
@@ -212,7 +144,7 @@ def test_a_disk_that_takes_no_more_is_said_once_and_what_is_there_can_be_read(tm
     assert caught.value.exit_code == 13 and path.stat().st_size <= LIMIT_BYTES
     found = read(path)
     assert "no end" in found.damaged and len(found.state) > 20
-    np.testing.assert_allclose(found.state.values[0], wanted(found.state.t[0]) + 0.01, atol=1e-9)
+    assert_allclose(found.state.values[0], wanted(found.state.t[0]) + 0.01, atol=1e-9)
 
 
 def test_a_full_disk_is_called_by_its_name(tmp_path, monkeypatch):
@@ -241,7 +173,7 @@ def test_without_the_packages_it_says_which_and_how_to_get_them():
 @pytest.fixture(params=["ours", "mcap bag", "sqlite3 bag", "sqlite3 file"])
 def recorded(request, tmp_path) -> Path:
     if request.param == "ours":
-        return written_by_us(tmp_path / "a.mcap", story())
+        return written_by_us(tmp_path / "a.mcap")
     plugin = StoragePlugin.MCAP if request.param.startswith("mcap") else StoragePlugin.SQLITE3
     folder = written_elsewhere(tmp_path / "bag", story(), plugin)
     return next(folder.glob("*.db3")) if request.param == "sqlite3 file" else folder
@@ -252,9 +184,9 @@ def test_series_are_those_that_were_sent_wherever_they_were_recorded(recorded):
     assert found.joint_names == NAMES and found.arm == "picker" and not found.damaged
     assert [len(found.reference), len(found.state), len(found.setpoint), len(found.torque)] == [STATES] * 4
     assert not len(found.state_torque)
-    np.testing.assert_allclose(found.reference.values, [wanted(t) for t in found.reference.t], atol=1e-9)
-    np.testing.assert_allclose(found.state.values, [wanted(t) + 0.01 for t in found.state.t], atol=1e-9)
-    np.testing.assert_allclose(found.reference.t, 100.0 + 0.02 * np.arange(STATES))
+    assert_allclose(found.reference.values, [wanted(t) for t in found.reference.t], atol=1e-9)
+    assert_allclose(found.state.values, [wanted(t) + 0.01 for t in found.state.t], atol=1e-9)
+    assert_allclose(found.reference.t, 100.0 + 0.02 * np.arange(STATES))
     assert [(event.t, event.outcome) for event in found.events] == [(101.0, "accepted"), (102.0, "refused")]
 
 
@@ -311,26 +243,20 @@ def test_what_is_no_recording_gets_one_clear_line(tmp_path, name, content, said)
 
 def test_a_foreign_controllers_state_serves_as_reference(tmp_path):
     """With the definition that is in the file: control_msgs need not be installed."""
-    from rosbags.typesys import get_types_from_msg
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-    kind, store = "control_msgs/msg/JointTrajectoryControllerState", get_typestore(Stores.ROS2_JAZZY)
+    kind, store, told = "control_msgs/msg/JointTrajectoryControllerState", get_typestore(Stores.ROS2_JAZZY), []
     text = "std_msgs/Header header\nstring[] joint_names\ntrajectory_msgs/JointTrajectoryPoint reference\n"
     store.register(get_types_from_msg(text, kind))
-    whole, _ = store.generate_msgdef(kind, ros_version=2)
-    recording = Recording(tmp_path / "a.mcap")
-    plain = "sensor_msgs/msg/JointState"
-    state = recording.add_topic("/joint_states", plain, definitions.definition(plain), latched=False, depth=10)
-    controller = recording.add_topic("/arm_controller/controller_state", kind, whole, latched=False, depth=10)
     for k in range(50):
         t = 100.0 + 0.02 * k
         said = store.types[kind](header=header(t), joint_names=list(NAMES), reference=reference(t, wanted(t)).points[0])
-        recording.write(controller, bytes(store.serialize_cdr(said, kind)), round(t * 1e9), round(t * 1e9))
-        actual = joint_state(t, wanted(t) + 0.01, names=NAMES)
-        recording.write(state, bytes(STORE.serialize_cdr(actual, actual.__msgtype__)), round(t * 1e9), round(t * 1e9))
-    recording.close()
+        told.append(("/arm_controller/controller_state", kind, t, said))
+        told.append(("/joint_states", "sensor_msgs/msg/JointState", t, joint_state(t, wanted(t) + 0.01, names=NAMES)))
+    written_by_us(tmp_path / "a.mcap", told, store, lambda one: store.generate_msgdef(one, ros_version=2)[0])
     found = read(tmp_path / "a.mcap")
     assert len(found.reference) == 50
-    np.testing.assert_allclose(tracking_error(found.reference, found.state).values, 0.01, atol=1e-9)
+    assert_allclose(tracking_error(found.reference, found.state).values, 0.01, atol=1e-9)
 
 
 def test_a_recording_of_something_else_says_what_was_looked_for(tmp_path):
@@ -347,7 +273,7 @@ def test_the_error_is_taken_at_the_time_of_the_state_and_not_across_gaps():
     line = Series(t, 2.0 * t[:, None])
     state = Series(np.array([-1.0, 0.05, 0.15, 3.0, 5.05, 9.0]), np.array([0.0, 0.13, 0.3, 6.0, 10.1, 0.0])[:, None])
     found = tracking_error(line, state).values[:, 0]
-    np.testing.assert_allclose(found, [np.nan, 0.03, 0.0, np.nan, 0.0, np.nan], atol=1e-12)
+    assert_allclose(found, [np.nan, 0.03, 0.0, np.nan, 0.0, np.nan], atol=1e-12)
     broken = with_gaps(line)
     assert len(broken) == 6 and np.isnan(broken.values[3]).all() and (np.diff(broken.t) > 0.0).all() and GAP_S < 1.0
     nothing = Series(np.zeros(0), np.zeros((0, 1)))
@@ -355,9 +281,9 @@ def test_the_error_is_taken_at_the_time_of_the_state_and_not_across_gaps():
 
 
 def test_limits_are_those_of_the_arm_that_was_recorded(tmp_path):
-    found = read(written_by_us(tmp_path / "a.mcap", story()))
+    found = read(written_by_us(tmp_path / "a.mcap"))
     limits = limits_of(found)
-    np.testing.assert_allclose(limits.stall, 1.08)
+    assert_allclose(limits.stall, 1.08)
     assert (limits.hold < limits.peak).all() and (limits.peak < limits.stall).all() and limits.units == ("rad",) * 5
     stranger = dataclasses.replace(found, joint_names=("a", "b", "c", "d", "e"), arm="")
     assert limits_of(stranger) is None
@@ -371,7 +297,7 @@ def test_limits_are_those_of_the_arm_that_was_recorded(tmp_path):
 
 
 def test_plot_writes_three_figures_and_says_where(tmp_path, capsys):
-    recorded = written_by_us(tmp_path / "a.mcap", story())
+    recorded = written_by_us(tmp_path / "a.mcap")
     plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is an extra")
     out = tmp_path / "figures"
     assert cli.main(["plot", str(recorded), "-o", str(out)]) == 0
@@ -386,16 +312,16 @@ def test_plot_writes_three_figures_and_says_where(tmp_path, capsys):
 
 def test_what_is_drawn_are_the_series(tmp_path):
     figures = pytest.importorskip("picker_dynamics.recording.figures", reason="matplotlib is an extra")
-    found = read(written_by_us(tmp_path / "a.mcap", story()))
-    axes = figures._error(found, limits_of(found), 100.0).axes
+    found = read(written_by_us(tmp_path / "a.mcap"))
+    axes = figures.error_figure(found, limits_of(found), 100.0).axes
     lines = {line.get_label(): line for line in axes[1].lines}
-    np.testing.assert_allclose(np.abs(lines["error"].get_ydata()[1:-1]), 10.0, atol=0.1)
-    assert figures._error(dataclasses.replace(found, reference=Series(np.zeros(0), np.zeros((0, 5)))), None, 100.0) is None
+    assert_allclose(np.abs(lines["error"].get_ydata()[1:-1]), 10.0, atol=0.1)
+    assert figures.error_figure(dataclasses.replace(found, reference=Series(np.zeros(0), np.zeros((0, 5)))), None, 100.0) is None
 
 
 def test_figures_that_cannot_be_written_are_said(tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib is an extra")
-    path = written_by_us(tmp_path / "a.mcap", story())
+    path = written_by_us(tmp_path / "a.mcap")
     (tmp_path / "file").touch()
     options = argparse.Namespace(file=str(path), out=str(tmp_path / "file"), namespace=None, arm="", urdf="", servos="")
     from picker_dynamics.commands.plot import plot

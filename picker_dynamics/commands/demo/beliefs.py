@@ -1,4 +1,4 @@
-"""What the demo's controller believes of the arm, and what the simulated arm is.
+"""The arm as the demo's controller believes it, and as the simulation has it.
 
 configured    urdf/picker.urdf with config/servos.sim.yaml: what the simulation is built around
 shipped       the same URDF with config/servos.yaml alone: what a calibration begins with, its stiffness a guess
@@ -21,7 +21,7 @@ from picker_dynamics.estimation.calibration.compare import load
 from picker_dynamics.estimation.calibration.result import OVERLAY_NAME, URDF_NAME
 from picker_dynamics.estimation.calibration.simulated import hidden_servos
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -53,9 +53,8 @@ def sides(options, out: Path) -> Sides:
     Raises:
         ConfigurationError: files that are missing, or a calibration of another simulated arm.
     """
-    urdf, servos, simulated = resource("urdf/picker.urdf"), resource("config/servos.yaml"), resource("config/servos.sim.yaml")
-    arm = description.load(urdf)
-    configured = servo_map.load(servos, arm.joint_names, simulated)
+    simulated = resource("config/servos.sim.yaml")
+    shipped, (arm, configured) = servo_arm.load(), servo_arm.load(overlay=simulated)
     folder = getattr(options, "calibrated", "")
     horn_error = getattr(options, "horn_error", None)
     if folder:
@@ -78,19 +77,10 @@ def sides(options, out: Path) -> Sides:
             graph,
             urdf=str(Path(folder) / URDF_NAME),
             servo_overlay=str(Path(folder) / OVERLAY_NAME),
-            plant_urdf=str(urdf),
+            plant_urdf=str(resource("urdf/picker.urdf")),
             plant_overlay=graph.plant_overlay or str(simulated),
         )
-    return Sides(
-        believed,
-        (arm, configured),
-        (arm, servo_map.load(servos, arm.joint_names)),
-        (arm, true),
-        options.plant_error,
-        options.seed,
-        folder,
-        graph,
-    )
+    return Sides(believed, (arm, configured), shipped, (arm, true), options.plant_error, options.seed, folder, graph)
 
 
 def hidden_overlay(true: ServoMap, overlay: Path) -> str:
@@ -109,19 +99,13 @@ def _rehearsed(folder: str) -> dict:
     Raises:
         ConfigurationError: no report, or one of a real arm.
     """
-    path = Path(folder) / "report.json"
+    path, needs = Path(folder) / "report.json", "the demo needs a folder of picker calibrate --simulated"
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-        simulated = report.get("simulated")
+        simulated = json.loads(path.read_text(encoding="utf-8")).get("simulated")
     except (OSError, ValueError, AttributeError) as error:
-        raise ConfigurationError(
-            f"cannot read {path}: {' '.join(str(error).split())}; the demo needs a folder of picker calibrate --simulated",
-            value=str(path),
-        ) from error
+        raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}; {needs}", value=str(path)) from error
     if not isinstance(simulated, dict):
-        raise ConfigurationError(
-            f"{path} says nothing of a simulated arm: the demo needs a folder of picker calibrate --simulated", value=str(path)
-        )
+        raise ConfigurationError(f"{path} says nothing of a simulated arm: {needs}", value=str(path))
     return simulated
 
 

@@ -1,4 +1,4 @@
-"""The same tour with each compensation mode, faster than real time: what the arm's true tip does."""
+"""Closed-loop measurement of the demo's tour with each compensation mode, faster than real time: what the arm's true tip does."""
 
 from __future__ import annotations
 

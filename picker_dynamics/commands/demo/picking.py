@@ -1,4 +1,4 @@
-"""The live part: the real graph on the virtual board, a client that picks, and the truth from the simulation."""
+"""Picking on the live graph: the real nodes on the virtual board, a client that picks, and the truth from the simulation."""
 
 from __future__ import annotations
 

@@ -1,18 +1,26 @@
-"""What the demo says: progress while it runs, a table at the end, and the summary that programs read."""
+"""Report of the demo: progress while it runs, a table at the end, two figures, and the summary that programs read."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import matplotlib
 import numpy as np
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
 from rich.console import Console
 from rich.status import Status
-from rich.table import Table
 
 from picker_dynamics.estimation.calibration.evaluate import ABOVE_FLOOR_M, TIMES_SMALLER
+from picker_dynamics.robot.servo_map import ServoMap
 
+from ..terminal import table
 from .measure import ModeResult
 from .picking import Live
 
 MM = 1e3
+COLOURS = {"none": "#c0392b", "gravity": "#e6a117", "full": "#1e8449"}
 
 
 class Progress:
@@ -41,43 +49,49 @@ class Progress:
             self._status.stop()
             self._status = None
 
+    def _errors(self, title: str, first: str, rows) -> None:
+        """A table of tip errors; rows of what it is, errors at rest, and on the way [mm]."""
+        shown = table(title, first, "at rest, median", "at rest, worst", "on the way, rms", left=(first,))
+        for name, hold, tracking in rows:
+            shown.add_row(name, f"{hold['median']:.2f}", f"{hold['max']:.2f}", f"{tracking:.2f}")
+        self.console.print(shown)
+
     def table(self, summary: dict, tolerance_m: float) -> None:
         """The result, for a person."""
         self._end_step()
-        table = Table(title="Tip error, measured on the simulated arm itself [mm]")
-        for heading in ("compensation", "at rest, median", "at rest, worst", "on the way, rms"):
-            table.add_column(heading, justify="left" if heading == "compensation" else "right")
-        for mode, hold in summary["hold_error_mm"].items():
-            table.add_row(mode, f"{hold['median']:.2f}", f"{hold['max']:.2f}", f"{summary['tracking_rms_mm'][mode]:.2f}")
-        self.console.print(table)
+        self._errors(
+            "Tip error, measured on the simulated arm itself [mm]",
+            "compensation",
+            [(mode, hold, summary["tracking_rms_mm"][mode]) for mode, hold in summary["hold_error_mm"].items()],
+        )
         good = sum(pick["ok"] for pick in summary["picks"])
         loop = summary["loop"]
-        self.console.print(
+        self.say(
             f"berries picked within {MM * tolerance_m:.0f} mm: {good} of {len(summary['picks'])}; "
             f"control loop {loop['rate_hz']} Hz, jitter p99 {loop['jitter_p99_ms']} ms, "
-            f"latency p99 {loop['latency_p99_ms']} ms, missed {loop['missed']}",
-            soft_wrap=True,
+            f"latency p99 {loop['latency_p99_ms']} ms, missed {loop['missed']}"
         )
         for fault in summary["faults"]:
-            self.console.print(f"fault: {fault}", soft_wrap=True)
+            self.say(f"fault: {fault}")
 
     def worth(self, summary: dict) -> None:
         """What the calibrated numbers are worth, for a person."""
-        found, hold = summary["calibration"], summary["hold_error_mm"]["full"]
+        found = summary["calibration"]
+        hold = found["hold_error_mm"] | {"": summary["hold_error_mm"]["full"]}
+        tracking = found["tracking_rms_mm"] | {"": summary["tracking_rms_mm"]["full"]}
         rows = [("as shipped", "shipped"), ("as configured", "configured"), ("calibrated", ""), ("its own: the floor", "floor")]
-        table = Table(title="The same with the numbers of a calibration and without, compensation full [mm]")
-        for heading in ("numbers", "at rest, median", "at rest, worst", "on the way, rms"):
-            table.add_column(heading, justify="left" if heading == "numbers" else "right")
-        for title, key in rows:
-            one = found["hold_error_mm"][key] if key else hold
-            tracking = found["tracking_rms_mm"][key] if key else summary["tracking_rms_mm"]["full"]
-            table.add_row(title, f"{one['median']:.2f}", f"{one['max']:.2f}", f"{tracking:.2f}")
-        self.console.print(table)
-        self.console.print(
-            f"calibrated, the tip holds {found['times_smaller']:.1f} times nearer than as shipped, "
-            f"{found['above_floor_mm']:.2f} mm above the floor",
-            soft_wrap=True,
+        self._errors(
+            "The same with the numbers of a calibration and without, compensation full [mm]",
+            "numbers",
+            [(title, hold[key], tracking[key]) for title, key in rows],
         )
+        self.say(
+            f"calibrated, the tip holds {found['times_smaller']:.1f} times nearer than as shipped, "
+            f"{found['above_floor_mm']:.2f} mm above the floor"
+        )
+
+
+# -- for programs ------------------------------------------------------------------------------------------
 
 
 def summarise(
@@ -98,10 +112,7 @@ def summarise(
     return {
         "board": board,
         "picks": [{"target_m": pick.target_m, "tip_error_mm": _mm(pick.tip_error_m), "ok": pick.ok} for pick in live.picks],
-        "hold_error_mm": {
-            mode: {"median": _mm(np.median(result.hold)), "max": _mm(result.hold.max())} for mode, result in measured.items()
-        },
-        "tracking_rms_mm": {mode: _mm(result.tracking_rms) for mode, result in measured.items()},
+        **_tip_errors(measured),
         "cross_check_worst": live.cross_check_worst,
         "loop": live.loop,
         "refused": live.refused,
@@ -109,17 +120,24 @@ def summarise(
     } | ({"calibration": _calibration(measured["full"], folder, worth)} if worth else {})
 
 
+def _tip_errors(results: dict[str, ModeResult]) -> dict:
+    return {
+        "hold_error_mm": {
+            name: {"median": _mm(np.median(one.hold)), "max": _mm(one.hold.max())} for name, one in results.items()
+        },
+        "tracking_rms_mm": {name: _mm(one.tracking_rms) for name, one in results.items()},
+    }
+
+
 def _calibration(after: ModeResult, folder: str, worth: dict[str, ModeResult]) -> dict:
     """What the calibrated numbers are worth beside others."""
-    median = {name: float(np.median(one.hold)) for name, one in worth.items()}
-    found = float(np.median(after.hold))
+    found, floor, shipped = (float(np.median(one.hold)) for one in (after, worth["floor"], worth["shipped"]))
     return {
         "folder": folder,
-        "hold_error_mm": {name: {"median": _mm(median[name]), "max": _mm(one.hold.max())} for name, one in worth.items()},
-        "tracking_rms_mm": {name: _mm(one.tracking_rms) for name, one in worth.items()},
-        "above_floor_mm": _mm(found - median["floor"]),
-        "times_smaller": round(median["shipped"] / found, 2),
-        "reached": found <= median["floor"] + ABOVE_FLOOR_M and found <= median["shipped"] / TIMES_SMALLER,
+        **_tip_errors(worth),
+        "above_floor_mm": _mm(found - floor),
+        "times_smaller": round(shipped / found, 2),
+        "reached": found <= floor + ABOVE_FLOOR_M and found <= shipped / TIMES_SMALLER,
     }
 
 
@@ -130,3 +148,59 @@ def _mm(length_m: float) -> float:
 def passed(live: Live) -> bool:
     """Every berry was picked near enough, the impossible was refused, and nothing faulted."""
     return bool(live.picks) and all(pick.ok for pick in live.picks) and bool(live.refused) and not live.faults
+
+
+# -- figures -----------------------------------------------------------------------------------------------
+
+
+def draw(measured: dict[str, ModeResult], servos: ServoMap, out: Path) -> list[Path]:
+    """Write tip_error.png (where the tip was off) and torque.png (how hard the servos worked); returns their paths."""
+    return [_save(_tip_error(measured), out / "tip_error.png"), _save(_torque(measured["full"], servos), out / "torque.png")]
+
+
+def _save(figure, path: Path) -> Path:
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+    return path
+
+
+def _tip_error(measured: dict[str, ModeResult]):
+    figure, axes = plt.subplots(figsize=(10, 4.5), layout="constrained")
+    for mode, result in measured.items():
+        label = f"{mode}: {1e3 * _median(result):.1f} mm median at rest"
+        axes.plot(result.recording.t, 1e3 * result.recording.tip_error, color=COLOURS[mode], label=label, lw=1.2)
+    axes.set(
+        xlabel="time [s]",
+        ylabel="tip error [mm]",
+        title="How far the tip is from where it was told to be, by compensation mode",
+        xlim=(0, measured["full"].recording.t[-1]),
+        yscale="log",
+        ylim=(0.05, 100),
+    )
+    axes.grid(True, which="both", alpha=0.25)
+    axes.legend(loc="upper right", framealpha=0.95, ncols=3)
+    return figure
+
+
+def _median(result: ModeResult) -> float:
+    return float(sorted(result.hold)[len(result.hold) // 2])
+
+
+def _torque(result: ModeResult, servos: ServoMap):
+    n = servos.n
+    figure, rows = plt.subplots(n, 1, figsize=(10, 1.7 * n), sharex=True, layout="constrained")
+    recording = result.recording
+    for joint, axes in enumerate(rows):
+        peak, hold = (share[joint] * servos.stall_torque[joint] for share in (servos.peak_share, servos.hold_share))
+        stall = servos.stall_torque[joint]
+        for limit, style, name in ((stall, "-", "stall"), (peak, "--", "peak limit"), (hold, ":", "hold limit")):
+            for sign in (-1, 1):
+                axes.axhline(sign * limit, color="0.45", ls=style, lw=1, label=name if sign > 0 else None)
+        axes.plot(recording.t, recording.tau[:, joint], color="#2471a3", lw=1, label="servo (true)")
+        axes.plot(recording.t, recording.tau_ref[:, joint], color="#e67e22", lw=1, ls="--", label="model (asked)")
+        axes.set(ylabel=f"{servos.joint_names[joint]}\n[N·m]", ylim=(-1.2 * stall, 1.2 * stall))
+        axes.grid(True, alpha=0.25)
+    rows[0].set_title("Torque against limit, compensation full")
+    rows[0].legend(loc="upper right", ncols=5, fontsize=8, framealpha=0.95)
+    rows[-1].set(xlabel="time [s]", xlim=(0, recording.t[-1]))
+    return figure

@@ -1,4 +1,4 @@
-"""What the demo picks: berries, tray, and the poses that lead from one to the other."""
+"""The demo's scene: berries, tray, and the poses that lead from one to the other."""
 
 from __future__ import annotations
 

@@ -31,30 +31,10 @@ MOST_SAMPLES = 5_000_000
 
 def exact_model(payload_kg: float = 0.0):
     """The note's arm."""
-    f = formulas
-    return lagrangian.make(
-        "picker",
-        g=f.g,
-        L1=f.L1,
-        L2=f.L2,
-        L3=f.L3,
-        m1=f.m1,
-        m2=f.m2,
-        m3=f.m3,
-        m4=f.m4,
-        m_p=payload_kg,
-        I0z=0.0,
-        I1x=0.0,
-        I1y=f.I1y,
-        I1z=f.I1y,
-        I2x=0.0,
-        I2y=f.I2y,
-        I2z=f.I2y,
-        I3x=0.0,
-        I3y=f.I3y,
-        I3z=f.I3y,
-        I4=0.0,
-    )
+    given = {name: getattr(formulas, name) for name in ("g", "L1", "L2", "L3", "m1", "m2", "m3", "m4", "I1y", "I2y", "I3y")}
+    slender = {f"I{i}z": given[f"I{i}y"] for i in (1, 2, 3)}  # Iiz = Iiy
+    none = dict.fromkeys(("I0z", "I1x", "I2x", "I3x", "I4"), 0.0)
+    return lagrangian.make("picker", m_p=payload_kg, **given, **slender, **none)
 
 
 def random_states(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,17 +1,53 @@
-"""The Arduino study for a person."""
+"""The Arduino study for a person: its tables, and one figure of why the full model matters."""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.table import Table
+from pathlib import Path
 
-from .arduino import JOINTS
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from rich.console import Console
+
+from picker_dynamics.trajectory.profiles import along, profile
+
+from ..terminal import table
+from . import arduino_formulas as formulas
+from .arduino import JOINTS, exact_model, random_states
+
+STATES = 100_000
+MOVE_S = 0.7
+FOLDED, REACHING = (-0.6, 1.9, -2.2, 0.2, 0.0), (0.6, 0.5, -0.6, -0.4, 0.0)
+"""A quick reach for a berry [rad]."""
 
 
 def show(summary: dict, console: Console) -> None:
     """Print the tables of a summary."""
-    console.print(_errors(summary))
-    console.print(_parts(summary))
+    _print(
+        console,
+        f"simplified formulas less the exact model, {summary['samples']:,} random states [N·m]",
+        summary["joints"],
+        {
+            "RMS error": ("rms_error", "{:.4f}"),
+            "largest": ("largest_error", "{:.3f}"),
+            "RMS torque": ("rms_torque", "{:.4f}"),
+            "error": ("error_percent_of_torque", "{:.1f} %"),
+            "of what the motion needs": ("error_percent_of_motion_torque", "{:.0f} %"),
+        },
+    )
+    _print(
+        console,
+        "RMS error by part, and with a berry that the formulas do not know [N·m]",
+        summary["joints"],
+        {
+            "gravity": ("rms_error_of_gravity", "{:.4f}"),
+            "inertia": ("rms_error_of_inertia", "{:.4f}"),
+            "Coriolis": ("rms_error_of_coriolis", "{:.4f}"),
+            f"all, with {1e3 * summary['berry_kg']:.0f} g": ("rms_error_with_berry", "{:.4f}"),
+        },
+    )
     inertia = summary["stretched_out"]
     console.print(
         "Gravity is exact. Inertia is not: stretched out, the formulas have "
@@ -19,8 +55,21 @@ def show(summary: dict, console: Console) -> None:
         + " inertia, and none of the coupling between joints.",
         soft_wrap=True,
     )
-    console.print(_degrees(summary["degrees"]))
     slip = summary["degrees"]
+    pose = ", ".join(f"{angle:g}" for angle in slip["start_pose_deg"])
+    _print(
+        console,
+        "degrees where radians belong: gravity torque over servo angles of 0 to 180 degrees, and at the program's "
+        f"first pose ({pose}) [N·m]",
+        slip["joints"],
+        {
+            "RMS error": ("rms_error_of_gravity", "{:.3f}"),
+            "RMS torque": ("rms_gravity", "{:.3f}"),
+            "error": ("error_percent_of_gravity", "{:.0f} %"),
+            "first pose: says": ("start_pose_said", "{:+.3f}"),
+            "needs": ("start_pose_needed", "{:+.3f}"),
+        },
+    )
     coriolis = slip["elbow_coriolis_at_1_rad_s"]
     console.print(
         f"Products of rates in degrees per second are {slip['rate_products_times']:.0f} times too large: at 1 rad/s "
@@ -29,63 +78,78 @@ def show(summary: dict, console: Console) -> None:
     )
 
 
-def _table(title: str, headings) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("joint")
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    return table
+def _print(console: Console, title: str, joints: dict, columns: dict) -> None:
+    """A table of one row a joint; columns: heading -> key and format."""
+    made = table(title, "joint", *columns, left=("joint",), title_justify="left")
+    for joint, row in joints.items():
+        made.add_row(joint, *(form.format(row[key]) for key, form in columns.values()))
+    console.print(made)
 
 
-def _errors(summary: dict) -> Table:
-    table = _table(
-        f"simplified formulas less the exact model, {summary['samples']:,} random states [N·m]",
-        ["RMS error", "largest", "RMS torque", "error", "of what the motion needs"],
+def draw(summary: dict, out: Path, seed: int) -> Path:
+    """Write torque.png; returns its path."""
+    figure, panels = plt.subplots(2, 3, figsize=(13, 8), layout="constrained")
+    model = exact_model()
+    _clouds(panels[0], model, summary, seed)
+    _reach(panels[1], model)
+    figure.suptitle(
+        "The notes' simplified Arduino formulas against the exact model\n"
+        "above: torque that the motion needs, gravity (which is exact) taken off, in random states; "
+        f"below: a reach in {MOVE_S:g} s"
     )
-    for joint in JOINTS:
-        row = summary["joints"][joint]
-        table.add_row(
-            joint,
-            f"{row['rms_error']:.4f}",
-            f"{row['largest_error']:.3f}",
-            f"{row['rms_torque']:.4f}",
-            f"{row['error_percent_of_torque']:.1f} %",
-            f"{row['error_percent_of_motion_torque']:.0f} %",
+    path = out / "torque.png"
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+    return path
+
+
+def _clouds(panels, model, summary: dict, seed: int) -> None:
+    q, v, a = random_states(min(STATES, summary["samples"]), seed)
+    inertial, coriolis, _ = formulas.parts(q, v, a)
+    said, needed = inertial + coriolis, model.inverse_dynamics(q, v, a) - model.gravity(q)
+    for axes, i in zip(panels, (1, 2, 3)):
+        reach = float(np.quantile(np.abs(needed[:, i]), 0.999))
+        axes.hexbin(
+            needed[:, i], said[:, i], gridsize=60, extent=(-reach, reach, -reach, reach), bins="log", cmap="Blues", mincnt=1
         )
-    return table
-
-
-def _parts(summary: dict) -> Table:
-    table = _table(
-        "RMS error by part, and with a berry that the formulas do not know [N·m]",
-        ["gravity", "inertia", "Coriolis", f"all, with {1e3 * summary['berry_kg']:.0f} g"],
-    )
-    for joint in JOINTS:
-        row = summary["joints"][joint]
-        table.add_row(
-            joint,
-            f"{row['rms_error_of_gravity']:.4f}",
-            f"{row['rms_error_of_inertia']:.4f}",
-            f"{row['rms_error_of_coriolis']:.4f}",
-            f"{row['rms_error_with_berry']:.4f}",
+        axes.plot([-reach, reach], [-reach, reach], color="k", lw=1, label="right")
+        row = summary["joints"][JOINTS[i]]
+        axes.set(
+            title=f"{JOINTS[i]}: off by {row['error_percent_of_torque']:.1f} % of all torque (RMS),\n"
+            f"{row['error_percent_of_motion_torque']:.0f} % of this part of it",
+            xlabel="exact [N·m]",
+            ylabel="simplified [N·m]",
+            xlim=(-reach, reach),
+            ylim=(-reach, reach),
         )
-    return table
+        axes.locator_params(axis="x", nbins=5)
+        axes.legend(loc="upper left")
 
 
-def _degrees(slip: dict) -> Table:
-    pose = ", ".join(f"{angle:g}" for angle in slip["start_pose_deg"])
-    table = _table(
-        "degrees where radians belong: gravity torque over servo angles of 0 to 180 degrees, and at the program's "
-        f"first pose ({pose}) [N·m]",
-        ["RMS error", "RMS torque", "error", "first pose: says", "needs"],
-    )
-    for joint, row in slip["joints"].items():
-        table.add_row(
-            joint,
-            f"{row['rms_error_of_gravity']:.3f}",
-            f"{row['rms_gravity']:.3f}",
-            f"{row['error_percent_of_gravity']:.0f} %",
-            f"{row['start_pose_said']:+.3f}",
-            f"{row['start_pose_needed']:+.3f}",
+def _reach(panels, model) -> None:
+    motion = along(profile("quintic"), FOLDED, REACHING, MOVE_S, model.joint_names)
+    t = np.linspace(0.0, MOVE_S, 501)
+    q, v, a = motion.sample(t)
+    standing = np.zeros_like(a)
+    curves = {
+        "exact": (model.inverse_dynamics(q, v, a), {"color": "k", "lw": 2}),
+        "simplified": (formulas.compute_joint_torques(q, v, a), {"color": "#2471a3", "lw": 1.5}),
+        "gravity only": (model.gravity(q), {"color": "#e6a117", "lw": 1.5, "ls": "--"}),
+        "simplified, in degrees": (
+            formulas.compute_joint_torques(np.degrees(q), np.degrees(v), standing),
+            {"color": "#c0392b", "lw": 0.8, "alpha": 0.45, "zorder": 1},
+        ),
+    }
+    for axes, i in zip(panels, (1, 2, 3)):
+        sound = [curves[name][0][:, i] for name in ("exact", "simplified", "gravity only")]
+        low, high = min(x.min() for x in sound), max(x.max() for x in sound)
+        for name, (tau, style) in curves.items():
+            axes.plot(t, tau[:, i], label=name, **style)
+        axes.set(
+            xlabel="time [s]",
+            ylabel=f"{JOINTS[i]} [N·m]",
+            xlim=(0, MOVE_S),
+            ylim=(low - 0.35 * (high - low), high + 0.35 * (high - low)),
         )
-    return table
+        axes.grid(True, alpha=0.25)
+    panels[0].legend(fontsize=9, loc="lower right", framealpha=0.95)

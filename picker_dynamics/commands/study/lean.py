@@ -1,4 +1,4 @@
-"""A hand-written model without checks, for loops that ask for one state thousands of times.
+"""Hand-written dynamics without input checks, for loops that ask for one state thousands of times.
 
 The equations are the model's own; what is left out is the look at shapes and NaN before each call, which takes longer
 than the equations.  Compiled code would be faster still, but compiling takes longer than simulating.
@@ -34,24 +34,21 @@ class LeanModel:
         self._equations, self._constants = model.equations, model.constants
 
     def inverse_dynamics(self, q, v, a) -> np.ndarray:
-        if q.ndim > 1:
-            return self.full.inverse_dynamics(q, v, a)
-        return np.array(self._equations.inverse_dynamics(self._constants, q.tolist(), v.tolist(), a.tolist()))
+        return self._answer("inverse_dynamics", q, v, a)
 
     def mass_matrix(self, q) -> np.ndarray:
-        if q.ndim > 1:
-            return self.full.mass_matrix(q)
-        return np.array(self._equations.mass_matrix(self._constants, q.tolist()))
+        return self._answer("mass_matrix", q)
 
     def coriolis_matrix(self, q, v) -> np.ndarray:
-        if q.ndim > 1:
-            return self.full.coriolis_matrix(q, v)
-        return np.array(self._equations.coriolis_matrix(self._constants, q.tolist(), v.tolist()))
+        return self._answer("coriolis_matrix", q, v)
 
     def gravity(self, q) -> np.ndarray:
-        if q.ndim > 1:
-            return self.full.gravity(q)
-        return np.array(self._equations.gravity(self._constants, q.tolist()))
+        return self._answer("gravity", q)
+
+    def _answer(self, quantity: str, *states) -> np.ndarray:
+        if states[0].ndim > 1:
+            return getattr(self.full, quantity)(*states)
+        return np.array(getattr(self._equations, quantity)(self._constants, *(x.tolist() for x in states)))
 
     def acceleration(self, q: list[float], v: list[float], tau: list[float]) -> list[float]:
         """M^-1 (tau - C v - g) of one state, all lists of n numbers."""

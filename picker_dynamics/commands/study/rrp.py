@@ -84,19 +84,17 @@ def law(name: str) -> ControlLaw:
         InputError: another name.
     """
     believed = arm(BELIEVED_KG)
-    if name == "feed_forward":
-        return FeedForward(believed)
-    if name == "computed_torque":
-        return ComputedTorque(believed, KP, KD)
-    if name == "pd_gravity":
-        return PdGravity(believed, JOINT_KP, JOINT_KD)
-    if name == "pid":
-        return Pid(believed, JOINT_KP, JOINT_KI, JOINT_KD)
-    if name == "robust":
-        return Robust(believed, KP, KD, RHO, EPSILON)
-    if name == "adaptive":
-        return Adaptive(arm(0.0), arm(1.0), L, K, GAMMA, estimate=BELIEVED_KG)
-    raise InputError(f"no law {name!r}; there are {', '.join(LAWS)}", subject="law", value=name)
+    makers = {
+        "feed_forward": lambda: FeedForward(believed),
+        "computed_torque": lambda: ComputedTorque(believed, KP, KD),
+        "pd_gravity": lambda: PdGravity(believed, JOINT_KP, JOINT_KD),
+        "pid": lambda: Pid(believed, JOINT_KP, JOINT_KI, JOINT_KD),
+        "robust": lambda: Robust(believed, KP, KD, RHO, EPSILON),
+        "adaptive": lambda: Adaptive(arm(0.0), arm(1.0), L, K, GAMMA, estimate=BELIEVED_KG),
+    }
+    if name not in makers:
+        raise InputError(f"no law {name!r}; there are {', '.join(LAWS)}", subject="law", value=name)
+    return makers[name]()
 
 
 def path(profile_name: str = "quintic") -> ToolPath:
@@ -153,10 +151,7 @@ def simulate(
         raise InputError(f"no mode {mode!r}; there are {', '.join(MODES)}", subject="mode", value=mode)
     carrying = arm(load_kg)
     q0 = carrying.full.inverse_kinematics(way.begin + np.asarray(start_off))
-    if mode == "sampled":
-        run = sampled(law(law_name), carrying, way.trajectory, q0, duration_s, period_s=PERIOD_S)
-    else:
-        run = continuous(law(law_name), carrying, way.trajectory, q0, duration_s, output_s=PERIOD_S)
+    run = MODES[mode](law(law_name), carrying, way.trajectory, q0, duration_s, period_s=PERIOD_S)
     tool = carrying.full.forward_kinematics(run.q)
     error = 100.0 * np.linalg.norm(tool - way.tool(run.t), axis=-1) / way.length
     return Case(law_name, load_kg, mode, run, tool, error)

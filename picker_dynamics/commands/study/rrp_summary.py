@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from statistics import median
 
 import numpy as np
@@ -112,9 +111,8 @@ def _ideal_variation(way, load_kg: float) -> list[float]:
 
 def _open_loop(cases: dict) -> dict:
     """Feed-forward alone, and why it cannot do."""
-    poles = {_load(load): rrp.unstable_poles(load) for load in LOADS_KG}
     return {
-        "unstable_pole_1_s": poles,
+        "unstable_pole_1_s": {_load(load): rrp.unstable_poles(load) for load in LOADS_KG},
         "error_grows_times": {
             name: _digits(case.error[-1] / case.error[0])
             for name, case in cases.items()
@@ -128,10 +126,7 @@ def _open_loop(cases: dict) -> dict:
 
 
 def _wall(comparison: dict, law: str) -> dict:
-    seconds = defaultdict(list)
-    for (name, _, mode), case in comparison.items():
-        if name == law:
-            seconds[mode].append(case.run.wall_s)
+    seconds = {mode: [comparison[law, load, mode].run.wall_s for load in LOADS_KG] for mode in MODES}
     return {mode: {"median": round(median(values), 4), "max": round(max(values), 4)} for mode, values in seconds.items()}
 
 
@@ -141,18 +136,8 @@ def _requirements(comparison: dict, ideal: dict) -> list[dict]:
 
     def require(what: str, law: str, mode: str, unit: str, limit: float, value_of) -> None:
         value, load = max((float(value_of(comparison[law, load, mode])), load) for load in LOADS_KG)
-        rows.append(
-            {
-                "what": what,
-                "law": law,
-                "mode": mode,
-                "unit": unit,
-                "limit": limit,
-                "worst": _digits(value),
-                "at_load_kg": load,
-                "met": bool(value <= limit),
-            }
-        )
+        row = {"what": what, "law": law, "mode": mode, "unit": unit, "limit": limit}
+        rows.append(row | {"worst": _digits(value), "at_load_kg": load, "met": bool(value <= limit)})
 
     for (law, mode), end_percent in END_PERCENT.items():
         require(f"error from {LATE_S:g} s on", law, mode, "%", WITHIN_PERCENT, lambda case: case.worst_from(LATE_S))

@@ -1,4 +1,4 @@
-"""An arm under a control law, in continuous time or sampled.
+"""Simulation of an arm under a control law, in continuous time or sampled.
 
     continuous      d/dt (q, v, state) = (v, M^-1 (tau - C v - g), rate),  tau and rate from the law at every instant;
                     an integrator with error control that turns implicit where the law is stiff (``scipy``'s LSODA:
@@ -56,8 +56,8 @@ class Run:
     evaluations: int
 
 
-def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, duration_s: float, *, output_s: float = 1e-3) -> Run:
-    """From rest at ``q0`` (n,), the law acting at every instant; states every ``output_s`` [s].
+def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, duration_s: float, *, period_s: float = 1e-3) -> Run:
+    """From rest at ``q0`` (n,), the law acting at every instant; states every ``period_s`` [s].
 
     Raises:
         MissingDependencyError: SciPy is not installed.
@@ -69,10 +69,9 @@ def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, dura
         raise MissingDependencyError("simulating in continuous time needs SciPy: pip install scipy") from error
 
     n, begun = arm.n, time.perf_counter()
-    q0, count = _start(arm, q0, duration_s, output_s)
-    start = Reference(*trajectory.sample(0.0))
-    y = np.concatenate([q0, np.zeros(n), law.initial_state(q0, np.zeros(n), start)])
-    t = np.linspace(0.0, duration_s, count + 1)
+    q0, t = _start(arm, q0, duration_s, period_s)
+    v0, start = np.zeros(n), Reference(*trajectory.sample(0.0))
+    y = np.concatenate([q0, v0, law.initial_state(q0, v0, start)])
     rows, evaluations = [y[None]], itertools.count(1)
     corners = [0.0, *(jump for jump in _jumps(trajectory) if jump < duration_s), duration_s]
     for begin, end in zip(corners, corners[1:]):
@@ -105,8 +104,7 @@ def continuous(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, dura
 def sampled(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, duration_s: float, *, period_s: float = 1e-3) -> Run:
     """From rest at ``q0`` (n,), the law acting every ``period_s`` [s], its effort held in between."""
     begun = time.perf_counter()
-    q, count = _start(arm, q0, duration_s, period_s)
-    t = np.linspace(0.0, duration_s, count + 1)
+    q, t = _start(arm, q0, duration_s, period_s)
     references = list(map(Reference, *trajectory.sample(t)))
     v = np.zeros(arm.n)
     state = law.initial_state(q, v, references[0])
@@ -117,32 +115,37 @@ def sampled(law: ControlLaw, arm: LeanModel, trajectory: Trajectory, q0, duratio
         q, v = _held(arm, q.tolist(), v.tolist(), tau.tolist(), period_s)
         state = state + period_s * rate
     q, v, tau, state = (np.array(column) for column in zip(*rows))
-    return Run(t, q, v, tau, state, time.perf_counter() - begun, count + 1)
+    return Run(t, q, v, tau, state, time.perf_counter() - begun, len(t))
 
 
-def _start(arm: LeanModel, q0, duration_s: float, period_s: float) -> tuple[np.ndarray, int]:
+def _start(arm: LeanModel, q0, duration_s: float, period_s: float) -> tuple[np.ndarray, np.ndarray]:
+    """q0 (n,), checked, and the times (s,) of the run."""
     q0 = np.array(as_states("q0", q0, arm.n))
     if q0.shape != (arm.n,):
         raise InputError(f"q0 has shape {q0.shape}, expected ({arm.n},)", subject="q0", value=q0.shape)
     for name, value in (("duration", duration_s), ("period", period_s)):
         if not (np.isfinite(value) and value > 0.0):
             raise InputError(f"{name} is {value} s, must be > 0", subject=name, value=value, limit=0.0)
-    return q0, max(1, round(duration_s / period_s))
+    return q0, np.linspace(0.0, duration_s, max(1, round(duration_s / period_s)) + 1)
 
 
 def _held(arm: LeanModel, q: list, v: list, tau: list, h: float) -> tuple[np.ndarray, np.ndarray]:
     """One step of classical Runge-Kutta under a constant effort."""
+
+    def ahead(x: list, share: float, slope: list) -> list:
+        return [one + share * h * y for one, y in zip(x, slope)]
+
+    def over_step(x: list, *slopes: list) -> np.ndarray:
+        return np.array([one + h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4) for one, b1, b2, b3, b4 in zip(x, *slopes)])
+
     a1 = arm.acceleration(q, v, tau)
-    v2 = [x + 0.5 * h * y for x, y in zip(v, a1)]
-    a2 = arm.acceleration([x + 0.5 * h * y for x, y in zip(q, v)], v2, tau)
-    v3 = [x + 0.5 * h * y for x, y in zip(v, a2)]
-    a3 = arm.acceleration([x + 0.5 * h * y for x, y in zip(q, v2)], v3, tau)
-    v4 = [x + h * y for x, y in zip(v, a3)]
-    a4 = arm.acceleration([x + h * y for x, y in zip(q, v3)], v4, tau)
-    return (
-        np.array([x + h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4) for x, b1, b2, b3, b4 in zip(q, v, v2, v3, v4)]),
-        np.array([x + h / 6.0 * (b1 + 2.0 * b2 + 2.0 * b3 + b4) for x, b1, b2, b3, b4 in zip(v, a1, a2, a3, a4)]),
-    )
+    v2 = ahead(v, 0.5, a1)
+    a2 = arm.acceleration(ahead(q, 0.5, v), v2, tau)
+    v3 = ahead(v, 0.5, a2)
+    a3 = arm.acceleration(ahead(q, 0.5, v2), v3, tau)
+    v4 = ahead(v, 1.0, a3)
+    a4 = arm.acceleration(ahead(q, 1.0, v3), v4, tau)
+    return over_step(q, v, v2, v3, v4), over_step(v, a1, a2, a3, a4)
 
 
 def _stuck(time_s: float) -> PickerError:
@@ -153,15 +156,11 @@ def _stuck(time_s: float) -> PickerError:
 
 def _jumps(trajectory: Trajectory) -> list[float]:
     """When q, v or a jump, [s]; the end of the trajectory counts."""
-    c = trajectory.coefficients
-    h = np.diff(trajectory.breaks)[:-1, None, None]
-    x = h ** np.arange(c.shape[1])[:, None]
-    before = (c[:-1] * x, splines.derivative(c[:-1]) * x, splines.derivative(splines.derivative(c[:-1])) * x)
-    after = (c[1:, 0], c[1:, 1], 2.0 * c[1:, 2])
-    jumps = np.zeros(len(h), dtype=bool)
-    for left, right in zip(before, after):
-        left = left.sum(axis=1)
-        jumps |= (np.abs(left - right) > JUMP * max(1.0, np.abs(right).max(initial=0.0))).any(axis=1)
+    c, h = trajectory.coefficients.swapaxes(0, 1), np.diff(trajectory.breaks)[:-1, None]
+    factors = np.array([1.0, 1.0, 2.0])[:, None, None]
+    before, after = splines.shifted(c[:, :-1], h)[:3] * factors, c[:3, 1:] * factors
+    counts = JUMP * np.abs(after).max(axis=(1, 2), initial=1.0, keepdims=True)
+    jumps = (np.abs(before - after) > counts).any(axis=(0, 2))
     return [*trajectory.breaks[1:-1][jumps].tolist(), trajectory.duration]
 
 

@@ -1,4 +1,4 @@
-"""A straight path of the tool, and the joint motion that keeps it there.
+"""Straight-line Cartesian path of the tool, and the joint motion that follows it.
 
     p(t) = p0 + s(t / T) (p1 - p0)              q = inverse kinematics of p
     v = J(q)^-1 pd                              a = J(q)^-1 (pdd - dJ/dt v)

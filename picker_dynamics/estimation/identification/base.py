@@ -1,4 +1,4 @@
-"""Base parameters: the combinations of standard parameters that torques tell apart; more they never tell.
+"""Base parameters: the identifiable combinations of standard inertial parameters, all that torques ever tell.
 
 With the regressors of many states above one another, W (k n, p), and a QR factorisation with column pivoting
 

@@ -1,4 +1,4 @@
-"""All that makes up a measured torque, linear in what is to be found:
+"""Regressor of the measured torque, linear in the inertial and drive parameters to be found:
 
     tau = Y(q, v, a) pi + b v + f_c tanh(v / v_s) + I_r a + o
 
@@ -70,14 +70,6 @@ class Columns:
         return (
             *(f"{name}({joint.child})" for joint in self.description.movable for name in parameters.NAMES),
             *(f"{kind}({joint})" for kind in self.drives for joint in self.description.joint_names),
-        )
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Of the parameters."""
-        return (
-            *(self.n * parameters.UNITS),
-            *(DRIVE_UNITS[unit][kind] for kind in self.drives for unit in self.description.position_units),
         )
 
     def regressor(self, q, v, a) -> np.ndarray:

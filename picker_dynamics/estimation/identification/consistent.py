@@ -1,4 +1,4 @@
-"""Standard parameters of bodies that can exist: the data where they speak, the URDF where they are silent.
+"""Physically consistent inertial parameters: from the data where they are informative, from the URDF elsewhere.
 
     min over theta, d    |R pi(theta, d) - z|²  +  Σ_bodies D(J_i || J_i0) / (2 PRIOR²)  +  Σ ((d - d0) / d_usual)²
 
@@ -87,11 +87,11 @@ def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit) -> 
     problem = _Problem(columns, R, z, _usual_drives(columns, equations))
     found = least_squares(
         problem.residuals,
-        problem.start(),
+        problem.start,
         problem.jacobian,
-        bounds=problem.bounds(),
+        bounds=(problem.lower, np.inf),
         method="trf",
-        x_scale=problem.sizes(),
+        x_scale=problem.sizes,
         max_nfev=1000,
         xtol=1e-9,
         ftol=1e-9,
@@ -99,15 +99,16 @@ def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit) -> 
     )
     if not found.success:
         raise InputError(f"no physical parameters were found that explain the data: {found.message}")
-    pi, slope = problem.parameters(found.x), problem.slope(found.x)
-    J = problem.jacobian(found.x)
-    covariance = slope @ np.linalg.solve(J.T @ J, slope.T)
-    at_start = problem.slope(problem.start())
-    prior_J = problem.prior_jacobian(problem.start())
-    prior = at_start @ np.linalg.solve(prior_J.T @ prior_J, at_start.T)
-    return ConsistentFit(
-        columns, pi, covariance, prior, float((np.sum((R @ pi - z) ** 2) + misfit) / max(count - base_fit.base.count, 1.0))
+    pi = problem.parameters(found.x)
+    covariance, prior = (
+        slope @ np.linalg.solve(J.T @ J, slope.T)
+        for slope, J in (
+            (problem.slope(found.x), problem.jacobian(found.x)),
+            (problem.slope(problem.start), problem.prior_jacobian(problem.start)),
+        )
     )
+    cost = (np.sum((R @ pi - z) ** 2) + misfit) / max(count - base_fit.base.count, 1.0)
+    return ConsistentFit(columns, pi, covariance, prior, float(cost))
 
 
 def _triangular(equations, base_fit: BaseFit) -> tuple[np.ndarray, np.ndarray, float, float]:
@@ -127,30 +128,24 @@ def _usual_drives(columns: Columns, equations) -> np.ndarray:
     )
     v, a = np.maximum(v, 1e-3), np.maximum(a, 1e-3)
     sizes = dict(zip(DRIVES, (effort / v, effort, effort / a, effort)))
-    return np.concatenate([sizes[kind] for kind in columns.drives]) if columns.drives else np.zeros(0)
+    return np.concatenate([np.zeros(0), *(sizes[kind] for kind in columns.drives)])
 
 
 class _Problem:
-    """Residuals and their derivatives; x holds ten theta per body, then the drives."""
+    """Residuals and their derivatives; x holds ten theta per body, then the drives.
+
+    ``start`` is what is believed, ``sizes`` by how much entries of x usually differ from it, ``lower`` their bounds.
+    """
 
     def __init__(self, columns: Columns, R: np.ndarray, z: np.ndarray, usual: np.ndarray):
-        believed = columns.believed()
         self.columns, self.R, self.z, self.usual = columns, R, z, usual
-        self.drives0 = believed[columns.bodies :]
-        self.forms = [LogCholesky(pi) for pi in believed[: columns.bodies].reshape(-1, parameters.COUNT)]
-
-    def start(self) -> np.ndarray:
-        return np.concatenate([np.zeros(self.columns.bodies), np.maximum(self.drives0, 1e-6 * self.usual)])
-
-    def sizes(self) -> np.ndarray:
-        """By how much entries of x usually differ from the start."""
-        return np.concatenate([np.full(self.columns.bodies, PRIOR), self.usual])
-
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        free = np.full(self.columns.bodies, -np.inf)
-        lower = [np.full(self.columns.n, -np.inf if kind in SIGNED else 0.0) for kind in self.columns.drives]
-        lower = np.concatenate([free, *lower])
-        return lower, np.full(lower.shape, np.inf)
+        bodies, self.drives0 = self._split(columns.believed())
+        self.forms = [LogCholesky(pi) for pi in bodies]
+        nothing = np.zeros(columns.bodies)
+        self.start = np.concatenate([nothing, np.maximum(self.drives0, 1e-6 * usual)])
+        self.sizes = np.concatenate([nothing + PRIOR, usual])
+        signs = (np.full(columns.n, -np.inf if kind in SIGNED else 0.0) for kind in columns.drives)
+        self.lower = np.concatenate([nothing - np.inf, *signs])
 
     def _split(self, x):
         return x[: self.columns.bodies].reshape(-1, parameters.COUNT), x[self.columns.bodies :]

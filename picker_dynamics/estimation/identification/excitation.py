@@ -1,4 +1,4 @@
-"""The motion that tells most: a Fourier series whose base regressor is well conditioned, within all limits.
+"""Optimal excitation: the Fourier series whose base regressor is best conditioned, within all limits.
 
 What is made small is the condition number of W_b, its rows divided by each joint's noise (whitened) and its columns brought to
 the same length on usual states, so that units do not count:
@@ -19,7 +19,7 @@ from picker_dynamics.errors import InfeasibleError, InputError, LimitError
 
 from .base import Base
 from .fourier import HARMONICS, Fourier
-from .limits import MARGIN, Limits, usual_states
+from .limits import MARGIN, Limits, tip_speeds, usual_states
 
 SAMPLES = 60
 """States of one period at which regressor and limits are looked at in the search; four times as many in the end."""
@@ -85,22 +85,19 @@ class Search:
         q, v, a = motion.sample(t)
         swing = np.abs(q - motion.centre).max(axis=0)
         room = MARGIN * np.minimum(limits.upper - motion.centre, motion.centre - limits.lower)
-        share = np.minimum.reduce(
-            [
-                _share(room, swing),
-                _share(MARGIN * limits.velocity, np.abs(v).max(axis=0)),
-                _share(MARGIN * limits.acceleration, np.abs(a).max(axis=0)),
-            ]
+        pairs = (
+            (room, swing),
+            (MARGIN * limits.velocity, np.abs(v).max(axis=0)),
+            (MARGIN * limits.acceleration, np.abs(a).max(axis=0)),
         )
-        motion = replace(motion, free=motion.free * share)
-        q, v, a = motion.sample(t)
-        speed = np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(q), v), axis=-1).max()
+        motion = _shrunk(motion, np.minimum.reduce([_share(*pair) for pair in pairs]))
+        speed = tip_speeds(self.model, *motion.sample(t)[:2]).max()
         if speed > MARGIN * limits.tip_speed:  # nearly proportional to the swing: the loop sees to the rest
             motion = replace(motion, free=motion.free * MARGIN * limits.tip_speed / speed)
         for _ in range(60):
             if self.allowed(motion, t):
                 return motion
-            motion = replace(motion, free=motion.free * SHRINK)
+            motion = _shrunk(motion, SHRINK)
         return None
 
     def allowed(self, motion: Fourier, t: np.ndarray) -> bool:
@@ -112,8 +109,7 @@ class Search:
         tau = self.model.required_torque(q, v, a)
         if (np.abs(tau) > MARGIN * limits.peak).any() or (np.abs(tau + limits.drag * v) > MARGIN * limits.stall).any():
             return False
-        speed = np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(q), v), axis=-1)
-        return bool(speed.max() <= limits.tip_speed)
+        return bool(tip_speeds(self.model, q, v).max() <= limits.tip_speed)
 
     def passes(self, motion: Fourier) -> bool:
         """The controller's own check of the goal, over its whole duration."""
@@ -182,10 +178,15 @@ class Search:
     def _finished(self, motion: Fourier, first: float) -> Excitation:
         for _ in range(60):
             if self.passes(motion):
-                return Excitation(motion, self.condition(motion), first)
-            motion = replace(motion, free=motion.free * 0.97)
-        self.limits.check(motion.trajectory(self.columns.description.joint_names))
+                break
+            motion = _shrunk(motion, 0.97)
+        else:
+            self.limits.check(motion.trajectory(self.columns.description.joint_names))
         return Excitation(motion, self.condition(motion), first)
+
+
+def _shrunk(motion: Fourier, share) -> Fourier:
+    return replace(motion, free=motion.free * share)
 
 
 def _share(allowed: np.ndarray, used: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""From samples to equations: even times, no spikes, derivatives without lag, and both sides through the same low-pass.
+"""Filtering of samples into equations: resampling, outlier removal, zero-phase derivatives, one low-pass for both sides.
 
 A Butterworth filter run forwards and backwards shifts nothing (zero phase).  Positions go through it before they are
 differentiated; then regressor and torques alike, so that what the filter takes it takes from both sides of the equation; what is
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.ndimage import minimum_filter1d
-from scipy.signal import butter, medfilt, sosfiltfilt
+from scipy.ndimage import median_filter, minimum_filter1d
+from scipy.signal import butter, sosfiltfilt
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.model import COULOMB_SPEED
@@ -56,7 +56,6 @@ class Equations:
         sliding: (k, n) whether the joint moved all the while that the filter looks back and ahead: only then does dry friction
             follow the velocity.
         spikes: readings that were replaced.
-        unused_s: length of the gaps [s].
     """
 
     t: np.ndarray
@@ -67,7 +66,6 @@ class Equations:
     a: np.ndarray
     sliding: np.ndarray
     spikes: int
-    unused_s: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +104,17 @@ def motion(samples: Samples, cutoff_hz: float = CUTOFF_HZ) -> Motion:
     used = _used(samples.t, t, dt, EDGE / cutoff_hz)
     if np.count_nonzero(used) * dt * cutoff_hz < 10.0:
         raise InputError(f"{samples.source}: too short for a cutoff of {cutoff_hz:g} Hz", subject="time")
-    (q, bad_q), (tau, bad_tau) = (_without_spikes(x) for x in (samples.q, samples.tau))
-    q, tau = (_even(samples.t, x, t) for x in (q, tau))
-    q, tau = (low_pass(x, dt, cutoff_hz) for x in (q, tau))
-    bad_v = 0
-    if samples.v is None:
-        v = np.gradient(q, dt, axis=0)
-    else:
-        v, bad_v = _without_spikes(samples.v)
-        v = low_pass(_even(samples.t, v, t), dt, cutoff_hz)
-    return Motion(dt, t, q, v, np.gradient(v, dt, axis=0), tau, used, bad_q + bad_tau + bad_v, cutoff_hz)
+    spikes = 0
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        nonlocal spikes
+        x, bad = _without_spikes(x)
+        spikes += bad
+        return low_pass(_even(samples.t, x, t), dt, cutoff_hz)
+
+    q, tau = smooth(samples.q), smooth(samples.tau)
+    v = np.gradient(q, dt, axis=0) if samples.v is None else smooth(samples.v)
+    return Motion(dt, t, q, v, np.gradient(v, dt, axis=0), tau, used, spikes, cutoff_hz)
 
 
 def equations(samples: Samples, columns: Columns, cutoff_hz: float = CUTOFF_HZ) -> Equations:
@@ -131,17 +130,8 @@ def equations(samples: Samples, columns: Columns, cutoff_hz: float = CUTOFF_HZ) 
     coarse = max(1, round(1.0 / (fine * one.dt * COARSE * cutoff_hz)))
     kept = np.arange(0, len(q), coarse)
     kept = kept[one.used[::fine][kept]]
-    return Equations(
-        one.t[::fine][kept],
-        (one.tau[::fine] - known)[kept],
-        Y[kept],
-        q[kept],
-        v[kept],
-        a[kept],
-        _sliding(v, fine * one.dt * cutoff_hz)[kept],
-        one.spikes,
-        float(one.dt * np.count_nonzero(~one.used)),
-    )
+    sliding = _sliding(v, fine * one.dt * cutoff_hz)
+    return Equations(*(x[kept] for x in (one.t[::fine], one.tau[::fine] - known, Y, q, v, a, sliding)), one.spikes)
 
 
 def _sliding(v: np.ndarray, samples: float) -> np.ndarray:
@@ -158,28 +148,23 @@ def low_pass(x: np.ndarray, dt: float, cutoff_hz: float) -> np.ndarray:
 
 def _without_spikes(x: np.ndarray) -> tuple[np.ndarray, int]:
     """x (k, n) with each spike replaced by the line between its neighbours, and how many there were."""
-    cleaned, count = x.copy(), 0
-    for column in range(x.shape[1]):
-        one = x[:, column]
-        middle = medfilt(one, NEIGHBOURS)
-        half = NEIGHBOURS // 2
-        middle[:half], middle[-half:] = one[:half], one[-half:]  # medfilt pads with zeros
-        away = np.abs(one - middle)
-        spread = 1.4826 * np.median(away)
-        spikes = away > max(SPIKE * spread, SPIKE_FLOOR * np.ptp(one))
-        cleaned[spikes, column] = np.interp(np.flatnonzero(spikes), np.flatnonzero(~spikes), one[~spikes])
-        count += int(np.count_nonzero(spikes))
-    return cleaned, count
+    half = NEIGHBOURS // 2
+    away = np.abs(x - median_filter(x, (NEIGHBOURS, 1)))
+    away[:half] = away[-half:] = 0.0  # too few neighbours
+    spikes = away > np.maximum(SPIKE * 1.4826 * np.median(away, axis=0), SPIKE_FLOOR * np.ptp(x, axis=0))
+    cleaned, rows = x.copy(), np.arange(len(x))
+    for one, bad in zip(cleaned.T, spikes.T):
+        one[bad] = np.interp(rows[bad], rows[~bad], one[~bad])
+    return cleaned, int(np.count_nonzero(spikes))
 
 
 def _even(t: np.ndarray, x: np.ndarray, even_t: np.ndarray) -> np.ndarray:
     if len(t) == len(even_t) and np.allclose(t, even_t, rtol=0.0, atol=1e-6):
         return x
-    return (
-        CubicSpline(t, x, axis=0)(even_t)
-        if np.diff(t).max() < GAP * np.median(np.diff(t))
-        else np.stack([np.interp(even_t, t, column) for column in x.T], axis=-1)
-    )
+    steps = np.diff(t)
+    if steps.max() < GAP * np.median(steps):
+        return CubicSpline(t, x, axis=0)(even_t)
+    return np.stack([np.interp(even_t, t, column) for column in x.T], axis=-1)
 
 
 def _used(t: np.ndarray, even_t: np.ndarray, dt: float, edge_s: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Motions that excite: finite Fourier series, which end as they begin, at rest.
+"""Excitation trajectories as finite Fourier series, which begin and end at rest.
 
     q(t) = q0 + Σ_k a_k / (w k) sin(w k t) - b_k / (w k) cos(w k t),    w = 2 pi / period, k = 1 … harmonics
 

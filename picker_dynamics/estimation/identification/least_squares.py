@@ -96,7 +96,7 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
     """
     tau, Y = joined(equations)
     A = Y[..., base.independent]
-    k, n, r = A.shape
+    r = A.shape[-1]
     counted = usable(base, equations)
     if counted.sum() <= 2 * r:
         raise InputError(
@@ -110,16 +110,14 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
     if not allow_open:
         _require_all_moved(base, scale)
     scale = np.maximum(scale, 1e-9 * scale.max())
-    weights, sigma = counted, _spread(tau - tau.mean(axis=0))
+    weights, sigma = counted, np.maximum(tau.std(axis=0), 1e-9)
     for _ in range(ROUNDS):
         beta, s, V = _solved(A, tau, scale, weights / sigma**2)
         if s[-1] < SINGULAR * s[0] and not allow_open:
             raise _unexcited(base, s, V)
         residuals = tau - A @ beta
-        before, sigma = (
-            sigma,
-            np.maximum(np.sqrt(np.sum(weights * residuals**2, axis=0) / _freedom(weights, r)), 1e-12 * np.abs(tau).max(axis=0)),
-        )
+        before, noise = sigma, np.sqrt(np.sum(weights * residuals**2, axis=0) / _freedom(weights, r))
+        sigma = np.maximum(noise, 1e-12 * np.abs(tau).max(axis=0))
         usual_size = np.minimum(sigma, 1.4826 * _middle(np.abs(residuals), counted))
         weights = counted * np.minimum(1.0, HUBER * usual_size / np.maximum(np.abs(residuals), 1e-300)) ** 2
         if np.allclose(before, sigma, rtol=1e-4):
@@ -129,9 +127,11 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
     root_inflated = (root * np.sqrt(inflation)[:, None]).reshape(-1, r)
     # (AᵀA)^-1 (Aᵀ F A) (AᵀA)^-1 with F the inflation of each joint's equations.
     bread = (V.T / np.maximum(s, 1e-12 * s[0]) ** 2) @ V
-    covariance = bread @ (root_inflated.T @ root_inflated) @ bread * np.outer(1.0 / scale, 1.0 / scale)
-    typical = np.sqrt(np.mean((usual @ _standing_for(base, beta)) ** 2, axis=0))
-    effect = np.sqrt(np.mean(usual[..., base.independent] ** 2, axis=0)) * np.sqrt(np.diag(covariance))
+    factor = root_inflated @ bread / scale
+    covariance = factor.T @ factor
+    usual = usual[..., base.independent]
+    typical = np.sqrt(np.mean((usual @ beta) ** 2, axis=0))
+    effect = np.sqrt(np.mean(usual**2, axis=0) * np.diag(covariance))
     return BaseFit(
         base,
         beta,
@@ -154,17 +154,6 @@ def _freedom(weights: np.ndarray, r: int) -> np.ndarray:
     """(n,) equations of each joint less its share of the r parameters."""
     counted = weights.sum(axis=0)
     return np.maximum(counted * (1.0 - r / counted.sum()), 1.0)
-
-
-def _standing_for(base: Base, beta: np.ndarray) -> np.ndarray:
-    """(p,) parameters that give the same torques: beta on the independent ones, 0 elsewhere."""
-    made = np.zeros(base.columns.count)
-    made[base.independent] = beta
-    return made
-
-
-def _spread(x: np.ndarray) -> np.ndarray:
-    return np.maximum(x.std(axis=0), 1e-9)
 
 
 def _solved(A, tau, scale, weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Within what an excitation has to stay: the arm's limits, and the gate that will look at the motion before it starts."""
+"""Limits of an excitation: the arm's own, and the goal check that will look at the motion before it starts."""
 
 from __future__ import annotations
 
@@ -71,9 +71,13 @@ def usual_states(
     rng = np.random.default_rng(seed)
     velocity = np.where(np.isfinite(description.velocity), description.velocity, 1.0)
     v, a = rng.uniform(-1.0, 1.0, (2, *q.shape)) * velocity
-    speed = np.linalg.norm(np.einsum("tij,tj->ti", model.jacobian(q), v), axis=-1)
-    slower = np.minimum(1.0, tip_speed / np.maximum(speed, 1e-9))[:, None]
+    slower = np.minimum(1.0, tip_speed / np.maximum(tip_speeds(model, q, v), 1e-9))[:, None]
     return q, slower * v, slower * a / RISE_S
+
+
+def tip_speeds(model: DynamicsModel, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """(k,) speed of the tool in states (k, n) [m/s]."""
+    return np.linalg.norm(np.einsum("tij,tj->ti", model.jacobian(q), v), axis=-1)
 
 
 def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
@@ -94,22 +98,22 @@ def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
                     subject=joint,
                     value=float(value),
                 )
-    model = RigidBody(description)
     still = np.zeros(description.n)
-    return _limits(description, model, EffortGate(model, arm), acceleration, arm.tip_speed, still, still + math.inf)
+    gate = EffortGate(RigidBody(description), arm)
+    return _limits(description, gate, acceleration, arm.tip_speed, still, still + math.inf)
 
 
 def of_servo_arm(description: ArmDescription, servos, tip_speed: float, acceleration=None) -> Limits:
     """Of an arm of hobby servos (with potentiometers or current sensors to measure): what the servo map allows."""
-    model = RigidBody(description, servos.armature)
-    return _limits(description, model, Gate(model, servos), acceleration, tip_speed, servos.model.damping, servos.stall_torque)
+    gate = Gate(RigidBody(description, servos.armature), servos)
+    return _limits(description, gate, acceleration, tip_speed, servos.model.damping, servos.stall_torque)
 
 
-def _limits(description, model, gate, acceleration, tip_speed, drag, stall) -> Limits:
+def _limits(description, gate, acceleration, tip_speed, drag, stall) -> Limits:
     span = np.where([joint.type == "prismatic" for joint in description.movable], 1.0, HALF_TURN)
     acceleration = description.velocity / RISE_S if acceleration is None else np.broadcast_to(acceleration, (description.n,))
     lower, upper = np.maximum(description.lower, -span), np.minimum(description.upper, span)
-    check = GoalCheck(description, gate, model, tip_speed_limit=tip_speed, stretch=False).check
+    check = GoalCheck(description, gate, gate.model, tip_speed_limit=tip_speed, stretch=False).check
     return Limits(
         lower, upper, description.velocity, acceleration, gate.peak_limit, gate.hold_limit, drag, stall, tip_speed, check
     )

@@ -19,6 +19,8 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .excitation import Excitation
 
+KEYS = ("time_from_start", "positions", "velocities", "accelerations")
+
 
 @dataclass(frozen=True, eq=False)
 class MotionFile:
@@ -42,15 +44,7 @@ def text(found: Excitation, name: str, arm: ArmDescription, **more) -> str:
     """The file's text; ``name`` is the arm's in config/arms.yaml or empty, ``more`` is noted in it."""
     motion = found.motion
     a_k, b_k = motion.coefficients()
-    points = [
-        {
-            "time_from_start": round(float(t), 9),
-            "positions": q.round(9).tolist(),
-            "velocities": v.round(9).tolist(),
-            "accelerations": a.round(9).tolist(),
-        }
-        for t, q, v, a in zip(*motion.points())
-    ]
+    points = [dict(zip(KEYS, (x.round(9).tolist() for x in point))) for point in zip(*motion.points())]
     fourier = {
         "centre": motion.centre.tolist(),
         "a": a_k.tolist(),
@@ -80,8 +74,7 @@ def read(path: str | Path) -> MotionFile:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         names, points = tuple(content["joint_names"]), content["points"]
-        keys = ("time_from_start", "positions", "velocities", "accelerations")
-        t, q, v, a = (np.array([point[key] for point in points], dtype=float) for key in keys)
+        t, q, v, a = (np.array([point[key] for point in points], dtype=float) for key in KEYS)
         arm, units = str(content.get("arm", "")), tuple(content["units"])
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
         raise InputError(

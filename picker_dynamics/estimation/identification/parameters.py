@@ -16,7 +16,6 @@ from picker_dynamics.dynamics.lagrangian.bodies import Body, welded
 from picker_dynamics.robot.description import ArmDescription
 
 NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-UNITS = ("kg", *3 * ("kg·m",), *6 * ("kg·m²",))
 COUNT = len(NAMES)
 
 _ROW, _COLUMN = (0, 0, 1, 0, 1, 2), (0, 1, 1, 2, 2, 2)

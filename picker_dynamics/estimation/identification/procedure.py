@@ -1,4 +1,4 @@
-"""The whole way in Python: a motion that excites, what was measured on it, the arm that explains it, how well it predicts.
+"""Identification from recordings in Python: parameters of the arm, and how well they predict another motion.
 
 columns = Columns.of(description)
 found = identify(columns, [samples])                 # base parameters and bodies that can exist

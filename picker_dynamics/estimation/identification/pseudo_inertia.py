@@ -1,4 +1,4 @@
-"""Ten numbers for a body that can exist, whatever they are: the log-Cholesky form of its pseudo-inertia.
+"""Log-Cholesky parameters of a pseudo-inertia: any ten numbers are a physically consistent body.
 
     J = [[S, h], [hᵀ, m]]      S = 1/2 tr(I) 1 - I  (second moments of mass about the origin),  h = m c
 
@@ -63,10 +63,9 @@ def believed(pi: np.ndarray) -> np.ndarray:
     spread, axes = np.linalg.eigh(J[:3, :3] - mass * np.outer(centre, centre))
     least = mass * max(SMALLEST_M**2, THINNEST**2 * spread[-1] / mass)
     spread = np.maximum(spread, least)
-    made = np.empty((4, 4))
-    made[:3, :3] = axes @ np.diag(spread) @ axes.T + mass * np.outer(centre, centre)
-    made[:3, 3] = made[3, :3] = mass * centre
-    made[3, 3] = mass
+    h = np.append(centre, 1.0)
+    made = mass * np.outer(h, h)
+    made[:3, :3] += axes @ np.diag(spread) @ axes.T
     return made
 
 
@@ -83,8 +82,7 @@ class LogCholesky:
     """
 
     def __init__(self, pi: np.ndarray):
-        self.J0 = believed(pi)
-        self.L = upper_factor(self.J0)
+        self.L = upper_factor(believed(pi))
 
     def _U(self, theta: np.ndarray) -> np.ndarray:
         U = np.diag(np.exp(theta[:4]))
@@ -106,16 +104,6 @@ class LogCholesky:
             dJ = slope * np.outer(self.L[:, i], LU[:, j])
             columns.append(standard_of(dJ + dJ.T))
         return np.stack(columns, axis=-1)
-
-    def theta(self, pi: np.ndarray) -> np.ndarray:
-        """theta (10,) of pi (10,); only a body that can exist has one."""
-        U = np.linalg.solve(self.L, upper_factor(pseudo_inertia(pi)))
-        return np.concatenate([np.log(np.diag(U)), U[_ABOVE]])
-
-    def divergence(self, pi: np.ndarray) -> float:
-        """D(J || J0) by its definition."""
-        ratio = np.linalg.solve(self.J0, pseudo_inertia(pi))
-        return float(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0)
 
 
 def divergence_roots(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What was found, for people (tables), for programs (JSON) and for whoever reads the URDF (remarks)."""
+"""Results of an identification as JSON, and as the arm's URDF with a remark at each number."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from picker_dynamics.errors import InputError
 
 from ..calibration.measured import NORMAL_95
-from . import parameters, write_back
-from .columns import DRIVE_UNITS, Columns
+from . import write_back
+from .columns import Columns
 from .procedure import Identified, Prediction
 
 FIGURES = ("mass", "cx", "cy", "cz", "ixx", "ixy", "iyy", "ixz", "iyz", "izz")
@@ -21,11 +21,12 @@ UNTOLD = 0.7
 def as_json(found: Identified, sources: list[str], when: str) -> dict:
     """All of it, ready for JSON; intervals are standard deviations (``sd``)."""
     columns, base, bodies = found.bodies.columns, found.base, found.bodies
+    joints = columns.description.joint_names
     rows = zip(base.base.names, base.beta.tolist(), base.sd.tolist(), (100.0 * base.effect).tolist())
     return {
         "when": when,
         "sources": sources,
-        "joint_names": list(columns.description.joint_names),
+        "joint_names": list(joints),
         "drives": list(columns.drives),
         "parameters": dict(zip(columns.names, bodies.pi.tolist())),
         "parameters_sd": dict(zip(columns.names, bodies.sd.tolist())),
@@ -37,8 +38,8 @@ def as_json(found: Identified, sources: list[str], when: str) -> dict:
         "outliers": base.outliers,
         "spikes": found.spikes,
         "independent_samples": found.equations,
-        "noise": dict(zip(columns.description.joint_names, base.sigma.tolist())),
-        "residual_percent": dict(zip(columns.description.joint_names, (100.0 * found.residual).tolist())),
+        "noise": dict(zip(joints, base.sigma.tolist())),
+        "residual_percent": dict(zip(joints, (100.0 * found.residual).tolist())),
     }
 
 
@@ -90,74 +91,8 @@ def urdf_text(found: Identified, when: str) -> str:
     return write_back.urdf_text(columns.description, bodies.bodies, viscous, coulomb, remarks)
 
 
-def show(console, found: Identified) -> None:
-    """Tables of links, joints and base parameters."""
-    from rich.table import Table
-
-    columns, bodies, base = found.bodies.columns, found.bodies, found.base
-
-    def table(title: str, *headings: str) -> Table:
-        made = Table(title=title, title_justify="left")
-        for heading in headings:
-            made.add_column(
-                heading, justify="left" if heading in ("link", "joint", "figure", "unit", "") else "right", overflow="fold"
-            )
-        return made
-
-    links = table("links", "link", "figure", "URDF", "found", "± (95 %)", "unit", "")
-    believed = columns.believed()[: columns.bodies].reshape(-1, parameters.COUNT)
-    for i, joint in enumerate(columns.description.movable):
-        name, was = joint.child, parameters.figures(believed[i])
-        for row in zip(FIGURES, FIGURE_UNITS, was, *bodies.figures(i)):
-            figure, unit, old, value, sd, before = row
-            links.add_row(
-                name,
-                figure,
-                f"{old:.4g}",
-                f"{value:.4g}",
-                f"{NORMAL_95 * sd:.2g}",
-                unit,
-                "" if sd < UNTOLD * before else "not told",
-            )
-            name = ""
-    console.print(links)
-    if columns.drives:
-        drives = table("joints", "joint", "figure", "found", "± (95 %)", "unit")
-        for i, (name, unit) in enumerate(zip(columns.description.joint_names, columns.description.position_units)):
-            for kind in columns.drives:
-                value, sd = columns.drive(kind, bodies.pi)[i], columns.drive(kind, bodies.sd)[i]
-                drives.add_row(name, kind, f"{value:.4g}", f"{NORMAL_95 * sd:.2g}", DRIVE_UNITS[unit][kind])
-                name = ""
-        console.print(drives)
-    residual = ", ".join(f"{name} {100.0 * share:.1f} %" for name, share in zip(columns.description.joint_names, found.residual))
-    console.print(
-        f"{base.base.count} base parameters from {found.equations} independent samples, condition "
-        f"{base.condition:.0f}; misfit {bodies.cost:.2f} (1: all but the noise is explained); {base.outliers} "
-        f"outliers, {found.spikes} spikes",
-        soft_wrap=True,
-    )
-    console.print(f"what is left of the (filtered) efforts: {residual}", soft_wrap=True)
-    for name in base.open:
-        console.print(f"open: {name}", soft_wrap=True)
-
-
 def prediction_json(result: Prediction, joint_names) -> dict:
     """Root mean squares per joint and overall."""
     rows = zip(joint_names, result.error.tolist(), result.effort.tolist(), (100.0 * result.shares).tolist())
     joints = {name: {"rms_error": error, "rms_effort": effort, "percent": percent} for name, error, effort, percent in rows}
     return {"joints": joints, "overall_percent": 100.0 * result.overall}
-
-
-def show_prediction(console, result: Prediction, description) -> None:
-    """The same as a table."""
-    from rich.table import Table
-
-    table = Table(title="predicted against measured, RMS", title_justify="left")
-    for heading in ("joint", "error", "effort", "unit", "error / effort"):
-        table.add_column(heading, justify="left" if heading in ("joint", "unit") else "right")
-    for name, error, effort, unit, share in zip(
-        description.joint_names, result.error, result.effort, description.effort_units, result.shares
-    ):
-        table.add_row(name, f"{error:.4g}", f"{effort:.4g}", unit, f"{100.0 * share:.2f} %")
-    console.print(table)
-    console.print(f"overall {100.0 * result.overall:.2f} %")

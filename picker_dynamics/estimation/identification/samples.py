@@ -1,4 +1,4 @@
-"""What was measured along a motion, and whether it can be what it says it is."""
+"""Samples of positions, velocities and efforts along a motion, and checks that their units and times are plausible."""
 
 from __future__ import annotations
 
@@ -72,6 +72,10 @@ class Samples:
         return replace(self, tau=self.tau * np.array([constants.get(joint, 1.0) for joint in self.joint_names]))
 
 
+def _refused(samples: Samples, message: str, subject: str, value=None, limit=None, kind=InputError) -> InputError:
+    return kind(f"{samples.source}: {message}", subject=subject, value=value, limit=limit)
+
+
 def checked(samples: Samples, description: ArmDescription) -> Samples:
     """The samples, if they can be what they say.
 
@@ -79,19 +83,17 @@ def checked(samples: Samples, description: ArmDescription) -> Samples:
         InputError: shapes, not finite, time not increasing, too few or too slow, no effort, velocities that are none.
         LimitError: positions or efforts in another unit, or beyond what the arm can do.
     """
-    where = samples.source
     shape = (len(samples.t), description.n)
     for name in ("q", "v", "tau"):
         values = getattr(samples, name)
-        if values is not None and values.shape != shape:
-            raise InputError(f"{where}: {name} has shape {values.shape}, expected {shape}", subject=name, value=values.shape)
-        if values is not None and not np.isfinite(values).all():
+        if values is None:
+            continue
+        if values.shape != shape:
+            raise _refused(samples, f"{name} has shape {values.shape}, expected {shape}", name, values.shape)
+        if not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0]
-            raise InputError(
-                f"{where}: {name} of {samples.joint_names[column]} is {values[row, column]} in sample {row}",
-                subject=samples.joint_names[column],
-                value=float(values[row, column]),
-            )
+            joint, value = samples.joint_names[column], float(values[row, column])
+            raise _refused(samples, f"{name} of {joint} is {value} in sample {row}", joint, value)
     _require_times(samples)
     _require_positions(samples, description)
     _require_efforts(samples, description)
@@ -101,92 +103,66 @@ def checked(samples: Samples, description: ArmDescription) -> Samples:
 
 
 def _require_times(samples: Samples) -> None:
-    t, where = samples.t, samples.source
+    t = samples.t
     if not np.isfinite(t).all():
-        raise InputError(f"{where}: time of sample {int(np.argmin(np.isfinite(t)))} is not finite", subject="time")
+        raise _refused(samples, f"time of sample {int(np.argmin(np.isfinite(t)))} is not finite", "time")
     if len(t) < LEAST_SAMPLES:
-        raise InputError(
-            f"{where}: {len(t)} samples, at least {LEAST_SAMPLES} are needed", subject="time", value=len(t), limit=LEAST_SAMPLES
-        )
+        raise _refused(samples, f"{len(t)} samples, at least {LEAST_SAMPLES} are needed", "time", len(t), LEAST_SAMPLES)
     steps = np.diff(t)
     if (steps <= 0.0).any():
         k = int(np.argmax(steps <= 0.0))
-        raise InputError(
-            f"{where}: time does not increase at sample {k + 1}: {t[k]:.6f} s, then {t[k + 1]:.6f} s",
-            subject="time",
-            value=float(t[k + 1]),
-            limit=float(t[k]),
-        )
-    if t[-1] - t[0] < LEAST_S:
-        raise InputError(
-            f"{where}: {t[-1] - t[0]:.3f} s long, at least {LEAST_S} s are needed",
-            subject="time",
-            value=float(t[-1] - t[0]),
-            limit=LEAST_S,
-        )
+        before, after = float(t[k]), float(t[k + 1])
+        message = f"time does not increase at sample {k + 1}: {before:.6f} s, then {after:.6f} s"
+        raise _refused(samples, message, "time", after, before)
+    length = float(t[-1] - t[0])
+    if length < LEAST_S:
+        raise _refused(samples, f"{length:.3f} s long, at least {LEAST_S} s are needed", "time", length, LEAST_S)
     rate = 1.0 / float(np.median(steps))
     if rate < LEAST_HZ:
         hint = " (milliseconds given for seconds?)" if 1000.0 * rate >= LEAST_HZ else ""
-        raise InputError(
-            f"{where}: {rate:.3g} samples a second, at least {LEAST_HZ:g} are needed{hint}",
-            subject="time",
-            value=rate,
-            limit=LEAST_HZ,
-        )
+        message = f"{rate:.3g} samples a second, at least {LEAST_HZ:g} are needed{hint}"
+        raise _refused(samples, message, "time", rate, LEAST_HZ)
 
 
 def _require_positions(samples: Samples, description: ArmDescription) -> None:
-    for column, (joint, unit) in enumerate(zip(description.movable, description.position_units)):
-        q = samples.q[:, column]
-        span = joint.upper - joint.lower if math.isfinite(joint.upper - joint.lower) else 2.0 * math.pi
-        low, high = joint.lower - BEYOND * span, joint.upper + BEYOND * span
+    for q, joint, unit in zip(samples.q.T, description.movable, description.position_units):
         if joint.type == "continuous":
             continue
+        span = joint.upper - joint.lower if math.isfinite(joint.upper - joint.lower) else 2.0 * math.pi
+        low, high = joint.lower - BEYOND * span, joint.upper + BEYOND * span
         beyond = np.maximum(low - q, q - high)
         if beyond.max() > 0.0:
             worst = float(q[int(beyond.argmax())])
             slip = math.degrees(1.0) if unit == "rad" else 1000.0
             hint = f" ({SLIPS[slip]}?)" if abs(worst) > SLIPPED and low <= q.min() / slip and q.max() / slip <= high else ""
-            raise LimitError(
-                f"{samples.source}: {joint.name} reads {worst:.3f} {unit}, its limits are {joint.lower:.3f} to "
-                f"{joint.upper:.3f}{hint}",
-                subject=joint.name,
-                value=worst,
-                limit=joint.upper if worst > joint.upper else joint.lower,
-            )
+            message = f"{joint.name} reads {worst:.3f} {unit}, its limits are {joint.lower:.3f} to {joint.upper:.3f}{hint}"
+            limit = joint.upper if worst > joint.upper else joint.lower
+            raise _refused(samples, message, joint.name, worst, limit, LimitError)
 
 
 def _require_efforts(samples: Samples, description: ArmDescription) -> None:
-    for column, (joint, unit) in enumerate(zip(description.joint_names, description.effort_units)):
-        largest, limit = float(np.abs(samples.tau[:, column]).max()), float(description.effort[column])
+    for tau, joint, unit, limit in zip(
+        np.abs(samples.tau).T, description.joint_names, description.effort_units, description.effort.tolist()
+    ):
+        largest = float(tau.max())
         if largest == 0.0:
-            raise InputError(
-                f"{samples.source}: the effort of {joint} is 0 all the time: is it measured?", subject=joint, value=0.0
+            raise _refused(samples, f"the effort of {joint} is 0 all the time: is it measured?", joint, 0.0)
+        if np.quantile(tau, 0.9) > TOO_STRONG * limit:
+            message = (
+                f"the effort of {joint} reaches {largest:.3g} {unit}, its limit is {limit:.3g} "
+                "(another unit, or a current without --torque-constant?)"
             )
-        if np.quantile(np.abs(samples.tau[:, column]), 0.9) > TOO_STRONG * limit:
-            raise LimitError(
-                f"{samples.source}: the effort of {joint} reaches {largest:.3g} {unit}, its limit is {limit:.3g} "
-                "(another unit, or a current without --torque-constant?)",
-                subject=joint,
-                value=largest,
-                limit=limit,
-            )
+            raise _refused(samples, message, joint, largest, limit, LimitError)
 
 
 def _require_velocities(samples: Samples) -> None:
-    for column, joint in enumerate(samples.joint_names):
-        v, difference = samples.v[:, column], np.gradient(samples.q[:, column], samples.t)
-        moved = float(difference @ difference)
-        if np.ptp(samples.q[:, column]) < 1e-2 or not moved:
+    for q, v, joint in zip(samples.q.T, samples.v.T, samples.joint_names):
+        difference = np.gradient(q, samples.t)
+        if np.ptp(q) < 1e-2 or not difference.any():
             continue
         # Differences of noisy positions are noisier still: the slope is taken of them on the velocities.
         slope = float(v @ difference) / float(v @ v) if v.any() else 0.0
         if not 1.0 - SLOPE < slope < 1.0 + SLOPE:
             hint = " (degrees per second given for radians?)" if abs(slope * math.degrees(1.0) - 1.0) < SLOPE else ""
-            raise InputError(
-                f"{samples.source}: the velocity of {joint} is not that of its positions: they move {slope:.3g} "
-                f"times as fast{hint}",
-                subject=joint,
-                value=slope,
-                limit=1.0,
-            )
+            message = f"the velocity of {joint} is not that of its positions: they move {slope:.3g} times as fast{hint}"
+            raise _refused(samples, message, joint, slope, 1.0)

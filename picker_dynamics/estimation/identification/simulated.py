@@ -1,4 +1,4 @@
-"""A simulated arm with hidden numbers that measures torque, to rehearse with: MuJoCo moves it, readings have noise."""
+"""Simulated torque-measuring arm with hidden parameters, to rehearse with: MuJoCo moves it, readings have noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples as a CSV file, units in the names of the columns:
+"""Files of samples: bags (``joint_states`` of MCAP or SQLite), and CSV with units in the names of the columns:
 
     time_s, position_JOINT_rad, velocity_JOINT_rad_s, effort_JOINT_nm, …        turning joints
             position_JOINT_m,   velocity_JOINT_m_s,   effort_JOINT_n            sliding ones
@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.recording import reader
 from picker_dynamics.robot.description import ArmDescription
 
 from .samples import Samples
@@ -33,7 +34,49 @@ _SUFFIXES = {
 }
 
 
-def read(path: str | Path, description: ArmDescription, constants: Mapping[str, float] | None = None) -> Samples:
+def read(path: str | Path, description: ArmDescription, constants: Mapping[str, float], namespace: str | None = None) -> Samples:
+    """Read a recording, CSV or bag; errors are those of ``read_csv`` and ``read_bag``.
+
+    Args:
+        constants: torque constants [N·m/A or N/A] of joints whose current was measured.
+        namespace: of the arm, in a bag that has several.
+    """
+    if Path(path).suffix.lower() == ".csv":
+        return read_csv(path, description, constants)
+    return read_bag(path, description, namespace).times_constants(constants)
+
+
+def read_bag(path: str | Path, description: ArmDescription, namespace: str | None = None) -> Samples:
+    """Read one arm of a bag (MCAP or SQLite), for example of ``picker record``.
+
+    Velocities are taken from the positions.  A stamp that comes twice counts once.
+
+    Raises:
+        InputError: ``joint_states`` without efforts.
+        JointNamesError: of another arm.
+        RecordingError: it cannot be read.
+    """
+    recorded = reader.read(path, namespace)
+    missing = set(description.joint_names) - set(recorded.joint_names)
+    if missing:
+        raise JointNamesError(
+            f"{path}: no joint {', '.join(sorted(missing))}; it has {', '.join(recorded.joint_names)}", subject=min(missing)
+        )
+    if not len(recorded.state_torque):
+        raise InputError(f"{path}: joint_states have no efforts: this arm does not measure torque", value=str(path))
+    order = [recorded.joint_names.index(name) for name in description.joint_names]
+    t, at, of = np.intersect1d(recorded.state.t, recorded.state_torque.t, return_indices=True)
+    return Samples(
+        description.joint_names,
+        t - t[0],
+        recorded.state.values[at][:, order],
+        None,
+        recorded.state_torque.values[of][:, order],
+        str(path),
+    )
+
+
+def read_csv(path: str | Path, description: ArmDescription, constants: Mapping[str, float] | None = None) -> Samples:
     """Read a CSV file.
 
     Args:
@@ -63,18 +106,18 @@ def read(path: str | Path, description: ArmDescription, constants: Mapping[str, 
     found: dict[str, list] = {"position": [], "velocity": [], "effort": []}
     for joint, unit in zip(description.joint_names, description.position_units):
         for kind, values in found.items():
-            one = column(kind, joint, unit)
-            if kind == "effort" and joint in constants:
-                one = column("current", joint, unit)
-                _require(path, one, "current", joint, unit)
-                one = one * constants.pop(joint)
+            measured, factor = ("current", constants.pop(joint)) if kind == "effort" and joint in constants else (kind, 1.0)
+            one = column(measured, joint, unit)
+            if one is not None:
+                one = factor * one
+            elif kind != "velocity":
+                names = " or ".join(f"{measured}_{joint}_{suffix}" for suffix in _SUFFIXES[unit][measured])
+                raise InputError(f"{path}: no column {names}", subject=joint)
             values.append(one)
-            if kind != "velocity":
-                _require(path, one, kind, joint, unit)
     if constants:
+        joint = next(iter(constants))
         raise InputError(
-            f"torque constant for {next(iter(constants))!r}: no such joint; there are {', '.join(description.joint_names)}",
-            subject=next(iter(constants)),
+            f"torque constant for {joint!r}: no such joint; there are {', '.join(description.joint_names)}", subject=joint
         )
     v = None if any(one is None for one in found["velocity"]) else np.stack(found["velocity"], axis=-1)
     return Samples(
@@ -87,20 +130,10 @@ def read(path: str | Path, description: ArmDescription, constants: Mapping[str, 
     )
 
 
-def _require(path, values, kind: str, joint: str, unit: str) -> None:
-    if values is None:
-        names = " or ".join(f"{kind}_{joint}_{suffix}" for suffix in _SUFFIXES[unit][kind])
-        raise InputError(f"{path}: no column {names}", subject=joint)
-
-
 def _numbers(path, header: list[str], rows: list[list[str]]) -> np.ndarray:
     """(k, columns); what is no number in a column that matters to nobody is NaN there."""
     table = np.full((len(rows), len(header)), np.nan)
-    ours = {
-        i
-        for i, name in enumerate(header)
-        if name == "time_s" or name.split("_")[0] in ("position", "velocity", "effort", "current")
-    }
+    ours = [i for i, name in enumerate(header) if name == "time_s" or name.split("_")[0] in _SUFFIXES["rad"]]
     for k, row in enumerate(rows):
         if len(row) != len(header):
             raise InputError(
@@ -116,7 +149,7 @@ def _numbers(path, header: list[str], rows: list[list[str]]) -> np.ndarray:
     return table
 
 
-def text(samples: Samples, units) -> str:
+def csv_text(samples: Samples, units) -> str:
     """The samples as such a file; ``units`` of the positions, ``rad`` or ``m`` for each joint."""
     names, columns = ["time_s"], [samples.t]
     for i, (joint, unit) in enumerate(zip(samples.joint_names, units)):

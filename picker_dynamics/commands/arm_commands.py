@@ -1,0 +1,213 @@
+"""Commands to a running graph: ``picker move|home|park|jog|stop|reset|relax|disable|status|enable|payload``."""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentParser
+from typing import NamedTuple
+
+import numpy as np
+
+from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError
+from picker_dynamics.robot import arms, servo_arm
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematics import PickerKinematics
+
+from . import options as shared
+from .terminal import agreed
+
+SHORTEST_S = 0.8
+"""A move asks for this duration; the controller slows it to what tip speed and torque allow."""
+
+LATEST_S = 0.3
+"""How long ``status`` listens, so that the last of several latched messages is the one it tells [s]."""
+
+
+def add_parser(commands) -> None:
+    """Register all of them."""
+
+    def add(name: str, text: str, act, *, needs_arm: bool = False) -> ArgumentParser:
+        command = commands.add_parser(name, help=text)
+        shared.add(command, "--namespace", "--arm", "--urdf", "--servos")
+        command.set_defaults(run=run, act=act, needs_arm=needs_arm)
+        return command
+
+    def moving(name: str, text: str, act) -> ArgumentParser:
+        command = add(name, text, act, needs_arm=True)
+        command.add_argument("--duration", type=float, default=0.0, metavar="S", help="at least this long")
+        return command
+
+    move = moving("move", "move the tip to a point, or joints where they shall be", _move)
+    move.add_argument("--tip", type=float, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m]")
+    move.add_argument("--pitch-deg", type=float, default=None, help="elevation of the hand (default: the nearest to level)")
+    move.add_argument(
+        "--joints", nargs="+", metavar="NAME=VALUE", help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1"
+    )
+    moving("home", "move to the home pose of the servo map, or of config/arms.yaml", _home)
+    moving("park", "move to the rest pose of the servo map; an arm without servos: home", _park)
+    jog = moving("jog", "move one joint by some degrees, a sliding one by some metres", _jog)
+    jog.add_argument("joint")
+    jog.add_argument("amount", type=float, metavar="AMOUNT")
+    add("stop", "latch the stop: decelerate and hold until reset", lambda at: at.client.switch("emergency_stop", True))
+    add("reset", "clear stop and faults whose cause is gone; moves nothing", lambda at: at.client.trigger("reset"))
+    add("relax", "cut all pulses to free a pinched hand: the arm falls", lambda at: at.client.trigger("relax"))
+    add("disable", "switch all outputs off: the arm falls", lambda at: at.client.switch("enable", False))
+    add("status", "what the running graph says of itself", _status)
+    enable = add("enable", "switch outputs on, or take over those that run", _enable, needs_arm=True)
+    enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
+    payload = add("payload", "tell the dynamics what the scissor holds", _payload)
+    payload.add_argument("mass", type=float, metavar="KG")
+
+
+class Poses(NamedTuple):
+    """Poses with a name, (n,) each [rad or m]; rest is None for joints that know where they are."""
+
+    home: np.ndarray
+    rest: np.ndarray | None
+
+
+def load_arm(options, running: str = "") -> tuple[ArmDescription, Poses]:
+    """The arm that the options name, or else the one that runs, with its home and rest pose.
+
+    Args:
+        running: name of the arm that the running graph has.
+
+    Raises:
+        ConfigurationError: the options name one arm, and another runs.
+    """
+    if options.arm and running not in ("", options.arm):
+        raise ConfigurationError(f"the running graph has the arm {running}, not {options.arm}", subject="arm", value=options.arm)
+    name = options.arm or ("" if options.urdf or running not in arms.names() else running)
+    if name and arms.load(name).control == "torque":
+        arm = arms.load(name)
+        return arm.description, Poses(arm.home, None)
+    arm, servos = servo_arm.load(options.urdf, options.servos)
+    return arm, Poses(servos.home, servos.rest)
+
+
+class Bench(NamedTuple):
+    """What a command acts on: its options, the running graph, and where the command needs them, arm and poses."""
+
+    options: object
+    client: object
+    arm: ArmDescription | None = None
+    poses: Poses | None = None
+
+
+def run(options) -> int:
+    """Carry out one of the commands; prints one line of what came of it."""
+    from picker_dynamics.nodes.client import ArmClient
+
+    require_namespace(options.namespace)
+    with ArmClient((), options.namespace) as client:
+        at = Bench(options, client)
+        if options.needs_arm:
+            at = Bench(options, client, *load_arm(options, client.running_arm()))
+            client.joint_names = at.arm.joint_names
+        print(options.act(at))
+    return 0
+
+
+def target_of(options, arm: ArmDescription, held: np.ndarray) -> np.ndarray:
+    """Joint positions (n,) [rad or m] that ``picker move`` asks for.
+
+    Raises:
+        InputError: neither or both of ``--tip`` and ``--joints``.
+        UnreachableError: no configuration reaches the tip position.
+    """
+    if bool(options.tip) == bool(options.joints):
+        raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
+    if options.tip:
+        if arm.name in arms.names() and arm.name != arms.DEFAULT:
+            raise InputError(
+                f"--tip is for the picker; move the {arm.name} with --joints, for example --joints {arm.joint_names[0]}=10",
+                subject="tip",
+            )
+        kinematics = PickerKinematics(arm)
+        if options.pitch_deg is not None:
+            pitch = math.radians(options.pitch_deg)
+        else:
+            pitch = kinematics.reachable_pitch(options.tip, preferred=0.0, near=held)
+        return kinematics.inverse(options.tip, pitch, near=held)
+    target = held.copy()
+    for assignment in options.joints:
+        name, _, value = assignment.partition("=")
+        target[_index(arm, name)] = _amount(arm, name, value)
+    return target
+
+
+def _index(arm: ArmDescription, name: str) -> int:
+    if name not in arm.joint_names:
+        raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(arm.joint_names)}", subject=name)
+    return arm.joint_names.index(name)
+
+
+def _slides(arm: ArmDescription, name: str) -> bool:
+    return arm.position_units[_index(arm, name)] == "m"
+
+
+def _amount(arm: ArmDescription, name: str, text) -> float:
+    """What a person says in degrees, for a sliding joint in metres [rad or m]."""
+    slides = _slides(arm, name)
+    try:
+        return float(text) if slides else math.radians(float(text))
+    except ValueError as error:
+        raise InputError(
+            f"{name}: {text!r} is not {'a length in metres' if slides else 'an angle in degrees'}", subject=name, value=text
+        ) from error
+
+
+def _pose(arm: ArmDescription, q) -> str:
+    return ", ".join(
+        f"{name} {value:.3f} m" if _slides(arm, name) else f"{name} {math.degrees(value):.1f} deg"
+        for name, value in zip(arm.joint_names, q)
+    )
+
+
+def _move_to(at: Bench, target) -> str:
+    took = at.client.move_through([max(at.options.duration, SHORTEST_S)], [target])
+    return f"there after {took:.2f} s: " + _pose(at.arm, target)
+
+
+def _move(at: Bench) -> str:
+    at.client.wait_holding()
+    return _move_to(at, target_of(at.options, at.arm, at.client.reference()))
+
+
+def _home(at: Bench) -> str:
+    return _move_to(at, at.poses.home)
+
+
+def _park(at: Bench) -> str:
+    return _move_to(at, at.poses.home if at.poses.rest is None else at.poses.rest)
+
+
+def _jog(at: Bench) -> str:
+    at.client.wait_holding()
+    target, joint = at.client.reference().copy(), at.options.joint
+    target[_index(at.arm, joint)] += _amount(at.arm, joint, at.options.amount)
+    return _move_to(at, target)
+
+
+def _enable(at: Bench) -> str:
+    if not at.options.yes and at.poses.rest is not None:
+        print(f"Outputs that are off will be switched on one at a time, at the rest pose: {_pose(at.arm, at.poses.rest)}")
+        if not agreed("Does the arm stand there, and are hands away? Type yes: "):
+            raise InputError("not enabled")
+    return at.client.switch("enable", True)
+
+
+def _payload(at: Bench) -> str:
+    at.client.set_parameters("dynamics", payload__mass=float(at.options.mass))
+    return f"payload {at.options.mass} kg"
+
+
+def _status(at: Bench) -> str:
+    client = at.client
+    client.wait(lambda: client.controller and client.hardware, 5.0, "no controller and hardware node answer")
+    client.spin(LATEST_S)
+    return (
+        f"hardware: {client.hardware['state']}: {client.hardware['message']}\n"
+        f"controller: {client.controller['phase']}: {client.controller['message']}"
+    )

@@ -1,0 +1,30 @@
+"""``picker check``: lint a URDF and compare the models made from it."""
+
+from __future__ import annotations
+
+from picker_dynamics.resources import resource
+
+from . import options as shared
+
+
+def add_parser(commands) -> None:
+    """Register ``check``."""
+    check = commands.add_parser("check", help="lint a URDF and compare the models made from it")
+    check.add_argument("urdf", nargs="?", default="", help="URDF file (default: the picker's)")
+    check.add_argument("--strict", action="store_true", help="lint findings are errors")
+    check.add_argument("--samples", type=int, default=1000)
+    shared.add(check, "--seed", "--json")
+    check.set_defaults(run=run)
+
+
+def run(options) -> int:
+    """Print findings and residuals; the exit code is the check's."""
+    from picker_dynamics.dynamics import check
+
+    return check.run(
+        options.urdf or resource("urdf/picker.urdf"),
+        strict=options.strict,
+        samples=options.samples,
+        seed=options.seed,
+        as_json=options.json,
+    )

@@ -1,0 +1,76 @@
+"""``picker up``: bring-up of board (or its simulation) and nodes as plain processes, until Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import fields
+
+from picker_dynamics.bringup import bringup
+
+from . import options as shared
+
+
+def add_parser(commands) -> None:
+    """Register ``up``; what its options are called here is a field of ``bringup.Options``."""
+    up = commands.add_parser("up", help="start the board (or its simulation) and the three nodes; Ctrl-C ends them")
+    where = up.add_mutually_exclusive_group()
+    where.add_argument("--sim", action="store_true", help="virtual board and arm (the default)")
+    shared.add(where, "--port")
+    shared.add(up, "--board", "--arm", "--urdf", "--servos", "--servo-overlay")
+    up.add_argument("--params-file", default="", help="ROS parameter file (default: config/picker.yaml)")
+    shared.add(up, "--namespace", help="ROS namespace; two arms side by side need two")
+    up.add_argument(
+        "--compensation", default="", choices=("", *bringup.COMPENSATION), metavar="MODE", help="none, gravity or full"
+    )
+    up.add_argument("--payload-mass", type=float, default=None, metavar="KG")
+    up.add_argument(
+        "--rate",
+        type=float,
+        default=None,
+        metavar="HZ",
+        dest="rate_hz",
+        help="rate of the reference, 10 to 200; of a torque-controlled arm to 500 (default 100)",
+    )
+    shared.add(up, "--tip-speed", dest="tip_speed_limit", help="largest speed of the tip (default 0.25)")
+    up.add_argument(
+        "--on-shutdown",
+        default="",
+        choices=("", *bringup.ON_SHUTDOWN),
+        metavar="WHAT",
+        help="what the arm does at Ctrl-C: hold, park or relax",
+    )
+    shared.add(up, "--plant-error", help="simulate an arm that differs from its URDF")
+    shared.add(up, "--seed")
+    up.add_argument("--markers", action="store_true", help="also publish what RViz and Foxglove show beside the model")
+    up.add_argument("--one-process", action="store_true", help="all nodes in one process, for many arms on one machine")
+    up.add_argument("--log-level", default="info", choices=("debug", "info", "warn", "error"))
+    up.set_defaults(run=run)
+
+
+def run(options) -> int:
+    """Start the graph and wait for a signal that ends it; a second one hurries."""
+    from picker_dynamics.bringup.runner import GraphRunner
+
+    stop, runners = [], []
+
+    def hear(received, _frame) -> None:
+        stop.append(received)
+        if len(stop) > 1:
+            for runner in runners:
+                runner.hurry()
+
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as it is under nohup
+        ends.append(signal.SIGHUP)
+    for number in ends:
+        signal.signal(number, hear)
+    known = {one.name for one in fields(bringup.Options)}
+    chosen = {name: value for name, value in vars(options).items() if name in known}
+    graph = bringup.graph(bringup.Options(hardware="serial" if options.port else "sim", **chosen))
+    board = "virtual board" if options.board == "virtual" else "simulated Uno"
+    what = f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm}"
+    print(f"{what}; Ctrl-C ends", flush=True)
+    with GraphRunner(graph) as runner:
+        runners.append(runner)
+        runner.wait(lambda: bool(stop))
+    return 0
