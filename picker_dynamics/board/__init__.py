@@ -13,6 +13,6 @@ __all__ = [
     "link",
     "oscillator",
     "protocol",
-    "session_state",
+    "session",
     "torque_session",
 ]

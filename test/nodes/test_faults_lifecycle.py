@@ -11,7 +11,7 @@ from hardware_bench import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, HOME, ask, 
 from lifecycle_msgs.msg import Transition
 from std_srvs.srv import SetBool
 
-from picker_dynamics.board.session_state import State
+from picker_dynamics.board.session import State
 from picker_dynamics.nodes.diagnostics import STALE
 from picker_dynamics.nodes.lifecycle_guard import state_of
 

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from picker_dynamics.board.session_state import State
+from picker_dynamics.board.session import State
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN, values_of
 from picker_dynamics.nodes.dynamics import Dynamics
