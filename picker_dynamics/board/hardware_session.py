@@ -143,7 +143,6 @@ class HardwareSession(Session):
         self.relax_latched = False
         self.cancelled = threading.Event()
         self.counts = CommandCounts()
-        self.setpoint: np.ndarray | None = None
         self.limits_differ = False
         self.lost = ""
         link.on_loss = self._on_loss

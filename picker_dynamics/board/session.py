@@ -27,6 +27,7 @@ class Session:
         epoch: counts how often commands had to start anew from ``held``.
         held: (n,) pose that is held since the epoch began [rad or m]; None: nobody knows where the arm is.
         held_effort: (n,) with which it is held there [N·m or N]; None: not known.
+        setpoint: (n,) on the outputs there [rad]; None: these joints take efforts.
     """
 
     def __init__(self, joint_names: Sequence[str], state: State, problem: str):
@@ -36,6 +37,7 @@ class Session:
         self.epoch = 0
         self.held: np.ndarray | None = None
         self.held_effort: np.ndarray | None = None
+        self.setpoint: np.ndarray | None = None
 
     @property
     def engaged(self) -> bool:

@@ -6,7 +6,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from picker_dynamics.board.command_timing import CommandTiming, Timing
 from picker_dynamics.board.hardware_session import HardwareSession
-from picker_dynamics.board.session_state import State
+from picker_dynamics.board.session import State
 
 from .diagnostics import ERROR, OK, STALE, WARN, status
 

@@ -20,11 +20,11 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape
 
 from .arm_setup import load_controlled_arm
+from .executor import PacedExecutor
 from .marker_shapes import region, scene
 from .marker_shapes.ghost import ghost_shapes
 from .marker_shapes.shapes import Shape
 from .marker_shapes.torques import torque_shapes
-from .paced_executor import PacedExecutor
 from .runtime import LATCHED, LATEST, declare, run
 
 FIXED_TOPIC = "markers/fixed"

@@ -18,7 +18,7 @@ from importlib import import_module
 
 from picker_dynamics.errors import InputError, PickerError
 
-from .focused_executor import FocusedExecutor
+from .executor import FocusedExecutor
 from .runtime import COLLECTIONS, close, is_running, listen, require_known_parameters, shutdown_ros
 
 NODES = {

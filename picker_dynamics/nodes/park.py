@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from picker_dynamics.board.hardware_session import HardwareSession, State
+from picker_dynamics.board.hardware_session import HardwareSession
+from picker_dynamics.board.session import State
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.errors import BoardFaultError
 from picker_dynamics.execution.feasibility import Gate

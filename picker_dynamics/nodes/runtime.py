@@ -1,4 +1,4 @@
-"""How every node runs: parameters with units, clean signals, one last word, distinct exit codes."""
+"""Runtime of a node: parameters with units, clean signals, one last word, distinct exit codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from picker_dynamics.errors import ConfigurationError, PickerError
 
-from .focused_executor import FocusedExecutor
+from .executor import FocusedExecutor, given_parameters
 from .transport import avoid_shared_memory
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
@@ -87,10 +87,10 @@ def require_known_parameters(node) -> None:
     Raises:
         ConfigurationError: such a name.
     """
-    given = node._parameter_overrides
-    unknown = [name for name in given if not node.has_parameter(name) and not name.startswith("qos_overrides.")]
+    declared = node.get_parameters_by_prefix("")
+    unknown = [name for name in given_parameters(node) if name not in declared and not name.startswith("qos_overrides.")]
     for name in unknown:
-        meant = difflib.get_close_matches(name, node._parameters, 1, ALIKE)
+        meant = difflib.get_close_matches(name, declared, 1, ALIKE)
         if meant:
             raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
     if unknown:

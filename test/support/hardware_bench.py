@@ -17,7 +17,7 @@ from ros_graph import own_domain
 
 from picker_dynamics.board.board_limits import board_limits
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.nodes.focused_executor import FocusedExecutor
+from picker_dynamics.nodes.executor import FocusedExecutor
 from picker_dynamics.nodes.hardware import Hardware
 from picker_dynamics.resources import resource
 
