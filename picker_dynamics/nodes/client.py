@@ -1,9 +1,11 @@
-"""A person at a bench, as a node: sends goals, calls services, waits for what becomes of them."""
+"""Client node of a running graph: sends goals, calls services, and waits for what becomes of them, as a person at a bench."""
 
 from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import rclpy
@@ -84,7 +86,11 @@ class ArmClient(Node):
 
     def on_state(self, message: JointState) -> None:
         if self.joint_names:
-            self.state = ordered(message.name, message.position, self.joint_names, "joint_states")
+            self.state = self.vector(message, "position")
+
+    def vector(self, message: JointState, field: str) -> np.ndarray:
+        """A field of ``joint_states``, in the order of the client's joints."""
+        return ordered(message.name, getattr(message, field), self.joint_names, "joint_states")
 
     def on_reference(self, message: JointTrajectory) -> None:
         if self.joint_names:
@@ -102,12 +108,8 @@ class ArmClient(Node):
         Raises:
             LinkError: none comes: the arm is not active.
         """
-        heard: list[JointState] = []
-        subscription = self.create_subscription(JointState, "joint_commands", heard.append, LATEST)
-        try:
+        with self.hearing(JointState, "joint_commands", LATEST) as heard:
             self.wait(lambda: heard, ANSWER_S, "no joint_commands arrive")
-        finally:
-            self.destroy_subscription(subscription)
         command = heard[0]
         command.position = ordered(command.name, command.position, tuple(joint_names), "joint_commands").tolist()
         return command
@@ -118,22 +120,28 @@ class ArmClient(Node):
         Raises:
             LinkError: no states come.
         """
-        heard: list[JointState] = []
-        subscription = self.create_subscription(JointState, "joint_states", heard.append, 10)
-        try:
+        with self.hearing(JointState, "joint_states") as heard:
             self.spin(duration_s)
             self.wait(lambda: heard, ANSWER_S, "no joint_states arrive")
-        finally:
-            self.destroy_subscription(subscription)
-        positions = np.array([ordered(one.name, one.position, self.joint_names, "joint_states") for one in heard])
+        positions = np.array([self.vector(one, "position") for one in heard])
         if not all(len(one.effort) for one in heard):
             return positions, None
-        return positions, np.array([ordered(one.name, one.effort, self.joint_names, "joint_states") for one in heard])
+        return positions, np.array([self.vector(one, "effort") for one in heard])
+
+    @contextmanager
+    def hearing(self, kind, name: str, qos=10) -> Iterator[list]:
+        """The messages of a topic that come meanwhile."""
+        heard: list = []
+        subscription = self.create_subscription(kind, name, heard.append, qos)
+        try:
+            yield heard
+        finally:
+            self.destroy_subscription(subscription)
 
     # -- waiting -------------------------------------------------------------------------------------------
 
-    def wait(self, condition, timeout_s: float, complaint: str) -> None:
-        """Spin until ``condition()``.
+    def wait(self, condition, timeout_s: float, complaint: str | Callable[[], str]) -> None:
+        """Spin until ``condition()``, or ``complaint``.
 
         Raises:
             LinkError: it did not come true in time.
@@ -141,7 +149,7 @@ class ArmClient(Node):
         deadline = time.monotonic() + timeout_s
         while not condition():
             if time.monotonic() > deadline:
-                raise LinkError(complaint)
+                raise LinkError(complaint if isinstance(complaint, str) else complaint())
             rclpy.spin_once(self, timeout_sec=0.05)
 
     def spin(self, duration_s: float) -> None:
@@ -158,13 +166,11 @@ class ArmClient(Node):
     def wait_holding(self, timeout_s: float = ANSWER_S) -> None:
         """Wait until the arm is enabled and stands still, ready for a goal."""
         self.wait(lambda: self.controller and self.hardware, timeout_s, NOBODY)
-        deadline = time.monotonic() + timeout_s
-        while self.controller.get("phase") != "holding" or self.hardware.get("state") != "active":
-            if time.monotonic() > deadline:
-                raise LinkError(
-                    f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}"
-                )
-            rclpy.spin_once(self, timeout_sec=0.05)
+        self.wait(
+            lambda: self.controller.get("phase") == "holding" and self.hardware.get("state") == "active",
+            timeout_s,
+            lambda: f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}",
+        )
         self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, timeout_s, "no joint_states arrive")
 
     # -- doing ---------------------------------------------------------------------------------------------
@@ -226,13 +232,12 @@ class ArmClient(Node):
         answer = self.outcomes[goal]
         values = values_of(answer)
         if values["outcome"] not in outcomes:
-            error = GoalRefusedError(
+            raise GoalRefusedError(
                 answer.message,
                 subject=values.get("joint"),
                 value=_number(values.get("value")),
                 limit=_number(values.get("limit")),
             )
-            raise error
 
     def call(self, kind, name: str, request):
         """Call a service and return its response.
@@ -268,20 +273,15 @@ class ArmClient(Node):
 
     def diagnostic(self, node: str, key: str) -> float:
         """A number that a node of this graph reports in ``/diagnostics``."""
-        found: list[float] = []
         name = f"{self.get_namespace()}/{node}".lstrip("/")
+        with self.hearing(DiagnosticArray, "/diagnostics") as heard:
 
-        def look(message: DiagnosticArray) -> None:
-            found.extend(
-                float(values_of(entry)[key]) for entry in message.status if entry.name == name and key in values_of(entry)
-            )
+            def told() -> list[str]:
+                entries = [values_of(entry) for message in heard for entry in message.status if entry.name == name]
+                return [values[key] for values in entries if key in values]
 
-        subscription = self.create_subscription(DiagnosticArray, "/diagnostics", look, 10)
-        try:
-            self.wait(lambda: found, ANSWER_S, f"{name} reports no {key}")
-        finally:
-            self.destroy_subscription(subscription)
-        return found[0]
+            self.wait(told, ANSWER_S, f"{name} reports no {key}")
+            return float(told()[0])
 
     def _said(self, response) -> str:
         if not response.success:
