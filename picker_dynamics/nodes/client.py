@@ -23,7 +23,8 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .diagnostics import values_of
-from .runtime import LATCHED, LATEST, OUTCOMES, to_stamp
+from .goal_messages import point
+from .runtime import LATCHED, LATEST, OUTCOMES
 
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
@@ -181,26 +182,18 @@ class ArmClient(Node):
         Raises:
             GoalRefusedError: the controller refused or aborted it; with its reason.
         """
-        message = JointTrajectory(joint_names=list(self.joint_names))
-        zero = [0.0] * len(self.joint_names)
-        for time_s, position in zip(times_s, positions):
-            point = JointTrajectoryPoint(positions=np.asarray(position, dtype=float).tolist())
-            if len(times_s) == 1:
-                point.velocities = point.accelerations = zero
-            to_stamp(point.time_from_start, time_s)
-            message.points.append(point)
-        return self.send(message, timeout_s)
+        zero = np.zeros(len(self.joint_names))
+        rest = (zero, zero) if len(times_s) == 1 else ()
+        return self._go([point(time_s, position, *rest) for time_s, position in zip(times_s, positions)], timeout_s)
 
     def follow(self, trajectory: Trajectory, timeout_s: float | None = None) -> float:
         """Execute a trajectory that starts where the arm is; returns the duration it really took [s]."""
         count = max(1, int(np.ceil(trajectory.duration / KNOT_S)))
-        message = JointTrajectory(joint_names=list(self.joint_names))
-        for time_s in np.linspace(0.0, trajectory.duration, count + 1)[1:]:
-            q, v, a = trajectory.sample(time_s)
-            point = JointTrajectoryPoint(positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist())
-            to_stamp(point.time_from_start, time_s)
-            message.points.append(point)
-        return self.send(message, timeout_s)
+        times_s = np.linspace(0.0, trajectory.duration, count + 1)[1:]
+        return self._go([point(time_s, *trajectory.sample(time_s)) for time_s in times_s], timeout_s)
+
+    def _go(self, points: list[JointTrajectoryPoint], timeout_s: float | None) -> float:
+        return self.send(JointTrajectory(joint_names=list(self.joint_names), points=points), timeout_s)
 
     def send(self, message: JointTrajectory, timeout_s: float | None = None) -> float:
         """Send a goal and wait until it is done; Ctrl-C meanwhile cancels it."""

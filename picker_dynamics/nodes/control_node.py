@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -22,12 +22,12 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 
 from .diagnostics import ERROR, OK, array, name_of, status, values_of
-from .runtime import LATCHED, LATEST, declare
+from .runtime import LATCHED, LATEST, declare, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
 
-class ControlNode(Node):
+class ControlNode(Node, ABC):
     """Owns model, payload and diagnostics; what becomes of references and states is the subclasses'.
 
     A subclass reads its arm, calls ``set_up``, makes its controller, and calls ``start``.
@@ -82,7 +82,7 @@ class ControlNode(Node):
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.create_subscription(JointState, "hardware/held_pose", self.on_held_pose, LATCHED)
-        self.add_on_set_parameters_callback(self.on_parameters)
+        take_parameters(self, self.change)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
 
     # -- topics and parameters -----------------------------------------------------------------------------
@@ -90,9 +90,9 @@ class ControlNode(Node):
     def on_hardware(self, message: DiagnosticStatus) -> None:
         self.following.set_provenance(values_of(message).get("provenance", ""))
 
+    @abstractmethod
     def on_held_pose(self, message: JointState) -> None:
         """A new epoch begins at the pose in the message; without names the arm is not active any more."""
-        raise NotImplementedError
 
     def on_reference(self, message: JointTrajectory) -> None:
         try:
@@ -100,9 +100,9 @@ class ControlNode(Node):
         except PickerError as error:
             self.complain(f"reference ignored: {error}")
 
+    @abstractmethod
     def take(self, reference: Reference, message: JointTrajectory) -> None:
         """Follow a reference; raises a PickerError where that is not possible."""
-        raise NotImplementedError
 
     def vector(self, message: JointState, field: str) -> np.ndarray:
         """A field of ``joint_states`` in the arm's order."""
@@ -118,25 +118,19 @@ class ControlNode(Node):
         self.command.effort = tau.tolist()
         self.command_out.publish(self.command)
 
-    def on_parameters(self, parameters) -> SetParametersResult:
-        """Change payload or mode while running; a value that does not fit is refused and nothing changes."""
-        try:
-            self.change({parameter.name: parameter.value for parameter in parameters})
-        except PickerError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        return SetParametersResult(successful=True)
-
     def change(self, parameters: dict[str, object]) -> None:
-        """Take new values of parameters; raises a PickerError where one does not fit."""
+        """Change payload or mode while running; raises a PickerError where a value does not fit, and nothing changes."""
         self.following.change(parameters)
 
     # -- payload: what ``Following`` asks of its owner -----------------------------------------------------
 
+    @abstractmethod
     def make_follower(self, **bounds) -> PayloadFollower:
-        raise NotImplementedError
+        """A follower for the efforts that this node hears of."""
 
+    @abstractmethod
     def use_payload(self, payload: Payload) -> None:
-        raise NotImplementedError
+        """Control with this payload from now on."""
 
     def require_holdable(self, payload: Payload) -> None:
         """More than the joints hold here would push the arm away: raises an InfeasibleError."""
@@ -169,9 +163,9 @@ class ControlNode(Node):
             self.get_logger().error(problem)
         self.problem = problem
 
+    @abstractmethod
     def condition(self) -> tuple[bytes, str]:
         """Level and message where neither an error nor the payload is in the way."""
-        raise NotImplementedError
 
     def facts(self) -> dict[str, object]:
         """Further key-value pairs for the diagnostics."""

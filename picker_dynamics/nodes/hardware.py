@@ -7,7 +7,6 @@ import threading
 import time
 
 from geometry_msgs.msg import InertiaStamped
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -28,7 +27,7 @@ from .diagnostics import array, name_of
 from .hardware_report import PROVENANCE, HardwareReport
 from .lifecycle_guard import guard_change_state, state_of, transition
 from .park import park
-from .runtime import LATCHED, declare, now_s, run, seconds
+from .runtime import LATCHED, declare, now_s, payload_in, run, seconds
 from .session_node import SessionNode
 
 PATIENCE = 1.6
@@ -104,19 +103,14 @@ class Hardware(SessionNode, LifecycleNode):
         if value not in CHOICES[name]:
             raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(CHOICES[name])}", subject=name, value=value)
 
-    def on_parameters(self, parameters) -> SetParametersResult:
-        budget = self.session.budget
-        limits = [parameter.value for parameter in parameters if parameter.name == "temperature_limit_c"]
-        try:
-            for parameter in parameters:
-                if parameter.name in CHOICES:
-                    self.require_known(parameter.name, parameter.value)
-            for limit in limits:
-                budget.require_limits(budget.ambient_c, limit)
-                budget.limit_c = limit
-        except PickerError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        return SetParametersResult(successful=True)
+    def change(self, parameters: dict[str, object]) -> None:
+        for name in CHOICES:
+            if name in parameters:
+                self.require_known(name, parameters[name])
+        if "temperature_limit_c" in parameters:
+            budget, limit = self.session.budget, parameters["temperature_limit_c"]
+            budget.require_limits(budget.ambient_c, limit)
+            budget.limit_c = limit
 
     # -- lifecycle -----------------------------------------------------------------------------------------
 
@@ -195,11 +189,8 @@ class Hardware(SessionNode, LifecycleNode):
             self.tick_by_timer(PATIENCE * self.tick_period_s)
 
     def on_payload(self, message: InertiaStamped) -> None:
-        com = message.inertia.com
         try:
-            self.session.model.model = lagrangian.analytic_model(
-                self.arm, self.servos.armature, message.inertia.m, (com.x, com.y, com.z)
-            )
+            self.session.model.model = lagrangian.analytic_model(self.arm, self.servos.armature, *payload_in(message))
         except PickerError as error:
             self.get_logger().error(f"payload ignored: {error}")
 

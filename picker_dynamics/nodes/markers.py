@@ -25,7 +25,7 @@ from .marker_shapes import region, scene
 from .marker_shapes.ghost import ghost_shapes
 from .marker_shapes.shapes import Shape
 from .marker_shapes.torques import torque_shapes
-from .runtime import LATCHED, LATEST, declare, run
+from .runtime import LATCHED, LATEST, declare, payload_in, run
 
 FIXED_TOPIC = "markers/fixed"
 STALE_S = 0.5
@@ -115,9 +115,8 @@ class Markers(Node):
             self.complain(f"not shown: {error}")
 
     def on_payload(self, message: InertiaStamped) -> None:
-        com = message.inertia.com
         try:
-            self.model = self.bare.with_payload(message.inertia.m, (com.x, com.y, com.z))
+            self.model = self.bare.with_payload(*payload_in(message))
         except PickerError as error:
             self.complain(f"payload not shown: {error}")
             return

@@ -9,9 +9,10 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
+from typing import Any
 
 import rclpy
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -59,6 +60,25 @@ def declare(
         return node.declare_parameter(name, default, descriptor).value
     except ParameterException as error:
         raise ConfigurationError(f"parameter {name}: {error}", subject=name) from error
+
+
+def take_parameters(node, take: Callable[[dict[str, Any]], None]) -> None:
+    """Have new values of parameters, by name, taken by ``take``; a PickerError refuses them, its text is the reason."""
+
+    def answer(parameters) -> SetParametersResult:
+        try:
+            take({parameter.name: parameter.value for parameter in parameters})
+        except PickerError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    node.add_on_set_parameters_callback(answer)
+
+
+def payload_in(message) -> tuple[float, tuple[float, float, float]]:
+    """Mass [kg] and centre of mass [m], tool frame, that an InertiaStamped of ``payload`` tells."""
+    com = message.inertia.com
+    return message.inertia.m, (com.x, com.y, com.z)
 
 
 def seconds(stamp) -> float:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from sensor_msgs.msg import JointState
@@ -12,13 +15,13 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 
 from .diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, name_of, status
-from .runtime import LATCHED, LATEST
+from .runtime import LATCHED, LATEST, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
 NOTHING = np.zeros(0)
 
 
-class SessionNode:
+class SessionNode(ABC):
     """Mixin for the node that drives the joints; ``offer`` makes what it has in common with the other one.
 
     Attributes:
@@ -32,7 +35,7 @@ class SessionNode:
     hardware_id: str
     provenance: str
 
-    def offer(self, stopped: str) -> None:
+    def offer(self, stopped: str, before_service: Callable[[], None] = lambda: None) -> None:
         """Publishers, services and timers; ``stopped`` is what is said of a stop."""
         self.status_facts: tuple | None = None
         self.held_epoch: int | None = -1
@@ -47,7 +50,7 @@ class SessionNode:
             """A service whose success and message tell what came of ``carry_out(request)``."""
 
             def answer(request, response):
-                self.before_service()
+                before_service()
                 try:
                     response.success, response.message = True, carry_out(request)
                 except PickerError as error:
@@ -82,15 +85,12 @@ class SessionNode:
         serve(SetBool, "enable", enable)
         serve(Trigger, "relax", relax)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
-        self.add_on_set_parameters_callback(self.on_parameters)
+        take_parameters(self, self.change)
         self.publish_status()
 
-    def before_service(self) -> None:
-        """Called before each service is carried out."""
-
+    @abstractmethod
     def enable(self) -> str:
         """Switch the outputs on; returns what is being done."""
-        raise NotImplementedError
 
     def level(self) -> bytes:
         session = self.session
@@ -143,11 +143,14 @@ class SessionNode:
                 held.effort = self.session.held_effort.tolist()
         self.held_pose_out.publish(held)
 
+    @abstractmethod
     def on_command(self, message: JointState) -> None:
-        raise NotImplementedError
+        """Pass ``joint_commands`` on to the session."""
 
-    def on_parameters(self, parameters):
-        raise NotImplementedError
+    @abstractmethod
+    def change(self, parameters: dict[str, object]) -> None:
+        """Take new values of parameters; raises a PickerError where one does not fit."""
 
+    @abstractmethod
     def on_diagnostics(self) -> None:
-        raise NotImplementedError
+        """Publish ``/diagnostics``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
@@ -60,7 +59,7 @@ class TorqueArmSim(SessionNode, Node):
         self.session.enable()
         self.now_s = time.monotonic()
         self.rejected, self.skipped_s = 0, 0.0
-        self.offer("stopped: braking, then holding; latched until reset")
+        self.offer("stopped: braking, then holding; latched until reset", self.advance)
         self.create_timer(1.0 / rate, self.on_tick)
 
     def advance(self) -> None:
@@ -73,8 +72,6 @@ class TorqueArmSim(SessionNode, Node):
         for _ in range(int((time.monotonic() - self.now_s) / plant.dt)):
             plant.step(session.torque(plant.q, plant.v, self.now_s))
             self.now_s += plant.dt
-
-    before_service = advance
 
     def enable(self) -> str:
         return self.session.enable()
@@ -90,11 +87,9 @@ class TorqueArmSim(SessionNode, Node):
             self.rejected += 1
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
 
-    def on_parameters(self, parameters) -> SetParametersResult:
-        for parameter in parameters:
-            if parameter.name == "attached_kg":
-                self.plant.attach(parameter.value)
-        return SetParametersResult(successful=True)
+    def change(self, parameters: dict[str, object]) -> None:
+        if "attached_kg" in parameters:
+            self.plant.attach(parameters["attached_kg"])
 
     # -- time ----------------------------------------------------------------------------------------------
 
