@@ -14,8 +14,10 @@ import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
@@ -26,11 +28,13 @@ from .board_limits import board_limits
 from .command_timing import Stamps
 from .link import Link
 from .protocol import (
+    Ack,
     Adopt,
     BoardState,
     Disable,
     Enable,
     Fault,
+    Info,
     Reason,
     Relax,
     Reset,
@@ -96,7 +100,7 @@ class Enabling:
         self._link, self._servos, self._period_s = link, servos, period_s
         self._rest = [pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest)]
         self._due_s, self._joint = 0.0, 0
-        self._answer: Future | None = None
+        self._answer: Future[Ack | Info] | None = None
 
     def advance(self, telemetry: Telemetry, moving: bool, now_s: float) -> bool:
         """Do what is due; whether all outputs run.
@@ -105,7 +109,7 @@ class Enabling:
             PickerError: a joint could not be switched on; its ``subject`` says which.
         """
         if self._answer is not None:
-            self._take_answer(now_s)
+            self._take_answer(self._answer, now_s)
         if self._answer is not None or now_s < self._due_s or moving:
             return False
         while self._joint < self._servos.n and telemetry.live >> self._joint & 1:
@@ -116,10 +120,10 @@ class Enabling:
         self._answer = self._link.request_async(Enable(1 << self._joint, tuple(pulses)), PATIENCE_S)
         return False
 
-    def _take_answer(self, now_s: float) -> None:
-        if not self._answer.done():
+    def _take_answer(self, answer: Future[Ack | Info], now_s: float) -> None:
+        if not answer.done():
             return
-        error, self._answer = self._answer.exception(), None
+        error, self._answer = answer.exception(), None
         if error is not None and getattr(error, "reason", None) is not Reason.ALREADY_LIVE:  # done, but the answer got lost
             name = self._servos.joint_names[self._joint]
             raise PickerError(f"{name} could not be enabled: {error}", subject=name) from error
@@ -286,7 +290,7 @@ class HardwareSession(Session):
 
     def _clear_faults(self) -> None:
         """Reset the board, and wait for the telemetry that says so: what comes next looks at it."""
-        done = self.link.request(Reset(), REQUEST_TIMEOUT_S)
+        done = cast(Ack, self.link.request(Reset(), REQUEST_TIMEOUT_S))
         until_s = time.monotonic() + REQUEST_TIMEOUT_S
         while ahead_us(self.telemetry().time_us, done.time_us) < 0 or self.telemetry().faults:
             if time.monotonic() > until_s:
@@ -303,7 +307,7 @@ class HardwareSession(Session):
 
     # -- streaming -----------------------------------------------------------------------------------------
 
-    def command(self, time_s: float, q_cmd, now_s: float) -> bool:
+    def command(self, time_s: float, q_cmd: ArrayLike, now_s: float) -> bool:
         """Send the set-point ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns whether it was sent.
 
         Raises:
@@ -344,18 +348,16 @@ class HardwareSession(Session):
         counts.sent += 1
         return True
 
-    def _joins(self, time_s: float, q_cmd, now_s: float) -> bool:
+    def _joins(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> bool:
         """Whether a command continues where the outputs are; where none does for a while, all restart from there."""
         if self._last_command is not None and time_s - self._last_command[0] > PAUSE_S:
             self._paused_s = time_s - self._last_command[0]
             self._last_command, self.setpoint = None, self._setpoint_of(self.telemetry())
         if self._last_command is None:
-            gap, allowed = np.abs(q_cmd - self.setpoint), NEAR
+            before_s, before = time_s, self.setpoint
         else:
             before_s, before = self._last_command
-            gap = np.abs(q_cmd - before)
-            allowed = NEAR + self.servos.no_load_speed * max(time_s - before_s, 0.0)
-        if (gap <= allowed).all():
+        if (np.abs(q_cmd - before) <= NEAR + self.servos.no_load_speed * max(time_s - before_s, 0.0)).all():
             self._away_since, self._paused_s = None, 0.0
             return True
         if self._away_since is None:
@@ -396,7 +398,7 @@ class HardwareSession(Session):
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
         try:
-            if self._enabling.advance(telemetry, self.moving, now_s):
+            if self._enabling is not None and self._enabling.advance(telemetry, self.moving, now_s):
                 self._become_active(telemetry)
         except PickerError as error:
             self._leave(State.IDLE, str(error))

@@ -49,7 +49,7 @@ class Session:
         if self.stop_latched:
             raise BoardFaultError("stop is latched: call reset first")
 
-    def require_finite(self, what: str, values) -> None:
+    def require_finite(self, what: str, values: np.ndarray) -> None:
         """Raise an InputError that names the first of ``values`` (n,) that is not finite."""
         for name, value in zip(self.joint_names, values):
             if not np.isfinite(value):

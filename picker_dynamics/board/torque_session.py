@@ -11,6 +11,7 @@ Times are seconds of any one clock.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.control.torque_loop import HoldLaw
 from picker_dynamics.robot.model import DynamicsModel
@@ -36,10 +37,10 @@ class TorqueSession(Session):
         bandwidth: w of the holding [rad/s].
     """
 
-    def __init__(self, model: DynamicsModel, effort, velocity, bandwidth: float):
+    def __init__(self, model: DynamicsModel, effort: ArrayLike, velocity: ArrayLike, bandwidth: float):
         super().__init__(model.joint_names, State.IDLE, "")
         self.effort = np.array(effort, dtype=float)
-        self._drag = OFF_DRAG * self.effort / velocity
+        self._drag = OFF_DRAG * self.effort / np.asarray(velocity)
         self._hold = HoldLaw(model, bandwidth)
         self.powered = True
         self.taken = self.not_active = self.saturated = 0
@@ -88,7 +89,7 @@ class TorqueSession(Session):
 
     # -- efforts -------------------------------------------------------------------------------------------
 
-    def command(self, tau, time_s: float) -> bool:
+    def command(self, tau: ArrayLike, time_s: float) -> bool:
         """Let ``tau`` (n,) [N·m or N] act from ``time_s`` on; returns whether it is taken.  Beyond the limits it is clipped.
 
         Raises:
@@ -108,20 +109,17 @@ class TorqueSession(Session):
     def torque(self, q: np.ndarray, v: np.ndarray, time_s: float) -> np.ndarray:
         """What the drives give now, (n,) [N·m or N]: the command, their own hold, or only drag."""
         if not self.powered:
-            return -self._drag * v
+            return np.asarray(-self._drag * v)
         if self._command is not None and time_s - self._command_s <= FRESH_S:
             self._hold.release()
             return self._command
-        return np.clip(self._hold(q, v, time_s), -self.effort, self.effort)
+        return np.asarray(np.clip(self._hold(q, v, time_s), -self.effort, self.effort))
 
     def tick(self, time_s: float) -> None:
         """Do what is due."""
-        at_rest = self._hold.pose is not None
-        if self.state is State.ENABLING and at_rest:
-            self._begin_epoch("")
-        elif self.state is State.ACTIVE and self._command is not None and time_s - self._command_s > REJOIN_S and at_rest:
-            self._begin_epoch(f"no effort commands for {REJOIN_S} s: holding")
-
-    def _begin_epoch(self, remark: str) -> None:
-        self.begin_epoch(self._hold.pose.copy(), remark)
+        pose, silent = self._hold.pose, self._command is not None and time_s - self._command_s > REJOIN_S
+        if pose is None or not (self.state is State.ENABLING or (self.state is State.ACTIVE and silent)):
+            return
+        remark = "" if self.state is State.ENABLING else f"no effort commands for {REJOIN_S} s: holding"
+        self.begin_epoch(pose.copy(), remark)
         self.state, self._command = State.ACTIVE, None

@@ -16,9 +16,11 @@ it: when it is on, what the controller uses, and what everyone is told.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.model import as_states
@@ -66,15 +68,15 @@ MEASURED = "measured"
 
 def servo_effort_sd(servo: ServoModel) -> np.ndarray:
     """(n,) standard deviation of the torque that a servo's measured angle tells [N·m]."""
-    return np.hypot(servo.stiffness * ANGLE_SD, FRICTION_SHARE * servo.stall_torque)
+    return np.asarray(np.hypot(servo.stiffness * ANGLE_SD, FRICTION_SHARE * servo.stall_torque))
 
 
-def drive_effort_sd(effort, friction) -> np.ndarray:
+def drive_effort_sd(effort: ArrayLike, friction: ArrayLike) -> np.ndarray:
     """(n,) standard deviation of a drive's measured effort [N·m or N], from its limit and dry friction, (n,) each."""
-    return np.hypot(EFFORT_SD * np.asarray(effort), friction)
+    return np.asarray(np.hypot(EFFORT_SD * np.asarray(effort), friction))
 
 
-def spring_efforts(servo: ServoModel, setpoint, q) -> tuple[np.ndarray, np.ndarray]:
+def spring_efforts(servo: ServoModel, setpoint: ArrayLike, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Torques (n,) [N·m] of the servos' springs at the measured angles ``q`` (n,) [rad], and (n,) whether each is sure.
 
     Inside its deadband a servo bears anything up to its friction.
@@ -102,10 +104,10 @@ class PayloadFollower:
 
     def __init__(
         self,
-        model,
-        effort_sd,
+        model: Any,
+        effort_sd: ArrayLike,
         *,
-        com=(0.0, 0.0, 0.0),
+        com: Sequence[float] = (0.0, 0.0, 0.0),
         max_kg: float,
         rate_kg_s: float,
         start_kg: float = 0.0,
@@ -138,7 +140,7 @@ class PayloadFollower:
         """Mass that the efforts say [kg]."""
         return self._projection / self._information if self._learned_s >= FORGET_S else None
 
-    def observe(self, q, v, effort, time_s: float, sure=None) -> None:
+    def observe(self, q: ArrayLike, v: ArrayLike, effort: ArrayLike, time_s: float, sure: ArrayLike | None = None) -> None:
         """Take a measured state.
 
         Args:
@@ -164,7 +166,7 @@ class PayloadFollower:
             return
         self._learn((self._filtered[1] - before) / step_s, step_s, sure)
 
-    def _learn(self, acceleration, step_s: float, sure) -> None:
+    def _learn(self, acceleration: np.ndarray, step_s: float, sure: ArrayLike | None) -> None:
         q, v, effort = self._filtered
         if self._at_rest_only:
             v = acceleration = np.zeros_like(q)
@@ -206,7 +208,7 @@ class Payload(NamedTuple):
     com: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
-def require_vector(com) -> tuple[float, float, float]:
+def require_vector(com: Sequence[float]) -> tuple[float, float, float]:
     """``com`` as three numbers; InputError where it is not."""
     if len(com) != 3:
         raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", subject="payload.com", value=len(com), limit=3)
@@ -277,7 +279,7 @@ class Following:
 
     # -- what is set -----------------------------------------------------------------------------------------
 
-    def set_payload(self, mass: float, com) -> None:
+    def set_payload(self, mass: float, com: Sequence[float]) -> None:
         """Carry another payload, mass [kg] and centre of mass (3,) [m], tool frame.
 
         Raises:
@@ -359,7 +361,7 @@ class Following:
 
     # -- meanwhile -------------------------------------------------------------------------------------------
 
-    def observe(self, q, v, effort, time_s: float, sure=None) -> None:
+    def observe(self, q: ArrayLike, v: ArrayLike, effort: ArrayLike, time_s: float, sure: ArrayLike | None = None) -> None:
         """Take a measured state, see ``PayloadFollower.observe``; nothing where nothing is followed."""
         if self.follower is not None:
             self.obstacle = ""
