@@ -32,7 +32,7 @@ class TorqueSession(Session):
     """The drives of one arm, which starts idle, holding.
 
     Args:
-        model: the arm as the drives believe it, for braking and holding.
+        model: the arm as the drives model it, for braking and holding.
         effort, velocity: (n,) limits of the joints.
         bandwidth: w of the holding [rad/s].
     """

@@ -63,7 +63,7 @@ EFFORT_SD = 0.003
 """Of a measured effort, and of what the model misses, as a share of the joint's limit; dry friction comes on top."""
 
 MEASURED = "measured"
-"""Provenance of joint states that tell what the tool carries."""
+"""Provenance of joint states from which a payload can be estimated."""
 
 
 def servo_effort_sd(servo: ServoModel) -> np.ndarray:

@@ -7,7 +7,6 @@ import threading
 import time
 
 from geometry_msgs.msg import InertiaStamped
-from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -25,7 +24,7 @@ from picker_dynamics.robot.servo_budget import ServoBudget
 from .arm_setup import load_arm
 from .diagnostics import array, name_of
 from .hardware_report import PROVENANCE, HardwareReport
-from .lifecycle_guard import guard_change_state, state_of, transition
+from .lifecycle_guard import GuardedLifecycleNode, transition
 from .park import park
 from .runtime import LATCHED, declare, now_s, payload_in, run, seconds
 from .session_node import SessionNode
@@ -41,7 +40,7 @@ CHOICES = {"on_shutdown": ("hold", "park", "relax"), "on_overheat": ("warn", "st
 """What these parameters may be."""
 
 
-class Hardware(SessionNode, LifecycleNode):
+class Hardware(SessionNode, GuardedLifecycleNode):
     """Lifecycle node around a :class:`HardwareSession`.
 
     configure opens the port and shakes hands in a thread, so that stop stays served; activate adopts outputs that run
@@ -94,7 +93,6 @@ class Hardware(SessionNode, LifecycleNode):
         self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
         self.create_subscription(String, "robot_description", self.on_description, LATCHED)
         self.ticks = self.create_timer(self.tick_period_s, self.on_timer)
-        guard_change_state(self)
         if self.autostart:
             self.trigger_configure()
 
@@ -223,7 +221,7 @@ class Hardware(SessionNode, LifecycleNode):
             return f"already {self.session.state.value}"
         self.require_description()
         said = self.session.activate(at_rest_pose=True)
-        if state_of(self) == "inactive":
+        if self.lifecycle_state == "inactive":
             self.trigger_activate()
         return said
 
@@ -258,7 +256,7 @@ class Hardware(SessionNode, LifecycleNode):
 
     def follow_lifecycle(self) -> None:
         """Activate by itself at the start, deactivate after a fault, look for the board again when it is gone."""
-        lifecycle, state = state_of(self), self.session.state
+        lifecycle, state = self.lifecycle_state, self.session.state
         if lifecycle == "active" and state in (State.OFFLINE, State.IDLE):
             self.trigger_deactivate()
         if lifecycle == "inactive" and state is State.IDLE and self.autostart:

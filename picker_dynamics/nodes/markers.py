@@ -1,4 +1,4 @@
-"""``markers``: what RViz shows beside the model; listens to everything, commands nothing."""
+"""``markers``: torques, reference and scene as RViz markers beside the model; listens to everything, commands nothing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ KINDS = {
 
 
 class Markers(Node):
-    """Shapes from ``picker_dynamics.nodes.markers`` as messages, while somebody looks.
+    """Shapes from ``marker_shapes`` as messages, while somebody looks.
 
     Without commands the torques are those that hold the arm where it is, so that sliders suffice to try a pose.
     """

@@ -1,4 +1,4 @@
-"""Bring the arm to its rest pose without the other nodes: the last thing the hardware node does, where asked to."""
+"""Parking: brings the arm to its rest pose without the other nodes, as the last thing that the hardware node does."""
 
 from __future__ import annotations
 

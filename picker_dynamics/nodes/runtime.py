@@ -117,15 +117,15 @@ def require_known_parameters(node) -> None:
         node.get_logger().warning(f"not parameters of this node, ignored: {', '.join(unknown)}")
 
 
-def listen(args, stop: list[int], tell: Callable[[], None] = lambda: None) -> None:
-    """Begin: ``stop`` gets the number of each SIGINT and SIGTERM, ``tell`` is called then; ROS is initialised.
+def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> None:
+    """Begin: ``stop`` gets the number of each SIGINT and SIGTERM, ``notify`` is called then; ROS is initialised.
 
     rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
     """
 
     def hear(received, _frame) -> None:
         stop.append(received)
-        tell()
+        notify()
 
     avoid_shared_memory()
     if "HOME" not in os.environ:
@@ -145,6 +145,18 @@ def shutdown_ros() -> None:
 def is_running(node) -> bool:
     """Whether a node has neither failed nor done its work, and ROS is there."""
     return not getattr(node, "finished", False) and getattr(node, "failure", None) is None and rclpy.ok()
+
+
+def exit_code_of(error: PickerError) -> int:
+    """Print the error, as the last line before the end; the exit code that belongs to it."""
+    print(f"error: {error}", file=sys.stderr, flush=True)
+    return error.exit_code
+
+
+def tame_collector() -> None:
+    """Let Python's collector leave alone what is there now, as it stays until the end, and look seldom at what comes."""
+    gc.freeze()
+    gc.set_threshold(*COLLECTIONS)
 
 
 def close(node, executor, hurried: Callable[[], bool]) -> None:
@@ -171,8 +183,7 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
         node = make_node()
         require_known_parameters(node)
         executor = make_executor(node)
-        gc.freeze()  # what is there now stays until the end: no collection has to look at it again
-        gc.set_threshold(*COLLECTIONS)
+        tame_collector()
         while not stop and is_running(node):
             executor.spin_once()
         if getattr(node, "failure", None) is not None:
@@ -180,8 +191,7 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
     except ExternalShutdownException:
         pass
     except PickerError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
-        code = error.exit_code
+        code = exit_code_of(error)
     finally:
         if node is not None:
             close(node, executor, lambda: len(stop) > 1)

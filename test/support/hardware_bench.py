@@ -116,7 +116,7 @@ def port_of(board: BoardOnCable) -> str:
 
 def change(node, number: int) -> bool:
     request = ChangeState.Request(transition=Transition(id=number))
-    return node._service_change_state.callback(request, ChangeState.Response()).success
+    return node.change_state(request, ChangeState.Response()).success
 
 
 def ask(node, kind, name: str, request):

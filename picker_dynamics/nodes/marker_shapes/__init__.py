@@ -1,4 +1,4 @@
-"""What RViz is shown beside the model, as plain shapes: torques, the reference as a ghost, scene, what cannot be held.
+"""Marker shapes, free of ROS: torques, the reference as a ghost, scene, and where the tip cannot be held.
 
     shapes.py    one shape, and colours
     torques.py   at each joint how much it has to give

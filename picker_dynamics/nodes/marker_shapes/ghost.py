@@ -1,4 +1,4 @@
-"""The arm where it shall be: the URDF's visual shapes at a pose, see-through, beside the model that shows where it is."""
+"""Ghost of the reference: the URDF's visual shapes at the desired pose, see-through, beside the model where the arm is."""
 
 from __future__ import annotations
 

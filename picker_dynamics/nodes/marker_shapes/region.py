@@ -1,4 +1,4 @@
-"""Where the tip cannot be held: positions in the arm's vertical plane at which every pose asks too much of some joint.
+"""Region that cannot be held: tip positions in the arm's vertical plane at which every pose asks too much of some joint.
 
 A tip position is reached with many pitches a3 of the hand, and for each with the elbow up or down:
 
@@ -58,7 +58,7 @@ def region_of(description: ArmDescription, model: DynamicsModel, hold_limit, cel
     """Look at every cell of the plane.
 
     Args:
-        model: the arm with what it carries.
+        model: the arm with its payload.
         hold_limit: (n,) [N·m].
 
     Raises:

@@ -1,4 +1,4 @@
-"""Berries and tray of the demo, as big as their weight makes them."""
+"""Scene of the demo: berries and tray, the berries as big as their weight makes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One shape to draw, with colours: what visualization_msgs/Marker holds, without ROS."""
+"""Shape: what visualization_msgs/Marker holds, without ROS, and the colours of shares."""
 
 from __future__ import annotations
 

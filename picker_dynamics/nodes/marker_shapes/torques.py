@@ -1,4 +1,4 @@
-"""How much each joint has to give: a ball of a colour, a bent arrow in the sense of the torque, and the number.
+"""Torques at the joints: a ball whose colour says how much is asked, an arrow bent in the sense of the torque, and the number.
 
 Green needs nothing, yellow is half of what the joint may hold for long, red all of it or more.  The arrow's arc spans
 three quarters of a turn at stall; a force of a sliding joint is a straight arrow of ``STALL_ARROW_M`` at the limit.
