@@ -66,24 +66,10 @@ class SessionNode(ABC):
             self.session.stop()
             return stopped
 
-        def reset(_request) -> str:
-            self.session.reset()
-            return "reset: nothing moves; call enable to go on"
-
-        def relax(_request) -> str:
-            self.session.relax()
-            return "relaxed: all outputs off"
-
-        def enable(request) -> str:
-            if request.data:
-                return self.enable()
-            self.session.disable()
-            return "outputs off"
-
         serve(SetBool, "emergency_stop", stop)
-        serve(Trigger, "reset", reset)
-        serve(SetBool, "enable", enable)
-        serve(Trigger, "relax", relax)
+        serve(Trigger, "reset", lambda _: self.session.reset() or "reset: nothing moves; call enable to go on")
+        serve(SetBool, "enable", lambda request: self.enable() if request.data else self.session.disable() or "outputs off")
+        serve(Trigger, "relax", lambda _: self.session.relax() or "relaxed: all outputs off")
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         take_parameters(self, self.change)
         self.publish_status()
