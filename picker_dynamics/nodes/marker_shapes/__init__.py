@@ -1,4 +1,4 @@
-"""Marker shapes, free of ROS: torques, the reference as a ghost, scene, and where the tip cannot be held.
+"""Marker geometry for RViz, as plain shapes beside the model: torques, the reference as a ghost, scene, what cannot be held.
 
     shapes.py    one shape, and colours
     torques.py   at each joint how much it has to give

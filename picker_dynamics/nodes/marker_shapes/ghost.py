@@ -1,4 +1,4 @@
-"""Ghost of the reference: the URDF's visual shapes at the desired pose, see-through, beside the model where the arm is."""
+"""Ghost of the reference pose: the URDF's visual shapes, see-through, beside the model that shows where the arm is."""
 
 from __future__ import annotations
 

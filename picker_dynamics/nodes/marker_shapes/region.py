@@ -1,4 +1,4 @@
-"""Region that cannot be held: tip positions in the arm's vertical plane at which every pose asks too much of some joint.
+"""Region in which the tip cannot be held: positions in the arm's vertical plane at which every pose asks too much of some joint.
 
 A tip position is reached with many pitches a3 of the hand, and for each with the elbow up or down:
 
@@ -36,7 +36,7 @@ DARKEST_SHARE = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """What of the plane can be reached, and how much that asks.
+    """Reachable part of the arm's plane, and the share of the holding torque that each place asks.
 
     Attributes:
         centres: (k, 2) cells that can be reached: x and z in the root frame with the base at 0 [m].
@@ -55,10 +55,10 @@ class Region:
 
 
 def region_of(description: ArmDescription, model: DynamicsModel, hold_limit, cell_m: float = CELL_M) -> Region:
-    """Look at every cell of the plane.
+    """The region of an arm, by a look at every cell of the plane.
 
     Args:
-        model: the arm with its payload.
+        model: the arm with what it carries.
         hold_limit: (n,) [N·m].
 
     Raises:

@@ -1,4 +1,4 @@
-"""Scene of the demo: berries and tray, the berries as big as their weight makes them."""
+"""Shapes of the demo's scene: berries, as big as their weight makes them, and the tray."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DROP_M = 0.06
 
 
 def scene_shapes(path: str | Path, frame: str) -> list[Shape]:
-    """What ``picker demo`` picks, in ``frame``: each berry hangs below the place where its stem is cut.
+    """Shapes of what ``picker demo`` picks, in ``frame``: each berry hangs below the place where its stem is cut.
 
     Raises:
         ConfigurationError: no such file, or a key that is missing or no number.

@@ -1,4 +1,4 @@
-"""Shape: what visualization_msgs/Marker holds, without ROS, and the colours of shares."""
+"""A shape to draw, with its colours: what visualization_msgs/Marker holds, without ROS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Colour = tuple[float, float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A shape in a frame.
+    """A coloured shape, fixed to a frame.
 
     Attributes:
         group: what it belongs to, for example ``torque``; people switch groups on and off.
@@ -50,7 +50,7 @@ class Shape:
 
 
 def traffic_light(share: float, opacity: float = 1.0) -> Colour:
-    """Green at 0, yellow at 0.5, red from 1 on."""
+    """Colour of a share: green at 0, yellow at 0.5, red from 1 on."""
     share = min(max(float(share), 0.0), 1.0)
     start, end, part = (GREEN, YELLOW, 2.0 * share) if share < 0.5 else (YELLOW, RED, 2.0 * share - 1.0)
     red, green, blue = (a + part * (b - a) for a, b in zip(start, end))

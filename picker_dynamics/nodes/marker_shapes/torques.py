@@ -1,4 +1,4 @@
-"""Torques at the joints: a ball whose colour says how much is asked, an arrow bent in the sense of the torque, and the number.
+"""Markers of joint torques: a coloured ball, a bent arrow in the sense of the torque, and the number.
 
 Green needs nothing, yellow is half of what the joint may hold for long, red all of it or more.  The arrow's arc spans
 three quarters of a turn at stall; a force of a sliding joint is a straight arrow of ``STALL_ARROW_M`` at the limit.
@@ -26,7 +26,7 @@ WHITE = (1.0, 1.0, 1.0, 1.0)
 
 
 def torque_shapes(description: ArmDescription, q, torque, strongest, hold_limit) -> list[Shape]:
-    """Three or four shapes a joint, in the root frame.
+    """Shapes of all joints' torques, three or four a joint, in the root frame.
 
     Args:
         q: (n,) where the joints are [rad or m].
