@@ -11,6 +11,6 @@ __all__ = [
     "hardware_session",
     "link",
     "protocol",
-    "session_state",
+    "session",
     "torque_session",
 ]

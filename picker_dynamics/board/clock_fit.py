@@ -1,4 +1,4 @@
-"""Host time against board time: offset and drift from arrivals that may be late but never early.
+"""Clock fit: offset and drift of the board's clock against the host's, from arrivals that may be late but never early.
 
 A telemetry frame that left at board time b arrives at host time h = a + r b + (delay beyond the least one).
 The line (a, r) is the one that lies below all arrivals and closest to them [1]: an edge of their lower convex
@@ -166,6 +166,6 @@ def _hull_slope(samples: list[tuple[float, float]]) -> float:
     return (right[1] - left[1]) / (right[0] - left[0])
 
 
-def _turns_down(first, second, third) -> bool:
+def _turns_down(first: tuple[float, float], second: tuple[float, float], third: tuple[float, float]) -> bool:
     """True where ``second`` lies on or above the line from ``first`` to ``third``."""
     return (second[1] - first[1]) * (third[0] - first[0]) >= (third[1] - first[1]) * (second[0] - first[0])

@@ -1,4 +1,4 @@
-"""When commands hold, on the host's clocks and on the board's, and how regularly they come: what a board's queue lives on."""
+"""Command timing: when commands hold, on the host's clocks and on the board's, and how regularly they come."""
 
 from __future__ import annotations
 
@@ -62,29 +62,29 @@ class Stamps:
 
 @dataclass(frozen=True)
 class Timing:
-    """Of the commands since the last look; all in ms.
+    """Regularity of the commands since the last look; all in ms.
 
     Args:
         commands: how many came.
-        period: median between two arrivals.  period_longest: the longest.
-        jitter_p99: of |period - median|.
-        ahead_least, ahead: how long before it holds a command came, at worst and in the median.
+        period_ms: median between two arrivals.  period_longest_ms: the longest.
+        jitter_p99_ms: of |period - median|.
+        ahead_ms, ahead_least_ms: how long before it holds a command came, in the median and at worst.
         missed: how many periods were longer than one and a half.
         late: how many came after the moment at which they should have held.
     """
 
     commands: int
-    period: float
-    period_longest: float
-    jitter_p99: float
-    ahead_least: float
-    ahead: float
+    period_ms: float
+    period_longest_ms: float
+    jitter_p99_ms: float
+    ahead_ms: float
+    ahead_least_ms: float
     missed: int
     late: int
 
 
 class CommandTiming:
-    """Notes arrivals at next to no cost; the arithmetic is done once for many."""
+    """Statistics of arrivals: noted at next to no cost; the arithmetic is done once for many."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[float, float]] = []
@@ -106,8 +106,8 @@ class CommandTiming:
             median,
             float(periods.max()),
             float(np.percentile(np.abs(periods - median), 99)),
-            float(ahead.min()),
             float(np.median(ahead)),
+            float(ahead.min()),
             int((periods > 1.5 * median).sum()),
             int((ahead < 0.0).sum()),
         )

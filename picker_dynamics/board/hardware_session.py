@@ -1,4 +1,4 @@
-"""What the hardware node does with a board, free of ROS: enable, adopt, stream, stop, and what to say when it breaks.
+"""Hardware session: enables, adopts, streams to and stops a servo board, and says what is wrong when it breaks; free of ROS.
 
     offline --connect--> idle --activate--> enabling --> active --stop, fault, reset of the board--> idle (with a problem)
                           ^                    (outputs that run already are adopted: active at once)       |
@@ -12,23 +12,30 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.control.state_model import ArmStateModel
-from picker_dynamics.errors import BoardFaultError, InputError, LinkError, PickerError
+from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .command_timing import Stamps
-from .enabling import Enabling
 from .firmware.config import board_limits
 from .link import Link
 from .protocol import (
+    Ack,
     Adopt,
     BoardState,
     Disable,
+    Enable,
     Fault,
+    Info,
+    Reason,
     Relax,
     Reset,
     Stop,
@@ -38,13 +45,16 @@ from .protocol import (
     limits_checksum,
     pulse_units,
 )
-from .session_state import CommandCounts, State
+from .session import Session, State
 
 REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""
 
 ENABLE_PERIOD_S = 0.3
 """Between two joints, at the first enabling."""
+
+PATIENCE_S = 2.0
+"""How long a joint's enabling is asked for again where no answer comes."""
 
 NEAR = 0.03
 """How far the first command may be from the set-point on the outputs [rad]."""
@@ -65,7 +75,62 @@ PAST_S = 0.1
 """A command that should have held this long ago is not sent any more."""
 
 
-class HardwareSession:
+@dataclass
+class CommandCounts:
+    """What became of the commands: every one that came is in exactly one of these."""
+
+    sent: int = 0
+    not_active: int = 0
+    away: int = 0
+    stale: int = 0
+    invalid: int = 0
+    failed: int = 0
+    thinned: int = 0
+
+
+class Enabling:
+    """Switches on, at the rest pose, those joints whose outputs are off: one at a time, without ever waiting for the board.
+
+    Args:
+        link, servos: the board and what hangs on it.
+        period_s: between two joints [s].
+    """
+
+    def __init__(self, link: Link, servos: ServoMap, period_s: float):
+        self._link, self._servos, self._period_s = link, servos, period_s
+        self._rest = [pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest)]
+        self._due_s, self._joint = 0.0, 0
+        self._answer: Future[Ack | Info] | None = None
+
+    def advance(self, telemetry: Telemetry, moving: bool, now_s: float) -> bool:
+        """Do what is due; whether all outputs run.
+
+        Raises:
+            PickerError: a joint could not be switched on; its ``subject`` says which.
+        """
+        if self._answer is not None:
+            self._take_answer(self._answer, now_s)
+        if self._answer is not None or now_s < self._due_s or moving:
+            return False
+        while self._joint < self._servos.n and telemetry.live >> self._joint & 1:
+            self._joint += 1
+        if self._joint == self._servos.n:
+            return True
+        pulses = [pulse if joint == self._joint else 0 for joint, pulse in enumerate(self._rest)]
+        self._answer = self._link.request_async(Enable(1 << self._joint, tuple(pulses)), PATIENCE_S)
+        return False
+
+    def _take_answer(self, answer: Future[Ack | Info], now_s: float) -> None:
+        if not answer.done():
+            return
+        error, self._answer = answer.exception(), None
+        if error is not None and getattr(error, "reason", None) is not Reason.ALREADY_LIVE:  # done, but the answer got lost
+            name = self._servos.joint_names[self._joint]
+            raise PickerError(f"{name} could not be enabled: {error}", subject=name) from error
+        self._due_s, self._joint = now_s + self._period_s, self._joint + 1
+
+
+class HardwareSession(Session):
     """One board and the arm on it.
 
     Args:
@@ -76,16 +141,12 @@ class HardwareSession:
     """
 
     def __init__(self, link: Link, servos: ServoMap, state_model: ArmStateModel, budget: ServoBudget | None = None):
+        super().__init__(servos.joint_names, State.OFFLINE, "not connected")
         self.link, self.servos, self.model = link, servos, state_model
         self.budget = budget or ServoBudget(servos)
-        self.state = State.OFFLINE
-        self.problem = "not connected"
-        self.stop_latched = self.relax_latched = False
+        self.relax_latched = False
         self.cancelled = threading.Event()
-        self.epoch = 0
         self.counts = CommandCounts()
-        self.held: np.ndarray | None = None
-        self.setpoint: np.ndarray | None = None
         self.limits_differ = False
         self.lost = ""
         link.on_loss = self._on_loss
@@ -159,8 +220,7 @@ class HardwareSession:
         Raises:
             PickerError: stop latched, a fault, no connection, or outputs off and the pose not confirmed.
         """
-        if self.stop_latched:
-            raise BoardFaultError("stop is latched: call reset first")
+        self.require_not_stopped()
         telemetry = self.telemetry()
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
         if faults:
@@ -178,14 +238,16 @@ class HardwareSession:
             )
         self.state, self.problem = State.ENABLING, ""
         self._enabling = Enabling(self.link, self.servos, ENABLE_PERIOD_S)
-        off = [name for joint, name in enumerate(self.servos.joint_names) if not telemetry.live >> joint & 1]
-        if not off:
-            return "outputs were running: adopted as soon as they stand"
-        return f"enabling {', '.join(off)}, one every {ENABLE_PERIOD_S} s"
+        off = self._off(telemetry)
+        return f"enabling {off}, one every {ENABLE_PERIOD_S} s" if off else "outputs were running: adopted as soon as they stand"
+
+    def _off(self, telemetry: Telemetry) -> str:
+        """Names of the joints whose outputs are off."""
+        return ", ".join(name for name, runs in zip(self.joint_names, self._outputs(telemetry.live)) if not runs)
 
     def release(self) -> None:
         """Stop streaming and hold; the outputs stay on."""
-        if self.state in (State.ACTIVE, State.ENABLING):
+        if self.engaged:
             self._leave(State.IDLE, "released: holding")
 
     def disable(self) -> None:
@@ -228,7 +290,7 @@ class HardwareSession:
 
     def _clear_faults(self) -> None:
         """Reset the board, and wait for the telemetry that says so: what comes next looks at it."""
-        done = self.link.request(Reset(), REQUEST_TIMEOUT_S)
+        done = cast(Ack, self.link.request(Reset(), REQUEST_TIMEOUT_S))
         until_s = time.monotonic() + REQUEST_TIMEOUT_S
         while ahead_us(self.telemetry().time_us, done.time_us) < 0 or self.telemetry().faults:
             if time.monotonic() > until_s:
@@ -245,55 +307,57 @@ class HardwareSession:
 
     # -- streaming -----------------------------------------------------------------------------------------
 
-    def command(self, time_s: float, q_cmd, now_s: float) -> bool:
+    def command(self, time_s: float, q_cmd: ArrayLike, now_s: float) -> bool:
         """Send the set-point ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns whether it was sent.
 
         Raises:
             InputError: a set-point that is not finite, or outside the pulse range; nothing is sent.
             LinkError: the cable was pulled.
         """
-        outcome = "invalid"
         try:
-            outcome = self._pass_on(time_s, np.array(q_cmd, dtype=float), now_s)
+            return self._pass_on(time_s, np.array(q_cmd, dtype=float), now_s)
         except LinkError:
-            outcome = "failed"
+            self.counts.failed += 1
             raise
-        finally:
-            setattr(self.counts, outcome, getattr(self.counts, outcome) + 1)
-        return outcome == "sent"
+        except Exception:
+            self.counts.invalid += 1
+            raise
 
-    def _pass_on(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> str:
-        """Send a command if it may be sent; in which count it belongs."""
+    def _pass_on(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> bool:
+        """Send a command if it may be sent, and count what became of it."""
+        counts = self.counts
         if self.state is not State.ACTIVE:
-            return "not_active"
+            counts.not_active += 1
+            return False
         if time_s < now_s - PAST_S:
-            return "stale"
-        for name, angle in zip(self.servos.joint_names, q_cmd):
-            if not np.isfinite(angle):
-                raise InputError(f"{name}: the set-point is {angle}, not a finite number", subject=name, value=float(angle))
+            counts.stale += 1
+            return False
+        self.require_finite("set-point", q_cmd)
         if not self._joins(time_s, q_cmd, now_s):
-            return "away"
-        if self._last_command is not None and 0.0 <= time_s - self._last_command[0] < SPACING_S:
-            return "thinned"
+            counts.away += 1
+            return False
+        last = self._last_command
+        if last is not None and 0.0 <= time_s - last[0] < SPACING_S:
+            counts.thinned += 1
+            return False
         pulses = tuple(pulse_units(pulse) for pulse in self.servos.to_pulse_us(q_cmd))
-        if self._last_command is None:
+        if last is None:
             self._stamps.restart()
         self.link.send_setpoint(self._stamps.stamp(time_s, self.link.board_time_us(time_s)), pulses)
         self._last_command = (time_s, q_cmd)
-        return "sent"
+        counts.sent += 1
+        return True
 
-    def _joins(self, time_s: float, q_cmd, now_s: float) -> bool:
+    def _joins(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> bool:
         """Whether a command continues where the outputs are; where none does for a while, all restart from there."""
         if self._last_command is not None and time_s - self._last_command[0] > PAUSE_S:
             self._paused_s = time_s - self._last_command[0]
             self._last_command, self.setpoint = None, self._setpoint_of(self.telemetry())
         if self._last_command is None:
-            gap, allowed = np.abs(q_cmd - self.setpoint), NEAR
+            before_s, before = time_s, self.setpoint
         else:
             before_s, before = self._last_command
-            gap = np.abs(q_cmd - before)
-            allowed = NEAR + self.servos.no_load_speed * max(time_s - before_s, 0.0)
-        if (gap <= allowed).all():
+        if (np.abs(q_cmd - before) <= NEAR + self.servos.no_load_speed * max(time_s - before_s, 0.0)).all():
             self._away_since, self._paused_s = None, 0.0
             return True
         if self._away_since is None:
@@ -327,15 +391,14 @@ class HardwareSession:
         if telemetry.boot_id != self._boot_id:
             old, self._boot_id = self._boot_id, telemetry.boot_id
             self._leave(State.IDLE, f"the board was reset (boot id {old} -> {telemetry.boot_id}); reset, then enable, to go on")
-        elif telemetry.faults and self.state in (State.ACTIVE, State.ENABLING):
+        elif telemetry.faults and self.engaged:
             self._leave(State.IDLE, describe_faults(telemetry.faults))
         elif self.state is State.ACTIVE and telemetry.live != self._mask:
-            off = [name for joint, name in enumerate(self.servos.joint_names) if not telemetry.live >> joint & 1]
-            self._leave(State.IDLE, f"output off: {', '.join(off)}")
+            self._leave(State.IDLE, f"output off: {self._off(telemetry)}")
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
         try:
-            if self._enabling.advance(telemetry, self.moving, now_s):
+            if self._enabling is not None and self._enabling.advance(telemetry, self.moving, now_s):
                 self._become_active(telemetry)
         except PickerError as error:
             self._leave(State.IDLE, str(error))
@@ -347,10 +410,10 @@ class HardwareSession:
     def _begin_epoch(self, telemetry: Telemetry, remark: str) -> None:
         """From here on commands start at the pose and set-point that the outputs hold now."""
         self.setpoint = self._setpoint_of(telemetry)
-        self.held = self.model.settle(self.setpoint)
-        self.model.reset(self.held)
-        self.epoch += 1
-        self.problem = remark
+        held = self.model.settle(self.setpoint)
+        self.model.reset(held)
+        self.held_effort = self.model.servo.spring_torque(self.setpoint, held)
+        self.begin_epoch(held, remark)
         self._last_command = self._away_since = None
         self._paused_s = 0.0
 

@@ -1,4 +1,4 @@
-"""The drives of torque-controlled joints, free of ROS: take efforts, watch over them, brake and hold, switch off.
+"""Torque session: the drives of torque-controlled joints take efforts, watch over them, brake and hold, switch off; free of ROS.
 
     idle (holding) --enable--> enabling (braking) --at rest--> active --stop--> idle (holding, latched)
     any --disable, relax--> idle (off: the arm falls, dragged by its gears)
@@ -10,13 +10,13 @@ Times are seconds of any one clock.
 
 from __future__ import annotations
 
-from enum import Enum
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.control.torque_loop import HoldLaw
-from picker_dynamics.errors import BoardFaultError, InputError
 from picker_dynamics.robot.model import DynamicsModel
+
+from .session import Session, State
 
 FRESH_S = 0.03
 """Longest that a command acts [s]."""
@@ -28,29 +28,21 @@ OFF_DRAG = 0.2
 """A switched-off joint is dragged by its gear: this share of its effort limit at its velocity limit."""
 
 
-class State(Enum):
-    IDLE = "idle"
-    ENABLING = "enabling"
-    ACTIVE = "active"
-
-
-class TorqueSession:
+class TorqueSession(Session):
     """The drives of one arm, which starts idle, holding.
 
     Args:
-        model: the arm as the drives believe it, for braking and holding.
+        model: the arm as the drives model it, for braking and holding.
         effort, velocity: (n,) limits of the joints.
         bandwidth: w of the holding [rad/s].
     """
 
-    def __init__(self, model: DynamicsModel, effort, velocity, bandwidth: float):
-        self.joint_names = model.joint_names
+    def __init__(self, model: DynamicsModel, effort: ArrayLike, velocity: ArrayLike, bandwidth: float):
+        super().__init__(model.joint_names, State.IDLE, "")
         self.effort = np.array(effort, dtype=float)
-        self._drag = OFF_DRAG * self.effort / velocity
+        self._drag = OFF_DRAG * self.effort / np.asarray(velocity)
         self._hold = HoldLaw(model, bandwidth)
-        self.state, self.problem, self.epoch = State.IDLE, "", 0
-        self.powered, self.stop_latched = True, False
-        self.held: np.ndarray | None = None
+        self.powered = True
         self.taken = self.not_active = self.saturated = 0
         self._command: np.ndarray | None = None
         self._command_s = -np.inf
@@ -63,8 +55,7 @@ class TorqueSession:
         Raises:
             BoardFaultError: stop is latched.
         """
-        if self.stop_latched:
-            raise BoardFaultError("stop is latched: call reset first")
+        self.require_not_stopped()
         if self.state is not State.IDLE:
             return f"already {self.state.value}"
         self.powered, self.state, self.problem = True, State.ENABLING, ""
@@ -73,11 +64,7 @@ class TorqueSession:
     def stop(self) -> None:
         """Latch the stop: brake and hold."""
         self.stop_latched = True
-        self._leave(
-            "stopped: holding; reset, then enable, to go on"
-            if self.powered
-            else "stopped: outputs off; reset, then enable, to go on"
-        )
+        self._leave(f"stopped: {'holding' if self.powered else 'outputs off'}; reset, then enable, to go on")
 
     def relax(self) -> None:
         """Switch off and latch: the arm falls."""
@@ -102,16 +89,14 @@ class TorqueSession:
 
     # -- efforts -------------------------------------------------------------------------------------------
 
-    def command(self, tau, time_s: float) -> bool:
+    def command(self, tau: ArrayLike, time_s: float) -> bool:
         """Let ``tau`` (n,) [N·m or N] act from ``time_s`` on; returns whether it is taken.  Beyond the limits it is clipped.
 
         Raises:
             InputError: not finite; nothing changes.
         """
         tau = np.asarray(tau, dtype=float)
-        for name, value in zip(self.joint_names, tau):
-            if not np.isfinite(value):
-                raise InputError(f"{name}: the effort is {value}, not a finite number", subject=name, value=float(value))
+        self.require_finite("effort", tau)
         if self.state is not State.ACTIVE:
             self.not_active += 1
             return False
@@ -124,21 +109,17 @@ class TorqueSession:
     def torque(self, q: np.ndarray, v: np.ndarray, time_s: float) -> np.ndarray:
         """What the drives give now, (n,) [N·m or N]: the command, their own hold, or only drag."""
         if not self.powered:
-            return -self._drag * v
+            return np.asarray(-self._drag * v)
         if self._command is not None and time_s - self._command_s <= FRESH_S:
             self._hold.release()
             return self._command
-        return np.clip(self._hold(q, v, time_s), -self.effort, self.effort)
+        return np.asarray(np.clip(self._hold(q, v, time_s), -self.effort, self.effort))
 
     def tick(self, time_s: float) -> None:
         """Do what is due."""
-        at_rest = self._hold.pose is not None
-        if self.state is State.ENABLING and at_rest:
-            self._begin_epoch("")
-        elif self.state is State.ACTIVE and self._command is not None and time_s - self._command_s > REJOIN_S and at_rest:
-            self._begin_epoch(f"no effort commands for {REJOIN_S} s: holding")
-
-    def _begin_epoch(self, remark: str) -> None:
-        self.held = self._hold.pose.copy()
-        self.epoch += 1
-        self.state, self.problem, self._command = State.ACTIVE, remark, None
+        pose, silent = self._hold.pose, self._command is not None and time_s - self._command_s > REJOIN_S
+        if pose is None or not (self.state is State.ENABLING or (self.state is State.ACTIVE and silent)):
+            return
+        remark = "" if self.state is State.ENABLING else f"no effort commands for {REJOIN_S} s: holding"
+        self.begin_epoch(pose.copy(), remark)
+        self.state, self._command = State.ACTIVE, None

@@ -1,4 +1,4 @@
-"""What the tool carries, followed while the arm works, free of ROS: from measured efforts, or from what a servo's spring gives.
+"""Payload estimation while the arm works: recursive least squares on measured efforts, or on the torques of the servos' springs.
 
 The torque that the arm bears beyond the model of the empty arm is the payload's, at rest as in motion:
 
@@ -6,20 +6,25 @@ The torque that the arm bears beyond the model of the empty arm is the payload's
     m = (Σ λ^k Yᵀ W r) / (Σ λ^k Yᵀ W Y)                     recursive least squares, forgetting within FORGET_S
 
 LP is the same first-order low-pass for all, so that no acceleration has to be measured.  r does not depend on the mass that the
-controller believes in, so nothing is fed back and nothing can oscillate.  Where Y says too little (the tool above its joints)
-nothing is learned and nothing forgotten.  What is believed goes towards m no faster than the rate, between 0 and a largest mass.
+controller uses, so nothing is fed back and nothing can oscillate.  Where Y says too little (the tool above its joints)
+nothing is learned and nothing forgotten.  What is used goes towards m no faster than the rate, between 0 and a largest mass.
 
-A push on the arm looks like a payload: the bound and the rate are what keeps that harmless.
+A push on the arm looks like a payload: the bound and the rate are what keeps that harmless.  ``Following`` is the policy around
+it: when it is on, what the controller uses, and what everyone is told.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.servo import ServoModel
 
 from .laws.law import positive
 
@@ -47,31 +52,62 @@ SAME = 0.002
 BEYOND = 0.05
 """Share of the largest mass by which an estimate may be outside of what is possible before that is said."""
 
+FOLLOW_PERIOD_S = 0.2
+"""How often the mass that is used may change [s]; never more often than a change of payload takes: one is over when the next
+begins."""
+
+ANGLE_SD, FRICTION_SHARE = 0.003, 0.01
+"""Of a measured joint angle [rad], and of what dry friction holds back in a servo, as a share of its stall torque."""
+
+EFFORT_SD = 0.003
+"""Of a measured effort, and of what the model misses, as a share of the joint's limit; dry friction comes on top."""
+
+MEASURED = "measured"
+"""Provenance of joint states from which a payload can be estimated."""
+
+
+def servo_effort_sd(servo: ServoModel) -> np.ndarray:
+    """(n,) standard deviation of the torque that a servo's measured angle tells [N·m]."""
+    return np.asarray(np.hypot(servo.stiffness * ANGLE_SD, FRICTION_SHARE * servo.stall_torque))
+
+
+def drive_effort_sd(effort: ArrayLike, friction: ArrayLike) -> np.ndarray:
+    """(n,) standard deviation of a drive's measured effort [N·m or N], from its limit and dry friction, (n,) each."""
+    return np.asarray(np.hypot(EFFORT_SD * np.asarray(effort), friction))
+
+
+def spring_efforts(servo: ServoModel, setpoint: ArrayLike, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Torques (n,) [N·m] of the servos' springs at the measured angles ``q`` (n,) [rad], and (n,) whether each is sure.
+
+    Inside its deadband a servo bears anything up to its friction.
+    """
+    return servo.spring_torque(setpoint, q), np.abs(np.subtract(setpoint, q)) > servo.deadband
+
 
 class PayloadFollower:
-    """Estimates the payload, and says what to believe.
+    """Recursive least-squares estimate of the payload's mass, and the mass to use meanwhile: bounded, and of bounded rate.
 
     Args:
         model: the arm without payload; must offer ``with_payload``.
         effort_sd: (n,) what an effort is not known to [N·m or N], > 0: noise, friction.
         com: (3,) where the payload is [m], tool frame.
         max_kg: largest mass that is followed [kg], > 0.
-        rate_kg_s: fastest change of what is believed [kg/s], > 0.
-        start_kg: what is believed at first [kg].
+        rate_kg_s: fastest change of what is used [kg/s], > 0.
+        start_kg: what is used at first [kg].
         at_rest_only: learn only while the arm stands.
 
     Attributes:
-        mass: what is believed [kg].
+        mass: what is to be used [kg].
         estimate: what the efforts say [kg], None while they have said nothing.
         problem: why it does not follow further, empty where it does.
     """
 
     def __init__(
         self,
-        model,
-        effort_sd,
+        model: Any,
+        effort_sd: ArrayLike,
         *,
-        com=(0.0, 0.0, 0.0),
+        com: Sequence[float] = (0.0, 0.0, 0.0),
         max_kg: float,
         rate_kg_s: float,
         start_kg: float = 0.0,
@@ -104,7 +140,7 @@ class PayloadFollower:
         """Mass that the efforts say [kg]."""
         return self._projection / self._information if self._learned_s >= FORGET_S else None
 
-    def observe(self, q, v, effort, time_s: float, sure=None) -> None:
+    def observe(self, q: ArrayLike, v: ArrayLike, effort: ArrayLike, time_s: float, sure: ArrayLike | None = None) -> None:
         """Take a measured state.
 
         Args:
@@ -130,7 +166,7 @@ class PayloadFollower:
             return
         self._learn((self._filtered[1] - before) / step_s, step_s, sure)
 
-    def _learn(self, acceleration, step_s: float, sure) -> None:
+    def _learn(self, acceleration: np.ndarray, step_s: float, sure: ArrayLike | None) -> None:
         q, v, effort = self._filtered
         if self._at_rest_only:
             v = acceleration = np.zeros_like(q)
@@ -147,7 +183,7 @@ class PayloadFollower:
         self._news_s = self._time_s
 
     def step(self, duration_s: float) -> float:
-        """What to believe from now on [kg], ``duration_s`` [s] after the step before; ``mass`` where nothing new came."""
+        """The mass to use from now on [kg], ``duration_s`` [s] after the step before; ``mass`` where nothing new came."""
         self.problem = ""
         if self.estimate is None or self._news_s is None or self._time_s is None or self._time_s - self._news_s > PAUSE_S:
             return self.mass
@@ -163,3 +199,204 @@ class PayloadFollower:
         if abs(change) >= SAME * self.max_kg:
             self.mass += math.copysign(min(abs(change), self.rate * duration_s), change)
         return self.mass
+
+
+class Payload(NamedTuple):
+    """A load at the tool: mass [kg], centre of mass (3,) [m] in the tool frame."""
+
+    mass: float = 0.0
+    com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def require_vector(com: Sequence[float]) -> tuple[float, float, float]:
+    """``com`` as three numbers; InputError where it is not."""
+    if len(com) != 3:
+        raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", subject="payload.com", value=len(com), limit=3)
+    x, y, z = (float(value) for value in com)
+    return x, y, z
+
+
+class PayloadOwner(Protocol):
+    """The controller whose payload it is."""
+
+    def make_follower(self, **bounds: Any) -> PayloadFollower:
+        """A follower, given ``com``, ``max_kg``, ``rate_kg_s`` and ``start_kg``."""
+
+    def use_payload(self, payload: Payload) -> None:
+        """Control with this payload."""
+
+    def require_holdable(self, payload: Payload) -> None:
+        """Raise an InfeasibleError where the present pose could not be held with it."""
+
+    def publish_payload(self, payload: Payload) -> None:
+        """Tell everyone what motions have to bear."""
+
+    def switch_following(self, on: bool) -> None:
+        """Begin or end what is needed only while the payload is followed: ``observe``, and ``step`` every ``period_s``."""
+
+
+class Following:
+    """Policy of the payload: as it is set, or, while ``payload.follow`` is on, as the efforts say, as far as they may.
+
+    The controller uses what is followed.  Everyone else is told the heavier of that and ``payload.mass``, so an estimate
+    never allows a motion that would be refused without it.
+
+    Args:
+        owner: the controller.
+        payload: what is set at first; ``set_payload`` makes it known.
+        wished: ``payload.follow``.
+        max_kg, rate_kg_s: ``payload.follow_max`` and ``payload.follow_rate``.
+        transition_s: how long a change of payload takes [s].
+
+    Attributes:
+        payload: what is set.
+        provenance: where joint states come from, as the hardware says; empty: not known yet.
+        obstacle: why nothing can be learned now; empty where something is.
+    """
+
+    def __init__(
+        self, owner: PayloadOwner, payload: Payload, *, wished: bool, max_kg: float, rate_kg_s: float, transition_s: float
+    ):
+        self._owner, self.payload = owner, payload
+        self.wished, self._max, self._rate = wished, max_kg, rate_kg_s
+        self.period_s = max(transition_s, FOLLOW_PERIOD_S)
+        self.provenance = self._problem = self.obstacle = ""
+        self.follower: PayloadFollower | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why it does not follow, or not further."""
+        return self._problem or (self.obstacle if self.on else "")
+
+    @property
+    def on(self) -> bool:
+        return self.follower is not None
+
+    @property
+    def mass(self) -> float:
+        """What is followed [kg]; 0 while nothing is."""
+        return self.follower.mass if self.follower is not None else 0.0
+
+    # -- what is set -----------------------------------------------------------------------------------------
+
+    def set_payload(self, mass: float, com: Sequence[float]) -> None:
+        """Carry another payload, mass [kg] and centre of mass (3,) [m], tool frame.
+
+        Raises:
+            InputError: it can be none.  InfeasibleError: heavier, and the present pose could not be held with it.
+        """
+        payload = Payload(float(mass), require_vector(com))
+        if mass > self.payload.mass:
+            self._owner.require_holdable(payload)
+        self._owner.use_payload(payload._replace(mass=self.mass) if self.on else payload)
+        self.payload = payload
+        self._publish(self.mass)
+
+    def change(self, parameters: dict[str, Any]) -> None:
+        """Take new values of the parameters ``payload.*``; others are ignored.
+
+        Raises:
+            PickerError: a value that does not fit; nothing changes.
+        """
+        mass, com = parameters.get("payload.mass", self.payload.mass), parameters.get("payload.com", self.payload.com)
+        wished, most = parameters.get("payload.follow", self.wished), parameters.get("payload.follow_max", self._max)
+        if wished:
+            self._require(mass, most, "payload.follow" in parameters)
+        if "payload.mass" in parameters or "payload.com" in parameters:
+            self.set_payload(mass, com)
+        self.wished, self._max, self._rate = wished, most, parameters.get("payload.follow_rate", self._rate)
+        if self.follower is not None and "payload.com" in parameters:
+            self._start(self.mass)
+        elif self.follower is not None:
+            self.follower.limit(self._max, self._rate)
+        self._follow_or_not()
+
+    def _require(self, mass: float, most: float, begins: bool) -> None:
+        if begins and self.provenance != MEASURED:
+            state = (
+                f"are {self.provenance}, not measured: nothing tells what the tool carries"
+                if self.provenance
+                else "have not been heard of yet: is the hardware node running?"
+            )
+            raise InputError(f"payload.follow: joint_states {state}", subject="payload.follow", value=self.provenance)
+        if mass > most:
+            raise InputError(
+                f"payload.mass is {mass:g} kg, above payload.follow_max, {most:g} kg: it could not be followed",
+                subject="payload.mass",
+                value=mass,
+                limit=most,
+            )
+
+    # -- on and off ------------------------------------------------------------------------------------------
+
+    def set_provenance(self, provenance: str) -> None:
+        """Where joint states come from, as the hardware says: begin what was wished at the start, or end it."""
+        self.provenance = provenance or self.provenance
+        if self.wished and self.provenance not in ("", MEASURED):
+            self._problem = f"payload.follow is on, but joint_states are {self.provenance}, not measured: nothing is followed"
+        elif self.wished and self.payload.mass > self._max:
+            self._problem = f"payload.mass is {self.payload.mass:g} kg, above payload.follow_max, {self._max:g} kg: not followed"
+        self._follow_or_not()
+
+    def _follow_or_not(self) -> None:
+        """Begin or end, as wished and possible."""
+        begin = self.wished and self.provenance == MEASURED and self.payload.mass <= self._max
+        if begin and not self.on:
+            self._start(self.payload.mass)
+            self._owner.switch_following(True)
+        elif self.on and not begin:
+            self._owner.switch_following(False)
+            self.follower = None
+            self._owner.use_payload(self.payload)
+            self._publish(0.0)
+        if not self.wished:
+            self._problem = ""
+
+    def _start(self, mass: float) -> None:
+        self.follower = self._owner.make_follower(com=self.payload.com, max_kg=self._max, rate_kg_s=self._rate, start_kg=mass)
+        self._problem = self.obstacle = ""
+
+    def _publish(self, followed_kg: float) -> None:
+        self._owner.publish_payload(self.payload._replace(mass=max(self.payload.mass, followed_kg)))
+
+    # -- meanwhile -------------------------------------------------------------------------------------------
+
+    def observe(self, q: ArrayLike, v: ArrayLike, effort: ArrayLike, time_s: float, sure: ArrayLike | None = None) -> None:
+        """Take a measured state, see ``PayloadFollower.observe``; nothing where nothing is followed."""
+        if self.follower is not None:
+            self.obstacle = ""
+            self.follower.observe(q, v, effort, time_s, sure)
+
+    def obstruct(self, why: object) -> None:
+        """Nothing can be learned from this state, for a reason that the diagnostics tell."""
+        self.obstacle = f"the payload is not followed: {why}"
+
+    def update_estimate(self) -> str:
+        """Use what the efforts say, a step further, unless it could not be held here; returns what is newly wrong."""
+        if self.follower is None:
+            return ""
+        before, said = self.follower.mass, self._problem
+        mass = self.follower.step(self.period_s)
+        self._problem = self.follower.problem
+        if not math.isclose(mass, before, abs_tol=1e-9):
+            followed = self.payload._replace(mass=mass)
+            try:
+                if mass > self.payload.mass:
+                    self._owner.require_holdable(followed)
+                self._owner.use_payload(followed)
+            except PickerError as error:
+                self.follower.mass = before
+                self._problem = f"the payload is heavier than {before:.3f} kg, not followed further: {error}"
+            self._publish(mass)
+        return "" if said else self._problem
+
+    def facts(self) -> dict[str, object]:
+        """For the diagnostics."""
+        if self.follower is None:
+            return {"payload_follow": False}
+        estimate = self.follower.estimate
+        return {
+            "payload_follow": True,
+            "payload_followed_kg": self.mass,
+            "payload_estimate_kg": "none" if estimate is None else estimate,
+        }

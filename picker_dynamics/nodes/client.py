@@ -1,9 +1,11 @@
-"""A person at a bench, as a node: sends goals, calls services, waits for what becomes of them."""
+"""Client node of a running graph: sends goals, calls services, and waits for what becomes of them, as a person at a bench."""
 
 from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import rclpy
@@ -21,7 +23,8 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .diagnostics import values_of
-from .runtime import LATCHED, LATEST, OUTCOMES, to_stamp
+from .goal_messages import point
+from .runtime import LATCHED, LATEST, OUTCOMES
 
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
@@ -84,7 +87,11 @@ class ArmClient(Node):
 
     def on_state(self, message: JointState) -> None:
         if self.joint_names:
-            self.state = ordered(message.name, message.position, self.joint_names, "joint_states")
+            self.state = self.vector(message, "position")
+
+    def vector(self, message: JointState, field: str) -> np.ndarray:
+        """A field of ``joint_states``, in the order of the client's joints."""
+        return ordered(message.name, getattr(message, field), self.joint_names, "joint_states")
 
     def on_reference(self, message: JointTrajectory) -> None:
         if self.joint_names:
@@ -102,12 +109,8 @@ class ArmClient(Node):
         Raises:
             LinkError: none comes: the arm is not active.
         """
-        heard: list[JointState] = []
-        subscription = self.create_subscription(JointState, "joint_commands", heard.append, LATEST)
-        try:
+        with self.hearing(JointState, "joint_commands", LATEST) as heard:
             self.wait(lambda: heard, ANSWER_S, "no joint_commands arrive")
-        finally:
-            self.destroy_subscription(subscription)
         command = heard[0]
         command.position = ordered(command.name, command.position, tuple(joint_names), "joint_commands").tolist()
         return command
@@ -118,22 +121,28 @@ class ArmClient(Node):
         Raises:
             LinkError: no states come.
         """
-        heard: list[JointState] = []
-        subscription = self.create_subscription(JointState, "joint_states", heard.append, 10)
-        try:
+        with self.hearing(JointState, "joint_states") as heard:
             self.spin(duration_s)
             self.wait(lambda: heard, ANSWER_S, "no joint_states arrive")
-        finally:
-            self.destroy_subscription(subscription)
-        positions = np.array([ordered(one.name, one.position, self.joint_names, "joint_states") for one in heard])
+        positions = np.array([self.vector(one, "position") for one in heard])
         if not all(len(one.effort) for one in heard):
             return positions, None
-        return positions, np.array([ordered(one.name, one.effort, self.joint_names, "joint_states") for one in heard])
+        return positions, np.array([self.vector(one, "effort") for one in heard])
+
+    @contextmanager
+    def hearing(self, kind, name: str, qos=10) -> Iterator[list]:
+        """The messages of a topic that come meanwhile."""
+        heard: list = []
+        subscription = self.create_subscription(kind, name, heard.append, qos)
+        try:
+            yield heard
+        finally:
+            self.destroy_subscription(subscription)
 
     # -- waiting -------------------------------------------------------------------------------------------
 
-    def wait(self, condition, timeout_s: float, complaint: str) -> None:
-        """Spin until ``condition()``.
+    def wait(self, condition, timeout_s: float, complaint: str | Callable[[], str]) -> None:
+        """Spin until ``condition()``, or ``complaint``.
 
         Raises:
             LinkError: it did not come true in time.
@@ -141,7 +150,7 @@ class ArmClient(Node):
         deadline = time.monotonic() + timeout_s
         while not condition():
             if time.monotonic() > deadline:
-                raise LinkError(complaint)
+                raise LinkError(complaint if isinstance(complaint, str) else complaint())
             rclpy.spin_once(self, timeout_sec=0.05)
 
     def spin(self, duration_s: float) -> None:
@@ -158,13 +167,11 @@ class ArmClient(Node):
     def wait_holding(self, timeout_s: float = ANSWER_S) -> None:
         """Wait until the arm is enabled and stands still, ready for a goal."""
         self.wait(lambda: self.controller and self.hardware, timeout_s, NOBODY)
-        deadline = time.monotonic() + timeout_s
-        while self.controller.get("phase") != "holding" or self.hardware.get("state") != "active":
-            if time.monotonic() > deadline:
-                raise LinkError(
-                    f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}"
-                )
-            rclpy.spin_once(self, timeout_sec=0.05)
+        self.wait(
+            lambda: self.controller.get("phase") == "holding" and self.hardware.get("state") == "active",
+            timeout_s,
+            lambda: f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}",
+        )
         self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, timeout_s, "no joint_states arrive")
 
     # -- doing ---------------------------------------------------------------------------------------------
@@ -175,26 +182,18 @@ class ArmClient(Node):
         Raises:
             GoalRefusedError: the controller refused or aborted it; with its reason.
         """
-        message = JointTrajectory(joint_names=list(self.joint_names))
-        zero = [0.0] * len(self.joint_names)
-        for time_s, position in zip(times_s, positions):
-            point = JointTrajectoryPoint(positions=np.asarray(position, dtype=float).tolist())
-            if len(times_s) == 1:
-                point.velocities = point.accelerations = zero
-            to_stamp(point.time_from_start, time_s)
-            message.points.append(point)
-        return self.send(message, timeout_s)
+        zero = np.zeros(len(self.joint_names))
+        rest = (zero, zero) if len(times_s) == 1 else ()
+        return self._go([point(time_s, position, *rest) for time_s, position in zip(times_s, positions)], timeout_s)
 
     def follow(self, trajectory: Trajectory, timeout_s: float | None = None) -> float:
         """Execute a trajectory that starts where the arm is; returns the duration it really took [s]."""
         count = max(1, int(np.ceil(trajectory.duration / KNOT_S)))
-        message = JointTrajectory(joint_names=list(self.joint_names))
-        for time_s in np.linspace(0.0, trajectory.duration, count + 1)[1:]:
-            q, v, a = trajectory.sample(time_s)
-            point = JointTrajectoryPoint(positions=q.tolist(), velocities=v.tolist(), accelerations=a.tolist())
-            to_stamp(point.time_from_start, time_s)
-            message.points.append(point)
-        return self.send(message, timeout_s)
+        times_s = np.linspace(0.0, trajectory.duration, count + 1)[1:]
+        return self._go([point(time_s, *trajectory.sample(time_s)) for time_s in times_s], timeout_s)
+
+    def _go(self, points: list[JointTrajectoryPoint], timeout_s: float | None) -> float:
+        return self.send(JointTrajectory(joint_names=list(self.joint_names), points=points), timeout_s)
 
     def send(self, message: JointTrajectory, timeout_s: float | None = None) -> float:
         """Send a goal and wait until it is done; Ctrl-C meanwhile cancels it."""
@@ -226,13 +225,12 @@ class ArmClient(Node):
         answer = self.outcomes[goal]
         values = values_of(answer)
         if values["outcome"] not in outcomes:
-            error = GoalRefusedError(
+            raise GoalRefusedError(
                 answer.message,
                 subject=values.get("joint"),
                 value=_number(values.get("value")),
                 limit=_number(values.get("limit")),
             )
-            raise error
 
     def call(self, kind, name: str, request):
         """Call a service and return its response.
@@ -268,20 +266,15 @@ class ArmClient(Node):
 
     def diagnostic(self, node: str, key: str) -> float:
         """A number that a node of this graph reports in ``/diagnostics``."""
-        found: list[float] = []
         name = f"{self.get_namespace()}/{node}".lstrip("/")
+        with self.hearing(DiagnosticArray, "/diagnostics") as heard:
 
-        def look(message: DiagnosticArray) -> None:
-            found.extend(
-                float(values_of(entry)[key]) for entry in message.status if entry.name == name and key in values_of(entry)
-            )
+            def told() -> list[str]:
+                entries = [values_of(entry) for message in heard for entry in message.status if entry.name == name]
+                return [values[key] for values in entries if key in values]
 
-        subscription = self.create_subscription(DiagnosticArray, "/diagnostics", look, 10)
-        try:
-            self.wait(lambda: found, ANSWER_S, f"{name} reports no {key}")
-        finally:
-            self.destroy_subscription(subscription)
-        return found[0]
+            self.wait(told, ANSWER_S, f"{name} reports no {key}")
+            return float(told()[0])
 
     def _said(self, response) -> str:
         if not response.success:

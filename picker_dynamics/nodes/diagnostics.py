@@ -1,4 +1,4 @@
-"""DiagnosticStatus and DiagnosticArray from plain values (REP-107)."""
+"""Diagnostics: DiagnosticStatus and DiagnosticArray from plain values (REP-107)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def status(level, name: str, message: str, hardware_id: str = "", **values) -> D
     """A status; ``values`` become its key-value pairs, numbers with all their digits."""
     pairs = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
     return DiagnosticStatus(level=level, name=name, message=message, hardware_id=hardware_id, values=pairs)
+
+
+def name_of(node) -> str:
+    """A node's name for its entries: fully qualified, without the leading slash."""
+    return node.get_fully_qualified_name().lstrip("/")
 
 
 def array(stamp, *statuses: DiagnosticStatus) -> DiagnosticArray:

@@ -11,7 +11,7 @@ from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import ArmState, Error
 from picker_dynamics.robot.joint_order import ordered
 
-from .polled import Polled
+from .executor import Polled
 from .runtime import LATEST, now_s, seconds, to_stamp
 
 

@@ -1,4 +1,4 @@
-"""``hardware``: commands in, pulses out; the state of joints, board and link; stop, reset, enable, relax."""
+"""``hardware``: joint commands in, pulses out; joint states, and the condition of board and link; lifecycle node."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import sys
 import threading
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
-from rcl_interfaces.msg import SetParametersResult
-from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from picker_dynamics.board.command_timing import clocks_apart_s
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import BAUD, Link
-from picker_dynamics.board.session_state import State
+from picker_dynamics.board.session import State
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
@@ -24,15 +21,13 @@ from picker_dynamics.robot.description import require_agreement
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.servo_budget import ServoBudget
 
-from .arm_services import ArmServices
 from .arm_setup import load_arm
-from .diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, array, status
+from .diagnostics import array, name_of
 from .hardware_report import PROVENANCE, HardwareReport
-from .lifecycle_guard import guard_change_state, state_of, transition
+from .lifecycle_guard import GuardedLifecycleNode, transition
 from .park import park
-from .runtime import LATCHED, LATEST, declare, now_s, run, seconds
-
-DIAGNOSTIC_PERIOD_S = 1.0
+from .runtime import LATCHED, declare, now_s, payload_in, run, seconds
+from .session_node import SessionNode
 
 PATIENCE = 1.6
 """Periods of the joint states after which the timer takes over from commands that come no more."""
@@ -45,17 +40,19 @@ CHOICES = {"on_shutdown": ("hold", "park", "relax"), "on_overheat": ("warn", "st
 """What these parameters may be."""
 
 
-class Hardware(LifecycleNode):
-    """Lifecycle shell around a :class:`HardwareSession`.
+class Hardware(SessionNode, GuardedLifecycleNode):
+    """Lifecycle node around a :class:`HardwareSession`.
 
     configure opens the port and shakes hands in a thread, so that stop stays served; activate adopts outputs that run
     or switches them on; a fault deactivates the node, which stays alive.
     """
 
+    provenance = PROVENANCE
+
     def __init__(self, **options):
         super().__init__("hardware", **options)
         self.arm, self.servos = load_arm(self)
-        self.port = declare(self, "port", "/dev/ttyACM0", "serial port of the board", read_only=True)
+        self.port = self.hardware_id = declare(self, "port", "/dev/ttyACM0", "serial port of the board", read_only=True)
         self.baud = declare(self, "baud", BAUD, "speed of the port [bit/s]", low=9600, high=2_000_000, read_only=True)
         state_rate = declare(self, "state_rate_hz", 50.0, "rate of joint_states [Hz]", low=1.0, high=200.0, read_only=True)
         self.on_end = declare(self, "on_shutdown", "hold", "what the arm does when the node ends: hold, park or relax")
@@ -84,29 +81,18 @@ class Hardware(LifecycleNode):
             model,
             ServoBudget(self.servos, ambient_c=ambient, limit_c=limit),
         )
-        self.report = HardwareReport(self.name(), self.port, self.arm.name, self.session)
+        self.report = HardwareReport(name_of(self), self.port, self.arm.name, self.session)
         self.session.link.on_refused = self.on_refused
         self.refusals: list[str] = []
         self.connecting: threading.Thread | None = None
         self.gave_up = False
         self.failure: Exception | None = None
-        self.told: tuple | None = None
         self.tick_period_s, self.tick_s = 1.0 / state_rate, 0.0
-        self.state = JointState(name=list(self.arm.joint_names))
-
-        self.state_out = self.create_publisher(JointState, "joint_states", 10)
-        self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
-        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        commands = self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
-        self.commands = commands.topic_name
+        self.offer("stopped: decelerating, then holding; latched until reset")
+        self.commands = self.resolve_topic_name("joint_commands")
         self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
         self.create_subscription(String, "robot_description", self.on_description, LATCHED)
-        ArmServices(self, self.enable, stopped="stopped: decelerating, then holding; latched until reset")
         self.ticks = self.create_timer(self.tick_period_s, self.on_timer)
-        self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
-        self.add_on_set_parameters_callback(self.on_parameters)
-        guard_change_state(self)
-        self.tell()
         if self.autostart:
             self.trigger_configure()
 
@@ -115,19 +101,14 @@ class Hardware(LifecycleNode):
         if value not in CHOICES[name]:
             raise ConfigurationError(f"{name} is {value!r}, must be one of {', '.join(CHOICES[name])}", subject=name, value=value)
 
-    def on_parameters(self, parameters) -> SetParametersResult:
-        budget = self.session.budget
-        limits = [parameter.value for parameter in parameters if parameter.name == "temperature_limit_c"]
-        try:
-            for parameter in parameters:
-                if parameter.name in CHOICES:
-                    self.require_known(parameter.name, parameter.value)
-            for limit in limits:
-                budget.require_limits(budget.ambient_c, limit)
-                budget.limit_c = limit
-        except PickerError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        return SetParametersResult(successful=True)
+    def change(self, parameters: dict[str, object]) -> None:
+        for name in CHOICES:
+            if name in parameters:
+                self.require_known(name, parameters[name])
+        if "temperature_limit_c" in parameters:
+            budget, limit = self.session.budget, parameters["temperature_limit_c"]
+            budget.require_limits(budget.ambient_c, limit)
+            budget.limit_c = limit
 
     # -- lifecycle -----------------------------------------------------------------------------------------
 
@@ -139,7 +120,7 @@ class Hardware(LifecycleNode):
 
     @transition
     def on_activate(self, _state) -> None:
-        if self.session.state in (State.ACTIVE, State.ENABLING):
+        if self.session.engaged:
             return
         try:
             self.require_description()
@@ -206,11 +187,8 @@ class Hardware(LifecycleNode):
             self.tick_by_timer(PATIENCE * self.tick_period_s)
 
     def on_payload(self, message: InertiaStamped) -> None:
-        com = message.inertia.com
         try:
-            self.session.model.model = lagrangian.analytic_model(
-                self.arm, self.servos.armature, message.inertia.m, (com.x, com.y, com.z)
-            )
+            self.session.model.model = lagrangian.analytic_model(self.arm, self.servos.armature, *payload_in(message))
         except PickerError as error:
             self.get_logger().error(f"payload ignored: {error}")
 
@@ -224,7 +202,7 @@ class Hardware(LifecycleNode):
         if self.report.description_problem in (before, ""):
             return
         self.get_logger().error(self.report.description_problem)
-        if self.session.state in (State.ACTIVE, State.ENABLING):
+        if self.session.engaged:
             self.session.release()
             self.session.problem = f"{self.report.description_problem}: holding"
 
@@ -239,11 +217,11 @@ class Hardware(LifecycleNode):
 
     def enable(self) -> str:
         """Activate; whoever calls this says that the arm stands at its rest pose if its outputs are off."""
-        if self.session.state in (State.ACTIVE, State.ENABLING):
+        if self.session.engaged:
             return f"already {self.session.state.value}"
         self.require_description()
         said = self.session.activate(at_rest_pose=True)
-        if state_of(self) == "inactive":
+        if self.lifecycle_state == "inactive":
             self.trigger_activate()
         return said
 
@@ -270,17 +248,15 @@ class Hardware(LifecycleNode):
         except PickerError as error:
             session.problem = str(error)
         self.follow_lifecycle()
-        self.tell()
+        self.publish_status()
         while self.refusals:
             self.get_logger().error(f"set-point refused by the board: {self.refusals.pop(0)}", throttle_duration_sec=1.0)
         if session.held is not None and session.state is not State.OFFLINE:
-            self.state.header.stamp = self.get_clock().now().to_msg()
-            self.state.position, self.state.velocity = session.model.q.tolist(), session.model.v.tolist()
-            self.state_out.publish(self.state)
+            self.publish_state(session.model.q, session.model.v)
 
     def follow_lifecycle(self) -> None:
         """Activate by itself at the start, deactivate after a fault, look for the board again when it is gone."""
-        lifecycle, state = state_of(self), self.session.state
+        lifecycle, state = self.lifecycle_state, self.session.state
         if lifecycle == "active" and state in (State.OFFLINE, State.IDLE):
             self.trigger_deactivate()
         if lifecycle == "inactive" and state is State.IDLE and self.autostart:
@@ -288,40 +264,6 @@ class Hardware(LifecycleNode):
             self.trigger_activate()
         if lifecycle == "inactive" and state is State.OFFLINE and not self.gave_up and not self.connecting.is_alive():
             self.start_connecting()
-
-    def tell(self) -> None:
-        """Publish ``hardware/status`` when something about it changed."""
-        session = self.session
-        facts = (session.state, session.problem, session.epoch, session.stop_latched)
-        if facts == self.told:
-            return
-        self.told = facts
-        message = session.problem or session.state.value
-        values = {
-            "state": session.state.value,
-            "epoch": session.epoch,
-            "stop_latched": session.stop_latched,
-            "provenance": PROVENANCE,
-        }
-        if session.state is State.ACTIVE:
-            for prefix, vector in ((HELD, session.held), (SETPOINT, session.setpoint)):
-                values |= {prefix + name: float(value) for name, value in zip(self.arm.joint_names, vector)}
-        if self.level() == OK:
-            self.get_logger().info(message)
-        else:
-            self.get_logger().warning(message)
-        self.status_out.publish(status(self.level(), self.name(), message, self.port, **values))
-
-    def level(self):
-        session = self.session
-        if session.state is State.OFFLINE:
-            return STALE
-        if session.stop_latched or (session.problem and session.state is State.IDLE):
-            return ERROR
-        return WARN if session.state is not State.ACTIVE or session.problem else OK
-
-    def name(self) -> str:
-        return self.get_fully_qualified_name().lstrip("/")
 
     def on_diagnostics(self) -> None:
         self.stop_on_overtemperature()
@@ -340,7 +282,7 @@ class Hardware(LifecycleNode):
         if self.get_parameter("on_overheat").value == "stop" and not self.session.stop_latched:
             self.session.stop()
             self.session.problem = f"stopped: {temperature.text}"
-            self.tell()
+            self.publish_status()
 
     def close(self, hurried) -> None:
         """The last word: what ``on_shutdown`` says."""
@@ -353,7 +295,7 @@ class Hardware(LifecycleNode):
         except PickerError as error:
             self.get_logger().error(f"{self.on_end} at the end: {error}")
         self.disconnect()
-        self.tell()
+        self.publish_status()
 
 
 def main(args=None) -> int:

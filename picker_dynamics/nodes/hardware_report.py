@@ -1,4 +1,4 @@
-"""What the hardware node says in ``/diagnostics``: one entry for each part that can fail, each with its figures."""
+"""Hardware report: the entries of ``/diagnostics``, one for each part that can fail, each with its figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from picker_dynamics.board.command_timing import CommandTiming, Timing
 from picker_dynamics.board.hardware_session import HardwareSession
-from picker_dynamics.board.session_state import State
+from picker_dynamics.board.session import State
 
 from .diagnostics import ERROR, OK, STALE, WARN, status
 
@@ -25,8 +25,15 @@ LINK_FIGURES = (
     "drift_ppm",
     "telemetry_age_ms",
 )
+BOARD_FIGURES = ("boot_id", "bad_frames", "live", "owned", "faults")
+QUEUE_FIGURES = ("queue_depth", "accepted", "rejected", "underruns")
 PROVENANCE = "modelled"
 """Of ``joint_states``: computed from what is on the outputs, with the servo model; nothing is measured."""
+
+
+def _figures(source, names: tuple[str, ...]) -> dict[str, object]:
+    """Attributes of ``source`` by their names; nothing of None."""
+    return {} if source is None else {name: getattr(source, name) for name in names}
 
 
 class HardwareReport:
@@ -63,18 +70,7 @@ class HardwareReport:
     def _board(self, level) -> DiagnosticStatus:
         session, telemetry = self._session, self._session.link.telemetry
         counts = {f"commands_{key}": value for key, value in vars(session.counts).items()}
-        board = (
-            {}
-            if telemetry is None
-            else {
-                "board_state": telemetry.state.name,
-                "boot_id": telemetry.boot_id,
-                "bad_frames": telemetry.bad_frames,
-                "live": telemetry.live,
-                "owned": telemetry.owned,
-                "faults": telemetry.faults,
-            }
-        )
+        board = {} if telemetry is None else {"board_state": telemetry.state.name, **_figures(telemetry, BOARD_FIGURES)}
         message = session.problem or session.state.value
         if level == OK and session.limits_differ:
             level, message = WARN, "the board was built with other pulse or speed limits than this servo map has"
@@ -83,7 +79,7 @@ class HardwareReport:
     def _link(self) -> DiagnosticStatus:
         link = self._session.link.statistics
         level, message = (OK, "connected") if link.connected else (STALE, self._session.problem or "not connected")
-        return self._entry(level, "link", message, self._port, **{key: getattr(link, key) for key in LINK_FIGURES})
+        return self._entry(level, "link", message, self._port, **_figures(link, LINK_FIGURES))
 
     def _queue(self) -> DiagnosticStatus:
         """Set-points on the board; what went wrong is a warning only when there is more of it than at the last look."""
@@ -92,13 +88,7 @@ class HardwareReport:
         values = {"setpoints_sent": link.setpoints_sent, "setpoints_not_sent": link.setpoints_not_sent, **refused}
         if telemetry is None:
             return self._entry(STALE, "queue", "not connected", self._port, **values)
-        values |= {
-            "queue_depth": telemetry.queue_depth,
-            "accepted": telemetry.accepted,
-            "rejected": telemetry.rejected,
-            "underruns": telemetry.underruns,
-            "frames_missed_by_board": telemetry.missed_frames,
-        }
+        values |= _figures(telemetry, QUEUE_FIGURES) | {"frames_missed_by_board": telemetry.missed_frames}
         now = (telemetry.boot_id, telemetry.underruns, telemetry.rejected)
         before, self._trouble = self._trouble, now
         level, message = OK, "as it should be"
@@ -109,44 +99,32 @@ class HardwareReport:
         return self._entry(level, "queue", message, self._port, **values)
 
     def _timing(self, timing: Timing | None, sources: list[str]) -> DiagnosticStatus:
-        values = {"command_sources": ", ".join(sources)}
-        if timing is not None:
-            values |= {
-                "commands": timing.commands,
-                "period_ms": timing.period,
-                "period_longest_ms": timing.period_longest,
-                "jitter_p99_ms": timing.jitter_p99,
-                "ahead_ms": timing.ahead,
-                "ahead_least_ms": timing.ahead_least,
-                "missed": timing.missed,
-                "late": timing.late,
-            }
         frame_ms = 1e3 * self._session.servos.frame_s
         level, message = OK, "no commands" if timing is None else "as it should be"
         if len(sources) > 1:
             level, message = WARN, f"{len(sources)} nodes send joint_commands ({', '.join(sources)}): one arm, one sender"
         elif timing is not None and timing.late:
-            level, message = (
-                WARN,
-                (
-                    f"{timing.late} of {timing.commands} commands came after the moment at which they should "
-                    f"have held, the worst by {-timing.ahead_least:.1f} ms"
-                ),
+            level = WARN
+            message = (
+                f"{timing.late} of {timing.commands} commands came after the moment at which they should "
+                f"have held, the worst by {-timing.ahead_least_ms:.1f} ms"
             )
-        elif timing is not None and timing.ahead_least < frame_ms:
-            level, message = (
-                WARN,
-                (
-                    f"a command came {timing.ahead_least:.1f} ms before it had to hold, the board wants a servo "
-                    f"frame, {frame_ms:g} ms"
-                ),
+        elif timing is not None and timing.ahead_least_ms < frame_ms:
+            level = WARN
+            message = (
+                f"a command came {timing.ahead_least_ms:.1f} ms before it had to hold, the board wants a servo "
+                f"frame, {frame_ms:g} ms"
             )
-        return self._entry(level, "timing", message, self._port, **values)
+        figures = {} if timing is None else vars(timing)
+        return self._entry(level, "timing", message, self._port, command_sources=", ".join(sources), **figures)
+
+    def _by_joint(self, prefix: str, values, digits: int) -> dict[str, float]:
+        """One rounded value for each joint."""
+        return {f"{prefix}.{name}": round(float(value), digits) for name, value in zip(self._session.joint_names, values)}
 
     def _temperature(self) -> DiagnosticStatus:
-        budget, names = self._session.budget, self._session.servos.joint_names
-        values = {f"celsius.{name}": round(float(celsius), 1) for name, celsius in zip(names, budget.celsius)}
-        values |= {f"stall_share.{name}": round(float(share), 3) for name, share in zip(names, budget.share)}
+        budget = self._session.budget
+        values = self._by_joint("celsius", budget.celsius, 1) | self._by_joint("stall_share", budget.share, 3)
         values |= {
             "limit_celsius": budget.limit_c,
             "ambient_celsius": budget.ambient_c,
@@ -163,17 +141,18 @@ class HardwareReport:
         budget, telemetry = self._session.budget, self._session.link.telemetry
         now_a = budget.current_a
         peak_a, complaint = budget.take_peak()
-        values = {f"ampere.{name}": round(float(one), 2) for name, one in zip(self._session.servos.joint_names, now_a)}
-        values |= {
-            "ampere": round(float(now_a.sum()), 2),
-            "ampere_peak": round(peak_a, 2),
-            "provenance": "estimated",
-            "supply_gives_ampere": budget.servos.supply_a,
-            "assumed": ", ".join(budget.assumed),
-            "measured_mv": telemetry.supply_mv if telemetry is not None else 0,
-        }
         return self._entry(
-            WARN if complaint else OK, "supply", complaint or f"{peak_a:.1f} A at most (estimated)", self._arm, **values
+            WARN if complaint else OK,
+            "supply",
+            complaint or f"{peak_a:.1f} A at most (estimated)",
+            self._arm,
+            **self._by_joint("ampere", now_a, 2),
+            ampere=round(float(now_a.sum()), 2),
+            ampere_peak=round(peak_a, 2),
+            provenance="estimated",
+            supply_gives_ampere=budget.servos.supply_a,
+            assumed=", ".join(budget.assumed),
+            measured_mv=telemetry.supply_mv if telemetry is not None else 0,
         )
 
     def _state(self) -> DiagnosticStatus:
@@ -187,11 +166,6 @@ class HardwareReport:
         )
 
     def _description(self) -> DiagnosticStatus:
-        if self.description_problem is None:
-            return self._entry(OK, "robot description", "nobody publishes one", self._arm)
-        return self._entry(
-            ERROR if self.description_problem else OK,
-            "robot description",
-            self.description_problem or "agrees with this arm",
-            self._arm,
-        )
+        problem = self.description_problem
+        said = "nobody publishes one" if problem is None else problem or "agrees with this arm"
+        return self._entry(ERROR if problem else OK, "robot description", said, self._arm)

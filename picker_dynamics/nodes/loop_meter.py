@@ -1,4 +1,4 @@
-"""How regular the control loop runs, seen from beside it: stamps of references and arrivals of commands."""
+"""Loop meter: rate, jitter and latency of the control loop, from the stamps of references and the arrivals of commands."""
 
 from __future__ import annotations
 

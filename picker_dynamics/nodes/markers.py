@@ -1,4 +1,4 @@
-"""``markers``: what RViz shows beside the model; listens to everything, commands nothing."""
+"""``markers``: torques, reference and scene as RViz markers beside the model; listens to everything, commands nothing."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape
 
 from .arm_setup import load_controlled_arm
+from .executor import PacedExecutor
 from .marker_shapes import region, scene
 from .marker_shapes.ghost import ghost_shapes
 from .marker_shapes.shapes import Shape
 from .marker_shapes.torques import torque_shapes
-from .paced_executor import PacedExecutor
-from .runtime import LATCHED, LATEST, declare, run
+from .runtime import LATCHED, LATEST, declare, payload_in, run
 
 FIXED_TOPIC = "markers/fixed"
 STALE_S = 0.5
@@ -47,7 +47,7 @@ KINDS = {
 
 
 class Markers(Node):
-    """Shapes from ``picker_dynamics.nodes.markers`` as messages, while somebody looks.
+    """Shapes from ``marker_shapes`` as messages, while somebody looks.
 
     Without commands the torques are those that hold the arm where it is, so that sliders suffice to try a pose.
     """
@@ -114,9 +114,8 @@ class Markers(Node):
             self.complain(f"not shown: {error}")
 
     def on_payload(self, message: InertiaStamped) -> None:
-        com = message.inertia.com
         try:
-            self.model = self.bare.with_payload(message.inertia.m, (com.x, com.y, com.z))
+            self.model = self.bare.with_payload(*payload_in(message))
         except PickerError as error:
             self.complain(f"payload not shown: {error}")
             return

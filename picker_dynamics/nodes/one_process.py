@@ -1,4 +1,4 @@
-"""``one_process``: the nodes of an arm in one process, where many arms share a machine.
+"""``one_process``: runs the nodes of an arm as threads of one process, where many arms share a machine.
 
     one_process --node trajectory_controller --ros-args -p rate_hz:=50.0 -- --node dynamics -- --node hardware --
 
@@ -9,7 +9,6 @@ while another one computes.  Where one ends, all end: the hardware first, it may
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 import traceback
@@ -18,8 +17,8 @@ from importlib import import_module
 
 from picker_dynamics.errors import InputError, PickerError
 
-from .focused_executor import FocusedExecutor
-from .runtime import COLLECTIONS, close, is_running, listen, require_known_parameters, shutdown_ros
+from .executor import FocusedExecutor
+from .runtime import close, exit_code_of, is_running, listen, require_known_parameters, shutdown_ros, tame_collector
 
 NODES = {
     "trajectory_controller": "TrajectoryController",
@@ -97,8 +96,7 @@ class Spun(threading.Thread):
         if self.error is None:
             return 0
         if isinstance(self.error, PickerError):
-            print(f"error: {self.error}", file=sys.stderr, flush=True)
-            return self.error.exit_code
+            return exit_code_of(self.error)
         traceback.print_exception(self.error)
         return 1
 
@@ -116,15 +114,13 @@ def main(args=None) -> int:
             node = getattr(import_module(f"picker_dynamics.nodes.{name}"), NODES[name])(cli_args=words)
             spun.append(Spun(node, news.set, lambda: len(stop) > 1))
             require_known_parameters(node)
-        gc.freeze()
-        gc.set_threshold(*COLLECTIONS)
+        tame_collector()
         for one in spun:
             one.start()
         if not stop:
             news.wait()
     except PickerError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
-        code = error.exit_code
+        code = exit_code_of(error)
     finally:
         for one in reversed(spun):
             code = one.end() or code

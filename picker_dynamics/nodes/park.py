@@ -1,11 +1,12 @@
-"""Bring the arm to its rest pose without the other nodes: the last thing the hardware node does, where asked to."""
+"""Parking: brings the arm to its rest pose without the other nodes, as the last thing that the hardware node does."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from picker_dynamics.board.hardware_session import HardwareSession, State
+from picker_dynamics.board.hardware_session import HardwareSession
+from picker_dynamics.board.session import State
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.errors import BoardFaultError
 from picker_dynamics.execution.torque_limits import TorqueLimits

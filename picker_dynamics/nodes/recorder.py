@@ -1,4 +1,4 @@
-"""Listens to what an arm says and hands it, unopened, to a recording."""
+"""Recorder: a node that hands every message of an arm's topics, unopened, to a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every node runs: parameters with units, clean signals, one last word, distinct exit codes."""
+"""Runtime of a node: parameters with units, clean signals, one last word, distinct exit codes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
+from typing import Any
 
 import rclpy
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -19,7 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from picker_dynamics.errors import ConfigurationError, PickerError
 
-from .focused_executor import FocusedExecutor
+from .executor import FocusedExecutor, given_parameters
 from .transport import avoid_shared_memory
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
@@ -61,6 +62,25 @@ def declare(
         raise ConfigurationError(f"parameter {name}: {error}", subject=name) from error
 
 
+def take_parameters(node, take: Callable[[dict[str, Any]], None]) -> None:
+    """Have new values of parameters, by name, taken by ``take``; a PickerError refuses them, its text is the reason."""
+
+    def answer(parameters) -> SetParametersResult:
+        try:
+            take({parameter.name: parameter.value for parameter in parameters})
+        except PickerError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    node.add_on_set_parameters_callback(answer)
+
+
+def payload_in(message) -> tuple[float, tuple[float, float, float]]:
+    """Mass [kg] and centre of mass [m], tool frame, that an InertiaStamped of ``payload`` tells."""
+    com = message.inertia.com
+    return message.inertia.m, (com.x, com.y, com.z)
+
+
 def seconds(stamp) -> float:
     """A ROS time stamp as seconds."""
     return stamp.sec + 1e-9 * stamp.nanosec
@@ -87,25 +107,25 @@ def require_known_parameters(node) -> None:
     Raises:
         ConfigurationError: such a name.
     """
-    given = node._parameter_overrides
-    unknown = [name for name in given if not node.has_parameter(name) and not name.startswith("qos_overrides.")]
+    declared = node.get_parameters_by_prefix("")
+    unknown = [name for name in given_parameters(node) if name not in declared and not name.startswith("qos_overrides.")]
     for name in unknown:
-        meant = difflib.get_close_matches(name, node._parameters, 1, ALIKE)
+        meant = difflib.get_close_matches(name, declared, 1, ALIKE)
         if meant:
             raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
     if unknown:
         node.get_logger().warning(f"not parameters of this node, ignored: {', '.join(unknown)}")
 
 
-def listen(args, stop: list[int], tell: Callable[[], None] = lambda: None) -> None:
-    """Begin: ``stop`` gets the number of each SIGINT and SIGTERM, ``tell`` is called then; ROS is initialised.
+def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> None:
+    """Begin: ``stop`` gets the number of each SIGINT and SIGTERM, ``notify`` is called then; ROS is initialised.
 
     rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
     """
 
     def hear(received, _frame) -> None:
         stop.append(received)
-        tell()
+        notify()
 
     avoid_shared_memory()
     if "HOME" not in os.environ:
@@ -125,6 +145,18 @@ def shutdown_ros() -> None:
 def is_running(node) -> bool:
     """Whether a node has neither failed nor done its work, and ROS is there."""
     return not getattr(node, "finished", False) and getattr(node, "failure", None) is None and rclpy.ok()
+
+
+def exit_code_of(error: PickerError) -> int:
+    """Print the error, as the last line before the end; the exit code that belongs to it."""
+    print(f"error: {error}", file=sys.stderr, flush=True)
+    return error.exit_code
+
+
+def tame_collector() -> None:
+    """Let Python's collector leave alone what is there now, as it stays until the end, and look seldom at what comes."""
+    gc.freeze()
+    gc.set_threshold(*COLLECTIONS)
 
 
 def close(node, executor, hurried: Callable[[], bool]) -> None:
@@ -151,8 +183,7 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
         node = make_node()
         require_known_parameters(node)
         executor = make_executor(node)
-        gc.freeze()  # what is there now stays until the end: no collection has to look at it again
-        gc.set_threshold(*COLLECTIONS)
+        tame_collector()
         while not stop and is_running(node):
             executor.spin_once()
         if getattr(node, "failure", None) is not None:
@@ -160,8 +191,7 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
     except ExternalShutdownException:
         pass
     except PickerError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
-        code = error.exit_code
+        code = exit_code_of(error)
     finally:
         if node is not None:
             close(node, executor, lambda: len(stop) > 1)

@@ -1,4 +1,4 @@
-"""A client that keeps what ``joint_states`` say while a motion goes on: positions and efforts, with their stamps."""
+"""State log: a client that keeps positions and efforts of ``joint_states``, with their stamps, while a motion goes on."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.joint_order import ordered
 
 from .client import ArmClient
+from .runtime import seconds
 
 
 class StateLog(ArmClient):
@@ -25,14 +25,8 @@ class StateLog(ArmClient):
     def on_state(self, message: JointState) -> None:
         super().on_state(message)
         if self.logging and message.effort:
-            stamp = message.header.stamp
-            self.rows.append(
-                (
-                    stamp.sec + 1e-9 * stamp.nanosec,
-                    ordered(message.name, message.position, self.joint_names, "joint_states"),
-                    ordered(message.name, message.effort, self.joint_names, "joint_states"),
-                )
-            )
+            stamp_s = seconds(message.header.stamp)
+            self.rows.append((stamp_s, self.vector(message, "position"), self.vector(message, "effort")))
 
     def logged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times since the first (k,) [s], positions and efforts (k, n).

@@ -5,29 +5,28 @@ from __future__ import annotations
 import sys
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from picker_dynamics.board.torque_session import State, TorqueSession
+from picker_dynamics.board.torque_session import TorqueSession
+from picker_dynamics.control.payload_follow import MEASURED
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.joint_order import ordered
 
-from .arm_services import ArmServices
 from .arm_setup import load_torque_arm
-from .diagnostics import ERROR, HELD, OK, WARN, array, status
-from .runtime import LATCHED, LATEST, declare, run
-
-DIAGNOSTIC_PERIOD_S = 1.0
+from .diagnostics import OK, array, name_of, status
+from .runtime import declare, run
+from .session_node import SessionNode
 
 CATCH_UP_S = 0.5
 """After a longer pause the simulation goes on from now: the machine was asleep."""
 
 
-class TorqueArmSim(Node):
+class TorqueArmSim(SessionNode, Node):
     """Runs a ``TorquePlant`` in real time under a ``TorqueSession``, and measures it."""
+
+    hardware_id, provenance = "simulated", MEASURED
 
     def __init__(self, **options):
         from picker_dynamics.sim.torque_plant import TorquePlant  # here, so that without MuJoCo the node ends with one line
@@ -59,19 +58,9 @@ class TorqueArmSim(Node):
         self.session = TorqueSession(RigidBody(self.arm), self.arm.effort, self.arm.velocity, arm.bandwidth)
         self.session.enable()
         self.now_s = time.monotonic()
-        self.told: tuple | None = None
         self.rejected, self.skipped_s = 0, 0.0
-        self.state = JointState(name=list(self.arm.joint_names))
-
-        self.state_out = self.create_publisher(JointState, "joint_states", 10)
-        self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
-        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
-        ArmServices(self, self.session.enable, stopped="stopped: braking, then holding; latched until reset", before=self.advance)
-        self.add_on_set_parameters_callback(self.on_parameters)
+        self.offer("stopped: braking, then holding; latched until reset", self.advance)
         self.create_timer(1.0 / rate, self.on_tick)
-        self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
-        self.tell()
 
     def advance(self) -> None:
         """Simulate until now."""
@@ -84,6 +73,9 @@ class TorqueArmSim(Node):
             plant.step(session.torque(plant.q, plant.v, self.now_s))
             self.now_s += plant.dt
 
+    def enable(self) -> str:
+        return self.session.enable()
+
     # -- topics and parameters -----------------------------------------------------------------------------
 
     def on_command(self, message: JointState) -> None:
@@ -95,59 +87,25 @@ class TorqueArmSim(Node):
             self.rejected += 1
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
 
-    def on_parameters(self, parameters) -> SetParametersResult:
-        for parameter in parameters:
-            if parameter.name == "attached_kg":
-                self.plant.attach(parameter.value)
-        return SetParametersResult(successful=True)
+    def change(self, parameters: dict[str, object]) -> None:
+        if "attached_kg" in parameters:
+            self.plant.attach(parameters["attached_kg"])
 
     # -- time ----------------------------------------------------------------------------------------------
 
     def on_tick(self) -> None:
         self.advance()
         self.session.tick(self.now_s)
-        self.tell()
-        self.state.header.stamp = self.get_clock().now().to_msg()
-        self.state.position, self.state.velocity = self.plant.q.tolist(), self.plant.v.tolist()
-        self.state.effort = self.plant.torque.tolist()
-        self.state_out.publish(self.state)
-
-    def tell(self) -> None:
-        """Publish ``hardware/status`` when something about it changed."""
-        session = self.session
-        facts = (session.state, session.problem, session.epoch, session.stop_latched)
-        if facts == self.told:
-            return
-        self.told = facts
-        message = session.problem or session.state.value
-        values = {
-            "state": session.state.value,
-            "epoch": session.epoch,
-            "stop_latched": session.stop_latched,
-            "provenance": "measured",
-        }
-        if session.state is State.ACTIVE:
-            values |= {HELD + name: float(value) for name, value in zip(self.arm.joint_names, session.held)}
-        log = self.get_logger()
-        log.info(message) if self.level() == OK else log.warning(message)
-        self.status_out.publish(status(self.level(), self.name(), message, "simulated", **values))
-
-    def level(self):
-        session = self.session
-        if session.stop_latched or (session.problem and session.state is State.IDLE):
-            return ERROR
-        return WARN if session.state is not State.ACTIVE or session.problem else OK
-
-    def name(self) -> str:
-        return self.get_fully_qualified_name().lstrip("/")
+        self.publish_status()
+        self.publish_state(self.plant.q, self.plant.v, self.plant.torque)
 
     def on_diagnostics(self) -> None:
         session = self.session
         drives = status(
             self.level(),
-            f"{self.name()}: drives",
+            f"{name_of(self)}: drives",
             session.problem or session.state.value,
-            "simulated",
+            self.hardware_id,
             state=session.state.value,
             commands_taken=session.taken,
             commands_not_active=session.not_active,
@@ -155,7 +113,7 @@ class TorqueArmSim(Node):
             commands_rejected=self.rejected,
             skipped_s=self.skipped_s,
         )
-        state = status(OK, f"{self.name()}: joint state", "measured", self.arm.name, provenance="measured")
+        state = status(OK, f"{name_of(self)}: joint state", MEASURED, self.arm.name, provenance=MEASURED)
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), drives, state))
 
 

@@ -1,4 +1,4 @@
-"""Fast DDS without its shared memory, which lets whoever joins the graph hold it up.
+"""DDS transport: Fast DDS over UDP, without its shared memory, which lets whoever joins the graph hold it up.
 
 Two participants that open the port of a third one shortly after each other, in shared memory, find its listener where it
 was, and the second one takes that for a crash and sleeps for 333 ms, inside ``publish`` (Fast DDS 2.14, its issue 6535).

@@ -15,8 +15,8 @@ def test_regular_commands_have_a_period_and_a_lead():
         timing.note(0.01 * k, 0.01 * k + 0.06)
     taken = timing.take()
     assert taken.commands == 100 and taken.late == taken.missed == 0
-    assert (taken.period, taken.ahead, taken.ahead_least) == pytest.approx((10.0, 60.0, 60.0))
-    assert taken.jitter_p99 == pytest.approx(0.0, abs=1e-6)
+    assert (taken.period_ms, taken.ahead_ms, taken.ahead_least_ms) == pytest.approx((10.0, 60.0, 60.0))
+    assert taken.jitter_p99_ms == pytest.approx(0.0, abs=1e-6)
 
 
 def test_one_that_was_held_up_is_seen_and_the_gap_between_two_looks_too():
@@ -28,7 +28,7 @@ def test_one_that_was_held_up_is_seen_and_the_gap_between_two_looks_too():
         timing.note(0.01 * k + (0.07 if k == 10 else 0.0), 0.01 * k + 0.06)
     taken = timing.take()
     assert taken.commands == 10 and taken.late == 1 and taken.missed == 1
-    assert taken.ahead_least == pytest.approx(-10.0) and taken.period_longest == pytest.approx(80.0)
+    assert taken.ahead_least_ms == pytest.approx(-10.0) and taken.period_longest_ms == pytest.approx(80.0)
 
 
 def test_of_few_commands_nothing_is_said():

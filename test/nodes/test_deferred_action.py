@@ -21,7 +21,7 @@ from ros_graph import own_domain
 
 from picker_dynamics.execution.goal_tracking import Code, Outcome, Verdict
 from picker_dynamics.nodes.deferred_action import DeferredActionServer
-from picker_dynamics.nodes.focused_executor import FocusedExecutor
+from picker_dynamics.nodes.executor import FocusedExecutor
 
 pytestmark = pytest.mark.ros
 

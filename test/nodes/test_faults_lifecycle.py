@@ -11,9 +11,8 @@ from hardware_bench import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, HOME, ask, 
 from lifecycle_msgs.msg import Transition
 from std_srvs.srv import SetBool
 
-from picker_dynamics.board.session_state import State
+from picker_dynamics.board.session import State
 from picker_dynamics.nodes.diagnostics import STALE
-from picker_dynamics.nodes.lifecycle_guard import state_of
 
 pytestmark = pytest.mark.ros
 
@@ -25,29 +24,29 @@ def test_the_transitions_that_a_ros2_control_user_knows(board):
     """Unconfigured: no port; inactive: connected, and not in command; active: in command; and all the way back, and again."""
     with hardware(port_of(board)) as (node, spun):
         spun.spin(0.1)
-        assert state_of(node) == "unconfigured" and not node.session.link.connected and board.firmware.owned == 0
+        assert node.lifecycle_state == "unconfigured" and not node.session.link.connected and board.firmware.owned == 0
         for _ in range(2):
-            assert change(node, CONFIGURE) is True and state_of(node) == "inactive"
+            assert change(node, CONFIGURE) is True and node.lifecycle_state == "inactive"
             spun.until(lambda: node.session.state is State.IDLE, "connection")
             assert node.session.command(time.monotonic() + 0.06, HOME, time.monotonic()) is False, "nobody is in command yet"
-            assert change(node, ACTIVATE) is True and state_of(node) == "active"
+            assert change(node, ACTIVATE) is True and node.lifecycle_state == "active"
             assert (board.firmware.owned, node.session.state) == (ALL, State.ACTIVE)
             held = board.firmware.pulses
-            assert change(node, DEACTIVATE) is True and state_of(node) == "inactive"
+            assert change(node, DEACTIVATE) is True and node.lifecycle_state == "inactive"
             assert node.session.state is State.IDLE and board.firmware.live == ALL, "it holds"
-            assert change(node, CLEANUP) is True and state_of(node) == "unconfigured"
+            assert change(node, CLEANUP) is True and node.lifecycle_state == "unconfigured"
             spun.spin(0.1)
             assert not node.session.link.connected and board.firmware.pulses == held
-        assert change(node, Transition.TRANSITION_UNCONFIGURED_SHUTDOWN) is True and state_of(node) == "finalized"
+        assert change(node, Transition.TRANSITION_UNCONFIGURED_SHUTDOWN) is True and node.lifecycle_state == "finalized"
         spun.spin(0.1)
         assert change(node, CONFIGURE) is False, "the end"
 
 
 def test_shutdown_from_active_holds_and_lets_go_of_the_port(board):
     with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: state_of(node) == "active", "activation")
+        spun.until(lambda: node.lifecycle_state == "active", "activation")
         held = board.firmware.pulses
-        assert change(node, Transition.TRANSITION_ACTIVE_SHUTDOWN) is True and state_of(node) == "finalized"
+        assert change(node, Transition.TRANSITION_ACTIVE_SHUTDOWN) is True and node.lifecycle_state == "finalized"
         spun.spin(0.2)
         assert not node.session.link.connected and (board.firmware.live, board.firmware.pulses) == (ALL, held)
 
@@ -56,7 +55,7 @@ def test_activate_fails_as_long_as_there_is_no_board_and_the_node_lives(tmp_path
     with hardware(tmp_path / "tty") as (node, spun):
         change(node, CONFIGURE)
         spun.until(lambda: "no serial port" in node.session.problem, "the reason")
-        assert change(node, ACTIVATE) is False and state_of(node) == "inactive"
+        assert change(node, ACTIVATE) is False and node.lifecycle_state == "inactive"
         answer = ask(node, SetBool, "enable", SetBool.Request(data=True))
         assert not answer.success and answer.message == "the board is not connected"
         assert ask(node, SetBool, "emergency_stop", SetBool.Request(data=True)).success
@@ -69,7 +68,7 @@ def test_an_unexpected_error_ends_unconfigured_with_the_port_closed_and_it_can_s
         spun.until(lambda: node.session.state is State.IDLE, "connection")
         node.session.activate = lambda at_rest_pose: 1 / 0
         change(node, ACTIVATE)
-        assert state_of(node) == "unconfigured" and not node.session.link.connected
+        assert node.lifecycle_state == "unconfigured" and not node.session.link.connected
         assert "on_activate: ZeroDivisionError" in capfd.readouterr().err
         del node.session.activate
         change(node, CONFIGURE)
@@ -89,14 +88,14 @@ def test_cleanup_does_not_wait_for_a_board_that_is_silent():
 
 def test_a_fault_deactivates_and_only_who_is_told_activates_again(board):
     with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: state_of(node) == "active", "activation")
+        spun.until(lambda: node.lifecycle_state == "active", "activation")
         board.unplug()
-        spun.until(lambda: node.session.state is State.OFFLINE and state_of(node) == "inactive", "notice")
+        spun.until(lambda: node.session.state is State.OFFLINE and node.lifecycle_state == "inactive", "notice")
         assert node.level() == STALE
         board.plug_in()
         spun.until(lambda: node.session.state is State.IDLE, "the way back")
         spun.spin(0.3)
-        assert state_of(node) == "inactive" and node.session.state is State.IDLE, "autostart is for the start"
+        assert node.lifecycle_state == "inactive" and node.session.state is State.IDLE, "autostart is for the start"
         assert "the board is back and holds; enable to go on" in node.session.problem
         assert ask(node, SetBool, "enable", SetBool.Request(data=True)).success
-        assert state_of(node) == "active"
+        assert node.lifecycle_state == "active"

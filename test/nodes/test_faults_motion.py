@@ -16,7 +16,7 @@ from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import BoardState, Fault
-from picker_dynamics.board.session_state import State
+from picker_dynamics.board.session import State
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
 

@@ -16,12 +16,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from picker_dynamics.board.session_state import State
+from picker_dynamics.board.session import State
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN, values_of
 from picker_dynamics.nodes.dynamics import Dynamics
 from picker_dynamics.nodes.hardware import Hardware
-from picker_dynamics.nodes.lifecycle_guard import state_of
 from picker_dynamics.nodes.runtime import LATCHED
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 
@@ -45,7 +44,7 @@ def test_two_nodes_on_one_port_the_second_says_busy_and_the_first_does_not_notic
     with ros(*words({"port": port_of(board), "servo_overlay": OVERLAY, "autostart": True})):
         first = Hardware()
         spun = Spun(first)
-        spun.until(lambda: state_of(first) == "active", "activation")
+        spun.until(lambda: first.lifecycle_state == "active", "activation")
         second = Hardware()
         both = Spun(first, second)
         both.until(lambda: "busy" in second.session.problem, "the refusal")
@@ -53,9 +52,9 @@ def test_two_nodes_on_one_port_the_second_says_busy_and_the_first_does_not_notic
         frames = first.session.link.statistics.frames_received
         both.spin(0.7)  # it tries again, and again
         statistics = first.session.link.statistics
-        assert state_of(first) == "active" and statistics.losses == statistics.frames_damaged == 0
+        assert first.lifecycle_state == "active" and statistics.losses == statistics.frames_damaged == 0
         assert statistics.frames_received > frames and board.firmware.boot_id == 7
-        assert state_of(second) == "inactive"
+        assert second.lifecycle_state == "inactive"
         both.close()
         for executor in spun.executors:
             executor.shutdown()
@@ -105,7 +104,7 @@ def test_a_robot_description_of_another_arm_is_told_and_nothing_is_enabled(board
         assert entry(node, "robot description").level == OK
         assert change(node, ACTIVATE) is True
         out.publish(String(data=wider))
-        spun.until(lambda: state_of(node) == "inactive", "holding")
+        spun.until(lambda: node.lifecycle_state == "inactive", "holding")
         assert said in node.session.problem and board.firmware.live == ALL
         stranger.close()
         node.on_diagnostics()
@@ -172,7 +171,7 @@ def test_a_parameter_that_does_not_fit_at_the_start_is_named_in_one_line(make, p
 )
 def test_a_parameter_that_does_not_fit_while_running_is_refused_and_changes_nothing(board, name, value, said):
     with hardware(port_of(board), autostart=True, ambient_c=35.0) as (node, spun):
-        spun.until(lambda: state_of(node) == "active", "activation")
+        spun.until(lambda: node.lifecycle_state == "active", "activation")
         before = {key: node.get_parameter(key).value for key in ("on_shutdown", "on_overheat", "temperature_limit_c", "port")}
         try:
             answer = node.set_parameters([Parameter(name, value=value)])[0]
@@ -181,7 +180,7 @@ def test_a_parameter_that_does_not_fit_while_running_is_refused_and_changes_noth
             refused, reason = True, "not declared"
         assert refused and re.search(said, reason, re.IGNORECASE), reason
         assert before == {key: node.get_parameter(key).value for key in before}
-        assert node.session.budget.limit_c == 75.0 and state_of(node) == "active"
+        assert node.session.budget.limit_c == 75.0 and node.lifecycle_state == "active"
 
 
 # -- heat, and what is said ----------------------------------------------------------------------------
@@ -190,7 +189,7 @@ def test_a_parameter_that_does_not_fit_while_running_is_refused_and_changes_noth
 @pytest.mark.parametrize("reaction", ["warn", "stop"])
 def test_a_servo_at_its_temperature_limit_is_named_and_stops_the_arm_where_that_is_wanted(board, reaction):
     with hardware(port_of(board), autostart=True, on_overheat=reaction) as (node, spun):
-        spun.until(lambda: state_of(node) == "active", "activation")
+        spun.until(lambda: node.lifecycle_state == "active", "activation")
         node.session.budget.celsius[1] = 71.0
         assert entry(node, "temperature").level == WARN and not node.session.stop_latched
         node.set_parameters([Parameter("temperature_limit_c", value=60.0)])
@@ -209,7 +208,7 @@ def test_a_servo_at_its_temperature_limit_is_named_and_stops_the_arm_where_that_
 
 def test_diagnostics_have_an_entry_for_each_part_with_its_figures(board):
     with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: state_of(node) == "active", "activation")
+        spun.until(lambda: node.lifecycle_state == "active", "activation")
         spun.until(lambda: node.session.budget.celsius[1] > 25.0, "warmth")
         entries = {one.name.removeprefix("hardware: "): one for one in node.report.entries(node.level(), ["/dynamics"])}
         assert set(entries) == {"board", "link", "queue", "timing", "temperature", "supply", "joint state", "robot description"}
@@ -227,7 +226,7 @@ def test_diagnostics_have_an_entry_for_each_part_with_its_figures(board):
 
 def test_the_state_has_no_provenance_where_nobody_knows_it(board):
     with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: state_of(node) == "active", "activation")
+        spun.until(lambda: node.lifecycle_state == "active", "activation")
         node.state_out = Sink()
         ask(node, Trigger, "relax", Trigger.Request())
         spun.until(lambda: board.firmware.live == 0 and node.session.held is None, "relax")
@@ -240,7 +239,7 @@ def test_the_state_has_no_provenance_where_nobody_knows_it(board):
 
 def test_refused_set_points_are_a_warning_once(board):
     with hardware(port_of(board), autostart=True) as (node, spun):
-        spun.until(lambda: state_of(node) == "active", "activation")
+        spun.until(lambda: node.lifecycle_state == "active", "activation")
         assert entry(node, "queue").level == OK
         link = node.session.link
         link.send_setpoint(link.board_time_us(time.monotonic() - 1.0), link.telemetry.pulses)

@@ -17,7 +17,7 @@ from ros_graph import own_domain
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.nodes.focused_executor import FocusedExecutor
+from picker_dynamics.nodes.executor import FocusedExecutor
 
 pytestmark = pytest.mark.ros
 

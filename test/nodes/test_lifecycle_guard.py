@@ -6,22 +6,21 @@ import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from rclpy.lifecycle import TransitionCallbackReturn
 from ros_graph import own_domain
 
 from picker_dynamics.errors import LinkError
-from picker_dynamics.nodes.lifecycle_guard import allowed, guard_change_state, state_of, transition
+from picker_dynamics.nodes.lifecycle_guard import GuardedLifecycleNode, transition
 
 pytestmark = pytest.mark.ros
 
 
-class Fragile(LifecycleNode):
+class Fragile(GuardedLifecycleNode):
     """Fails as it is told to."""
 
     def __init__(self):
         super().__init__("fragile")
         self.failure: Exception | None = None
-        guard_change_state(self)
 
     @transition
     def on_configure(self, _state) -> None:
@@ -46,7 +45,7 @@ def node():
 def ask(node, number: int = 0, label: str = "") -> bool:
     """What the node's change_state service answers."""
     request = ChangeState.Request(transition=Transition(id=number, label=label))
-    return node._service_change_state.callback(request, ChangeState.Response()).success
+    return node.change_state(request, ChangeState.Response()).success
 
 
 @pytest.mark.parametrize(
@@ -54,21 +53,21 @@ def ask(node, number: int = 0, label: str = "") -> bool:
 )
 def test_an_illegal_request_is_refused_with_what_is_possible(node, words, capfd):
     assert ask(node, **words) is False
-    assert state_of(node) == "unconfigured"
+    assert node.lifecycle_state == "unconfigured"
     assert "is not possible in state unconfigured; possible: configure (1)" in capfd.readouterr().err
 
 
 def test_a_legal_request_is_carried_out_by_number_or_label(node):
     assert ask(node, number=Transition.TRANSITION_CONFIGURE) is True
-    assert state_of(node) == "inactive"
+    assert node.lifecycle_state == "inactive"
     assert ask(node, label="activate") is True
-    assert state_of(node) == "active" and "deactivate" in allowed(node).values()
+    assert node.lifecycle_state == "active" and "deactivate" in node.allowed_transitions.values()
 
 
 def test_an_expected_error_fails_the_transition_and_is_told(node, capfd):
     node.failure = LinkError("no serial port /dev/ttyACM9")
     assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
-    assert state_of(node) == "unconfigured"
+    assert node.lifecycle_state == "unconfigured"
     assert "on_configure: no serial port /dev/ttyACM9" in capfd.readouterr().err
 
 
@@ -76,5 +75,5 @@ def test_an_unexpected_error_is_told_too_and_the_node_can_start_anew(node, capfd
     node.failure = ZeroDivisionError("by zero")
     assert node.trigger_configure() is TransitionCallbackReturn.ERROR
     assert "on_configure: ZeroDivisionError: by zero" in capfd.readouterr().err
-    assert state_of(node) == "unconfigured", "on_error has cleaned up"
+    assert node.lifecycle_state == "unconfigured", "on_error has cleaned up"
     assert ask(node, number=Transition.TRANSITION_CONFIGURE) is True

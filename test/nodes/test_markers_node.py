@@ -17,9 +17,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from picker_dynamics.bringup.bringup import Graph, NodeSpec
 from picker_dynamics.bringup.runner import GraphRunner
+from picker_dynamics.nodes.executor import PacedExecutor
 from picker_dynamics.nodes.marker_shapes.ghost import ghost_shapes
 from picker_dynamics.nodes.markers import TF_S, Markers
-from picker_dynamics.nodes.paced_executor import PacedExecutor
 from picker_dynamics.nodes.runtime import LATCHED, LATEST
 
 pytestmark = pytest.mark.ros

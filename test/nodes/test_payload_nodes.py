@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
-from picker_dynamics.nodes.diagnostics import HELD, SETPOINT, status
+from picker_dynamics.nodes.diagnostics import status
 from picker_dynamics.nodes.runtime import LATCHED, to_stamp
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
@@ -80,9 +80,9 @@ def node():
 
 
 def hardware_says(node, provenance: str) -> None:
-    q = node.servos.home.tolist()
-    pose = {prefix + name: value for prefix in (HELD, SETPOINT) for name, value in zip(node.arm.joint_names, q)}
-    node.on_hardware(status(DiagnosticStatus.OK, "hardware", "active", state="active", epoch=1, provenance=provenance, **pose))
+    names, q = list(node.arm.joint_names), node.servos.home.tolist()
+    node.on_hardware(status(DiagnosticStatus.OK, "hardware", "active", state="active", epoch=1, provenance=provenance))
+    node.on_held_pose(JointState(name=names, position=q, effort=[0.0] * len(q)))
 
 
 def set_to(node, **values):
@@ -125,7 +125,7 @@ class Potentiometers:
                 node.on_state(state)
                 if self.time_s >= self.next_s:
                     self.next_s += node.following.period_s
-                    node.following.on_step()
+                    node.following.update_estimate()
             self.time_s += 0.02
 
 
@@ -137,7 +137,7 @@ def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(nod
     assert node.states is not None
     arm.plant.attach(0.05)
     arm.run(3.0)
-    assert node.following.mass == pytest.approx(0.05, abs=0.005) and node.payload.mass == 0.0
+    assert node.following.mass == pytest.approx(0.05, abs=0.005) and node.following.payload.mass == 0.0
     assert node.compensator.model.payload_mass == node.following.mass and not node.following.problem
     arm.plant.attach(0.15)
     arm.run(3.0)
@@ -147,7 +147,7 @@ def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(nod
     believed = node.following.mass
     assert set_to(node, payload__follow_max=5.0, payload__follow_rate=5.0).successful
     node.following.follower._projection *= 20.0  # the springs seem to bear kilograms
-    node.following.on_step()
+    node.following.update_estimate()
     assert node.following.mass == believed and "not followed further" in node.following.problem
     assert set_to(node, payload__follow=False).successful
     assert not node.following.on and node.following.mass == 0.0 and node.compensator.model.payload_mass == 0.0

@@ -16,7 +16,7 @@ from lifecycle_msgs.srv import ChangeState
 from ros_graph import own_domain
 
 from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
-from picker_dynamics.nodes.focused_executor import FocusedExecutor
+from picker_dynamics.nodes.executor import FocusedExecutor
 from picker_dynamics.nodes.hardware import Hardware
 from picker_dynamics.resources import resource
 
@@ -115,7 +115,7 @@ def port_of(board: BoardOnCable) -> str:
 
 def change(node, number: int) -> bool:
     request = ChangeState.Request(transition=Transition(id=number))
-    return node._service_change_state.callback(request, ChangeState.Response()).success
+    return node.change_state(request, ChangeState.Response()).success
 
 
 def ask(node, kind, name: str, request):

@@ -1,14 +1,15 @@
-"""An executor for one node that runs hundreds of times a second, on little of a core.
+"""Executors for nodes that run hundreds of times a second, on little of a core: all that touches rclpy's private parts for it.
 
 Each time rclpy's executor waits, it goes in Python through everything that the node has, and it waits twice for each
 callback: it wakes itself in case another thread may now go on.  While the arm moves most of that is for nothing: services
-for parameters and lifecycle, and one handler for each publisher and subscription that tells of incompatible QoS.  Here
+for parameters and lifecycle, and one handler for each publisher and subscription that tells of incompatible QoS.  So
 
-* these are looked at ten times a second, whenever nothing else happens, and where something unseen ends a wait, but not
-  at each wake-up; action servers fifty times a second;
-* the thread that spins does not wake itself.
-
-Three nodes at 200 Hz take 36 % of a core instead of 46 %.
+* ``FocusedExecutor`` looks at these ten times a second, whenever nothing else happens, and where something unseen ends a
+  wait, but not at each wake-up; at action servers fifty times a second; and its thread does not wake itself.  A tick of the
+  controller costs 0.30 ms of processor time instead of 0.50 (0.37 without the first, 0.40 without the second); three nodes at
+  200 Hz took 36 % of a core instead of 46 %;
+* ``PacedExecutor`` sleeps, then takes what has come, then lets the node do its work, for nodes that look a few times a second;
+* ``Polled`` is a subscription that wakes nobody: a wake-up for each of 50 joint states a second would cost 1.5 % of a core.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import time
 from collections.abc import Iterable
 
 from rclpy.action import ActionServer
+from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ShutdownException, SingleThreadedExecutor, TimeoutException
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
 HOUSEKEEPING = ("rcl_interfaces", "lifecycle_msgs", "type_description_interfaces")
 """Packages whose services can wait."""
@@ -28,6 +31,9 @@ LOOK_PERIOD_S = 0.1
 ACTION_PERIOD_S = 0.02
 LOOKS = 3
 """How many callbacks in a row everything is waited for: what is due at the first comes to its turn."""
+
+MOST_CALLBACKS = 100
+"""In one turn of a paced node, so that a flood of messages cannot keep it from its work."""
 
 
 class FocusedExecutor(SingleThreadedExecutor):
@@ -67,8 +73,13 @@ class FocusedExecutor(SingleThreadedExecutor):
             self._guard = guard
 
 
+class _Silent:
+    def trigger(self) -> None:
+        """Wake nobody."""
+
+
 class _View:
-    """What the executor is shown of a node."""
+    """What the executor is shown of a node: all that it has, but for the services and waitables that can wait."""
 
     def __init__(self, node: Node):
         self._node = node
@@ -76,6 +87,9 @@ class _View:
         self.looks = LOOKS
         self.waits = 0
         self._actions_s, self._actions = 0.0, False
+
+    def __getattr__(self, name: str):
+        return getattr(self._node, name)
 
     def look_around(self) -> None:
         self.looks = LOOKS
@@ -105,22 +119,6 @@ class _View:
         self._actions = False
 
     @property
-    def subscriptions(self) -> Iterable:
-        return self._node.subscriptions
-
-    @property
-    def timers(self) -> Iterable:
-        return self._node.timers
-
-    @property
-    def clients(self) -> Iterable:
-        return self._node.clients
-
-    @property
-    def guards(self) -> Iterable:
-        return self._node.guards
-
-    @property
     def services(self) -> Iterable:
         return self._node.services if self.looks > 0 else self._own_services
 
@@ -131,6 +129,68 @@ class _View:
         return (one for one in self._node.waitables if isinstance(one, ActionServer)) if self._actions else ()
 
 
-class _Silent:
-    def trigger(self) -> None:
-        """Wake nobody."""
+class PacedExecutor(SingleThreadedExecutor):
+    """Spins ``node``, which has ``period_s`` [s] and ``every_period()``, however often messages come.
+
+    A subscription of depth 1 has the newest message by then, and those in between were dropped by DDS at no cost in Python.
+    """
+
+    def __init__(self, node):
+        super().__init__(context=node.context)
+        self._node = node
+        self._next_s = time.monotonic()
+        self.add_node(node)
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        """Sleep until the next turn, and take it."""
+        time.sleep(max(self._next_s - time.monotonic(), 0.0))
+        self._next_s = max(self._next_s + self._node.period_s, time.monotonic())
+        for _ in range(MOST_CALLBACKS):
+            try:
+                handler, _, _ = self.wait_for_ready_callbacks(0.0)
+            except (ShutdownException, TimeoutException):
+                break
+            handler()
+            handler.result()  # raises what the callback raised
+        self._node.every_period()
+
+
+class _Never(CallbackGroup):
+    """Its members are never ready: executors leave them out of what they wait for."""
+
+    def can_execute(self, entity) -> bool:
+        return False
+
+    def beginning_execution(self, entity) -> bool:
+        return False
+
+    def ending_execution(self, entity) -> None:
+        """Nothing ever began."""
+
+
+class Polled:
+    """The newest message of a topic, looked at when it is needed.
+
+    Args:
+        kind: message type.
+        name: topic.
+        qos: depth 1 is enough.
+    """
+
+    def __init__(self, node, kind, name: str, qos: QoSProfile):
+        self._subscription = node.create_subscription(kind, name, lambda _message: None, qos, callback_group=_Never())
+        self.newest = None
+
+    def look(self) -> bool:
+        """Take what has come into ``newest``; whether there was something."""
+        fresh = False
+        handle = self._subscription.handle
+        with handle:
+            while (taken := handle.take_message(self._subscription.msg_type, False)) is not None:
+                self.newest, fresh = taken[0], True
+        return fresh
+
+
+def given_parameters(node: Node) -> list[str]:
+    """Names of the parameters that a node was given at the start, declared or not."""
+    return list(node._parameter_overrides)

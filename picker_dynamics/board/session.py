@@ -1,0 +1,61 @@
+"""Session: who commands an arm's outputs, and from which pose; what servo boards and torque drives have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+
+from picker_dynamics.errors import BoardFaultError, InputError
+
+
+class State(Enum):
+    OFFLINE = "offline"
+    IDLE = "idle"
+    ENABLING = "enabling"
+    ACTIVE = "active"
+
+
+class Session:
+    """Base of the sessions: state, latched stop, and epochs, each of which begins at a pose that is held.
+
+    Attributes:
+        state: ``ACTIVE``: commands are followed.
+        problem: what there is to say about it, empty where all is well.
+        stop_latched: nothing can be enabled until ``reset``.
+        epoch: counts how often commands had to start anew from ``held``.
+        held: (n,) pose that is held since the epoch began [rad or m]; None: nobody knows where the arm is.
+        held_effort: (n,) with which it is held there [N·m or N]; None: not known.
+        setpoint: (n,) on the outputs there [rad]; None: these joints take efforts.
+    """
+
+    def __init__(self, joint_names: Sequence[str], state: State, problem: str):
+        self.joint_names = tuple(joint_names)
+        self.state, self.problem = state, problem
+        self.stop_latched = False
+        self.epoch = 0
+        self.held: np.ndarray | None = None
+        self.held_effort: np.ndarray | None = None
+        self.setpoint: np.ndarray | None = None
+
+    @property
+    def engaged(self) -> bool:
+        """Whether the outputs are commanded, or are being switched on for that."""
+        return self.state in (State.ACTIVE, State.ENABLING)
+
+    def require_not_stopped(self) -> None:
+        """Raise a BoardFaultError while a stop is latched."""
+        if self.stop_latched:
+            raise BoardFaultError("stop is latched: call reset first")
+
+    def require_finite(self, what: str, values: np.ndarray) -> None:
+        """Raise an InputError that names the first of ``values`` (n,) that is not finite."""
+        for name, value in zip(self.joint_names, values):
+            if not np.isfinite(value):
+                raise InputError(f"{name}: the {what} is {value}, not a finite number", subject=name, value=float(value))
+
+    def begin_epoch(self, held: np.ndarray, remark: str) -> None:
+        """From now on commands start at ``held`` (n,) [rad or m]."""
+        self.held, self.problem = held, remark
+        self.epoch += 1

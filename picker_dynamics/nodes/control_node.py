@@ -1,0 +1,196 @@
+"""Base of ``dynamics`` and ``torque_control``: reference in, joint commands out; owner of the payload; self-test at the start."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from picker_dynamics.control.laws.law import Reference
+from picker_dynamics.control.payload_follow import Following, Payload, PayloadFollower
+from picker_dynamics.control.reference_reader import ReferenceReader
+from picker_dynamics.dynamics import cross_check, lagrangian
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import PickerError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.joint_order import ordered
+
+from .diagnostics import ERROR, OK, array, name_of, status, values_of
+from .runtime import LATCHED, LATEST, declare, take_parameters
+
+DIAGNOSTIC_PERIOD_S = 1.0
+
+
+class ControlNode(Node, ABC):
+    """Owns model, payload and diagnostics; what becomes of references and states is the subclasses'.
+
+    A subclass reads its arm, calls ``set_up``, makes its controller, and calls ``start``.
+
+    Raises:
+        CrossCheckError: at the start, where the hand-written model and Pinocchio disagree about the URDF.
+    """
+
+    arm: ArmDescription
+
+    def set_up(self, arm: ArmDescription, gate_for: Callable, armature=None) -> None:
+        """Model and self-test of ``arm``, and the payload's parameters; ``gate_for(model)`` checks what can be held."""
+        self.arm, self.gate_for = arm, gate_for
+        self.model = RigidBody(arm, armature=armature)
+        self.cross_check_worst = self.self_test(armature)
+        mass = declare(self, "payload.mass", 0.0, "mass at the tool, beside what the URDF has there [kg]", low=0.0, high=5.0)
+        com = declare(self, "payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]")
+        self.transition_s = declare(
+            self, "payload.transition_s", 0.5, "duration of a change of payload [s]", low=0.0, high=10.0, read_only=True
+        )
+        self.following = Following(
+            self,
+            Payload(mass, com),
+            wished=declare(
+                self, "payload.follow", False, "follow the payload by what the joints measure; refused where they measure nothing"
+            ),
+            max_kg=declare(self, "payload.follow_max", 0.5, "largest mass that is followed [kg]", low=0.001, high=5.0),
+            rate_kg_s=declare(self, "payload.follow_rate", 0.1, "fastest change of what is followed [kg/s]", low=0.001, high=5.0),
+            transition_s=self.transition_s,
+        )
+        self.pose: np.ndarray | None = None
+        self.still = np.zeros(self.model.n)
+        self.processed = self.rejected = 0
+        self.problem = ""
+        self.command = JointState(name=list(arm.joint_names))
+        self.reader, self.follow_timer = ReferenceReader(arm.joint_names), None
+
+    def self_test(self, armature) -> float:
+        """Worst relative difference of the two models; raises where they disagree."""
+        analytic_model = lagrangian.analytic_model(self.arm, armature=armature)
+        report = cross_check.compare(analytic_model, self.model, self.arm.lower, self.arm.upper, self.arm.velocity)
+        report.require()
+        self.get_logger().info(f"cross-check passed: two models of {self.arm.name} agree to {report.worst:.1e}")
+        return float(report.worst)
+
+    def start(self) -> None:
+        """Make the payload known, and begin to listen."""
+        self.command_out = self.create_publisher(JointState, "joint_commands", LATEST)
+        self.payload_out = self.create_publisher(InertiaStamped, "payload", LATCHED)
+        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.following.set_payload(*self.following.payload)
+        self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
+        self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
+        self.create_subscription(JointState, "hardware/held_pose", self.on_held_pose, LATCHED)
+        take_parameters(self, self.change)
+        self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
+
+    # -- topics and parameters -----------------------------------------------------------------------------
+
+    def on_hardware(self, message: DiagnosticStatus) -> None:
+        self.following.set_provenance(values_of(message).get("provenance", ""))
+
+    @abstractmethod
+    def on_held_pose(self, message: JointState) -> None:
+        """A new epoch begins at the pose in the message; without names the arm is not active any more."""
+
+    def on_reference(self, message: JointTrajectory) -> None:
+        try:
+            self.take(self.reader.read(message.joint_names, message.points), message)
+        except PickerError as error:
+            self.complain(f"reference ignored: {error}")
+
+    @abstractmethod
+    def take(self, reference: Reference, message: JointTrajectory) -> None:
+        """Follow a reference; raises a PickerError where that is not possible."""
+
+    def vector(self, message: JointState, field: str) -> np.ndarray:
+        """A field of ``joint_states`` in the arm's order."""
+        return ordered(message.name, getattr(message, field), self.arm.joint_names, "joint_states")
+
+    def publish_command(self, message, tau, setpoint=()) -> None:
+        """The answer to ``message``, with its stamp."""
+        self.processed += 1
+        self.problem = ""
+        self.command.header.stamp = message.header.stamp
+        if len(setpoint):
+            self.command.position = setpoint.tolist()
+        self.command.effort = tau.tolist()
+        self.command_out.publish(self.command)
+
+    def change(self, parameters: dict[str, object]) -> None:
+        """Change payload or mode while running; raises a PickerError where a value does not fit, and nothing changes."""
+        self.following.change(parameters)
+
+    # -- payload: what ``Following`` asks of its owner -----------------------------------------------------
+
+    @abstractmethod
+    def make_follower(self, **bounds) -> PayloadFollower:
+        """A follower for the efforts that this node hears of."""
+
+    @abstractmethod
+    def use_payload(self, payload: Payload) -> None:
+        """Control with this payload from now on."""
+
+    def require_holdable(self, payload: Payload) -> None:
+        """More than the joints hold here would push the arm away: raises an InfeasibleError."""
+        if self.pose is not None:
+            self.gate_for(self.model.with_payload(*payload)).check_point(self.pose, self.still, self.still)
+
+    def publish_payload(self, payload: Payload) -> None:
+        message = InertiaStamped()
+        message.header.frame_id = self.arm.tool
+        message.header.stamp = self.get_clock().now().to_msg()
+        message.inertia.m = payload.mass
+        message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = payload.com
+        self.payload_out.publish(message)
+
+    def switch_following(self, on: bool) -> None:
+        if on:
+            self.follow_timer = self.create_timer(self.following.period_s, self.on_follow)
+        else:
+            self.destroy_timer(self.follow_timer)
+
+    def on_follow(self) -> None:
+        if problem := self.following.update_estimate():
+            self.get_logger().warning(problem)
+
+    # -- what is said --------------------------------------------------------------------------------------
+
+    def complain(self, problem: str) -> None:
+        self.rejected += 1
+        if problem != self.problem:
+            self.get_logger().error(problem)
+        self.problem = problem
+
+    @abstractmethod
+    def condition(self) -> tuple[bytes, str]:
+        """Level and message where neither an error nor the payload is in the way."""
+
+    def facts(self) -> dict[str, object]:
+        """Further key-value pairs for the diagnostics."""
+        return {}
+
+    def on_diagnostics(self) -> None:
+        level, message = (ERROR, self.problem) if self.problem else self.condition()
+        entry = status(
+            level,
+            name_of(self),
+            message,
+            self.arm.name,
+            cross_check_worst=self.cross_check_worst,
+            payload_kg=self.following.payload.mass,
+            processed=self.processed,
+            rejected=self.rejected,
+            **self.facts(),
+            **self.following.facts(),
+        )
+        agreement = status(
+            OK,
+            f"{entry.name}: cross-check",
+            f"two models of {self.arm.name} agree to {self.cross_check_worst:.1e}",
+            self.arm.name,
+            worst=self.cross_check_worst,
+            limit=cross_check.LIMIT,
+        )
+        self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry, agreement))

@@ -1,0 +1,103 @@
+"""The held pose as a message: when the hardware node says it, and what the dynamics node makes of it."""
+
+from __future__ import annotations
+
+import hardware_bench
+import numpy as np
+import pytest
+import rclpy
+from hardware_bench import HOME, hardware, port_of
+from ros_graph import own_domain
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from picker_dynamics.board.session import State
+from picker_dynamics.nodes.runtime import seconds
+from picker_dynamics.resources import resource
+
+pytestmark = pytest.mark.ros
+
+domain, board = hardware_bench.domain, hardware_bench.board
+
+
+class Sink:
+    """Notes, instead of publishing."""
+
+    def __init__(self, notes: list):
+        self.notes = notes
+
+    def publish(self, message) -> None:
+        self.notes.append(message)
+
+
+def test_each_epoch_says_its_pose_behind_its_status_and_its_end_says_that_there_is_none(board):
+    with hardware(port_of(board), autostart=True) as (node, spun):
+        notes: list = []
+        node.status_out = node.held_pose_out = Sink(notes)
+        spun.until(lambda: node.session.state is State.ACTIVE and notes and notes[-1] is held(notes), "the held pose")
+        session, said = node.session, held(notes)
+        assert [one.key for one in notes[-2].values][:2] == ["state", "epoch"] and notes[-2].values[0].value == "active"
+        assert list(said.name) == list(node.arm.joint_names) and list(said.velocity) == []
+        np.testing.assert_array_equal(said.position, session.held)
+        np.testing.assert_array_equal(said.effort, node.servos.model.spring_torque(session.setpoint, session.held))
+        assert abs(seconds(said.header.stamp) - node.get_clock().now().nanoseconds * 1e-9) < 60.0
+        count = len(notes)
+        session.rejoin()
+        node.publish_status()
+        assert len(notes) == count + 2 and len(notes[-1].name) == 5, "a new epoch"
+        session.problem = "something is said"
+        node.publish_status()
+        assert len(notes) == count + 3, "a status alone"
+        session.stop()
+        node.publish_status()
+        assert len(notes) == count + 5 and not any((notes[-1].name, notes[-1].position, notes[-1].effort))
+
+
+def held(notes: list) -> JointState | None:
+    """The newest held pose."""
+    return next((one for one in reversed(notes) if isinstance(one, JointState)), None)
+
+
+@pytest.fixture
+def node():
+    """The dynamics node, which nobody else hears; not spun."""
+    from picker_dynamics.nodes.dynamics import Dynamics
+
+    with own_domain():
+        rclpy.init(args=["--ros-args", "-p", f"servo_overlay:={resource('config/servos.sim.yaml')}"])
+        made = Dynamics()
+        try:
+            yield made
+        finally:
+            made.destroy_node()
+            rclpy.try_shutdown()
+
+
+def reference(node, q) -> JointTrajectory:
+    still = [0.0] * len(q)
+    point = JointTrajectoryPoint(positions=list(q), velocities=still, accelerations=still)
+    return JointTrajectory(joint_names=list(node.arm.joint_names), points=[point])
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.004, -0.05, 0.08])
+def test_the_first_command_is_the_set_point_that_is_on_the_outputs(node, lead):
+    """The torque of the spring tells it, whatever the model says; inside the deadband, and beyond stall, no arm rests."""
+    servo, setpoint = node.servos.model, HOME + lead
+    assert abs(lead) < 1e-12 or abs(lead) > servo.deadband.max()
+    held_pose = JointState(
+        name=list(node.arm.joint_names)[::-1],
+        position=HOME[::-1].tolist(),
+        effort=servo.spring_torque(setpoint, HOME)[::-1].tolist(),
+    )
+    node.on_held_pose(held_pose)
+    node.on_reference(reference(node, HOME))
+    np.testing.assert_allclose(node.command.position, setpoint, atol=1e-12)
+
+
+def test_a_held_pose_without_efforts_is_said_and_an_empty_one_ends_the_epoch(node):
+    node.on_held_pose(JointState(name=list(node.arm.joint_names), position=HOME.tolist()))
+    assert "held pose ignored: hardware/held_pose: 5 joint names but 0 values" in node.problem
+    node.on_reference(reference(node, HOME))
+    assert node.pose is not None and not node.problem
+    node.on_held_pose(JointState())
+    assert node.pose is None
