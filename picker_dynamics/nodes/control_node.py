@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -18,6 +17,8 @@ from picker_dynamics.control.reference_reader import ReferenceReader
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
+from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 
@@ -38,9 +39,9 @@ class ControlNode(Node, ABC):
 
     arm: ArmDescription
 
-    def set_up(self, arm: ArmDescription, gate_for: Callable, armature=None) -> None:
-        """Model and self-test of ``arm``, and the payload's parameters; ``gate_for(model)`` checks what can be held."""
-        self.arm, self.gate_for = arm, gate_for
+    def set_up(self, arm: ArmDescription, limits: TorqueLimits, armature=None) -> None:
+        """Model and self-test of ``arm``, and the payload's parameters; ``limits`` say what can be held."""
+        self.arm, self.limits = arm, limits
         self.model = RigidBody(arm, armature=armature)
         self.cross_check_worst = self.self_test(armature)
         mass = declare(self, "payload.mass", 0.0, "mass at the tool, beside what the URDF has there [kg]", low=0.0, high=5.0)
@@ -135,7 +136,7 @@ class ControlNode(Node, ABC):
     def require_holdable(self, payload: Payload) -> None:
         """More than the joints hold here would push the arm away: raises an InfeasibleError."""
         if self.pose is not None:
-            self.gate_for(self.model.with_payload(*payload)).check_point(self.pose, self.still, self.still)
+            torque_validator(self.model.with_payload(*payload), self.limits).require_holdable(self.pose)
 
     def publish_payload(self, payload: Payload) -> None:
         message = InertiaStamped()

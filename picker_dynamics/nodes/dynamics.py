@@ -11,7 +11,7 @@ from picker_dynamics.control.compensation import MODES, Compensator
 from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.payload_follow import Payload, PayloadFollower, servo_effort_sd, spring_efforts
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.robot.joint_order import ordered
 
 from .arm_setup import load_arm
@@ -33,7 +33,7 @@ class Dynamics(ControlNode):
         fade_s = declare(
             self, "fade_s", 0.5, "duration of the fade after activation and mode changes [s]", low=0.0, high=10.0, read_only=True
         )
-        self.set_up(arm, lambda model: Gate(model, self.servos), self.servos.armature)
+        self.set_up(arm, TorqueLimits.of_servos(self.servos), self.servos.armature)
         self.compensator = Compensator(
             self.model,
             self.servos.model,

@@ -11,7 +11,7 @@ from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.payload_follow import Payload, PayloadFollower, drive_effort_sd
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.effort_gate import EffortGate
+from picker_dynamics.execution.torque_limits import TorqueLimits
 
 from .arm_setup import load_torque_arm
 from .control_node import ControlNode
@@ -38,7 +38,7 @@ class TorqueControl(ControlNode):
             high=500.0,
             read_only=True,
         )
-        self.set_up(arm.description, lambda model: EffortGate(model, arm))
+        self.set_up(arm.description, TorqueLimits.of_arm(arm))
         self.loop = TorqueLoop(self.model, bandwidth, self.transition_s)
         self.start()
         self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
