@@ -23,7 +23,7 @@ PICKER = str(Path(sys.executable).with_name("picker"))
 
 
 @pytest.fixture
-def picker_command(capsys, monkeypatch):
+def picker_command(run_picker, monkeypatch):
     """Run it in this process; (exit code, what it printed, its complaints).  Nothing may start a process."""
 
     def start(_self):
@@ -33,9 +33,8 @@ def picker_command(capsys, monkeypatch):
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
     def run(*words: str) -> tuple[int, str, list[str]]:
-        code = cli.main(list(words))
-        said = capsys.readouterr()
-        return code, said.out, said.err.splitlines()
+        code, said, complaints = run_picker(*words)
+        return code, said, complaints.splitlines()
 
     yield run
     for number, handler in handlers.items():

@@ -9,6 +9,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from picker_dynamics.board.conformance import session as conformance_session
 from picker_dynamics.board.doctor_report import Potentiometer, estimate
 from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry
 from picker_dynamics.board.protocol.framing import build
-from picker_dynamics.commands import cli, doctor, examination
+from picker_dynamics.commands import doctor, examination
 from picker_dynamics.errors import InputError
 
 PICKER = str(Path(sys.executable).with_name("picker"))
@@ -28,16 +29,10 @@ QUICK = ("--check", "ping-is-acknowledged", "--check", "stop-is-latched-and-rese
 
 
 @pytest.fixture
-def picker(capsys, monkeypatch):
+def picker(run_picker, monkeypatch):
     """Run ``picker doctor`` in this process, watching the wire but briefly: (exit code, output, complaints)."""
     monkeypatch.setattr(examination, "WATCH_US", 300_000)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        code = cli.main(["doctor", *words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+    return partial(run_picker, "doctor")
 
 
 def asked(port: str, answer: str, *words: str) -> int:

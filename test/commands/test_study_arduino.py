@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 
-from picker_dynamics.commands import cli
 from picker_dynamics.commands.study import arduino
 from picker_dynamics.commands.study import arduino_formulas as formulas
 from picker_dynamics.errors import InputError
@@ -119,19 +118,21 @@ def test_the_same_seed_says_the_same():
 # --- command and bad input --------------------------------------------------------------------------------
 
 
-def test_the_command_writes_figure_and_summary(tmp_path, capsys):
-    assert cli.main(["study", "arduino", "--out", str(tmp_path), "--samples", "20000", "--json"]) == 0
-    summary = json.loads(capsys.readouterr().out)
+def test_the_command_writes_figure_and_summary(tmp_path, run_picker):
+    code, said, _ = run_picker("study", "arduino", "--out", str(tmp_path), "--samples", "20000", "--json")
+    assert code == 0
+    summary = json.loads(said)
     assert summary == json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["samples"] == 20000 and set(summary["joints"]) == {"base", "shoulder", "elbow", "wrist"}
     assert (tmp_path / "torque.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_command_prints_a_table(tmp_path, capsys, monkeypatch):
+def test_the_command_prints_a_table(tmp_path, run_picker, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    assert cli.main(["study", "arduino", "--out", str(tmp_path), "--samples", "20000"]) == 0
-    shown = capsys.readouterr().out
-    assert all(word in shown for word in ("shoulder", "elbow", "wrist", "Gravity is exact", "3283 times", "+0.659", "-0.331"))
+    code, shown, _ = run_picker("study", "arduino", "--out", str(tmp_path), "--samples", "20000")
+    assert code == 0 and all(
+        word in shown for word in ("shoulder", "elbow", "wrist", "Gravity is exact", "3283 times", "+0.659", "-0.331")
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,6 @@ def test_states_refused(samples, seed, message):
         arduino.random_states(samples, seed)
 
 
-def test_the_command_refuses_in_one_line(tmp_path, capsys):
-    assert cli.main(["study", "arduino", "--out", str(tmp_path), "--samples", "0"]) == 5
-    error = capsys.readouterr().err.strip()
-    assert error.startswith("error: samples is 0") and "\n" not in error
+def test_the_command_refuses_in_one_line(tmp_path, run_picker):
+    code, _, error = run_picker("study", "arduino", "--out", str(tmp_path), "--samples", "0")
+    assert code == 5 and error.startswith("error: samples is 0") and "\n" not in error.strip()

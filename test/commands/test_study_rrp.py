@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 
-from picker_dynamics.commands import cli
 from picker_dynamics.commands.study import rrp
 from picker_dynamics.commands.study.rrp_report import number
 from picker_dynamics.errors import InputError, UnreachableError
@@ -109,11 +108,10 @@ def strict_json(text: str) -> dict:
 
 
 @pytest.mark.slow
-def test_the_command_ends_in_tables_figures_and_a_summary(tmp_path, capsys, monkeypatch):
+def test_the_command_ends_in_tables_figures_and_a_summary(tmp_path, run_picker, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    assert cli.main(["study", "rrp", "--out", str(tmp_path / "study")]) == 0
-    shown = capsys.readouterr().out
-    assert "every requirement is met" in shown and "NOT MET" not in shown and "DIVERGES" in shown
+    code, shown, _ = run_picker("study", "rrp", "--out", str(tmp_path / "study"))
+    assert code == 0 and "every requirement is met" in shown and "NOT MET" not in shown and "DIVERGES" in shown
     assert all(title in shown for title in rrp.LAWS.values())
     assert "total variation of effort, ideal = 1" in shown and "load estimate, kg off" in shown
     files = {path.name: path for path in (tmp_path / "study").iterdir()}
@@ -133,10 +131,10 @@ def test_the_command_ends_in_tables_figures_and_a_summary(tmp_path, capsys, monk
     assert all(mode["median"] < 2.0 for law in summary["wall_s"].values() for mode in law.values())
 
 
-def test_a_folder_that_cannot_be_is_one_line(tmp_path, capsys):
+def test_a_folder_that_cannot_be_is_one_line(tmp_path, run_picker):
     (tmp_path / "file").write_text("")
-    assert cli.main(["study", "rrp", "--out", str(tmp_path / "file" / "study")]) == 4
-    assert "cannot make the folder" in capsys.readouterr().err
+    code, _, error = run_picker("study", "rrp", "--out", str(tmp_path / "file" / "study"))
+    assert code == 4 and "cannot make the folder" in error
 
 
 @pytest.mark.parametrize("value, text", [(0.0, "<1e-5"), (3e-6, "<1e-5"), (0.0123, "0.012"), (1.234, "1.23"), (763.2, "763")])
