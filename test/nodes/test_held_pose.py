@@ -5,8 +5,7 @@ from __future__ import annotations
 import hardware_bench
 import numpy as np
 import pytest
-import rclpy
-from hardware_bench import HOME, hardware, port_of
+from hardware_bench import HOME, hardware, port_of, ros
 from ros_graph import own_domain
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -17,7 +16,13 @@ from picker_dynamics.resources import resource
 
 pytestmark = pytest.mark.ros
 
-domain, board = hardware_bench.domain, hardware_bench.board
+board = hardware_bench.board
+
+
+@pytest.fixture(scope="module", autouse=True)
+def domain():
+    with own_domain():
+        yield
 
 
 class Sink:
@@ -63,14 +68,12 @@ def node():
     """The dynamics node, which nobody else hears; not spun."""
     from picker_dynamics.nodes.dynamics import Dynamics
 
-    with own_domain():
-        rclpy.init(args=["--ros-args", "-p", f"servo_overlay:={resource('config/servos.sim.yaml')}"])
+    with ros("-p", f"servo_overlay:={resource('config/servos.sim.yaml')}"):
         made = Dynamics()
         try:
             yield made
         finally:
             made.destroy_node()
-            rclpy.try_shutdown()
 
 
 def reference(node, q) -> JointTrajectory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hardware_bench
 import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
@@ -45,7 +46,7 @@ def node():
 def ask(node, number: int = 0, label: str = "") -> bool:
     """What the node's change_state service answers."""
     request = ChangeState.Request(transition=Transition(id=number, label=label))
-    return node.change_state(request, ChangeState.Response()).success
+    return hardware_bench.ask(node, ChangeState, "change_state", request).success
 
 
 @pytest.mark.parametrize(

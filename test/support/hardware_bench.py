@@ -114,8 +114,7 @@ def port_of(board: BoardOnCable) -> str:
 
 
 def change(node, number: int) -> bool:
-    request = ChangeState.Request(transition=Transition(id=number))
-    return node.change_state(request, ChangeState.Response()).success
+    return ask(node, ChangeState, "change_state", ChangeState.Request(transition=Transition(id=number))).success
 
 
 def ask(node, kind, name: str, request):
