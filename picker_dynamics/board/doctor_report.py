@@ -65,7 +65,7 @@ class Potentiometer:
 
 @dataclass(frozen=True)
 class OscillatorEstimate:
-    """What the readings say.
+    """Estimated frequency of a PCA9685's oscillator.
 
     Args:
         hz: frequency [Hz].
@@ -109,7 +109,7 @@ def estimate(
 
 @dataclass(frozen=True)
 class LinkFigures:
-    """What the wire did until the checks began to damage frames on purpose.
+    """Figures of the serial link, taken before the checks begin to damage frames on purpose.
 
     Args:
         seconds: how long it was watched.
@@ -158,7 +158,7 @@ class LinkFigures:
 
 @dataclass(frozen=True)
 class Patient:
-    """The board as it was found.
+    """An examined board, as it was found.
 
     Args:
         port, baud: where.
@@ -241,7 +241,7 @@ class Patient:
 
 @dataclass
 class Report:
-    """Everything.
+    """Report of an examination: the board, the checks made on it, and how it was left.
 
     Args:
         patient: the board as it was found.

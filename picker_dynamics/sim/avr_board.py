@@ -1,4 +1,4 @@
-"""From a servo map to its firmware on a simulated Uno: compile what is due, wire it up, switch it on."""
+"""Simulated Uno for a servo map: firmware and simulator compiled where due, wired up, switched on."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ SAG = 0.8
 
 @dataclass(frozen=True)
 class Wiring:
-    """What is connected to the Uno, joint by joint.
+    """Wiring of the Uno, joint by joint.
 
     Args:
         backend: ``pca9685`` or ``timer``.

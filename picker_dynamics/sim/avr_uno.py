@@ -59,7 +59,7 @@ _SIGNATURES = {
 
 
 class Cause(enum.IntEnum):
-    """What resets the AVR."""
+    """Cause of a reset of the AVR."""
 
     POWER_ON = 0
     EXTERNAL = 1
@@ -68,7 +68,7 @@ class Cause(enum.IntEnum):
 
 
 class Bus(enum.IntEnum):
-    """What is wrong with the I2C bus."""
+    """Fault of the I2C bus."""
 
     FREE = 0
     SDA_HELD = 1  # by a slave in the middle of a byte, until nine clocks have passed
@@ -82,7 +82,7 @@ class UnoCrashedError(PickerError):
 
 @dataclass(frozen=True)
 class Statistics:
-    """What uno.h's structure of this name counts, since power-on or since it was cleared.
+    """Counters of the simulated Uno, those of uno.h's structure of this name, since power-on or since it was cleared.
 
     Attributes:
         cycles: that passed while the firmware ran, boot loader left out.

@@ -1,4 +1,4 @@
-"""A side door to the virtual board, which a real one does not have: the truth, the berry, and faults on demand.
+"""Control socket of the virtual board, which a real one does not have: the true state, the payload, and faults on demand.
 
 One JSON object a line over a UNIX socket; each request names a ``command`` and gets one line back, with ``ok``
 and, where that is false, ``error``.  ``BoardControl`` is the client; it needs no MuJoCo.
@@ -58,7 +58,7 @@ class Truth:
 
 
 class ControlServer:
-    """Answers requests without ever blocking.
+    """Server of the control socket, which answers requests without ever blocking.
 
     Args:
         path: of the socket to make.

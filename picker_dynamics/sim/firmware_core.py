@@ -1,4 +1,4 @@
-"""What the board's firmware does, in Python: no I/O, no plant, no clock of its own.
+"""Model of the board's firmware in Python: no I/O, no plant, no clock of its own.
 
 Its owner brings bytes and time, and takes bytes and pulses.  It is the model for the real firmware and keeps
 to what fits an Uno: integers of at most 32 bits, no allocation per joint, one remembered request.
@@ -49,7 +49,7 @@ _PERIOD_MS = (2, 1000)
 
 
 class VirtualFirmware:
-    """The firmware of one board.
+    """Firmware of one board, executed in Python.
 
     The owner calls :meth:`advance` at least once per servo frame, :meth:`receive` with the bytes that came,
     :meth:`transmit` for the bytes to send, and reads :attr:`pulses_us`.

@@ -1,4 +1,4 @@
-"""A second bookkeeping beside the firmware's own: what became of each set-point that reached the board.
+"""Audit of a board, independent of its firmware: what became of each set-point that reached it.
 
 It sees the bytes that come and go and the outputs after each servo frame, and knows the protocol, nothing of the firmware's
 inside.  A set-point was *accepted* where no refusal was sent; it was *executed* where the outputs ran along the line between
@@ -38,7 +38,7 @@ EVENTS_MAX = 10_000
 
 @dataclass
 class Counts:
-    """How many of what.  Of the set-points that ``arrived`` each is in one of deaf, rejected and accepted.
+    """Counts of the audit.  Of the set-points that ``arrived`` each is in one of deaf, rejected and accepted.
 
     Attributes:
         deaf: came while the boot loader ran.
@@ -77,7 +77,7 @@ class Counts:
 
 
 class Ledger:
-    """The books of one board.
+    """Audit of one board.
 
     Args:
         limits: of its joints.

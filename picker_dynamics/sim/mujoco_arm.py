@@ -1,4 +1,4 @@
-"""What every simulated arm has in common: MuJoCo's model of a URDF text with the drawn errors, its state, its dynamics.
+"""Base of the simulated arms: MuJoCo's model of a URDF text with the drawn errors, its state, its dynamics.
 
 ``plant`` moves it by hobby servos, ``torque_plant`` by efforts.
 """
@@ -24,7 +24,7 @@ _PAYLOAD = "payload_of_the_simulation"
 
 
 class MujocoArm:
-    """MuJoCo's model of an arm; ``_m`` and ``_d`` are its model and data, ``_joint``, ``_q_index``, ``_dof`` its joints' places.
+    """Simulated arm in MuJoCo; ``_m`` and ``_d`` are its model and data, ``_joint``, ``_q_index``, ``_dof`` its joints' places.
 
     Args:
         description: the arm.

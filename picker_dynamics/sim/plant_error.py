@@ -1,4 +1,4 @@
-"""How the simulated arm differs from its URDF and servo map, drawn from a seed.
+"""Model errors of the simulated arm against its URDF and servo map, drawn from a seed.
 
 The controller is tuned on the nominal numbers; a real arm has others.  With ``share`` e, every
 number below is multiplied by its own factor, drawn uniformly from [1 - e, 1 + e]:

@@ -1,4 +1,4 @@
-"""Time-stamped set-points and the line between them, in the integers of a small machine."""
+"""Queue of time-stamped set-points, and linear interpolation between them in integers of at most 32 bits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from picker_dynamics.board.protocol import TIME_MODULUS, Reason, ahead_us
 
 
 class Point(NamedTuple):
-    """Where the pulses shall be, and when."""
+    """Set-point: where the pulses shall be, and when."""
 
     time_us: int
     pulses: tuple[int, ...]

@@ -52,7 +52,7 @@ REST_TICK_S = 0.02
 
 
 def firmware_config(servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) -> FirmwareConfig:
-    """What a firmware for these servos would have compiled in."""
+    """Configuration that a firmware for these servos would have compiled in."""
     return FirmwareConfig(
         board_limits(servos),
         frame_us=round(servos.frame_s * 1e6),
@@ -63,7 +63,7 @@ def firmware_config(servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) ->
 
 
 class Potentiometers:
-    """What analogue inputs see of the joints: the ends of a servo's pulse map lie a tenth from the ends of the ADC's range."""
+    """Potentiometers of the joints: the ends of a servo's pulse map lie a tenth from the ends of the ADC's range."""
 
     def __init__(self, servos: ServoMap):
         self._servos = servos
@@ -82,7 +82,7 @@ class Potentiometers:
 
 
 class VirtualBoard:
-    """Board and arm in one process or thread.
+    """Simulated board and arm, run in real time by a process or a thread.
 
     Args:
         plant: the arm, at its first pose.

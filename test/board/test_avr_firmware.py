@@ -104,8 +104,7 @@ def test_the_queue_holds_24_points_and_refuses_the_next():
 
 
 def test_an_underrun_brakes_within_the_limit_and_is_counted_once():
-    bench = AvrBench().enabled().moving(700, 8)
-    bench.run(1_000_000)
+    bench = AvrBench().enabled().moving(700, 8).run(1_000_000)
     assert bench.last.underruns == 1 and bench.last.faults == 0 and bench.last.state is BoardState.HOLD
     steps = bench.steps()
     assert max(map(abs, steps)) <= SPEED + COUNT_EIGHTHS
@@ -125,8 +124,7 @@ def test_a_leap_is_played_at_the_speed_limit():
 
 
 def test_nothing_moves_before_the_host_asks():
-    bench = AvrBench()
-    bench.run(500_000)
+    bench = AvrBench().run(500_000)
     assert bench.pulses_us == (None,) * 5
     assert bench.last.live == bench.last.owned == 0
 
@@ -174,8 +172,7 @@ def test_timer_driven_pins_keep_their_pulses_under_load():
 
 
 def test_timer_driven_pins_stop_with_a_reset():
-    bench = AvrBench("timer").enabled()
-    bench.run(100_000)
+    bench = AvrBench("timer").enabled().run(100_000)
     bench.firmware.reboot(bench.now_us)
     bench.run(200_000)
     assert bench.pulses_us == (None,) * 5 and bench.last.live == 0
@@ -201,8 +198,7 @@ def test_a_reset_in_mid_motion_leaves_the_outputs_where_they_are(cause, says):
 
 
 def test_opening_the_port_resets_an_uno_whose_boot_loader_hides_the_cause():
-    bench = AvrBench(hide_cause=True)
-    bench.run(200_000)
+    bench = AvrBench(hide_cause=True).run(200_000)
     boot_id = bench.last.boot_id
     bench.firmware.reboot(bench.now_us, silence_us=1_000_000)
     said = len(bench.telemetry)

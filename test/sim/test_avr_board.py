@@ -8,11 +8,12 @@ import pytest
 import serial
 from avr_bench import picker, with_inputs
 from board_on_pty import wait_until
+from conformance_bench import units
 from firmware_tools import require
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import Adopt, Enable, Fault, Reset, limits_checksum, pulse_units
+from picker_dynamics.board.protocol import Adopt, Enable, Fault, Reset, limits_checksum
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import ConfigurationError, InputError, LinkError, MissingDependencyError
@@ -25,10 +26,6 @@ from picker_dynamics.sim.virtual_board import Potentiometers, VirtualBoard
 require("avr", "sim")
 
 ALL = 0b11111
-
-
-def units(servos, q):
-    return tuple(pulse_units(pulse) for pulse in servos.to_pulse_us(q).tolist())
 
 
 @pytest.fixture

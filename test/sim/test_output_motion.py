@@ -253,8 +253,7 @@ def test_a_motion_that_ended_leaves_no_speed_behind():
 
 
 def test_a_late_host_is_joined_again_within_the_speed_limit():
-    bench = Bench().enabled().moving(speed=300, lead_us=20_000)
-    bench.run(200_000)
+    bench = Bench().enabled().moving(speed=300, lead_us=20_000).run(200_000)
     assert bench.last.underruns == 1
     at, start = bench.now_us, bench.pulses[0]
     bench.track = [bench.pulses]

@@ -7,9 +7,15 @@ from picker_dynamics.board.protocol import pulse_units
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.virtual_board import firmware_config
 
+
+def units(servo_map, q) -> tuple[int, ...]:
+    """The pulses [1/8 us] that stand for ``q`` (n,) [rad]."""
+    return tuple(pulse_units(pulse) for pulse in servo_map.to_pulse_us(q).tolist())
+
+
 SERVOS = servos(simulated=False)
 CONFIG = firmware_config(SERVOS)
-START = tuple(pulse_units(pulse) for pulse in SERVOS.to_pulse_us(SERVOS.rest).tolist())
+START = units(SERVOS, SERVOS.rest)
 START_US = tuple(pulse / 8 for pulse in START)
 SUPPLY_MV = 6000
 FROM_OUTSIDE = [one for one in CHECKS if not one.owned]

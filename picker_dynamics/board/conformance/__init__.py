@@ -1,4 +1,4 @@
-"""One conformance suite of the serial protocol for every board: virtual, simulated, or real.
+"""Conformance suite of the serial protocol, one for every board: virtual, simulated, or real.
 
     session = meet(Host(LockStepWire(VirtualFirmware(config))), limits=config.joints, start=pulses, allowed=Need.BARE)
     for outcome in run(session): ...

@@ -1,4 +1,4 @@
-"""What a check is: a rule of the protocol's page, and a function that finds out whether a board keeps it."""
+"""Conformance check: a rule of the protocol's page, a function that finds out whether a board keeps it, and what it requires."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CheckFunction = Callable[["Session", "Host"], None]
 
 
 class Need(IntEnum):
-    """What a check does to the arm; the host's user allows it up to one of these."""
+    """Effect of a check on the arm; the host's user allows it up to one of these."""
 
     WIRE = 0  # nothing is switched on, nothing moves
     MOTION = 1  # joints are switched on or taken over where they are, and move a little, slowly
@@ -25,7 +25,7 @@ class Need(IntEnum):
 
 
 class Status(Enum):
-    """How a check ended."""
+    """Result of a check."""
 
     PASSED = "passed"
     FAILED = "FAILED"
@@ -33,7 +33,7 @@ class Status(Enum):
 
 
 class Violation(Exception):
-    """The board does not do what the page says; what was expected, and what it did."""
+    """A board breaks a rule of the protocol: what was expected, and what it did."""
 
 
 class CheckSkipped(Exception):
@@ -42,7 +42,7 @@ class CheckSkipped(Exception):
 
 @dataclass(frozen=True)
 class Check:
-    """One rule.
+    """A rule of the protocol, and the function that checks it on a board.
 
     Args:
         name: of the check, for people and tests.
@@ -66,7 +66,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a check.
+    """Result of a check on one board, with its details.
 
     Args:
         check: which.
@@ -82,7 +82,7 @@ class Outcome:
 
 
 class Checks:
-    """The checks of a module, collected by decorating their functions."""
+    """Registry of a module's checks, filled by decorating their functions."""
 
     def __init__(self) -> None:
         self.all: list[Check] = []
@@ -104,7 +104,7 @@ def require(condition: object, expected: str, got: object = None) -> None:
 
 
 def told(answer: object) -> str:
-    """An answer, or the lack of one, in words."""
+    """An answer of the board, or the lack of one, in words."""
     if answer is None:
         return "no answer"
     if isinstance(answer, Nack):
@@ -115,14 +115,14 @@ def told(answer: object) -> str:
 
 
 def require_ack(answer: object, what: str) -> Ack:
-    """The answer, which has to be an Ack."""
+    """Return the answer, which has to be an Ack."""
     if not isinstance(answer, Ack):
         raise Violation(f"expected ACK to {what}; got {told(answer)}")
     return answer
 
 
 def require_nack(answer: object, reason: Reason, what: str, detail: int | None = None) -> Nack:
-    """The answer, which has to be a Nack with this reason, and with this detail where one is given."""
+    """Return the answer, which has to be a Nack with this reason, and with this detail where one is given."""
     wanted = f"NACK {reason.name}" + ("" if detail is None else f" (detail {detail})")
     if not isinstance(answer, Nack) or answer.reason is not reason or detail not in (None, answer.detail):
         raise Violation(f"expected {wanted} to {what}; got {told(answer)}")
@@ -130,12 +130,12 @@ def require_nack(answer: object, reason: Reason, what: str, detail: int | None =
 
 
 def require_taken(refusals: Sequence[Nack], what: str) -> None:
-    """No set-point was refused."""
+    """Raise a Violation where a set-point was refused."""
     require(not refusals, what, told(refusals[0]) if refusals else None)
 
 
 def require_rejected(before: Telemetry, after: Telemetry, reason: Reason) -> None:
-    """One set-point was refused between the two, for this reason, and none accepted."""
+    """Require that between the two one set-point was refused, for this reason, and none accepted."""
     got = after.rejected - before.rejected & 0xFFFF, after.last_reason
     require(got == (1, reason), f"one more rejected, {reason.name}", f"{got[0]} more, {got[1].name}")
     taken = (after.accepted, after.last_sequence) == (before.accepted, before.last_sequence)
@@ -143,24 +143,24 @@ def require_rejected(before: Telemetry, after: Telemetry, reason: Reason) -> Non
 
 
 def require_fault(telemetry: Telemetry, fault: Fault | None = None, what: str = "") -> None:
-    """This fault is latched and no other; None: none."""
+    """Require that this fault is latched and no other; None: none at all."""
     expected = what or (fault.name if fault else "no fault")
     require(telemetry.faults == (fault.bit if fault else 0), expected, telemetry.fault_text or "no fault")
 
 
 def require_underruns(before: Telemetry, after: Telemetry, count: int = 0) -> None:
-    """The queue ran out in motion so many times between the two."""
+    """Require that the queue ran out in motion so many times between the two."""
     got = after.underruns - before.underruns & 0xFFFF
     require(got == count, f"{count} underruns", got)
 
 
 def require_hold(telemetry: Telemetry, pulses: Sequence[int], what: str = "") -> None:
-    """The arm stands at these pulses."""
+    """Require that the arm stands at these pulses."""
     got = telemetry.state, telemetry.pulses
     require(got == (BoardState.HOLD, pulses), what or f"HOLD at {pulses}", f"{got[0].name} at {got[1]}")
 
 
 def require_queue(telemetry: Telemetry, state: BoardState, depth: int) -> None:
-    """The board is in this state, with so many points waiting."""
+    """Require that the board is in this state, with so many points waiting."""
     got = telemetry.state, telemetry.queue_depth
     require(got == (state, depth), f"{state.name} with {depth} points waiting", f"{got[0].name} with {got[1]}")

@@ -40,7 +40,7 @@ def moving(session: Session, speed: int, count: int) -> None:
 
 
 def frames_of(session: Session, seen: list[Telemetry], joint: int) -> list[int]:
-    """Steps of a joint from frame to frame, without the standing before and after them."""
+    """Steps of a joint's pulse from servo frame to servo frame, without the standing before and after them."""
     all_steps = steps(session, seen, joint)
     while all_steps and not all_steps[-1]:
         all_steps.pop()

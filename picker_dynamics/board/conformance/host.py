@@ -1,4 +1,4 @@
-"""A host that hides nothing: it sends what a check wants, and keeps every frame that comes back, in order."""
+"""Host side of the protocol for checks: it sends what a check wants, and keeps every frame that comes back, in order."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Heard:
 
 
 class Host:
-    """One board on one wire.
+    """Host of one board on one wire.
 
     Args:
         wire: the way to it.

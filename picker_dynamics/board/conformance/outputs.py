@@ -18,7 +18,7 @@ def joints_of(mask: int) -> list[int]:
 
 
 def require_outputs(telemetry: Telemetry, live: int, owned: int, pulses: Sequence[int]) -> None:
-    """Live, owned and pulsed as said."""
+    """Require these live joints, owned joints and pulses."""
     got = (telemetry.live, telemetry.owned, telemetry.pulses)
     require(
         got == (live, owned, tuple(pulses)),

@@ -35,7 +35,7 @@ def period_ms(session: Session) -> int:
 
 
 def require_period(session: Session, expected_ms: int, what: str = "it to be carried out") -> None:
-    """The period tells whether a request was carried out."""
+    """Require this telemetry period, which tells whether a request was carried out."""
     got = period_ms(session)
     require(got == expected_ms, what, f"{got} ms")
 

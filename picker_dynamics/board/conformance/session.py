@@ -1,4 +1,4 @@
-"""A meeting of a host with a board: what the board is, what may be done with it, and how it is left."""
+"""Session of a host with a board: what the board is, what may be done with it, and how it is left."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FIRST_WORD_US = 4_000_000
 
 
 class Session:
-    """Made by :func:`meet`.
+    """A host's session with one board, from the handshake to leaving it as it was found; made by :func:`meet`.
 
     Attributes:
         host: frames to and from the board.

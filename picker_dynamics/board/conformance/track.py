@@ -80,7 +80,7 @@ def directions(session: Session) -> tuple[int, ...]:
 
 
 def moved(session: Session, by: Sequence[int]) -> tuple[int, ...]:
-    """``start``, each joint moved by so much towards where there is more room."""
+    """Pulses of a pose near ``start``: each joint moved by so much towards where there is more room."""
     return tuple(pulse + sign * step for pulse, sign, step in zip(session.start, directions(session), by))
 
 

@@ -26,7 +26,7 @@ def fall_silent(session: Session, for_us: int) -> tuple[int, list[Telemetry]]:
 
 
 def require_lost_in_time(session: Session, last_us: int, seen: list[Telemetry]) -> Telemetry:
-    """HOST_LOST came at the first servo frame after the timeout; the first telemetry that has it."""
+    """Require HOST_LOST at the first servo frame after the timeout; the first telemetry that has it."""
     timeout_us = session.info.host_timeout_ms * 1000
     lost = [one for one in seen if one.faults & Fault.HOST_LOST.bit]
     require(lost, f"HOST_LOST within {timeout_us + session.frame_us} us of silence", "no fault")

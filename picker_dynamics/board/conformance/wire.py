@@ -1,4 +1,4 @@
-"""What carries bytes to a board and back, with a clock: an owned board in simulated time, or a serial port in real time."""
+"""Transport of bytes to a board and back, with a clock: an owned board in simulated time, or a serial port in real time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TICK_US = 500
 
 
 class Wire(Protocol):
-    """A way to a board.
+    """Transport to a board, with a clock.
 
     Attributes:
         name: of the port, for messages.

@@ -43,7 +43,7 @@ class MapPiece:
 
 @dataclass(frozen=True)
 class GravityModel:
-    """What gravity.h's struct of the same name holds.
+    """Constants of the firmware's gravity compensation, as gravity.h's struct of the same name holds them.
 
     Attributes:
         pitch: indices of shoulder, elbow and wrist among the joints.

@@ -1,4 +1,4 @@
-"""Which of the tools that build, simulate and fuzz the firmware are here, and which Debian packages have the others.
+"""Tools that build, simulate and fuzz the firmware: which are installed, and which Debian packages have the others.
 
 Standard library only: ``tools/apt_packages.py`` asks before there is a virtual environment.
 """
@@ -46,7 +46,7 @@ def _fuzzer_packages() -> tuple[str, ...]:
 
 
 class Tool(NamedTuple):
-    """Something that has to be installed: how to tell whether it is, and what has it."""
+    """A program or library that has to be installed: how to tell whether it is, and which packages have it."""
 
     name: str
     present: Callable[[], bool]
@@ -81,12 +81,12 @@ def _present(tool: Tool) -> bool:
 
 
 def forget() -> None:
-    """Look again at the next question: something was installed."""
+    """Forget which tools were found, because something was installed."""
     _present.cache_clear()
 
 
 def missing_tools(*needs: str) -> tuple[Tool, ...]:
-    """The tools that are not here, each once; of all needs where none is named."""
+    """The tools that are not installed, each once; of all needs where none is named."""
     tools = dict.fromkeys(tool for need in needs or NEEDS for tool in NEEDS[need])
     return tuple(tool for tool in tools if not _present(tool))
 

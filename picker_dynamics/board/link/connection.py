@@ -1,4 +1,4 @@
-"""One board on one serial port: handshake, requests, set-points, telemetry, board time, loss and return."""
+"""Serial link to one board: handshake, requests, set-points, telemetry, board time, loss and return."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 class Link:
-    """One board on one serial port.
+    """Serial link to one board: opened, kept alive, watched, and opened again where it was lost.
 
     A thread of its own reads, pings (which keeps the board's watch over the host quiet), and repeats unanswered requests.
     Callbacks run in that thread: they return soon, and never call :meth:`request` or :meth:`close`.

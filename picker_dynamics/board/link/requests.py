@@ -1,4 +1,4 @@
-"""Requests that wait for their answer: retransmission, answers turned into exceptions; no I/O, no clock."""
+"""Pending requests of the serial link: retransmission, answers turned into exceptions; no I/O, no clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a link has seen: counters and round trips, kept by the link, read as a frozen snapshot."""
+"""Statistics of a serial link: counters and round trips, kept by the link, read as a frozen snapshot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROUND_TRIPS = 512
 
 @dataclass(frozen=True)
 class LinkStatistics:
-    """A snapshot.  Counters run since the Link was made; round trips are those of the last 512 pings.
+    """Snapshot of a link's counters.  They run since the Link was made; round trips are those of the last 512 pings.
 
     Args:
         connected: True while the board is heard.

@@ -166,7 +166,7 @@ def pulse_units(pulse_us: float) -> int:
 
 @dataclass(frozen=True)
 class JointLimits:
-    """What the board enforces for one joint; the real firmware has it compiled in from a generated header.
+    """Limits that the board enforces for one joint; the real firmware has it compiled in from a generated header.
 
     Args:
         lowest: Shortest pulse [1/8 us].

@@ -89,7 +89,7 @@ def parse(stuffed: bytes) -> RawFrame:
 
 @dataclass
 class FrameCounters:
-    """What a splitter has seen since it was made."""
+    """Counters of a frame splitter, since it was made."""
 
     good: int = 0
     bad: int = 0  # stuffing, length or checksum wrong

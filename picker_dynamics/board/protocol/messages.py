@@ -110,14 +110,14 @@ def _meaning(kind: type[IntEnum], number: int) -> IntEnum:
 
 @dataclass(frozen=True, slots=True)
 class Hello(Message):
-    """Who are you?  Answered by Info.  Forgets what the board remembers of an earlier host's requests."""
+    """Ask who the board is; answered by Info.  Makes the board forget what it remembers of an earlier host's requests."""
 
     TYPE = MessageType.HELLO
 
 
 @dataclass(frozen=True, slots=True)
 class Ping(Message):
-    """Answered by Ack with the board's time; keeps the board's watch over the host quiet."""
+    """Ask for an Ack, which has the board's time; keeps the board's watch over the host quiet."""
 
     TYPE = MessageType.PING
 
@@ -232,7 +232,7 @@ class Nack(Message):
 
 @dataclass(frozen=True, slots=True)
 class Telemetry(Message):
-    """What the board does now.  Counters run modulo their width and start at zero with each boot.
+    """State of the board, as it reports it periodically.  Counters run modulo their width and start at zero with each boot.
 
     Args:
         time_us: Board time when this frame was built [us], modulo 2^32.
