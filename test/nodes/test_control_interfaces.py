@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import stand_in_control_msgs as stand_in
 from arm_fixtures import picker, servos
-from scenarios import goal
+from scenarios.bench import goal
 from sensor_msgs.msg import JointState
 from test_goal_desk import HOME, PERIOD, Bench
 from trajectory_msgs.msg import MultiDOFJointTrajectory

@@ -6,10 +6,13 @@ import threading
 import uuid
 
 import numpy as np
+import rclpy
+import waiting
 from arm_fixtures import picker, servos
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from waiting import PATIENCE_S
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.diagnostics import values_of
@@ -22,7 +25,6 @@ HOME, REST = np.array(SERVOS.home), np.array(SERVOS.rest)
 ALL = (1 << len(NAMES)) - 1
 QUANTUM = SERVOS.quantum_us * np.pi / 2000.0
 """One step of the simulated board's outputs [rad]."""
-PATIENCE_S = 30.0
 STILL = 0.02
 """Speed of the true arm [rad/s] below which it stands."""
 
@@ -39,10 +41,11 @@ def moved(q=HOME, **by) -> np.ndarray:
 
 def until(client, condition, what: str) -> None:
     """Spin until ``condition()``; says what did not happen, and what the graph said last."""
-    try:
-        client.wait(condition, PATIENCE_S, what)
-    except PickerError as error:
-        raise AssertionError(f"{what} did not happen; hardware: {client.hardware}; controller: {client.controller}") from error
+    waiting.until(
+        condition,
+        lambda: f"hardware: {client.hardware}; controller: {client.controller}; {what}",
+        step=lambda: rclpy.spin_once(client, timeout_sec=0.05),
+    )
 
 
 def stands(client, board) -> np.ndarray:

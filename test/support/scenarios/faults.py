@@ -12,7 +12,8 @@ from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.runtime import LATEST, to_stamp
-from scenarios.bench import (
+
+from .bench import (
     ALL,
     HOME,
     NAMES,
