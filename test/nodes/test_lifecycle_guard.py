@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import hardware_bench
 import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
-from ros_graph import own_domain
 
 from picker_dynamics.errors import LinkError
 from picker_dynamics.nodes.lifecycle_guard import allowed, guard_change_state, state_of, transition
@@ -34,19 +34,18 @@ class Fragile(LifecycleNode):
 
 
 @pytest.fixture
-def node():
-    with own_domain():
-        rclpy.init()
-        made = Fragile()
-        yield made
-        made.destroy_node()
-        rclpy.try_shutdown()
+def node(domain):
+    rclpy.init()
+    made = Fragile()
+    yield made
+    made.destroy_node()
+    rclpy.try_shutdown()
 
 
 def ask(node, number: int = 0, label: str = "") -> bool:
     """What the node's change_state service answers."""
     request = ChangeState.Request(transition=Transition(id=number, label=label))
-    return node._service_change_state.callback(request, ChangeState.Response()).success
+    return hardware_bench.ask(node, ChangeState, "change_state", request).success
 
 
 @pytest.mark.parametrize(

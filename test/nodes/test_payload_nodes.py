@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 import pytest
-import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
+from hardware_bench import ros
 from patient import picker
 from rclpy.parameter import Parameter
-from ros_graph import OVERLAY, own_domain, running_nodes
+from ros_graph import OVERLAY, running_nodes
 from scenarios.bench import until
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -19,6 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.diagnostics import HELD, SETPOINT, status
+from picker_dynamics.nodes.dynamics import Dynamics
 from picker_dynamics.nodes.runtime import LATCHED, to_stamp
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.plant import Plant
@@ -28,10 +29,10 @@ pytestmark = pytest.mark.ros
 RRP = arms.load("rrp")
 
 
-def test_the_torque_arm_finds_what_hangs_on_it(tmp_path):
+def test_the_torque_arm_finds_what_hangs_on_it(domain, tmp_path):
     told: list[float] = []
     made, log = bringup.graph(bringup.Options(arm="rrp")), tmp_path / "nodes.log"
-    with own_domain(), running_nodes(made, log, RRP.description.joint_names) as running:
+    with running_nodes(made, log, RRP.description.joint_names) as running:
         client = running.client
         client.create_subscription(InertiaStamped, "payload", lambda message: told.append(message.inertia.m), LATCHED)
         client.wait_holding()
@@ -52,18 +53,14 @@ def test_the_torque_arm_finds_what_hangs_on_it(tmp_path):
 
 
 @pytest.fixture
-def node():
+def node(domain):
     """The dynamics node, which nobody else hears; not spun: what it is told, it is told here."""
-    from picker_dynamics.nodes.dynamics import Dynamics
-
-    with own_domain():
-        rclpy.init(args=["--ros-args", "-p", f"servo_overlay:={OVERLAY}"])
+    with ros("-p", f"servo_overlay:={OVERLAY}"):
         made = Dynamics()
         try:
             yield made
         finally:
             made.destroy_node()
-            rclpy.try_shutdown()
 
 
 def hardware_says(node, provenance: str) -> None:
@@ -116,7 +113,7 @@ class Potentiometers:
             self.time_s += 0.02
 
 
-def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(node):
+def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(node, monkeypatch):
     hardware_says(node, "measured")
     arm = Potentiometers(node)
     arm.run(1.0)
@@ -133,7 +130,8 @@ def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(nod
     assert not refused.successful and "above payload.follow_max" in refused.reason
     believed = node.following.mass
     assert set_to(node, payload__follow_max=5.0, payload__follow_rate=5.0).successful
-    node.following.follower._projection *= 20.0  # the springs seem to bear kilograms
+    follower = node.following.follower
+    monkeypatch.setattr(type(follower), "estimate", 20.0 * follower.estimate)  # the springs seem to bear kilograms
     node.following.on_step()
     assert node.following.mass == believed and "not followed further" in node.following.problem
     assert set_to(node, payload__follow=False).successful

@@ -51,13 +51,13 @@ def stands_at(client, q, tolerance: float) -> None:
 
 def stands(client) -> np.ndarray:
     """Wait until the arm stands still; its pose."""
-    seen = [np.full(3, np.inf)] * 5
+    seen: list[np.ndarray] = []
 
     def still() -> bool:
         client.state = None
         until(client, lambda: client.state is not None, "a state")
         seen.append(client.state)
-        return np.abs(np.diff(seen[-5:], axis=0)).max() < 1e-5
+        return len(seen) >= 5 and np.abs(np.diff(seen[-5:], axis=0)).max() < 1e-5
 
     until(client, still, "standstill")
     return seen[-1]

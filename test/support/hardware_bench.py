@@ -10,32 +10,24 @@ import pytest
 import rclpy
 from arm_fixtures import servos
 from board_on_cable import BoardOnCable
-from board_on_pty import PATIENCE_S
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from ros_graph import own_domain
+from ros_graph import OVERLAY
+from waiting import until
 
 from picker_dynamics.board.board_limits import board_limits
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.nodes.focused_executor import FocusedExecutor
 from picker_dynamics.nodes.hardware import Hardware
-from picker_dynamics.resources import resource
 
 SERVOS = servos()
 HOME = np.array(SERVOS.home)
-OVERLAY = str(resource("config/servos.sim.yaml"))
 CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
 ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
 
 
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    with own_domain():
-        yield
-
-
 @pytest.fixture
-def board(tmp_path):
+def board(domain, tmp_path):
     with board_that_holds(tmp_path / "tty") as made:
         yield made
 
@@ -60,10 +52,7 @@ class Spun:
         self.nodes, self.executors = nodes, [FocusedExecutor(node) for node in nodes]
 
     def until(self, condition, what: str) -> None:
-        until_s = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < until_s, f"{what} did not happen: {[node.session.problem for node in self.nodes]}"
-            self.spin(0.02)
+        until(condition, lambda: f"{[node.session.problem for node in self.nodes]}; {what}", step=lambda: self.spin(0.02))
 
     def spin(self, seconds: float) -> None:
         until_s = time.monotonic() + seconds
@@ -115,8 +104,7 @@ def port_of(board: BoardOnCable) -> str:
 
 
 def change(node, number: int) -> bool:
-    request = ChangeState.Request(transition=Transition(id=number))
-    return node._service_change_state.callback(request, ChangeState.Response()).success
+    return ask(node, ChangeState, "change_state", ChangeState.Request(transition=Transition(id=number))).success
 
 
 def ask(node, kind, name: str, request):
