@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from unittest import mock
 from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.runner import GraphRunner
 
 BOOT_SILENCE_S = 0.3
 """Of the simulated board; a real Uno takes three times as long, and the tests open its port often."""
@@ -34,13 +36,18 @@ def with_patience(made: bringup.Graph) -> bringup.Graph:
 
 @contextlib.contextmanager
 def patience() -> Iterator[None]:
-    """Graphs that are made meanwhile, and clients of running ones, forgive a busy machine."""
+    """Graphs that are made meanwhile, and who runs them, forgive a busy machine."""
     plain = bringup.graph
     with (
         mock.patch.object(bringup, "graph", lambda *arguments, **options: with_patience(plain(*arguments, **options))),
-        mock.patch("picker_dynamics.nodes.client.ANSWER_S", PATIENCE_S),
+        mock.patch.object(GraphRunner, "__init__", functools.partialmethod(GraphRunner.__init__, grace_s=PATIENCE_S)),
     ):
         yield
+
+
+def patient_clients() -> contextlib.AbstractContextManager:
+    """Meanwhile clients of running graphs wait longer than a person would."""
+    return mock.patch("picker_dynamics.nodes.client.ANSWER_S", PATIENCE_S)
 
 
 def patiently(*words: str) -> list[str]:
@@ -55,5 +62,5 @@ def picker(*words: str) -> subprocess.CompletedProcess:
 
 if __name__ == "__main__":
     sys.argv = sys.argv[1:]
-    with patience():
+    with patience(), patient_clients():
         sys.exit(importlib.import_module(COMMANDS[sys.argv[0]]).main())

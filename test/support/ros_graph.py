@@ -9,10 +9,9 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 from arm_fixtures import picker
-from patient import patiently, with_patience
+from patient import patient_clients, patiently, with_patience
 from sensor_msgs.msg import JointState
 from stalls import processes_below
 from waiting import PATIENCE_S, until
@@ -48,7 +47,7 @@ def running_nodes(made: bringup.Graph, log: Path, joint_names, namespace: str = 
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
         with (
-            mock.patch("picker_dynamics.nodes.client.ANSWER_S", PATIENCE_S),
+            patient_clients(),
             GraphRunner(with_patience(made), log_path=log, grace_s=PATIENCE_S) as runner,
             connected(joint_names, namespace) as client,
         ):
@@ -119,7 +118,7 @@ def _name(words: list[str]) -> str:
 def arm_of(control: Path, namespace: str = "") -> Iterator[Running]:
     """A client and the side door ``control`` to a graph that somebody else has started."""
     with (
-        mock.patch("picker_dynamics.nodes.client.ANSWER_S", PATIENCE_S),
+        patient_clients(),
         connected(picker().joint_names, namespace) as client,
         BoardControl(control, timeout_s=PATIENCE_S) as board,
     ):
