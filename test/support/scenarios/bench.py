@@ -186,8 +186,8 @@ def outcome(client, name: str) -> str:
 def start_swinging(client, board) -> str:
     """Start a slow, wide motion of the base from home, and wait until the arm really moves; leaves it moving."""
     at_home(client, board)
-    name = start(client, goal(moved(base=0.9), times=[4.0]))
-    until(client, lambda: board.truth().v[0] > 0.15, "motion")
+    name = start(client, goal(moved(base=0.9), times=[6.0]))
+    until(client, lambda: board.truth().v[0] > 0.1, "motion")
     return name
 
 
