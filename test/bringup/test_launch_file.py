@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -69,10 +69,17 @@ time.sleep(300)
 """
 
 
+def interrupted(process: subprocess.Popen) -> str:
+    """End it as Ctrl-C does; what it said."""
+    process.send_signal(signal.SIGINT)
+    return ended(process)
+
+
 def ended(process: subprocess.Popen, code: int = 0) -> str:
     """Wait for its end; what it said."""
-    assert process.wait(PATIENCE_S) == code, process.stdout.read()
-    return process.stdout.read()
+    said, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == code, said
+    return said
 
 
 # -- without launch ------------------------------------------------------------------------------------------
@@ -134,11 +141,14 @@ def prefix(tmp_path) -> Path:
         marker.touch()
         (tmp_path / "lib" / package).mkdir(parents=True)
         for name in executables:
-            script = tmp_path / "lib" / package / name
-            script.write_text(STAND_IN)
-            script.chmod(0o755)
+            stand_in(tmp_path / "lib" / package / name)
     (tmp_path / "records").mkdir()
     return tmp_path
+
+
+def stand_in(script: Path) -> None:
+    script.write_text(STAND_IN)
+    script.chmod(0o755)
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -164,10 +174,8 @@ def launched(env: dict[str, str], *words: str, file: str = PICKER):
     try:
         yield process
     finally:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.communicate()
 
 
@@ -215,8 +223,7 @@ def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
     with launched(stand_ins(prefix), *chosen) as process:
         wait_for(prefix, STARTED)
         found = {name: record["arguments"] for name, record in records(prefix).items()}
-        process.send_signal(signal.SIGINT)
-        ended(process)
+        interrupted(process)
     for name in NODES:
         command = found[name]
         assert "__ns:=/left" in command and f"__node:={name}" in command
@@ -266,8 +273,7 @@ def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(pr
             words = records(prefix)["rviz2"]["arguments"]
             given[namespace] = Path(words[words.index("-d") + 1])
             assert given[namespace].is_file() and ("__ns:=/left" in words) == (namespace == "left")
-            process.send_signal(signal.SIGINT)
-            ended(process)
+            interrupted(process)
         for record in (prefix / "records").iterdir():
             record.unlink()
     assert given[""] == resource("rviz/picker.rviz") and given[""].is_file() and not given["left"].exists()
@@ -293,9 +299,8 @@ def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(pr
 )
 def test_a_bad_argument_gets_one_error_and_starts_nothing(prefix, words, said):
     with launched(stand_ins(prefix), *words) as process:
-        output, _ = process.communicate(timeout=PATIENCE_S)
-    errors = [line for line in output.splitlines() if "ERROR" in line]
-    assert process.returncode == 1 and len(errors) == 1 and said in errors[0]
+        errors = [line for line in ended(process, 1).splitlines() if "ERROR" in line]
+    assert len(errors) == 1 and said in errors[0]
     time.sleep(0.3)
     assert records(prefix) == {}
 
@@ -304,20 +309,16 @@ def test_an_argument_that_does_not_exist_is_named(prefix):
     """launch itself ignores it."""
     with launched(stand_ins(prefix), "hardwre:=serial") as process:
         wait_for(prefix, STARTED)
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=PATIENCE_S)
+        output = interrupted(process)
     assert output.count("there is no argument hardwre, did you mean hardware? It is ignored.") == 1
 
 
 def test_nodes_together_in_one_process(prefix):
-    script = prefix / "lib/picker_dynamics/one_process"
-    script.write_text(STAND_IN)
-    script.chmod(0o755)
+    stand_in(prefix / "lib/picker_dynamics/one_process")
     with launched(stand_ins(prefix), "one_process:=true", "namespace:=left", "rviz:=true") as process:
         wait_for(prefix, {"one_process", "virtual_board", "robot_state_publisher", *SHOWING})
         words = records(prefix)["one_process"]["arguments"]
-        process.send_signal(signal.SIGINT)
-        ended(process)
+        interrupted(process)
     made = graph(Options(one_process=True, namespace="left")).processes[0].arguments()
     port = next(word for word in words if word.startswith("port:="))
     assert [word for word in words[: len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
@@ -327,8 +328,7 @@ def test_nodes_together_in_one_process(prefix):
 def test_nothing_starts_where_a_package_is_missing(prefix, package):
     (prefix / "share/ament_index/resource_index/packages" / package).unlink()
     with launched(stand_ins(prefix), "rviz:=true") as process:
-        output, _ = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 1 and f"package {package} is not installed" in output
+        assert f"package {package} is not installed" in ended(process, 1)
     time.sleep(0.3)
     assert records(prefix) == {}
 
@@ -340,8 +340,7 @@ def test_the_view_starts_model_sliders_markers_and_rviz_in_the_namespace(prefix)
     with launched(stand_ins(prefix), "namespace:=left", "arm:=rrp", file=VIEW) as process:
         wait_for(prefix, VIEWED)
         found = {name: record["arguments"] for name, record in records(prefix).items()}
-        process.send_signal(signal.SIGINT)
-        ended(process)
+        interrupted(process)
     assert all("__ns:=/left" in command for command in found.values())
     assert parameters(found["markers"])["arm"] == "rrp" and parameters(found["robot_state_publisher"])["frame_prefix"] == "left/"
     assert parameters(found["robot_state_publisher"])["robot_description"] == resource("urdf/rrp.urdf").read_text()
@@ -362,8 +361,7 @@ def test_without_sliders_and_rviz_neither_package_is_needed(prefix):
     with launched(stand_ins(prefix), "sliders:=false", "rviz:=false", file=VIEW):
         wait_for(prefix, {"markers", "robot_state_publisher"})
     with launched(stand_ins(prefix), "sliders:=true", file=VIEW) as process:
-        output, _ = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 1 and "package joint_state_publisher_gui is not installed" in output
+        assert "package joint_state_publisher_gui is not installed" in ended(process, 1)
 
 
 # -- with launch and the installed package ------------------------------------------------------------------
