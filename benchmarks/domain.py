@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from picker_dynamics.bringup import bringup
+from picker_dynamics.errors import ConfigurationError
 
 DOMAINS = range(1, 100)
 DOMAIN_LOCK_PORT = 22_000
@@ -20,7 +21,9 @@ def own_domain() -> Iterator[dict[str, str]]:
 
     As in the tests, whoever has bound a domain's port on the loopback owns the domain; and nobody may be left in it.
     """
-    domain, lock = next(found for found in map(_taken, DOMAINS) if found is not None)
+    domain, lock = next(filter(None, map(_taken, DOMAINS)), (None, None))
+    if lock is None:
+        raise ConfigurationError(f"no free ROS domain from {DOMAINS[0]} to {DOMAINS[-1]}", subject="ROS_DOMAIN_ID")
     with lock:
         ours = bringup.LOCAL_ONLY | {"ROS_DOMAIN_ID": str(domain)}
         before = {name: os.environ.get(name) for name in ours}

@@ -1,16 +1,24 @@
-"""What all tests share: helpers whose asserts explain themselves, an order in which graphs of nodes are not all up at once, and
-one line at the very end: which tests of the firmware did not run, and what would have to be installed."""
+"""What all tests share: the order in which files run, a second attempt where the machine stalled, and last words.
+
+The last words: which tests ran a second time and why; which tests of the firmware did not run, and what they need.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from stalls import Stalls
 
+from benchmarks.domain import own_domain
 from picker_dynamics.board.firmware import packages
 
-pytest.register_assert_rewrite("ros_graph", "scenarios", "started_graph", "topic_system")
+pytest.register_assert_rewrite("hardware_bench", "ros_graph", "scenarios", "session_bench", "topic_system", "waiting")
 
+TWO_ATTEMPTS_S = 240.0
+AGAIN, STALLS = pytest.StashKey[list[str]](), pytest.StashKey[Stalls]()
+SECOND_ATTEMPTS: list[str] = []
 OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
 
 
@@ -30,6 +38,72 @@ def pytest_collection_modifyitems(items) -> None:
         [((i + 0.5) / len(kind), tests) for kind in (live, others) for i, tests in enumerate(kind)], key=lambda place: place[0]
     )
     items[:] = [test for _, tests in places for test in tests]
+    for item in items:
+        if against_the_clock(item) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TWO_ATTEMPTS_S))
+
+
+@pytest.fixture(scope="module")
+def domain():
+    """A ROS domain that nobody else on this machine is in, for all tests of a file."""
+    with own_domain() as environment:
+        yield environment
+
+
+def against_the_clock(item) -> bool:
+    return any(map(item.get_closest_marker, ("ros", "realtime")))
+
+
+# -- a second attempt ----------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Once more, where a test that runs against the clock failed and the machine stalled meanwhile."""
+    if not against_the_clock(item):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    attempt = partial(item.config.pluginmanager.getplugin("runner").runtestprotocol, item, nextitem=nextitem, log=False)
+    with Stalls() as stalls:
+        again = item.config.stash[AGAIN] = []
+        item.config.stash[STALLS] = stalls
+        reports = attempt()
+        failed = [report for report in reports if report.failed]
+        if failed and stalls.count and not again:
+            again.append(f"{failed[0].when} failed, {stalls}\n{failed[0].longreprtext}")
+            reports = attempt()
+    reports[0].again = again
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """What several tests share, a running graph for one, is made a second time before it fails them all."""
+    try:
+        return (yield)
+    except Exception as error:
+        again, stalls = request.config.stash.get(AGAIN, None), request.config.stash.get(STALLS, None)
+        if fixturedef.scope == "function" or again or stalls is None or not stalls.count:
+            raise
+        again.append(f"fixture {fixturedef.argname} failed, {stalls}\n{error!r}")
+    return request.config.hook.pytest_fixture_setup(fixturedef=fixturedef, request=request)
+
+
+def pytest_runtest_logreport(report) -> None:
+    SECOND_ATTEMPTS.extend(f"{report.nodeid} ran again: {reason}" for reason in getattr(report, "again", ()))
+
+
+# -- last words ----------------------------------------------------------------------------------------
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    if SECOND_ATTEMPTS:
+        terminalreporter.section("again, because the machine stalled")
+        for line in SECOND_ATTEMPTS:
+            terminalreporter.line(line)
 
 
 def pytest_unconfigure(config) -> None:

@@ -164,8 +164,9 @@ class ArmClient(Node):
         self.wait(lambda: self.controller, ANSWER_S, NOBODY)
         return self.arm_name
 
-    def wait_holding(self, timeout_s: float = ANSWER_S) -> None:
-        """Wait until the arm is enabled and stands still, ready for a goal."""
+    def wait_holding(self, timeout_s: float | None = None) -> None:
+        """Wait until the arm is enabled and stands still, ready for a goal; ANSWER_S by default."""
+        timeout_s = ANSWER_S if timeout_s is None else timeout_s
         self.wait(lambda: self.controller and self.hardware, timeout_s, NOBODY)
         self.wait(
             lambda: self.controller.get("phase") == "holding" and self.hardware.get("state") == "active",

@@ -15,20 +15,24 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from arm_fixtures import servos
+from patient import picker
+from ros_graph import control_socket, own_domain
+from waiting import PATIENCE_S, until
 
 from picker_dynamics.bringup.bringup import Options, graph
 from picker_dynamics.errors import LinkError
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
 from picker_dynamics.sim.control_socket import BoardControl
 
 ROOT = Path(__file__).resolve().parents[2]
+SUPPORT = str(ROOT / "test/support")
 NODES = ("trajectory_controller", "dynamics", "hardware")
 STARTED = {*NODES, "virtual_board", "robot_state_publisher"}
 SHOWING = {"markers", "rviz2"}
@@ -40,11 +44,13 @@ import sys
 from launch import LaunchDescription, LaunchService
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from patient import patience
 arguments = [word.split(":=") for word in sys.argv[2:]]
 service = LaunchService(noninteractive=True)
 service.include_launch_description(LaunchDescription([
     IncludeLaunchDescription(PythonLaunchDescriptionSource(sys.argv[1]), launch_arguments=arguments)]))
-sys.exit(service.run())
+with patience():
+    sys.exit(service.run())
 """
 
 STAND_IN = f"""#!{sys.executable}
@@ -59,15 +65,21 @@ if name == os.environ.get("ENDS"):
     while sum("." not in file for file in os.listdir(os.environ["RECORDS"])) < {len(STARTED)}:
         time.sleep(0.02)
     sys.exit(3)
-time.sleep(30)
+time.sleep(300)
 """
 
 
-def wait_for(condition, timeout_s=20.0):
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "timed out"
-        time.sleep(0.02)
+def interrupted(process: subprocess.Popen) -> str:
+    """End it as Ctrl-C does; what it said."""
+    process.send_signal(signal.SIGINT)
+    return ended(process)
+
+
+def ended(process: subprocess.Popen, code: int = 0) -> str:
+    """Wait for its end; what it said."""
+    said, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == code, said
+    return said
 
 
 # -- without launch ------------------------------------------------------------------------------------------
@@ -99,12 +111,12 @@ def test_the_board_outlives_a_ctrl_c_until_its_port_is_free(tmp_path):
         assert board.stdout.readline().startswith(b"virtual board")
         host = os.open(made.port, os.O_RDWR | os.O_NOCTTY)
         with BoardControl(made.control) as control:
-            wait_for(lambda: control.truth().boot_id == 2)  # opening the port has reset the board
+            until(lambda: control.truth().boot_id == 2, "a reset")  # opening the port has reset the board
             board.send_signal(signal.SIGINT)
             before = control.truth().time_s
-            wait_for(lambda: control.truth().time_s > before + 0.2)
+            until(lambda: control.truth().time_s > before + 0.2, "time of the board")
         os.close(host)
-        assert board.wait(5.0) == 0
+        assert board.wait(PATIENCE_S) == 0
     finally:
         board.kill()
         board.communicate()
@@ -129,16 +141,19 @@ def prefix(tmp_path) -> Path:
         marker.touch()
         (tmp_path / "lib" / package).mkdir(parents=True)
         for name in executables:
-            script = tmp_path / "lib" / package / name
-            script.write_text(STAND_IN)
-            script.chmod(0o755)
+            stand_in(tmp_path / "lib" / package / name)
     (tmp_path / "records").mkdir()
     return tmp_path
 
 
+def stand_in(script: Path) -> None:
+    script.write_text(STAND_IN)
+    script.chmod(0o755)
+
+
 def environment(folder: Path, **more: str) -> dict[str, str]:
     inherited = {key: value for key, value in os.environ.items() if key != "ROS_AUTOMATIC_DISCOVERY_RANGE"}
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (str(ROOT), SUPPORT, os.environ.get("PYTHONPATH"))))
     return inherited | {"PYTHONPATH": path, "ROS_LOG_DIR": str(folder), "TMPDIR": str(folder)} | more
 
 
@@ -159,10 +174,8 @@ def launched(env: dict[str, str], *words: str, file: str = PICKER):
     try:
         yield process
     finally:
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.communicate()
 
 
@@ -172,6 +185,10 @@ def stand_ins(prefix: Path, **more: str) -> dict[str, str]:
 
 def records(prefix: Path) -> dict[str, dict]:
     return {path.name: json.loads(path.read_text()) for path in (prefix / "records").iterdir() if not path.suffix}
+
+
+def wait_for(prefix: Path, names: set[str]) -> None:
+    until(lambda: set(records(prefix)) == names, lambda: f"start of {names}, not {set(records(prefix))},")
 
 
 def parameters(command: list[str]) -> dict[str, object]:
@@ -204,10 +221,9 @@ def test_every_argument_is_declared_with_default_and_description(prefix, file):
 def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
     chosen = ("namespace:=left", "payload_mass:=1", "compensation:=gravity", "on_shutdown:=park", "log_level:=warn")
     with launched(stand_ins(prefix), *chosen) as process:
-        wait_for(lambda: set(records(prefix)) == STARTED)
+        wait_for(prefix, STARTED)
         found = {name: record["arguments"] for name, record in records(prefix).items()}
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10.0) == 0, process.stdout.read()
+        interrupted(process)
     for name in NODES:
         command = found[name]
         assert "__ns:=/left" in command and f"__node:={name}" in command
@@ -227,7 +243,7 @@ def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
 def test_serial_needs_no_board_and_rviz_comes_on_request(prefix):
     env = stand_ins(prefix, ROS_AUTOMATIC_DISCOVERY_RANGE="SUBNET")
     with launched(env, "hardware:=serial", "port:=/dev/ttyACM0", "rviz:=true"):
-        wait_for(lambda: set(records(prefix)) == STARTED - {"virtual_board"} | SHOWING)
+        wait_for(prefix, STARTED - {"virtual_board"} | SHOWING)
         hardware = parameters(records(prefix)["hardware"]["arguments"])
         assert hardware["port"] == "/dev/ttyACM0" and hardware["at_rest_pose"] is False
         assert {record["range"] for record in records(prefix).values()} == {"SUBNET"}
@@ -236,8 +252,7 @@ def test_serial_needs_no_board_and_rviz_comes_on_request(prefix):
 @pytest.mark.parametrize("name", sorted(STARTED))
 def test_a_process_that_ends_by_itself_ends_the_launch_with_an_error(prefix, name):
     with launched(stand_ins(prefix, ENDS=name)) as process:
-        assert process.wait(20.0) == 1
-        output = process.stdout.read()
+        output = ended(process, 1)
     assert f"{name}-" in output and "ended by itself with exit code 3; stopping the others" in output
     assert output.count("process has finished cleanly") == len(STARTED) - 1
 
@@ -245,7 +260,7 @@ def test_a_process_that_ends_by_itself_ends_the_launch_with_an_error(prefix, nam
 @pytest.mark.parametrize("name", sorted(SHOWING))
 def test_what_only_shows_ends_nothing(prefix, name):
     with launched(stand_ins(prefix, ENDS=name), "rviz:=true") as process:
-        wait_for(lambda: set(records(prefix)) == STARTED | SHOWING)
+        wait_for(prefix, STARTED | SHOWING)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.5)
 
@@ -254,12 +269,11 @@ def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(pr
     given = {}
     for namespace in ("", "left"):
         with launched(stand_ins(prefix), "rviz:=true", f"namespace:={namespace}") as process:
-            wait_for(lambda: set(records(prefix)) == STARTED | SHOWING)
+            wait_for(prefix, STARTED | SHOWING)
             words = records(prefix)["rviz2"]["arguments"]
             given[namespace] = Path(words[words.index("-d") + 1])
             assert given[namespace].is_file() and ("__ns:=/left" in words) == (namespace == "left")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(10.0) == 0, process.stdout.read()
+            interrupted(process)
         for record in (prefix / "records").iterdir():
             record.unlink()
     assert given[""] == resource("rviz/picker.rviz") and given[""].is_file() and not given["left"].exists()
@@ -285,9 +299,8 @@ def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(pr
 )
 def test_a_bad_argument_gets_one_error_and_starts_nothing(prefix, words, said):
     with launched(stand_ins(prefix), *words) as process:
-        output, _ = process.communicate(timeout=20.0)
-    errors = [line for line in output.splitlines() if "ERROR" in line]
-    assert process.returncode == 1 and len(errors) == 1 and said in errors[0]
+        errors = [line for line in ended(process, 1).splitlines() if "ERROR" in line]
+    assert len(errors) == 1 and said in errors[0]
     time.sleep(0.3)
     assert records(prefix) == {}
 
@@ -295,21 +308,17 @@ def test_a_bad_argument_gets_one_error_and_starts_nothing(prefix, words, said):
 def test_an_argument_that_does_not_exist_is_named(prefix):
     """launch itself ignores it."""
     with launched(stand_ins(prefix), "hardwre:=serial") as process:
-        wait_for(lambda: set(records(prefix)) == STARTED)
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=20.0)
+        wait_for(prefix, STARTED)
+        output = interrupted(process)
     assert output.count("there is no argument hardwre, did you mean hardware? It is ignored.") == 1
 
 
 def test_nodes_together_in_one_process(prefix):
-    script = prefix / "lib/picker_dynamics/one_process"
-    script.write_text(STAND_IN)
-    script.chmod(0o755)
+    stand_in(prefix / "lib/picker_dynamics/one_process")
     with launched(stand_ins(prefix), "one_process:=true", "namespace:=left", "rviz:=true") as process:
-        wait_for(lambda: set(records(prefix)) == {"one_process", "virtual_board", "robot_state_publisher", *SHOWING})
+        wait_for(prefix, {"one_process", "virtual_board", "robot_state_publisher", *SHOWING})
         words = records(prefix)["one_process"]["arguments"]
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10.0) == 0, process.stdout.read()
+        interrupted(process)
     made = graph(Options(one_process=True, namespace="left")).processes[0].arguments()
     port = next(word for word in words if word.startswith("port:="))
     assert [word for word in words[: len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
@@ -319,8 +328,7 @@ def test_nodes_together_in_one_process(prefix):
 def test_nothing_starts_where_a_package_is_missing(prefix, package):
     (prefix / "share/ament_index/resource_index/packages" / package).unlink()
     with launched(stand_ins(prefix), "rviz:=true") as process:
-        output, _ = process.communicate(timeout=20.0)
-    assert process.returncode == 1 and f"package {package} is not installed" in output
+        assert f"package {package} is not installed" in ended(process, 1)
     time.sleep(0.3)
     assert records(prefix) == {}
 
@@ -330,10 +338,9 @@ def test_nothing_starts_where_a_package_is_missing(prefix, package):
 
 def test_the_view_starts_model_sliders_markers_and_rviz_in_the_namespace(prefix):
     with launched(stand_ins(prefix), "namespace:=left", "arm:=rrp", file=VIEW) as process:
-        wait_for(lambda: set(records(prefix)) == VIEWED)
+        wait_for(prefix, VIEWED)
         found = {name: record["arguments"] for name, record in records(prefix).items()}
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10.0) == 0, process.stdout.read()
+        interrupted(process)
     assert all("__ns:=/left" in command for command in found.values())
     assert parameters(found["markers"])["arm"] == "rrp" and parameters(found["robot_state_publisher"])["frame_prefix"] == "left/"
     assert parameters(found["robot_state_publisher"])["robot_description"] == resource("urdf/rrp.urdf").read_text()
@@ -343,19 +350,18 @@ def test_the_view_starts_model_sliders_markers_and_rviz_in_the_namespace(prefix)
 def test_closing_a_window_of_the_view_ends_it(prefix, name):
     with launched(stand_ins(prefix, ENDS=name), "sliders:=true", file=VIEW) as process:
         for other in VIEWED - {name}:  # the stand-in waits for as many records as the whole graph has
-            wait_for(lambda other=other: other in records(prefix))
+            until(lambda other=other: other in records(prefix), other)
         (prefix / "records" / "one more").touch()
-        assert process.wait(20.0) == 0, process.stdout.read()
+        ended(process)
 
 
 def test_without_sliders_and_rviz_neither_package_is_needed(prefix):
     for package in ("rviz2", "joint_state_publisher_gui"):
         (prefix / "share/ament_index/resource_index/packages" / package).unlink()
     with launched(stand_ins(prefix), "sliders:=false", "rviz:=false", file=VIEW):
-        wait_for(lambda: set(records(prefix)) == {"markers", "robot_state_publisher"})
+        wait_for(prefix, {"markers", "robot_state_publisher"})
     with launched(stand_ins(prefix), "sliders:=true", file=VIEW) as process:
-        output, _ = process.communicate(timeout=20.0)
-    assert process.returncode == 1 and "package joint_state_publisher_gui is not installed" in output
+        assert "package joint_state_publisher_gui is not installed" in ended(process, 1)
 
 
 # -- with launch and the installed package ------------------------------------------------------------------
@@ -372,19 +378,10 @@ def test_the_simulated_arm_comes_up_moves_and_parks_at_ctrl_c(tmp_path):
             get_package_prefix(package)
     except (PackageNotFoundError, OSError) as error:  # OSError: nothing is sourced at all
         pytest.skip(f"needs an installed package (colcon build, source install/setup.bash): {error}")
-    env = environment(tmp_path, ROS_DOMAIN_ID=str(101 + os.getpid() % 100))
-    arm = description.load(resource("urdf/picker.urdf"))
-    rest = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml")).rest
-    with launched(env, "hardware:=sim", "on_shutdown:=park") as process:
-        wait_for(lambda: list(tmp_path.glob("picker_*/control")))
-        with BoardControl(next(tmp_path.glob("picker_*/control"))) as control:
-            wait_for(lambda: control.truth().live == 0b11111)
-            subprocess.run(
-                [sys.executable, "-m", "picker_dynamics.commands.cli", "move", "--joints", "base=40"],
-                env=env,
-                check=True,
-                timeout=30.0,
-            )
+    with own_domain(), launched(environment(tmp_path), "hardware:=sim", "on_shutdown:=park") as process:
+        with BoardControl(control_socket(tmp_path, "picker_*"), timeout_s=PATIENCE_S) as control:
+            until(lambda: control.truth().live == 0b11111, "outputs that run")
+            assert picker("move", "--joints", "base=40").returncode == 0
             assert control.truth().q[0] == pytest.approx(np.radians(40.0), abs=0.03)
             process.send_signal(signal.SIGINT)
             while process.poll() is None:
@@ -392,5 +389,5 @@ def test_the_simulated_arm_comes_up_moves_and_parks_at_ctrl_c(tmp_path):
                     last = control.truth().q
                 except LinkError:  # the board is the last to go
                     break
-        assert process.wait(15.0) == 0, process.stdout.read()
-    assert last == pytest.approx(rest, abs=0.05)
+        ended(process)
+    assert last == pytest.approx(servos().rest, abs=0.05)

@@ -8,14 +8,14 @@ import launch_testing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-import scenarios
-from launch_bench import Bench
-from started_graph import BOARD
+from launch_bench import LaunchedArms
+from ros_graph import BOARD
+from scenarios import graphs
 
 
 @launch_testing.parametrize("name", ["trajectory_controller", "dynamics", "hardware", BOARD])
 def generate_test_description(name):
-    bench = Bench()
+    bench = LaunchedArms()
     description, process = bench.ros2_launch()
     return description, {"bench": bench, "process": process}
 
@@ -23,7 +23,7 @@ def generate_test_description(name):
 class TestKilled(unittest.TestCase):
     def test_all_others_end_and_the_reason_is_said(self, bench, process, name, proc_info, proc_output):
         with bench.started(process, proc_info, proc_output) as graph:
-            scenarios.ends_when_a_process_dies(graph, name)
+            graphs.ends_when_a_process_dies(graph, name)
         self.assertEqual(bench.left_behind(), [])
 
     @classmethod

@@ -8,12 +8,12 @@ import launch_testing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-import scenarios
-from launch_bench import Bench
+from launch_bench import LaunchedArms, do
+from scenarios import faults, motions, streams
 
 
 def generate_test_description():
-    bench = Bench()
+    bench = LaunchedArms()
     return bench.arms(""), {"bench": bench}
 
 
@@ -22,37 +22,40 @@ class TestTheArm(unittest.TestCase):
     def setUpClass(cls, bench):
         cls.arm = cls.enterClassContext(bench.connected())
 
+    def do(self, scenario, *arguments):
+        do(scenario, self.arm.client, self.arm.board, *arguments)
+
     def test_it_comes_up_holding(self):
-        self.arm.do(scenarios.comes_up_holding)
+        self.do(motions.comes_up_holding)
 
     def test_it_executes_a_trajectory(self):
-        self.arm.do(scenarios.executes_a_trajectory)
+        self.do(motions.executes_a_trajectory)
 
     def test_it_refuses_what_cannot_be_done(self):
-        for case in scenarios.IMPOSSIBLE:
+        for case in motions.IMPOSSIBLE:
             with self.subTest(case):
-                self.arm.do(scenarios.refuses, case)
+                self.do(motions.refuses, case)
 
     def test_it_refuses_a_goal_from_the_past(self):
-        self.arm.do(scenarios.refuses_a_goal_from_the_past)
+        self.do(motions.refuses_a_goal_from_the_past)
 
     def test_it_stops_and_resumes_nothing(self):
-        self.arm.do(scenarios.stops_and_resumes_nothing)
+        self.do(faults.stops_and_resumes_nothing)
 
     def test_it_takes_no_goal_while_it_is_off(self):
-        self.arm.do(scenarios.takes_no_goal_while_it_is_off)
+        self.do(faults.takes_no_goal_while_it_is_off)
 
     def test_it_follows_a_stream(self):
-        self.arm.do(scenarios.follows_a_good_stream)
+        self.do(streams.follows_a_good_stream)
 
     def test_it_follows_ros2_control(self):
-        self.arm.do(scenarios.ros2_control_moves_the_arm, scenarios.THRESHOLDS[0])
+        self.do(streams.ros2_control_moves_the_arm, streams.THRESHOLDS[0])
 
     def test_it_survives_a_board_reset(self):
-        self.arm.do(scenarios.survives_a_board_reset_in_mid_motion)
+        self.do(faults.survives_a_board_reset_in_mid_motion)
 
     def test_it_survives_a_pulled_cable(self):
-        self.arm.do(scenarios.survives_a_pulled_cable)
+        self.do(faults.survives_a_pulled_cable)
 
 
 @launch_testing.post_shutdown_test()

@@ -8,12 +8,12 @@ import launch_testing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-import scenarios
-from launch_bench import Bench
+from launch_bench import LaunchedArms, do
+from scenarios import graphs, motions
 
 
 def generate_test_description():
-    bench = Bench()
+    bench = LaunchedArms()
     return bench.arms("left", "right"), {"bench": bench}
 
 
@@ -21,8 +21,8 @@ class TestTwoArms(unittest.TestCase):
     def test_they_do_not_disturb_each_other(self, bench):
         with bench.connected("left") as left, bench.connected("right") as right:
             for arm in (left, right):
-                arm.do(scenarios.comes_up_holding)
-            scenarios.do_with(left, right, scenarios.two_arms_do_not_disturb_each_other)
+                do(motions.comes_up_holding, arm.client, arm.board)
+            do(graphs.two_arms_do_not_disturb_each_other, left, right)
 
 
 @launch_testing.post_shutdown_test()

@@ -14,7 +14,7 @@ import pytest
 import stand_in_control_msgs as stand_in
 from arm_fixtures import picker, servos
 from execution_rig import HOME, NAMES, TIGHT, Rig
-from scenarios import goal
+from scenarios.bench import goal
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 

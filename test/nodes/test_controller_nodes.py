@@ -8,12 +8,11 @@ import uuid
 
 import numpy as np
 import pytest
-import scenarios
 from diagnostic_msgs.msg import DiagnosticStatus
-from ros_graph import own_domain, running_graph
-from scenarios import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, start, until
+from scenarios.bench import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, start, until
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
+from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
@@ -24,24 +23,11 @@ from picker_dynamics.resources import resource
 pytestmark = pytest.mark.ros
 
 
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    with own_domain() as domain:
-        yield domain
-
-
-@pytest.fixture(scope="module")
-def arm(tmp_path_factory):
-    with running_graph(tmp_path_factory.mktemp("arm")) as running:
-        scenarios.comes_up_holding(running.client, running.board)
-        yield running
-
-
-@pytest.fixture
-def running(arm):
-    assert arm.runner.dead() is None
-    yield arm
-    arm.client.set_parameters("trajectory_controller", speed_scaling=1.0, allow_partial_joints_goal=False)
+@pytest.fixture(autouse=True)
+def settings(arm):
+    yield
+    if arm.runner.dead() is None:
+        arm.client.set_parameters("trajectory_controller", speed_scaling=1.0, allow_partial_joints_goal=False)
 
 
 def send(client, message: JointTrajectory) -> str:
@@ -50,92 +36,79 @@ def send(client, message: JointTrajectory) -> str:
     return name
 
 
-def test_of_a_flood_of_goals_each_is_answered_and_the_last_one_wins(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        answers: dict[str, list] = {}
+def test_of_a_flood_of_goals_each_is_answered_and_the_last_one_wins(client, board):
+    at_home(client, board)
+    answers: dict[str, list] = {}
 
-        def hear(message) -> None:
-            values = values_of(message)
-            answers.setdefault(values["goal"], []).append((values["outcome"], message.message))
+    def hear(message) -> None:
+        values = values_of(message)
+        answers.setdefault(values["goal"], []).append((values["outcome"], message.message))
 
-        ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", hear, 1000)
-        goals = client.create_publisher(JointTrajectory, "arm_controller/joint_trajectory", 100)
-        try:
-            until(client, lambda: goals.get_subscription_count() > 0, "a listener")
-            with Watch(board):
-                names = []
-                for k in range(80):
-                    message = goal(moved(base=0.3 - 0.002 * k), times=[1.0])
-                    names.append(uuid.uuid4().hex)
-                    message.header.frame_id = names[-1]
-                    goals.publish(message)
-                until(client, lambda: answers.get(names[-1], [("", "")])[-1][0] == "done", "the end of the last goal")
-        finally:
-            client.destroy_publisher(goals)
-            client.destroy_subscription(ear)
-        last = [answers[name][-1] for name in names]
-        assert last[-1][0] == "done" and all(end in ("refused", "aborted") for end, _ in last[:-1])
-        assert all("newer goal" in text for _, text in last[:-1])
-        assert any("overtaken by a newer goal" in text for _, text in last[:-1])
-        np.testing.assert_allclose(client.reference(), moved(base=0.3 - 0.002 * 79), atol=1e-6)
-
-    running.do(work)
-
-
-def test_the_speed_can_be_changed_on_the_way_down_to_a_pause(running):
-    def work(client, board) -> None:
-        at_home(client, board)
+    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", hear, 1000)
+    goals = client.create_publisher(JointTrajectory, "arm_controller/joint_trajectory", 100)
+    try:
+        until(client, lambda: goals.get_subscription_count() > 0, "a listener")
         with Watch(board):
-            name = start(client, goal(moved(base=0.6), times=[2.5]))
-            until(client, lambda: board.truth().v[0] > 0.15, "motion")
-            client.set_parameters("trajectory_controller", speed_scaling=0.0)
-            paused = stands(client, board)
-            assert 0.0 < paused[0] < 0.55
-            client.spin(0.3)
-            is_where_it_was(client, board, paused)
-            assert outcome(client, name) == "accepted"
-            client.set_parameters("trajectory_controller", speed_scaling=0.6)
-            until(client, lambda: outcome(client, name) == "done", "arrival")
-        np.testing.assert_allclose(client.reference(), moved(base=0.6), atol=1e-6)
+            names = []
+            for k in range(80):
+                message = goal(moved(base=0.3 - 0.002 * k), times=[1.0])
+                names.append(uuid.uuid4().hex)
+                message.header.frame_id = names[-1]
+                goals.publish(message)
+            until(client, lambda: answers.get(names[-1], [("", "")])[-1][0] == "done", "the end of the last goal")
+    finally:
+        client.destroy_publisher(goals)
+        client.destroy_subscription(ear)
+    last = [answers[name][-1] for name in names]
+    assert last[-1][0] == "done" and all(end in ("refused", "aborted") for end, _ in last[:-1])
+    assert all("newer goal" in text for _, text in last[:-1])
+    assert any("overtaken by a newer goal" in text for _, text in last[:-1])
+    np.testing.assert_allclose(client.reference(), moved(base=0.3 - 0.002 * 79), atol=1e-6)
 
-    running.do(work)
 
-
-def test_some_joints_only_unless_that_is_forbidden(running):
-    """Forbidden is the node's default, as joint_trajectory_controller's; config/picker.yaml allows it."""
-
-    def work(client, board) -> None:
-        before = at_home(client, board)
-        client.set_parameters("trajectory_controller", allow_partial_joints_goal=False)
-        try:
-            name = send(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
-            until(client, lambda: name in client.outcomes, "an answer")
-            assert outcome(client, name) == "refused" and "elbow is missing" in client.outcomes[name].message
-            is_where_it_was(client, board, before)
-        finally:
-            client.set_parameters("trajectory_controller", allow_partial_joints_goal=True)
-        name = start(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
+def test_the_speed_can_be_changed_on_the_way_down_to_a_pause(client, board):
+    at_home(client, board)
+    with Watch(board):
+        name = start(client, goal(moved(base=0.6), times=[2.5]))
+        until(client, lambda: board.truth().v[0] > 0.15, "motion")
+        client.set_parameters("trajectory_controller", speed_scaling=0.0)
+        paused = stands(client, board)
+        assert 0.0 < paused[0] < 0.55
+        client.spin(0.3)
+        is_where_it_was(client, board, paused)
+        assert outcome(client, name) == "accepted"
+        client.set_parameters("trajectory_controller", speed_scaling=0.6)
         until(client, lambda: outcome(client, name) == "done", "arrival")
-        np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
-
-    running.do(work)
+    np.testing.assert_allclose(client.reference(), moved(base=0.6), atol=1e-6)
 
 
-def test_a_path_tolerance_also_holds_goals_of_the_topic_to_their_path(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        client.set_parameters("trajectory_controller", constraints__base__trajectory=1e-4)
-        try:
-            with Watch(board):
-                name = start(client, goal(moved(base=0.8), times=[4.0]))
-                until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
-                assert client.outcomes[name].message.startswith("path tolerance: base is off by")
-                assert stands(client, board)[0] < 0.7
-        finally:
-            client.set_parameters("trajectory_controller", constraints__base__trajectory=0.0)
+def test_some_joints_only_unless_that_is_forbidden(client, board):
+    """Forbidden is the node's default, as joint_trajectory_controller's; config/picker.yaml allows it."""
+    before = at_home(client, board)
+    client.set_parameters("trajectory_controller", allow_partial_joints_goal=False)
+    try:
+        name = send(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
+        until(client, lambda: name in client.outcomes, "an answer")
+        assert outcome(client, name) == "refused" and "elbow is missing" in client.outcomes[name].message
+        is_where_it_was(client, board, before)
+    finally:
+        client.set_parameters("trajectory_controller", allow_partial_joints_goal=True)
+    name = start(client, goal(moved(base=0.2)[:2], names=NAMES[:2]))
+    until(client, lambda: outcome(client, name) == "done", "arrival")
+    np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
 
-    running.do(work)
+
+def test_a_path_tolerance_also_holds_goals_of_the_topic_to_their_path(client, board):
+    at_home(client, board)
+    client.set_parameters("trajectory_controller", constraints__base__trajectory=1e-4)
+    try:
+        with Watch(board):
+            name = start(client, goal(moved(base=0.8), times=[4.0]))
+            until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
+            assert client.outcomes[name].message.startswith("path tolerance: base is off by")
+            assert stands(client, board)[0] < 0.7
+    finally:
+        client.set_parameters("trajectory_controller", constraints__base__trajectory=0.0)
 
 
 @pytest.mark.parametrize(
@@ -155,30 +128,27 @@ def test_a_path_tolerance_also_holds_goals_of_the_topic_to_their_path(running):
     ],
     ids=str,
 )
-def test_a_parameter_that_does_not_fit_is_refused_in_one_line(running, name, value, said):
+def test_a_parameter_that_does_not_fit_is_refused_in_one_line(client, name, value, said):
     with pytest.raises(PickerError, match=said) as caught:
-        running.client.set_parameters("trajectory_controller", **{name.replace(".", "__"): value})
+        client.set_parameters("trajectory_controller", **{name.replace(".", "__"): value})
     assert "\n" not in str(caught.value)
 
 
-def test_a_stream_that_is_played_back_moves_nothing(running):
-    def work(client, board) -> None:
-        before = at_home(client, board)
-        stream = client.create_publisher(JointState, "arm_controller/joint_reference", LATEST)
-        try:
-            until(client, lambda: stream.get_subscription_count() > 0, "a listener")
-            for k in range(30):
-                message = JointState(name=list(NAMES), position=moved(base=0.001 * k).tolist())
-                to_stamp(message.header.stamp, client.get_clock().now().nanoseconds * 1e-9 - 60.0)
-                stream.publish(message)
-                client.spin(0.02)
-            until(client, lambda: "stream refused: the sample is 6" in client.controller["message"], "the reason")
-        finally:
-            client.destroy_publisher(stream)
-        is_where_it_was(client, board, before)
-        assert client.controller["phase"] == "holding"
-
-    running.do(work)
+def test_a_stream_that_is_played_back_moves_nothing(client, board):
+    before = at_home(client, board)
+    stream = client.create_publisher(JointState, "arm_controller/joint_reference", LATEST)
+    try:
+        until(client, lambda: stream.get_subscription_count() > 0, "a listener")
+        for k in range(30):
+            message = JointState(name=list(NAMES), position=moved(base=0.001 * k).tolist())
+            to_stamp(message.header.stamp, client.get_clock().now().nanoseconds * 1e-9 - 60.0)
+            stream.publish(message)
+            client.spin(0.02)
+        until(client, lambda: "stream refused: the sample is 6" in client.controller["message"], "the reason")
+    finally:
+        client.destroy_publisher(stream)
+    is_where_it_was(client, board, before)
+    assert client.controller["phase"] == "holding"
 
 
 def alone_at_home(client, board) -> None:
@@ -187,53 +157,51 @@ def alone_at_home(client, board) -> None:
     at_home(client, board)
 
 
-def test_two_controllers_on_one_arm_are_noticed_and_the_arm_holds(running, tmp_path):
-    def work(client, board) -> None:
-        alone_at_home(client, board)
-        overlay = str(resource("config/servos.sim.yaml"))
-        second = bringup.NodeSpec("trajectory_controller", {"servo_overlay": overlay}, node_name="second_controller")
-        log = tmp_path / "second.log"
-        name = start(client, goal(moved(base=0.9), times=[19.0]))
-        with (
-            Watch(board),
-            open(log, "ab") as output,
-            subprocess.Popen(
-                [sys.executable, "-m", second.module, *second.ros_arguments()], stdout=output, stderr=output
-            ) as process,
-        ):
-            try:
-                until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
-                assert "second_controller publishes /arm_controller/reference too" in client.outcomes[name].message
-                assert stands(client, board)[0] < 0.85
-                until(client, lambda: "two controllers on one arm" in log.read_text(), "the other one to say so too")
-                refused = send(client, goal(HOME))  # both hear it
-                until(client, lambda: refused in client.outcomes, "an answer")
-                assert outcome(client, refused) == "refused"
-            finally:
-                process.terminate()
-                process.wait(30)
-        until(client, lambda: "no other controller" in client.controller["message"], "the end of the other")
-        client.wait_holding(scenarios.PATIENCE_S)
-        client.move_through([1.0], [HOME], timeout_s=scenarios.PATIENCE_S)
-
-    running.do(work)
-
-
-def test_a_publisher_that_only_is_there_does_no_harm_and_one_reference_of_its_own_is_one_too_many(running):
-    def work(client, board) -> None:
-        alone_at_home(client, board)
-        intruder = client.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
+def test_two_controllers_on_one_arm_are_noticed_and_the_arm_holds(client, board, tmp_path):
+    alone_at_home(client, board)
+    overlay = str(resource("config/servos.sim.yaml"))
+    second = bringup.NodeSpec("trajectory_controller", {"servo_overlay": overlay}, node_name="second_controller")
+    log = tmp_path / "second.log"
+    name = start(client, goal(moved(base=0.9), times=[60.0]))  # the other one is there long before
+    with (
+        Watch(board),
+        open(log, "ab") as output,
+        subprocess.Popen([sys.executable, "-m", second.module, *second.ros_arguments()], stdout=output, stderr=output) as process,
+    ):
         try:
-            client.spin(2.5)  # two looks
-            client.move_through([0.5], [moved(base=0.1)], timeout_s=scenarios.PATIENCE_S)
-            point = JointTrajectoryPoint(positions=moved(base=0.1).tolist(), velocities=[0.0] * 5, accelerations=[0.0] * 5)
-            message = JointTrajectory(joint_names=list(NAMES), points=[point])
+            until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
+            assert "second_controller publishes /arm_controller/reference too" in client.outcomes[name].message
+            assert stands(client, board)[0] < 0.85
+            until(client, lambda: "two controllers on one arm" in log.read_text(), "the other one to say so too")
+            refused = send(client, goal(HOME))  # both hear it
+            until(client, lambda: refused in client.outcomes, "an answer")
+            assert outcome(client, refused) == "refused"
+        finally:
+            process.terminate()
+            process.wait(30)
+    until(client, lambda: "no other controller" in client.controller["message"], "the end of the other")
+    client.wait_holding(PATIENCE_S)
+    client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+
+
+def test_a_publisher_that_only_is_there_does_no_harm_and_one_reference_of_its_own_is_one_too_many(client, board):
+    alone_at_home(client, board)
+    listeners = client.count_subscribers("arm_controller/reference")
+    intruder = client.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
+    try:
+        until(client, lambda: intruder.get_subscription_count() == listeners + 1, "a look")
+        client.spin(1.5)  # another look
+        client.move_through([0.5], [moved(base=0.1)], timeout_s=PATIENCE_S)
+        message = goal(moved(base=0.1))
+
+        def noticed() -> bool:
+            """Said once is enough where it is heard; the controller's own references take the only place in the queue."""
             to_stamp(message.header.stamp, client.get_clock().now().nanoseconds * 1e-9)
             intruder.publish(message)
-            until(client, lambda: "two controllers on one arm" in client.controller["message"], "notice")
-            assert client.get_name() in client.controller["message"]
-        finally:
-            client.destroy_publisher(intruder)
-        until(client, lambda: "no other controller" in client.controller["message"], "the end of the intruder")
+            return "two controllers on one arm" in client.controller["message"]
 
-    running.do(work)
+        until(client, noticed, "notice")
+        assert client.get_name() in client.controller["message"]
+    finally:
+        client.destroy_publisher(intruder)
+    until(client, lambda: "no other controller" in client.controller["message"], "the end of the intruder")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 pytest.importorskip("control_msgs", reason="control_msgs is not installed; a ROS 2 machine has it")
@@ -11,13 +9,13 @@ pytest.importorskip("control_msgs", reason="control_msgs is not installed; a ROS
 import rclpy
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
-from rclpy import executors
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
-from ros_graph import own_domain
+from waiting import until
 
 from picker_dynamics.execution.goal_tracking import Code, Outcome, Verdict
 from picker_dynamics.nodes.deferred_action import DeferredActionServer
@@ -25,7 +23,6 @@ from picker_dynamics.nodes.executor import FocusedExecutor
 
 pytestmark = pytest.mark.ros
 
-PATIENCE_S = 60.0
 BURST = 60
 DEEP = QoSProfile(depth=1000)
 
@@ -71,28 +68,27 @@ class Pair:
         self.server.conclude(handle, Verdict(outcome, Code.SUCCESSFUL, text), FollowJointTrajectory.Result(error_string=text))
 
     def until(self, condition) -> None:
-        until_s = time.monotonic() + PATIENCE_S
-        while not condition() and time.monotonic() < until_s:
-            self.executor.spin_once()
-            for _ in range(5):
-                self.plain.spin_once(timeout_sec=0.0)
-        assert condition()
+        until(condition, "what the other end waits for", step=self.step)
+
+    def step(self) -> None:
+        self.executor.spin_once()
+        for _ in range(5):
+            self.plain.spin_once(timeout_sec=0.0)
 
 
 @pytest.fixture
-def pair():
-    with own_domain():
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        made = Pair()
-        try:
-            made.until(made.client.server_is_ready)
-            yield made
-        finally:
-            made.server.destroy()
-            made.client.destroy()
-            made.node.destroy_node()
-            made.other.destroy_node()
-            rclpy.shutdown()
+def pair(domain):
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    made = Pair()
+    try:
+        made.until(made.client.server_is_ready)
+        yield made
+    finally:
+        made.server.destroy()
+        made.client.destroy()
+        made.node.destroy_node()
+        made.other.destroy_node()
+        rclpy.shutdown()
 
 
 @pytest.mark.parametrize(
@@ -154,13 +150,13 @@ def test_each_goal_of_a_burst_is_answered_while_the_loop_goes_on(pair):
 
 
 def test_most_waits_leave_the_server_out(pair, monkeypatch):
-    sizes, wait_set = [], executors._rclpy.WaitSet
+    sizes, wait_set = [], rclpy_implementation.WaitSet
 
     def counting(*counts):
         sizes.append(sum(counts[:-1]))
         return wait_set(*counts)
 
-    monkeypatch.setattr(executors._rclpy, "WaitSet", counting)
+    monkeypatch.setattr(rclpy_implementation, "WaitSet", counting)
     for _ in range(400):
         pair.executor.spin_once()
     least, most = min(sizes), max(sizes)

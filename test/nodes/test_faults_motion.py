@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
 import numpy as np
 import pytest
-from arm_fixtures import rigid_body, servos
+import session_bench
 from board_on_cable import BoardOnCable
-from board_on_pty import ALL, NAMES, PATIENCE_S, wait_until
+from board_on_pty import ALL, NAMES
+from session_bench import HOME, LEAD_S, LIMITS, PERIOD_S, SERVOS, UNHURRIED_MS, Rig
+from waiting import PATIENCE_S, until
 
-from picker_dynamics.board import hardware_session
-from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
+from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.hardware_session import HardwareSession
-from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.board.session import State
-from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
 
-SERVOS = servos()
-LIMITS = board_limits(SERVOS)
-HOME, REST = np.array(SERVOS.home), np.array(SERVOS.rest)
+REST = np.array(SERVOS.rest)
 SWING = np.array([0.5, -0.1, 0.1, 0.2, -0.4])
-LEAD_S, PERIOD_S, STEPS = 0.06, 0.01, 50
-UNHURRIED_MS = 10_000
-"""Watch over the host: a busy machine is no lost host."""
+STEPS = 50
+
+quick_enabling, unhurried = session_bench.quick_enabling, session_bench.unhurried
+pytestmark = pytest.mark.realtime
 
 STAGES = {"holding": 0.0, "accelerating": 0.2, "cruising": 0.5, "braking": 0.85, "just there": 1.0}
 """Share of the time of the motion at which the fault comes."""
@@ -36,42 +35,38 @@ def smooth(share: float) -> float:
     return share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
 
 
-class Bench:
-    """A session on a board that outlives its cable, ticked as the hardware node does."""
+class Bench(Rig):
+    """A session on a board that outlives its cable; it goes on sending its last target, as a controller does."""
 
     def __init__(self, directory, *, live: bool = True, host_timeout_ms: int = UNHURRIED_MS, **options):
         port = directory / "tty"
         found = [round(8.0 * pulse) / 8.0 for pulse in SERVOS.to_pulse_us(HOME)] if live else None
-        self.board = BoardOnCable(port, FirmwareConfig(LIMITS, host_timeout_ms=host_timeout_ms), found_us=found, **options)
-        self.session = HardwareSession(
-            Link(str(port), joint_names=NAMES), SERVOS, ArmStateModel(rigid_body(), SERVOS.model, SERVOS.rest)
+        super().__init__(
+            BoardOnCable(port, FirmwareConfig(LIMITS, host_timeout_ms=host_timeout_ms), found_us=found, **options), str(port)
         )
-        self.stamp_s = 0.0
-        self.target = None
-
-    def close(self) -> None:
-        self.session.disconnect()
-        self.board.__exit__(None, None, None)
+        self.stamp_s, self.target = 0.0, None
 
     def connect(self) -> HardwareSession:
-        self.session.connect()
-        return self.session
+        return self.connected()
 
     def tick(self) -> None:
         self.session.tick(time.monotonic())
 
     def until(self, condition, what: str) -> None:
-        """Tick, and go on sending the last target as a controller does, until ``condition()``."""
+        """Tick, and send, until ``condition()``."""
+        until(condition, what, step=self.step)
 
-        def stepped():
-            self.send()
-            self.tick()
-            time.sleep(PERIOD_S)
-            return condition()
+    def go_on(self, seconds: float) -> None:
+        """Time in which something could happen that must not."""
+        until_s = time.monotonic() + seconds
+        self.until(lambda: time.monotonic() > until_s, "time")
 
-        wait_until(stepped, what)
+    def step(self) -> None:
+        self.send_target()
+        self.tick()
+        time.sleep(PERIOD_S)
 
-    def send(self) -> None:
+    def send_target(self) -> None:
         if self.target is None:
             return
         now = time.monotonic()
@@ -86,9 +81,7 @@ class Bench:
         start = self.session.setpoint.copy()
         for step in range(round(STEPS * until_share) + 1):
             self.target = start + smooth(step / STEPS) * SWING
-            self.send()
-            self.tick()
-            time.sleep(PERIOD_S)
+            self.step()
 
     def stands(self) -> tuple[int, ...]:
         """Wait until the board has come to rest; its pulses."""
@@ -128,17 +121,16 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path, monkeypatch):
-    monkeypatch.setattr(hardware_session, "ENABLE_PERIOD_S", 0.1)
-    made = []
+def bench(tmp_path, quick_enabling, unhurried):
+    with contextlib.ExitStack() as made:
 
-    def make(**options) -> Bench:
-        made.append(Bench(tmp_path, **options))
-        return made[-1]
+        def make(**options) -> Bench:
+            one = Bench(tmp_path, **options)
+            made.enter_context(one.board)
+            made.callback(one.session.disconnect)
+            return one
 
-    yield make
-    for one in made:
-        one.close()
+        yield make
 
 
 # -- the faults: each does it, waits until the session has noticed, and leaves the board ready to be told -----------
@@ -149,7 +141,7 @@ def pull_the_cable(bench: Bench) -> str:
     bench.until(lambda: bench.session.state is State.OFFLINE, "notice")
     returning = threading.Thread(target=bench.session.connect, daemon=True)
     returning.start()
-    wait_until(lambda: "no serial port" in bench.session.problem, "looking for it")
+    until(lambda: "no serial port" in bench.session.problem, "looking for it")
     bench.stands()
     bench.board.plug_in()
     returning.join(PATIENCE_S)
@@ -208,8 +200,7 @@ def test_hold_say_why_wait_and_never_jump(bench, fault, stage):
     assert said in session.problem
     held = rig.stands()
     seen = len(rig.board.frames)
-    until_s = time.monotonic() + 0.1
-    rig.until(lambda: time.monotonic() > until_s, "time in which it could go on by itself")
+    rig.go_on(0.1)
     assert session.state is State.IDLE and rig.board.firmware.pulses == held and len(rig.board.frames) == seen
     if session.stop_latched or session.link.telemetry.faults & ~Fault.HOST_LOST.bit:
         with pytest.raises(BoardFaultError, match="stop is latched|fault"):
@@ -220,8 +211,7 @@ def test_hold_say_why_wait_and_never_jump(bench, fault, stage):
     assert session.activate(at_rest_pose=False) == "outputs were running: adopted"
     assert rig.board.firmware.pulses == held
     rig.target, rig.stamp_s = session.setpoint, 0.0
-    until_s = time.monotonic() + 0.1
-    rig.until(lambda: time.monotonic() > until_s, "holding")
+    rig.go_on(0.1)
     assert session.state is State.ACTIVE
     np.testing.assert_allclose(rig.board.firmware.pulses, held, atol=1.0)
     rig.require_no_step()
@@ -250,8 +240,7 @@ def test_a_fault_while_outputs_are_switched_on(bench, fault):
     said = fault(rig)
     rig.until(lambda: session.state is State.IDLE, "notice")
     assert said in session.problem
-    until_s = time.monotonic() + 0.3
-    rig.until(lambda: time.monotonic() > until_s, "time in which it could go on")
+    rig.go_on(0.3)
     live = rig.board.firmware.live
     assert live & 0b11 == 0b11 and live != ALL
     if session.stop_latched or session.link.telemetry.faults & ~Fault.HOST_LOST.bit:
@@ -271,8 +260,7 @@ def test_a_board_whose_outputs_go_off_with_the_reset_while_enabling_starts_from_
     rig.until(lambda: rig.board.firmware.live == 0b11, "the second joint")
     rig.board.reset(keep_outputs=False)
     rig.until(lambda: session.state is State.IDLE, "notice")
-    until_s = time.monotonic() + 0.3
-    rig.until(lambda: time.monotonic() > until_s, "time in which it could go on")
+    rig.go_on(0.3)
     assert rig.board.firmware.live == 0
 
 
@@ -317,7 +305,7 @@ def test_a_host_that_dies_leaves_an_arm_that_holds(bench):
     rig.move(0.5)
     session.disconnect()
     rig.target = None
-    wait_until(lambda: rig.board.firmware.faults == Fault.HOST_LOST.bit, "the board's watch")
+    until(lambda: rig.board.firmware.faults == Fault.HOST_LOST.bit, "the board's watch")
     held = rig.stands()
     rig.connect()
     assert session.activate(at_rest_pose=False) == "outputs were running: adopted"
@@ -334,7 +322,7 @@ def test_a_port_that_returns_is_not_waited_for_out_of_habit(bench, monkeypatch):
     rig.until(lambda: session.state is State.OFFLINE, "notice")
     returning = threading.Thread(target=session.connect, daemon=True)
     returning.start()
-    wait_until(lambda: "no serial port" in session.problem, "looking for it")
+    until(lambda: "no serial port" in session.problem, "looking for it")
     rig.board.plug_in()
     returning.join(PATIENCE_S)
     assert session.state is State.IDLE

@@ -27,7 +27,7 @@ from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 pytestmark = pytest.mark.ros
 
 
-domain, board = hardware_bench.domain, hardware_bench.board
+board = hardware_bench.board
 
 
 @pytest.fixture

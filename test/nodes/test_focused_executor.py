@@ -7,22 +7,21 @@ import time
 import pytest
 import rclpy
 from rcl_interfaces.srv import GetParameters
-from rclpy import executors
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
-from ros_graph import own_domain
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
+from waiting import until
 
 from picker_dynamics.nodes.executor import FocusedExecutor
 
 pytestmark = pytest.mark.ros
 
 PERIOD_S = 0.002
-PATIENCE_S = 20.0
 
 
 class Busy(Node):
@@ -46,19 +45,18 @@ class Busy(Node):
 
 
 @pytest.fixture
-def busy():
+def busy(domain):
     """The node, the executor under test, and another node on an executor of rclpy's own."""
-    with own_domain():
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        node, other = Busy(), Node("other")
-        plain = SingleThreadedExecutor()
-        plain.add_node(other)
-        try:
-            yield node, FocusedExecutor(node), other, plain
-        finally:
-            node.destroy_node()
-            other.destroy_node()
-            rclpy.shutdown()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    node, other = Busy(), Node("other")
+    plain = SingleThreadedExecutor()
+    plain.add_node(other)
+    try:
+        yield node, FocusedExecutor(node), other, plain
+    finally:
+        node.destroy_node()
+        other.destroy_node()
+        rclpy.shutdown()
 
 
 def unfit_publisher(node: Node) -> None:
@@ -66,11 +64,11 @@ def unfit_publisher(node: Node) -> None:
 
 
 def spin_until(condition, executor: FocusedExecutor, plain: SingleThreadedExecutor) -> None:
-    until_s = time.monotonic() + PATIENCE_S
-    while not condition() and time.monotonic() < until_s:
+    def step():
         executor.spin_once()
         plain.spin_once(timeout_sec=0.0)
-    assert condition()
+
+    until(condition, "what the other node waits for", step=step)
 
 
 @pytest.mark.parametrize("kind, name", [(Trigger, "own"), (GetParameters, "busy/get_parameters")])
@@ -95,13 +93,13 @@ def test_incompatible_qos_is_told_while_a_fast_timer_runs(busy):
 def test_one_wait_for_each_callback_and_housekeeping_left_out_of_most(busy, monkeypatch):
     node, executor, other, _ = busy
     unfit_publisher(other)  # an event that is not looked at must not end wait after wait either
-    sizes, wait_set = [], executors._rclpy.WaitSet
+    sizes, wait_set = [], rclpy_implementation.WaitSet
 
     def counting(*counts):
         sizes.append(sum(counts[:-1]))  # the last argument is the context
         return wait_set(*counts)
 
-    monkeypatch.setattr(executors._rclpy, "WaitSet", counting)
+    monkeypatch.setattr(rclpy_implementation, "WaitSet", counting)
     spins = 300
     for _ in range(spins):
         executor.spin_once()
@@ -112,18 +110,17 @@ def test_one_wait_for_each_callback_and_housekeeping_left_out_of_most(busy, monk
     assert sizes.count(focused) > spins / 2
 
 
-def test_returns_also_where_nothing_happens_so_that_signals_are_seen():
-    with own_domain():
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        try:
-            node = Node("idle")
-            executor, begin = FocusedExecutor(node), time.monotonic()
-            for _ in range(5):
-                executor.spin_once()
-            assert time.monotonic() - begin < PATIENCE_S
-            node.destroy_node()
-        finally:
-            rclpy.shutdown()
+def test_returns_also_where_nothing_happens_so_that_signals_are_seen(domain):
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = Node("idle")
+        executor, begin = FocusedExecutor(node), time.monotonic()
+        for _ in range(5):
+            executor.spin_once()
+        assert time.monotonic() - begin < 20.0
+        node.destroy_node()
+    finally:
+        rclpy.shutdown()
 
 
 def test_what_a_callback_raises_comes_out(busy):

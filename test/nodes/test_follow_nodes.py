@@ -9,37 +9,23 @@ import pytest
 
 pytest.importorskip("control_msgs", reason="control_msgs is not installed; a ROS 2 machine has it")
 
-import scenarios
 from action_client import Actions
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState, SpeedScalingFactor
-from ros_graph import own_domain, running_graph
-from scenarios import HOME, NAMES, PATIENCE_S, Watch, at_home, is_where_it_was, moved, stands, until
+from scenarios.bench import HOME, NAMES, Watch, at_home, is_where_it_was, moved, ready, stands, until
 from trajectory_msgs.msg import JointTrajectory
+from waiting import PATIENCE_S
 
 from picker_dynamics.execution.goal_tracking import Code
 from picker_dynamics.nodes.runtime import LATCHED, seconds
 
 pytestmark = pytest.mark.ros
+GRAPH = {"rate_hz": 200.0}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    with own_domain() as domain:
-        yield domain
-
-
-@pytest.fixture(scope="module")
-def arm(tmp_path_factory):
-    with running_graph(tmp_path_factory.mktemp("arm"), rate_hz=200.0) as running:
-        scenarios.comes_up_holding(running.client, running.board)
-        yield running
-
-
-@pytest.fixture
-def running(arm):
-    assert arm.runner.dead() is None
-    yield arm
+@pytest.fixture(autouse=True)
+def settings(arm):
+    yield
     if arm.runner.dead() is None:
         arm.client.set_parameters("trajectory_controller", speed_scaling=1.0, allow_partial_joints_goal=False)
 
@@ -49,25 +35,22 @@ def test_the_codes_are_those_of_the_message():
         assert getattr(FollowJointTrajectory.Result, code.name) == code
 
 
-def test_a_goal_is_followed_with_feedback_and_succeeds(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        target = moved(base=0.4, shoulder=-0.1)
-        with Actions(client) as actions, Watch(board):
-            sent = actions.send(target, times=[2.0], at_goal=[JointTolerance(name=name, position=0.05) for name in NAMES])
-            actions.until_over(sent)
-        assert (sent.status, sent.code, sent.results) == ("succeeded", 0, 1), sent.text
-        np.testing.assert_allclose(stands(client, board), target, atol=0.03)
-        feedback = sent.feedback
-        assert len(feedback) > 10 and tuple(feedback[0].joint_names) == NAMES
-        progress = [seconds(one.desired.time_from_start) for one in feedback]
-        assert progress == sorted(progress) and progress[-1] <= 2.0 + 1e-6
-        for one in feedback:
-            np.testing.assert_allclose(np.subtract(one.desired.positions, one.actual.positions), one.error.positions, atol=1e-12)
-            assert np.abs(one.error.positions).max() < 0.1, "compared at the time of the state, not a lead later"
-        assert max(one.desired.velocities[0] for one in feedback) > 0.2
-
-    running.do(work)
+def test_a_goal_is_followed_with_feedback_and_succeeds(client, board):
+    at_home(client, board)
+    target = moved(base=0.4, shoulder=-0.1)
+    with Actions(client) as actions, Watch(board):
+        sent = actions.send(target, times=[2.0], at_goal=[JointTolerance(name=name, position=0.05) for name in NAMES])
+        actions.until_over(sent)
+    assert (sent.status, sent.code, sent.results) == ("succeeded", 0, 1), sent.text
+    np.testing.assert_allclose(stands(client, board), target, atol=0.03)
+    feedback = sent.feedback
+    assert len(feedback) > 10 and tuple(feedback[0].joint_names) == NAMES
+    progress = [seconds(one.desired.time_from_start) for one in feedback]
+    assert progress == sorted(progress) and progress[-1] <= 2.0 + 1e-6
+    for one in feedback:
+        np.testing.assert_allclose(np.subtract(one.desired.positions, one.actual.positions), one.error.positions, atol=1e-12)
+        assert np.abs(one.error.positions).max() < 0.1, "compared at the time of the state, not a lead later"
+    assert max(one.desired.velocities[0] for one in feedback) > 0.2
 
 
 @pytest.mark.parametrize(
@@ -84,169 +67,139 @@ def test_a_goal_is_followed_with_feedback_and_succeeds(running):
     ],
     ids=lambda value: value.name if isinstance(value, Code) else "",
 )
-def test_a_goal_that_cannot_be_executed_says_why_and_moves_nothing(running, options, code, words):
+def test_a_goal_that_cannot_be_executed_says_why_and_moves_nothing(client, board, options, code, words):
     options = dict(options)
     target, late = options.pop("target"), options.pop("late", None)
-
-    def work(client, board) -> None:
-        before = at_home(client, board)
-        with Actions(client) as actions:
-            start_s = None if late is None else client.get_clock().now().nanoseconds * 1e-9 - late
-            sent = actions.send(*([] if target is None else [target]), start_s=start_s, **options)
-            actions.until_over(sent)
-        assert (sent.accepted, sent.status, sent.code) == (True, "aborted", int(code)), sent.text
-        assert all(word in sent.text for word in words), sent.text
-        is_where_it_was(client, board, before)
-
-    running.do(work)
+    before = at_home(client, board)
+    with Actions(client) as actions:
+        start_s = None if late is None else client.get_clock().now().nanoseconds * 1e-9 - late
+        sent = actions.send(*([] if target is None else [target]), start_s=start_s, **options)
+        actions.until_over(sent)
+    assert (sent.accepted, sent.status, sent.code) == (True, "aborted", int(code)), sent.text
+    assert all(word in sent.text for word in words), sent.text
+    is_where_it_was(client, board, before)
 
 
-def test_a_path_tolerance_that_is_broken_stops_the_arm_gently_and_names_joint_and_amount(running):
-    def work(client, board) -> None:
-        at_home(client, board)
+def test_a_path_tolerance_that_is_broken_stops_the_arm_gently_and_names_joint_and_amount(client, board):
+    at_home(client, board)
+    with Actions(client) as actions, Watch(board):
+        sent = actions.send(moved(base=0.9), times=[4.0], path=[JointTolerance(name="base", position=1e-4)])
+        actions.until_over(sent)
+        assert (sent.status, sent.code) == ("aborted", Code.PATH_TOLERANCE_VIOLATED), sent.text
+        assert sent.text.startswith("path tolerance: base is off by 0.00") and "allowed 0.0001" in sent.text, sent.text
+        assert stands(client, board)[0] < 0.7, "it did not go on"
+    assert client.hardware["state"] == "active"
+
+
+def test_a_goal_tolerance_that_is_not_reached_in_time_is_an_error(client, board):
+    at_home(client, board)
+    with Actions(client) as actions:
+        sent = actions.send(moved(base=0.2), times=[1.0], goal_time=0.3, at_goal=[JointTolerance(name="shoulder", position=1e-9)])
+        actions.until_over(sent)
+    assert (sent.status, sent.code) == ("aborted", Code.GOAL_TOLERANCE_VIOLATED), sent.text
+    assert sent.text.startswith("goal tolerance: shoulder is off by") and "goal time 0.3 s" in sent.text
+
+
+def test_cancel_decelerates_and_is_answered_when_the_arm_stands(client, board):
+    at_home(client, board)
+    with Actions(client) as actions, Watch(board):
+        sent = actions.send(moved(base=0.9), times=[4.0])
+        actions.until_moving(board)
+        sent.cancel()
+        actions.until_over(sent)
+        assert sent.status == "canceled" and "holding" in sent.text
+        assert 0.0 < stands(client, board)[0] < 0.8
+    assert client.controller["phase"] == "holding"
+
+
+def test_a_newer_goal_takes_over_without_a_step(client, board):
+    at_home(client, board)
+    with Actions(client) as actions, Watch(board):
+        first = actions.send(moved(base=0.9), times=[4.0])
+        actions.until_moving(board)
+        second = actions.send(moved(base=0.1, wrist=0.2), times=[2.5])
+        actions.until_over(first, second)
+    assert (first.status, first.text) == ("aborted", "preempted by a newer goal")
+    assert second.status == "succeeded", second.text
+
+
+def test_an_emergency_stop_ends_the_goal_with_its_reason(client, board):
+    at_home(client, board)
+    with Actions(client) as actions, Watch(board):
+        sent = actions.send(moved(base=0.9), times=[4.0])
+        actions.until_moving(board)
+        client.switch("emergency_stop", True)
+        actions.until_over(sent)
+        assert sent.status == "aborted" and "stopped" in sent.text
+        late = actions.send(moved(base=0.5))
+        actions.until_over(late)
+        assert late.status == "aborted" and "not active" in late.text
+        stands(client, board)
+    ready(client)
+
+
+def test_a_flood_of_goals_is_answered_one_by_one_and_the_last_one_wins(client, board):
+    at_home(client, board)
+    stamps: list[float] = []
+    ear = client.create_subscription(
+        JointTrajectory, "arm_controller/reference", lambda message: stamps.append(seconds(message.header.stamp)), 1000
+    )
+    with Actions(client) as actions, Watch(board):
+        flood = [actions.send(moved(base=0.3 - 0.002 * k), times=[1.5]) for k in range(100)]
+        actions.until_over(*flood)
+    client.destroy_subscription(ear)
+    assert all(one.results == 1 for one in flood)
+    assert flood[-1].status == "succeeded", flood[-1].text
+    assert {one.status for one in flood[:-1]} == {"aborted"}
+    assert all("newer goal" in one.text for one in flood[:-1]), {one.text for one in flood}
+    np.testing.assert_allclose(client.reference(), moved(base=0.3 - 0.002 * 99), atol=1e-6)
+    assert len(stamps) > 100
+
+
+def test_speed_is_scaled_while_the_arm_moves_down_to_a_pause(client, board):
+    at_home(client, board)
+    factors = client.create_publisher(SpeedScalingFactor, "arm_controller/speed_scaling_input", LATCHED)
+    states: list = []
+    ear = client.create_subscription(JointTrajectoryControllerState, "arm_controller/controller_state", states.append, 10)
+    try:
         with Actions(client) as actions, Watch(board):
-            sent = actions.send(moved(base=0.9), times=[4.0], path=[JointTolerance(name="base", position=1e-4)])
-            actions.until_over(sent)
-            assert (sent.status, sent.code) == ("aborted", Code.PATH_TOLERANCE_VIOLATED), sent.text
-            assert sent.text.startswith("path tolerance: base is off by 0.00") and "allowed 0.0001" in sent.text, sent.text
-            assert stands(client, board)[0] < 0.7, "it did not go on"
-        assert client.hardware["state"] == "active"
-
-    running.do(work)
-
-
-def test_a_goal_tolerance_that_is_not_reached_in_time_is_an_error(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        with Actions(client) as actions:
-            sent = actions.send(
-                moved(base=0.2), times=[1.0], goal_time=0.3, at_goal=[JointTolerance(name="shoulder", position=1e-9)]
-            )
-            actions.until_over(sent)
-        assert (sent.status, sent.code) == ("aborted", Code.GOAL_TOLERANCE_VIOLATED), sent.text
-        assert sent.text.startswith("goal tolerance: shoulder is off by") and "goal time 0.3 s" in sent.text
-
-    running.do(work)
-
-
-def test_cancel_decelerates_and_is_answered_when_the_arm_stands(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        with Actions(client) as actions, Watch(board):
-            sent = actions.send(moved(base=0.9), times=[4.0])
+            sent = actions.send(moved(base=0.8), times=[3.0])
             actions.until_moving(board)
-            sent.cancel()
+            factors.publish(SpeedScalingFactor(factor=0.0))
+            until(client, lambda: states and states[-1].speed_scaling_factor == 0.0, "a pause")
+            paused = stands(client, board)
+            client.spin(0.5)
+            is_where_it_was(client, board, paused)
+            assert not sent.over
+            client.set_parameters("trajectory_controller", speed_scaling=0.5)
+            until(client, lambda: states[-1].speed_scaling_factor == 0.5, "half speed")
             actions.until_over(sent)
-            assert sent.status == "canceled" and "holding" in sent.text
-            assert 0.0 < stands(client, board)[0] < 0.8
-        assert client.controller["phase"] == "holding"
-
-    running.do(work)
-
-
-def test_a_newer_goal_takes_over_without_a_step(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        with Actions(client) as actions, Watch(board):
-            first = actions.send(moved(base=0.9), times=[4.0])
-            actions.until_moving(board)
-            second = actions.send(moved(base=0.1, wrist=0.2), times=[2.5])
-            actions.until_over(first, second)
-        assert (first.status, first.text) == ("aborted", "preempted by a newer goal")
-        assert second.status == "succeeded", second.text
-
-    running.do(work)
-
-
-def test_an_emergency_stop_ends_the_goal_with_its_reason(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        with Actions(client) as actions, Watch(board):
-            sent = actions.send(moved(base=0.9), times=[4.0])
-            actions.until_moving(board)
-            client.switch("emergency_stop", True)
-            actions.until_over(sent)
-            assert sent.status == "aborted" and "stopped" in sent.text
-            late = actions.send(moved(base=0.5))
-            actions.until_over(late)
-            assert late.status == "aborted" and "not active" in late.text
-            stands(client, board)
-        scenarios.ready(client)
-
-    running.do(work)
-
-
-def test_a_flood_of_goals_is_answered_one_by_one_and_the_last_one_wins(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        stamps: list[float] = []
-        ear = client.create_subscription(
-            JointTrajectory, "arm_controller/reference", lambda message: stamps.append(seconds(message.header.stamp)), 1000
-        )
-        with Actions(client) as actions, Watch(board):
-            flood = [actions.send(moved(base=0.3 - 0.002 * k), times=[1.5]) for k in range(100)]
-            actions.until_over(*flood)
+            assert sent.status == "succeeded", sent.text
+        np.testing.assert_allclose(client.reference(), moved(base=0.8), atol=1e-6)
+        assert tuple(states[0].joint_names) == NAMES and len(states[0].output.positions) == 5
+        for bad in (-0.1, 1.5, float("nan")):
+            factors.publish(SpeedScalingFactor(factor=bad))
+            until(client, lambda: "speed_scaling" in client.controller["message"], "a complaint")
+            client.controller["message"] = ""
+    finally:
         client.destroy_subscription(ear)
-        assert all(one.results == 1 for one in flood)
-        assert flood[-1].status == "succeeded", flood[-1].text
-        assert {one.status for one in flood[:-1]} == {"aborted"}
-        assert all("newer goal" in one.text for one in flood[:-1]), {one.text for one in flood}
-        np.testing.assert_allclose(client.reference(), moved(base=0.3 - 0.002 * 99), atol=1e-6)
-        assert len(stamps) > 100
-
-    running.do(work)
+        client.destroy_publisher(factors)
 
 
-def test_speed_is_scaled_while_the_arm_moves_down_to_a_pause(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        factors = client.create_publisher(SpeedScalingFactor, "arm_controller/speed_scaling_input", LATCHED)
-        states: list = []
-        ear = client.create_subscription(JointTrajectoryControllerState, "arm_controller/controller_state", states.append, 10)
-        try:
-            with Actions(client) as actions, Watch(board):
-                sent = actions.send(moved(base=0.8), times=[3.0])
-                actions.until_moving(board)
-                factors.publish(SpeedScalingFactor(factor=0.0))
-                until(client, lambda: states and states[-1].speed_scaling_factor == 0.0, "a pause")
-                paused = stands(client, board)
-                client.spin(0.5)
-                is_where_it_was(client, board, paused)
-                assert not sent.over
-                client.set_parameters("trajectory_controller", speed_scaling=0.5)
-                until(client, lambda: states[-1].speed_scaling_factor == 0.5, "half speed")
-                actions.until_over(sent)
-                assert sent.status == "succeeded", sent.text
-            np.testing.assert_allclose(client.reference(), moved(base=0.8), atol=1e-6)
-            assert tuple(states[0].joint_names) == NAMES and len(states[0].output.positions) == 5
-            for bad in (-0.1, 1.5, float("nan")):
-                factors.publish(SpeedScalingFactor(factor=bad))
-                until(client, lambda: "speed_scaling" in client.controller["message"], "a complaint")
-                client.controller["message"] = ""
-        finally:
-            client.destroy_subscription(ear)
-            client.destroy_publisher(factors)
-
-    running.do(work)
-
-
-def test_the_gripper_moves_beside_the_arm(running):
-    def work(client, board) -> None:
-        at_home(client, board)
-        client.set_parameters("trajectory_controller", allow_partial_joints_goal=True)
-        with Actions(client) as actions, Watch(board):
-            swing = actions.send(moved(base=0.6)[:-1], times=[3.0], names=NAMES[:-1])
-            actions.until_moving(board)
-            grip = actions.grip(0.4, name=["scissor"])
-            actions.until_over(grip)
-            assert grip.status == "succeeded" and grip.result.reached_goal and not grip.result.stalled
-            assert abs(grip.result.state.position[0] - 0.4) < 0.03 and grip.feedback
-            assert not swing.over, "the arm goes on"
-            actions.until_over(swing)
-            assert swing.status == "succeeded", swing.text
-        np.testing.assert_allclose(client.reference(), [*moved(base=0.6)[:-1], 0.4], atol=1e-6)
-
-    running.do(work)
+def test_the_gripper_moves_beside_the_arm(client, board):
+    at_home(client, board)
+    client.set_parameters("trajectory_controller", allow_partial_joints_goal=True)
+    with Actions(client) as actions, Watch(board):
+        swing = actions.send(moved(base=0.6)[:-1], times=[3.0], names=NAMES[:-1])
+        actions.until_moving(board)
+        grip = actions.grip(0.4, name=["scissor"])
+        actions.until_over(grip)
+        assert grip.status == "succeeded" and grip.result.reached_goal and not grip.result.stalled
+        assert abs(grip.result.state.position[0] - 0.4) < 0.03 and grip.feedback
+        assert not swing.over, "the arm goes on"
+        actions.until_over(swing)
+        assert swing.status == "succeeded", swing.text
+    np.testing.assert_allclose(client.reference(), [*moved(base=0.6)[:-1], 0.4], atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -258,26 +211,22 @@ def test_the_gripper_moves_beside_the_arm(running):
         (0.4, dict(velocity=[50.0]), "scissor: 50 rad/s is beyond its limit"),
     ],
 )
-def test_a_gripper_command_that_makes_no_sense_is_rejected(running, position, fields, said):
-    def work(client, board) -> None:
-        before = at_home(client, board)
-        with Actions(client) as actions:
-            sent = actions.grip(position, **fields)
-            actions.until_over(sent)
-            assert sent.accepted is False
-            until(client, lambda: said in client.controller["message"], "the reason")
-        is_where_it_was(client, board, before)
-
-    running.do(work)
+def test_a_gripper_command_that_makes_no_sense_is_rejected(client, board, position, fields, said):
+    before = at_home(client, board)
+    with Actions(client) as actions:
+        sent = actions.grip(position, **fields)
+        actions.until_over(sent)
+        assert sent.accepted is False
+        until(client, lambda: said in client.controller["message"], "the reason")
+    is_where_it_was(client, board, before)
 
 
-def test_whoever_ends_the_controller_answers_its_goals(running):
+def test_whoever_ends_the_controller_answers_its_goals(arm, client, board):
     """The last test here: the controller is gone afterwards."""
-    client, board = running.client, running.board
     at_home(client, board)
     with Actions(client) as actions:
         sent = actions.send(moved(base=0.5), times=[3.0])
         actions.until_moving(board)
-        running.runner.signal("trajectory_controller", signal.SIGTERM)
+        arm.runner.signal("trajectory_controller", signal.SIGTERM)
         client.wait(lambda: sent.over, PATIENCE_S, "an answer")
     assert sent.status == "aborted" and "the controller ends" in sent.text

@@ -6,30 +6,23 @@ import signal
 
 import numpy as np
 import pytest
-import scenarios
-from ros_graph import HOST_TIMEOUT_S, own_domain, running_hardware
-from scenarios import HOME, REST, until
+from patient import HOST_TIMEOUT_S
+from ros_graph import OVERLAY, running_hardware
+from scenarios.bench import ALL, HOME, QUANTUM, REST, Watch, until
+from waiting import PATIENCE_S
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.resources import resource
 from picker_dynamics.sim.board import spawn_board
 
 pytestmark = pytest.mark.ros
 
 
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    with own_domain() as domain:
-        yield domain
-
-
 @pytest.fixture(scope="module")
-def live_board(tmp_path_factory):
+def live_board(domain, tmp_path_factory):
     """A board whose outputs run, at the home pose, as after a restart of the host."""
-    overlay = str(resource("config/servos.sim.yaml"))
     port = tmp_path_factory.mktemp("live") / "tty"
     words = ["--live", "--start-pose", "home", "--boot-silence", "0", "--host-timeout", str(HOST_TIMEOUT_S)]
-    with spawn_board(port, *words, "--servo-overlay", overlay) as board:
+    with spawn_board(port, *words, "--servo-overlay", OVERLAY) as board:
         yield str(port), board
 
 
@@ -41,21 +34,21 @@ def test_hold_at_the_end_keeps_the_pose_and_the_next_start_adopts_it(live_board,
             until(client, lambda: client.hardware.get("state") == "active", "adoption")
             np.testing.assert_array_equal(board.truth().setpoint, before.setpoint)
             process.send_signal(signal.SIGINT)
-            process.wait(scenarios.PATIENCE_S)
+            process.wait(PATIENCE_S)
         assert process.returncode == 0
-        assert board.truth().live == scenarios.ALL
+        assert board.truth().live == ALL
         np.testing.assert_array_equal(board.truth().setpoint, before.setpoint)
-    np.testing.assert_allclose(board.truth().setpoint, HOME, atol=scenarios.QUANTUM)
+    np.testing.assert_allclose(board.truth().setpoint, HOME, atol=QUANTUM)
 
 
 def test_park_at_the_end_brings_the_arm_to_its_rest_pose(live_board, tmp_path):
     port, board = live_board
-    with scenarios.Watch(board) as watch, running_hardware(port, tmp_path, on_shutdown="park") as (client, process):
+    with Watch(board) as watch, running_hardware(port, tmp_path, on_shutdown="park") as (client, process):
         until(client, lambda: client.hardware.get("state") == "active", "adoption")
     assert process.returncode == 0
     assert watch.tip_speed() < 0.15 * 1.3
     np.testing.assert_allclose(board.truth().q, REST, atol=0.03)
-    assert board.truth().live == scenarios.ALL
+    assert board.truth().live == ALL
 
 
 def test_relax_at_the_end_switches_the_outputs_off_even_if_told_so_while_running(live_board, tmp_path):

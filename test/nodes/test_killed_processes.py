@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-import scenarios
-from ros_graph import own_domain
-from started_graph import BOARD, picker_up
+from ros_graph import BOARD, own_domain, picker_up
+from scenarios import graphs
 
 
 @pytest.mark.ros
 @pytest.mark.parametrize("name", ["trajectory_controller", "dynamics", "hardware", BOARD])
 def test_picker_up_ends_and_says_why(tmp_path, name):
     with own_domain(), picker_up(tmp_path) as graph:
-        scenarios.ends_when_a_process_dies(graph, name)
+        graphs.ends_when_a_process_dies(graph, name)
     assert [path.name for path in tmp_path.iterdir()] == ["log"], "no folder is left behind"

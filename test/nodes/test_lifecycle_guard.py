@@ -8,7 +8,6 @@ import rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.lifecycle import TransitionCallbackReturn
-from ros_graph import own_domain
 
 from picker_dynamics.errors import LinkError
 from picker_dynamics.nodes.lifecycle_guard import GuardedLifecycleNode, transition
@@ -34,13 +33,12 @@ class Fragile(GuardedLifecycleNode):
 
 
 @pytest.fixture
-def node():
-    with own_domain():
-        rclpy.init()
-        made = Fragile()
-        yield made
-        made.destroy_node()
-        rclpy.try_shutdown()
+def node(domain):
+    rclpy.init()
+    made = Fragile()
+    yield made
+    made.destroy_node()
+    rclpy.try_shutdown()
 
 
 def ask(node, number: int = 0, label: str = "") -> bool:

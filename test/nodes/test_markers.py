@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos
+from picker_dynamics.execution.feasibility import Gate
 from scipy.spatial.transform import Rotation
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, InfeasibleError, UnreachableError
-from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.nodes.marker_shapes.ghost import SKIN_M, ghost_shapes
 from picker_dynamics.nodes.marker_shapes.region import CELL_M, region_of, region_shapes
 from picker_dynamics.nodes.marker_shapes.scene import scene_shapes

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 import rclpy
 from arm_fixtures import picker, rigid_body
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
-from ros_graph import own_domain
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
+from waiting import PATIENCE_S, until
 
 from picker_dynamics.bringup.bringup import Graph, NodeSpec
 from picker_dynamics.bringup.runner import GraphRunner
@@ -24,7 +22,6 @@ from picker_dynamics.nodes.runtime import LATCHED, LATEST
 
 pytestmark = pytest.mark.ros
 
-PATIENCE_S = 60.0
 NAMES = list(picker().joint_names)
 POSE = [0.3, 1.0, -1.0, 0.2, 0.5]
 
@@ -47,13 +44,8 @@ class Arm(Node):
         self.moving = message
 
     def until(self, condition, said=lambda: None):
-        """Repeat ``said`` until something is true, and return that."""
-        deadline = time.monotonic() + PATIENCE_S
-        while not (found := condition()):
-            assert time.monotonic() < deadline, "timed out"
-            said()
-            rclpy.spin_once(self, timeout_sec=0.05)
-        return found
+        """Repeat ``said`` until something is true."""
+        until(condition, "what is to be shown", step=lambda: (said(), rclpy.spin_once(self, timeout_sec=0.05)))
 
     def say(self, *, reference=None, effort=None, names=NAMES) -> None:
         self.state.publish(JointState(name=names, position=POSE))
@@ -68,20 +60,19 @@ class Arm(Node):
 
 
 @pytest.fixture(scope="module")
-def arm(tmp_path_factory):
+def arm(domain, tmp_path_factory):
     log = tmp_path_factory.mktemp("markers") / "log"
     spec = NodeSpec("markers", {"rate_hz": 20.0}, "left")
-    with own_domain():
-        rclpy.init()
-        node = Arm()
-        try:
-            with GraphRunner(Graph((spec,), None, ""), log_path=log, grace_s=20.0) as runner:
-                yield node
-                assert runner.dead() is None
-        finally:
-            node.destroy_node()
-            rclpy.try_shutdown()
-            print(log.read_text())
+    rclpy.init()
+    node = Arm()
+    try:
+        with GraphRunner(Graph((spec,), None, ""), log_path=log, grace_s=PATIENCE_S) as runner:
+            yield node
+            assert runner.dead() is None
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+        print(log.read_text())
 
 
 def test_without_commands_it_shows_what_holds_the_arm_where_it_is(arm):
@@ -153,7 +144,7 @@ def test_nothing_is_made_while_nobody_looks(arm):
         node.destroy_node()
 
 
-def test_a_paced_node_sees_the_newest_message_and_ends_its_turn_in_a_flood():
+def test_a_paced_node_sees_the_newest_message_and_ends_its_turn_in_a_flood(domain):
     context = rclpy.Context()
 
     class Counter(Node):
@@ -167,23 +158,17 @@ def test_a_paced_node_sees_the_newest_message_and_ends_its_turn_in_a_flood():
         def every_period(self):
             self.turns += 1
 
-    with own_domain():
-        rclpy.init(context=context)
-        try:
-            source = rclpy.create_node("source", context=context)
-            counter = Counter()
-            executor = PacedExecutor(counter)
-            out = source.create_publisher(JointState, "flood", LATEST)
-            deadline = time.monotonic() + PATIENCE_S
-            while not out.get_subscription_count():
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
-            for value in range(200):
-                out.publish(JointState(position=[float(value)]))
-            while not counter.values or counter.values[-1] != 199.0:
-                assert time.monotonic() < deadline
-                executor.spin_once()
-            assert len(counter.values) < 100 and counter.turns >= 1
-            executor.shutdown()
-        finally:
-            context.try_shutdown()
+    rclpy.init(context=context)
+    try:
+        source = rclpy.create_node("source", context=context)
+        counter = Counter()
+        executor = PacedExecutor(counter)
+        out = source.create_publisher(JointState, "flood", LATEST)
+        until(out.get_subscription_count, "a listener")
+        for value in range(200):
+            out.publish(JointState(position=[float(value)]))
+        until(lambda: counter.values[-1:] == [199.0], "the last message", step=executor.spin_once)
+        assert len(counter.values) < 100 and counter.turns >= 1
+        executor.shutdown()
+    finally:
+        context.try_shutdown()

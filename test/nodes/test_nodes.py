@@ -1,78 +1,56 @@
-"""The three real nodes as processes, on the virtual board, judged by the simulation's truth; see ``scenarios``."""
+"""The three nodes as processes on the virtual board, judged by the simulation's truth: scenarios, commands, two arms."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-import scenarios
-from ros_graph import own_domain, running_graph
-from scenarios import HOME, REST, moved, stands, start_swinging, until
+from patient import patiently
+from ros_graph import running_graph
+from scenarios import faults, graphs, motions, streams
+from scenarios.bench import HOME, REST, Watch, at_home, is_where_it_was, moved, stands, start_swinging, until
+from waiting import PATIENCE_S
 
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import PickerError
 
 pytestmark = pytest.mark.ros
 
-PICKER = str(Path(sys.executable).with_name("picker"))
+
+def test_it_comes_up_holding(client, board):
+    motions.comes_up_holding(client, board)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    with own_domain() as domain:
-        yield domain
-
-
-@pytest.fixture(scope="module")
-def arm(tmp_path_factory):
-    """One graph for all tests that leave it holding."""
-    with running_graph(tmp_path_factory.mktemp("arm")) as running:
-        scenarios.comes_up_holding(running.client, running.board)
-        yield running
-
-
-@pytest.fixture
-def running(arm):
-    assert arm.runner.dead() is None
-    return arm
-
-
-def test_it_comes_up_holding(running):
-    running.do(scenarios.comes_up_holding)
-
-
-@pytest.mark.parametrize("case", scenarios.IMPOSSIBLE)
-def test_what_cannot_be_done_is_refused_and_moves_nothing(running, case):
-    running.do(scenarios.refuses, case)
+@pytest.mark.parametrize("case", motions.IMPOSSIBLE)
+def test_what_cannot_be_done_is_refused_and_moves_nothing(client, board, case):
+    motions.refuses(client, board, case)
 
 
 @pytest.mark.parametrize(
     "scenario",
     [
-        scenarios.executes_a_trajectory,
-        scenarios.refuses_a_goal_from_the_past,
-        scenarios.refuses_to_hurry_where_slowing_is_off,
-        scenarios.carries_a_payload_without_a_jump,
-        scenarios.changes_compensation_without_a_jump,
-        scenarios.follows_a_good_stream,
-        scenarios.ignores_commands_that_do_not_fit,
-        scenarios.stops_and_resumes_nothing,
-        scenarios.takes_no_goal_while_it_is_off,
-        scenarios.survives_a_board_reset_in_mid_motion,
-        scenarios.survives_a_pulled_cable,
-        scenarios.brakes_at_a_fault_and_names_it,
-        scenarios.arrives_in_spite_of_damaged_frames,
-        scenarios.refuses_illegal_transitions_and_lives,
-        scenarios.relaxes,
+        motions.executes_a_trajectory,
+        motions.refuses_a_goal_from_the_past,
+        motions.refuses_to_hurry_where_slowing_is_off,
+        motions.carries_a_payload_without_a_jump,
+        motions.changes_compensation_without_a_jump,
+        streams.follows_a_good_stream,
+        faults.ignores_commands_that_do_not_fit,
+        faults.stops_and_resumes_nothing,
+        faults.takes_no_goal_while_it_is_off,
+        faults.survives_a_board_reset_in_mid_motion,
+        faults.survives_a_pulled_cable,
+        faults.brakes_at_a_fault_and_names_it,
+        faults.arrives_in_spite_of_damaged_frames,
+        faults.refuses_illegal_transitions_and_lives,
+        faults.relaxes,
     ],
     ids=lambda scenario: scenario.__name__,
 )
-def test_the_arm(running, scenario):
-    running.do(scenario)
+def test_the_arm(client, board, scenario):
+    scenario(client, board)
 
 
 # -- the picker command on a running graph -------------------------------------------------------------
@@ -91,44 +69,38 @@ def command(capsys):
     return run
 
 
-def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(running, command):
-    def work(client, board) -> None:
-        scenarios.at_home(client, board)
-        for words, wanted in (
-            (["move", "--joints", "base=20", "wrist=-40"], moved(base=np.radians(20), wrist=0.8 - np.radians(40))),
-            (["jog", "base", "-12.5"], moved(base=np.radians(7.5), wrist=0.8 - np.radians(40))),
-            (["home"], HOME),
-            (["park"], REST),
-        ):
-            code, said, complaints = command(*words)
-            assert (code, complaints) == (0, []) and said.startswith("there after "), complaints
-            np.testing.assert_allclose(client.reference(), wanted, atol=1e-6)
-            np.testing.assert_allclose(stands(client, board), wanted, atol=0.03)
-        code, said, _ = command("move", "--tip", "0.2", "0.05", "0.2", "--duration", "1.5")
-        assert code == 0
-        until(client, lambda: np.linalg.norm(board.truth().tip - [0.2, 0.05, 0.2]) < 5e-3, "the tip at its place")
-        assert command("payload", "0.02")[:2] == (0, "payload 0.02 kg\n")
-        assert client.diagnostic("dynamics", "payload_kg") == 0.02
-        assert command("payload", "0")[0] == 0
-        code, said, _ = command("status")
-        assert code == 0 and said.startswith("hardware: active: active\ncontroller: holding: ")
-
-    running.do(work)
+def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(client, board, command):
+    at_home(client, board)
+    for words, wanted in (
+        (["move", "--joints", "base=20", "wrist=-40"], moved(base=np.radians(20), wrist=0.8 - np.radians(40))),
+        (["jog", "base", "-12.5"], moved(base=np.radians(7.5), wrist=0.8 - np.radians(40))),
+        (["home"], HOME),
+        (["park"], REST),
+    ):
+        code, said, complaints = command(*words)
+        assert (code, complaints) == (0, []) and said.startswith("there after "), complaints
+        np.testing.assert_allclose(client.reference(), wanted, atol=1e-6)
+        np.testing.assert_allclose(stands(client, board), wanted, atol=0.03)
+    code, said, _ = command("move", "--tip", "0.2", "0.05", "0.2", "--duration", "1.5")
+    assert code == 0
+    until(client, lambda: np.linalg.norm(board.truth().tip - [0.2, 0.05, 0.2]) < 5e-3, "the tip at its place")
+    assert command("payload", "0.02")[:2] == (0, "payload 0.02 kg\n")
+    assert client.diagnostic("dynamics", "payload_kg") == 0.02
+    assert command("payload", "0")[0] == 0
+    code, said, _ = command("status")
+    assert code == 0 and said.startswith("hardware: active: active\ncontroller: holding: ")
 
 
-def test_a_person_at_a_bench_stops_resets_and_enables(running, command):
-    def work(client, board) -> None:
-        before = scenarios.at_home(client, board)
-        assert command("stop")[0] == 0
-        code, _, complaints = command("enable", "--yes")
-        assert code == 1 and complaints == ["error: stop is latched: call reset first"]
-        assert "error: hardware" not in command("status")[1]
-        assert command("reset")[0] == 0
-        assert command("enable", "--yes")[0] == 0
-        client.wait_holding(scenarios.PATIENCE_S)
-        scenarios.is_where_it_was(client, board, before, tolerance=0.02)
-
-    running.do(work)
+def test_a_person_at_a_bench_stops_resets_and_enables(client, board, command):
+    before = at_home(client, board)
+    assert command("stop")[0] == 0
+    code, _, complaints = command("enable", "--yes")
+    assert code == 1 and complaints == ["error: stop is latched: call reset first"]
+    assert "error: hardware" not in command("status")[1]
+    assert command("reset")[0] == 0
+    assert command("enable", "--yes")[0] == 0
+    client.wait_holding(PATIENCE_S)
+    is_where_it_was(client, board, before, tolerance=0.02)
 
 
 @pytest.mark.parametrize(
@@ -147,39 +119,32 @@ def test_a_person_at_a_bench_stops_resets_and_enables(running, command):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_command_that_cannot_be_carried_out_says_why_in_one_line(running, command, monkeypatch, words, code, named):
+def test_a_command_that_cannot_be_carried_out_says_why_in_one_line(client, board, command, monkeypatch, words, code, named):
     def nobody(_prompt):
         raise EOFError
 
-    def work(client, board) -> None:
-        before = scenarios.at_home(client, board)
-        got, _, complaints = command(*words)
-        assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0], complaints
-        assert got == code
-        scenarios.is_where_it_was(client, board, before)
-
     monkeypatch.setattr("builtins.input", nobody)
-    running.do(work)
+    before = at_home(client, board)
+    got, _, complaints = command(*words)
+    assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0], complaints
+    assert got == code
+    is_where_it_was(client, board, before)
 
 
-def test_ctrl_c_of_a_move_stops_the_arm(running):
+def test_ctrl_c_of_a_move_stops_the_arm(client, board):
     """Whoever moves the arm from a terminal and presses Ctrl-C means the arm."""
-
-    def work(client, board) -> None:
-        scenarios.at_home(client, board)
-        words = [PICKER, "move", "--joints", "base=60", "--duration", "6"]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            try:
-                until(client, lambda: board.truth().v[0] > 0.05 or process.poll() is not None, "motion")
-                process.send_signal(signal.SIGINT)
-                assert process.wait(scenarios.PATIENCE_S) == 130
-            finally:
-                process.kill()
-        assert stands(client, board)[0] < np.radians(50)
-        until(client, lambda: client.controller["phase"] == "holding", "the end of braking")
-        assert client.hardware["state"] == "active"
-
-    running.do(work)
+    at_home(client, board)
+    words = patiently("picker", "move", "--joints", "base=60", "--duration", "6")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            until(client, lambda: board.truth().v[0] > 0.05 or process.poll() is not None, "motion")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE_S) == 130
+        finally:
+            process.kill()
+    assert stands(client, board)[0] < np.radians(50)
+    until(client, lambda: client.controller["phase"] == "holding", "the end of braking")
+    assert client.hardware["state"] == "active"
 
 
 # -- two arms ------------------------------------------------------------------------------------------
@@ -189,18 +154,18 @@ def test_ctrl_c_of_a_move_stops_the_arm(running):
 def left(arm, tmp_path_factory):
     """A second graph beside the first, in a namespace; what happens to it must not concern the other."""
     with running_graph(tmp_path_factory.mktemp("left"), namespace="left") as running:
-        scenarios.comes_up_holding(running.client, running.board)
+        motions.comes_up_holding(running.client, running.board)
         yield running
 
 
 def test_two_arms_side_by_side_do_not_disturb_each_other(arm, left):
-    scenarios.do_with(arm, left, scenarios.two_arms_do_not_disturb_each_other)
+    graphs.two_arms_do_not_disturb_each_other(arm, left)
 
 
 def test_a_killed_node_in_mid_motion_leaves_an_arm_that_holds(arm, left):
     """No set-points come any more: the board plays what it has, decelerates and holds; the graph knows who is missing."""
-    left.do(start_swinging)
-    with scenarios.Watch(left.board):
+    start_swinging(left.client, left.board)
+    with Watch(left.board):
         left.runner.signal("left/dynamics", signal.SIGKILL)
         until(left.client, lambda: left.board.truth().state == "HOLD", "an arm that holds")
         held = stands(left.client, left.board)
@@ -208,7 +173,7 @@ def test_a_killed_node_in_mid_motion_leaves_an_arm_that_holds(arm, left):
     until(left.client, lambda: left.runner.dead() is not None, "notice")
     assert left.runner.dead() == ("left/dynamics", -signal.SIGKILL)
     assert arm.runner.dead() is None
-    arm.client.wait_holding(scenarios.PATIENCE_S)
+    arm.client.wait_holding(PATIENCE_S)
 
 
 def test_when_the_board_dies_the_hardware_node_lives_and_says_so(left):

@@ -7,24 +7,16 @@ import subprocess
 import sys
 
 import pytest
-from ros_graph import own_domain
+from ros_graph import running_graph
+from scenarios.bench import until
+from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.bringup import Options, TogetherSpec
-from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.errors import ConfigurationError, InputError
 from picker_dynamics.nodes import one_process
-from picker_dynamics.nodes.client import ArmClient
-from picker_dynamics.robot import description
 
-PATIENCE_S = 60.0
 NODES = ("trajectory_controller", "dynamics", "hardware")
-
-
-@pytest.fixture
-def domain():
-    with own_domain() as environment:
-        yield environment
 
 
 def test_the_graph_puts_required_nodes_together_and_leaves_others_apart(tmp_path):
@@ -57,35 +49,26 @@ def test_arguments_that_do_not_fit(words, told, capsys):
 
 @pytest.mark.ros
 def test_the_arm_goes_stops_and_holds(domain, tmp_path):
-    made = bringup.graph(Options(directory=str(tmp_path / "arm"), one_process=True, rate_hz=50.0, log_level="debug"))
-    log = tmp_path / "log"
-    with GraphRunner(made, log_path=log) as runner:
+    with running_graph(tmp_path, one_process=True, rate_hz=50.0, log_level="debug") as running:
+        runner, client = running.runner, running.client
         assert set(runner.processes) == {"virtual_board", "nodes"}
-        with ArmClient(description.load(Options().urdf_path).joint_names) as client:
-            client.wait_holding()
-            target = client.reference().copy()
-            target[0] += 0.2
-            client.move_through([0.8], [target])
-            assert client.reference()[0] == pytest.approx(target[0], abs=1e-9)
-            assert "stopped" in client.switch("emergency_stop", True)
-            client.wait(lambda: client.hardware["state"] == "idle", PATIENCE_S, "no stop")
+        client.wait_holding()
+        target = client.reference().copy()
+        target[0] += 0.2
+        client.move_through([0.8], [target])
+        assert client.reference()[0] == pytest.approx(target[0], abs=1e-9)
+        assert "stopped" in client.switch("emergency_stop", True)
+        until(client, lambda: client.hardware["state"] == "idle", "the stop")
         assert runner.dead() is None
     assert runner.processes["nodes"].returncode == 0
-    text = log.read_text()
+    text = running.log.read_text()
     assert "Traceback" not in text and "killed" not in text
     assert "[hardware]: not connected" in text.splitlines()[-1]  # its last word
 
 
 @pytest.mark.ros
 def test_a_node_that_cannot_be_made_ends_all_with_one_line(domain, tmp_path):
-    words = [
-        *(word for name in NODES[:2] for word in ("--node", name)),
-        "--node",
-        "hardware",
-        "--ros-args",
-        "-p",
-        "on_shutdown:=prak",
-    ]
+    words = [*(word for name in NODES for word in ("--node", name)), "--ros-args", "-p", "on_shutdown:=prak"]
     ended = subprocess.run(
         [sys.executable, "-m", "picker_dynamics.nodes.one_process", *words], capture_output=True, text=True, timeout=PATIENCE_S
     )

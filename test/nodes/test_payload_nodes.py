@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
+from hardware_bench import ros
+from patient import picker
 from rclpy.parameter import Parameter
-from ros_graph import own_domain
+from ros_graph import OVERLAY, running_nodes
+from scenarios.bench import until
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.diagnostics import status
+from picker_dynamics.nodes.dynamics import Dynamics
 from picker_dynamics.nodes.runtime import LATCHED, to_stamp
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.plant import Plant
 
@@ -30,53 +29,38 @@ pytestmark = pytest.mark.ros
 RRP = arms.load("rrp")
 
 
-def test_the_torque_arm_finds_what_hangs_on_it(tmp_path):
-    from picker_dynamics.bringup.runner import GraphRunner
-    from picker_dynamics.nodes.client import ArmClient
-
+def test_the_torque_arm_finds_what_hangs_on_it(domain, tmp_path):
     told: list[float] = []
-    with (
-        own_domain(),
-        GraphRunner(bringup.graph(bringup.Options(arm="rrp")), log_path=tmp_path / "nodes.log"),
-        ArmClient(RRP.description.joint_names) as client,
-    ):
+    made, log = bringup.graph(bringup.Options(arm="rrp")), tmp_path / "nodes.log"
+    with running_nodes(made, log, RRP.description.joint_names) as running:
+        client = running.client
         client.create_subscription(InertiaStamped, "payload", lambda message: told.append(message.inertia.m), LATCHED)
-        client.wait_holding(60.0)
+        client.wait_holding()
         client.set_parameters("dynamics", payload__mass=0.8)
         with pytest.raises(PickerError, match="payload.mass is 0.8 kg, above payload.follow_max, 0.5 kg"):
             client.set_parameters("dynamics", payload__follow=True)
         client.set_parameters("dynamics", payload__mass=0.0)
         client.set_parameters("hardware", attached_kg=0.3)
         client.set_parameters("dynamics", payload__follow=True, payload__follow_rate=1.0)
-        client.wait(lambda: told and abs(told[-1] - 0.3) < 0.02, 30.0, "the payload is not found")
+        until(client, lambda: told and abs(told[-1] - 0.3) < 0.02, "the payload found")
         reference = client.reference()
-        client.wait(lambda: np.abs(client.state - reference).max() < 5e-5, 30.0, "the arm does not come back to its reference")
-        weighed = subprocess.run(
-            [sys.executable, "-m", "picker_dynamics.commands.cli", "weigh", "--absolute", "--json"],
-            env=os.environ,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        until(client, lambda: np.abs(client.state - reference).max() < 5e-5, "the way back to the reference")
+        weighed = picker("weigh", "--absolute", "--json")
         assert weighed.returncode == 0, weighed.stderr
         assert json.loads(weighed.stdout)["mass_kg"] == pytest.approx(0.3, abs=0.03)
         client.set_parameters("dynamics", payload__follow=False)
-        client.wait(lambda: told[-1] == 0.0, 10.0, "what was set does not count again")
+        until(client, lambda: told[-1] == 0.0, "the payload that was set")
 
 
 @pytest.fixture
-def node():
+def node(domain):
     """The dynamics node, which nobody else hears; not spun: what it is told, it is told here."""
-    from picker_dynamics.nodes.dynamics import Dynamics
-
-    with own_domain():
-        rclpy.init(args=["--ros-args", "-p", f"servo_overlay:={resource('config/servos.sim.yaml')}"])
+    with ros("-p", f"servo_overlay:={OVERLAY}"):
         made = Dynamics()
         try:
             yield made
         finally:
             made.destroy_node()
-            rclpy.try_shutdown()
 
 
 def hardware_says(node, provenance: str) -> None:
@@ -129,7 +113,7 @@ class Potentiometers:
             self.time_s += 0.02
 
 
-def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(node):
+def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(node, monkeypatch):
     hardware_says(node, "measured")
     arm = Potentiometers(node)
     arm.run(1.0)
@@ -146,7 +130,8 @@ def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(nod
     assert not refused.successful and "above payload.follow_max" in refused.reason
     believed = node.following.mass
     assert set_to(node, payload__follow_max=5.0, payload__follow_rate=5.0).successful
-    node.following.follower._projection *= 20.0  # the springs seem to bear kilograms
+    follower = node.following.follower
+    monkeypatch.setattr(type(follower), "estimate", 20.0 * follower.estimate)  # the springs seem to bear kilograms
     node.following.update_estimate()
     assert node.following.mass == believed and "not followed further" in node.following.problem
     assert set_to(node, payload__follow=False).successful

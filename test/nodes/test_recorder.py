@@ -4,64 +4,54 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from ros_graph import own_domain
+from patient import patiently
+from rclpy.qos import QoSProfile
 from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from waiting import PATIENCE_S, until
 
-from picker_dynamics.nodes.runtime import LATCHED, LATEST
+from picker_dynamics.nodes.runtime import LATCHED
 from picker_dynamics.recording.reader import read
 
 pytestmark = pytest.mark.ros
 
-PATIENCE_S = 60.0
+ALL = QoSProfile(depth=100)
+"""However slow the recorder is, none is overwritten before it was taken."""
 NAMES = ["base", "shoulder", "elbow", "wrist", "scissor"]
 
 
 @pytest.fixture(scope="module")
-def talker():
+def talker(domain):
     """A node in namespace ``left`` with an arm's publishers."""
-    with own_domain():
-        rclpy.init()
-        node = rclpy.create_node("arm", namespace="left")
-        node.states = node.create_publisher(JointState, "joint_states", 10)
-        node.references = node.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
-        node.status = node.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
-        active = KeyValue(key="state", value="active")
-        node.status.publish(DiagnosticStatus(name="hardware", message="said before", values=[active]))
-        yield node
-        node.destroy_node()
-        rclpy.try_shutdown()
+    rclpy.init()
+    node = rclpy.create_node("arm", namespace="left")
+    node.states = node.create_publisher(JointState, "joint_states", ALL)
+    node.references = node.create_publisher(JointTrajectory, "arm_controller/reference", ALL)
+    node.status = node.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
+    active = KeyValue(key="state", value="active")
+    node.status.publish(DiagnosticStatus(name="hardware", message="said before", values=[active]))
+    yield node
+    node.destroy_node()
+    rclpy.try_shutdown()
 
 
 def started(*words: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "picker_dynamics.commands.cli", "record", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def until(condition, process) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
-        time.sleep(0.02)
+    words = ("picker", "record", *words)
+    return subprocess.Popen(patiently(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_leaves_a_whole_file_with_every_message(talker, tmp_path, number):
     process = started("-o", str(tmp_path / "take"), "--namespace", "/left")
     try:
-        until(lambda: talker.states.get_subscription_count() and talker.references.get_subscription_count(), process)
+        until(lambda: talker.states.get_subscription_count() and talker.references.get_subscription_count(), "a listener")
         for k in range(60):
             stamp = talker.get_clock().now().to_msg()
             state = JointState(name=NAMES, position=[0.01 * k] * 5)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scenarios
 import yaml
 from arm_fixtures import picker
-from ros_graph import own_domain, running_graph
+from scenarios import streams
+from scenarios.bench import HOME
 from topic_system import block
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -20,33 +20,26 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 
 
-@pytest.fixture(scope="module")
-def arm(tmp_path_factory):
-    with own_domain(), running_graph(tmp_path_factory.mktemp("arm")) as running:
-        scenarios.comes_up_holding(running.client, running.board)
-        yield running
-
-
 @pytest.mark.ros
 @pytest.mark.parametrize("unset", [float("nan"), 0.0])
-def test_nothing_moves_before_a_controller_is_active(arm, unset):
-    arm.do(scenarios.ros2_control_moves_nothing_before_a_controller_is_active, unset)
+def test_nothing_moves_before_a_controller_is_active(client, board, unset):
+    streams.ros2_control_moves_nothing_before_a_controller_is_active(client, board, unset)
 
 
 @pytest.mark.ros
-@pytest.mark.parametrize("threshold", scenarios.THRESHOLDS)
-def test_it_moves_the_arm_whatever_it_holds_back(arm, threshold):
-    arm.do(scenarios.ros2_control_moves_the_arm, threshold)
+@pytest.mark.parametrize("threshold", streams.THRESHOLDS)
+def test_it_moves_the_arm_whatever_it_holds_back(client, board, threshold):
+    streams.ros2_control_moves_the_arm(client, board, threshold)
 
 
 @pytest.mark.ros
 @pytest.mark.parametrize(
     "scenario",
-    [scenarios.a_goal_takes_the_arm_from_ros2_control, scenarios.ros2_control_resumes_nothing_after_a_stop],
+    [streams.a_goal_takes_the_arm_from_ros2_control, streams.ros2_control_resumes_nothing_after_a_stop],
     ids=lambda scenario: scenario.__name__,
 )
-def test_who_moves_the_arm(arm, scenario):
-    arm.do(scenario)
+def test_who_moves_the_arm(client, board, scenario):
+    scenario(client, board)
 
 
 # -- the files ---------------------------------------------------------------------------------------------
@@ -78,7 +71,7 @@ def test_the_block_s_file_is_the_picker_for_all_who_read_it(tmp_path):
     path.write_text(xacro.process_file(str(resource("urdf/picker.ros2_control.xacro"))).toxml())
     made, plain = description.load(path), picker()
     assert made.joint_names == plain.joint_names
-    q = np.array(scenarios.HOME)
+    q = np.array(HOME)
     np.testing.assert_allclose(RigidBody(made).gravity(q), RigidBody(plain).gravity(q), rtol=1e-12)
 
 

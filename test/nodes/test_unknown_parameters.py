@@ -12,7 +12,7 @@ import pytest
 import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
-from ros_graph import own_domain
+from waiting import PATIENCE_S
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.nodes.runtime import ALIKE, declare, require_known_parameters
@@ -22,12 +22,11 @@ NODES = ("trajectory_controller", "dynamics", "hardware", "torque_control", "tor
 
 
 @pytest.fixture(scope="module")
-def context():
-    with own_domain():
-        context = Context()
-        rclpy.init(context=context)
-        yield context
-        rclpy.shutdown(context=context)
+def context(domain):
+    context = Context()
+    rclpy.init(context=context)
+    yield context
+    rclpy.shutdown(context=context)
 
 
 def made(context, *given: str) -> Node:
@@ -89,14 +88,13 @@ def test_no_name_of_a_node_looks_like_a_misspelt_one_of_another():
 
 
 @pytest.mark.ros
-def test_a_node_ends_with_one_line(tmp_path):
-    with own_domain():
-        ended = subprocess.run(
-            [sys.executable, "-m", "picker_dynamics.nodes.trajectory_controller", "--ros-args", "-p", "rate_hs:=50.0"],
-            capture_output=True,
-            text=True,
-            timeout=60.0,
-        )
+def test_a_node_ends_with_one_line(domain):
+    ended = subprocess.run(
+        [sys.executable, "-m", "picker_dynamics.nodes.trajectory_controller", "--ros-args", "-p", "rate_hs:=50.0"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
     assert ended.returncode == ConfigurationError.exit_code and "Traceback" not in ended.stderr
     errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
     assert errors == ["error: parameter rate_hs does not exist, did you mean rate_hz?"]

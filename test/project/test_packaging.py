@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import picker_dynamics
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
+FEW = ("test/robot/test_joint_order.py", "test/trajectory/test_splines.py", "test/bringup/test_launch_testing.py")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 HEAVY = {"matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy", "urchin"}
 
@@ -43,8 +45,9 @@ def run(*command, **options) -> str:
 
 
 def colcon(scratch: Path, verb: str, *options) -> str:
-    base = ("--log-base", scratch / "log", verb, "--base-paths", ROOT)
-    return run(sys.executable, "-m", "colcon", *base, *options)
+    """Run a verb of colcon on this package, in a workspace of its own; what it printed."""
+    spaces = (f"--{name}-base={scratch / name}" for name in (("build", "install") if verb in ("build", "test") else ()))
+    return run(sys.executable, "-m", "colcon", "--log-base", scratch / "log", verb, "--base-paths", ROOT, *spaces, *options)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +140,7 @@ def test_colcon_would_run_the_tests(setup_data):
 
 
 def test_colcon_installs_data_files_and_executables(tmp_path, setup_data):
-    colcon(tmp_path, "build", "--build-base", tmp_path / "build", "--install-base", tmp_path / "install")
+    colcon(tmp_path, "build")
     installed = tmp_path / "install" / "picker_dynamics"
     share = installed / "share" / "picker_dynamics"
     files = {str(path.relative_to(share)) for path in share.rglob("*") if path.is_file()}
@@ -149,6 +152,45 @@ def test_colcon_installs_data_files_and_executables(tmp_path, setup_data):
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "picker_dynamics").rglob("*.py")}
     site = next((installed / "lib").glob("python3*")) / "site-packages"
     assert modules == {str(path.relative_to(site)) for path in (site / "picker_dynamics").rglob("*.py")}
+
+
+@pytest.fixture(scope="module")
+def colcon_test(tmp_path_factory):
+    """`colcon test` of few tests; how many of them ran, and how many failed.  `make colcon` runs them all."""
+    space = tmp_path_factory.mktemp("space")
+    colcon(space, "build")
+
+    def test(*selection: str) -> tuple[int, int]:
+        colcon(space, "test", "--pytest-args", *selection)
+        command = [
+            sys.executable,
+            "-m",
+            "colcon",
+            "--log-base",
+            space / "log",
+            "test-result",
+            "--test-result-base",
+            space / "build",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = re.search(r"Summary: (\d+) tests?, (\d+) errors?, (\d+) failures?, (\d+) skipped", done.stdout)
+        assert found, done.stdout + done.stderr
+        count, errors, failures, skipped = map(int, found.groups())
+        assert (done.returncode != 0) == (errors + failures > 0)
+        return count - skipped, errors + failures
+
+    return test
+
+
+def test_colcon_runs_the_tests_and_they_pass(colcon_test):
+    ran, failed = colcon_test(*FEW, "-m", "not slow")
+    assert ran > 10 and failed == 0
+
+
+def test_colcon_reports_a_test_that_fails(colcon_test, tmp_path):
+    failing = tmp_path / "test_failing.py"
+    failing.write_text("def test_it():\n    assert False\n")
+    assert colcon_test(str(failing)) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile
-from scenarios import goal, until
+from scenarios.bench import goal, until
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.nodes.runtime import to_stamp
@@ -75,7 +75,7 @@ class Actions:
         self.gripper.destroy()
 
     def send(self, *targets, goal_time: float = 0.0, path=(), at_goal=(), start_s: float | None = None, **options) -> Sent:
-        """Send a trajectory, made as ``scenarios.goal`` makes it, with tolerances."""
+        """Send a trajectory, made as ``goal`` makes it, with tolerances."""
         request = FollowJointTrajectory.Goal(
             trajectory=goal(*targets, **options), path_tolerance=list(path), goal_tolerance=list(at_goal)
         )

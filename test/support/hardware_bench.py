@@ -10,31 +10,23 @@ import pytest
 import rclpy
 from arm_fixtures import servos
 from board_on_cable import BoardOnCable
-from board_on_pty import PATIENCE_S
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from ros_graph import own_domain
+from ros_graph import OVERLAY
+from waiting import until
 
 from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
 from picker_dynamics.nodes.executor import FocusedExecutor
 from picker_dynamics.nodes.hardware import Hardware
-from picker_dynamics.resources import resource
 
 SERVOS = servos()
 HOME = np.array(SERVOS.home)
-OVERLAY = str(resource("config/servos.sim.yaml"))
 CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
 ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
 
 
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    with own_domain():
-        yield
-
-
 @pytest.fixture
-def board(tmp_path):
+def board(domain, tmp_path):
     with board_that_holds(tmp_path / "tty") as made:
         yield made
 
@@ -59,10 +51,7 @@ class Spun:
         self.nodes, self.executors = nodes, [FocusedExecutor(node) for node in nodes]
 
     def until(self, condition, what: str) -> None:
-        until_s = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < until_s, f"{what} did not happen: {[node.session.problem for node in self.nodes]}"
-            self.spin(0.02)
+        until(condition, lambda: f"{[node.session.problem for node in self.nodes]}; {what}", step=lambda: self.spin(0.02))
 
     def spin(self, seconds: float) -> None:
         until_s = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""What the files in launch/ share: the arms of launch/picker.launch.py under launch_testing, in a ROS domain of their own."""
+"""Arms of launch/picker.launch.py under launch_testing, in a ROS domain of their own: what the files in test/launch/ share."""
 
 from __future__ import annotations
 
@@ -12,23 +12,39 @@ from launch.actions import ExecuteProcess, GroupAction, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_testing.actions import ReadyToTest
 from launch_testing.util import KeepAliveProc
-from patient import make_all_patient
-from ros_graph import own_domain
-from started_graph import ENDING_S, Started, connected, control_socket, patiently, wait_until_up
+from patient import patience, patiently
+from ros_graph import Running, Started, arm_of, control_socket, own_domain, wait_until_up
+from stalls import Stalls
+from waiting import PATIENCE_S
 
+from picker_dynamics.errors import PickerError
 from picker_dynamics.resources import resource
 
 LAUNCH_FAILURE = 1
 """Exit code of `ros2 launch` when a process of picker.launch.py ends by itself."""
 
 
-class Bench:
+def do(scenario, *arguments) -> None:
+    """Carry out a scenario; once more, where it failed and the machine had stalled meanwhile, as under pytest."""
+    with Stalls() as stalls:
+        try:
+            scenario(*arguments)
+        except (AssertionError, PickerError) as error:
+            if not stalls.count:
+                raise
+            print(f"{scenario.__name__} runs again: {stalls}: {error}")
+        else:
+            return
+    scenario(*arguments)
+
+
+class LaunchedArms:
     """Everything that has to be undone after a launch: the domain, a folder for its boards, clients."""
 
     def __init__(self):
         self._to_undo = contextlib.ExitStack()
         self._to_undo.enter_context(own_domain())
-        self._to_undo.callback(make_all_patient())
+        self._to_undo.enter_context(patience())
         self.directory = Path(self._to_undo.enter_context(tempfile.TemporaryDirectory(prefix="launched_")))
         self._to_undo.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
         tempfile.tempdir = str(self.directory)  # launch runs in this process, and so does bringup
@@ -36,42 +52,34 @@ class Bench:
     def arms(self, *namespaces: str) -> LaunchDescription:
         """picker.launch.py as it is, once for each namespace."""
         source = PythonLaunchDescriptionSource(str(resource("launch/picker.launch.py")))
-        return LaunchDescription(
-            [
-                *(
-                    GroupAction([IncludeLaunchDescription(source, launch_arguments=[("hardware", "sim"), ("namespace", name)])])
-                    for name in namespaces
-                ),
-                ReadyToTest(),
-            ]
+        included = (
+            IncludeLaunchDescription(source, launch_arguments=[("hardware", "sim"), ("namespace", name)]) for name in namespaces
         )
+        return LaunchDescription([*(GroupAction([one]) for one in included), ReadyToTest()])
 
     def ros2_launch(self) -> tuple[LaunchDescription, ExecuteProcess]:
         """`ros2 launch` as a process of its own, to see how it ends; and something that stays when it has."""
         process = ExecuteProcess(
             cmd=patiently("ros2", "launch", "picker_dynamics", "picker.launch.py", "hardware:=sim"),
             additional_env={"TMPDIR": str(self.directory)},
-            sigterm_timeout=str(ENDING_S),
+            sigterm_timeout=str(PATIENCE_S),
         )
         return LaunchDescription([process, KeepAliveProc(), ReadyToTest()]), process
 
-    @contextlib.contextmanager
-    def connected(self, namespace: str = ""):
+    def connected(self, namespace: str = "") -> contextlib.AbstractContextManager[Running]:
         """The arm in ``namespace``, once its board runs."""
-        folder = f"picker_{namespace or 'arm'}_{os.getpid()}"
-        with connected(control_socket(self.directory, folder), namespace) as running:
-            yield running
+        return arm_of(control_socket(self.directory, f"picker_{namespace or 'arm'}_{os.getpid()}"), namespace)
 
     @contextlib.contextmanager
     def started(self, process: ExecuteProcess, proc_info, proc_output):
         """The graph of :meth:`ros2_launch`, holding."""
 
         def ended() -> tuple[int, str]:
-            proc_info.assertWaitForShutdown(process, timeout=ENDING_S)
+            proc_info.assertWaitForShutdown(process, timeout=PATIENCE_S)
             said = b"".join(line.text for line in proc_output[process]).decode()
             return proc_info[process].returncode, said
 
-        with connected(control_socket(self.directory)) as running:
+        with arm_of(control_socket(self.directory, "picker_*")) as running:
             wait_until_up(running.client)
             yield Started(proc_info[process].pid, running, LAUNCH_FAILURE, ended)
 

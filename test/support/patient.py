@@ -1,17 +1,26 @@
-"""Run `picker` or `ros2` in this process, with a simulated board that forgives a busy machine: patient.py picker up --sim."""
+"""Run `picker` or `ros2` in this process, forgiving a busy machine: patient.py picker up --sim."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import importlib
+import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.runner import GraphRunner
 
 BOOT_SILENCE_S = 0.3
 """Of the simulated board; a real Uno takes three times as long, and the tests open its port often."""
 
-HOST_TIMEOUT_S = 5.0
+HOST_TIMEOUT_S = 10.0
 """Of the simulated board, which is 0.25 s by default: a busy machine is no lost host."""
 
 COMMANDS = {"picker": "picker_dynamics.commands.cli", "ros2": "ros2cli.cli"}
@@ -25,14 +34,33 @@ def with_patience(made: bringup.Graph) -> bringup.Graph:
     return dataclasses.replace(made, board=dataclasses.replace(made.board, arguments=words))
 
 
-def make_all_patient():
-    """Let whoever asks ``bringup`` for a graph from now on get one with patience; returns what undoes it."""
+@contextlib.contextmanager
+def patience() -> Iterator[None]:
+    """Graphs that are made meanwhile, and who runs them, forgive a busy machine."""
     plain = bringup.graph
-    bringup.graph = lambda *arguments, **options: with_patience(plain(*arguments, **options))
-    return lambda: setattr(bringup, "graph", plain)
+    with (
+        mock.patch.object(bringup, "graph", lambda *arguments, **options: with_patience(plain(*arguments, **options))),
+        mock.patch.object(GraphRunner, "__init__", functools.partialmethod(GraphRunner.__init__, grace_s=PATIENCE_S)),
+    ):
+        yield
+
+
+def patient_clients() -> contextlib.AbstractContextManager:
+    """Meanwhile clients of running graphs wait longer than a person would."""
+    return mock.patch("picker_dynamics.nodes.client.ANSWER_S", PATIENCE_S)
+
+
+def patiently(*words: str) -> list[str]:
+    """`picker` or `ros2` with its arguments, as the command of a process."""
+    return [sys.executable, str(Path(__file__)), *words]
+
+
+def picker(*words: str) -> subprocess.CompletedProcess:
+    """`picker` with its arguments, as a person would type it in this process's ROS domain."""
+    return subprocess.run(patiently("picker", *words), capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 if __name__ == "__main__":
-    sys.argv, sys.path = sys.argv[1:], sys.path[1:]  # as its own executable would have them
-    make_all_patient()
-    sys.exit(importlib.import_module(COMMANDS[sys.argv[0]]).main())
+    sys.argv = sys.argv[1:]
+    with patience(), patient_clients():
+        sys.exit(importlib.import_module(COMMANDS[sys.argv[0]]).main())

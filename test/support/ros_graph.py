@@ -1,149 +1,199 @@
-"""Real graphs for the tests: a ROS domain nobody else listens on, the three nodes as processes, a client, a side door."""
+"""Real graphs for the tests: the nodes as processes in a ROS domain of their own, a client, and the simulation's side door."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import threading
-import time
-from collections.abc import Callable, Iterator
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from arm_fixtures import picker
-from diagnostic_msgs.msg import DiagnosticStatus
-from patient import BOOT_SILENCE_S, HOST_TIMEOUT_S, with_patience
+from patient import patient_clients, patiently, with_patience
+from sensor_msgs.msg import JointState
+from stalls import processes_below
+from waiting import PATIENCE_S, until
 
-from benchmarks import domain
+from benchmarks.domain import own_domain
 from picker_dynamics.bringup import bringup
-from picker_dynamics.bringup.runner import GraphRunner
+from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.client import ArmClient
-from picker_dynamics.nodes.runtime import LATCHED
+from picker_dynamics.nodes.runtime import LATEST
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl
 
-__all__ = [
-    "BOOT_SILENCE_S",
-    "BRING_UP_S",
-    "HOST_TIMEOUT_S",
-    "Running",
-    "Stalls",
-    "own_domain",
-    "running_graph",
-    "running_hardware",
-    "side_door",
-]
+__all__ = ["BOARD", "Running", "Started", "connected", "own_domain", "picker_up", "process_tree", "running_graph"]
 
-STALL_S = 0.05
-"""A thread that sleeps 10 ms and wakes so late shows that the machine had other things to do."""
-
-ATTEMPTS = 3
-
-BRING_UP_S = 60.0
-"""Patience with a graph that takes 4 s on an idle machine."""
-
-
-@contextlib.contextmanager
-def own_domain() -> Iterator[int]:
-    """A ROS_DOMAIN_ID that nobody else on this machine uses, in the environment; discovery stays on this machine."""
-    with domain.own_domain() as ours:
-        yield int(ours["ROS_DOMAIN_ID"])
-
-
-class Stalls:
-    """Evidence that this machine stood still: what a test saw then says nothing about the arm."""
-
-    def __init__(self):
-        self.seen: list[str] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def _watch(self) -> None:
-        before = time.monotonic()
-        while not self._over.wait(0.01):
-            now = time.monotonic()
-            if now - before > STALL_S:
-                self.seen.append(f"{now - before:.2f} s without a turn")
-            before = now
-
-    def on_hardware(self, message) -> None:
-        """Listens to hardware/status: only a machine that is too slow makes these nodes pause."""
-        if "commands paused" in message.message or "no answer from the board" in message.message:
-            self.seen.append(message.message)
-
-    def __enter__(self) -> Stalls:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_exception) -> None:
-        self._over.set()
-        self._thread.join()
+BOARD = "virtual_board"
+OVERLAY = str(resource("config/servos.sim.yaml"))
 
 
 @dataclasses.dataclass
 class Running:
-    """A graph that runs: its processes, the simulation's side door, a client, and where the nodes' words go."""
+    """A graph that runs: its processes, a client, the simulation's side door, and where the nodes' words go."""
 
-    runner: GraphRunner
-    board: BoardControl
+    runner: GraphRunner | None
     client: ArmClient
+    board: BoardControl | None
     log: Path
-    stalls: Stalls
 
-    def do(self, scenario: Callable, *arguments) -> None:
-        """Carry out a scenario; again, where it failed and the machine had stalled meanwhile."""
-        for attempt in range(1, ATTEMPTS + 1):
-            before = len(self.stalls.seen)
-            try:
-                scenario(self.client, self.board, *arguments)
-                return
-            except (AssertionError, PickerError, pytest.fail.Exception) as error:
-                stalls = self.stalls.seen[before:]
-                if not stalls or attempt == ATTEMPTS:
-                    raise
-                print(f"{scenario.__name__}, attempt {attempt}: {error}; the machine stalled: {', '.join(stalls)}")
+
+@contextlib.contextmanager
+def running_nodes(made: bringup.Graph, log: Path, joint_names, namespace: str = "") -> Iterator[Running]:
+    """The processes of a graph and a client; what they said is printed at the end."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with (
+            patient_clients(),
+            GraphRunner(with_patience(made), log_path=log, grace_s=PATIENCE_S) as runner,
+            connected(joint_names, namespace) as client,
+        ):
+            yield Running(runner, client, None, log)
+    finally:
+        print(f"--- {log}\n{log.read_text()}")
+
+
+@contextlib.contextmanager
+def connected(joint_names, namespace: str = "") -> Iterator[ArmClient]:
+    """A client, in the domain that the environment names: a context left over from another test would be in another one."""
+    with ArmClient(joint_names, namespace) as client:
+        assert client.context.get_domain_id() == int(os.environ.get("ROS_DOMAIN_ID", "0"))
+        yield client
 
 
 @contextlib.contextmanager
 def running_graph(directory: Path, **options) -> Iterator[Running]:
-    """The whole graph in simulation; ``options`` as for ``bringup.Options``.  What the nodes said is printed at the end."""
-    directory.mkdir(parents=True, exist_ok=True)
-    log = directory / "nodes.log"
-    made = with_patience(bringup.graph(bringup.Options(directory=str(directory), **options)))
-    try:
-        with GraphRunner(made, log_path=log, grace_s=20.0) as runner, contextlib.ExitStack() as open_doors:
-            client = open_doors.enter_context(ArmClient(picker().joint_names, options.get("namespace", "")))
-            board = open_doors.enter_context(side_door(made.control, runner))
-            stalls = open_doors.enter_context(Stalls())
-            client.create_subscription(DiagnosticStatus, "hardware/status", stalls.on_hardware, LATCHED)
-            try:
-                yield Running(runner, board, client, log, stalls)
-            finally:
-                with contextlib.suppress(PickerError):  # a test has killed the board
-                    print(f"the simulation was {board.truth().behind_max_s:.3f} s late at worst")
-    finally:
-        print(f"--- {log}\n{log.read_text()}")
+    """The whole graph in simulation; ``options`` as for ``bringup.Options``."""
+    made = bringup.graph(bringup.Options(directory=str(directory), **options))
+    with running_nodes(made, directory / "nodes.log", picker().joint_names, options.get("namespace", "")) as running:
+        control = control_socket(directory, alive=lambda: running.runner.dead() is None)
+        with BoardControl(control, timeout_s=PATIENCE_S) as running.board:
+            yield running
+            with contextlib.suppress(PickerError):  # a test has killed the board
+                print(f"the simulation was {running.board.truth().behind_max_s:.3f} s late at worst")
 
 
 @contextlib.contextmanager
 def running_hardware(port: str, directory: Path, **parameters):
     """The hardware node in namespace ``alone``, on a board that somebody else runs; yields a client and its process."""
-    log = directory / "hardware.log"
-    overlay = str(resource("config/servos.sim.yaml"))
-    node = bringup.NodeSpec("hardware", {"port": port, "servo_overlay": overlay, "autostart": True, **parameters}, "alone")
-    try:
-        with ArmClient(picker().joint_names, "alone") as client:
-            with GraphRunner(bringup.Graph((node,), None, port), log_path=log) as runner:
-                yield client, runner.processes["alone/hardware"]
-    finally:
-        print(f"--- {log}\n{log.read_text()}")
+    node = bringup.NodeSpec("hardware", {"port": port, "servo_overlay": OVERLAY, "autostart": True, **parameters}, "alone")
+    with running_nodes(bringup.Graph((node,), None, port), directory / "hardware.log", picker().joint_names, "alone") as running:
+        yield running.client, running.runner.processes["alone/hardware"]
 
 
-def side_door(path: str, runner: GraphRunner) -> BoardControl:
-    """The simulation's control socket, once the board has made it."""
-    deadline = time.monotonic() + BRING_UP_S
-    while not Path(path).exists():
-        assert runner.dead() is None and time.monotonic() < deadline, f"no board: {runner.dead()}"
-        time.sleep(0.02)
-    return BoardControl(path, timeout_s=BRING_UP_S)
+def control_socket(directory: Path, folder: str = "", alive=lambda: True) -> Path:
+    """Where the simulated board of a graph that keeps its files in ``directory`` can be asked, once it is there."""
+
+    def found() -> list[Path]:
+        assert alive(), "the graph has ended"
+        return list(directory.glob(f"{folder}/control" if folder else "control"))
+
+    return until(found, f"a simulated board in {directory}")[0]
+
+
+# -- a graph as somebody else's process tree: `picker up` or `ros2 launch` -------------------------------
+
+
+def process_tree(pid: int) -> dict[str, int]:
+    """Name -> process, of all that ``pid`` has started, directly or not; as the executables in lib/ are named."""
+    found = {}
+    for below in processes_below(pid):
+        with contextlib.suppress(OSError):  # gone meanwhile
+            found[_name(Path(f"/proc/{below}/cmdline").read_text().split("\0"))] = below
+    found.pop("", None)  # one that has ended, and nobody has asked how
+    return found
+
+
+def _name(words: list[str]) -> str:
+    module = words[words.index("-m") + 1] if "-m" in words else ""
+    script = next((word for word in words if "/lib/picker_dynamics/" in word), words[0])
+    name = module.rpartition(".")[2] or Path(script).name
+    return BOARD if name == "board" else name
+
+
+@contextlib.contextmanager
+def arm_of(control: Path, namespace: str = "") -> Iterator[Running]:
+    """A client and the side door ``control`` to a graph that somebody else has started."""
+    with (
+        patient_clients(),
+        connected(picker().joint_names, namespace) as client,
+        BoardControl(control, timeout_s=PATIENCE_S) as board,
+    ):
+        yield Running(None, client, board, control.parent)
+
+
+def wait_until_up(client: ArmClient) -> None:
+    """All three nodes do their part: the arm is held, and set-points are sent."""
+    client.wait_holding(PATIENCE_S)
+    heard: list[JointState] = []
+    subscription = client.create_subscription(JointState, "joint_commands", heard.append, LATEST)
+    client.wait(lambda: heard, PATIENCE_S, "no joint_commands arrive")
+    client.destroy_subscription(subscription)
+
+
+class Started:
+    """The graph below one process; see ``scenarios.graphs.StartedGraph``.
+
+    Args:
+        pid: of the process.
+        running: its arm.
+        failure: exit code that it shall have where one of its own dies.
+        ended: waits for its end; (exit code, what it said).
+    """
+
+    def __init__(self, pid: int, running: Running, failure: int, ended):
+        self.client, self.board, self.failure, self.ended = running.client, running.board, failure, ended
+        self._processes = process_tree(pid)
+
+    def kill(self, name: str) -> None:
+        os.kill(self._processes[name], signal.SIGKILL)
+
+    def survivors(self) -> list[str]:
+        return [name for name, pid in self._processes.items() if Path(f"/proc/{pid}").exists()]
+
+
+class Up:
+    """`picker up` in a session of its own, as in a terminal; a context manager, nothing of it survives."""
+
+    def __init__(self, directory: Path, *options: str):
+        self.directory, self.log = directory, directory / "log"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                patiently("picker", "up", *options),
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ | {"TMPDIR": str(directory)},
+            )
+
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def ended(self) -> tuple[int, str]:
+        """Exit code, and all that it said."""
+        return self.process.wait(PATIENCE_S), self.said()
+
+    def __enter__(self) -> Up:
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        left = process_tree(self.process.pid).values() if self.process.poll() is None else ()
+        self.process.kill()
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        print(self.said())
+
+
+@contextlib.contextmanager
+def picker_up(directory: Path) -> Iterator[Started]:
+    """`picker up --sim`, holding."""
+    with Up(directory, "--sim") as up:
+        control = control_socket(directory, "picker_*", alive=lambda: up.process.poll() is None)
+        with arm_of(control) as running:
+            wait_until_up(running.client)
+            yield Started(up.process.pid, running, ProcessEndedError.exit_code, up.ended)

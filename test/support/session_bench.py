@@ -1,13 +1,16 @@
-"""A hardware session on a board in a thread of its own, and the fixtures that bring them up."""
+"""A hardware session on a board in a thread of its own, ticked as the hardware node does, and the fixtures that make them."""
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body, servos
-from board_on_pty import NAMES, BoardOnPty, wait_until
+from board_on_cable import BoardOnCable
+from board_on_pty import NAMES, BoardOnPty
+from waiting import until
 
 from picker_dynamics.board import hardware_session
 from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
@@ -47,7 +50,7 @@ def make_board(*, found=HOME, host_timeout_ms=UNHURRIED_MS, joints=5, **firmware
 class Rig:
     """A session on a board, and a record of all telemetry that came: (board time [us], pulses, live)."""
 
-    def __init__(self, board: BoardOnPty, port: str | None = None):
+    def __init__(self, board: BoardOnPty | BoardOnCable | None, port: str | None = None):
         self.board = board
         self.history: list[tuple[int, tuple[int, ...], int]] = []
         link = Link(port or board.port, joint_names=NAMES, on_telemetry=self._record)
@@ -72,7 +75,7 @@ class Rig:
             self.session.tick(time.monotonic())
             return condition()
 
-        wait_until(ticked, what)
+        until(ticked, what)
 
     def news(self, count: int = 3) -> None:
         """Tick until ``count`` more telemetry frames have come."""
@@ -95,16 +98,15 @@ class Rig:
 
     def stream_until(self, goal, condition, what: str) -> None:
         """Start towards ``goal`` and go on until ``condition()``."""
-        start, began = self.session.setpoint.copy(), time.monotonic()
+        start, steps = self.session.setpoint.copy(), itertools.count()
 
         def stepped():
-            share = min((time.monotonic() - began) / 2.0, 1.0)
-            self.send(start + share * (np.asarray(goal) - start))
+            self.send(start + min(next(steps) * PERIOD_S / 2.0, 1.0) * (np.asarray(goal) - start))
             self.session.tick(time.monotonic())
             time.sleep(PERIOD_S)
             return condition()
 
-        wait_until(stepped, what)
+        until(stepped, what)
 
     def moving(self) -> bool:
         return self.session.link.telemetry.state is BoardState.MOVE and self.pulses() != self.history[0][1]
@@ -158,3 +160,10 @@ def rigs():
 @pytest.fixture
 def quick_enabling(monkeypatch):
     monkeypatch.setattr(hardware_session, "ENABLE_PERIOD_S", 0.1)
+
+
+@pytest.fixture
+def unhurried(monkeypatch):
+    """A session that no stall of this machine takes for a controller that pauses, or for a board that is gone."""
+    for name in ("hardware_session.PAUSE_S", "hardware_session.REQUEST_TIMEOUT_S", "link.connection.SILENCE_S"):
+        monkeypatch.setattr(f"picker_dynamics.board.{name}", UNHURRIED_MS * 1e-3)

@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
+from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.sim.control_socket import BoardControl
-from scenarios.bench import Watch, at_home, goal, moved, outcome, stands, start, start_swinging, until
+
+from .bench import Watch, at_home, goal, moved, outcome, stands, start, start_swinging, until
 
 
 class StartedGraph(Protocol):
     """A graph in the hands of the program that started it, `picker up` or `ros2 launch`."""
 
+    client: ArmClient
     board: BoardControl
     failure: int
     """Exit code of that program when one of its processes dies."""
-
-    def do(self, scenario) -> None:
-        """Carry out a scenario on it; see ros_graph.Running."""
 
     def kill(self, name: str) -> None:
         """SIGKILL to a process of the graph."""
@@ -30,11 +30,6 @@ class StartedGraph(Protocol):
 
     def survivors(self) -> list[str]:
         """Processes that it started and that still run."""
-
-
-def do_with(here, there, scenario) -> None:
-    """Carry out a scenario of two arms; again, where the machine had stalled for either."""
-    here.do(lambda _client, _board: there.do(lambda _client, _board: scenario(here, there)))
 
 
 def two_arms_do_not_disturb_each_other(here, there) -> None:
@@ -59,9 +54,9 @@ def two_arms_do_not_disturb_each_other(here, there) -> None:
 
 def ends_when_a_process_dies(graph: StartedGraph, name: str) -> None:
     """Killed in mid-motion, node or board: the arm brakes as long as there is one, and all others end, with the reason."""
-    graph.do(at_home)
+    at_home(graph.client, graph.board)
     with Watch(graph.board) as watch:
-        graph.do(start_swinging)
+        start_swinging(graph.client, graph.board)
         graph.kill(name)
         code, said = graph.ended()
     assert code == graph.failure, said

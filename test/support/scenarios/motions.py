@@ -9,7 +9,8 @@ from arm_fixtures import rigid_body
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.client import GoalRefusedError
 from picker_dynamics.nodes.runtime import to_stamp
-from scenarios.bench import ALL, HOME, NAMES, PATIENCE_S, Commands, Watch, at_home, goal, is_where_it_was, moved, stands, until
+
+from .bench import ALL, HOME, NAMES, PATIENCE_S, Commands, Watch, at_home, goal, is_where_it_was, moved, stands, until
 
 
 def comes_up_holding(client, board) -> None:

@@ -10,7 +10,8 @@ from sensor_msgs.msg import JointState
 from topic_system import KEEP_ALIVE, TopicSystem
 
 from picker_dynamics.nodes.runtime import LATEST, OUTCOMES
-from scenarios.bench import HOME, NAMES, PATIENCE_S, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, until
+
+from .bench import HOME, NAMES, PATIENCE_S, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, until
 
 THRESHOLDS = (KEEP_ALIVE, 1e-5, 0.01)
 SAG = 0.02

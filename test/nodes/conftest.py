@@ -1,0 +1,26 @@
+"""A running graph for the tests of one file, which leave it holding."""
+
+from __future__ import annotations
+
+import pytest
+from ros_graph import Running, running_graph
+from scenarios import motions
+
+
+@pytest.fixture(scope="module")
+def arm(domain, tmp_path_factory, request) -> Running:
+    """The whole graph in simulation; GRAPH in the file: its options."""
+    with running_graph(tmp_path_factory.mktemp("arm"), **getattr(request.module, "GRAPH", {})) as running:
+        motions.comes_up_holding(running.client, running.board)
+        yield running
+
+
+@pytest.fixture
+def client(arm):
+    assert arm.runner.dead() is None
+    return arm.client
+
+
+@pytest.fixture
+def board(arm):
+    return arm.board

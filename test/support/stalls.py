@@ -1,0 +1,82 @@
+"""Stalls of this machine, measured: what a test of running nodes saw meanwhile says little about the nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+SLEEP_S, CENSUS_S = 0.01, 0.5
+STALL_S = 0.05
+"""Who was ready to run, and had to wait so long at a stretch, shows a machine that had other things to do: an arm's set-points
+are sent 60 ms ahead."""
+
+
+def processes_below(pid: int) -> Iterator[int]:
+    """All processes that a process has started, directly or not."""
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # gone meanwhile
+            for child in map(int, task.read_text().split()):
+                yield child
+                yield from processes_below(child)
+
+
+class Stalls:
+    """Witness of stalls while a ``with`` block lasts: of this process, and of the processes that it has started."""
+
+    def __init__(self):
+        self.count, self.worst_s, self.worst = 0, 0.0, ""
+        self._files: dict[int, int] = {}
+        self._waited: dict[int, int] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __str__(self) -> str:
+        return f"the machine stalled {self.count} times: {self.worst} for {self.worst_s:.2f} s"
+
+    def _note(self, what: str, late_s: float) -> None:
+        if late_s > STALL_S:
+            self.count += 1
+            if late_s > self.worst_s:
+                self.worst_s, self.worst = late_s, what
+
+    def _watch(self) -> None:
+        census_s = slept_s = time.monotonic()
+        while not self._over.wait(SLEEP_S):
+            now_s = time.monotonic()
+            self._note("a thread that slept was not woken", now_s - slept_s - SLEEP_S)
+            if now_s > census_s:
+                census_s = now_s + CENSUS_S
+                self._count_processes()
+            for pid in tuple(self._files):
+                self._look(pid)
+            slept_s = time.monotonic()
+        for file in self._files.values():
+            os.close(file)
+
+    def _count_processes(self) -> None:
+        for pid in processes_below(os.getpid()):
+            if pid not in self._files:
+                with contextlib.suppress(OSError):  # gone meanwhile
+                    self._files[pid] = os.open(f"/proc/{pid}/schedstat", os.O_RDONLY)
+
+    def _look(self, pid: int) -> None:
+        """The kernel's own count of how long a process, ready to run, has waited [ns]; it grows when the wait is over."""
+        try:
+            waited = int(os.pread(self._files[pid], 100, 0).split()[1])
+        except (OSError, IndexError):  # gone meanwhile; or a kernel that does not count
+            os.close(self._files.pop(pid))
+            return
+        self._note(f"process {pid} waited for a processor", (waited - self._waited.get(pid, waited)) * 1e-9)
+        self._waited[pid] = waited
+
+    def __enter__(self) -> Stalls:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        self._over.set()
+        self._thread.join()
