@@ -13,6 +13,7 @@ __all__ = [
     "lint",
     "model",
     "picker_shape",
+    "resting",
     "servo",
     "servo_budget",
     "servo_map",

@@ -30,6 +30,7 @@ import numpy as np
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
+from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -54,12 +55,7 @@ deviation, scale 5 %, stiffness 7 to 50 N·m/rad, deadband 5 us in all, friction
 INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
 """Standard deviation of one reading: [rad], [m]."""
 
-NEWTON_STEPS, STATIC_STEPS, STATIC_TOLERANCE = 8, 40, 1e-9
-"""Newton's method takes about four; where a joint tips over within its deadband, slower steps without that slope follow."""
-
 FIT_ITERATIONS, FIT_TOLERANCE, FRICTION_ROUNDS = 20, 2e-3, 8
-MAX_STEP = 0.1
-"""[rad]"""
 
 MISREAD, NORMAL_MEDIAN = 5.0, 0.6745
 """A reading further than so many standard deviations from the fit is shown as an outlier; were all of them larger than stated,
@@ -207,7 +203,8 @@ class DroopModel:
         """Where the joints rest at the pose of each reading, with derivatives."""
         q, told = self._balance(unknowns, readings)
         figures, columns = self._figures(unknowns), list(self.columns)
-        load, pull, slope = self._loads(unknowns, readings, figures, q)
+        load, pull = self._bearing(unknowns, readings, figures)(q)
+        slope = sag(pull, figures["compliance"], figures["deadband"])[1]
         turn = np.linalg.inv(np.eye(len(columns)) + slope[..., None] * load.by_q[:, columns][:, :, columns])
         away, side = told - self._middle[columns], np.array([one.side for one in readings])[:, None]
         direct = np.stack([np.ones_like(told), away, -pull, -np.tanh(pull / SIGN_TORQUE), -slope * side], axis=-1)
@@ -242,30 +239,32 @@ class DroopModel:
         return (self._seen(rest.q, rows, readings), (own @ rest.by_unknowns[rows])[:, 0], (own @ rest.by_friction[rows])[:, 0])
 
     def _balance(self, unknowns, readings: Sequence[Reading], near=None) -> tuple[np.ndarray, np.ndarray]:
-        """(v, n) where the joints rest, by Newton's method, and (v, j) what they were told."""
+        """(v, n) where the joints rest, and (v, j) what they were told."""
         figures, columns = self._figures(unknowns), list(self.columns)
-        setpoint = self.servos.to_angle([one.pulses_us for one in readings])
-        told = setpoint[:, columns]
+        q = self.servos.to_angle([one.pulses_us for one in readings])
+        told = q[:, columns]
         unloaded = told + figures["zero"] + figures["scale"] * (told - self._middle[columns])
-        q = np.array(setpoint if near is None else near)
-        q[:, columns] = unloaded if near is None else q[:, columns]
-        for count in range(STATIC_STEPS):
-            load, pull, slope = self._loads(unknowns, readings, figures, q)
-            sag = figures["compliance"] * pull + figures["deadband"] * np.tanh(pull / SIGN_TORQUE)
-            slope = slope if count < NEWTON_STEPS else figures["compliance"]
-            matrix = np.eye(len(columns)) + np.broadcast_to(slope, sag.shape)[..., None] * load.by_q[:, columns][:, :, columns]
-            step = np.linalg.solve(matrix, (unloaded - sag - q[:, columns])[..., None])[..., 0]
-            q[:, columns] += np.clip(step, -MAX_STEP, MAX_STEP)
-            if np.abs(step).max(initial=0.0) < STATIC_TOLERANCE:
-                break
+        bears = self._bearing(unknowns, readings, figures)
+
+        def pull(some):
+            q[:, columns] = some
+            load, pulled = bears(q)
+            return pulled, load.by_q[:, columns][:, :, columns]
+
+        start = None if near is None else np.asarray(near)[:, columns]
+        q[:, columns] = resting_position(unloaded, pull, figures["compliance"], figures["deadband"], start)
         return q, told
 
-    def _loads(self, unknowns, readings, figures, q):
-        """Gravity's loads, the servos' pull L (v, j) [N·m], and the slope (v, j) of their sag by it [rad/(N·m)]."""
-        load = loads(self.description, q, [*self.masses(unknowns), *hung_weights(readings)])
-        pull = load.torque[:, list(self.columns)] + np.array([one.side for one in readings])[:, None] * figures["drag"]
-        slope = figures["compliance"] + figures["deadband"] / SIGN_TORQUE / np.cosh(np.clip(pull / SIGN_TORQUE, -50.0, 50.0)) ** 2
-        return load, pull, slope
+    def _bearing(self, unknowns, readings, figures):
+        """Of q (v, n): gravity's loads, and the servos' pull L (v, j) [N·m]."""
+        masses = [*self.masses(unknowns), *hung_weights(readings)]
+        held_back = np.array([one.side for one in readings])[:, None] * figures["drag"]
+
+        def bears(q):
+            load = loads(self.description, q, masses)
+            return load, load.torque[:, list(self.columns)] + held_back
+
+        return bears
 
     def _figures(self, unknowns) -> dict[str, np.ndarray]:
         """(j,) each of ``FIGURES``, joint by joint."""
