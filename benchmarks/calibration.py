@@ -18,7 +18,7 @@ from os import cpu_count
 
 import numpy as np
 
-from picker_dynamics.estimation.calibration import evaluate, walk
+from picker_dynamics.estimation.calibration import evaluate, procedure
 from picker_dynamics.estimation.calibration.droop_quality import cross_validation
 from picker_dynamics.estimation.calibration.poses import INSTRUMENTS, WEIGHTS, Station, Weight
 from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
@@ -55,7 +55,7 @@ def calibrated(bench_class, seed: int, instrument: str = "inclinometer"):
     arm, believed, simulated = arm_and_servos()
     bench = bench_class.with_errors(arm, simulated, plant_error=PLANT_ERROR, seed=seed)
     started = time.perf_counter()
-    found = walk.calibrate(arm, believed, bench, WEIGHTS, seed=seed, instrument=instrument)
+    found = procedure.calibrate(arm, believed, bench, WEIGHTS, seed=seed, instrument=instrument)
     return bench, found, time.perf_counter() - started
 
 

@@ -86,23 +86,23 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         PickerError: a file, value, board or answer that cannot be used; what was answered is kept.
     """
     from picker_dynamics.estimation.calibration import guided
-    from picker_dynamics.estimation.calibration.workplace import LeaveError
+    from picker_dynamics.estimation.calibration.step_context import LeaveError
 
     _require_sane(options)
     console = _console(options)
     simulation = _simulation(options, console) if options.simulated and not options.list else None
-    session, belief = _opened(options, simulation)
+    session, estimate = _opened(options, simulation)
     if options.list:
         _list(console, session)
         return 0
     person = simulation.person if simulation else _terminal(console, ask)
-    mover, board = (simulation.mover, None) if simulation else _board(options, belief)
-    work = _workplace(options, session, person, mover)
+    mover, board = (simulation.mover, None) if simulation else _board(options, estimate)
+    context = _context(options, session, person, mover)
     person.tell(_greeting(session, options), "hint")
     try:
         with interruptible():
-            belief = guided.walk(work, belief, options.step or ())
-            guided.leave(work)
+            estimate = guided.run_steps(context, estimate, options.step or ())
+            guided.leave(context)
     except LeaveError as error:
         person.tell(f"{error}", "warning")
         return 0
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     finally:
         if board is not None:
             board.let_go()
-    return _ended(options, console, belief, simulation)
+    return _ended(options, console, estimate, simulation)
 
 
 def _require_sane(options) -> None:
@@ -133,7 +133,7 @@ def _console(options):
 
 def _opened(options, simulation):
     """The session, and what is believed before its first step."""
-    from picker_dynamics.estimation.calibration.belief import Belief
+    from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
     from picker_dynamics.estimation.calibration.session import NAME, Session, checksums
     from picker_dynamics.resources import resource
     from picker_dynamics.robot import description, servo_map
@@ -146,19 +146,19 @@ def _opened(options, simulation):
     settings = {"seed": options.seed, "repeats": options.repeats}
     if options.simulated:
         settings |= {"plant_error": options.plant_error, "horn_error": options.horn_error}
-    belief = Belief(arm, servos)
+    estimate = ArmEstimate(arm, servos)
     if options.list and not (Path(options.out) / NAME).exists():
-        return Session(Path(options.out) / NAME, tied, settings), belief  # nothing is written to look at it
+        return Session(Path(options.out) / NAME, tied, settings), estimate  # nothing is written to look at it
     session = Session.open(options.out, tied, settings, restart=options.restart)
     if simulation and session.answers:  # its arm is gone
         session = Session.open(options.out, tied, settings, restart=True)
-    return session, belief
+    return session, estimate
 
 
-def _workplace(options, session, person, mover):
-    from picker_dynamics.estimation.calibration.workplace import Workplace
+def _context(options, session, person, mover):
+    from picker_dynamics.estimation.calibration.step_context import StepContext
 
-    return Workplace(
+    return StepContext(
         session,
         person,
         mover,
@@ -181,7 +181,7 @@ def _terminal(console, ask):
     return Terminal(console, ask or input)
 
 
-def _board(options, belief):
+def _board(options, estimate):
     """The arm on a port, and its outputs; without a port nothing can move."""
     if not options.port:
         return None, None
@@ -190,8 +190,8 @@ def _board(options, belief):
     from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
     from picker_dynamics.estimation.calibration.mover import Mover
 
-    names = belief.servos.joint_names
-    outputs = BoardOutputs(Link(options.port, baud=options.baud, joint_names=names), board_limits(belief.servos), names)
+    names = estimate.servos.joint_names
+    outputs = BoardOutputs(Link(options.port, baud=options.baud, joint_names=names), board_limits(estimate.servos), names)
     outputs.take()
     return Mover(outputs), outputs
 
@@ -225,10 +225,10 @@ def _list(console, session) -> None:
     console.print(table)
 
 
-def _ended(options, console, belief, simulation) -> int:
+def _ended(options, console, estimate, simulation) -> int:
     report_path, code = Path(options.out) / "report.json", 0
     if simulation is not None and not options.step:
-        report, code = simulation.judged(belief, json.loads(report_path.read_text(encoding="utf-8")))
+        report, code = simulation.judged(estimate, json.loads(report_path.read_text(encoding="utf-8")))
         report_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         simulation.show(report)
     if options.json:

@@ -130,7 +130,7 @@ def note(options, text: str) -> None:
 def scale_of(options):
     """The arm as a scale, and its gate: as the options name it, as calibrated."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
-    from picker_dynamics.estimation.calibration.payload_droop import DroopScale
+    from picker_dynamics.estimation.payload.droop import DroopScale
     from picker_dynamics.execution.feasibility import Gate
     from picker_dynamics.resources import resource
     from picker_dynamics.robot import arms, description, servo_map
@@ -144,13 +144,13 @@ def scale_of(options):
     return DroopScale(arm, servos, tuple(options.com)), Gate(RigidBody(arm, servos.armature), servos)
 
 
-def sight_on(scale, link: str):
+def sensor_on(scale, link: str):
     """The inclinometer on a link."""
-    from picker_dynamics.estimation.calibration.droop import Sight
+    from picker_dynamics.estimation.calibration.droop_model import SensorModel
 
     if link not in scale.description.links:
         raise InputError(f"no link {link!r}; the arm has {', '.join(scale.description.links)}", subject=link, value=link)
-    return Sight("elevation", link)
+    return SensorModel("elevation", link)
 
 
 def angle(what: str, text: str) -> float:
@@ -180,22 +180,22 @@ def typed(options):
     for loaded, pairs in ((False, empty), (True, full)):
         for link, texts in pairs:
             looks += looks_of(scale, link, texts.split(","), pulses, loaded, len(looks))
-    return scale.weigh(looks, hint(scale, gate, {one.sight for one in looks}, servos.home))
+    return scale.weigh(looks, hint(scale, gate, {one.sensor for one in looks}, servos.home))
 
 
 def looks_of(scale, link: str, texts: Sequence[str], pulses, loaded: bool, first: int) -> list:
     """Readings of one link, one visit each."""
-    from picker_dynamics.estimation.calibration.payload_droop import Look
+    from picker_dynamics.estimation.payload.droop import Measurement
 
-    sight = sight_on(scale, link)
-    return [Look(pulses, sight, angle(link, text), first + number, loaded) for number, text in enumerate(texts)]
+    sensor = sensor_on(scale, link)
+    return [Measurement(pulses, sensor, angle(link, text), first + number, loaded) for number, text in enumerate(texts)]
 
 
-def hint(scale, gate, sights, near) -> str:
+def hint(scale, gate, sensors, near) -> str:
     """A pose that tells more, in words."""
-    from picker_dynamics.estimation.calibration import payload_poses
+    from picker_dynamics.estimation.payload import poses as payload_poses
 
-    best = payload_poses.poses(scale, gate, tuple(sights), near, 1)[0]
+    best = payload_poses.poses(scale, gate, tuple(sensors), near, 1)[0]
     return f"better: {scale.pose_text(scale.servos.to_angle(best))}"
 
 
@@ -209,7 +209,7 @@ def _pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
 
 def simulated(options):
     """A rehearsal: an arm with hidden numbers, known as well as a calibration knows it."""
-    from picker_dynamics.estimation.calibration import payload_simulated as rehearsal
+    from picker_dynamics.estimation.payload import simulated as rehearsal
 
     if not 1.0 <= options.grams <= 100.0:
         raise InputError(
@@ -222,16 +222,16 @@ def simulated(options):
     person, gate = rehearsal.person(
         options.grams * 1e-3, plant_error=options.plant_error, seed=options.seed, com=tuple(options.com)
     )
-    sights = (sight_on(person.scale, options.link),)
-    visits, half = planned(options, person.scale, gate, sights, person.scale.servos.home)
-    weighed = person.scale.weigh(person.read(visits, sights))
+    sensors = (sensor_on(person.scale, options.link),)
+    visits, half = planned(options, person.scale, gate, sensors, person.scale.servos.home)
+    weighed = person.scale.weigh(person.read(visits, sensors))
     return weighed, {"truth_kg": options.grams * 1e-3, "visits": len(visits), "planned_half_width_kg": half}
 
 
-def planned(options, scale, gate, sights, near):
+def planned(options, scale, gate, sensors, near):
     """The visits, and what they promise; the person is told."""
-    from picker_dynamics.estimation.calibration import payload_poses
+    from picker_dynamics.estimation.payload import poses as payload_poses
 
-    visits, half = payload_poses.plan(scale, gate, sights, near, options.within * 1e-3, count=options.visits)
+    visits, half = payload_poses.plan(scale, gate, sensors, near, options.within * 1e-3, count=options.visits)
     note(options, f"{len(visits) // 2} poses, each without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)")
     return visits, half

@@ -55,19 +55,19 @@ def _client(options):
 
 def by_droop(options, client):
     """Visit poses without and with the payload; elevations are typed, measured angles listened to."""
-    from picker_dynamics.estimation.calibration.payload_droop import Potentiometer
-    from picker_dynamics.estimation.calibration.payload_poses import before
+    from picker_dynamics.estimation.payload.droop import Potentiometer
+    from picker_dynamics.estimation.payload.poses import before
 
     scale, gate = weigh.scale_of(options)
     client.joint_names = scale.description.joint_names
     client.wait_holding()
     measured = client.hardware.get("provenance") == "measured"
-    sights = (
+    sensors = (
         tuple(Potentiometer(scale.servos.joint_names[column]) for column in scale.columns)
         if measured
-        else (weigh.sight_on(scale, options.link),)
+        else (weigh.sensor_on(scale, options.link),)
     )
-    visits, half = weigh.planned(options, scale, gate, sights, client.reference())
+    visits, half = weigh.planned(options, scale, gate, sensors, client.reference())
     if not options.yes:
         _ask_yes(f"The arm will visit {len(visits) // 2} poses, twice. Is the scissor empty, and are hands away? Type yes: ")
     looks = []
@@ -79,21 +79,23 @@ def by_droop(options, client):
         client.spin(SETTLE_S)
         there = replace(visit, pulses_us=_pulses(client, scale))
         looks += (
-            there.looks(sights, _listened(client, scale, sights)) if measured else _typed(scale, there, len(visits), sights[0])
+            there.measurements(sensors, _listened(client, scale, sensors))
+            if measured
+            else _typed(scale, there, len(visits), sensors[0])
         )
-    return scale.weigh(looks, weigh.hint(scale, gate, sights, scale.servos.home)), {"planned_half_width_kg": half}
+    return scale.weigh(looks, weigh.hint(scale, gate, sensors, scale.servos.home)), {"planned_half_width_kg": half}
 
 
-def _typed(scale, visit, count: int, sight) -> list:
+def _typed(scale, visit, count: int, sensor) -> list:
     """The person reads the inclinometer; asked again where that is no angle, or none that can be."""
     while True:
         try:
-            text = _answer(f"{visit.number + 1} of {count}: elevation of the {sight.link} [deg]: ")
-            looks = visit.looks([sight], [weigh.angle(sight.link, text)])
+            text = _answer(f"{visit.number + 1} of {count}: elevation of the {sensor.link} [deg]: ")
+            looks = visit.measurements([sensor], [weigh.angle(sensor.link, text)])
             scale.require_plausible(looks)
             return looks
         except InputError as slip:
-            if slip.joint == "input":
+            if slip.subject == "input":
                 raise
             print(slip, file=sys.stderr, flush=True)
 
@@ -122,10 +124,10 @@ def _setpoint(client, names) -> np.ndarray:
     return np.asarray(client.next_command(names).position)
 
 
-def _listened(client, scale, sights) -> list[float]:
+def _listened(client, scale, sensors) -> list[float]:
     """Mean angles of the joints [rad]."""
     q = client.listen(LISTEN_S)[0].mean(axis=0)
-    return [float(q[scale.description.joint_names.index(sight.joint)]) for sight in sights]
+    return [float(q[scale.description.joint_names.index(sensor.joint)]) for sensor in sensors]
 
 
 # -- joints that measure efforts ------------------------------------------------------------------------------
@@ -134,7 +136,7 @@ def _listened(client, scale, sights) -> list[float]:
 def by_efforts(options, arm, client):
     """Listen to the efforts that hold the arm where it stands, without and with the payload."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
-    from picker_dynamics.estimation.calibration.payload_torque import MODEL_SHARE, weigh_by_effort
+    from picker_dynamics.estimation.payload.torque import MODEL_SHARE, weigh_by_effort
 
     description = arm.description
     client.joint_names = description.joint_names
@@ -161,7 +163,7 @@ def by_efforts(options, arm, client):
 
 def _at_rest(client, description, loaded: bool):
     """Mean effort of a second where the arm stands, and its noise (n,) [N·m or N]."""
-    from picker_dynamics.estimation.calibration.payload_torque import EffortSamples
+    from picker_dynamics.estimation.payload.torque import EffortSamples
 
     client.spin(LISTEN_S)
     q, effort = client.listen(LISTEN_S)

@@ -32,8 +32,8 @@ def newton(unbalanced: Unbalanced, q, tolerance: float, steps: int) -> tuple[np.
     """q (..., n) at which nothing is unbalanced, and what is left unbalanced there (..., n), by Newton's method.
 
     Args:
-        unbalanced: of q and the number of the step: the residual (..., n), minus its derivatives by q (..., n, n), and the longest
-            step [rad], a number or (..., n).
+        unbalanced: of q and the number of the step: the residual (..., n), minus its derivatives by q (..., n, n), and the
+            longest step [rad], a number or (..., n).
         q: (..., n) where to begin [rad].
         tolerance: largest residual that counts as none.
     """

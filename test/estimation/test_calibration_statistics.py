@@ -9,11 +9,11 @@ import pytest
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration import droop_quality, evaluate, walk
-from picker_dynamics.estimation.calibration.droop import FIGURES, PRIORS, DroopModel, fit
+from picker_dynamics.estimation.calibration import droop_quality, evaluate, procedure
+from picker_dynamics.estimation.calibration.droop_fit import fit, moved_shares
+from picker_dynamics.estimation.calibration.droop_model import FIGURES, PRIORS, DroopModel
 from picker_dynamics.estimation.calibration.mass_properties import link_properties, weighings
-from picker_dynamics.estimation.calibration.plausible import moved_shares
-from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_gate, sights
+from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_gate, sensors
 from picker_dynamics.estimation.calibration.simulated import RestingBench
 from picker_dynamics.estimation.calibration.variance import FRICTION_SD, friction_round, update
 from picker_dynamics.resources import resource
@@ -31,7 +31,7 @@ COLUMNS = tuple(ARM.joint_names.index(name) for name in JOINTS)
 def found():
     """A calibrated arm and its bench."""
     bench = RestingBench.with_errors(ARM, SIMULATED, seed=1)
-    return bench, walk.calibrate(ARM, BELIEVED, bench, WEIGHTS, seed=1)
+    return bench, procedure.calibrate(ARM, BELIEVED, bench, WEIGHTS, seed=1)
 
 
 def hidden(plant, joint):
@@ -70,7 +70,7 @@ def stations_of(some):
     return list(
         {
             one.pose[:-4] + (one.weight, one.weight_point): Station(
-                one.pulses_us, Weight(one.weight, one.weight_point), sights(ARM, JOINTS)
+                one.pulses_us, Weight(one.weight, one.weight_point), sensors(ARM, JOINTS)
             )
             for one in some.readings
         }.values()
@@ -81,9 +81,9 @@ def looked(bench, stations, seen=None):
     """Readings at the stations, from both sides."""
     readings, gate = [], cautious_gate(RigidBody(ARM), BELIEVED)
     for station in stations:
-        station = station if seen is None else replace(station, sights=seen)
+        station = station if seen is None else replace(station, sensors=seen)
         for side in SIDES:
-            readings += station.readings(ARM.tool, bench.look(gate, station, side, COLUMNS), len(readings), side)
+            readings += station.readings(ARM.tool, bench.read_station(gate, station, side, COLUMNS), len(readings), side)
     return readings
 
 
@@ -122,7 +122,7 @@ def test_left_out_stations_are_foretold_as_if_fitted_without_them(found):
 def test_a_displaced_tip_is_that_of_the_readings():
     """Elevations of an arm that rests elsewhere by known angles."""
     model = DroopModel(ARM, BELIEVED, JOINTS, {})
-    station = Station(BELIEVED.to_pulse_us([0.3, 1.3, -0.9, -0.4, 1.2]), Weight(), sights(ARM, JOINTS))
+    station = Station(BELIEVED.to_pulse_us([0.3, 1.3, -0.9, -0.4, 1.2]), Weight(), sensors(ARM, JOINTS))
     looks, turned = station.readings(ARM.tool), np.array([0.0, 1e-4, -2e-4, 3e-4, 0.0])
     q = model.resting(model.prior()[0], looks[:1])[0]
     body = RigidBody(ARM)
@@ -137,7 +137,7 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
         Station(
             BELIEVED.quantise_us(BELIEVED.to_pulse_us([0.0, 1.45 + 0.02 * i, -1.6 - 0.02 * i, 0.1, 1.2])),
             Weight(),
-            sights(ARM, JOINTS),
+            sensors(ARM, JOINTS),
         )
         for i in range(4)
     ]
@@ -145,7 +145,7 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
     wanted = droop_quality.open_figures(some)
     assert wanted[0].sd > wanted[0].limit == droop_quality.OPEN_SHARE * PRIORS[wanted[0].figure][1]
     assert {"compliance", "deadband"} <= {one.figure for one in wanted if one.joint == "wrist"}
-    gate, seen = cautious_gate(RigidBody(whole.description), whole.servos), sights(ARM, JOINTS)
+    gate, seen = cautious_gate(RigidBody(whole.description), whole.servos), sensors(ARM, JOINTS)
     name = wanted[0].joint, wanted[0].figure
     with pytest.raises(InputError, match=rf"{name[0]}: the readings leave its {name[1]} open, .* look at shoulder"):
         droop_quality.require_informative(some, gate, WEIGHTS, seen)
@@ -162,12 +162,12 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
 def test_a_joint_that_never_moves_is_named(found):
     bench, whole = found
     told = {one.visit: whole.servos.to_angle(one.pulses_us) for one in whole.fit.readings}
-    chain = dict(zip((one.link for one in sights(ARM, JOINTS)), (1, 2, 3)))
+    chain = dict(zip((one.link for one in sensors(ARM, JOINTS)), (1, 2, 3)))
     shares = moved_shares(whole.fit.model, whole.fit.model.prior()[0], whole.fit.readings)
     assert all(share == pytest.approx(1.0, abs=0.1) for share in shares.values()) and set(shares) == set(JOINTS)
     for dead, joint in enumerate(JOINTS, start=1):  # it stays where it was at the first visit
         readings = [
-            replace(one, value=one.value - (told[one.visit][dead] - told[0][dead]) * (chain[one.sight.link] >= dead))
+            replace(one, value=one.value - (told[one.visit][dead] - told[0][dead]) * (chain[one.sensor.link] >= dead))
             for one in whole.fit.readings
         ]
         with pytest.raises(InputError, match=rf"{joint} moved -?\d+ % of what it was told"):
@@ -177,7 +177,7 @@ def test_a_joint_that_never_moves_is_named(found):
 def test_a_servo_that_bears_more_than_it_can_is_named(found):
     whole = found[1].fit
     assert not droop_quality.saturated(whole.model, whole.unknowns, whole.readings)
-    heavy = Station(BELIEVED.to_pulse_us([0.0, 0.2, 0.0, 0.0, 1.2]), Weight(0.4), sights(ARM, JOINTS))
+    heavy = Station(BELIEVED.to_pulse_us([0.0, 0.2, 0.0, 0.0, 1.2]), Weight(0.4), sensors(ARM, JOINTS))
     one, *_ = droop_quality.saturated(whole.model, whole.unknowns, heavy.readings(ARM.tool, visit=7))
     rest = whole.model.resting(whole.unknowns, heavy.readings(ARM.tool))[0]
     load = RigidBody(found[1].description).with_payload(0.4).gravity(rest)
@@ -191,7 +191,7 @@ def test_a_servo_that_bears_more_than_it_can_is_named(found):
 def test_ruler_and_inclinometer_agree(found):
     bench, whole = found
     for instrument in ("ruler", "both"):
-        one = fit(whole.fit.model, looked(bench, stations_of(whole.fit), sights(ARM, JOINTS, instrument)))
+        one = fit(whole.fit.model, looked(bench, stations_of(whole.fit), sensors(ARM, JOINTS, instrument)))
         for joint in JOINTS:
             zero, _, compliance, _ = hidden(bench.plant, joint)
             for name, truth in (("zero", zero), ("compliance", compliance)):

@@ -12,8 +12,8 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-from .droop import FIGURES, PRIORS, DroopFit, DroopModel, Reading, Sight
-from .plausible import wrapped
+from .droop_fit import DroopFit
+from .droop_model import FIGURES, PRIORS, DroopModel, Reading, SensorModel, wrapped
 from .poses import Station, Weight, candidates, choose
 from .variance import whitening
 
@@ -69,7 +69,7 @@ def cross_validation(fit: DroopFit) -> CrossValidation:
     model, readings = fit.model, fit.readings
     expected, jacobian, by_friction = model.linearised(fit.unknowns, readings)
     visits = np.array([one.visit for one in readings])
-    whiten = whitening(by_friction * fit.friction, visits, [one.sight.sd for one in readings])
+    whiten = whitening(by_friction * fit.friction, visits, [one.sensor.sd for one in readings])
     off = wrapped(np.array([one.value for one in readings]) - expected, readings)
     scaled, residuals = whiten @ jacobian, whiten @ off
     covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior()[1] ** -2))
@@ -94,8 +94,8 @@ def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float
     columns = list(model.columns)
     q = model.resting(unknowns, looks[:1])[0]
     poses = link_poses(model.description, q)
-    rates = np.array([one.sight.rates(model.description, poses)[columns] for one in looks])
-    sd = np.array([one.sight.sd for one in looks])
+    rates = np.array([one.sensor.rates(model.description, poses)[columns] for one in looks])
+    sd = np.array([one.sensor.sd for one in looks])
     matrix = np.vstack([rates / sd[:, None], np.eye(len(columns)) / TURNED_SD])
     turned = np.linalg.lstsq(matrix, np.concatenate([off / sd, np.zeros(len(columns))]), rcond=None)[0]
     return float(np.linalg.norm(RigidBody(model.description).jacobian(q)[:, columns] @ turned))
@@ -128,7 +128,7 @@ def open_figures(fit: DroopFit) -> tuple[OpenFigure, ...]:
 
 
 def better_station(
-    fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], seed: int = 0, count: int = 60
+    fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[SensorModel, ...], seed: int = 0, count: int = 60
 ) -> Station:
     """A station that tells most about the figures left open (of all figures, where none is).
 
@@ -148,7 +148,9 @@ def better_station(
     )[0]
 
 
-def require_informative(fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], seed: int = 0) -> None:
+def require_informative(
+    fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[SensorModel, ...], seed: int = 0
+) -> None:
     """Refuse a fit that leaves figures open.
 
     Raises:

@@ -16,10 +16,10 @@ from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
-from .droop import Reading, Sight
+from .droop_model import Reading, SensorModel
 from .mass_properties import LinkProperties
 from .measured import Measured
-from .walk import Calibrated
+from .procedure import Calibrated
 from .write_back import urdf_text
 
 POSES, SEED = 10, 1
@@ -123,7 +123,7 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
     """
     fit, body, poses = found.fit, RigidBody(found.description), np.asarray(poses)
     rest = fit.model.rest(
-        fit.unknowns, [Reading(row, Sight("height", found.description.tool), 0.0, 0) for row in pulses_at(found, poses)]
+        fit.unknowns, [Reading(row, SensorModel("height", found.description.tool), 0.0, 0) for row in pulses_at(found, poses)]
     )
     jacobian, rng = body.jacobian(rest.q), np.random.default_rng(seed)
     drawn = rng.multivariate_normal(np.zeros(len(fit.unknowns)), fit.covariance, DRAWS)

@@ -9,9 +9,9 @@ import numpy as np
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
 
 from . import readings
-from .belief import Belief
+from .arm_estimate import ArmEstimate
 from .person import Guide, Question
-from .workplace import Workplace
+from .step_context import StepContext
 
 STEP, FARTHEST = math.radians(5.0), math.radians(30.0)
 """Of one answer [rad]."""
@@ -34,9 +34,11 @@ def amount(text: str) -> float:
     return value
 
 
-def jog_until(work: Workplace, guide: Guide, belief: Belief, joint: int, sign: float, key: str, text: str) -> float | None:
+def jog_until(
+    context: StepContext, guide: Guide, estimate: ArmEstimate, joint: int, sign: float, key: str, text: str
+) -> float | None:
     """Further and further in one direction until the person says stop: the pulse there [us]; None: leave this end as it is."""
-    mover, gate, name = work.arm(belief), belief.gate(), belief.servos.joint_names[joint]
+    mover, gate, name = context.arm(estimate), estimate.gate(), estimate.servos.joint_names[joint]
     words = (
         ("", f"{math.degrees(STEP):.0f} deg further"),
         ("less", "2 deg back"),
@@ -61,9 +63,9 @@ def jog_until(work: Workplace, guide: Guide, belief: Belief, joint: int, sign: f
             guide.tell(f"{name} at {math.degrees(mover.setpoint(gate)[joint]):+.1f} deg", "hint")
 
 
-def jog_freely(work: Workplace, guide: Guide, belief: Belief, key: str, text: str) -> np.ndarray:
+def jog_freely(context: StepContext, guide: Guide, estimate: ArmEstimate, key: str, text: str) -> np.ndarray:
     """Any joint by some degrees, until the person is content: the pulses there (n,) [us]."""
-    mover, gate, names = work.arm(belief), belief.gate(), belief.servos.joint_names
+    mover, gate, names = context.arm(estimate), estimate.gate(), estimate.servos.joint_names
     while True:
         typed = guide.person.ask(_question(guide, key, text, (("done", "this is it"),), ())).strip()
         if typed.lower() == "done":

@@ -24,7 +24,8 @@ from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
 
-from .droop import FIGURES, DroopFit, DroopModel, Reading, Sight
+from .droop_fit import DroopFit
+from .droop_model import FIGURES, DroopModel, Reading, SensorModel
 from .variance import FRICTION_SD, whitening
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
@@ -76,14 +77,14 @@ class Station:
 
     pulses_us: np.ndarray
     weight: Weight
-    sights: tuple[Sight, ...]
+    sensors: tuple[SensorModel, ...]
 
     def readings(self, tool: str, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0) -> list[Reading]:
-        """What is read at one visit from one side, sight by sight; values 0 while they are not known."""
-        values = np.zeros(len(self.sights)) if values is None else values
+        """What is read at one visit from one side, sensor by sensor; values 0 while they are not known."""
+        values = np.zeros(len(self.sensors)) if values is None else values
         return [
-            Reading(self.pulses_us, sight, float(value), visit, self.weight.mass, tool, self.weight.point, side)
-            for sight, value in zip(self.sights, values)
+            Reading(self.pulses_us, sensor, float(value), visit, self.weight.mass, tool, self.weight.point, side)
+            for sensor, value in zip(self.sensors, values)
         ]
 
 
@@ -95,7 +96,7 @@ def cautious_gate(model: DynamicsModel, servos: ServoMap, hold: float = HOLD_SHA
     return Gate(model, replace(servos, servos=wary))
 
 
-def sights(description: ArmDescription, joints: Sequence[str], instrument: str = "inclinometer") -> tuple[Sight, ...]:
+def sensors(description: ArmDescription, joints: Sequence[str], instrument: str = "inclinometer") -> tuple[SensorModel, ...]:
     """What is read at a station of an arm whose sought joints, from the base outwards, are ``joints``.
 
     Args:
@@ -110,12 +111,12 @@ def sights(description: ArmDescription, joints: Sequence[str], instrument: str =
             f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", subject="instrument", value=instrument
         )
     links = [description.joint(name).child for name in joints]
-    elevations = tuple(Sight("elevation", link) for link in links)
-    heights = tuple(Sight("height", link) for link in (*links[1:], description.tool))
+    elevations = tuple(SensorModel("elevation", link) for link in links)
+    heights = tuple(SensorModel("height", link) for link in (*links[1:], description.tool))
     return {"inclinometer": elevations, "ruler": heights, "both": elevations + heights}[instrument]
 
 
-def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[Sight, ...], seed: int) -> tuple[Gate, list[Station]]:
+def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[SensorModel, ...], seed: int) -> tuple[Gate, list[Station]]:
     """The first stations to look at, without weights, and the gate to go there by: only the masses are known yet.
 
     Args:
@@ -126,7 +127,7 @@ def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[Sight, ...], 
 
 
 def loaded_stations(
-    first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[Sight, ...], seed: int
+    first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[SensorModel, ...], seed: int
 ) -> tuple[Gate, list[Station]]:
     """The stations to look at next, with weights, after what the first ones told, and the gate to go there by.
 
@@ -149,7 +150,7 @@ def loaded_stations(
 
 
 def candidates(
-    model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], *, count: int, seed: int
+    model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: tuple[SensorModel, ...], *, count: int, seed: int
 ) -> list[Station]:
     """Random poses, as many with each of the weights, that the servos can hold and that keep off the table.
 
@@ -273,7 +274,7 @@ def _gains(model: DroopModel, unknowns, stations: Sequence[Station], prior_sd, f
     row, gains = 0, np.zeros((len(stations), len(prior_sd), len(prior_sd)))
     for number, readings in enumerate(visits):
         rows = slice(row, row + len(readings))
-        sd = [reading.sight.sd for reading in readings]
+        sd = [reading.sensor.sd for reading in readings]
         scaled = whitening(held[rows] * friction, [number] * len(readings), sd) @ sensitivity[rows] * prior_sd
         gains[number // len(SIDES)] += scaled.T @ scaled
         row += len(readings)

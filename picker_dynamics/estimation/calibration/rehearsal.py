@@ -12,7 +12,7 @@ from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.servo_map import ServoMap
 
 from . import evaluate
-from .belief import Belief
+from .arm_estimate import ArmEstimate
 from .mover import Mover
 from .simulated import SimulatedBench
 from .simulated_person import PlantOutputs, PlantWorld, SimulatedPerson
@@ -69,7 +69,7 @@ class Rehearsal:
             {"plant_error": options.plant_error, "seed": options.seed, "horn_error": options.horn_error},
         )
 
-    def judged(self, belief: Belief, report: dict) -> tuple[dict, int]:
+    def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
         """The report with the truth beside what was found, and hold errors before, after, and with the truth;
         exit code 0 if it holds as well as a calibration has to (``Worth.reached``), or just better where droop was left out."""
         plant, arm = self.bench.plant, self.bench.plant.description
@@ -88,7 +88,7 @@ class Rehearsal:
             for key in entries:
                 entries[key]["truth"] = truth[key]
         with self.console.status("moving the arm as it was believed to be, and as it was found to be"):
-            worth = evaluate.worth(plant, arm, self.believed, calibrated(belief), evaluate.usual_paths(arm, self.simulated))
+            worth = evaluate.worth(plant, arm, self.believed, calibrated(estimate), evaluate.usual_paths(arm, self.simulated))
         stages = {"before": worth.before, "after": worth.after, "floor": worth.floor}
         report["hold_mm"] = {
             name: {"median": 1e3 * float(np.median(one.hold)), "max": 1e3 * float(one.hold.max())} for name, one in stages.items()
@@ -96,7 +96,7 @@ class Rehearsal:
         report["tracking_mm"] = {name: 1e3 * float(np.median(one.tracking)) for name, one in stages.items()}
         report |= {"answers": self.person.asked, "simulated": self.settings}
         better = np.median(worth.after.hold) < np.median(worth.before.hold)
-        return report, 0 if (better if belief.fit is None else worth.reached) else 1
+        return report, 0 if (better if estimate.fit is None else worth.reached) else 1
 
     def _true_servo(self, column: int) -> dict[str, float]:
         """What was hidden of a servo."""

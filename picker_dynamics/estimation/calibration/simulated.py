@@ -21,7 +21,7 @@ from picker_dynamics.sim.plant import Plant
 
 from .mass_properties import GRAVITY, RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
 from .poses import TRAVEL_SPEED, Station, stand_off, way
-from .walk import ANGLE_SD
+from .procedure import ANGLE_SD
 
 ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
 """Of the hidden servo horns: standard deviation of the zero [rad], bound of the scale error."""
@@ -64,7 +64,7 @@ def mounted(servo: Servo, zero: float, scale: float) -> Servo:
 
 @dataclass
 class SimulatedBench:
-    """The arm on the bench, and the person beside it (``walk.Bench``)."""
+    """The arm on the bench, and the person beside it (``procedure.Bench``)."""
 
     plant: Plant
     rng: np.random.Generator
@@ -104,8 +104,8 @@ class SimulatedBench:
 
     # -- put together ----------------------------------------------------------------------------------------------
 
-    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
-        """Come to the station from one side, hang the weight on, wait, and read its sights [rad or m]."""
+    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Come to the station from one side, hang the weight on, wait, and read its sensors [rad or m]."""
         plant, servos = self.plant, gate.servo_map
         for passed in way(gate, servos.to_angle(self._told), stand_off(gate, station, side, columns)):
             self._travel(servos, passed)
@@ -114,7 +114,7 @@ class SimulatedBench:
         self._told = np.array(station.pulses_us)
         plant.advance(tuple(self._told.tolist()), SETTLE_S)
         poses = link_poses(plant.description, plant.q)
-        values = [float(sight.of(poses) + self.rng.normal(0.0, sight.sd)) for sight in station.sights]
+        values = [float(sensor.of(poses) + self.rng.normal(0.0, sensor.sd)) for sensor in station.sensors]
         self._load(station, HANDS_OFF[::-1])
         return values
 
@@ -152,11 +152,11 @@ class RestingBench(SimulatedBench):
         super().__post_init__()
         self._own = self.rng.uniform(*OWN_SHARE, self.plant.n)
 
-    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
-        """Be at rest at the station with the weight on, and read its sights [rad or m]."""
+    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Be at rest at the station with the weight on, and read its sensors [rad or m]."""
         shares = np.clip(side * self._own + self.rng.normal(0.0, CHANCE_SHARE, self.plant.n), -1.0, 1.0)
         poses = link_poses(self.plant.description, self.resting(station, columns, shares))
-        return [float(sight.of(poses) + self.rng.normal(0.0, sight.sd)) for sight in station.sights]
+        return [float(sensor.of(poses) + self.rng.normal(0.0, sensor.sd)) for sensor in station.sensors]
 
     def resting(self, station: Station, columns: Sequence[int], shares) -> np.ndarray:
         """(n,) where the joints rest [rad] with the weight on, friction holding back ``shares`` (n,) of what it can."""

@@ -18,13 +18,13 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.plant import Plant
 
-from .droop import INCLINOMETER_SD
+from .droop_model import INCLINOMETER_SD
 from .mass_properties import LinkReadings
 from .mover import FRAME_S
 from .person import Question
+from .procedure import ANGLE_SD
 from .simulated import HANDS_OFF, SimulatedBench
 from .statics import elevation
-from .walk import ANGLE_SD
 
 HAND_S = 1.0
 """How long a hand takes to let go of a weight [s]."""
@@ -108,9 +108,9 @@ class SimulatedPerson:
         if step == "droop" and key.startswith("weight"):
             return f"{1e3 * about[0]:.0f} g"
         if step == "droop" and "repeat" in words:
-            sight = about[0]
-            value = float(sight.of(link_poses(self.world.description, self.world.q()))) + self.rng.normal(0.0, sight.sd)
-            return f"{math.degrees(value):.2f}" if sight.kind == "elevation" else f"{1e3 * value:.1f} mm"
+            sensor = about[0]
+            value = float(sensor.of(link_poses(self.world.description, self.world.q()))) + self.rng.normal(0.0, sensor.sd)
+            return f"{math.degrees(value):.2f}" if sensor.kind == "elevation" else f"{1e3 * value:.1f} mm"
         if step == "sweep":
             return self._sweep(question)
         return "" if "" in words else next(iter(words))

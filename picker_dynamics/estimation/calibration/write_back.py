@@ -22,7 +22,7 @@ from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from .droop import DroopFit
+from .droop_fit import DroopFit
 from .mass_properties import LinkProperties, LinkReadings
 from .measured import NORMAL_95, Measured
 from .sweep import Sweep

@@ -12,13 +12,13 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import subtree
 
 from .. import readings
+from ..arm_estimate import ArmEstimate
 from ..assembly import properties
-from ..belief import Belief
 from ..geometry import geometry_findings, reach
 from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, weighings
 from ..measured import NORMAL_95
-from ..walk import measured_links
-from ..workplace import Workplace
+from ..procedure import measured_links
+from ..step_context import StepContext
 from ..write_back import urdf_text
 
 NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20
@@ -29,19 +29,19 @@ ON_AXIS = 3e-3
 """A link that balances nearer to its axis does not swing [m]."""
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Readings of every link, and the arm with the masses that they tell."""
-    guide, arm = work.guide(NAME), belief.description
+    guide, arm = context.guide(NAME), estimate.description
     guide.explain(
         "Take the arm apart at its joints; a link is weighed with the servo and the screws that move with it. What "
         "cannot "
         "be taken apart is measured together, straight (all joints at 0)."
     )
     read: dict[str, LinkReadings] = {}
-    for name in measured_links(arm, belief.loaded):
+    for name in measured_links(arm, estimate.loaded):
         if any(name in one.holds for one in read.values()):
             continue
-        one = _link(work, arm, name, read)
+        one = _link(context, arm, name, read)
         if one is not None:
             read[name] = one
     links = properties(arm, read) if read else {}
@@ -50,9 +50,9 @@ def walk(work: Workplace, belief: Belief) -> Belief:
     for finding in geometry_findings(arm, links):
         guide.tell(str(finding), "warning")
     if not links:
-        return belief
-    weighed = descriptions.parse(urdf_text(arm, links, work.when, readings=read), arm.source)
-    return replace(belief, description=weighed, links=links)
+        return estimate
+    weighed = descriptions.parse(urdf_text(arm, links, context.when, readings=read), arm.source)
+    return replace(estimate, description=weighed, links=links)
 
 
 def told(one: LinkProperties) -> str:
@@ -66,9 +66,9 @@ def told(one: LinkProperties) -> str:
     return ", ".join(parts)
 
 
-def _link(work: Workplace, arm: ArmDescription, name: str, read: dict) -> LinkReadings | None:
+def _link(context: StepContext, arm: ArmDescription, name: str, read: dict) -> LinkReadings | None:
     """Readings of one link; None: the URDF's numbers are right for it."""
-    guide, hanging = work.guide(NAME), subtree(arm, name)[1:]
+    guide, hanging = context.guide(NAME), subtree(arm, name)[1:]
     hanging = [one for one in hanging if arm.links[one].mass > 0.0]
     words = [("", "measure it by itself"), ("keep", "the URDF is right for it")]
     if hanging:
@@ -78,23 +78,23 @@ def _link(work: Workplace, arm: ArmDescription, name: str, read: dict) -> LinkRe
         return None
     holds = tuple(hanging) if how == "with" else ()
     while True:
-        one = _read(work, arm, name, holds)
+        one = _read(context, arm, name, holds)
         try:
             properties(arm, {**read, name: one})
             return one
         except InputError as error:
             guide.tell(f"{error}  {name} again.", "warning")
             for key in ("mass", "balance", "swings"):
-                work.session.forget(NAME, f"{name}.{key}")
+                context.session.forget(NAME, f"{name}.{key}")
 
 
-def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str]) -> LinkReadings:
-    guide, inside = work.guide(NAME), (name, *holds)
+def _read(context: StepContext, arm: ArmDescription, name: str, holds: Sequence[str]) -> LinkReadings:
+    guide, inside = context.guide(NAME), (name, *holds)
     longest = reach(arm, name, holds) or LENGTH_MAX
     expected = sum(arm.links[one].mass for one in inside)
     what = name if not holds else f"{name} with {', '.join(holds)}"
 
-    def several(key: str, text: str, parse, size=lambda value: value, count=work.repeats):
+    def several(key: str, text: str, parse, size=lambda value: value, count=context.repeats):
         values = []
         for number in range(count):
 
@@ -115,7 +115,7 @@ def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str])
         "mass",
         f"Weigh {what} [g], put on anew each time",
         lambda text: readings.mass(f"{name}: mass", text, expected),
-        count=max(work.repeats, weighings(expected)),
+        count=max(context.repeats, weighings(expected)),
     )
     balances = several(
         "balance",

@@ -15,29 +15,29 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 
-from ..belief import Belief
+from ..arm_estimate import ArmEstimate
 from ..droop_quality import cross_validation
 from ..evaluate import tip_uncertainty, usual_paths
 from ..measured import NORMAL_95, Measured
+from ..procedure import Calibrated
 from ..result import OVERLAY_NAME, URDF_NAME, check_result, write_result
-from ..walk import Calibrated
-from ..workplace import Workplace
+from ..step_context import StepContext
 from ..write_back import overlay_text, urdf_text
 
 NAME, TITLE, MINUTES = "result", "what came out, and the files", 1
 REPORT_NAME = "report.json"
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Tell and write; nothing is written of a result that fails the check."""
-    guide, servos, report = work.guide(NAME), belief.known_servos, figures(belief)
-    if not (belief.figures or belief.links or belief.limits or belief.remarks or belief.rest_us):
+    guide, servos, report = context.guide(NAME), estimate.known_servos, figures(estimate)
+    if not (estimate.figures or estimate.links or estimate.limits or estimate.remarks or estimate.rest_us):
         raise InputError("nothing was measured yet: run a step first", subject="result")
     guide.tell("\n".join(table(report)))
-    if belief.fit is not None:
+    if estimate.fit is not None:
         with guide.busy("how sure is the tip?"):
-            report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(calibrated(belief), _poses(belief))
-            left_out = cross_validation(belief.fit)
+            report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(calibrated(estimate), _poses(estimate))
+            left_out = cross_validation(estimate.fit)
             report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
         guide.tell(
             f"With these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
@@ -53,51 +53,53 @@ def walk(work: Workplace, belief: Belief) -> Belief:
             "Without the step droop nobody knows zeros, stiffness and deadband well: the tip is as uncertain as before.",
             "warning",
         )
-    given = servo_map.load(work.servos or resource("config/servos.yaml"), servos.joint_names)
-    overlay = merged(overlay_text(servos, belief.figures, work.when, before=given, remarks=belief.remarks), work.overlay)
-    urdf = urdf_text(belief.description, {}, work.when, limits=belief.limits)
+    given = servo_map.load(context.servos or resource("config/servos.yaml"), servos.joint_names)
+    overlay = merged(
+        overlay_text(servos, estimate.figures, context.when, before=given, remarks=estimate.remarks), context.overlay
+    )
+    urdf = urdf_text(estimate.description, {}, context.when, limits=estimate.limits)
     with guide.busy("picker check"):
-        checked = check_result(urdf, overlay, servos=work.servos or None)
+        checked = check_result(urdf, overlay, servos=context.servos or None)
         for finding in (*checked.refused, *checked.notes):
             guide.tell(f"picker check: {finding}", "warning")
         backups = write_result(
-            work.folder, urdf, overlay, servos=work.servos or None, more={REPORT_NAME: json.dumps(report, indent=2) + "\n"}
+            context.folder, urdf, overlay, servos=context.servos or None, more={REPORT_NAME: json.dumps(report, indent=2) + "\n"}
         )
     for name, backup in backups.items():
-        guide.tell(f"{work.folder / name} was there already: kept as {backup.name}", "hint")
-    guide.note("files", [str(work.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
-    new_urdf, new_overlay = work.folder / URDF_NAME, work.folder / OVERLAY_NAME
-    shown = replace_files(work, new_urdf)
-    guide.tell(f"Written: {new_urdf}, {new_overlay}, {work.folder / REPORT_NAME}; picker check has passed.", "good")
-    flashed = servo_map.load(work.servos or resource("config/servos.yaml"), servos.joint_names, work.overlay or None)
+        guide.tell(f"{context.folder / name} was there already: kept as {backup.name}", "hint")
+    guide.note("files", [str(context.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
+    new_urdf, new_overlay = context.folder / URDF_NAME, context.folder / OVERLAY_NAME
+    shown = replace_files(context, new_urdf)
+    guide.tell(f"Written: {new_urdf}, {new_overlay}, {context.folder / REPORT_NAME}; picker check has passed.", "good")
+    flashed = servo_map.load(context.servos or resource("config/servos.yaml"), servos.joint_names, context.overlay or None)
     if board_limits(servos) != board_limits(flashed) or servos.oscillator_hz != given.oscillator_hz:
         guide.tell(
             f"The board has to know the new figures: {shown.command('firmware header', str(new_overlay))}, then flash.", "warning"
         )
     guide.tell(
         f"To use it: {shown.command('up', str(new_overlay))} --port PORT\nWhat it is worth: picker compare shipped "
-        f"{work.folder} --ruler",
+        f"{context.folder} --ruler",
         "hint",
     )
-    return belief
+    return estimate
 
 
-def calibrated(belief: Belief) -> Calibrated:
-    """What ``walk.calibrate`` gives."""
-    return Calibrated(belief.links, belief.figures, belief.fit, belief.known_description, belief.known_servos)
+def calibrated(estimate: ArmEstimate) -> Calibrated:
+    """What ``procedure.calibrate`` gives."""
+    return Calibrated(estimate.links, estimate.figures, estimate.fit, estimate.known_description, estimate.known_servos)
 
 
-def replace_files(work: Workplace, urdf: Path) -> Workplace:
+def replace_files(context: StepContext, urdf: Path) -> StepContext:
     """The same workplace with the new URDF, for the commands that are shown."""
-    return replace(work, urdf=str(urdf))
+    return replace(context, urdf=str(urdf))
 
 
-def figures(belief: Belief) -> dict:
+def figures(estimate: ArmEstimate) -> dict:
     """All that was found, ready for JSON: value and standard deviation, SI units."""
-    servos, joints = belief.known_servos, {}
-    for name, one in belief.figures.items():
+    servos, joints = estimate.known_servos, {}
+    for name, one in estimate.figures.items():
         column = servos.joint_names.index(name)
-        servo, was = servos.servos[column], belief.given.servos[column]
+        servo, was = servos.servos[column], estimate.given.servos[column]
         entries = {
             "zero_rad": one.zero and Measured(-servo.direction * servo.zero, one.zero.sd),
             "scale": one.scale and Measured(_slope(servo) / _slope(was) - 1.0, one.scale.sd),
@@ -113,20 +115,20 @@ def figures(belief: Belief) -> dict:
             for key, value in (("mass_kg", one.mass), ("centre_m", one.distance), ("inertia_kg_m2", one.inertia))
             if value is not None
         }
-        for name, one in belief.links.items()
+        for name, one in estimate.links.items()
     }
     report = {
         "joints": joints,
         "links": links,
-        "limits_rad": {name: list(ends) for name, ends in belief.limits.items()},
+        "limits_rad": {name: list(ends) for name, ends in estimate.limits.items()},
         "rest_rad": servos.rest.tolist(),
         "oscillator_hz": servos.oscillator_hz,
     }
-    if belief.fit is not None:
+    if estimate.fit is not None:
         report |= {
-            "misfit": belief.fit.misfit,
-            "visits": len({one.visit for one in belief.fit.readings}),
-            "outliers": list(belief.fit.outliers),
+            "misfit": estimate.fit.misfit,
+            "visits": len({one.visit for one in estimate.fit.readings}),
+            "outliers": list(estimate.fit.outliers),
         }
     return report
 
@@ -195,5 +197,5 @@ def _flow(value) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=1000).replace("\n...", "").strip()
 
 
-def _poses(belief: Belief) -> np.ndarray:
-    return np.array([path.end for path in usual_paths(belief.known_description, belief.known_servos)])
+def _poses(estimate: ArmEstimate) -> np.ndarray:
+    return np.array([path.end for path in usual_paths(estimate.known_description, estimate.known_servos)])

@@ -15,11 +15,11 @@ import numpy as np
 from picker_dynamics.errors import InputError
 
 from .. import readings
-from ..belief import Belief
+from ..arm_estimate import ArmEstimate
 from ..measured import NORMAL_95
 from ..mover import FRAME_S
+from ..step_context import LeaveError, StepContext
 from ..sweep import BEYOND_RAD, Sweep, TimedMove, lever_loads, timed_sweep, video_sd
-from ..workplace import LeaveError, Workplace
 
 NAME, TITLE, MINUTES = "sweep", "speed and stall torque from timed moves (may be skipped)", 15
 DISTANCES = tuple(math.radians(degrees) for degrees in (40.0, 80.0, 120.0))
@@ -29,9 +29,9 @@ LAYING = -math.pi / 2.0
 """Elevation of the lever where a loaded move begins: it hangs down [rad]."""
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Timed moves of as many servos as somebody wants to look at."""
-    guide, names, sweeps = work.guide(NAME), belief.servos.joint_names, {}
+    guide, names, sweeps = context.guide(NAME), estimate.servos.joint_names, {}
     guide.explain(
         "Speed and stall torque come from the data sheet so far. To measure one servo: take it off the arm, clamp it "
         "to "
@@ -43,16 +43,16 @@ def walk(work: Workplace, belief: Belief) -> Belief:
         name = guide.choose(f"{number}.joint", "Which joint's servo?", words)
         if name == "skip":
             break
-        sweeps[name] = _sweep(work, belief, name)
+        sweeps[name] = _sweep(context, estimate, name)
         told = [f"{sweeps[name].speed.value:.2f} ± {NORMAL_95 * sweeps[name].speed.sd:.2f} rad/s without load"]
         if sweeps[name].stall is not None:
             told.append(f"stall {sweeps[name].stall.value:.2f} ± {NORMAL_95 * sweeps[name].stall.sd:.2f} N·m")
         guide.tell(f"{name}: {', '.join(told)}", "good")
-    return replace(belief, sweeps=sweeps)
+    return replace(estimate, sweeps=sweeps)
 
 
-def _sweep(work: Workplace, belief: Belief, name: str) -> Sweep:
-    guide = work.guide(NAME)
+def _sweep(context: StepContext, estimate: ArmEstimate, name: str) -> Sweep:
+    guide = context.guide(NAME)
     fps = guide.read(f"{name}.fps", "Frames a second of the video:", _frames)
     mass = guide.read(
         f"{name}.mass", "A weight on the lever's end, to tell the stall torque, 0 for none [g]:", _weight, about=(name,)
@@ -67,13 +67,13 @@ def _sweep(work: Workplace, belief: Belief, name: str) -> Sweep:
         else 0.0
     )
     while True:
-        moves = [_move(work, belief, name, f"bare.{i}", DISTANCES[i % 3], (), fps) for i in range(3 * BARE)]
+        moves = [_move(context, estimate, name, f"bare.{i}", DISTANCES[i % 3], (), fps) for i in range(3 * BARE)]
         if mass:
             loads = lever_loads(mass, lever, LAYING, LAYING + DISTANCES[-1])
             moves += [
                 replace(
-                    _move(work, belief, name, f"loaded.{i}", DISTANCES[-1], loads, fps),
-                    inertia=belief.servos.servos[belief.servos.joint_names.index(name)].armature + mass * lever**2,
+                    _move(context, estimate, name, f"loaded.{i}", DISTANCES[-1], loads, fps),
+                    inertia=estimate.servos.servos[estimate.servos.joint_names.index(name)].armature + mass * lever**2,
                 )
                 for i in range(LOADED)
             ]
@@ -82,16 +82,16 @@ def _sweep(work: Workplace, belief: Belief, name: str) -> Sweep:
         except InputError as error:
             guide.tell(f"{error}  Once more.", "warning")
             for key in ("bare.", "loaded."):
-                work.session.forget(NAME, f"{name}.{key}")
+                context.session.forget(NAME, f"{name}.{key}")
 
 
-def _move(work: Workplace, belief: Belief, name: str, key: str, distance: float, loads, fps: float) -> TimedMove:
-    guide, joint = work.guide(NAME), belief.servos.joint_names.index(name)
-    servo, hung = belief.servos.servos[joint], "with the weight on" if len(loads) else "lever bare"
+def _move(context: StepContext, estimate: ArmEstimate, name: str, key: str, distance: float, loads, fps: float) -> TimedMove:
+    guide, joint = context.guide(NAME), estimate.servos.joint_names.index(name)
+    servo, hung = estimate.servos.servos[joint], "with the weight on" if len(loads) else "lever bare"
     if guide.known(f"{name}.{key}") is None:
         per_us = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
         start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) / per_us
-        _send(work, guide, joint, name, start)
+        _send(context, guide, joint, name, start)
         begin = "hanging straight down" if len(loads) else "where it is"
         guide.wait_for(
             f"{name}.{key}.go",
@@ -99,7 +99,7 @@ def _move(work: Workplace, belief: Belief, name: str, key: str, distance: float,
             "fast, and go 20 deg beyond. Film it, hands away, then Enter.",
             about=(name,),
         )
-        _send(work, guide, joint, name, start + beyond)
+        _send(context, guide, joint, name, start + beyond)
     time_s = guide.read(
         f"{name}.{key}",
         f"Frames, or seconds (0.25 s), from the first motion until {math.degrees(distance):.0f} deg:",
@@ -109,10 +109,10 @@ def _move(work: Workplace, belief: Belief, name: str, key: str, distance: float,
     return TimedMove(distance, time_s, video_sd(fps), loads)
 
 
-def _send(work: Workplace, guide, joint: int, name: str, pulse: float) -> None:
+def _send(context: StepContext, guide, joint: int, name: str, pulse: float) -> None:
     """One servo to a pulse, as fast as the board lets it; the others stay as they are."""
-    mover = work.port()
-    work.take_over()
+    mover = context.port()
+    context.take_over()
     if not mover.live[joint]:
         if not guide.agree(
             f"on.{name}",

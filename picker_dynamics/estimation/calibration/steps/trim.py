@@ -16,8 +16,8 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.robot.servo_file import BOARD
 
 from .. import readings
-from ..belief import Belief
-from ..workplace import LeaveError, Workplace
+from ..arm_estimate import ArmEstimate
+from ..step_context import LeaveError, StepContext
 from ..write_back import write
 
 NAME, TITLE, MINUTES = "trim", "the board's pulses: oscillator trim", 5
@@ -36,18 +36,18 @@ WAYS = (
 )
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Measure the pulses until they are right; the servo map then has the oscillator's frequency."""
-    guide, hz, number = work.guide(NAME), belief.servos.oscillator_hz, 0
+    guide, hz, number = context.guide(NAME), estimate.servos.oscillator_hz, 0
     if guide.known("step_us") is None:
-        guide.note("step_us", work.port().outputs.resolution_us)
+        guide.note("step_us", context.port().outputs.resolution_us)
     if guide.known("step_us") < TIMER_STEP_US:
         guide.tell("The board's pulses are timer-driven: there is no oscillator to trim.", "good")
-        return belief
+        return estimate
     guide.explain("A PCA9685 counts pulses with an oscillator that may be some per cent off, and every pulse with it.")
     how = guide.choose("how", "How can you measure it?", WAYS)
     while how != "skip":
-        found = oscillator_hz(work, belief, how, hz, number)
+        found = oscillator_hz(context, estimate, how, hz, number)
         off = hz / found - 1.0
         if abs(off) < GOOD:
             guide.tell(f"Pulses are {1e2 * abs(off):.2f} % too {'long' if off > 0 else 'short'}: good enough.", "good")
@@ -59,17 +59,17 @@ def walk(work: Workplace, belief: Belief) -> Belief:
         )
         hz, number = found, number + 1
         if guide.known(f"{number}.flashed") is None:
-            _flash(work, guide, hz, number)
-    servos = belief.servos
+            _flash(context, guide, hz, number)
+    servos = estimate.servos
     if hz == servos.oscillator_hz:
-        return belief
-    remarks = {**belief.remarks, ("board", "oscillator_hz"): f"measured {work.when}: by {how}"}
-    return replace(belief, servos=replace(servos, oscillator_hz=hz), remarks=remarks)
+        return estimate
+    remarks = {**estimate.remarks, ("board", "oscillator_hz"): f"measured {context.when}: by {how}"}
+    return replace(estimate, servos=replace(servos, oscillator_hz=hz), remarks=remarks)
 
 
-def oscillator_hz(work: Workplace, belief: Belief, how: str, assumed: float, number: int) -> float:
+def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed: float, number: int) -> float:
     """One measurement [Hz]; ``assumed``: what the firmware now takes it for [Hz]."""
-    guide, low, high = work.guide(NAME), *(BOARD["oscillator_hz"][i] for i in (0, 2))
+    guide, low, high = context.guide(NAME), *(BOARD["oscillator_hz"][i] for i in (0, 2))
 
     def possible(hz: float) -> float:
         if not low <= hz <= high:
@@ -83,16 +83,16 @@ def oscillator_hz(work: Workplace, belief: Belief, how: str, assumed: float, num
         return hz
 
     if how == "frequency":
-        divider = round(assumed * belief.servos.frame_s / COUNTS)
-        _some_output(work, belief)
+        divider = round(assumed * estimate.servos.frame_s / COUNTS)
+        _some_output(context, estimate)
         return guide.read(
             f"{number}.hz",
             "Measure the frequency between signal and GND of an output that runs [Hz]:",
             lambda text: possible(COUNTS * divider * readings.quantity("frequency", text, {"hz": 1.0}, "hz")),
         )
     if how == "pulse":
-        joint, commanded = _some_output(work, belief)
-        channel = belief.servos.servos[joint].channel
+        joint, commanded = _some_output(context, estimate)
+        channel = estimate.servos.servos[joint].channel
         return guide.read(
             f"{number}.pulse",
             f"Channel {channel} gets pulses commanded as {commanded:.1f} us. How long are they really [us]?",
@@ -101,7 +101,7 @@ def oscillator_hz(work: Workplace, belief: Belief, how: str, assumed: float, num
         )
     turned = []
     for source, key in (("a servo tester", "tester"), ("this board", f"{number}.board")):
-        first, second = (_angle_at(work, belief, key, pulse, source) for pulse in (1200.0, 1800.0))
+        first, second = (_angle_at(context, estimate, key, pulse, source) for pulse in (1200.0, 1800.0))
         turned.append(second - first)
     if abs(turned[0]) < math.radians(20.0) or not 0.7 < turned[1] / turned[0] < 1.3:
         guide.tell(
@@ -110,18 +110,18 @@ def oscillator_hz(work: Workplace, belief: Belief, how: str, assumed: float, num
             "warning",
         )
         for key in ("tester", f"{number}.board"):
-            work.session.forget(NAME, key)
-        return oscillator_hz(work, belief, how, assumed, number)
+            context.session.forget(NAME, key)
+        return oscillator_hz(context, estimate, how, assumed, number)
     return possible(assumed * turned[0] / turned[1])
 
 
-def _some_output(work: Workplace, belief: Belief) -> tuple[int, float]:
+def _some_output(context: StepContext, estimate: ArmEstimate) -> tuple[int, float]:
     """An output that runs, started at the rest pose where none does: its joint, and its pulse as commanded [us]."""
-    guide = work.guide(NAME)
+    guide = context.guide(NAME)
     if guide.known("output") is None:
-        mover = work.port()
-        work.take_over()
-        servos = belief.servos
+        mover = context.port()
+        context.take_over()
+        servos = estimate.servos
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(servos.rest)))
         joint = int(np.abs(np.where(mover.live, mover.outputs.pulses_us, pulses) - 1500.0).argmin())
         if not mover.live[joint]:
@@ -138,14 +138,14 @@ def _some_output(work: Workplace, belief: Belief) -> tuple[int, float]:
     return int(joint), float(commanded)
 
 
-def _angle_at(work: Workplace, belief: Belief, key: str, pulse: float, source: str) -> float:
-    guide = work.guide(NAME)
+def _angle_at(context: StepContext, estimate: ArmEstimate, key: str, pulse: float, source: str) -> float:
+    guide = context.guide(NAME)
     if source == "this board" and guide.known(f"{key}.{pulse:.0f}") is None:
-        mover, gate = work.arm(belief), belief.gate()
+        mover, gate = context.arm(estimate), estimate.gate()
         goal = mover.setpoint(gate)
         goal[0] = gate.servo_map.servos[0].to_angle(pulse)
         mover.travel(gate, goal)
-    name = belief.servos.joint_names[0]
+    name = estimate.servos.joint_names[0]
     return guide.read(
         f"{key}.{pulse:.0f}",
         f"The {name} servo at {pulse:.0f} us from {source}: its angle [deg]?",
@@ -154,12 +154,15 @@ def _angle_at(work: Workplace, belief: Belief, key: str, pulse: float, source: s
     )
 
 
-def _flash(work: Workplace, guide, hz: float, number: int) -> None:
+def _flash(context: StepContext, guide, hz: float, number: int) -> None:
     """The firmware has the frequency compiled in: written, flashed by the person, measured again."""
-    outputs, overlay = work.port().outputs, work.folder / "servos.trim.yaml"
-    write(overlay, f"# Oscillator of this PCA9685, measured {work.when} by picker calibrate.\n{merged_board(work.overlay, hz)}")
+    outputs, overlay = context.port().outputs, context.folder / "servos.trim.yaml"
+    write(
+        overlay,
+        f"# Oscillator of this PCA9685, measured {context.when} by picker calibrate.\n{merged_board(context.overlay, hz)}",
+    )
     guide.tell(
-        f"Written to {overlay}. The firmware has to know it:\n  {work.command('firmware header', str(overlay))}\n"
+        f"Written to {overlay}. The firmware has to know it:\n  {context.command('firmware header', str(overlay))}\n"
         "  then flash the sketch (docs/firmware.md). The port is free for that.",
         "hint",
     )
@@ -175,8 +178,8 @@ def _flash(work: Workplace, guide, hz: float, number: int) -> None:
         raise LeaveError("flash the firmware, then run the same command: it goes on with measuring again")
     guide.note(f"{number}.flashed", hz, answer)
     outputs.take()
-    work.session.forget(NAME, "output")
-    work.begin_anew()
+    context.session.forget(NAME, "output")
+    context.begin_anew()
 
 
 def merged_board(overlay: str, hz: float) -> str:

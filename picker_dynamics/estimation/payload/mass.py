@@ -17,7 +17,7 @@ import numpy as np
 
 from picker_dynamics.errors import InputError
 
-from .measured import Measured
+from ..calibration.measured import Measured
 
 HEAVIEST_KG = 1.0
 """What no scissor of these servos holds: more is a slip of unit."""
@@ -50,7 +50,7 @@ class Weighed:
     readings: int
 
 
-def least_squares(excess, slope, covariance) -> tuple[Measured, float, np.ndarray]:
+def estimate(excess, slope, covariance) -> tuple[Measured, float, np.ndarray]:
     """m of y = s m + e with the covariance V of e, the misfit, and each reading against all others.
 
     Args:

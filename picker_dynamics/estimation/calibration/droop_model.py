@@ -1,4 +1,4 @@
-"""Servo figures from how far an arm sags: zero, scale, stiffness and deadband of each joint, without an encoder.
+"""Droop model: what instruments should read of a sagging arm, for given zero, scale, stiffness and deadband of each servo.
 
 A servo told q_cmd that bears G(q) rests at
 
@@ -10,13 +10,7 @@ one at each visit.  A joint that its servo brakes well stops as it came (phi nea
 may stop anywhere (f).  The servo's pull L, not the load, tells on which side of its deadband it rests.  Weights hung on the
 arm, and leaning it over to the other side, tell these figures apart.
 
-The fit is Gauss-Newton on inclinometer and ruler readings, with what is known beforehand (masses as weighed, a servo's usual
-figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's uncertainty,
-and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction: their covariance is
-
-    R = sd² 1 + Σ_j f_j² (∂y/∂f_j) (∂y/∂f_j)ᵀ
-
-with the size f_j of each joint's friction found along the way (``variance``).  Derivatives are exact: with r(q, x) = q -
+Derivatives are exact: with r(q, x) = q -
 (right-hand side), dq/dx = -(∂r/∂q)⁻¹ ∂r/∂x.
 """
 
@@ -35,10 +29,7 @@ from picker_dynamics.robot.servo import SIGN_TORQUE
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .mass_properties import LinkProperties
-from .measured import Measured
-from .plausible import require_plausible, wrapped
 from .statics import PointMass, elevation, elevation_rates, height_rates, links_of, loads
-from .variance import FRICTION_SD, friction_round, update
 
 FIGURES = ("zero", "scale", "compliance", "deadband", "drag")
 
@@ -55,15 +46,9 @@ deviation, scale 5 %, stiffness 7 to 50 N·m/rad, deadband 5 us in all, friction
 INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
 """Standard deviation of one reading: [rad], [m]."""
 
-FIT_ITERATIONS, FIT_TOLERANCE, FRICTION_ROUNDS = 20, 2e-3, 8
-
-MISREAD, NORMAL_MEDIAN = 5.0, 0.6745
-"""A reading further than so many standard deviations from the fit is shown as an outlier; were all of them larger than stated,
-the median of their sizes, 0.67 for a normal distribution, says so."""
-
 
 @dataclass(frozen=True)
-class Sight:
+class SensorModel:
     """What is read of an arm at rest: ``elevation`` of a link [rad] by inclinometer, or ``height`` of its origin above the
     base [m] by ruler."""
 
@@ -95,7 +80,7 @@ class Reading:
 
     Args:
         pulses_us: (n,) on the servos' inputs, as the board makes them.
-        sight: what was read.
+        sensor: what was read.
         value: the reading.
         visit: number of the visit to a pose at which it was taken; readings of one visit share its friction.
         weight: mass [kg] hung at ``weight_point`` (3,) [m] of ``weight_link``; 0: none.
@@ -103,7 +88,7 @@ class Reading:
     """
 
     pulses_us: np.ndarray
-    sight: Sight
+    sensor: SensorModel
     value: float
     visit: int
     weight: float = 0.0
@@ -224,19 +209,19 @@ class DroopModel:
         poses, rows = _poses(readings)
         return self._seen(self._balance(unknowns, poses)[0], rows, readings)
 
-    def sensitivity(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
-        """(r, u) derivatives of the readings by the unknowns."""
-        return self.linearised(unknowns, readings)[1]
-
     def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The readings as they should be (r,), their derivatives by the unknowns (r, u) and by the friction of its visit at each
         sought joint (r, j)."""
         poses, rows = _poses(readings)
         rest = self.rest(unknowns, poses)
         links = link_poses(self.description, rest.q)
-        rates = {sight: sight.rates(self.description, links) for sight in {one.sight for one in readings}}
-        own = np.stack([rates[one.sight][row] for one, row in zip(readings, rows)])[:, None, :]
+        rates = {sensor: sensor.rates(self.description, links) for sensor in {one.sensor for one in readings}}
+        own = np.stack([rates[one.sensor][row] for one, row in zip(readings, rows)])[:, None, :]
         return (self._seen(rest.q, rows, readings), (own @ rest.by_unknowns[rows])[:, 0], (own @ rest.by_friction[rows])[:, 0])
+
+    def off(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
+        """(r,) readings less what they should be [rad or m]."""
+        return wrapped(np.array([one.value for one in readings]) - self.predict(unknowns, readings), readings)
 
     def _balance(self, unknowns, readings: Sequence[Reading], near=None) -> tuple[np.ndarray, np.ndarray]:
         """(v, n) where the joints rest, and (v, j) what they were told."""
@@ -272,8 +257,14 @@ class DroopModel:
 
     def _seen(self, q, rows, readings: Sequence[Reading]) -> np.ndarray:
         poses = link_poses(self.description, q)
-        seen = {sight: sight.of(poses) for sight in {one.sight for one in readings}}
-        return np.array([seen[one.sight][row] for one, row in zip(readings, rows)])
+        seen = {sensor: sensor.of(poses) for sensor in {one.sensor for one in readings}}
+        return np.array([seen[one.sensor][row] for one, row in zip(readings, rows)])
+
+
+def wrapped(difference, readings: Sequence[Reading]) -> np.ndarray:
+    """(r,) differences of readings, those of angles within ±pi."""
+    turns = np.array([one.sensor.kind == "elevation" for one in readings])
+    return np.where(turns, (difference + np.pi) % (2.0 * np.pi) - np.pi, difference)
 
 
 def _poses(readings: Sequence[Reading]) -> tuple[list[Reading], np.ndarray]:
@@ -298,85 +289,3 @@ def hung_weights(readings: Sequence[Reading]) -> list[PointMass]:
         )
         for link, point in places
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class DroopFit:
-    """What the readings say.
-
-    Attributes:
-        model: that was fitted.
-        readings: it was fitted to.
-        unknowns: (u,) the estimate, in the order of ``model.names``.
-        covariance: (u, u); of the readings' spread where that is larger than the instruments explain.
-        residuals: (r,) reading minus fit, in standard deviations.
-        misfit: root mean square of the residuals' part that the fit did not use up; about 1 where the model fits.
-        outliers: indices of readings further than ``MISREAD`` from the fit.
-        friction: (j,) standard deviation of what friction holds back by chance at each sought joint [N·m].
-    """
-
-    model: DroopModel
-    readings: tuple[Reading, ...]
-    unknowns: np.ndarray
-    covariance: np.ndarray
-    residuals: np.ndarray
-    misfit: float
-    outliers: tuple[int, ...]
-    friction: np.ndarray
-
-    def figure(self, joint: str, name: str) -> Measured:
-        """One of ``FIGURES`` of a joint."""
-        return self._measured(f"{joint}.{name}")
-
-    def stiffness(self, joint: str) -> Measured:
-        """K = 1/c [N·m/rad]; sd to first order."""
-        c = self.figure(joint, "compliance")
-        return Measured(1.0 / c.value, c.sd / c.value**2)
-
-    def _measured(self, name: str) -> Measured:
-        i = self.model.names.index(name)
-        return Measured(float(self.unknowns[i]), float(np.sqrt(self.covariance[i, i])))
-
-
-def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
-    """Estimate all figures from the readings.
-
-    Raises:
-        InputError: too few readings, or one that no such arm could give.
-    """
-    if len(readings) < len(model.joints) * len(FIGURES):
-        raise InputError(
-            f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
-            subject="readings",
-            value=len(readings),
-            limit=len(model.joints) * len(FIGURES),
-        )
-    mean, prior_sd = model.prior()
-    require_plausible(model, mean, readings)
-    value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sight.sd) for one in readings)))
-    unknowns, friction = mean.copy(), np.full(len(model.joints), FRICTION_SD)
-    for _ in range(FIT_ITERATIONS):
-        expected, jacobian, by_friction = model.linearised(unknowns, readings)
-        off = wrapped(value - expected, readings)
-        for _ in range(FRICTION_ROUNDS):
-            found = update(off, jacobian, by_friction * friction, mean - unknowns, prior_sd, visits, sd)
-            friction = friction_round(friction, by_friction, found, visits)
-        unknowns = _physical(model, unknowns + found.step)
-        if np.abs(found.step / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
-            break
-    off = wrapped(value - model.predict(unknowns, readings), readings)
-    whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + ((by_friction * friction) ** 2).sum(axis=1))
-    used = float(np.trace(found.jacobian @ found.covariance @ found.jacobian.T))
-    misfit = float(np.sqrt((whitened @ whitened) / max(1.0, len(readings) - used)))
-    usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
-    worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, usual)))
-    covariance = found.covariance * max(1.0, misfit) ** 2
-    return DroopFit(model, tuple(readings), unknowns, covariance, residuals, misfit, worst, friction)
-
-
-def _physical(model: DroopModel, unknowns: np.ndarray) -> np.ndarray:
-    """Compliance stays above that of K = 200 N·m/rad, the deadband at or above 0."""
-    figures = unknowns[: len(model.joints) * len(FIGURES)].reshape(-1, len(FIGURES))
-    figures[:, 2] = np.maximum(figures[:, 2], 0.005)
-    figures[:, 3] = np.maximum(figures[:, 3], 0.0)
-    return unknowns

@@ -18,8 +18,8 @@ import numpy as np
 from picker_dynamics.errors import InfeasibleError, InputError
 from picker_dynamics.robot.model import as_states
 
-from .measured import Measured
-from .payload_estimate import Weighed, require_mass, require_payload_place
+from ..calibration.measured import Measured
+from .mass import Weighed, require_mass, require_payload_place
 
 MODEL_SHARE = 0.02
 """Of a joint's torque: what an identified model leaves unexplained at a pose."""

@@ -18,10 +18,11 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from .droop import PRIORS, DroopFit, DroopModel, Reading, fit
+from .droop_fit import DroopFit, fit
+from .droop_model import PRIORS, DroopModel, Reading
 from .mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
 from .measured import Measured
-from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sights
+from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
 from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text
 
 ANGLE_SD = RULER_SD / 0.3
@@ -40,8 +41,8 @@ class Bench(Protocol):
     def angle(self, joint: str, servos: ServoMap, setpoint: float) -> float:
         """Send a joint that bears nothing to a set-point, and tell from the tip on a ruler where it is [rad]."""
 
-    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
-        """Come to a station from one side, wait, and read its sights [rad or m]; None: left out."""
+    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
+        """Come to a station from one side, wait, and read its sensors [rad or m]; None: left out."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def calibrate(
         seed: of the random poses.
         when: date, for the files.
         tell: what is told of the progress.
-        instrument: with which the droop is read, see ``poses.sights``.
+        instrument: with which the droop is read, see ``poses.sensors``.
 
     Raises:
         PickerError: a reading that cannot be, or an arm that cannot be calibrated so.
@@ -129,11 +130,11 @@ def droop_fit(
         angles: of the joints that bear nothing, as far as known.
         seed: of the random poses: the same readings lead to the same stations.
         keep: is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit.
-        instrument: with which the droop is read, see ``poses.sights``.
+        instrument: with which the droop is read, see ``poses.sensors``.
     """
     joints = gravity_joints(weighed)
     model = DroopModel(weighed, servos, joints, links)
-    seen = sights(weighed, joints, instrument)
+    seen = sensors(weighed, joints, instrument)
 
     gate, stations = bare_stations(model, calibrated_servos(servos, angles), seen, seed)
     readings = visit(keep("bare", stations), gate, bench, model, [], tell)
@@ -151,7 +152,7 @@ def visit(
         hung = f", {station.weight.mass * 1e3:.0f} g on" if station.weight.mass else ""
         tell(f"station {number} of {len(stations)}{hung}")
         for side in SIDES:
-            values = bench.look(gate, station, side, model.columns)
+            values = bench.read_station(gate, station, side, model.columns)
             if values is not None:
                 readings += station.readings(model.description.tool, values, len(readings), side)
     return readings

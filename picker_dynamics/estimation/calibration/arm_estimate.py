@@ -11,11 +11,11 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
 
-from .droop import DroopFit
+from .droop_fit import DroopFit
 from .mass_properties import LinkProperties
 from .poses import cautious_gate
+from .procedure import gravity_joints
 from .sweep import Sweep
-from .walk import gravity_joints
 from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text, with_sweeps
 
 LIMIT_MARGIN = 0.035
@@ -23,7 +23,7 @@ LIMIT_MARGIN = 0.035
 
 
 @dataclass(frozen=True)
-class Belief:
+class ArmEstimate:
     """The arm, as far as known.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 
 from picker_dynamics.errors import PickerError
 
-from .belief import Belief
+from .arm_estimate import ArmEstimate
 from .mover import Mover
 from .person import Guide, OpenQuestionError, Person
 from .session import Session
@@ -25,7 +25,7 @@ class LeaveError(PickerError):
 
 
 @dataclass
-class Workplace:
+class StepContext:
     """See the module.
 
     Args:
@@ -61,7 +61,7 @@ class Workplace:
         """Who asks, for a step."""
         return Guide(self.session, self.person, step)
 
-    def arm(self, belief: Belief) -> Mover:
+    def arm(self, estimate: ArmEstimate) -> Mover:
         """The arm, all outputs on; asks before it switches any on.
 
         Raises:
@@ -72,7 +72,7 @@ class Workplace:
         mover, guide = self.port(), self.guide("power")
         if not self.arm_is_on:
             self.take_over()
-            self._switch_on(mover, guide, belief)
+            self._switch_on(mover, guide, estimate)
             self.arm_is_on = True
         return mover
 
@@ -115,8 +115,8 @@ class Workplace:
             outputs.adopt()
         self._took_over = True
 
-    def _switch_on(self, mover: Mover, guide: Guide, belief: Belief) -> None:
-        servos = belief.known_servos
+    def _switch_on(self, mover: Mover, guide: Guide, estimate: ArmEstimate) -> None:
+        servos = estimate.known_servos
         off = [joint for joint, live in enumerate(mover.live) if not live]
         if not off:
             return

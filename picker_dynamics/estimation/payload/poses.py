@@ -17,10 +17,10 @@ from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.trajectory.profiles import joint_move
 
-from .droop import Sight
-from .measured import NORMAL_95
-from .payload_droop import DroopScale, Look, Potentiometer
-from .poses import HEIGHT_MIN, SIDES, STAND_OFF, TRAVEL_ACCELERATION, TRAVEL_SPEED
+from ..calibration.droop_model import SensorModel
+from ..calibration.measured import NORMAL_95
+from ..calibration.poses import HEIGHT_MIN, SIDES, STAND_OFF, TRAVEL_ACCELERATION, TRAVEL_SPEED
+from .droop import DroopScale, Measurement, Potentiometer
 
 GOLDEN = 0.618034
 """Its multiples spread evenly over the unit interval, whatever their number."""
@@ -51,10 +51,14 @@ class Visit:
     number: int
     loaded: bool
 
-    def looks(self, sights: Sequence[Sight | Potentiometer], values: Sequence[float] | None = None) -> list[Look]:
+    def measurements(
+        self, sensors: Sequence[SensorModel | Potentiometer], values: Sequence[float] | None = None
+    ) -> list[Measurement]:
         """Its readings; 0 while they are not known."""
-        values = np.zeros(len(sights)) if values is None else values
-        return [Look(self.pulses_us, sight, float(value), self.number, self.loaded) for sight, value in zip(sights, values)]
+        values = np.zeros(len(sensors)) if values is None else values
+        return [
+            Measurement(self.pulses_us, sensor, float(value), self.number, self.loaded) for sensor, value in zip(sensors, values)
+        ]
 
 
 def before(scale: DroopScale, visit: Visit) -> np.ndarray:
@@ -67,7 +71,7 @@ def before(scale: DroopScale, visit: Visit) -> np.ndarray:
 def poses(
     scale: DroopScale,
     gate: Gate,
-    sights: Sequence[Sight | Potentiometer],
+    sensors: Sequence[SensorModel | Potentiometer],
     near,
     count: int,
     *,
@@ -91,8 +95,8 @@ def poses(
     drawn = np.tile(np.asarray(near, dtype=float), (CANDIDATES, 1))
     drawn[:, columns] = rng.uniform(lower[columns], np.maximum(lower, upper)[columns], (CANDIDATES, len(columns)))
     pulses = servos.quantise_us(servos.to_pulse_us(drawn))
-    looks = [Look(row, sight, 0.0, 0, True) for row in pulses for sight in sights]
-    blind = scale.alone(looks).reshape(CANDIDATES, -1).min(axis=1)
+    readings = [Measurement(row, sensor, 0.0, 0, True) for row in pulses for sensor in sensors]
+    blind = scale.alone(readings).reshape(CANDIDATES, -1).min(axis=1)
     found: list[np.ndarray] = []
     for row in np.argsort(blind):
         if len(found) == count:
@@ -118,7 +122,7 @@ def visits(where: Sequence[np.ndarray], loaded: bool) -> list[Visit]:
 def plan(
     scale: DroopScale,
     gate: Gate,
-    sights: Sequence[Sight | Potentiometer],
+    sensors: Sequence[SensorModel | Potentiometer],
     near,
     within_kg: float = WITHIN_KG,
     *,
@@ -138,11 +142,11 @@ def plan(
             value=within_kg,
             limit=1.0,
         )
-    where = poses(scale, gate, sights, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
+    where = poses(scale, gate, sensors, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
 
     def half_width(number: int) -> float:
         return NORMAL_95 * scale.precision(
-            [look for visit in visits(where[:number], False) + visits(where[:number], True) for look in visit.looks(sights)]
+            [one for visit in visits(where[:number], False) + visits(where[:number], True) for one in visit.measurements(sensors)]
         )
 
     if not count:

@@ -18,10 +18,10 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from .droop import Sight
-from .payload_droop import DroopScale, Look, Potentiometer
-from .payload_poses import Visit, before
-from .simulated import hidden_servos, mounted
+from ..calibration.droop_model import SensorModel
+from ..calibration.simulated import hidden_servos, mounted
+from .droop import DroopScale, Measurement, Potentiometer
+from .poses import Visit, before
 
 STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, DEADBAND_SD = 0.04, math.radians(0.15), 0.003, 0.01, 0.1
 """How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""
@@ -93,7 +93,7 @@ class SimulatedPerson:
         self.plant.reset(servos.home)
         self._hold(SETTLE_S)
 
-    def read(self, visits: Sequence[Visit], sights: Sequence[Sight | Potentiometer]) -> list[Look]:
+    def read(self, visits: Sequence[Visit], sensors: Sequence[SensorModel | Potentiometer]) -> list[Measurement]:
         """Everything that is read at the visits."""
         looks = []
         for visit in visits:
@@ -102,17 +102,17 @@ class SimulatedPerson:
             self._travel(before(self.scale, visit))
             self._travel(self.scale.servos.to_angle(visit.pulses_us))
             self._hold(SETTLE_S)
-            looks += visit.looks(sights, [self._seen(sight) for sight in sights])
+            looks += visit.measurements(sensors, [self._seen(sensor) for sensor in sensors])
         return looks
 
-    def _seen(self, sight) -> float:
+    def _seen(self, sensor) -> float:
         q = self.plant.q
         true = (
-            q[self.plant.joint_names.index(sight.joint)]
-            if isinstance(sight, Potentiometer)
-            else sight.of(link_poses(self.plant.description, q))
+            q[self.plant.joint_names.index(sensor.joint)]
+            if isinstance(sensor, Potentiometer)
+            else sensor.of(link_poses(self.plant.description, q))
         )
-        return float(true + self.rng.normal(0.0, sight.sd))
+        return float(true + self.rng.normal(0.0, sensor.sd))
 
     def _load(self, on: bool) -> None:
         """Put the payload in or take it out by hand: gently."""

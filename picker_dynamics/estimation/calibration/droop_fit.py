@@ -1,0 +1,192 @@
+"""Droop fit: zero, scale, stiffness and deadband of each servo from how far an arm sags, without an encoder.
+
+Least squares on inclinometer and ruler readings (``droop_model``), with what is known beforehand (masses as weighed, a servo's
+usual figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's
+uncertainty, and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction: their
+covariance is
+
+    R = sd² 1 + Σ_j f_j² (∂y/∂f_j) (∂y/∂f_j)ᵀ
+
+with the size f_j of each joint's friction found along the way (``variance``).
+
+Slips that show before any fit are refused: another sign, unit or link, a joint that never moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.kinematic_tree import link_poses
+
+from .droop_model import FIGURES, DroopModel, Reading, wrapped
+from .measured import Measured
+from .variance import FRICTION_SD, friction_round, update
+
+ROUNDS, FRICTION_ROUNDS = 20, 8
+FIT_TOLERANCE, TOLERANCE = 2e-3, 1e-4
+"""Figures, and the sizes of the friction, are found in turn, until the figures change by less than this share of their standard
+deviations; in each turn until the sum of squares changes by less than this share of it."""
+
+LEAST = {"compliance": 0.005, "deadband": 0.0}
+"""Compliance stays above that of K = 200 N·m/rad."""
+
+MISREAD, NORMAL_MEDIAN = 5.0, 0.6745
+"""A reading further than so many standard deviations from the fit is shown as an outlier; were all of them larger than stated,
+the median of their sizes, 0.67 for a normal distribution, says so."""
+
+FURTHEST = {"elevation": (0.7, "rad"), "height": (0.25, "m")}
+"""A reading further than this from what is expected is none that a servo's errors explain."""
+
+TOLD_SPREAD, MOVED_LEAST = 0.2, 0.5
+"""Set-points that differ by a standard deviation of so much [rad] move a joint by at least half of that, or it is not driven."""
+
+
+@dataclass(frozen=True, eq=False)
+class DroopFit:
+    """What the readings say.
+
+    Attributes:
+        model: that was fitted.
+        readings: it was fitted to.
+        unknowns: (u,) the estimate, in the order of ``model.names``.
+        covariance: (u, u); of the readings' spread where that is larger than the instruments explain.
+        residuals: (r,) reading minus fit, in standard deviations.
+        misfit: root mean square of the residuals' part that the fit did not use up; about 1 where the model fits.
+        outliers: indices of readings further than ``MISREAD`` from the fit.
+        friction: (j,) standard deviation of what friction holds back by chance at each sought joint [N·m].
+    """
+
+    model: DroopModel
+    readings: tuple[Reading, ...]
+    unknowns: np.ndarray
+    covariance: np.ndarray
+    residuals: np.ndarray
+    misfit: float
+    outliers: tuple[int, ...]
+    friction: np.ndarray
+
+    def figure(self, joint: str, name: str) -> Measured:
+        """One of ``FIGURES`` of a joint."""
+        return self._measured(f"{joint}.{name}")
+
+    def stiffness(self, joint: str) -> Measured:
+        """K = 1/c [N·m/rad]; sd to first order."""
+        c = self.figure(joint, "compliance")
+        return Measured(1.0 / c.value, c.sd / c.value**2)
+
+    def _measured(self, name: str) -> Measured:
+        i = self.model.names.index(name)
+        return Measured(float(self.unknowns[i]), float(np.sqrt(self.covariance[i, i])))
+
+
+def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
+    """Estimate all figures from the readings.
+
+    Raises:
+        InputError: too few readings, or one that no such arm could give.
+    """
+    if len(readings) < len(model.joints) * len(FIGURES):
+        raise InputError(
+            f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
+            subject="readings",
+            value=len(readings),
+            limit=len(model.joints) * len(FIGURES),
+        )
+    from scipy.optimize import least_squares
+
+    mean, prior_sd = model.prior()
+    require_plausible(model, mean, readings)
+    value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sensor.sd) for one in readings)))
+    unknowns, friction, lower = mean, np.full(len(model.joints), FRICTION_SD), np.full(len(mean), -np.inf)
+    for figure, least in LEAST.items():
+        lower[FIGURES.index(figure) : len(model.joints) * len(FIGURES) : len(FIGURES)] = least
+    linearised = lru_cache(2)(lambda x: model.linearised(np.frombuffer(x), readings))
+    for _ in range(ROUNDS):
+        before, (expected, jacobian, by_friction) = unknowns, linearised(unknowns.tobytes())
+        off = wrapped(value - expected, readings)
+        for _ in range(FRICTION_ROUNDS):
+            found = update(off, jacobian, by_friction * friction, mean - unknowns, prior_sd, visits, sd)
+            friction = friction_round(friction, by_friction, found, visits)
+
+        def residuals(x, whiten=found.whiten):
+            return np.concatenate([whiten @ wrapped(value - linearised(x.tobytes())[0], readings), (mean - x) / prior_sd])
+
+        def slopes(x, whiten=found.whiten):
+            return -np.vstack([whiten @ linearised(x.tobytes())[1], np.diag(1.0 / prior_sd)])
+
+        unknowns = least_squares(residuals, unknowns, slopes, bounds=(lower, np.inf), x_scale=prior_sd, ftol=TOLERANCE).x
+        if np.abs((unknowns - before) / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
+            break
+    off = model.off(unknowns, readings)
+    whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + ((by_friction * friction) ** 2).sum(axis=1))
+    used = float(np.trace(found.jacobian @ found.covariance @ found.jacobian.T))
+    misfit = float(np.sqrt((whitened @ whitened) / max(1.0, len(readings) - used)))
+    usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
+    worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, usual)))
+    covariance = found.covariance * max(1.0, misfit) ** 2
+    return DroopFit(model, tuple(readings), unknowns, covariance, residuals, misfit, worst, friction)
+
+
+def require_plausible(model: DroopModel, unknowns, readings: Sequence[Reading]) -> None:
+    """Refuse readings that no such arm could give.
+
+    Raises:
+        InputError: naming the joint that does not follow its set-points, or the reading that is too far off.
+    """
+    off = model.off(unknowns, readings)
+    for joint, share in moved_shares(model, unknowns, readings).items():
+        if share < MOVED_LEAST:
+            raise InputError(
+                f"{joint} moved {100 * share:.0f} % of what it was told: is its servo powered, on the right channel "
+                "and turning the right way, its horn tight?",
+                subject=joint,
+                value=share,
+                limit=MOVED_LEAST,
+            )
+    for number, (one, error) in enumerate(zip(readings, off), start=1):
+        limit, unit = FURTHEST[one.sensor.kind]
+        if abs(error) > limit:
+            raise InputError(
+                f"reading {number}, {one.sensor.kind} of {one.sensor.link}, is {one.value:.3f} {unit}, expected about "
+                f"{one.value - error:.3f} {unit}: sign, unit or link mixed up?",
+                subject=one.sensor.link,
+                value=one.value,
+                limit=limit,
+            )
+
+
+def moved_shares(model: DroopModel, unknowns, readings: Sequence[Reading]) -> dict[str, float]:
+    """By joint, how far it followed its set-points: slope of where it was over what it was told; 1 for a servo that works.
+
+    Told by the median of the slopes between visits, so that a misread elevation does not accuse a joint.  Only of joints whose
+    set-points differ, and only from visits at which the elevations tell every sought joint.
+    """
+    columns = list(model.columns)
+    looks = [one for one in readings if one.sensor.kind == "elevation"]
+    if not looks:
+        return {}
+    q = model.resting(unknowns, looks)
+    poses, visits = link_poses(model.description, q), np.array([one.visit for one in looks])
+    seen = {
+        sensor: (sensor.of(poses), sensor.rates(model.description, poses)[:, columns]) for sensor in {one.sensor for one in looks}
+    }
+    off = wrapped(np.array([one.value - seen[one.sensor][0][row] for row, one in enumerate(looks)]), looks)
+    rates = np.array([seen[one.sensor][1][row] for row, one in enumerate(looks)])
+    told, been = [], []
+    for visit in np.unique(visits):
+        rows = np.flatnonzero(visits == visit)
+        if np.linalg.matrix_rank(rates[rows], 1e-6) == len(columns):
+            told.append(model.servos.to_angle(looks[rows[0]].pulses_us)[columns])
+            been.append(q[rows[0], columns] + np.linalg.lstsq(rates[rows], off[rows], rcond=None)[0])
+    shares = {}
+    for joint, setpoint, position in zip(model.joints, np.transpose(told), np.transpose(been)):
+        apart = np.subtract.outer(setpoint, setpoint)
+        far = apart > TOLD_SPREAD
+        if setpoint.std() > TOLD_SPREAD and far.any():
+            shares[joint] = float(np.median(np.subtract.outer(position, position)[far] / apart[far]))
+    return shares
