@@ -115,8 +115,6 @@ def test_left_out_stations_are_foretold_as_if_fitted_without_them(found):
             off = np.array([one.value for one in looks]) - whole.model.predict(without.unknowns, looks)
             square.append(droop_quality.tip_off(whole.model, without.unknowns, looks, off) ** 2)
         assert left.tip_m == pytest.approx(np.sqrt(np.mean(square)), rel=0.1)
-    (told,) = droop_quality.lines(whole)
-    assert told.startswith(f"Each station, foretold from all others, is off by {1e3 * report.median_m:.1f} mm at the tip")
 
 
 def test_a_displaced_tip_is_that_of_the_readings():
@@ -146,17 +144,12 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
     assert wanted[0].sd > wanted[0].limit == droop_quality.OPEN_SHARE * PRIORS[wanted[0].figure][1]
     assert {"compliance", "deadband"} <= {one.figure for one in wanted if one.joint == "wrist"}
     gate, seen = cautious_gate(RigidBody(whole.description), whole.servos), sensors(ARM, JOINTS)
-    name = wanted[0].joint, wanted[0].figure
-    with pytest.raises(InputError, match=rf"{name[0]}: the readings leave its {name[1]} open, .* look at shoulder"):
-        droop_quality.require_informative(some, gate, WEIGHTS, seen)
     better = droop_quality.better_station(some, gate, WEIGHTS, seen)
     more = fit(whole.fit.model, looked(bench, [*folded, better]))
     again = fit(whole.fit.model, looked(bench, [*folded, folded[0]]))
     open_share = [sum((one.sd / one.limit) ** 2 for one in droop_quality.open_figures(each)) for each in (more, again)]
     assert open_share[0] < 0.75 * open_share[1]
-    assert any("wrist: the readings leave its deadband open" in line for line in droop_quality.lines(some))
     assert not droop_quality.open_figures(whole.fit)
-    droop_quality.require_informative(whole.fit, gate, WEIGHTS, seen)
 
 
 def test_a_joint_that_never_moves_is_named(found):
@@ -183,9 +176,6 @@ def test_a_servo_that_bears_more_than_it_can_is_named(found):
     load = RigidBody(found[1].description).with_payload(0.4).gravity(rest)
     assert (one.visit, one.joint) == (7, "shoulder") and one.torque == pytest.approx(load[1], rel=2e-3)
     assert one.torque > one.limit == pytest.approx(0.9 * 1.08, rel=0.01)
-    overloaded = replace(whole, readings=(*whole.readings, *heavy.readings(ARM.tool, visit=777)))
-    told = droop_quality.lines(overloaded)
-    assert any(line.startswith("shoulder bears ") and "at visit 29, its servo" in line for line in told)
 
 
 def test_ruler_and_inclinometer_agree(found):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.kinematic_tree import link_poses
 
@@ -148,31 +147,6 @@ def better_station(
     )[0]
 
 
-def require_informative(
-    fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[SensorModel, ...], seed: int = 0
-) -> None:
-    """Refuse a fit that leaves figures open.
-
-    Raises:
-        InputError: naming the worst of them, and a station that would tell it.
-    """
-    wanted = open_figures(fit)
-    if wanted:
-        worst, station = wanted[0], better_station(fit, gate, weights, seen, seed)
-        angles = np.degrees(gate.servo_map.to_angle(station.pulses_us))
-        pose = ", ".join(f"{joint} {angles[column]:.0f}" for joint, column in zip(fit.model.joints, fit.model.columns))
-        hung = "no weight"
-        if station.weight.mass:
-            hung = f"{1e3 * station.weight.mass:.0f} g at x = {1e3 * station.weight.point[0]:.0f} mm of the tool"
-        raise InputError(
-            f"{worst.joint}: the readings leave its {worst.figure} open, ± {worst.sd:.4f} (at most "
-            f"{worst.limit:.4f}), of {len(wanted)} such figures; look at {pose} deg with {hung}",
-            subject=worst.joint,
-            value=worst.sd,
-            limit=worst.limit,
-        )
-
-
 @dataclass(frozen=True)
 class Saturated:
     """At ``visit`` the servo of ``joint`` bears ``torque`` [N·m] by the estimate, more than ``limit``: it may have slipped."""
@@ -195,26 +169,3 @@ def saturated(model: DroopModel, unknowns, readings: Sequence[Reading], share: f
             if row[column] > limits[column]:
                 found[one.visit, joint] = Saturated(one.visit, joint, float(row[column]), float(limits[column]))
     return tuple(found.values())
-
-
-def lines(fit: DroopFit) -> list[str]:
-    """What to tell a person of a fit: how well stations are foretold, what is left open, which servos gave out."""
-    report = cross_validation(fit)
-    worst = max(report.stations, key=lambda one: one.tip_m)
-    angles = np.degrees(fit.model.servos.to_angle(worst.pulses_us))
-    pose = ", ".join(f"{joint} {angles[column]:.0f}" for joint, column in zip(fit.model.joints, fit.model.columns))
-    told = [
-        f"Each station, foretold from all others, is off by {1e3 * report.median_m:.1f} mm at the tip (median), at worst "
-        f"{1e3 * report.worst_m:.1f} mm: {pose} deg with {1e3 * worst.weight:.0f} g."
-    ]
-    told += [
-        f"{one.joint}: the readings leave its {one.figure} open, ± {one.sd:.4f} (at most {one.limit:.4f})."
-        for one in open_figures(fit)
-    ]
-    order = sorted({one.visit for one in fit.readings})
-    told += [
-        f"{one.joint} bears {one.torque:.2f} N·m at visit {order.index(one.visit) + 1}, its servo may give way from "
-        f"{one.limit:.2f} on: leave that visit out, hang on less."
-        for one in saturated(fit.model, fit.unknowns, fit.readings)
-    ]
-    return told
