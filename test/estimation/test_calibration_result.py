@@ -28,7 +28,7 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 
 BELIEVED = servo_maps.load(resource("config/servos.yaml"), picker().joint_names)
-LINKS = {"upper_arm": LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(2.3e-3, 3e-5), Measured(5.4e-4, 2e-5))}
+LINKS = {"upper_arm": LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
 READINGS = {"upper_arm": LinkReadings([0.16] * 3, [0.105] * 4, [17.2] * 2, 20)}
 FIGURES = {
     "shoulder": ServoFigures(Measured(0.03, 0.002), Measured(-0.02, 0.001), Measured(11.0, 0.3), Measured(0.004, 5e-4), "droop"),

@@ -68,7 +68,7 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[ArmDescription, ServoMap]:
     for name, link in plant.description.links.items():
         if link.mass > 0.0:
             mass, inertia = link.mass * error.mass[name], link.inertia[1, 1] * error.inertia[name]
-            links[name] = LinkProperties(Measured(mass, 0.0), Measured(float(link.com[0]), 0.0), None, Measured(inertia, 0.0))
+            links[name] = LinkProperties(Measured(mass, 0.0), Measured(float(link.com[0]), 0.0), Measured(inertia, 0.0))
     description = descriptions.parse(urdf_text(plant.description, links, "exact"), plant.description.source)
     servos = [
         replace(

@@ -5,7 +5,7 @@ goes with it.  A result that fails is not written, and nothing that was there is
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +16,16 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.lint import Finding
+from picker_dynamics.robot.lint.links import link_findings
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
 
-from .write_back import write
+from .mass_properties import LinkProperties
+from .write_back import urdf_text, write
 
 URDF_NAME, OVERLAY_NAME = "arm.urdf", "servos.calibrated.yaml"
+
+MASS_RATIO = (0.6, 1.7)
+"""Measured mass over the URDF's beyond which one of them is of other parts: a servo is left off, or weighed twice."""
 
 SAMPLES = 200
 """Random states in which the models are compared."""
@@ -130,3 +135,31 @@ def _servos(joint_names: tuple[str, ...], overlay: str | None, servos: str | Pat
             raise ConfigurationError(
                 str(error).replace(str(path), OVERLAY_NAME), subject=error.subject, value=error.value, limit=error.limit
             ) from error
+
+
+def geometry_findings(description: ArmDescription, links: Mapping[str, LinkProperties]) -> tuple[Finding, ...]:
+    """What ``picker check`` says of the measured links: density of what is drawn, centre of mass inside of it, radius of
+    gyration within it, triangle inequality; and masses far from the URDF's.
+
+    Args:
+        description: the arm as drawn, with the masses believed before.
+        links: what was measured.
+    """
+    measured = parse(urdf_text(description, links, ""), description.source)
+    found: list[Finding] = []
+    for name, one in links.items():
+        found += link_findings(measured, name)
+        found += _mass_findings(name, one, description.links[name].mass)
+    return tuple(found)
+
+
+def _mass_findings(name: str, one: LinkProperties, believed: float) -> Iterator[Finding]:
+    ratio = one.mass.value / believed if believed else 1.0
+    if not MASS_RATIO[0] <= ratio <= MASS_RATIO[1]:
+        yield Finding(
+            name,
+            "mass",
+            f"{one.mass.value:.4g} kg",
+            f"{ratio:.2g} times the {believed:g} kg of the URDF: was it "
+            f"weighed {'without its servo' if ratio < 1.0 else 'with another link'}, or was the URDF a guess?",
+        )

@@ -16,10 +16,11 @@ import numpy as np
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from .mass_properties import GRAVITY, RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
+from .mass_properties import RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
 from .poses import TRAVEL_SPEED, Station, stand_off, way
 from .procedure import ANGLE_SD
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
+from picker_dynamics.robot.model import GRAVITY
 
-GRAVITY = np.array([0.0, 0.0, -9.81])
+DOWN = np.array([0.0, 0.0, -GRAVITY])
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ def loads(description: ArmDescription, q, masses: Sequence[PointMass], poses: Ma
     place = _stacked([_position(poses[mass.link], mass.point) for mass in masses], batch, (3,))
     ahead = _stacked([poses[mass.link].rotation[..., 0] for mass in masses], batch, (3,))
 
-    lever, away = _cross(GRAVITY, axes), place[..., None, :, :] - origins[..., :, None, :]
-    by_mass = carried * np.where(turns, -(away * lever[..., None, :]).sum(-1), -(axes @ GRAVITY)[..., None])
+    lever, away = _cross(DOWN, axes), place[..., None, :, :] - origins[..., :, None, :]
+    by_mass = carried * np.where(turns, -(away * lever[..., None, :]).sum(-1), -(axes @ DOWN)[..., None])
     by_x = carried * mass[..., None, :] * np.where(turns, -(lever @ np.swapaxes(ahead, -1, -2)), 0.0)
     moment = ((carried * mass[..., None, :])[..., None] * away).sum(-2)
     moved = np.where(turns, _cross(axes, moment), axes * (mass @ carried.T)[..., None])

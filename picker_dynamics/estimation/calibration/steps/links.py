@@ -10,14 +10,14 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import subtree
+from picker_dynamics.robot.model import GRAVITY
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
-from ..assembly import properties
-from ..geometry import geometry_findings, reach
-from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, weighings
+from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, properties, reach, weighings
 from ..measured import NORMAL_95
 from ..procedure import measured_links
+from ..result import geometry_findings
 from ..step_context import StepContext
 from ..write_back import urdf_text
 
@@ -124,7 +124,7 @@ def _read(context: StepContext, arm: ArmDescription, name: str, holds: Sequence[
     )
     if sum(balances) / len(balances) < ON_AXIS:
         return LinkReadings(tuple(masses), tuple(balances) if all(balances) else (), holds=tuple(holds))
-    shortest = 2.0 * math.pi * math.sqrt(min(balances) / 9.81)
+    shortest = 2.0 * math.pi * math.sqrt(min(balances) / GRAVITY)
 
     def timed(text: str) -> list[float]:
         count, seconds = readings.swings(f"{name}: swings", text)
