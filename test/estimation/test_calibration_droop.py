@@ -10,7 +10,7 @@ import pytest
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
 from picker_dynamics.estimation.calibration import procedure
-from picker_dynamics.estimation.calibration.droop_fit import fit
+from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit
 from picker_dynamics.estimation.calibration.droop_model import FIGURES, DroopModel, Reading, SensorModel
 from picker_dynamics.estimation.calibration.mass_properties import link_properties
 from picker_dynamics.estimation.calibration.poses import (
@@ -27,7 +27,6 @@ from picker_dynamics.estimation.calibration.poses import (
 )
 from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
 from picker_dynamics.estimation.calibration.statics import PointMass, elevation, gravity_torques, links_of, loads
-from picker_dynamics.estimation.calibration.variance import FRICTION_SD
 from picker_dynamics.estimation.calibration.write_back import calibrated_servos, figures_from, overlay_text, urdf_text, write
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions

@@ -10,12 +10,11 @@ import pytest
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import droop_quality, evaluate, procedure
-from picker_dynamics.estimation.calibration.droop_fit import fit, moved_shares
+from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit, friction_round, moved_shares, update
 from picker_dynamics.estimation.calibration.droop_model import FIGURES, PRIORS, DroopModel
 from picker_dynamics.estimation.calibration.mass_properties import link_properties, weighings
 from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_gate, sensors
 from picker_dynamics.estimation.calibration.simulated import RestingBench
-from picker_dynamics.estimation.calibration.variance import FRICTION_SD, friction_round, update
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
@@ -206,7 +205,7 @@ def test_exact_beliefs_are_those_of_the_plant(found):
 def test_what_a_calibration_is_to_reach(after_mm, reached):
     """Within a millimetre of a floor of 1.2 mm, and a third of 6.6 mm."""
     before, after, floor = (evaluate.Errors(1e-3 * np.array([0.5, value, 9.0]), np.zeros(3)) for value in (6.6, after_mm, 1.2))
-    assert evaluate.Worth(before, after, floor).reached is reached
+    assert evaluate.TipErrorReport(before, after, floor).reached is reached
 
 
 def test_the_tip_is_within_what_is_stated(found):

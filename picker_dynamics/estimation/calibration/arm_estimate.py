@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
 
@@ -99,6 +102,20 @@ class ArmEstimate:
         """The cautious gate with all that is known."""
         servos = self.known_servos
         return cautious_gate(RigidBody(self.description, servos.armature), servos)
+
+
+def given(
+    urdf: str | Path = "", servos: str | Path = "", overlay: str | Path | None = None, *, simulated: bool = False
+) -> tuple[ArmDescription, ServoMap]:
+    """The arm as its files say, the picker's where none is named; ``simulated``: as it is simulated then.
+
+    Raises:
+        ConfigurationError, DescriptionError: a file that is missing or wrong.
+    """
+    arm = descriptions.load(urdf or resource("urdf/picker.urdf"))
+    if simulated and not (servos or overlay):
+        overlay = resource("config/servos.sim.yaml")
+    return arm, servo_maps.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
 
 
 def limits_from(ends_us, servo, lower: float, upper: float) -> tuple[float, float]:

@@ -11,10 +11,9 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-from .droop_fit import DroopFit
+from .droop_fit import DroopFit, whitening
 from .droop_model import FIGURES, PRIORS, DroopModel, Reading, SensorModel, wrapped
 from .poses import Station, Weight, candidates, choose
-from .variance import whitening
 
 OPEN_SHARE = 0.5
 """A figure whose standard deviation is still more than this share of what it was before anything was read is left open."""

@@ -1,4 +1,4 @@
-"""What a calibration is worth: hold and tracking error of the simulated arm before and after, and what is left uncertain."""
+"""Tip errors of a simulated arm controlled with given numbers, at rest and on the way, and what readings leave uncertain of it."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ DRAWS = 2000
 
 ABOVE_FLOOR_M, TIMES_SMALLER = 1e-3, 3.0
 """What a calibration is to reach: the median hold error above the floor [m], and how many times smaller than before."""
+
+NO_WORSE_M = 1e-4
+"""After may be this much worse than before and still count as no worse [m]: a tenth of what pulse steps make."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +89,13 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[ArmDescription, ServoMap]:
 
 
 @dataclass(frozen=True)
-class Worth:
-    """Errors of one arm controlled as it was believed to be, as it was found to be, and as it truly is: what is left then is
-    the floor of pulse steps, friction and servos that swing."""
+class TipErrorReport:
+    """Errors of one true arm controlled with two sets of numbers, and with its own: what is left then is the floor of pulse steps,
+    friction and servos that swing."""
 
     before: Errors
     after: Errors
-    floor: Errors
+    floor: Errors | None = None
 
     @property
     def reached(self) -> bool:
@@ -100,16 +103,31 @@ class Worth:
         before, after, floor = (float(np.median(one.hold)) for one in (self.before, self.after, self.floor))
         return bool(after <= floor + ABOVE_FLOOR_M and after <= before / TIMES_SMALLER)
 
+    @property
+    def no_worse(self) -> bool:
+        """Median error after is at most that before, at rest and on the way."""
+        pairs = (self.before.hold, self.after.hold), (self.before.tracking, self.after.tracking)
+        return all(np.median(after) <= np.median(before) + NO_WORSE_M for before, after in pairs)
 
-def worth(plant: Plant, description: ArmDescription, believed: ServoMap, found: Calibrated, paths: Sequence[Trajectory]) -> Worth:
-    """Move the arm along ``paths`` with each of the beliefs.
+    def summary(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Medians and worst [mm], by set and kind."""
+        return {
+            name: {
+                kind: {"median": 1e3 * float(np.median(values)), "max": 1e3 * float(values.max())}
+                for kind, values in vars(one).items()
+            }
+            for name, one in vars(self).items()
+            if one is not None
+        }
 
-    Args:
-        plant: the arm that was calibrated; another one with its errors is moved.
-        description, believed: as believed before.
-    """
-    beliefs = (description, believed), (found.description, found.servos), exact(plant, believed)
-    return Worth(*(errors(Plant(plant.description, plant.servo_map, plant_error=plant.error), *one, paths) for one in beliefs))
+
+def tip_error_report(
+    plant: Plant, sides: Sequence[tuple[ArmDescription, ServoMap]], paths: Sequence[Trajectory]
+) -> TipErrorReport:
+    """Move arms like ``plant``, errors included, along ``paths``, each controlled with one of two or three sets of numbers."""
+    return TipErrorReport(
+        *(errors(Plant(plant.description, plant.servo_map, plant_error=plant.error), *one, paths) for one in sides)
+    )
 
 
 def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0) -> float:

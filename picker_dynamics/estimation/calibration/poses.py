@@ -24,9 +24,8 @@ from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
 
-from .droop_fit import DroopFit
+from .droop_fit import FRICTION_SD, DroopFit, whitening
 from .droop_model import FIGURES, DroopModel, Reading, SensorModel
-from .variance import FRICTION_SD, whitening
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
 """Largest between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.servo_map import ServoMap
 
-from . import evaluate
-from .arm_estimate import ArmEstimate
+from .arm_estimate import ArmEstimate, given
+from .evaluate import exact, tip_error_report, usual_paths
 from .mover import Mover
 from .simulated import SimulatedBench
 from .simulated_person import PlantOutputs, PlantWorld, SimulatedPerson
@@ -37,11 +34,8 @@ class Rehearsal:
     @classmethod
     def of(cls, options, console) -> Rehearsal:
         """As the command's options have it."""
-        arm = descriptions.load(options.urdf or resource("urdf/picker.urdf"))
-        servos = options.servos or resource("config/servos.yaml")
-        believed = servo_map.load(servos, arm.joint_names, options.servo_overlay or None)
-        built = options.servo_overlay or (None if options.servos else resource("config/servos.sim.yaml"))
-        simulated = servo_map.load(servos, arm.joint_names, built)
+        files = options.urdf, options.servos, options.servo_overlay
+        (arm, believed), (_, simulated) = given(*files), given(*files, simulated=True)
         bench = SimulatedBench.with_errors(
             arm, simulated, plant_error=options.plant_error, seed=options.seed, horn_error=options.horn_error
         )
@@ -70,8 +64,8 @@ class Rehearsal:
         )
 
     def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
-        """The report with the truth beside what was found, and hold errors before, after, and with the truth;
-        exit code 0 if it holds as well as a calibration has to (``Worth.reached``), or just better where droop was left out."""
+        """The report with the truth beside what was found, and hold errors before, after, and with the truth; exit code 0 if it
+        holds as well as a calibration has to (``TipErrorReport.reached``), or just better where droop was left out."""
         plant, arm = self.bench.plant, self.bench.plant.description
         for name, entries in report["joints"].items():
             column = arm.joint_names.index(name)
@@ -88,15 +82,15 @@ class Rehearsal:
             for key in entries:
                 entries[key]["truth"] = truth[key]
         with self.console.status("moving the arm as it was believed to be, and as it was found to be"):
-            worth = evaluate.worth(plant, arm, self.believed, calibrated(estimate), evaluate.usual_paths(arm, self.simulated))
-        stages = {"before": worth.before, "after": worth.after, "floor": worth.floor}
-        report["hold_mm"] = {
-            name: {"median": 1e3 * float(np.median(one.hold)), "max": 1e3 * float(one.hold.max())} for name, one in stages.items()
-        }
-        report["tracking_mm"] = {name: 1e3 * float(np.median(one.tracking)) for name, one in stages.items()}
+            found = calibrated(estimate)
+            sides = (arm, self.believed), (found.description, found.servos), exact(plant, self.believed)
+            errors = tip_error_report(plant, sides, usual_paths(arm, self.simulated))
+        stages = errors.summary()
+        report["hold_mm"] = {name: one["hold"] for name, one in stages.items()}
+        report["tracking_mm"] = {name: one["tracking"]["median"] for name, one in stages.items()}
         report |= {"answers": self.person.asked, "simulated": self.settings}
-        better = np.median(worth.after.hold) < np.median(worth.before.hold)
-        return report, 0 if (better if estimate.fit is None else worth.reached) else 1
+        better = stages["after"]["hold"]["median"] < stages["before"]["hold"]["median"]
+        return report, 0 if (better if estimate.fit is None else errors.reached) else 1
 
     def _true_servo(self, column: int) -> dict[str, float]:
         """What was hidden of a servo."""

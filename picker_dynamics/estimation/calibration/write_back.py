@@ -22,10 +22,14 @@ from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
+from ..urdf_text import found, inertial
 from .droop_fit import DroopFit
 from .mass_properties import LinkProperties, LinkReadings
 from .measured import NORMAL_95, Measured
 from .sweep import Sweep
+
+_INERTIAL, _LIMIT = re.compile(r"<inertial\b.*?</inertial>", re.DOTALL), re.compile(r"<limit\b[^>]*>")
+_MEASURED = re.compile(r"<!-- limits measured [^>]*-->\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -207,38 +211,23 @@ def urdf_text(
         DescriptionError: a link whose ``<inertial>``, or a joint whose ``<limit>``, is not found in the text.
     """
     text = description.urdf
-    for name, found in links.items():
-        link = description.links[name]
-        ratio = found.mass.value / link.mass if found.inertia is None else found.inertia.value / link.inertia[1, 1]
-        block = re.compile(
-            rf"""(<link\s+name=["']{re.escape(name)}["']\s*>(?:(?!</link>).)*?)"""
-            r"<inertial>.*?</inertial>",
-            re.DOTALL,
-        )
-        written = _inertial(link, found, ratio, when, _counted(name, readings or {}))
-        text, count = block.subn(lambda match, written=written: match.group(1) + written, text, count=1)
-        if not count:
+    for name, one in links.items():
+        link, span = description.links[name], found(text, "link", name, _INERTIAL)
+        if span is None:
             raise DescriptionError(f"link {name}: no <inertial> to replace in {description.source}", subject=name)
+        text = text[: span[0]] + _inertial(link, one, when, _counted(name, readings or {})) + text[span[1] :]
     for name, (lower, upper) in (limits or {}).items():
         text = _with_limits(text, name, lower, upper, when, description.source)
     return text
 
 
-def _inertial(link, found: LinkProperties, ratio: float, when: str, counted: str) -> str:
-    x, y, z = found.distance.value, *link.com[1:]
-    moments = link.inertia * ratio
-    entries = " ".join(
-        f'{key}="{moments[i, j]:.6e}"'
-        for key, i, j in (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
-    )
-    mass, centre = NORMAL_95 * found.mass.sd, 1e3 * NORMAL_95 * found.distance.sd
-    swung = "inertia scaled with the mass" if found.inertia is None else f"iyy ± {NORMAL_95 * found.inertia.sd:.1e} by pendulum"
+def _inertial(link, one: LinkProperties, when: str, counted: str) -> str:
+    ratio = one.mass.value / link.mass if one.inertia is None else one.inertia.value / link.inertia[1, 1]
+    mass, centre = NORMAL_95 * one.mass.sd, 1e3 * NORMAL_95 * one.distance.sd
+    swung = "inertia scaled with the mass" if one.inertia is None else f"iyy ± {NORMAL_95 * one.inertia.sd:.1e} by pendulum"
     told = "; ".join(filter(None, (f"mass ± {mass:.4f} kg, centre ± {centre:.1f} mm, {swung}", counted)))
-    return (
-        f"<inertial>  <!-- measured {when}: {told} -->\n"
-        f'      <origin xyz="{x:.6f} {y:.6f} {z:.6f}"/>\n      <mass value="{found.mass.value:.6f}"/>\n'
-        f"      <inertia {entries}/>\n    </inertial>"
-    )
+    com = one.distance.value, *link.com[1:]
+    return inertial(one.mass.value, com, link.inertia * ratio, f"measured {when}: {told}", ".6f", ".6e")
 
 
 def _counted(name: str, readings: Mapping[str, LinkReadings]) -> str:
@@ -257,20 +246,15 @@ def _counted(name: str, readings: Mapping[str, LinkReadings]) -> str:
 
 
 def _with_limits(text: str, joint: str, lower: float, upper: float, when: str, source: str) -> str:
-    block = re.compile(
-        rf"""(<joint\s+name=["']{re.escape(joint)}["'](?:(?!</joint>).)*?)"""
-        r"""(?:<!-- limits measured [^>]*-->\s*)?(<limit\b[^>]*>)""",
-        re.DOTALL,
-    )
-    match = block.search(text)
-    if match is None:
+    span = found(text, "joint", joint, _LIMIT)
+    if span is None:
         raise DescriptionError(f"joint {joint}: no <limit> to replace in {source}", subject=joint)
-    limit = match[2]
+    before, limit = _MEASURED.sub("", text[: span[0]]), text[slice(*span)]
     for name, value in (("lower", math.ceil(lower * 1e4) / 1e4), ("upper", math.floor(upper * 1e4) / 1e4)):
         limit, count = re.subn(rf"""(\b{name}=["'])[^"']*(["'])""", rf"\g<1>{value:.4f}\g<2>", limit, count=1)
         if not count:
             raise DescriptionError(f"joint {joint}: its <limit> in {source} has no {name}", subject=joint)
-    return f"{text[: match.start()]}{match[1]}<!-- limits measured {when} -->\n    {limit}{text[match.end() :]}"
+    return f"{before}<!-- limits measured {when} -->\n    {limit}{text[span[1] :]}"
 
 
 def write(path: str | Path, text: str) -> Path | None:

@@ -25,10 +25,10 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo_map import ServoMap
 
+from ..calibration.droop_fit import FRICTION_SD
 from ..calibration.droop_model import SensorModel
 from ..calibration.measured import Measured
 from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads
-from ..calibration.variance import FRICTION_SD
 from .mass import BLIND_KG, MISREAD, Weighed, estimate, require_mass, require_payload_place
 
 STIFFNESS_SD, OFFSET_SD = 0.04, 0.3 * np.pi / 180.0

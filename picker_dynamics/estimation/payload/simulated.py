@@ -10,14 +10,12 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 
+from ..calibration.arm_estimate import given
 from ..calibration.droop_model import SensorModel
 from ..calibration.simulated import hidden_servos, mounted
 from .droop import DroopScale, Measurement, Potentiometer
@@ -63,8 +61,7 @@ def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0
         seed: of those, of what the calibration left open, and of the readings.
     """
     rng = np.random.default_rng(seed)
-    arm = descriptions.load(resource("urdf/picker.urdf"))
-    servos = servo_maps.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
+    arm, servos = given(simulated=True)
     plant = Plant(arm, hidden_servos(servos, rng), plant_error=plant_error, seed=seed)
     believed, found = as_calibrated(plant, rng)
     return SimulatedPerson(plant, DroopScale(believed, found, com), rng, payload), Gate(RigidBody(arm, found.armature), found)
