@@ -37,10 +37,10 @@ how many visits that guess is worth."""
 FURTHEST_FRICTION = 3.0
 """No visit counts for more than so many standard deviations: a misread instrument is no friction."""
 
-ROUNDS, FRICTION_ROUNDS = 20, 8
+ROUNDS, STEPS, FRICTION_ROUNDS = 20, 3, 8
 FIT_TOLERANCE, TOLERANCE = 2e-3, 1e-4
-"""Figures, and the sizes of the friction, are found in turn, until the figures change by less than this share of their standard
-deviations; in each turn until the sum of squares changes by less than this share of it."""
+"""Figures and sizes of the friction are found in turn, so many steps of each, until the figures change by less than a share of
+their standard deviations, and the sum of squares by less than one of it."""
 
 LEAST = {"compliance": 0.005, "deadband": 0.0}
 """Compliance stays above that of K = 200 N·m/rad."""
@@ -129,8 +129,11 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
         def slopes(x, whiten=found.whiten):
             return -np.vstack([whiten @ linearised(x.tobytes())[1], np.diag(1.0 / prior_sd)])
 
-        unknowns = least_squares(residuals, unknowns, slopes, bounds=(lower, np.inf), x_scale=prior_sd, ftol=TOLERANCE).x
-        if np.abs((unknowns - before) / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
+        solved = least_squares(
+            residuals, unknowns, slopes, bounds=(lower, np.inf), x_scale=prior_sd, ftol=TOLERANCE, max_nfev=STEPS
+        )
+        unknowns = solved.x
+        if solved.success and np.abs((unknowns - before) / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
             break
     off = model.off(unknowns, readings)
     whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + ((by_friction * friction) ** 2).sum(axis=1))
