@@ -86,7 +86,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         PickerError: a file, value, board or answer that cannot be used; what was answered is kept.
     """
     from picker_dynamics.estimation.calibration import guided
-    from picker_dynamics.estimation.calibration.step_context import LeaveError
+    from picker_dynamics.estimation.calibration.step_context import LeaveError, StepContext
 
     _require_sane(options)
     console = _console(options)
@@ -96,9 +96,20 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         _list(console, session)
         return 0
     person = simulation.person if simulation else _terminal(console, ask)
-    mover, board = (simulation.mover, None) if simulation else _board(options, estimate)
-    context = _context(options, session, person, mover)
-    person.tell(_greeting(session, options), "hint")
+    mover = simulation.mover if simulation else _board(options, estimate)
+    files, settings = (options.urdf, options.servos, options.servo_overlay), session.settings
+    context = StepContext(
+        session,
+        person,
+        mover,
+        Path(options.out),
+        int(settings["seed"]),
+        datetime.date.today().isoformat(),
+        options.settle,
+        int(settings["repeats"]),
+        *files,
+    )
+    person.tell(_greeting(session), "hint")
     try:
         with interruptible():
             estimate = guided.run_steps(context, estimate, options.step or ())
@@ -111,8 +122,8 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         person.tell(f"\ninterrupted: {holds}every answer is kept in {session.path}. The same command goes on here.", "warning")
         return INTERRUPTED
     finally:
-        if board is not None:
-            board.let_go()
+        if mover is not None:
+            mover.outputs.let_go()
     return _ended(options, console, estimate, simulation)
 
 
@@ -133,14 +144,12 @@ def _console(options):
 
 def _opened(options, simulation):
     """The session, and what is believed before its first step."""
-    from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
+    from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate, given
     from picker_dynamics.estimation.calibration.session import NAME, Session, checksums
     from picker_dynamics.resources import resource
-    from picker_dynamics.robot import description, servo_map
 
-    arm = description.load(options.urdf or resource("urdf/picker.urdf"))
     files = [options.servos or resource("config/servos.yaml"), *([options.servo_overlay] if options.servo_overlay else [])]
-    servos = servo_map.load(files[0], arm.joint_names, options.servo_overlay or None)
+    arm, servos = given(options.urdf, options.servos, options.servo_overlay)
     kind = "a simulated arm" if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": str(files[0]), **checksums(arm.urdf, *files)}
     settings = {"seed": options.seed, "repeats": options.repeats}
@@ -155,24 +164,6 @@ def _opened(options, simulation):
     return session, estimate
 
 
-def _context(options, session, person, mover):
-    from picker_dynamics.estimation.calibration.step_context import StepContext
-
-    return StepContext(
-        session,
-        person,
-        mover,
-        Path(options.out),
-        int(session.settings["seed"]),
-        datetime.date.today().isoformat(),
-        options.settle,
-        int(session.settings["repeats"]),
-        options.urdf,
-        options.servos,
-        options.servo_overlay,
-    )
-
-
 def _terminal(console, ask):
     from picker_dynamics.estimation.calibration.person import Terminal
 
@@ -182,9 +173,9 @@ def _terminal(console, ask):
 
 
 def _board(options, estimate):
-    """The arm on a port, and its outputs; without a port nothing can move."""
+    """The arm on a port; without one nothing can move."""
     if not options.port:
-        return None, None
+        return None
     from picker_dynamics.board.board_limits import board_limits
     from picker_dynamics.board.link import Link
     from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
@@ -193,7 +184,7 @@ def _board(options, estimate):
     names = estimate.servos.joint_names
     outputs = BoardOutputs(Link(options.port, baud=options.baud, joint_names=names), board_limits(estimate.servos), names)
     outputs.take()
-    return Mover(outputs), outputs
+    return Mover(outputs)
 
 
 def _simulation(options, console):
@@ -202,7 +193,7 @@ def _simulation(options, console):
     return Rehearsal.of(options, console)
 
 
-def _greeting(session, options) -> str:
+def _greeting(session) -> str:
     if not session.answers:
         return (
             f"A new session in {session.path}: every answer is kept there at once. At any question, back takes the last "

@@ -1,4 +1,4 @@
-"""Tip errors of a simulated arm controlled with given numbers, at rest and on the way, and what readings leave uncertain of it."""
+"""Tip errors of a simulated arm controlled with given numbers, at rest and on the way, and how uncertain readings leave it."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[ArmDescription, ServoMap]:
 
 @dataclass(frozen=True)
 class TipErrorReport:
-    """Errors of one true arm controlled with two sets of numbers, and with its own: what is left then is the floor of pulse steps,
-    friction and servos that swing."""
+    """Errors of one true arm controlled with two sets of numbers, and with its own: what is left then is the floor of pulse
+    steps, friction and servos that swing."""
 
     before: Errors
     after: Errors

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import InfeasibleError, InputError
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import as_states
 
 from ..calibration.measured import Measured
@@ -29,6 +30,10 @@ BLIND_KG = 0.1
 
 SATURATED = 0.98
 """Share of an effort limit above which an effort says only that it is at its limit."""
+
+
+BETTER_POSES = 500
+"""Random poses among which a better one is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,3 +162,14 @@ def _require_unsaturated(model, effort, limit) -> None:
 
 def _pose_text(model, q) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in zip(model.joint_names, q))
+
+
+def better_pose(model, description: ArmDescription, hold_limit, com) -> str:
+    """A pose with a longer lever, in words, that the drives can hold with half a kilogram; ``hold_limit``: (n,) [N·m or N]."""
+    rng, lower, upper = np.random.default_rng(0), np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi)
+    q = rng.uniform(lower, upper, (BETTER_POSES, description.n))
+    empty = model.gravity(q)
+    lever = model.with_payload(1.0, tuple(com)).gravity(q) - empty
+    held = (np.abs(empty + 0.5 * lever) < hold_limit).all(axis=-1)
+    best = q[int(np.where(held, np.abs(lever / description.effort).max(axis=-1), 0.0).argmax())]
+    return f"better: {_pose_text(model, best)}"
