@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 
 from .interrupt import interruptible
 
@@ -130,10 +130,8 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
 def _require_sane(options) -> None:
     for name, least, largest in (("seed", 0, 2**31), ("repeats", 1, 20), ("settle", 0.0, 60.0)):
         value = getattr(options, name)
-        if not least <= value <= largest:
-            raise InputError(f"{name} is {value}, must be {least} to {largest}", subject=name, value=value, limit=least)
-    if options.restart and options.list:
-        raise InputError("--restart and --list do not go together", subject="restart")
+        refuse_if(not least <= value <= largest, f"{name} is {value}, must be {least} to {largest}", name, value, least)
+    refuse_if(options.restart and options.list, "--restart and --list do not go together", "restart")
 
 
 def _console(options):
@@ -167,8 +165,11 @@ def _opened(options, simulation):
 def _terminal(console, ask):
     from picker_dynamics.estimation.calibration.person import Terminal
 
-    if ask is None and not sys.stdin.isatty():
-        raise InputError("there is nobody to ask: standard input is no terminal; --simulated walks unattended", subject="input")
+    refuse_if(
+        ask is None and not sys.stdin.isatty(),
+        "there is nobody to ask: standard input is no terminal; --simulated walks unattended",
+        "input",
+    )
     return Terminal(console, ask or input)
 
 
@@ -223,7 +224,6 @@ def _ended(options, console, estimate, simulation) -> int:
         report_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         simulation.show(report)
     if options.json:
-        if not report_path.exists():
-            raise InputError(f"there is no {report_path} yet: run the step result", subject="json")
+        refuse_if(not report_path.exists(), f"there is no {report_path} yet: run the step result", "json")
         print(report_path.read_text(encoding="utf-8").rstrip())
     return code

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 
 WHERE = "a folder of picker calibrate, URDF[,OVERLAY], or 'shipped'"
 RULER_POSES = 5
@@ -66,8 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
     for name in ("poses", "seed"):
         value = getattr(options, name)
-        if value < 0:
-            raise InputError(f"{name} is {value}, must be >= 0", subject=name, value=value, limit=0)
+        refuse_if(value < 0, f"{name} is {value}, must be >= 0", name, value, 0)
     pairs = None if options.ruler is None else [_pair(text) for text in options.ruler]
     console = Console(stderr=options.json, highlight=False)
     before, after = (compare.load(name, options.servos) for name in (options.before, options.after))

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
-from picker_dynamics.errors import InputError, LinkError
+from picker_dynamics.errors import InputError, LinkError, refuse_if
 from picker_dynamics.robot import arms
 
 from . import bench_commands
@@ -92,14 +92,15 @@ def add_parser(commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Weigh, print, and tell the dynamics node where that is wanted."""
-    if options.simulated and (options.reading or options.empty or options.set):
-        raise InputError("--simulated is a rehearsal: it takes no readings and sets nothing")
-    if options.seed < 0:
-        raise InputError(f"seed is {options.seed}, must be >= 0", subject="seed", value=options.seed, limit=0)
-    if options.empty and not options.reading:
-        raise InputError("--empty needs --reading: what was read with the payload in the scissor", subject="reading")
-    if not 0 <= options.visits <= 200:
-        raise InputError(f"visits is {options.visits}, must be 1 to 200", subject="visits", value=options.visits, limit=200)
+    refuse_if(
+        options.simulated and (options.reading or options.empty or options.set),
+        "--simulated is a rehearsal: it takes no readings and sets nothing",
+    )
+    refuse_if(options.seed < 0, f"seed is {options.seed}, must be >= 0", "seed", options.seed, 0)
+    refuse_if(
+        options.empty and not options.reading, "--empty needs --reading: what was read with the payload in the scissor", "reading"
+    )
+    refuse_if(not 0 <= options.visits <= 200, f"visits is {options.visits}, must be 1 to 200", "visits", options.visits, 200)
     if options.simulated:
         weighed, more = simulated(options)
     elif options.reading:
@@ -149,10 +150,12 @@ def scale_of(options):
     from picker_dynamics.estimation.payload.droop import DroopScale
     from picker_dynamics.execution.feasibility import Gate
 
-    if options.arm not in ("", arms.DEFAULT):
-        raise InputError(
-            f"the droop of the {options.arm} tells nothing: its joints are no servos", subject="arm", value=options.arm
-        )
+    refuse_if(
+        options.arm not in ("", arms.DEFAULT),
+        f"the droop of the {options.arm} tells nothing: its joints are no servos",
+        "arm",
+        options.arm,
+    )
     arm, servos = given(options.urdf, options.servos, options.servo_overlay)
     return DroopScale(arm, servos, tuple(options.com)), Gate(RigidBody(arm, servos.armature), servos)
 
@@ -161,8 +164,9 @@ def sensor_on(scale, link: str):
     """The inclinometer on a link."""
     from picker_dynamics.estimation.calibration.droop_model import SensorModel
 
-    if link not in scale.description.links:
-        raise InputError(f"no link {link!r}; the arm has {', '.join(scale.description.links)}", subject=link, value=link)
+    refuse_if(
+        link not in scale.description.links, f"no link {link!r}; the arm has {', '.join(scale.description.links)}", link, link
+    )
     return SensorModel("elevation", link)
 
 
@@ -185,8 +189,7 @@ def typed(options):
     servos = scale.servos
     there = np.array(servos.home)
     for name, text in at:
-        if name not in servos.joint_names:
-            raise InputError(f"no joint {name!r}; the arm has {', '.join(servos.joint_names)}", subject=name)
+        refuse_if(name not in servos.joint_names, f"no joint {name!r}; the arm has {', '.join(servos.joint_names)}", name)
         there[servos.joint_names.index(name)] = angle(name, text)
     pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(there)))
     read = []
@@ -208,8 +211,7 @@ def hint(scale, gate, sensors, near) -> str:
 def _pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
     pairs = [word.partition("=") for word in words]
     for word, (name, equals, value) in zip(words, pairs):
-        if not (name and equals and value):
-            raise InputError(f"{option}: {word!r} is not NAME=DEGREES", subject=option, value=word)
+        refuse_if(not (name and equals and value), f"{option}: {word!r} is not NAME=DEGREES", option, word)
     return [(name, value) for name, _, value in pairs]
 
 
@@ -217,14 +219,14 @@ def simulated(options):
     """A rehearsal: an arm with hidden numbers, known as well as a calibration knows it."""
     from picker_dynamics.estimation.payload import simulated as rehearsal
 
-    if not 1.0 <= options.grams <= 100.0:
-        raise InputError(
-            f"the simulated scissor holds {options.grams:g} g, must be 1 to 100 g"
-            + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""),
-            subject="grams",
-            value=options.grams,
-            limit=100.0,
-        )
+    refuse_if(
+        not 1.0 <= options.grams <= 100.0,
+        f"the simulated scissor holds {options.grams:g} g, must be 1 to 100 g"
+        + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""),
+        "grams",
+        options.grams,
+        100.0,
+    )
     person, gate = rehearsal.person(
         options.grams * 1e-3, plant_error=options.plant_error, seed=options.seed, com=tuple(options.com)
     )
@@ -289,8 +291,7 @@ def by_droop(options, client):
     )
     visits, half = planned(options, scale, gate, sensors, client.reference())
     asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the scissor empty, and are hands away? Type yes: "
-    if not options.yes and _answer(asked).strip().lower() != "yes":
-        raise InputError("not weighed")
+    refuse_if(not options.yes and _answer(asked).strip().lower() != "yes", "not weighed")
     read = []
     for visit in visits:
         if visit.loaded and visit.number == len(visits) // 2:
@@ -330,7 +331,7 @@ def _answer(question: str) -> str:
 
 
 def _pulses(client, scale) -> np.ndarray:
-    """What is on the servos' inputs now (n,) [us]: the set-points that the dynamics node sends, in its next ``joint_commands``."""
+    """What is on the servos' inputs now (n,) [us]: set-points of the next ``joint_commands``."""
     servos, told = scale.servos, client.next_command(scale.description.joint_names).position
     return servos.quantise_us(servos.to_pulse_us(servos.clamp(np.asarray(told))))
 

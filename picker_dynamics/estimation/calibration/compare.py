@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError
+from picker_dynamics.errors import ConfigurationError, JointNamesError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
@@ -234,23 +234,23 @@ def ruler_report(pairs: Sequence[tuple[float, float]]) -> RulerReport:
     Raises:
         InputError: too few pairs, or a reading that cannot be.
     """
-    if len(pairs) < PAIRS_MIN:
-        raise InputError(
-            f"{len(pairs)} pairs of ruler readings, must be at least {PAIRS_MIN}",
-            subject="ruler",
-            value=len(pairs),
-            limit=PAIRS_MIN,
-        )
+    refuse_if(
+        len(pairs) < PAIRS_MIN,
+        f"{len(pairs)} pairs of ruler readings, must be at least {PAIRS_MIN}",
+        "ruler",
+        len(pairs),
+        PAIRS_MIN,
+    )
     for number, pair in enumerate(pairs, start=1):
         for side, value in zip(("before", "after"), pair):
-            if not 0.0 <= value <= RULER_MAX_MM:
-                raise InputError(
-                    f"ruler, pose {number} {side}: {value:g} mm, must be 0 to {RULER_MAX_MM:g}: the tip's distance "
-                    "from its target, in millimetres",
-                    subject="ruler",
-                    value=value,
-                    limit=RULER_MAX_MM,
-                )
+            refuse_if(
+                not 0.0 <= value <= RULER_MAX_MM,
+                f"ruler, pose {number} {side}: {value:g} mm, must be 0 to {RULER_MAX_MM:g}: the tip's distance "
+                "from its target, in millimetres",
+                "ruler",
+                value,
+                RULER_MAX_MM,
+            )
     before, after = np.array(pairs, dtype=float).T
     gain, count = before - after, len(pairs)
     sd = max(float(gain.std(ddof=1)), math.sqrt(2.0) * RULER_SD_MM) / math.sqrt(count)

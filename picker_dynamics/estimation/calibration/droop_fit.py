@@ -24,7 +24,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.kinematic_tree import link_poses
 
 from .droop_model import FIGURES, DroopModel, Reading, wrapped
@@ -100,13 +100,13 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
     Raises:
         InputError: too few readings, or one that no such arm could give.
     """
-    if len(readings) < len(model.joints) * len(FIGURES):
-        raise InputError(
-            f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
-            subject="readings",
-            value=len(readings),
-            limit=len(model.joints) * len(FIGURES),
-        )
+    refuse_if(
+        len(readings) < len(model.joints) * len(FIGURES),
+        f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
+        "readings",
+        len(readings),
+        len(model.joints) * len(FIGURES),
+    )
     from scipy.optimize import least_squares
 
     mean, prior_sd = model.prior()
@@ -233,24 +233,24 @@ def require_plausible(model: DroopModel, unknowns, readings: Sequence[Reading]) 
     """
     off = model.off(unknowns, readings)
     for joint, share in moved_shares(model, unknowns, readings).items():
-        if share < MOVED_LEAST:
-            raise InputError(
-                f"{joint} moved {100 * share:.0f} % of what it was told: is its servo powered, on the right channel "
-                "and turning the right way, its horn tight?",
-                subject=joint,
-                value=share,
-                limit=MOVED_LEAST,
-            )
+        refuse_if(
+            share < MOVED_LEAST,
+            f"{joint} moved {100 * share:.0f} % of what it was told: is its servo powered, on the right channel "
+            "and turning the right way, its horn tight?",
+            joint,
+            share,
+            MOVED_LEAST,
+        )
     for number, (one, error) in enumerate(zip(readings, off), start=1):
         limit, unit = FURTHEST[one.sensor.kind]
-        if abs(error) > limit:
-            raise InputError(
-                f"reading {number}, {one.sensor.kind} of {one.sensor.link}, is {one.value:.3f} {unit}, expected about "
-                f"{one.value - error:.3f} {unit}: sign, unit or link mixed up?",
-                subject=one.sensor.link,
-                value=one.value,
-                limit=limit,
-            )
+        refuse_if(
+            abs(error) > limit,
+            f"reading {number}, {one.sensor.kind} of {one.sensor.link}, is {one.value:.3f} {unit}, expected about "
+            f"{one.value - error:.3f} {unit}: sign, unit or link mixed up?",
+            one.sensor.link,
+            one.value,
+            limit,
+        )
 
 
 def moved_shares(model: DroopModel, unknowns, readings: Sequence[Reading]) -> dict[str, float]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 from picker_dynamics.robot.resting import resting_position, sag
@@ -56,8 +56,12 @@ class SensorModel:
     link: str
 
     def __post_init__(self):
-        if self.kind not in ("elevation", "height"):
-            raise InputError(f"reading is of {self.kind!r}, must be elevation or height", subject="kind", value=self.kind)
+        refuse_if(
+            self.kind not in ("elevation", "height"),
+            f"reading is of {self.kind!r}, must be elevation or height",
+            "kind",
+            self.kind,
+        )
 
     @property
     def sd(self) -> float:
@@ -97,13 +101,13 @@ class Reading:
     side: float = 0.0
 
     def __post_init__(self):
-        if not 0.0 <= self.weight <= 1.0:
-            raise InputError(
-                f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
-                subject="weight",
-                value=self.weight,
-                limit=1.0,
-            )
+        refuse_if(
+            not 0.0 <= self.weight <= 1.0,
+            f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
+            "weight",
+            self.weight,
+            1.0,
+        )
 
     @property
     def pose(self) -> tuple:

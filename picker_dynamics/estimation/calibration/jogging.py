@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError, InputError, LimitError
+from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
 
 from . import readings
 from .arm_estimate import ArmEstimate
@@ -24,13 +24,13 @@ def amount(text: str) -> float:
         InputError: none, or more than a person can watch at once.
     """
     value = readings.angle("jog", text)
-    if abs(value) > FARTHEST:
-        raise InputError(
-            f"jog by {math.degrees(value):g} deg, must be at most {math.degrees(FARTHEST):.0f} at once",
-            subject="jog",
-            value=value,
-            limit=FARTHEST,
-        )
+    refuse_if(
+        abs(value) > FARTHEST,
+        f"jog by {math.degrees(value):g} deg, must be at most {math.degrees(FARTHEST):.0f} at once",
+        "jog",
+        value,
+        FARTHEST,
+    )
     return value
 
 
@@ -73,11 +73,11 @@ def jog_freely(context: StepContext, guide: Guide, estimate: ArmEstimate, key: s
         guide.perhaps_back(typed)
         name, _, by = typed.partition(" ")
         try:
-            if name not in names:
-                raise InputError(
-                    f"{typed!r} is not of the form JOINT DEGREES, for example {names[-1]} -5; joints: {' '.join(names)}",
-                    subject=name,
-                )
+            refuse_if(
+                name not in names,
+                f"{typed!r} is not of the form JOINT DEGREES, for example {names[-1]} -5; joints: {' '.join(names)}",
+                name,
+            )
             mover.jog(gate, names.index(name), amount(by))
         except (InfeasibleError, LimitError, InputError) as error:
             guide.tell(str(error), "warning")

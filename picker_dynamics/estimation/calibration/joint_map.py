@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
@@ -136,32 +136,31 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
     points = sorted(points, key=lambda one: one.pulse_us)
     pulses, angles = np.array([(one.pulse_us, one.angle) for one in points]).T
     name, middle = servo.joint, 0.5 * (servo.pulses_us[0] + servo.pulses_us[-1])
-    if len(points) < 2 or pulses[-1] - pulses[0] < 50.0:
-        raise InputError(
-            f"{name}: {len(points)} points over {pulses[-1] - pulses[0]:.0f} us: take two that are further apart",
-            subject=name,
-            value=len(points),
-            limit=2,
-        )
+    refuse_if(
+        len(points) < 2 or pulses[-1] - pulses[0] < 50.0,
+        f"{name}: {len(points)} points over {pulses[-1] - pulses[0]:.0f} us: take two that are further apart",
+        name,
+        len(points),
+        2,
+    )
     horns = servo.direction * angles
     slope, at_middle = np.polyfit(pulses - middle, horns, 1)
     believed = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
-    if not SHARE_MIN < slope / believed < SHARE_MAX:
-        raise InputError(
-            f"{name}: turns {math.degrees(1e3 * slope):.0f} deg in 1000 us, expected about "
-            f"{math.degrees(1e3 * believed):.0f}: an angle misread, or another servo?",
-            subject=name,
-            value=float(slope / believed),
-            limit=SHARE_MAX,
-        )
+    refuse_if(
+        not SHARE_MIN < slope / believed < SHARE_MAX,
+        f"{name}: turns {math.degrees(1e3 * slope):.0f} deg in 1000 us, expected about "
+        f"{math.degrees(1e3 * believed):.0f}: an angle misread, or another servo?",
+        name,
+        float(slope / believed),
+        SHARE_MAX,
+    )
     off = horns - (at_middle + slope * (pulses - middle))
     ends = np.array([servo.pulses_us[0], servo.pulses_us[-1]])
     knots, values = ends, at_middle + slope * (ends - middle)
     if len(points) > 2 and np.abs(off).max() > BENT:
         knots, values = _bent(pulses, horns, ends)
         off = horns - np.interp(pulses, knots, values)
-        if (np.diff(values) <= 0.0).any():
-            raise InputError(f"{name}: a longer pulse once turned it back: an angle misread?", subject=name)
+        refuse_if((np.diff(values) <= 0.0).any(), f"{name}: a longer pulse once turned it back: an angle misread?", name)
     zero = float(np.interp(middle, knots, values))
     return replace(servo, zero=-zero, pulses_us=tuple(map(float, knots)), horn_angles=tuple((values - zero).tolist())), float(
         np.sqrt(np.mean(off**2))

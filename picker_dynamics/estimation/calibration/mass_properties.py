@@ -29,7 +29,7 @@ from functools import cached_property
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses, subtree
 from picker_dynamics.robot.lint.shapes import corners
@@ -111,8 +111,7 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float | None
     _require_within(name, "balance point", readings.balances_m, longest, "m", "are these millimetres, or from the other end?")
     if not (len(readings.swing_times_s) and len(readings.balances_m)):
         return LinkProperties(mass, distance)
-    if readings.swings < 1:
-        raise InputError(f"{name}: {readings.swings} swings, must be at least 1", subject=name, value=readings.swings, limit=1)
+    refuse_if(readings.swings < 1, f"{name}: {readings.swings} swings, must be at least 1", name, readings.swings, 1)
     time_s = mean(f"{name}: swings", readings.swing_times_s, STOPWATCH_SD)
     _require_within(name, "time of the swings", readings.swing_times_s, 10.0 * readings.swings, "s", "were other swings counted?")
     slow = swing_slowdown(readings.amplitude)
@@ -122,22 +121,22 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float | None
 
     centre = propagate(about_centre, mass, distance, time_s)
     shortest = readings.swings * slow * 2.0 * math.pi * math.sqrt(distance.value / GRAVITY)
-    if centre.value <= 0.0:
-        raise InputError(
-            f"{name}: {readings.swings} swings in {time_s.value:.2f} s: even a point at the balance point takes "
-            f"{shortest:.2f} s; was another number of swings counted?",
-            subject=name,
-            value=time_s.value,
-            limit=shortest,
-        )
+    refuse_if(
+        centre.value <= 0.0,
+        f"{name}: {readings.swings} swings in {time_s.value:.2f} s: even a point at the balance point takes "
+        f"{shortest:.2f} s; was another number of swings counted?",
+        name,
+        time_s.value,
+        shortest,
+    )
     gyration = math.sqrt(centre.value / mass.value)
-    if gyration > longest:
-        raise InputError(
-            f"{name}: the swings give a radius of gyration of {gyration:.3f} m, the link reaches {longest:.3f} m",
-            subject=name,
-            value=gyration,
-            limit=longest,
-        )
+    refuse_if(
+        gyration > longest,
+        f"{name}: the swings give a radius of gyration of {gyration:.3f} m, the link reaches {longest:.3f} m",
+        name,
+        gyration,
+        longest,
+    )
     return LinkProperties(mass, distance, centre)
 
 
@@ -148,8 +147,7 @@ def weighings(mass: float) -> int:
 
 def swing_slowdown(amplitude: float) -> float:
     """Period of a pendulum over that of small swings, 1 + A²/16 + 11 A⁴/3072, for an amplitude A [rad] below 1."""
-    if not 0.0 <= amplitude < 1.0:
-        raise InputError(f"amplitude is {amplitude} rad, must be from 0 to 1", subject="amplitude", value=amplitude, limit=1.0)
+    refuse_if(not 0.0 <= amplitude < 1.0, f"amplitude is {amplitude} rad, must be from 0 to 1", "amplitude", amplitude, 1.0)
     return 1.0 + amplitude**2 / 16.0 + 11.0 * amplitude**4 / 3072.0
 
 
@@ -182,8 +180,7 @@ def properties(description: ArmDescription, readings: Mapping[str, LinkReadings]
     found: dict[str, LinkProperties] = {}
     for name in sorted(readings, key=lambda name: len(readings[name].holds)):  # what is inside of another comes first
         one = readings[name]
-        if name not in order:
-            raise InputError(f"{description.name} has no link {name!r}; it has {', '.join(order)}", subject=name)
+        refuse_if(name not in order, f"{description.name} has no link {name!r}; it has {', '.join(order)}", name)
         whole = link_properties(name, one, length_m=reach(description, name, one.holds, one.pose))
         if not one.holds:
             found[name] = whole
@@ -300,14 +297,14 @@ def _most_likely(parts: _Parts, seen: list[Measured]) -> tuple[np.ndarray, np.nd
 
     found = least_squares(residuals, start, x_scale=np.sqrt(np.diag(prior)), xtol=1e-10, ftol=1e-10)
     for name, (mass, distance, factor) in zip(parts.names, found.x.reshape(-1, 3)):
-        if not (mass > 0.0 and factor > 0.0 and np.isfinite(distance)):
-            raise InputError(
-                f"assembly of {parts.first}: the readings leave {name} {mass:.3f} kg and {factor:.2f} times the "
-                "URDF's inertia: was something else weighed than balanced and swung?",
-                subject=name,
-                value=float(mass),
-                limit=0.0,
-            )
+        refuse_if(
+            not (mass > 0.0 and factor > 0.0 and np.isfinite(distance)),
+            f"assembly of {parts.first}: the readings leave {name} {mass:.3f} kg and {factor:.2f} times the "
+            "URDF's inertia: was something else weighed than balanced and swung?",
+            name,
+            float(mass),
+            0.0,
+        )
     return found.x, np.linalg.inv(found.jac.T @ found.jac)
 
 
@@ -320,19 +317,22 @@ def _require_assembly(description: ArmDescription, first: str, readings: LinkRea
     """Links that hang on each other, each with a mass and an inertia whose ratio can be taken."""
     inside, hanging = (first, *readings.holds), subtree(description, first)
     for name in readings.holds:
-        if name == first or name not in hanging:
-            raise InputError(
-                f"assembly of {first}: {name} does not hang on it; there are {', '.join(hanging[1:]) or 'none'}", subject=name
-            )
-        if description.path_to(name)[-1].parent not in inside:
-            raise InputError(
-                f"assembly of {first}: {name} hangs on {description.path_to(name)[-1].parent}, which is left out", subject=name
-            )
+        refuse_if(
+            name == first or name not in hanging,
+            f"assembly of {first}: {name} does not hang on it; there are {', '.join(hanging[1:]) or 'none'}",
+            name,
+        )
+        refuse_if(
+            description.path_to(name)[-1].parent not in inside,
+            f"assembly of {first}: {name} hangs on {description.path_to(name)[-1].parent}, which is left out",
+            name,
+        )
     for name in inside:
-        if not (description.links[name].mass > 0.0 and description.links[name].inertia[1, 1] > 0.0):
-            raise InputError(
-                f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from", subject=name
-            )
+        refuse_if(
+            not (description.links[name].mass > 0.0 and description.links[name].inertia[1, 1] > 0.0),
+            f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from",
+            name,
+        )
 
 
 # -- how far links reach ----------------------------------------------------------------------------------------------

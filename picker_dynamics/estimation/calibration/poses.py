@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel
@@ -105,10 +105,9 @@ def sensors(description: ArmDescription, joints: Sequence[str], instrument: str 
     Raises:
         InputError: another instrument.
     """
-    if instrument not in INSTRUMENTS:
-        raise InputError(
-            f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", subject="instrument", value=instrument
-        )
+    refuse_if(
+        instrument not in INSTRUMENTS, f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", "instrument", instrument
+    )
     links = [description.joint(name).child for name in joints]
     elevations = tuple(SensorModel("elevation", link) for link in links)
     heights = tuple(SensorModel("height", link) for link in (*links[1:], description.tool))
@@ -235,13 +234,9 @@ def choose(
                 chosen.append(stations[best])
                 information = information + gains[best]
                 break
-    if not chosen:
-        raise InputError(
-            f"none of {len(stations)} poses can be reached from home and come to from both sides",
-            subject="poses",
-            value=0,
-            limit=count,
-        )
+    refuse_if(
+        not chosen, f"none of {len(stations)} poses can be reached from home and come to from both sides", "poses", 0, count
+    )
     return chosen
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from picker_dynamics.errors import ConfigurationError, InputError
+from picker_dynamics.errors import ConfigurationError, InputError, refuse_if
 
 VERSION, NAME = 1, "session.json"
 
@@ -103,13 +103,13 @@ class Session:
                 subject="session",
                 value=str(self.path),
             ) from error
-        if version != VERSION:
-            raise InputError(
-                f"{self.path} is of version {version}, this program writes {VERSION}; --restart keeps it as a backup",
-                subject="session",
-                value=version,
-                limit=VERSION,
-            )
+        refuse_if(
+            version != VERSION,
+            f"{self.path} is of version {version}, this program writes {VERSION}; --restart keeps it as a backup",
+            "session",
+            version,
+            VERSION,
+        )
         tied = (("urdf_sha256", "URDF"), ("servos_sha256", "servo map"))
         other = [what for key, what in tied if arm.get(key) != self.arm.get(key)]
         if other or arm.get("kind") != self.arm.get("kind"):

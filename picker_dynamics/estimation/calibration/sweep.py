@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.model import GRAVITY
 
 from .mass_properties import STOPWATCH_SD
@@ -110,16 +110,15 @@ def timed_sweep(name: str, moves: Sequence[TimedMove]) -> Sweep:
         _require_possible(name, number, move)
     loaded = [move for move in moves if len(move.loads)]
     distances = {round(move.distance, 2) for move in moves if not len(move.loads)}
-    if len(moves) - len(loaded) < 3 or len(distances) < 2:
-        raise InputError(
-            f"{name}: {len(moves) - len(loaded)} unloaded moves over {len(distances)} distances, must be at least 3 "
-            "over 2: the reaction cannot be told from the speed",
-            subject=name,
-            value=len(moves),
-            limit=3,
-        )
-    if len(loaded) == 1:
-        raise InputError(f"{name}: one loaded move, must be two or none", subject=name, value=1, limit=2)
+    refuse_if(
+        len(moves) - len(loaded) < 3 or len(distances) < 2,
+        f"{name}: {len(moves) - len(loaded)} unloaded moves over {len(distances)} distances, must be at least 3 "
+        "over 2: the reaction cannot be told from the speed",
+        name,
+        len(moves),
+        3,
+    )
+    refuse_if(len(loaded) == 1, f"{name}: one loaded move, must be two or none", name, 1, 2)
     line = _Line(moves, bool(loaded))
     found, covariance, misfit = line.fit(name)
     sd = np.sqrt(np.diag(covariance))
@@ -172,13 +171,13 @@ class _Line:
         if self.loaded:
             starts = [np.append(self._straight(one), one) for one in most * np.linspace(0.04, 0.96, 24)]
             start = min((one for one in starts if one[0] > 0.0), key=self._misfit, default=starts[0])
-        if not start[0] > 0.0:
-            raise InputError(
-                f"{name}: longer moves took no longer: were distances and times mixed up?",
-                subject=name,
-                value=float(start[0]),
-                limit=0.0,
-            )
+        refuse_if(
+            not start[0] > 0.0,
+            f"{name}: longer moves took no longer: were distances and times mixed up?",
+            name,
+            float(start[0]),
+            0.0,
+        )
         bounds = np.array([(0.0, np.inf), (-np.inf, np.inf), (0.0, most)][: len(start)]).T
         found = least_squares(self._residuals, start, "3-point", bounds, x_scale="jac", xtol=1e-12, ftol=1e-12)
         misfit = self._misfit(found.x)
@@ -250,12 +249,12 @@ def _require_possible(name: str, number: int, move: TimedMove) -> None:
 
 def _require_known(name: str, what: str, inverse: Measured, hint: str) -> None:
     """A reciprocal that may as well be 0 leaves the figure without an upper end."""
-    if inverse.interval[0] <= 0.0:
-        raise InputError(
-            f"{name}: these moves do not tell the {what}, it may be anything above {1.0 / inverse.interval[1]:.2f}: {hint}",
-            subject=name,
-            value=1.0 / inverse.value,
-        )
+    refuse_if(
+        inverse.interval[0] <= 0.0,
+        f"{name}: these moves do not tell the {what}, it may be anything above {1.0 / inverse.interval[1]:.2f}: {hint}",
+        name,
+        1.0 / inverse.value,
+    )
 
 
 def _require_full_speed(name: str, sweep: Sweep, moves: Sequence[TimedMove]) -> None:
@@ -264,11 +263,11 @@ def _require_full_speed(name: str, sweep: Sweep, moves: Sequence[TimedMove]) -> 
     for number, move in enumerate(moves, start=1):
         gathering = move.inertia * sweep.speed.value / sweep.stall.value
         lasted = move.distance / sweep.speed.value * _slowing(move.loads, 1.0 / sweep.stall.value)
-        if lasted < GAINED_SPEED * gathering:
-            raise InputError(
-                f"{name}: timed move {number} lasted {lasted:.2f} s, and what hangs there takes {gathering:.2f} s "
-                "to gather speed: longer moves, or a heavier weight on a shorter lever",
-                subject=name,
-                value=lasted,
-                limit=GAINED_SPEED * gathering,
-            )
+        refuse_if(
+            lasted < GAINED_SPEED * gathering,
+            f"{name}: timed move {number} lasted {lasted:.2f} s, and what hangs there takes {gathering:.2f} s "
+            "to gather speed: longer moves, or a heavier weight on a shorter lever",
+            name,
+            lasted,
+            GAINED_SPEED * gathering,
+        )

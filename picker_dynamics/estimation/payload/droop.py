@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError
+from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position, sag
@@ -226,8 +226,7 @@ class DroopScale:
         """
         from scipy.optimize import least_squares
 
-        if not any(one.loaded for one in readings):
-            raise InputError("no reading with the payload in the tool", subject="readings", value=0, limit=1)
+        refuse_if(not any(one.loaded for one in readings), "no reading with the payload in the tool", "readings", 0, 1)
         self.require_plausible(readings)
         values, mass = np.array([one.value for one in readings]), BLIND_KG
         for _ in range(ROUNDS):
@@ -271,8 +270,9 @@ class DroopScale:
         """Each reading is near where the arm is without payload, or below, where one of half a kilogram would bring it."""
         empty, full = (self.predict(readings, mass) for mass in (0.0, 0.5))
         for number, (one, light, heavy) in enumerate(zip(readings, empty, full), start=1):
-            if not np.isfinite(one.value):
-                raise InputError(f"reading {number}, {_what(one)}, is not a finite number", subject=_where(one), value=one.value)
+            refuse_if(
+                not np.isfinite(one.value), f"reading {number}, {_what(one)}, is not a finite number", _where(one), one.value
+            )
 
             def off(value, light=light, heavy=heavy) -> float:
                 return float(

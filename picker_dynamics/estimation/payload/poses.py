@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import PickerError, refuse_if
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.trajectory.profiles import joint_move
 
@@ -104,12 +104,12 @@ def poses(
         apart = all(np.abs(servos.to_angle(pulses[row]) - servos.to_angle(one)).max() > APART for one in found)
         if apart and np.isfinite(blind[row]) and _can_be_visited(scale, loaded, pulses[row], near):
             found.append(pulses[row])
-    if not found:
-        raise InputError(
-            f"no pose within {np.degrees(NEAR):.0f}° of here can be held with {1e3 * heaviest_kg:.0f} g: go home first",
-            subject="pose",
-            value=heaviest_kg,
-        )
+    refuse_if(
+        not found,
+        f"no pose within {np.degrees(NEAR):.0f}° of here can be held with {1e3 * heaviest_kg:.0f} g: go home first",
+        "pose",
+        heaviest_kg,
+    )
     return found
 
 
@@ -135,13 +135,13 @@ def plan(
     As few poses as reach ``within_kg``, or as many as a person can be asked for; ``count``: so many.  Other arguments and errors
     as for ``poses``.
     """
-    if not 0.0 < within_kg < 1.0:
-        raise InputError(
-            f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?",
-            subject="within",
-            value=within_kg,
-            limit=1.0,
-        )
+    refuse_if(
+        not 0.0 < within_kg < 1.0,
+        f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?",
+        "within",
+        within_kg,
+        1.0,
+    )
     where = poses(scale, gate, sensors, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
 
     def half_width(number: int) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError, InputError
+from picker_dynamics.errors import InfeasibleError, InputError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import as_states
 
@@ -103,15 +103,14 @@ def weigh_by_effort(
     com, n = require_payload_place(com), model.n
     q, v, a, effort = (as_states(name, getattr(samples, name), n).reshape(-1, n) for name in ("q", "v", "a", "effort"))
     effort_sd = np.broadcast_to(np.asarray(effort_sd, dtype=float), (n,))
-    if not np.any(samples.loaded):
-        raise InputError("no sample with the payload in the tool", subject="samples", value=0, limit=1)
-    if not (effort_sd > 0.0).all():
-        raise InputError(
-            f"noise of the efforts is {effort_sd.min():g}, must be above 0",
-            subject="effort_sd",
-            value=float(effort_sd.min()),
-            limit=0.0,
-        )
+    refuse_if(not np.any(samples.loaded), "no sample with the payload in the tool", "samples", 0, 1)
+    refuse_if(
+        not (effort_sd > 0.0).all(),
+        f"noise of the efforts is {effort_sd.min():g}, must be above 0",
+        "effort_sd",
+        float(effort_sd.min()),
+        0.0,
+    )
     _require_unsaturated(model, effort, np.broadcast_to(effort_limit, (n,)))
     empty, slope = payload_regressor(model, com, q, v, a)
     excess, slope = effort - empty, slope * np.asarray(samples.loaded, dtype=float)[:, None]

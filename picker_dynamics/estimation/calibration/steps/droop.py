@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InfeasibleError, InputError, LimitError
+from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
@@ -139,13 +139,13 @@ def _weight(guide, number: int, one: Weight) -> Weight:
 
     def about(text: str) -> float:
         value = readings.mass("weight", text)
-        if not 0.5 < value / one.mass < 1.25:
-            raise InputError(
-                f"the weight is {1e3 * value:g} g, must be about {1e3 * one.mass:.0f}: the poses are for that",
-                subject="weight",
-                value=value,
-                limit=one.mass,
-            )
+        refuse_if(
+            not 0.5 < value / one.mass < 1.25,
+            f"the weight is {1e3 * value:g} g, must be about {1e3 * one.mass:.0f}: the poses are for that",
+            "weight",
+            value,
+            one.mass,
+        )
         return value
 
     mass = guide.read(
@@ -318,8 +318,7 @@ class StationReader:
         def parse(text: str) -> float:
             value = readings.angle(sensor.link, text)
             why = readings.near(sensor.link, value, expected, refuse_beyond)
-            if why:
-                raise InputError(why, subject=sensor.link, value=value, limit=refuse_beyond)
+            refuse_if(why, why, sensor.link, value, refuse_beyond)
             return value
 
         return self.guide.read(
@@ -372,14 +371,14 @@ def expected_at(description: ArmDescription, gate: Gate, station: Station) -> di
 
 
 def _possible(sensor: SensorModel, value: float, expected: float) -> float:
-    if abs(value - expected) > IMPOSSIBLE["height"]:
-        raise InputError(
-            f"height of {sensor.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}: cm for mm, or "
-            "from another plane?",
-            subject=sensor.link,
-            value=value,
-            limit=IMPOSSIBLE["height"],
-        )
+    refuse_if(
+        abs(value - expected) > IMPOSSIBLE["height"],
+        f"height of {sensor.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}: cm for mm, or "
+        "from another plane?",
+        sensor.link,
+        value,
+        IMPOSSIBLE["height"],
+    )
     return value
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import subtree
@@ -128,15 +128,15 @@ def _read(context: StepContext, arm: ArmDescription, name: str, holds: Sequence[
 
     def timed(text: str) -> list[float]:
         count, seconds = readings.swings(f"{name}: swings", text)
-        if not 0.99 * count * shortest < seconds < 4.0 * count * shortest:
-            raise InputError(
-                f"{name}: {count} swings in {seconds:g} s; a point at the balance point takes "
-                f"{count * shortest:.1f} s, a link somewhat longer: was another number counted, to and fro being "
-                "one?",
-                subject=name,
-                value=seconds,
-                limit=count * shortest,
-            )
+        refuse_if(
+            not 0.99 * count * shortest < seconds < 4.0 * count * shortest,
+            f"{name}: {count} swings in {seconds:g} s; a point at the balance point takes "
+            f"{count * shortest:.1f} s, a link somewhat longer: was another number counted, to and fro being "
+            "one?",
+            name,
+            seconds,
+            count * shortest,
+        )
         return [count, seconds]
 
     swung = several(

@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 
 from picker_dynamics.board.board_limits import board_limits
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 
@@ -31,8 +31,11 @@ REPORT_NAME = "report.json"
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Tell and write; nothing is written of a result that fails the check."""
     guide, servos, report = context.guide(NAME), estimate.known_servos, figures(estimate)
-    if not (estimate.figures or estimate.links or estimate.limits or estimate.remarks or estimate.rest_us):
-        raise InputError("nothing was measured yet: run a step first", subject="result")
+    refuse_if(
+        not (estimate.figures or estimate.links or estimate.limits or estimate.remarks or estimate.rest_us),
+        "nothing was measured yet: run a step first",
+        "result",
+    )
     guide.tell("\n".join(table(report)))
     if estimate.fit is not None:
         with guide.busy("how sure is the tip?"):

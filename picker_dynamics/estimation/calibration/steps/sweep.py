@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
@@ -128,8 +128,7 @@ def _send(context: StepContext, guide, joint: int, name: str, pulse: float) -> N
 
 def _frames(text: str) -> float:
     value = readings.quantity("frames a second", text, {"fps": 1.0}, "fps")
-    if not 24.0 <= value <= 1000.0:
-        raise InputError(f"{value:g} frames a second, must be 24 to 1000", subject="fps", value=value, limit=24.0)
+    refuse_if(not 24.0 <= value <= 1000.0, f"{value:g} frames a second, must be 24 to 1000", "fps", value, 24.0)
     return value
 
 
@@ -139,6 +138,5 @@ def _weight(text: str) -> float:
 
 def _time(text: str, fps: float) -> float:
     value = readings.quantity("time", text, {"frames": 1.0 / fps, "frame": 1.0 / fps, "s": 1.0, "ms": 1e-3}, "frames")
-    if not 0.02 < value < 5.0:
-        raise InputError(f"{value:g} s, must be 0.02 to 5: frames or seconds?", subject="time", value=value, limit=5.0)
+    refuse_if(not 0.02 < value < 5.0, f"{value:g} s, must be 0.02 to 5: frames or seconds?", "time", value, 5.0)
     return value

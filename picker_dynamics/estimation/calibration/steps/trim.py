@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.servo_file import BOARD
 
 from .. import readings
@@ -72,14 +72,14 @@ def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed
     guide, low, high = context.guide(NAME), *(BOARD["oscillator_hz"][i] for i in (0, 2))
 
     def possible(hz: float) -> float:
-        if not low <= hz <= high:
-            raise InputError(
-                f"that makes an oscillator of {hz / 1e6:.1f} MHz, must be {low / 1e6:.0f} to {high / 1e6:.0f}: "
-                "another output, or another unit?",
-                subject="oscillator_hz",
-                value=hz,
-                limit=high,
-            )
+        refuse_if(
+            not low <= hz <= high,
+            f"that makes an oscillator of {hz / 1e6:.1f} MHz, must be {low / 1e6:.0f} to {high / 1e6:.0f}: "
+            "another output, or another unit?",
+            "oscillator_hz",
+            hz,
+            high,
+        )
         return hz
 
     if how == "frequency":
