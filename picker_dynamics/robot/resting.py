@@ -51,16 +51,13 @@ def sag(pull, compliance, deadband) -> tuple[np.ndarray, np.ndarray]:
     return compliance * pull + deadband * sign, compliance + deadband / SIGN_TORQUE * (1.0 - sign**2)
 
 
-def resting_position(
-    unloaded, pull: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], compliance, deadband, start=None
-) -> np.ndarray:
+def resting_position(unloaded, pull: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], compliance, deadband) -> np.ndarray:
     """Where joints rest, (..., n) [rad].
 
     Args:
         unloaded: u, (..., n) [rad].
         pull: of the servos at q (..., n): L (..., n) [N·m] and its derivatives by q (..., n, n).
         compliance, deadband: c [rad/(N·m)] and delta [rad], (n,).
-        start: (..., n) near where they rest [rad], default ``unloaded``.
     """
     unloaded = np.asarray(unloaded, dtype=float)
 
@@ -70,7 +67,17 @@ def resting_position(
         slope = slope if step < SMOOTH_STEPS else np.broadcast_to(compliance, slope.shape)
         return unloaded - behind - q, np.eye(q.shape[-1]) + slope[..., None] * by_q, MAX_STEP
 
-    return newton(unbalanced, unloaded if start is None else start, TOLERANCE, STEPS)[0]
+    return newton(unbalanced, unloaded, TOLERANCE, STEPS)[0]
+
+
+def sloped(load: Callable[[np.ndarray], np.ndarray], step: float = 1e-6) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """``load`` of q (n,) [N·m] with its derivatives (n, n), by differences."""
+
+    def both(q):
+        here = load(q)
+        return here, np.stack([(load(q + ahead) - here) / step for ahead in step * np.eye(len(q))], axis=-1)
+
+    return both
 
 
 def settled(servo: ServoModel, load: Callable[[np.ndarray], np.ndarray], setpoint, start) -> tuple[np.ndarray, np.ndarray]:

@@ -182,11 +182,10 @@ class DroopModel:
             for one in links_of(self.description)
         ]
 
-    def resting(self, unknowns, readings: Sequence[Reading], near=None) -> np.ndarray:
-        """(r, n) where the joints rest [rad]; ``near``: (r, n) where they do for almost the same unknowns."""
+    def resting(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
+        """(r, n) where the joints rest [rad]."""
         poses, rows = _poses(readings)
-        q, _ = self._balance(unknowns, poses, None if near is None else np.asarray(near)[_first(rows)])
-        return q[rows]
+        return self._balance(unknowns, poses)[0][rows]
 
     def rest(self, unknowns, readings: Sequence[Reading]) -> Rest:
         """Where the joints rest at the pose of each reading, with derivatives."""
@@ -227,7 +226,7 @@ class DroopModel:
         """(r,) readings less what they should be [rad or m]."""
         return wrapped(np.array([one.value for one in readings]) - self.predict(unknowns, readings), readings)
 
-    def _balance(self, unknowns, readings: Sequence[Reading], near=None) -> tuple[np.ndarray, np.ndarray]:
+    def _balance(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
         """(v, n) where the joints rest, and (v, j) what they were told."""
         figures, columns = self._figures(unknowns), list(self.columns)
         q = self.servos.to_angle([one.pulses_us for one in readings])
@@ -240,8 +239,7 @@ class DroopModel:
             load, pulled = bears(q)
             return pulled, load.by_q[:, columns][:, :, columns]
 
-        start = None if near is None else np.asarray(near)[:, columns]
-        q[:, columns] = resting_position(unloaded, pull, figures["compliance"], figures["deadband"], start)
+        q[:, columns] = resting_position(unloaded, pull, figures["compliance"], figures["deadband"])
         return q, told
 
     def _bearing(self, unknowns, readings, figures):
@@ -275,11 +273,7 @@ def _poses(readings: Sequence[Reading]) -> tuple[list[Reading], np.ndarray]:
     """One reading of each pose, and (r,) which of them each reading is of."""
     number: dict[tuple, int] = {}
     rows = np.array([number.setdefault(one.pose, len(number)) for one in readings], dtype=int)
-    return [readings[i] for i in _first(rows)], rows
-
-
-def _first(rows: np.ndarray) -> np.ndarray:
-    return np.unique(rows, return_index=True)[1]
+    return [readings[i] for i in np.unique(rows, return_index=True)[1]], rows
 
 
 def hung_weights(readings: Sequence[Reading]) -> list[PointMass]:

@@ -18,6 +18,7 @@ from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
 from .statics import elevation
@@ -99,11 +100,18 @@ def setpoint_of(gate: Gate, setpoints, column: int, angle: float) -> float:
 
 
 def resting_at(gate: Gate, setpoints) -> np.ndarray:
-    """(n,) where the arm rests with these set-points [rad], by what is believed now."""
-    setpoints = np.asarray(setpoints, dtype=float)
-    q = np.array(setpoints)
-    for _ in range(12):
-        q = gate.servo_map.model.resting_position(setpoints, gate.model.gravity(q))
+    """(n,) where the arm rests with these set-points [rad], by what is believed now.
+
+    Raises:
+        InfeasibleError: a load above stall torque there.
+    """
+    servo, still = gate.servo_map.model, np.zeros(gate.servo_map.n)
+
+    def pull(q):
+        return gate.model.gravity(q), gate.model.torque_derivatives(q, still, still)[0]
+
+    q = resting_position(setpoints, pull, 1.0 / servo.stiffness, servo.deadband)
+    servo.resting_position(setpoints, gate.model.gravity(q))  # refuses a load above stall torque
     return q
 
 

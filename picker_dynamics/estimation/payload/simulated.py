@@ -17,15 +17,15 @@ from picker_dynamics.sim.plant import Plant
 
 from ..calibration.arm_estimate import given
 from ..calibration.droop_model import SensorModel
-from ..calibration.simulated import hidden_servos, mounted
-from .droop import DroopScale, Measurement, Potentiometer
+from ..calibration.simulated import FRAME_S, hidden_servos, mounted, smooth_line
+from .droop import DroopScale, Measurement, Potentiometer, sensed
 from .poses import Visit, before
 
 STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, DEADBAND_SD = 0.04, math.radians(0.15), 0.003, 0.01, 0.1
 """How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""
 
-TRAVEL_S, SETTLE_S, FRAME_S = 0.6, 1.6, 0.02
-"""From the stand-off into the pose, until it is read, and how often a set-point changes [s]."""
+TRAVEL_S, SETTLE_S = 0.6, 1.6
+"""From the stand-off into the pose, and until it is read [s]."""
 
 
 def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescription, ServoMap]:
@@ -52,7 +52,7 @@ def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescriptio
     return replace(arm, links=links), replace(true, servos=tuple(servos))
 
 
-def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0)) -> tuple[SimulatedPerson, Gate]:
+def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0)) -> tuple[WeighingBench, Gate]:
     """Somebody beside the picker with hidden numbers, calibrated; and the gate as it is believed.
 
     Args:
@@ -64,11 +64,11 @@ def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0
     arm, servos = given(simulated=True)
     plant = Plant(arm, hidden_servos(servos, rng), plant_error=plant_error, seed=seed)
     believed, found = as_calibrated(plant, rng)
-    return SimulatedPerson(plant, DroopScale(believed, found, com), rng, payload), Gate(RigidBody(arm, found.armature), found)
+    return WeighingBench(plant, DroopScale(believed, found, com), rng, payload), Gate(RigidBody(arm, found.armature), found)
 
 
 @dataclass
-class SimulatedPerson:
+class WeighingBench:
     """Moves the arm to visits and reads it.
 
     Args:
@@ -103,13 +103,8 @@ class SimulatedPerson:
         return looks
 
     def _seen(self, sensor) -> float:
-        q = self.plant.q
-        true = (
-            q[self.plant.joint_names.index(sensor.joint)]
-            if isinstance(sensor, Potentiometer)
-            else sensor.of(link_poses(self.plant.description, q))
-        )
-        return float(true + self.rng.normal(0.0, sensor.sd))
+        q, arm = self.plant.q, self.plant.description
+        return float(sensed(arm, sensor, q, link_poses(arm, q))[0] + self.rng.normal(0.0, sensor.sd))
 
     def _load(self, on: bool) -> None:
         """Put the payload in or take it out by hand: gently."""
@@ -121,8 +116,7 @@ class SimulatedPerson:
         """Set-points along a smooth line, in the board's frames."""
         start = self.told.copy()
         duration_s = max(TRAVEL_S, 2.0 * float(np.abs(setpoint - start).max()))
-        for share in np.arange(1, 1 + (frames := math.ceil(duration_s / FRAME_S))) / frames:
-            self.told = start + share**3 * (10.0 - 15.0 * share + 6.0 * share**2) * (setpoint - start)
+        for self.told in smooth_line(start, setpoint, duration_s):
             self._hold(FRAME_S)
 
     def _hold(self, duration_s: float) -> None:
