@@ -77,7 +77,7 @@ class Rig:
         context = StepContext(
             Session.open(self.folder, {}, {}), person, Mover(self.outputs), self.folder, when="today", settle_s=1.5
         )
-        context.arm_is_on = not np.isnan(self.outputs.pulses_us).any()
+        context.switched |= {"on"} if not np.isnan(self.outputs.pulses_us).any() else set()
         self.last = person
         return person, guided.run_steps(context, ArmEstimate(ARM, self.believed), steps)
 

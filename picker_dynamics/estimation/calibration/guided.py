@@ -43,16 +43,14 @@ def run_steps(context: StepContext, estimate: ArmEstimate, only: Sequence[str] =
         number = STEPS.index(step) + 1
         answers = context.session.count(step.NAME)
         goes_on = f", going on after {answers} answers" if answers else ""
-        context.person.tell(
-            f"\nStep {number} of {len(STEPS)}, {step.NAME}: {step.TITLE} (about {step.MINUTES} min){goes_on}", "title"
-        )
+        context.tell(f"\nStep {number} of {len(STEPS)}, {step.NAME}: {step.TITLE} (about {step.MINUTES} min){goes_on}", "title")
         began_s = time.monotonic()
         estimate = _run(context, estimate, step)
         context.session.finish(step.NAME)
         if step.NAME != "result":
             context.session.reopen("result")
         minutes, seconds = divmod(int(time.monotonic() - began_s), 60)
-        context.person.tell(f"{step.NAME} is done, {minutes} min {seconds} s; kept in {context.session.path}", "hint")
+        context.tell(f"{step.NAME} is done, {minutes} min {seconds} s; kept in {context.session.path}", "hint")
     return estimate
 
 
@@ -60,7 +58,7 @@ def _run(context: StepContext, estimate: ArmEstimate, step) -> ArmEstimate:
     """A step, again where an answer was taken back: what else is on file is not asked again."""
     while True:
         try:
-            return step.run_step(context, estimate)
+            return step.run_step(context.of(step.NAME), estimate)
         except TakenBackError:
             continue
 
@@ -68,9 +66,9 @@ def _run(context: StepContext, estimate: ArmEstimate, step) -> ArmEstimate:
 def _on_file(context: StepContext, estimate: ArmEstimate, step) -> ArmEstimate:
     """What a step told before, from its answers alone."""
     quiet = replace(context, person=None, mover=None)
-    with context.person.busy(f"{step.NAME}: as answered"):
+    with context.busy(f"{step.NAME}: as answered"):
         try:
-            return step.run_step(quiet, estimate)
+            return step.run_step(quiet.of(step.NAME), estimate)
         except OpenQuestionError as error:
             context.session.reopen(step.NAME)
             raise InputError(
@@ -82,9 +80,9 @@ def _on_file(context: StepContext, estimate: ArmEstimate, step) -> ArmEstimate:
 
 def _perhaps_again(context: StepContext, step) -> None:
     """A step that is done, and asked for by name: anew, if the person says so."""
-    guide = context.guide(step.NAME)
+    context = context.of(step.NAME)
     if (
-        guide.choose(
+        context.choose(
             "again",
             f"{step.NAME} is done. Again, from its start? What is there is kept as a backup.",
             (("yes", "anew"), ("no", "leave it")),
@@ -93,17 +91,17 @@ def _perhaps_again(context: StepContext, step) -> None:
         == "yes"
     ):
         kept = context.session.backup()
-        context.person.tell(f"the session as it was is kept as {kept.name}", "hint")
-        context.session.forget(step.NAME)
+        context.tell(f"the session as it was is kept as {kept.name}", "hint")
+        context.forget()
 
 
 def leave(context: StepContext) -> None:
     """At the end: the arm holds, or is switched off if the person says so."""
     if context.mover is None or not context.arm_is_on:
         return
-    guide = context.guide("power")
+    context = context.of("power")
     try:
-        answer = guide.choose(
+        answer = context.choose(
             "leave",
             "The arm holds. Leave it so, or switch it off? It falls then: support it first.",
             (("", "it holds"), ("off", "all outputs off, I support it")),
@@ -112,4 +110,4 @@ def leave(context: StepContext) -> None:
         if answer == "off":
             context.mover.outputs.switch_off()
     except PickerError as error:
-        guide.tell(f"{error}; the arm holds", "warning")
+        context.tell(f"{error}; the arm holds", "warning")

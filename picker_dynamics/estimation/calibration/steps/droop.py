@@ -40,20 +40,19 @@ NONE, MORE = Weight(), 5
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Readings at all stations, and the fit."""
-    guide = context.guide(NAME)
-    guide.explain(
+    context.explain(
         "The arm goes to a few poses, from above and from below, and you read how its links stand: inclinometer along "
         "the "
         "link, 0 when level, positive when the far end is up. First bare, then with weights, which you hang on gently and "
         "hold until the arm bears them. An arm let go of a weight swings with twice its torque."
     )
     if not estimate.links:
-        guide.tell(
+        context.tell(
             "No link was measured: the URDF's masses count as exact, and their errors go into the stiffness. The step "
             "links comes first, if it can.",
             "warning",
         )
-    weights = [_weight(guide, number, one) for number, one in enumerate(WEIGHTS)]
+    weights = [_weight(context, number, one) for number, one in enumerate(WEIGHTS)]
     while True:
         reader = StationReader(context, estimate)
         try:
@@ -64,19 +63,18 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
             _anew(context, reader, error)
             continue
         reader.finish()
-        if not found.outliers or guide.known("outliers") == "keep":
+        if not found.outliers or context.known("outliers") == "keep":
             return replace(estimate, fit=found)
         if not _reread(context, found, reader):
-            guide.note("outliers", "keep", "keep")
+            context.note("outliers", "keep", "keep")
             return replace(estimate, fit=found)
 
 
 def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, weights: Sequence[Weight]) -> DroopFit:
     """All stations, and more of them while figures are left open and the person is willing."""
-    guide = context.guide(NAME)
 
     def tell(text: str) -> None:
-        guide.tell(text, "hint")
+        context.tell(text, "hint")
 
     found = droop_fit(
         estimate.description,
@@ -91,7 +89,7 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
     )
     servos = calibrated_servos(estimate.servos, figures_from(found, estimate.angles))
     for one in saturated(found.model, found.unknowns, found.readings):
-        guide.tell(
+        context.tell(
             f"{one.joint} may have borne {one.torque:.2f} N·m at a visit, more than {one.limit:.2f}: it is no spring there.",
             "warning",
         )
@@ -100,9 +98,9 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
         still = open_figures(found)
         if not still:
             break
-        guide.tell("; ".join(f"{one.joint}: the readings leave its {one.figure} open" for one in still), "warning")
+        context.tell("; ".join(f"{one.joint}: the readings leave its {one.figure} open" for one in still), "warning")
         if (
-            guide.choose(
+            context.choose(
                 f"more.{number}", "One more pose would tell most about that.", (("", "go there"), ("enough", "leave it as it is"))
             )
             == "enough"
@@ -118,9 +116,8 @@ def _anew(context: StepContext, reader: StationReader, error: InputError) -> Non
     """Readings that fit no arm: read again, or another time."""
     if context.person is None:
         raise error
-    guide = context.guide(NAME)
-    guide.tell(str(error), "warning")
-    answer = guide.choose(
+    context.tell(str(error), "warning")
+    answer = context.choose(
         "misfit",
         "These readings cannot be fitted.",
         (("again", "all poses once more"), ("leave", "end here; what was answered is kept")),
@@ -129,10 +126,10 @@ def _anew(context: StepContext, reader: StationReader, error: InputError) -> Non
     reader.finish()
     if answer == "leave":
         raise LeaveError("run the same command to go on; back takes answers back, one by one")
-    context.session.forget(NAME)
+    context.forget()
 
 
-def _weight(guide, number: int, one: Weight) -> Weight:
+def _weight(context: StepContext, number: int, one: Weight) -> Weight:
     """What a person really hangs on: about as heavy, weighed."""
     if not one.mass:
         return one
@@ -148,7 +145,7 @@ def _weight(guide, number: int, one: Weight) -> Weight:
         )
         return value
 
-    mass = guide.read(
+    mass = context.read(
         f"weight.{number}",
         f"You need about {1e3 * one.mass:.0f} g to hang {where(one)}. What do yours weigh, hook and string included [g]?",
         about,
@@ -169,15 +166,15 @@ def where(weight: Weight) -> str:
 
 def _reread(context: StepContext, fit, reader: StationReader) -> bool:
     """Readings that do not fit are told; whether they are to be read again."""
-    guide, odd = context.guide(NAME), [fit.readings[i] for i in fit.outliers]
+    odd = [fit.readings[i] for i in fit.outliers]
     for i, one in zip(fit.outliers, odd):
-        guide.tell(
+        context.tell(
             f"the {one.sensor.kind} of {one.sensor.link} at visit {one.visit // len({r.sensor for r in fit.readings}) + 1}, "
             f"{math.degrees(one.value):.1f} deg, is {abs(fit.residuals[i]):.0f} standard deviations from what all others "
             "say",
             "warning",
         )
-    answer = guide.choose(
+    answer = context.choose(
         "outliers.what", "These look misread.", (("again", "go there and read again"), ("keep", "they are right")), keep=False
     )
     for one in odd if answer == "again" else ():
@@ -189,7 +186,7 @@ class StationReader:
     """``procedure.Bench`` for the stations: goes there, has the weight hung on, asks for the readings that are not on file."""
 
     def __init__(self, context: StepContext, estimate: ArmEstimate):
-        self.context, self.estimate, self.guide = context, estimate, context.guide(NAME)
+        self.context, self.estimate = context.of(NAME), estimate
         self._times: dict[str, int] = {}
         self._keys: dict[tuple, str] = {}
         self._there: str = ""
@@ -198,7 +195,7 @@ class StationReader:
     def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
         """See ``procedure.Bench``."""
         key = self._key(station, side)
-        if self.guide.known(f"{key}.skip") is not None:
+        if self.context.known(f"{key}.skip") is not None:
             return None
         self._there = ""
         while True:
@@ -206,7 +203,7 @@ class StationReader:
             values = []
             for sensor in station.sensors:
                 name = f"{key}.{sensor.kind}.{sensor.link}"
-                if self.guide.known(name) is None and self._there != key:
+                if self.context.known(name) is None and self._there != key:
                     if not (values and self._stands_at(station)):  # left between two readings: it still holds there
                         self._go(gate, station, side, columns)
                     self._there = key
@@ -217,17 +214,17 @@ class StationReader:
             else:
                 return values
             self._there = ""
-            self.context.session.forget(NAME, f"{key}.")
+            self.context.forget(f"{key}.")
             if value == "leave":
                 self.finish()
                 raise LeaveError("the arm holds; run the same command to go on with this station")
             if value == "skip":
-                self.guide.note(f"{key}.skip", True, "skip")
+                self.context.note(f"{key}.skip", True, "skip")
                 return None
 
     def keep(self, stage: str, stations: list[Station]) -> list[Station]:
         """The stations of a stage as first chosen: what is read again at one of them changes no other."""
-        known = self.guide.known(f"stations.{stage}")
+        known = self.context.known(f"stations.{stage}")
         if known is None:
             known = [
                 [
@@ -238,7 +235,7 @@ class StationReader:
                 ]
                 for station in stations
             ]
-            self.guide.note(f"stations.{stage}", known)
+            self.context.note(f"stations.{stage}", known)
         return [
             Station(np.array(pulses), Weight(mass, tuple(point)), tuple(SensorModel(*sensor) for sensor in sensors))
             for pulses, mass, point, sensors in known
@@ -248,7 +245,7 @@ class StationReader:
         """The visit of a reading is open again."""
         for sort, key in self._keys.items():
             if sort == _sort(reading.pulses_us, reading.weight, reading.weight_point, reading.side):
-                self.context.session.forget(NAME, f"{key}.")
+                self.context.forget(f"{key}.")
 
     def finish(self) -> None:
         """No weight is left hanging."""
@@ -280,7 +277,7 @@ class StationReader:
 
     def _go(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> None:
         mover, away = self.context.arm(self.estimate), stand_off(gate, station, side, columns)
-        self.guide.tell(f"the arm moves, and comes to the pose from {'below' if side > 0.0 else 'above'}", "hint")
+        self.context.tell(f"the arm moves, and comes to the pose from {'below' if side > 0.0 else 'above'}", "hint")
         self._look_what_hangs()
         if self._hanging.mass and self._hanging != station.weight:
             self._take_off()
@@ -292,20 +289,20 @@ class StationReader:
         mover.travel(gate, away, self._hanging)
         if station.weight.mass and not self._hanging.mass:
             mass, point = station.weight.mass, station.weight.point
-            self.guide.wait_for(
+            self.context.wait_for(
                 "hang",
                 f"Hang {1e3 * mass:.0f} g {where(station.weight)}, gently, until the arm bears it. Hands away, then Enter.",
                 about=(mass, point),
             )
-            self.guide.note("hanging", [station.weight.mass, list(station.weight.point)], fact=True)
+            self.context.note("hanging", [station.weight.mass, list(station.weight.point)], fact=True)
         mover.line(with_weight(gate, station.weight), gate.servo_map.to_angle(station.pulses_us), COMING_SPEED)
-        with self.guide.busy("coming to rest"):
+        with self.context.busy("coming to rest"):
             mover.outputs.wait(self.context.settle_s)
 
     def _read(self, name: str, sensor: SensorModel, expected: float, station: Station) -> float | str:
         words = (("repeat", "come to this pose again"), ("skip", "leave it out"), ("leave", "go on another time"))
         if sensor.kind == "height":
-            return self.guide.read(
+            return self.context.read(
                 name,
                 f"Height of {sensor.link}'s axis above the mounting plane, with a ruler [mm]?",
                 lambda text: _possible(sensor, readings.length(f"height of {sensor.link}", text, LENGTH_MAX), expected),
@@ -321,7 +318,7 @@ class StationReader:
             refuse_if(why, why, sensor.link, value, refuse_beyond)
             return value
 
-        return self.guide.read(
+        return self.context.read(
             name,
             f"Inclinometer along {sensor.link} [deg]?",
             parse,
@@ -332,7 +329,7 @@ class StationReader:
 
     @property
     def _hanging(self) -> Weight:
-        known = self.guide.known("hanging")
+        known = self.context.known("hanging")
         return Weight(float(known[0]), tuple(map(float, known[1]))) if known else NONE
 
     def _look_what_hangs(self) -> None:
@@ -340,7 +337,7 @@ class StationReader:
         if (
             not self._sure
             and self._hanging.mass
-            and self.guide.choose(
+            and self.context.choose(
                 "still",
                 f"Do {1e3 * self._hanging.mass:.0f} g still hang {where(self._hanging)}?",
                 (("yes", "they do"), ("no", "taken off")),
@@ -348,15 +345,15 @@ class StationReader:
             )
             == "no"
         ):
-            self.guide.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
+            self.context.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
         self._sure = True
 
     def _take_off(self) -> None:
         weight = self._hanging
-        self.guide.wait_for(
+        self.context.wait_for(
             "take", f"Take the {1e3 * weight.mass:.0f} g off, gently. Hands away, then Enter.", about=(0.0, weight.point)
         )
-        self.guide.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
+        self.context.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
 
 
 COMING_SPEED = 0.1

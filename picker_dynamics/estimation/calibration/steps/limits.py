@@ -7,9 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
+
+from .. import readings
 from ..arm_estimate import LIMIT_MARGIN, ArmEstimate, limits_from
-from ..jogging import jog_until
 from ..step_context import StepContext
+
+STEP, FARTHEST = math.radians(5.0), math.radians(30.0)
+"""Of one jog [rad]."""
 
 NAME, TITLE, MINUTES = "limits", "how far each joint may go", 10
 NARROWEST = math.radians(10.0)
@@ -18,8 +23,8 @@ ENDS = (("low", -1.0, "towards smaller angles"), ("high", 1.0, "towards larger a
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Both ends of every joint that is to be looked at."""
-    guide, ends = context.guide(NAME), {}
-    guide.explain(
+    ends = {}
+    context.explain(
         "Each joint goes step by step as far as you let it. Say stop before anything touches: a cable that pulls, the "
         f"table, the arm itself. The limit is written {math.degrees(LIMIT_MARGIN):.0f} deg inside."
     )
@@ -27,7 +32,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         described = estimate.description.joint(name)
         low, high = math.degrees(described.lower), math.degrees(described.upper)
         if (
-            guide.choose(
+            context.choose(
                 f"{name}.how",
                 f"Joint {name}, {low:.0f} ... {high:.0f} deg in the URDF:",
                 (("", "look for its ends"), ("keep", "these are right")),
@@ -37,46 +42,89 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         ):
             ends[name] = _ends(context, estimate, joint, name)
     estimate = replace(estimate, ends_us=ends)
-    return _home_inside(context, guide, estimate)
+    return _home_inside(context, estimate)
 
 
 def _ends(context: StepContext, estimate: ArmEstimate, joint: int, name: str) -> tuple[float | None, float | None]:
-    guide, described = context.guide(NAME), estimate.description.joint(name)
+    described = estimate.description.joint(name)
     while True:
         found = [_end(context, estimate, joint, name, *end) for end in ENDS]
         low, high = limits_from(found, estimate.known_servos.servos[joint], described.lower, described.upper)
         if high - low >= NARROWEST:
-            guide.tell(f"{name}: {math.degrees(low):+.1f} ... {math.degrees(high):+.1f} deg", "good")
+            context.tell(f"{name}: {math.degrees(low):+.1f} ... {math.degrees(high):+.1f} deg", "good")
             return tuple(found)
-        guide.tell(f"{name}: that leaves {math.degrees(high - low):.0f} deg, too little to work with. Once more.", "warning")
+        context.tell(f"{name}: that leaves {math.degrees(high - low):.0f} deg, too little to work with. Once more.", "warning")
         for key, *_ in ENDS:
-            context.session.forget(NAME, f"{name}.{key}")
+            context.forget(f"{name}.{key}")
 
 
 def _end(context: StepContext, estimate: ArmEstimate, joint: int, name: str, key: str, sign: float, words: str) -> float | None:
-    guide = context.guide(NAME)
-    known = guide.known(f"{name}.{key}")
+    known = context.known(f"{name}.{key}")
     if known is None:
         mover, gate = context.arm(estimate), estimate.gate()
         mover.travel(gate, estimate.known_servos.rest)
-        pulse = jog_until(context, guide, estimate, joint, sign, f"{name}.{key}", f"{name} {words}:")
+        pulse = jog_until(context, estimate, joint, sign, f"{name}.{key}", f"{name} {words}:")
         known = "keep" if pulse is None else pulse
-        guide.note(f"{name}.{key}", known, "keep" if pulse is None else "stop")
+        context.note(f"{name}.{key}", known, "keep" if pulse is None else "stop")
         mover.travel(gate, estimate.known_servos.rest)
     return None if known == "keep" else float(known)
 
 
-def _home_inside(context: StepContext, guide, estimate: ArmEstimate) -> ArmEstimate:
+def _home_inside(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Tells where rest or home is outside the limits now; home is moved to them."""
     arm, servos = estimate.known_description, estimate.known_servos
     for what in ("rest", "home"):
         for name, angle, low, high in zip(servos.joint_names, getattr(servos, what), arm.lower, arm.upper):
             if not low - 1e-6 <= angle <= high + 1e-6:
                 then = "the next step lets you choose another" if what == "rest" else "it is moved to the limit"
-                guide.tell(
+                context.tell(
                     f"{name}: {what}_rad is {math.degrees(angle):+.1f} deg, outside {math.degrees(low):+.1f} ... "
                     f"{math.degrees(high):+.1f}: {then}.",
                     "warning",
                 )
     home = np.clip(servos.home, arm.lower, arm.upper)
     return estimate if np.allclose(home, servos.home) else replace(estimate, home=tuple(home.tolist()))
+
+
+def amount(text: str) -> float:
+    """An angle to jog by [rad].
+
+    Raises:
+        InputError: none, or more than a person can watch at once.
+    """
+    value = readings.angle("jog", text)
+    refuse_if(
+        abs(value) > FARTHEST,
+        f"jog by {math.degrees(value):g} deg, must be at most {math.degrees(FARTHEST):.0f} at once",
+        "jog",
+        value,
+        FARTHEST,
+    )
+    return value
+
+
+def jog_until(context: StepContext, estimate: ArmEstimate, joint: int, sign: float, key: str, text: str) -> float | None:
+    """Further and further in one direction until the person says stop: the pulse there [us]; None: leave this end as it is."""
+    mover, gate, name = context.arm(estimate), estimate.gate(), estimate.servos.joint_names[joint]
+    words = (
+        ("", f"{math.degrees(STEP):.0f} deg further"),
+        ("less", "2 deg back"),
+        ("stop", "this is the end"),
+        ("keep", "leave the URDF's limit"),
+    )
+    while True:
+        typed = context.ask(key, f"{text} (or degrees to go: 10, -2)", words, (name, sign)).lower()
+        if typed == "keep":
+            return None
+        if typed == "stop":
+            return float(mover.outputs.pulses_us[joint])
+        context.perhaps_back(typed)
+        try:
+            by = {"": STEP, "less": math.radians(-2.0)}.get(typed)
+            mover.jog(gate, joint, sign * (amount(typed) if by is None else by))
+        except (InfeasibleError, LimitError) as error:
+            context.tell(f"no further: {error}", "warning")
+        except InputError as error:
+            context.tell(str(error), "warning")
+        else:
+            context.tell(f"{name} at {math.degrees(mover.setpoint(gate)[joint]):+.1f} deg", "hint")

@@ -31,8 +31,8 @@ ON_AXIS = 3e-3
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Readings of every link, and the arm with the masses that they tell."""
-    guide, arm = context.guide(NAME), estimate.description
-    guide.explain(
+    arm = estimate.description
+    context.explain(
         "Take the arm apart at its joints; a link is weighed with the servo and the screws that move with it. What "
         "cannot "
         "be taken apart is measured together, straight (all joints at 0)."
@@ -46,9 +46,9 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
             read[name] = one
     links = properties(arm, read) if read else {}
     for name, one in links.items():
-        guide.tell(f"{name}: {told(one)}", "good")
+        context.tell(f"{name}: {told(one)}", "good")
     for finding in geometry_findings(arm, links):
-        guide.tell(str(finding), "warning")
+        context.tell(str(finding), "warning")
     if not links:
         return estimate
     weighed = descriptions.parse(urdf_text(arm, links, context.when, readings=read), arm.source)
@@ -68,12 +68,12 @@ def told(one: LinkProperties) -> str:
 
 def _link(context: StepContext, arm: ArmDescription, name: str, read: dict) -> LinkReadings | None:
     """Readings of one link; None: the URDF's numbers are right for it."""
-    guide, hanging = context.guide(NAME), subtree(arm, name)[1:]
+    hanging = subtree(arm, name)[1:]
     hanging = [one for one in hanging if arm.links[one].mass > 0.0]
     words = [("", "measure it by itself"), ("keep", "the URDF is right for it")]
     if hanging:
         words.append(("with", f"measure it with {', '.join(hanging)}"))
-    how = guide.choose(f"{name}.how", f"Link {name} ({1e3 * arm.links[name].mass:.0f} g in the URDF):", words, about=(name,))
+    how = context.choose(f"{name}.how", f"Link {name} ({1e3 * arm.links[name].mass:.0f} g in the URDF):", words, about=(name,))
     if how == "keep":
         return None
     holds = tuple(hanging) if how == "with" else ()
@@ -83,13 +83,13 @@ def _link(context: StepContext, arm: ArmDescription, name: str, read: dict) -> L
             properties(arm, {**read, name: one})
             return one
         except InputError as error:
-            guide.tell(f"{error}  {name} again.", "warning")
+            context.tell(f"{error}  {name} again.", "warning")
             for key in ("mass", "balance", "swings"):
-                context.session.forget(NAME, f"{name}.{key}")
+                context.forget(f"{name}.{key}")
 
 
 def _read(context: StepContext, arm: ArmDescription, name: str, holds: Sequence[str]) -> LinkReadings:
-    guide, inside = context.guide(NAME), (name, *holds)
+    inside = (name, *holds)
     longest = reach(arm, name, holds) or LENGTH_MAX
     expected = sum(arm.links[one].mass for one in inside)
     what = name if not holds else f"{name} with {', '.join(holds)}"
@@ -105,7 +105,7 @@ def _read(context: StepContext, arm: ArmDescription, name: str, holds: Sequence[
                 return ""
 
             values.append(
-                guide.read(
+                context.read(
                     f"{name}.{key}.{number}", f"{text} ({number + 1} of {count})", parse, doubt=doubt, about=(name, holds, key)
                 )
             )

@@ -39,14 +39,13 @@ AGAIN = (("again", "put right: read and move it once more"), ("leave", "end here
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Maps of all joints that are not to be kept."""
-    guide = context.guide(NAME)
-    guide.explain(
+    context.explain(
         "Each joint is sent to some pulses, and you read where it stands: with the inclinometer (a phone) held along a "
         "link, 0 when level, positive when its far end is up; or with a ruler or protractor, in degrees from the zero "
         "of the URDF, or as 52 mm at 300 mm."
     )
     names = estimate.servos.joint_names
-    wanted = [name for name in names if guide.choose(f"{name}.how", f"Joint {name}:", HOW, about=(name,)) == ""]
+    wanted = [name for name in names if context.choose(f"{name}.how", f"Joint {name}:", HOW, about=(name,)) == ""]
     found: dict[str, list[MapPoint]] = {}
     for name in wanted:
         estimate, found[name] = _first_two(context, estimate, name)
@@ -57,7 +56,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[ArmEstimate, list[MapPoint]]:
     """At the rest pose and a little from there: zero and direction; a joint that does not move is told."""
-    guide, column = context.guide(NAME), estimate.servos.joint_names.index(name)
+    column = estimate.servos.joint_names.index(name)
     while True:
         given = estimate.servos.servos[column]
         first = _point(context, estimate, name, 0, None)
@@ -71,20 +70,20 @@ def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[
             return _with(estimate, column, anchored(estimate.servos.servos[column], second)), [first, second]
         if way == -1:
             servo = turned_round(estimate.servos.servos[column], second)
-            guide.tell(
+            context.tell(
                 f"{name} turns the other way than the servo map says: its direction is {servo.direction:+d} now.", "warning"
             )
             return _with(estimate, column, servo), [first, second]
         channel = given.channel
-        guide.tell(
+        context.tell(
             f"{name} does not move: it was sent {math.degrees(NUDGE):.0f} deg away and turned "
             f"{math.degrees(abs(second.angle - first.angle)):.1f}. Is its plug on channel {channel}, the right way round, "
             "and the servo supply on? Does the horn's screw hold?",
             "warning",
         )
-        answer = guide.choose(f"{name}.still", "What now?", AGAIN, about=(name,), keep=False)
+        answer = context.choose(f"{name}.still", "What now?", AGAIN, about=(name,), keep=False)
         for number in (0, 1):
-            context.session.forget(NAME, f"{name}.{number}.")
+            context.forget(f"{name}.{number}.")
         if answer == "leave":
             raise LeaveError(f"{name} does not move; put it right, then run the same command: it goes on here")
         estimate = _with(estimate, column, given)
@@ -92,7 +91,7 @@ def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[
 
 def _across(context: StepContext, estimate: ArmEstimate, name: str, points: list[MapPoint]) -> ArmEstimate:
     """The ends and the middle of the range; the map that all points tell."""
-    guide, column = context.guide(NAME), estimate.servos.joint_names.index(name)
+    column = estimate.servos.joint_names.index(name)
     given = estimate.servos.servos[column]
     points = [*points, *(_point(context, estimate, name, number, place) for number, place in ((2, 0.0), (3, 1.0), (4, 0.5)))]
     grip = given.grip
@@ -101,12 +100,12 @@ def _across(context: StepContext, estimate: ArmEstimate, name: str, points: list
     try:
         servo, off = mapped(given, points)
     except InputError as error:
-        guide.tell(f"{error}  All of {name} again.", "warning")
-        context.session.forget(NAME, f"{name}.")
-        guide.note(f"{name}.how", "")
+        context.tell(f"{error}  All of {name} again.", "warning")
+        context.forget(f"{name}.")
+        context.note(f"{name}.how", "")
         estimate, points = _first_two(context, estimate, name)
         return _across(context, estimate, name, points)
-    guide.tell(
+    context.tell(
         f"{name}: {len(points)} points within {math.degrees(off):.1f} deg of "
         f"{'a straight line' if len(servo.pulses_us) == 2 else f'a map of {len(servo.pulses_us)} points'}; direction "
         f"{servo.direction:+d}, zero at horn {math.degrees(servo.zero):+.1f} deg.",
@@ -124,9 +123,9 @@ def _across(context: StepContext, estimate: ArmEstimate, name: str, points: list
 
 def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, place: float | None) -> MapPoint:
     """Pulse and angle at one place: None: as it stands; 0 … 1: share of the range, number 1: by an angle [rad]."""
-    guide, column = context.guide(NAME), estimate.servos.joint_names.index(name)
+    column = estimate.servos.joint_names.index(name)
     key = f"{name}.{number}"
-    if guide.known(f"{key}.pulses") is None:
+    if context.known(f"{key}.pulses") is None:
         mover, gate = context.arm(estimate), estimate.gate()
         if place is not None:
             goal = mover.setpoint(gate)
@@ -134,12 +133,12 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
                 goal[column] += place
             else:
                 goal = _place(gate, estimate, column, place)
-            guide.tell(f"{name} goes to {math.degrees(goal[column]):+.0f} deg.", "hint")
+            context.tell(f"{name} goes to {math.degrees(goal[column]):+.0f} deg.", "hint")
             _go(mover, gate, goal, number)
         mover.outputs.wait(context.settle_s)
-        guide.note(f"{key}.pulses", mover.outputs.pulses_us.tolist())
+        context.note(f"{key}.pulses", mover.outputs.pulses_us.tolist())
     servos = estimate.servos
-    pulses = np.array(guide.known(f"{key}.pulses"))
+    pulses = np.array(context.known(f"{key}.pulses"))
     gate = estimate.gate()
     setpoints = servos.to_angle(np.clip(pulses, servos.pulse_lower_us, servos.pulse_upper_us))
     expected = resting_at(gate, setpoints)[column]
@@ -149,7 +148,7 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
         def doubt(value: float) -> str:
             return readings.near(name, value, expected, TOLERANCE)
 
-        angle = guide.read(
+        angle = context.read(
             f"{key}.angle",
             f"Where does {name} stand, from its zero [deg]? (place {number + 1} of {PLACES})",
             lambda text: readings.angle(name, text),
@@ -163,7 +162,7 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
 
 
 def _levelled_angle(context: StepContext, key: str, what: str, how: Levelled, expected: float) -> float:
-    guide, read = context.guide(NAME), {}
+    read = {}
     for link in how.links:
 
         def doubt(value: float, link=link) -> str:
@@ -172,7 +171,7 @@ def _levelled_angle(context: StepContext, key: str, what: str, how: Levelled, ex
             parent = 0.0 if how.parent is None else read[how.parent]
             return readings.near(f"{link}", value, how.sign * expected + how.offset + parent, TOLERANCE)
 
-        read[link] = guide.read(
+        read[link] = context.read(
             f"{key}.{link}",
             f"{what}: inclinometer along {link} [deg]?",
             lambda text, link=link: readings.angle(link, text),

@@ -30,29 +30,29 @@ REPORT_NAME = "report.json"
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Tell and write; nothing is written of a result that fails the check."""
-    guide, servos, report = context.guide(NAME), estimate.known_servos, figures(estimate)
+    servos, report = estimate.known_servos, figures(estimate)
     refuse_if(
         not (estimate.figures or estimate.links or estimate.limits or estimate.remarks or estimate.rest_us),
         "nothing was measured yet: run a step first",
         "result",
     )
-    guide.tell("\n".join(table(report)))
+    context.tell("\n".join(table(report)))
     if estimate.fit is not None:
-        with guide.busy("how sure is the tip?"):
+        with context.busy("how sure is the tip?"):
             report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(calibrated(estimate), _poses(estimate))
             left_out = cross_validation(estimate.fit)
             report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
-        guide.tell(
+        context.tell(
             f"With these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
             "friction aside.",
             "good",
         )
-        guide.tell(
+        context.tell(
             f"Each pose foretold from all others: the tip is off by {1e3 * left_out.median_m:.1f} mm (median), "
             f"{1e3 * left_out.worst_m:.1f} mm at worst, readings and friction included."
         )
     else:
-        guide.tell(
+        context.tell(
             "Without the step droop nobody knows zeros, stiffness and deadband well: the tip is as uncertain as before.",
             "warning",
         )
@@ -61,25 +61,25 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         overlay_text(servos, estimate.figures, context.when, before=given, remarks=estimate.remarks), context.overlay
     )
     urdf = urdf_text(estimate.description, {}, context.when, limits=estimate.limits)
-    with guide.busy("picker check"):
+    with context.busy("picker check"):
         checked = check_result(urdf, overlay, servos=context.servos or None)
         for finding in (*checked.refused, *checked.notes):
-            guide.tell(f"picker check: {finding}", "warning")
+            context.tell(f"picker check: {finding}", "warning")
         backups = write_result(
             context.folder, urdf, overlay, servos=context.servos or None, more={REPORT_NAME: json.dumps(report, indent=2) + "\n"}
         )
     for name, backup in backups.items():
-        guide.tell(f"{context.folder / name} was there already: kept as {backup.name}", "hint")
-    guide.note("files", [str(context.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
+        context.tell(f"{context.folder / name} was there already: kept as {backup.name}", "hint")
+    context.note("files", [str(context.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
     new_urdf, new_overlay = context.folder / URDF_NAME, context.folder / OVERLAY_NAME
     shown = replace_files(context, new_urdf)
-    guide.tell(f"Written: {new_urdf}, {new_overlay}, {context.folder / REPORT_NAME}; picker check has passed.", "good")
+    context.tell(f"Written: {new_urdf}, {new_overlay}, {context.folder / REPORT_NAME}; picker check has passed.", "good")
     flashed = servo_map.load(context.servos or resource("config/servos.yaml"), servos.joint_names, context.overlay or None)
     if board_limits(servos) != board_limits(flashed) or servos.oscillator_hz != given.oscillator_hz:
-        guide.tell(
+        context.tell(
             f"The board has to know the new figures: {shown.command('firmware header', str(new_overlay))}, then flash.", "warning"
         )
-    guide.tell(
+    context.tell(
         f"To use it: {shown.command('up', str(new_overlay))} --port PORT\nWhat it is worth: picker compare shipped "
         f"{context.folder} --ruler",
         "hint",

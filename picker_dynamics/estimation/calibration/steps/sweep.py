@@ -31,8 +31,8 @@ LAYING = -math.pi / 2.0
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Timed moves of as many servos as somebody wants to look at."""
-    guide, names, sweeps = context.guide(NAME), estimate.servos.joint_names, {}
-    guide.explain(
+    names, sweeps = estimate.servos.joint_names, {}
+    context.explain(
         "Speed and stall torque come from the data sheet so far. To measure one servo: take it off the arm, clamp it "
         "to "
         "the table, a lever of 10 to 20 cm on its horn, and film it at 60 frames a second or more."
@@ -40,25 +40,24 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     for number in range(len(names)):
         left = [(name, "") for name in names if name not in sweeps]
         words = (("skip", "no more"), *((name, f"of {name}") for name, _ in left))
-        name = guide.choose(f"{number}.joint", "Which joint's servo?", words)
+        name = context.choose(f"{number}.joint", "Which joint's servo?", words)
         if name == "skip":
             break
         sweeps[name] = _sweep(context, estimate, name)
         told = [f"{sweeps[name].speed.value:.2f} ± {NORMAL_95 * sweeps[name].speed.sd:.2f} rad/s without load"]
         if sweeps[name].stall is not None:
             told.append(f"stall {sweeps[name].stall.value:.2f} ± {NORMAL_95 * sweeps[name].stall.sd:.2f} N·m")
-        guide.tell(f"{name}: {', '.join(told)}", "good")
+        context.tell(f"{name}: {', '.join(told)}", "good")
     return replace(estimate, sweeps=sweeps)
 
 
 def _sweep(context: StepContext, estimate: ArmEstimate, name: str) -> Sweep:
-    guide = context.guide(NAME)
-    fps = guide.read(f"{name}.fps", "Frames a second of the video:", _frames)
-    mass = guide.read(
+    fps = context.read(f"{name}.fps", "Frames a second of the video:", _frames)
+    mass = context.read(
         f"{name}.mass", "A weight on the lever's end, to tell the stall torque, 0 for none [g]:", _weight, about=(name,)
     )
     lever = (
-        guide.read(
+        context.read(
             f"{name}.lever",
             "How far from the horn's axis does it hang [mm]?",
             lambda text: readings.length("lever", text, LEVER_MAX),
@@ -80,27 +79,27 @@ def _sweep(context: StepContext, estimate: ArmEstimate, name: str) -> Sweep:
         try:
             return timed_sweep(name, moves)
         except InputError as error:
-            guide.tell(f"{error}  Once more.", "warning")
+            context.tell(f"{error}  Once more.", "warning")
             for key in ("bare.", "loaded."):
-                context.session.forget(NAME, f"{name}.{key}")
+                context.forget(f"{name}.{key}")
 
 
 def _move(context: StepContext, estimate: ArmEstimate, name: str, key: str, distance: float, loads, fps: float) -> TimedMove:
-    guide, joint = context.guide(NAME), estimate.servos.joint_names.index(name)
+    joint = estimate.servos.joint_names.index(name)
     servo, hung = estimate.servos.servos[joint], "with the weight on" if len(loads) else "lever bare"
-    if guide.known(f"{name}.{key}") is None:
+    if context.known(f"{name}.{key}") is None:
         per_us = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
         start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) / per_us
-        _send(context, guide, joint, name, start)
+        _send(context, joint, name, start)
         begin = "hanging straight down" if len(loads) else "where it is"
-        guide.wait_for(
+        context.wait_for(
             f"{name}.{key}.go",
             f"{name}, {hung}, {begin}: it will pass {math.degrees(distance):.0f} deg from here, "
             "fast, and go 20 deg beyond. Film it, hands away, then Enter.",
             about=(name,),
         )
-        _send(context, guide, joint, name, start + beyond)
-    time_s = guide.read(
+        _send(context, joint, name, start + beyond)
+    time_s = context.read(
         f"{name}.{key}",
         f"Frames, or seconds (0.25 s), from the first motion until {math.degrees(distance):.0f} deg:",
         lambda text: _time(text, fps),
@@ -109,12 +108,12 @@ def _move(context: StepContext, estimate: ArmEstimate, name: str, key: str, dist
     return TimedMove(distance, time_s, video_sd(fps), loads)
 
 
-def _send(context: StepContext, guide, joint: int, name: str, pulse: float) -> None:
+def _send(context: StepContext, joint: int, name: str, pulse: float) -> None:
     """One servo to a pulse, as fast as the board lets it; the others stay as they are."""
     mover = context.port()
     context.take_over()
     if not mover.live[joint]:
-        if not guide.agree(
+        if not context.agree(
             f"on.{name}",
             f"Is the servo of {name} OFF the arm, clamped, its lever free to turn? Then it is switched on.",
             about=(name,),

@@ -38,28 +38,28 @@ WAYS = (
 
 def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Measure the pulses until they are right; the servo map then has the oscillator's frequency."""
-    guide, hz, number = context.guide(NAME), estimate.servos.oscillator_hz, 0
-    if guide.known("step_us") is None:
-        guide.note("step_us", context.port().outputs.resolution_us)
-    if guide.known("step_us") < TIMER_STEP_US:
-        guide.tell("The board's pulses are timer-driven: there is no oscillator to trim.", "good")
+    hz, number = estimate.servos.oscillator_hz, 0
+    if context.known("step_us") is None:
+        context.note("step_us", context.port().outputs.resolution_us)
+    if context.known("step_us") < TIMER_STEP_US:
+        context.tell("The board's pulses are timer-driven: there is no oscillator to trim.", "good")
         return estimate
-    guide.explain("A PCA9685 counts pulses with an oscillator that may be some per cent off, and every pulse with it.")
-    how = guide.choose("how", "How can you measure it?", WAYS)
+    context.explain("A PCA9685 counts pulses with an oscillator that may be some per cent off, and every pulse with it.")
+    how = context.choose("how", "How can you measure it?", WAYS)
     while how != "skip":
         found = oscillator_hz(context, estimate, how, hz, number)
         off = hz / found - 1.0
         if abs(off) < GOOD:
-            guide.tell(f"Pulses are {1e2 * abs(off):.2f} % too {'long' if off > 0 else 'short'}: good enough.", "good")
+            context.tell(f"Pulses are {1e2 * abs(off):.2f} % too {'long' if off > 0 else 'short'}: good enough.", "good")
             break
-        guide.tell(
+        context.tell(
             f"Pulses are {1e2 * abs(off):.1f} % too {'long' if off > 0 else 'short'}: the oscillator runs at "
             f"{found / 1e6:.3f} MHz.",
             "warning",
         )
         hz, number = found, number + 1
-        if guide.known(f"{number}.flashed") is None:
-            _flash(context, guide, hz, number)
+        if context.known(f"{number}.flashed") is None:
+            _flash(context, hz, number)
     servos = estimate.servos
     if hz == servos.oscillator_hz:
         return estimate
@@ -69,7 +69,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
 
 def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed: float, number: int) -> float:
     """One measurement [Hz]; ``assumed``: what the firmware now takes it for [Hz]."""
-    guide, low, high = context.guide(NAME), *(BOARD["oscillator_hz"][i] for i in (0, 2))
+    low, high = (BOARD["oscillator_hz"][i] for i in (0, 2))
 
     def possible(hz: float) -> float:
         refuse_if(
@@ -85,7 +85,7 @@ def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed
     if how == "frequency":
         divider = round(assumed * estimate.servos.frame_s / COUNTS)
         _some_output(context, estimate)
-        return guide.read(
+        return context.read(
             f"{number}.hz",
             "Measure the frequency between signal and GND of an output that runs [Hz]:",
             lambda text: possible(COUNTS * divider * readings.quantity("frequency", text, {"hz": 1.0}, "hz")),
@@ -93,7 +93,7 @@ def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed
     if how == "pulse":
         joint, commanded = _some_output(context, estimate)
         channel = estimate.servos.servos[joint].channel
-        return guide.read(
+        return context.read(
             f"{number}.pulse",
             f"Channel {channel} gets pulses commanded as {commanded:.1f} us. How long are they really [us]?",
             lambda text: possible(assumed * commanded / readings.pulse("pulse", text)),
@@ -104,21 +104,20 @@ def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed
         first, second = (_angle_at(context, estimate, key, pulse, source) for pulse in (1200.0, 1800.0))
         turned.append(second - first)
     if abs(turned[0]) < math.radians(20.0) or not 0.7 < turned[1] / turned[0] < 1.3:
-        guide.tell(
+        context.tell(
             f"The servo turns {math.degrees(turned[0]):.1f} deg by the tester and {math.degrees(turned[1]):.1f} by the "
             "board: these do not belong together. Once more.",
             "warning",
         )
         for key in ("tester", f"{number}.board"):
-            context.session.forget(NAME, key)
+            context.forget(key)
         return oscillator_hz(context, estimate, how, assumed, number)
     return possible(assumed * turned[0] / turned[1])
 
 
 def _some_output(context: StepContext, estimate: ArmEstimate) -> tuple[int, float]:
     """An output that runs, started at the rest pose where none does: its joint, and its pulse as commanded [us]."""
-    guide = context.guide(NAME)
-    if guide.known("output") is None:
+    if context.known("output") is None:
         mover = context.port()
         context.take_over()
         servos = estimate.servos
@@ -130,23 +129,22 @@ def _some_output(context: StepContext, estimate: ArmEstimate) -> tuple[int, floa
                 f"Output {servos.servos[joint].channel} ({name}) is to run, at {pulses[joint]:.0f} us. Pull that servo's "
                 "plug out, or keep hands away: it jumps to its rest pose. Switch it on?"
             )
-            if not guide.agree(f"on.{name}", text, about=(name,)):
+            if not context.agree(f"on.{name}", text, about=(name,)):
                 raise LeaveError("no output was switched on")
             mover.outputs.switch_on(joint, float(pulses[joint]))
-        guide.note("output", [joint, float(mover.outputs.pulses_us[joint])])
-    joint, commanded = guide.known("output")
+        context.note("output", [joint, float(mover.outputs.pulses_us[joint])])
+    joint, commanded = context.known("output")
     return int(joint), float(commanded)
 
 
 def _angle_at(context: StepContext, estimate: ArmEstimate, key: str, pulse: float, source: str) -> float:
-    guide = context.guide(NAME)
-    if source == "this board" and guide.known(f"{key}.{pulse:.0f}") is None:
+    if source == "this board" and context.known(f"{key}.{pulse:.0f}") is None:
         mover, gate = context.arm(estimate), estimate.gate()
         goal = mover.setpoint(gate)
         goal[0] = gate.servo_map.servos[0].to_angle(pulse)
         mover.travel(gate, goal)
     name = estimate.servos.joint_names[0]
-    return guide.read(
+    return context.read(
         f"{key}.{pulse:.0f}",
         f"The {name} servo at {pulse:.0f} us from {source}: its angle [deg]?",
         lambda text: readings.angle("angle", text),
@@ -154,20 +152,20 @@ def _angle_at(context: StepContext, estimate: ArmEstimate, key: str, pulse: floa
     )
 
 
-def _flash(context: StepContext, guide, hz: float, number: int) -> None:
+def _flash(context: StepContext, hz: float, number: int) -> None:
     """The firmware has the frequency compiled in: written, flashed by the person, measured again."""
     outputs, overlay = context.port().outputs, context.folder / "servos.trim.yaml"
     write(
         overlay,
         f"# Oscillator of this PCA9685, measured {context.when} by picker calibrate.\n{merged_board(context.overlay, hz)}",
     )
-    guide.tell(
+    context.tell(
         f"Written to {overlay}. The firmware has to know it:\n  {context.command('firmware header', str(overlay))}\n"
         "  then flash the sketch (docs/firmware.md). The port is free for that.",
         "hint",
     )
     outputs.let_go()
-    answer = guide.choose(
+    answer = context.choose(
         f"{number}.flashed",
         "Is the new firmware on the board?",
         (("yes", "measure again"), ("later", "end here; what was answered is kept")),
@@ -176,10 +174,10 @@ def _flash(context: StepContext, guide, hz: float, number: int) -> None:
     )
     if answer == "later":
         raise LeaveError("flash the firmware, then run the same command: it goes on with measuring again")
-    guide.note(f"{number}.flashed", hz, answer)
+    context.note(f"{number}.flashed", hz, answer)
     outputs.take()
-    context.session.forget(NAME, "output")
-    context.begin_anew()
+    context.forget("output")
+    context.switched.clear()  # what is on now has to be seen
 
 
 def merged_board(overlay: str, hz: float) -> str:
