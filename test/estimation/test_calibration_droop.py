@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
@@ -33,9 +34,9 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-BELIEVED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names)
-SIMULATED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, resource("config/servos.sim.yaml"))
+ARM = picker()
+BELIEVED = servos(simulated=False)
+SIMULATED = servos()
 JOINTS = ("shoulder", "elbow", "wrist")
 SENSORS = sensors(ARM, JOINTS)
 COLUMNS = tuple(ARM.joint_names.index(name) for name in JOINTS)

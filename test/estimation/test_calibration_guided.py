@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from arm_fixtures import picker, servos
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
@@ -30,9 +31,9 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.plant import Plant
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-BELIEVED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names)
-SIMULATED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, resource("config/servos.sim.yaml"))
+ARM = picker()
+BELIEVED = servos(simulated=False)
+SIMULATED = servos()
 COARSE_S = 2e-3
 """Step of the simulated arms [s]: four times the usual one, for motions that are slow."""
 WRIST = ARM.joint_names.index("wrist")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
@@ -15,13 +16,10 @@ from picker_dynamics.estimation.calibration.droop_model import FIGURES, PRIORS, 
 from picker_dynamics.estimation.calibration.mass_properties import link_properties, weighings
 from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_gate, sensors
 from picker_dynamics.estimation.calibration.simulated import RestingBench
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-BELIEVED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names)
-SIMULATED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, resource("config/servos.sim.yaml"))
+ARM = picker()
+BELIEVED = servos(simulated=False)
+SIMULATED = servos()
 JOINTS = ("shoulder", "elbow", "wrist")
 COLUMNS = tuple(ARM.joint_names.index(name) for name in JOINTS)
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arm_fixtures import servos
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration.sweep import BEYOND_RAD, FRAME_S, TimedMove, lever_loads, timed_sweep, video_sd
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw
 
@@ -23,7 +22,7 @@ HORN = """<robot name="horn"><link name="base_link"/>
     <inertia ixx="1e-6" ixy="0" ixz="0" iyy="1e-6" iyz="0" izz="1e-6"/></inertial></link></robot>"""
 ARM = descriptions.parse(HORN)
 JOINTS = ("base", "shoulder", "elbow", "wrist", "scissor")
-PICKER = servo_maps.load(resource("config/servos.yaml"), JOINTS, resource("config/servos.sim.yaml"))
+PICKER = servos()
 LEVER, ARMATURE = 0.10, 1e-3
 STALL, SPEED = 0.93, 6.3
 """Hidden; the servo map says 1.08 and 7.48."""

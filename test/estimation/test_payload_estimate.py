@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
 
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -21,13 +22,12 @@ from picker_dynamics.estimation.payload.torque import EffortSamples, weigh_by_ef
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
-from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.torque_plant import TorquePlant
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, resource("config/servos.sim.yaml"))
+ARM = picker()
+SERVOS = servos()
 OVERLAY = str(resource("config/servos.sim.yaml"))
 SCALE, GATE = DroopScale(ARM, SERVOS), Gate(RigidBody(ARM, SERVOS.armature), SERVOS)
 FOREARM = SensorModel("elevation", "forearm")

@@ -165,14 +165,14 @@ def candidates(
     upper = np.minimum(description.upper, servos.setpoint_upper) - margin
     tries = 100 * count // len(weights)
     for number, weight in enumerate(weights):
-        loaded, wanted = _loaded(gate, weight), count * (number + 1) // len(weights)
+        loaded, wanted = with_weight(gate, weight), count * (number + 1) // len(weights)
         for _ in range(tries):
             if len(found) == wanted:
                 break
             q = np.array(servos.home)
             q[columns] = rng.uniform(lower[columns], upper[columns])
             pulses = servos.quantise_us(servos.to_pulse_us(q))
-            if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN and _passes(loaded, servos.to_angle(pulses), still):
+            if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN and passes(loaded, servos.to_angle(pulses), still):
                 found.append(Station(pulses, weight, seen))
         else:
             some = len(found) - count * number // len(weights)
@@ -185,7 +185,8 @@ def candidates(
     return found
 
 
-def _passes(gate: Gate, q, still) -> bool:
+def passes(gate: Gate, q, still) -> bool:
+    """Whether servos bear a pose at rest."""
     try:
         gate.check_point(q, still, still)
     except PickerError:
@@ -230,8 +231,9 @@ def choose(
             cost = np.einsum("sij,ij->s", covariance, towards * scale)
         for best in [left[i] for i in np.argsort(cost, kind="stable")]:
             left.remove(best)
-            if can_be_visited(stations[best], gate, model.columns):
-                chosen.append(stations[best])
+            servos, one = gate.servo_map, stations[best]
+            if can_be_visited(servos.home, servos.to_angle(one.pulses_us), model.columns, gate, with_weight(gate, one.weight)):
+                chosen.append(one)
                 information = information + gains[best]
                 break
     refuse_if(
@@ -283,9 +285,9 @@ def _steady(model: DroopModel, unknowns, stations: Sequence[Station]) -> np.ndar
     return np.abs(zeros).max(axis=(1, 2)).reshape(len(stations), -1).max(axis=1) < TIPPING
 
 
-def stand_off(gate: Gate, station: Station, side: float, columns: Sequence[int]) -> np.ndarray:
-    """Set-points (n,) [rad] where the arm waits before it comes to the station: side +1 from below, -1 from above."""
-    away = np.array(gate.servo_map.to_angle(station.pulses_us))
+def stand_off(there, side: float, columns: Sequence[int]) -> np.ndarray:
+    """Set-points (n,) [rad] where the arm waits before it comes to ``there`` (n,): side +1 from below, -1 from above."""
+    away = np.array(there)
     away[list(columns)] -= side * STAND_OFF
     return away
 
@@ -305,21 +307,21 @@ def way(gate: Gate, start, end) -> list[np.ndarray]:
         return [home, np.asarray(end)]
 
 
-def can_be_visited(station: Station, gate: Gate, columns: Sequence[int]) -> bool:
-    """From home, without the weight, to both sides of it; and from there, with the weight, into it."""
-    loaded, there = _loaded(gate, station.weight), gate.servo_map.to_angle(station.pulses_us)
+def can_be_visited(start, there, columns: Sequence[int], gate: Gate, loaded: Gate) -> bool:
+    """Whether servos bear the ways from ``start`` (n,) [rad] to both sides of ``there``, and from those, ``loaded``, into it."""
     try:
         for side in SIDES:
-            away = stand_off(gate, station, side, columns)
-            _require_bearable(gate, gate.servo_map.home, away)
+            away = stand_off(there, side, columns)
+            _require_bearable(gate, start, away)
             _require_bearable(loaded, away, there)
     except PickerError:
         return False
     return True
 
 
-def _loaded(gate: Gate, weight: Weight) -> Gate:
-    return replace(gate, model=gate.model.with_payload(weight.mass, weight.point)) if weight.mass else gate
+def with_weight(gate: Gate, weight: Weight | None) -> Gate:
+    """The gate for an arm on which a weight hangs."""
+    return replace(gate, model=gate.model.with_payload(weight.mass, weight.point)) if weight and weight.mass else gate
 
 
 def _require_bearable(gate: Gate, start, end) -> None:

@@ -115,7 +115,7 @@ class SimulatedBench:
     def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
         """Come to the station from one side, hang the weight on, wait, and read its sensors [rad or m]."""
         plant, servos = self.plant, gate.servo_map
-        for passed in way(gate, servos.to_angle(self._told), stand_off(gate, station, side, columns)):
+        for passed in way(gate, servos.to_angle(self._told), stand_off(servos.to_angle(station.pulses_us), side, columns)):
             self._travel(servos, passed)
         self._load(station, HANDS_OFF)
         self._travel(servos, servos.to_angle(station.pulses_us), APPROACH_S)

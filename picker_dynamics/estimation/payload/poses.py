@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import PickerError, refuse_if
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.trajectory.profiles import joint_move
 
 from ..calibration.droop_model import SensorModel
 from ..calibration.measured import NORMAL_95
-from ..calibration.poses import HEIGHT_MIN, SIDES, STAND_OFF, TRAVEL_ACCELERATION, TRAVEL_SPEED
+from ..calibration.poses import HEIGHT_MIN, SIDES, STAND_OFF, can_be_visited, passes
 from .droop import DroopScale, Measurement, Potentiometer
 
 GOLDEN = 0.618034
@@ -102,7 +101,7 @@ def poses(
         if len(found) == count:
             break
         apart = all(np.abs(servos.to_angle(pulses[row]) - servos.to_angle(one)).max() > APART for one in found)
-        if apart and np.isfinite(blind[row]) and _can_be_visited(scale, loaded, pulses[row], near):
+        if apart and np.isfinite(blind[row]) and _held(scale, loaded, servos.to_angle(pulses[row]), near):
             found.append(pulses[row])
     refuse_if(
         not found,
@@ -154,15 +153,7 @@ def plan(
     return visits(where[:count], False) + visits(where[:count], True), half_width(count)
 
 
-def _can_be_visited(scale: DroopScale, gate: Gate, pulses_us, near) -> bool:
-    there, still = scale.servos.to_angle(pulses_us), np.zeros(scale.servos.n)
-    try:
-        gate.check_point(there, still, still)
-        for side in SIDES:
-            away = np.array(there)
-            away[list(scale.columns)] -= side * STAND_OFF
-            for start, end in ((near, away), (away, there)):
-                gate.check(joint_move(start, end, TRAVEL_SPEED, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names))
-    except PickerError:
-        return False
-    return float(gate.model.forward_kinematics(there)[2]) > HEIGHT_MIN
+def _held(scale: DroopScale, gate: Gate, there, near) -> bool:
+    """Whether servos bear the pose ``there`` (n,) [rad], above the table, and the ways to it."""
+    held = passes(gate, there, np.zeros(scale.servos.n)) and can_be_visited(near, there, scale.columns, gate, gate)
+    return held and float(gate.model.forward_kinematics(there)[2]) > HEIGHT_MIN

@@ -21,9 +21,8 @@ from ..droop_model import SensorModel
 from ..droop_quality import better_station, open_figures, saturated
 from ..joint_map import resting_at
 from ..mass_properties import LENGTH_MAX
-from ..mover import with_weight
 from ..person import OpenQuestionError
-from ..poses import LOADED_HOLD_SHARE, LOADED_PEAK_SHARE, WEIGHTS, Station, Weight, cautious_gate, stand_off
+from ..poses import LOADED_HOLD_SHARE, LOADED_PEAK_SHARE, WEIGHTS, Station, Weight, cautious_gate, stand_off, with_weight
 from ..procedure import droop_fit, visit
 from ..step_context import LeaveError, StepContext
 from ..write_back import calibrated_servos, figures_from
@@ -207,7 +206,7 @@ class StationReader:
                     if not (values and self._stands_at(station)):  # left between two readings: it still holds there
                         self._go(gate, station, side, columns)
                     self._there = key
-                value = self._read(name, sensor, expected[sensor], station)
+                value = self._read(name, sensor, expected[sensor])
                 if isinstance(value, str):
                     break
                 values.append(value)
@@ -276,7 +275,7 @@ class StationReader:
         return bool(np.abs(pulses - station.pulses_us).max() < 0.5) and self._hanging == station.weight
 
     def _go(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> None:
-        mover, away = self.context.arm(self.estimate), stand_off(gate, station, side, columns)
+        mover, away = self.context.arm(self.estimate), stand_off(gate.servo_map.to_angle(station.pulses_us), side, columns)
         self.context.tell(f"the arm moves, and comes to the pose from {'below' if side > 0.0 else 'above'}", "hint")
         self._look_what_hangs()
         if self._hanging.mass and self._hanging != station.weight:
@@ -299,32 +298,28 @@ class StationReader:
         with self.context.busy("coming to rest"):
             mover.outputs.wait(self.context.settle_s)
 
-    def _read(self, name: str, sensor: SensorModel, expected: float, station: Station) -> float | str:
-        words = (("repeat", "come to this pose again"), ("skip", "leave it out"), ("leave", "go on another time"))
-        if sensor.kind == "height":
-            return self.context.read(
-                name,
-                f"Height of {sensor.link}'s axis above the mounting plane, with a ruler [mm]?",
-                lambda text: _possible(sensor, readings.length(f"height of {sensor.link}", text, LENGTH_MAX), expected),
-                words=words,
-                about=(sensor,),
-                doubt=lambda value: _odd_height(sensor, value, expected),
-            )
-        doubt_within, refuse_beyond = TOLERANCE[sensor.kind], IMPOSSIBLE[sensor.kind]
+    def _read(self, name: str, sensor: SensorModel, expected: float) -> float | str:
+        tall, link = sensor.kind == "height", sensor.link
 
         def parse(text: str) -> float:
-            value = readings.angle(sensor.link, text)
-            why = readings.near(sensor.link, value, expected, refuse_beyond)
-            refuse_if(why, why, sensor.link, value, refuse_beyond)
+            value = readings.length(f"height of {link}", text, LENGTH_MAX) if tall else readings.angle(link, text)
+            why, limit = _off(sensor, value, expected, IMPOSSIBLE), IMPOSSIBLE[sensor.kind]
+            refuse_if(why, why + (": cm for mm, or from another plane?" if tall else ""), link, value, limit)
             return value
+
+        def doubt(value: float) -> str:
+            why = _off(sensor, value, expected, TOLERANCE)
+            return f"{why}." if why and tall else why
 
         return self.context.read(
             name,
-            f"Inclinometer along {sensor.link} [deg]?",
+            f"Height of {link}'s axis above the mounting plane, with a ruler [mm]?"
+            if tall
+            else f"Inclinometer along {link} [deg]?",
             parse,
-            words=words,
+            words=(("repeat", "come to this pose again"), ("skip", "leave it out"), ("leave", "go on another time")),
             about=(sensor,),
-            doubt=lambda value: readings.near(sensor.link, value, expected, doubt_within),
+            doubt=doubt,
         )
 
     @property
@@ -367,22 +362,12 @@ def expected_at(description: ArmDescription, gate: Gate, station: Station) -> di
     return {sensor: float(sensor.of(poses)) for sensor in station.sensors}
 
 
-def _possible(sensor: SensorModel, value: float, expected: float) -> float:
-    refuse_if(
-        abs(value - expected) > IMPOSSIBLE["height"],
-        f"height of {sensor.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}: cm for mm, or "
-        "from another plane?",
-        sensor.link,
-        value,
-        IMPOSSIBLE["height"],
-    )
-    return value
-
-
-def _odd_height(sensor: SensorModel, value: float, expected: float) -> str:
-    if abs(value - expected) <= TOLERANCE["height"]:
-        return ""
-    return f"height of {sensor.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}."
+def _off(sensor: SensorModel, value: float, expected: float, within) -> str:
+    """Why a reading cannot be right, '' where it is near enough to what is expected."""
+    if sensor.kind == "elevation":
+        return readings.near(sensor.link, value, expected, within["elevation"])
+    said = f"height of {sensor.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}"
+    return said if abs(value - expected) > within["height"] else ""
 
 
 def _sort(pulses, mass: float, point, side: float) -> tuple:
