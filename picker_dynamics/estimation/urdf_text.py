@@ -23,7 +23,7 @@ def element(text: str, tag: str, name: str) -> tuple[str, int, int] | None:
     return blank, begin, begin - 2 if opening.group().endswith("/>") else blank.index(f"</{tag}>", begin)
 
 
-def found(text: str, tag: str, name: str, inner: re.Pattern) -> tuple[int, int] | None:
+def find(text: str, tag: str, name: str, inner: re.Pattern) -> tuple[int, int] | None:
     """Begin and end of what ``inner`` finds inside of an element, comments aside; None where there is nothing."""
     inside = element(text, tag, name)
     match = inside and inner.search(*inside)

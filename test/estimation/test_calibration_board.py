@@ -21,8 +21,8 @@ from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
 from picker_dynamics.estimation.calibration.droop_model import SensorModel
 from picker_dynamics.estimation.calibration.mover import Mover
 from picker_dynamics.estimation.calibration.poses import Station, Weight
+from picker_dynamics.estimation.calibration.rehearsal import SimulatedPerson
 from picker_dynamics.estimation.calibration.session import Session, checksums
-from picker_dynamics.estimation.calibration.simulated_person import SimulatedPerson
 from picker_dynamics.estimation.calibration.step_context import StepContext
 from picker_dynamics.estimation.calibration.steps import droop as droop_step
 from picker_dynamics.estimation.calibration.steps.droop import StationReader

@@ -18,9 +18,9 @@ from picker_dynamics.estimation.calibration import evaluate, guided, poses
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.joint_map import MapPoint, levelled, mapped
 from picker_dynamics.estimation.calibration.mover import Mover
+from picker_dynamics.estimation.calibration.rehearsal import PlantOutputs, PlantWorld, SimulatedPerson
 from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
-from picker_dynamics.estimation.calibration.simulated_person import PlantOutputs, PlantWorld, SimulatedPerson
 from picker_dynamics.estimation.calibration.step_context import LeaveError, StepContext
 from picker_dynamics.estimation.calibration.steps import result
 from picker_dynamics.estimation.calibration.steps.result import merged

@@ -20,6 +20,7 @@ from .evaluate import TipErrorReport, exact, tip_error_report, usual_paths
 from .measured import NORMAL_95
 from .result import OVERLAY_NAME, URDF_NAME
 from .simulated import SimulatedBench
+from .write_back import horn_slope
 
 SHIPPED = "shipped"
 """Names the picker's own URDF and servo map, where a folder or file is asked for."""
@@ -112,11 +113,10 @@ def differences(before: Numbers, after: Numbers) -> list[Difference]:
 
 def _joint_figures(joint, servo) -> dict[str, float]:
     """Numbers of a joint and its servo, each with its unit in its name."""
-    slope = math.degrees(servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
     return {
         "direction": servo.direction,
         "zero_deg": math.degrees(servo.zero),
-        "deg_per_ms": 1e3 * slope,
+        "deg_per_ms": 1e3 * math.degrees(horn_slope(servo)),
         "stiffness_nm_rad": servo.stiffness,
         "deadband_us": servo.deadband_us,
         "stall_torque_nm": servo.stall_torque,

@@ -22,6 +22,7 @@ from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
 from .statics import elevation
+from .write_back import horn_slope
 
 STILL = math.radians(2.5)
 """A joint that was sent 10 degrees away and turned by less does not move."""
@@ -153,7 +154,7 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
     )
     horns = servo.direction * angles
     slope, at_middle = np.polyfit(pulses - middle, horns, 1)
-    believed = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+    believed = horn_slope(servo)
     refuse_if(
         not SHARE_MIN < slope / believed < SHARE_MAX,
         f"{name}: turns {math.degrees(1e3 * slope):.0f} deg in 1000 us, expected about "

@@ -22,7 +22,7 @@ from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from ..urdf_text import found, inertial
+from ..urdf_text import find, inertial
 from .droop_fit import DroopFit
 from .mass_properties import LinkProperties, LinkReadings
 from .measured import NORMAL_95, Measured
@@ -77,6 +77,11 @@ def with_sweeps(found: Mapping[str, ServoFigures], sweeps: Mapping[str, Sweep]) 
     return made
 
 
+def horn_slope(servo: Servo) -> float:
+    """Mean angle of the horn per microsecond [rad/us]."""
+    return (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+
+
 def calibrated(servo: Servo, found: ServoFigures) -> Servo:
     """The servo with what was found: q = q_cmd + zero + scale (q_cmd - middle) becomes its new pulse map."""
     changed, known = {}, []
@@ -86,16 +91,12 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
     if found.scale is not None:
         changed["horn_angles"] = tuple(angle * (1.0 + scale) for angle in servo.horn_angles)
     if found.stiffness is not None:
-        slope = (servo.horn_angles[-1] - servo.horn_angles[0]) * (1.0 + scale)
         changed["stiffness"] = found.stiffness.value
-        changed["deadband_us"] = 2.0 * found.deadband.value * (servo.pulses_us[-1] - servo.pulses_us[0]) / slope
+        changed["deadband_us"] = 2.0 * found.deadband.value / horn_slope(servo) / (1.0 + scale)
         known += ["stiffness_nm_rad", "deadband_us"]
-    for name, key, one in (
-        ("no_load_speed", "no_load_speed_rad_s", found.speed),
-        ("stall_torque", "stall_torque_nm", found.stall),
-    ):
+    for key, one in (("no_load_speed_rad_s", found.speed), ("stall_torque_nm", found.stall)):
         if one is not None:
-            changed[name] = one.value
+            changed[key.removesuffix("_rad_s").removesuffix("_nm")] = one.value
             known.append(key)
     return replace(servo, **changed, unmeasured=tuple(key for key in servo.unmeasured if key not in known))
 
@@ -137,11 +138,11 @@ def overlay_text(
         lines += ["board:", f"  oscillator_hz: {servos.oscillator_hz:.0f}" + (f"  # {remark}" if remark else "")]
     joints, some = [], any(one.stiffness is not None for one in found.values())
     for servo, was in zip(servos.servos, before.servos):
-        one, entries = found.get(servo.joint), {}
+        one, entries = found.get(servo.joint, ServoFigures()), {}
         for key, (value, comment) in (*_set_entries(servo, was), *_figure_entries(servo, one, some)):
             entries[key] = value, "; ".join(filter(None, (comment, remarks.get((servo.joint, key)))))
         if entries:
-            joints.append(f"  {servo.joint}:" + (f"  # {one.how}" if one is not None and one.how else ""))
+            joints.append(f"  {servo.joint}:" + (f"  # {one.how}" if one.how else ""))
             joints += [f"    {key}: {value}" + (f"  # {comment}" if comment else "") for key, (value, comment) in entries.items()]
     return "\n".join([*lines, "joints:", *joints] if joints else [*lines, *(() if len(lines) > 1 else ("joints: {}",))]) + "\n"
 
@@ -161,22 +162,22 @@ def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str
             yield key, (f"{value:.4f}", "")
 
 
-def _figure_entries(servo: Servo, one: ServoFigures | None, some: bool) -> Iterator[tuple[str, tuple[str, str]]]:
+def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tuple[str, tuple[str, str]]]:
     """What was estimated, with its interval: (key, (YAML, comment)); ``some``: the stiffness of some servos was."""
-    if one is not None and one.scale is not None:
+    if one.scale:
         yield "pulse_map", (_points(servo), f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle")
-    if one is not None and one.zero is not None:
+    if one.zero:
         yield "zero_deg", (f"{math.degrees(servo.zero):.4f}", f"± {math.degrees(NORMAL_95 * one.zero.sd):.2f}")
     if "stiffness_nm_rad" in servo.unmeasured:
         if some:
             yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "mean of those measured")
-    elif one is not None and one.stiffness is not None:
+    elif one.stiffness:
         share = NORMAL_95 * one.deadband.sd / max(one.deadband.value, 1e-6)
         yield "stiffness_nm_rad", (f"{servo.stiffness:.4f}", _interval(one.stiffness))
         yield "deadband_us", (f"{servo.deadband_us:.4f}", f"± {100 * share:.0f} %")
-    if one is not None and one.stall is not None:
+    if one.stall:
         yield "stall_torque_nm", (f"{servo.stall_torque:.4f}", _interval(one.stall))
-    if one is not None and one.speed is not None:
+    if one.speed:
         yield "no_load_speed_rad_s", (f"{servo.no_load_speed:.4f}", _interval(one.speed))
 
 
@@ -212,7 +213,7 @@ def urdf_text(
     """
     text = description.urdf
     for name, one in links.items():
-        link, span = description.links[name], found(text, "link", name, _INERTIAL)
+        link, span = description.links[name], find(text, "link", name, _INERTIAL)
         if span is None:
             raise DescriptionError(f"link {name}: no <inertial> to replace in {description.source}", subject=name)
         text = text[: span[0]] + _inertial(link, one, when, _counted(name, readings or {})) + text[span[1] :]
@@ -246,7 +247,7 @@ def _counted(name: str, readings: Mapping[str, LinkReadings]) -> str:
 
 
 def _with_limits(text: str, joint: str, lower: float, upper: float, when: str, source: str) -> str:
-    span = found(text, "joint", joint, _LIMIT)
+    span = find(text, "joint", joint, _LIMIT)
     if span is None:
         raise DescriptionError(f"joint {joint}: no <limit> to replace in {source}", subject=joint)
     before, limit = _MEASURED.sub("", text[: span[0]]), text[slice(*span)]

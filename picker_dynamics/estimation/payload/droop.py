@@ -56,6 +56,12 @@ class Potentiometer:
 
     joint: str
     sd: float = POTENTIOMETER_SD
+    kind = "position"
+
+    @property
+    def link(self) -> str:
+        """What it is on: the joint, for messages."""
+        return self.joint
 
 
 @dataclass(frozen=True)
@@ -249,7 +255,7 @@ class DroopScale:
             raise InputError(
                 f"reading {worst + 1}, {_what(one)}, is {np.degrees(one.value):.2f}°, {abs(apart[worst]):.0f} "
                 "standard deviations from what the others say: read it again",
-                subject=_where(one),
+                subject=one.sensor.link,
                 value=one.value,
             )
         require_mass(found)
@@ -271,7 +277,7 @@ class DroopScale:
         empty, full = (self.predict(readings, mass) for mass in (0.0, 0.5))
         for number, (one, light, heavy) in enumerate(zip(readings, empty, full), start=1):
             refuse_if(
-                not np.isfinite(one.value), f"reading {number}, {_what(one)}, is not a finite number", _where(one), one.value
+                not np.isfinite(one.value), f"reading {number}, {_what(one)}, is not a finite number", one.sensor.link, one.value
             )
 
             def off(value, light=light, heavy=heavy) -> float:
@@ -292,7 +298,7 @@ class DroopScale:
             raise InputError(
                 f"reading {number}, {_what(one)}, is {one.value:.4g} rad ({np.degrees(one.value):.1f}°), expected "
                 f"about {light:.3f} rad ({np.degrees(light):.1f}°): {hint}",
-                subject=_where(one),
+                subject=one.sensor.link,
                 value=one.value,
                 limit=float(light),
             )
@@ -336,12 +342,7 @@ def _numbered(keys) -> np.ndarray:
 
 
 def _what(one: Measurement) -> str:
-    sensor = one.sensor
-    return f"position of {sensor.joint}" if isinstance(sensor, Potentiometer) else f"{sensor.kind} of {sensor.link}"
-
-
-def _where(one: Measurement) -> str:
-    return one.sensor.joint if isinstance(one.sensor, Potentiometer) else one.sensor.link
+    return f"{one.sensor.kind} of {one.sensor.link}"
 
 
 def _wrapped(angle):

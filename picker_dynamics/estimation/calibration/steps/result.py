@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import yaml
 
 from picker_dynamics.board.board_limits import board_limits
@@ -22,7 +21,7 @@ from ..measured import NORMAL_95, Measured
 from ..procedure import Calibrated
 from ..result import OVERLAY_NAME, URDF_NAME, check_result, write_result
 from ..step_context import StepContext
-from ..write_back import overlay_text, urdf_text
+from ..write_back import horn_slope, overlay_text, urdf_text
 
 NAME, TITLE, MINUTES = "result", "what came out, and the files", 1
 REPORT_NAME = "report.json"
@@ -39,7 +38,9 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     context.tell("\n".join(table(report)))
     if estimate.fit is not None:
         with context.busy("how sure is the tip?"):
-            report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(calibrated(estimate), _poses(estimate))
+            report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(
+                calibrated(estimate), [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
+            )
             left_out = cross_validation(estimate.fit)
             report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
         context.tell(
@@ -72,7 +73,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         context.tell(f"{context.folder / name} was there already: kept as {backup.name}", "hint")
     context.note("files", [str(context.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
     new_urdf, new_overlay = context.folder / URDF_NAME, context.folder / OVERLAY_NAME
-    shown = replace_files(context, new_urdf)
+    shown = replace(context, urdf=str(new_urdf))
     context.tell(f"Written: {new_urdf}, {new_overlay}, {context.folder / REPORT_NAME}; picker check has passed.", "good")
     flashed = servo_map.load(context.servos or resource("config/servos.yaml"), servos.joint_names, context.overlay or None)
     if board_limits(servos) != board_limits(flashed) or servos.oscillator_hz != given.oscillator_hz:
@@ -92,11 +93,6 @@ def calibrated(estimate: ArmEstimate) -> Calibrated:
     return Calibrated(estimate.links, estimate.figures, estimate.fit, estimate.known_description, estimate.known_servos)
 
 
-def replace_files(context: StepContext, urdf: Path) -> StepContext:
-    """The same workplace with the new URDF, for the commands that are shown."""
-    return replace(context, urdf=str(urdf))
-
-
 def figures(estimate: ArmEstimate) -> dict:
     """All that was found, ready for JSON: value and standard deviation, SI units."""
     servos, joints = estimate.known_servos, {}
@@ -105,19 +101,15 @@ def figures(estimate: ArmEstimate) -> dict:
         servo, was = servos.servos[column], estimate.given.servos[column]
         entries = {
             "zero_rad": one.zero and Measured(-servo.direction * servo.zero, one.zero.sd),
-            "scale": one.scale and Measured(_slope(servo) / _slope(was) - 1.0, one.scale.sd),
+            "scale": one.scale and Measured(horn_slope(servo) / horn_slope(was) - 1.0, one.scale.sd),
             "stiffness_nm_rad": one.stiffness,
             "deadband_rad": one.deadband,
             "no_load_speed_rad_s": one.speed,
             "stall_torque_nm": one.stall,
         }
-        joints[name] = {key: {"found": value.value, "sd": value.sd} for key, value in entries.items() if value is not None}
+        joints[name] = _found(entries)
     links = {
-        name: {
-            key: {"found": value.value, "sd": value.sd}
-            for key, value in (("mass_kg", one.mass), ("centre_m", one.distance), ("inertia_kg_m2", one.inertia))
-            if value is not None
-        }
+        name: _found({"mass_kg": one.mass, "centre_m": one.distance, "inertia_kg_m2": one.inertia})
         for name, one in estimate.links.items()
     }
     report = {
@@ -136,9 +128,8 @@ def figures(estimate: ArmEstimate) -> dict:
     return report
 
 
-def _slope(servo) -> float:
-    """Mean angle of the horn per microsecond [rad/us]."""
-    return (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+def _found(entries: dict[str, Measured | None]) -> dict:
+    return {key: {"found": one.value, "sd": one.sd} for key, one in entries.items() if one is not None}
 
 
 UNITS = {
@@ -181,8 +172,8 @@ def merged(overlay: str, before: str) -> str:
         if left:
             entries = [f"  {key}: {_flow(value)}  # as before" for key, value in left.items()]
             if f"{section}:" not in lines:
-                entries.insert(0, f"{section}:")
-            at = 1 + (lines.index(f"{section}:") if f"{section}:" in lines else 0)
+                lines.insert(1, f"{section}:")
+            at = 1 + lines.index(f"{section}:")
             lines[at:at] = entries
     for joint, entries in theirs.get("joints", {}).items():
         known = (mine.get("joints") or {}).get(joint, {})
@@ -198,7 +189,3 @@ def merged(overlay: str, before: str) -> str:
 
 def _flow(value) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=1000).replace("\n...", "").strip()
-
-
-def _poses(estimate: ArmEstimate) -> np.ndarray:
-    return np.array([path.end for path in usual_paths(estimate.known_description, estimate.known_servos)])

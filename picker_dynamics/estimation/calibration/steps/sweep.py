@@ -20,6 +20,7 @@ from ..measured import NORMAL_95
 from ..mover import FRAME_S
 from ..step_context import LeaveError, StepContext
 from ..sweep import BEYOND_RAD, Sweep, TimedMove, lever_loads, timed_sweep, video_sd
+from ..write_back import horn_slope
 
 NAME, TITLE, MINUTES = "sweep", "speed and stall torque from timed moves (may be skipped)", 15
 DISTANCES = tuple(math.radians(degrees) for degrees in (40.0, 80.0, 120.0))
@@ -38,8 +39,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         "the table, a lever of 10 to 20 cm on its horn, and film it at 60 frames a second or more."
     )
     for number in range(len(names)):
-        left = [(name, "") for name in names if name not in sweeps]
-        words = (("skip", "no more"), *((name, f"of {name}") for name, _ in left))
+        words = (("skip", "no more"), *((name, f"of {name}") for name in names if name not in sweeps))
         name = context.choose(f"{number}.joint", "Which joint's servo?", words)
         if name == "skip":
             break
@@ -88,8 +88,7 @@ def _move(context: StepContext, estimate: ArmEstimate, name: str, key: str, dist
     joint = estimate.servos.joint_names.index(name)
     servo, hung = estimate.servos.servos[joint], "with the weight on" if len(loads) else "lever bare"
     if context.known(f"{name}.{key}") is None:
-        per_us = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
-        start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) / per_us
+        start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) / horn_slope(servo)
         _send(context, joint, name, start)
         begin = "hanging straight down" if len(loads) else "where it is"
         context.wait_for(
