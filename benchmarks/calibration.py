@@ -20,7 +20,7 @@ import numpy as np
 
 from picker_dynamics.estimation.calibration import evaluate, procedure
 from picker_dynamics.estimation.calibration.arm_estimate import given
-from picker_dynamics.estimation.calibration.droop_quality import cross_validation
+from picker_dynamics.estimation.calibration.evaluate import cross_validation
 from picker_dynamics.estimation.calibration.poses import INSTRUMENTS, WEIGHTS, Station, Weight
 from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
 

@@ -85,11 +85,13 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     Raises:
         PickerError: a file, value, board or answer that cannot be used; what was answered is kept.
     """
+    from rich.console import Console
+
     from picker_dynamics.estimation.calibration import guided
     from picker_dynamics.estimation.calibration.step_context import LeaveError, StepContext
 
     _require_sane(options)
-    console = _console(options)
+    console = Console(stderr=options.json, highlight=False)
     simulation = _simulation(options, console) if options.simulated and not options.list else None
     session, estimate = _opened(options, simulation)
     if options.list:
@@ -134,12 +136,6 @@ def _require_sane(options) -> None:
     refuse_if(options.restart and options.list, "--restart and --list do not go together", "restart")
 
 
-def _console(options):
-    from rich.console import Console
-
-    return Console(stderr=options.json, highlight=False)
-
-
 def _opened(options, simulation):
     """The session, and what is believed before its first step."""
     from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate, given
@@ -152,7 +148,7 @@ def _opened(options, simulation):
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": str(files[0]), **checksums(arm.urdf, *files)}
     settings = {"seed": options.seed, "repeats": options.repeats}
     if options.simulated:
-        settings |= {"plant_error": options.plant_error, "horn_error": options.horn_error}
+        settings |= _hidden(options)
     estimate = ArmEstimate(arm, servos)
     if options.list and not (Path(options.out) / NAME).exists():
         return Session(Path(options.out) / NAME, tied, settings), estimate  # nothing is written to look at it
@@ -189,9 +185,18 @@ def _board(options, estimate):
 
 
 def _simulation(options, console):
+    from picker_dynamics.estimation.calibration.person import Terminal
     from picker_dynamics.estimation.calibration.rehearsal import Rehearsal
 
-    return Rehearsal.of(options, console)
+    def show(text: str, style: str) -> None:
+        if not (options.quiet and style in ("hint", "")):
+            console.print(text, style=Terminal.STYLES[style], markup=False, soft_wrap=True)
+
+    return Rehearsal(options.urdf, options.servos, options.servo_overlay, _hidden(options), show)
+
+
+def _hidden(options) -> dict:
+    return {"plant_error": options.plant_error, "seed": options.seed, "horn_error": options.horn_error}
 
 
 def _greeting(session) -> str:
@@ -220,10 +225,32 @@ def _list(console, session) -> None:
 def _ended(options, console, estimate, simulation) -> int:
     report_path, code = Path(options.out) / "report.json", 0
     if simulation is not None and not options.step:
-        report, code = simulation.judged(estimate, json.loads(report_path.read_text(encoding="utf-8")))
+        with console.status("moving the arm as it was believed to be, and as it was found to be"):
+            report, code = simulation.judged(estimate, json.loads(report_path.read_text(encoding="utf-8")))
         report_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        simulation.show(report)
+        _show(console, report)
     if options.json:
         refuse_if(not report_path.exists(), f"there is no {report_path} yet: run the step result", "json")
         print(report_path.read_text(encoding="utf-8").rstrip())
     return code
+
+
+def _show(console, report: dict) -> None:
+    """The figures beside the truth, and what the tip does."""
+    from picker_dynamics.estimation.calibration.steps.result import table
+
+    console.print("\n".join(table(report)), markup=False, soft_wrap=True)
+    hold = report["hold_mm"]
+    console.print(
+        "tip at rest, median (worst): "
+        + ", ".join(f"{name} {hold[name]['median']:.1f} ({hold[name]['max']:.1f}) mm" for name in ("before", "after"))
+        + f"; its own true numbers would give {hold['floor']['median']:.1f} mm",
+        soft_wrap=True,
+    )
+    if "tip_uncertainty_95_mm" in report:
+        console.print(
+            f"the tip was said to be within {report['tip_uncertainty_95_mm']:.1f} mm (95 %); "
+            f"{report['answers']} questions were answered, {report['visits']} visits of poses, misfit "
+            f"{report['misfit']:.2f}",
+            soft_wrap=True,
+        )

@@ -10,7 +10,7 @@ from arm_fixtures import picker, servos
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration import droop_quality, evaluate, procedure
+from picker_dynamics.estimation.calibration import evaluate, procedure
 from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit, friction_round, moved_shares, update
 from picker_dynamics.estimation.calibration.droop_model import FIGURES, PRIORS, DroopModel
 from picker_dynamics.estimation.calibration.mass_properties import link_properties, weighings
@@ -99,7 +99,7 @@ def test_the_size_of_the_friction_is_found_from_the_readings():
 
 def test_left_out_stations_are_foretold_as_if_fitted_without_them(found):
     whole = found[1].fit
-    report = droop_quality.cross_validation(whole)
+    report = evaluate.cross_validation(whole)
     assert len(report.stations) == 14 and 0.0 < report.median_m < 1e-3 and report.median_m < report.worst_m < 3e-3
     for number in (0, 7, 13):
         left = report.stations[number]
@@ -110,7 +110,7 @@ def test_left_out_stations_are_foretold_as_if_fitted_without_them(found):
         for visit in {one.visit for one in gone}:
             looks = [one for one in gone if one.visit == visit]
             off = np.array([one.value for one in looks]) - whole.model.predict(without.unknowns, looks)
-            square.append(droop_quality.tip_off(whole.model, without.unknowns, looks, off) ** 2)
+            square.append(evaluate.tip_off(whole.model, without.unknowns, looks, off) ** 2)
         assert left.tip_m == pytest.approx(np.sqrt(np.mean(square)), rel=0.1)
 
 
@@ -123,7 +123,7 @@ def test_a_displaced_tip_is_that_of_the_readings():
     body = RigidBody(ARM)
     apart = np.linalg.norm(body.forward_kinematics(q + turned) - body.forward_kinematics(q))
     off = np.array([turned[1], turned[1] + turned[2], turned[1:4].sum()])
-    assert droop_quality.tip_off(model, model.prior()[0], looks, off) == pytest.approx(apart, rel=0.02)
+    assert evaluate.tip_off(model, model.prior()[0], looks, off) == pytest.approx(apart, rel=0.02)
 
 
 def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
@@ -137,16 +137,16 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
         for i in range(4)
     ]
     some = fit(whole.fit.model, looked(bench, folded))
-    wanted = droop_quality.open_figures(some)
-    assert wanted[0].sd > wanted[0].limit == droop_quality.OPEN_SHARE * PRIORS[wanted[0].figure][1]
+    wanted = evaluate.open_figures(some)
+    assert wanted[0].sd > wanted[0].limit == evaluate.OPEN_SHARE * PRIORS[wanted[0].figure][1]
     assert {"compliance", "deadband"} <= {one.figure for one in wanted if one.joint == "wrist"}
     gate, seen = cautious_gate(RigidBody(whole.description), whole.servos), sensors(ARM, JOINTS)
-    better = droop_quality.better_station(some, gate, WEIGHTS, seen)
+    better = evaluate.better_station(some, gate, WEIGHTS, seen)
     more = fit(whole.fit.model, looked(bench, [*folded, better]))
     again = fit(whole.fit.model, looked(bench, [*folded, folded[0]]))
-    open_share = [sum((one.sd / one.limit) ** 2 for one in droop_quality.open_figures(each)) for each in (more, again)]
+    open_share = [sum((one.sd / one.limit) ** 2 for one in evaluate.open_figures(each)) for each in (more, again)]
     assert open_share[0] < 0.75 * open_share[1]
-    assert not droop_quality.open_figures(whole.fit)
+    assert not evaluate.open_figures(whole.fit)
 
 
 def test_a_joint_that_never_moves_is_named(found):
@@ -166,9 +166,9 @@ def test_a_joint_that_never_moves_is_named(found):
 
 def test_a_servo_that_bears_more_than_it_can_is_named(found):
     whole = found[1].fit
-    assert not droop_quality.saturated(whole.model, whole.unknowns, whole.readings)
+    assert not evaluate.saturated(whole.model, whole.unknowns, whole.readings)
     heavy = Station(BELIEVED.to_pulse_us([0.0, 0.2, 0.0, 0.0, 1.2]), Weight(0.4), sensors(ARM, JOINTS))
-    one, *_ = droop_quality.saturated(whole.model, whole.unknowns, heavy.readings(ARM.tool, visit=7))
+    one, *_ = evaluate.saturated(whole.model, whole.unknowns, heavy.readings(ARM.tool, visit=7))
     rest = whole.model.resting(whole.unknowns, heavy.readings(ARM.tool))[0]
     load = RigidBody(found[1].description).with_payload(0.4).gravity(rest)
     assert (one.visit, one.joint) == (7, "shoulder") and one.torque == pytest.approx(load[1], rel=2e-3)

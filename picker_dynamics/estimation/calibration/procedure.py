@@ -23,6 +23,7 @@ from .droop_model import PRIORS, DroopModel, Reading
 from .mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
+from .statics import random_poses
 from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text
 
 ANGLE_SD = RULER_SD / 0.3
@@ -58,10 +59,7 @@ class Calibrated:
 
 def gravity_joints(description: ArmDescription) -> tuple[str, ...]:
     """Joints whose servos bear weight somewhere: those of which a droop tells."""
-    q = np.random.default_rng(0).uniform(
-        np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi), (64, description.n)
-    )
-    bears = np.abs(RigidBody(description).gravity(q)).max(axis=0) > 1e-3
+    bears = np.abs(RigidBody(description).gravity(random_poses(description, 64))).max(axis=0) > 1e-3
     return tuple(name for name, loaded in zip(description.joint_names, bears) if loaded)
 
 

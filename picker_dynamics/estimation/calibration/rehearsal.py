@@ -1,4 +1,4 @@
-"""Rehearsal of a calibration (``picker calibrate --simulated``): a simulated person, the outputs of a simulated arm, and the truth.
+"""Rehearsal of a calibration (``picker calibrate --simulated``): simulated person, outputs of a simulated arm, and the truth.
 
 The session is the same as with a board and a terminal.  Questions are answered from the arm's truth, with the noise of real
 instruments; time passes as fast as it can.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +16,6 @@ import numpy as np
 from picker_dynamics.board.board_limits import board_limits
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 
 from .arm_estimate import ArmEstimate, given
@@ -29,7 +27,7 @@ from .person import Question
 from .procedure import ANGLE_SD
 from .simulated import HAND_S, HANDS_OFF, SimulatedBench
 from .statics import elevation
-from .steps.result import calibrated, table
+from .steps.result import calibrated
 
 OSCILLATOR_SHARE = 0.03
 """Bound of the error of the hidden oscillator."""
@@ -241,49 +239,23 @@ class PlantOutputs:
         """Nothing ran before."""
 
 
-@dataclass
 class Rehearsal:
-    """The simulated arm, person and board of one session."""
+    """The simulated arm, person and board of one session.
 
-    bench: SimulatedBench
-    believed: ServoMap
-    simulated: ServoMap
-    person: SimulatedPerson
-    mover: Mover
-    console: object
-    settings: dict
+    Args:
+        urdf, servos, overlay: files, "": the picker's.
+        settings: ``plant_error``, ``horn_error`` and ``seed`` of the hidden errors.
+        show: where questions and answers are told.
+    """
 
-    @classmethod
-    def of(cls, options, console) -> Rehearsal:
-        """As the command's options have it."""
-        files = options.urdf, options.servos, options.servo_overlay
-        (arm, believed), (_, simulated) = given(*files), given(*files, simulated=True)
-        bench = SimulatedBench.with_errors(
-            arm, simulated, plant_error=options.plant_error, seed=options.seed, horn_error=options.horn_error
-        )
-        bench.plant.reset(believed.rest, support=True)
-        outputs = PlantOutputs(bench.plant, believed)
-        rng = np.random.default_rng(options.seed + 1)
-        oscillator = believed.oscillator_hz * (1.0 + rng.uniform(-OSCILLATOR_SHARE, OSCILLATOR_SHARE))
-
-        def show(text: str, style: str) -> None:
-            if not (options.quiet and style in ("hint", "")):
-                console.print(
-                    text,
-                    style={"title": "bold", "hint": "dim", "warning": "yellow", "good": "green"}.get(style, ""),
-                    markup=False,
-                    soft_wrap=True,
-                )
-
-        return cls(
-            bench,
-            believed,
-            simulated,
-            SimulatedPerson(PlantWorld(bench, outputs), rng, oscillator, show),
-            Mover(outputs),
-            console,
-            {"plant_error": options.plant_error, "seed": options.seed, "horn_error": options.horn_error},
-        )
+    def __init__(self, urdf: str, servos: str, overlay: str, settings: dict, show: Callable[[str, str], None]):
+        arm, self.believed = given(urdf, servos, overlay)
+        self.simulated, self.settings = given(urdf, servos, overlay, simulated=True)[1], settings
+        self.bench = SimulatedBench.with_errors(arm, self.simulated, **settings)
+        self.bench.plant.reset(self.believed.rest, support=True)
+        outputs, rng = PlantOutputs(self.bench.plant, self.believed), np.random.default_rng(settings["seed"] + 1)
+        oscillator = self.believed.oscillator_hz * (1.0 + rng.uniform(-OSCILLATOR_SHARE, OSCILLATOR_SHARE))
+        self.person, self.mover = SimulatedPerson(PlantWorld(self.bench, outputs), rng, oscillator, show), Mover(outputs)
 
     def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
         """The report with the truth beside what was found, and hold errors before, after, and with the truth; exit code 0 if it
@@ -303,10 +275,9 @@ class Rehearsal:
             }
             for key in entries:
                 entries[key]["truth"] = truth[key]
-        with self.console.status("moving the arm as it was believed to be, and as it was found to be"):
-            found = calibrated(estimate)
-            sides = (arm, self.believed), (found.description, found.servos), exact(plant, self.believed)
-            errors = tip_error_report(plant, sides, usual_paths(arm, self.simulated))
+        found = calibrated(estimate)
+        sides = (arm, self.believed), (found.description, found.servos), exact(plant, self.believed)
+        errors = tip_error_report(plant, sides, usual_paths(arm, self.simulated))
         stages = errors.summary()
         report["hold_mm"] = {name: one["hold"] for name, one in stages.items()}
         report["tracking_mm"] = {name: one["tracking"]["median"] for name, one in stages.items()}
@@ -324,21 +295,3 @@ class Rehearsal:
             "stiffness_nm_rad": float(plant.servo.stiffness[column]),
             "deadband_rad": float(plant.servo.deadband[column]),
         }
-
-    def show(self, report: dict) -> None:
-        """The figures beside the truth, and what the tip does."""
-        self.console.print("\n".join(table(report)), markup=False, soft_wrap=True)
-        hold = report["hold_mm"]
-        self.console.print(
-            "tip at rest, median (worst): "
-            + ", ".join(f"{name} {hold[name]['median']:.1f} ({hold[name]['max']:.1f}) mm" for name in ("before", "after"))
-            + f"; its own true numbers would give {hold['floor']['median']:.1f} mm",
-            soft_wrap=True,
-        )
-        if "tip_uncertainty_95_mm" in report:
-            self.console.print(
-                f"the tip was said to be within {report['tip_uncertainty_95_mm']:.1f} mm (95 %); "
-                f"{report['answers']} questions were answered, {report['visits']} visits of poses, misfit "
-                f"{report['misfit']:.2f}",
-                soft_wrap=True,
-            )

@@ -52,6 +52,12 @@ def links_of(description: ArmDescription) -> tuple[PointMass, ...]:
     return tuple(PointMass(name, link.mass, link.com) for name, link in description.links.items() if link.mass > 0.0)
 
 
+def random_poses(description: ArmDescription, count: int) -> np.ndarray:
+    """(count, n) the same ones every time, within the limits and a turn [rad or m]."""
+    lower, upper = np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi)
+    return np.random.default_rng(0).uniform(lower, upper, (count, description.n))
+
+
 def gravity_torques(description: ArmDescription, q, masses: Sequence[PointMass], poses: Mapping[str, Pose] | None = None):
     """Torques (forces for sliding joints) that hold the arm still, (..., n) [N·m or N].
 

@@ -28,7 +28,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 from ..calibration.droop_fit import FRICTION_SD
 from ..calibration.droop_model import SensorModel
 from ..calibration.measured import Measured
-from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads
+from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads, random_poses
 from .mass import BLIND_KG, MISREAD, Weighed, estimate, require_mass, require_payload_place
 
 STIFFNESS_SD, OFFSET_SD = 0.04, 0.3 * np.pi / 180.0
@@ -129,11 +129,8 @@ class DroopScale:
     def __post_init__(self):
         require_payload_place(self.com)
         object.__setattr__(self, "links", links_of(self.description))
-        rng = np.random.default_rng(0)
-        lower, upper = np.maximum(self.description.lower, -np.pi), np.minimum(self.description.upper, np.pi)
-        q = rng.uniform(lower, upper, (32, self.servos.n))
-        bears = np.abs(gravity_torques(self.description, q, [self._payload(np.ones(32))])).max(axis=0) > 1e-3
-        object.__setattr__(self, "columns", tuple(np.flatnonzero(bears)))
+        bears = gravity_torques(self.description, random_poses(self.description, 32), [self._payload(np.ones(32))])
+        object.__setattr__(self, "columns", tuple(np.flatnonzero(np.abs(bears).max(axis=0) > 1e-3)))
         for column in self.columns:
             servo = self.servos.servos[column]
             if "stiffness_nm_rad" in servo.unmeasured:

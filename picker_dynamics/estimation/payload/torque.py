@@ -20,6 +20,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import as_states
 
 from ..calibration.measured import Measured
+from ..calibration.statics import random_poses
 from .mass import Weighed, require_mass, require_payload_place
 
 MODEL_SHARE = 0.02
@@ -165,8 +166,7 @@ def _pose_text(model, q) -> str:
 
 def better_pose(model, description: ArmDescription, hold_limit, com) -> str:
     """A pose with a longer lever, in words, that the drives can hold with half a kilogram; ``hold_limit``: (n,) [N·m or N]."""
-    rng, lower, upper = np.random.default_rng(0), np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi)
-    q = rng.uniform(lower, upper, (BETTER_POSES, description.n))
+    q = random_poses(description, BETTER_POSES)
     empty = model.gravity(q)
     lever = model.with_payload(1.0, tuple(com)).gravity(q) - empty
     held = (np.abs(empty + 0.5 * lever) < hold_limit).all(axis=-1)

@@ -18,7 +18,7 @@ from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..droop_fit import DroopFit, fit
 from ..droop_model import SensorModel
-from ..droop_quality import better_station, open_figures, saturated
+from ..evaluate import better_station, open_figures, saturated
 from ..joint_map import resting_at
 from ..mass_properties import LENGTH_MAX
 from ..person import OpenQuestionError

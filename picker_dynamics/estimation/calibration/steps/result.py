@@ -15,8 +15,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 
 from ..arm_estimate import ArmEstimate
-from ..droop_quality import cross_validation
-from ..evaluate import tip_uncertainty, usual_paths
+from ..evaluate import cross_validation, tip_uncertainty, usual_paths
 from ..measured import NORMAL_95, Measured
 from ..procedure import Calibrated
 from ..result import OVERLAY_NAME, URDF_NAME, check_result, write_result
