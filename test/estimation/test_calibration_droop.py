@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos
+from calibration_truth import COLUMNS, JOINTS, hidden
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
@@ -37,9 +38,7 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 ARM = picker()
 BELIEVED = servos(simulated=False)
 SIMULATED = servos()
-JOINTS = ("shoulder", "elbow", "wrist")
 SENSORS = sensors(ARM, JOINTS)
-COLUMNS = tuple(ARM.joint_names.index(name) for name in JOINTS)
 KNOWN = FIGURES[:4]
 """Figures that the simulated arm has; what its friction holds back on average is none of its numbers."""
 
@@ -54,20 +53,6 @@ class ExactBench(RestingBench):
 
 def bench(seed, kind=RestingBench):
     return kind.with_errors(ARM, SIMULATED, seed=seed)
-
-
-def hidden(made, joint):
-    """The truth about a joint, in the order of KNOWN."""
-    column = ARM.joint_names.index(joint)
-    true, was = made.plant.servo_map.servos[column], BELIEVED.servos[column]
-    return np.array(
-        [
-            -was.direction * (true.zero - was.zero),
-            true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
-            1.0 / made.plant.servo.stiffness[column],
-            made.plant.servo.deadband[column],
-        ]
-    )
 
 
 @pytest.mark.parametrize("name", ["picker", "rrp", "three_link", "cylindrical"])
@@ -152,7 +137,7 @@ def calibrated():
 def test_stiffness_zero_and_scale_are_found(calibrated):
     for arm, found in calibrated.values():
         for joint in JOINTS:
-            zero, scale, compliance, _ = hidden(arm, joint)
+            zero, scale, compliance, _ = hidden(arm.plant, joint)
             assert abs(found.fit.stiffness(joint).value * compliance - 1.0) < 0.08
             assert abs(found.fit.figure(joint, "zero").value - zero) < np.radians(0.3)
             assert abs(found.fit.figure(joint, "scale").value - scale) < 0.005
@@ -164,8 +149,8 @@ def test_exact_readings_give_exact_figures():
     arm = bench(5, ExactBench)
     found = procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=5)
     for joint in JOINTS:
-        assert found.fit.stiffness(joint).value * hidden(arm, joint)[2] == pytest.approx(1.0, abs=0.02)
-        assert found.fit.figure(joint, "deadband").value == pytest.approx(hidden(arm, joint)[3], rel=0.15)
+        assert found.fit.stiffness(joint).value * hidden(arm.plant, joint)[2] == pytest.approx(1.0, abs=0.02)
+        assert found.fit.figure(joint, "deadband").value == pytest.approx(hidden(arm.plant, joint)[3], rel=0.15)
     assert found.fit.misfit < 0.1 and (found.fit.friction < FRICTION_SD).all()
 
 
@@ -263,7 +248,7 @@ def test_files_are_written_beside_what_was_there_and_read_back(calibrated, tmp_p
 def test_joints_that_bear_nothing_get_zero_and_scale_only(calibrated):
     arm, found = calibrated[1]
     for joint in ("base", "scissor"):
-        zero, scale, *_ = hidden(arm, joint)
+        zero, scale, *_ = hidden(arm.plant, joint)
         one = found.figures[joint]
         assert abs(one.zero.value - zero) < 4.0 * one.zero.sd and abs(one.scale.value - scale) < 4.0 * one.scale.sd
         assert one.stiffness is None

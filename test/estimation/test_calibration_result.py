@@ -10,7 +10,6 @@ import pytest
 from arm_fixtures import picker, servos
 
 from picker_dynamics.errors import ConfigurationError, DescriptionError
-from picker_dynamics.estimation.calibration import write_back
 from picker_dynamics.estimation.calibration.mass_properties import LinkProperties, LinkReadings
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.result import check_result, reachable_limits, write_result
@@ -129,7 +128,7 @@ def test_what_was_there_is_kept_and_stays_where_writing_fails(tmp_path, monkeypa
     def full(_descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(write_back.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write(path, "four")
     assert path.read_text() == "three" and not [one for one in path.parent.iterdir() if one.name.startswith(".")]
@@ -138,7 +137,7 @@ def test_what_was_there_is_kept_and_stays_where_writing_fails(tmp_path, monkeypa
 def test_a_result_in_order_is_written(tmp_path):
     after = calibrated_servos(BELIEVED, FIGURES)
     urdf, overlay = urdf_text(picker(), LINKS, "today"), overlay_text(after, FIGURES, "today")
-    assert check_result(urdf, overlay).passed and check_result(urdf).findings == ()
+    assert check_result(urdf, overlay).passed and check_result(urdf).report.findings == ()
     assert write_result(tmp_path, urdf, overlay, more={"report.json": "{}"}) == {}
     assert sorted(os.listdir(tmp_path)) == ["arm.urdf", "report.json", "servos.calibrated.yaml"]
     assert set(write_result(tmp_path, urdf, overlay)) == {"arm.urdf", "servos.calibrated.yaml"}

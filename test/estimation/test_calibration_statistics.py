@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos
+from calibration_truth import COLUMNS, JOINTS, hidden
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
@@ -20,8 +21,6 @@ from picker_dynamics.estimation.calibration.simulated import RestingBench
 ARM = picker()
 BELIEVED = servos(simulated=False)
 SIMULATED = servos()
-JOINTS = ("shoulder", "elbow", "wrist")
-COLUMNS = tuple(ARM.joint_names.index(name) for name in JOINTS)
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +28,6 @@ def found():
     """A calibrated arm and its bench."""
     bench = RestingBench.with_errors(ARM, SIMULATED, seed=1)
     return bench, procedure.calibrate(ARM, BELIEVED, bench, WEIGHTS, seed=1)
-
-
-def hidden(plant, joint):
-    """The truth about zero, scale, compliance and deadband of a joint."""
-    column = ARM.joint_names.index(joint)
-    true, was = plant.servo_map.servos[column], BELIEVED.servos[column]
-    return (
-        -was.direction * (true.zero - was.zero),
-        true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
-        1.0 / plant.servo.stiffness[column],
-        plant.servo.deadband[column],
-    )
 
 
 def test_the_intervals_contain_the_truth_as_often_as_they_say(found):

@@ -11,7 +11,6 @@ from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
 
 from .droop_fit import DroopFit
@@ -43,7 +42,7 @@ class ArmEstimate:
         given: the servo map before any step, default ``servos``.
     """
 
-    description: ArmDescription
+    description: descriptions.ArmDescription
     servos: ServoMap
     links: Mapping[str, LinkProperties] = field(default_factory=dict)
     angles: Mapping[str, ServoFigures] = field(default_factory=dict)
@@ -94,7 +93,7 @@ class ArmEstimate:
         return found
 
     @property
-    def known_description(self) -> ArmDescription:
+    def known_description(self) -> descriptions.ArmDescription:
         """The arm with the limits that were found."""
         return descriptions.parse(urdf_text(self.description, {}, "", limits=self.limits), self.description.source)
 
@@ -106,7 +105,7 @@ class ArmEstimate:
 
 def given(
     urdf: str | Path = "", servos: str | Path = "", overlay: str | Path | None = None, *, simulated: bool = False
-) -> tuple[ArmDescription, ServoMap]:
+) -> tuple[descriptions.ArmDescription, ServoMap]:
     """The arm as its files say, the picker's where none is named; ``simulated``: as it is simulated then.
 
     Raises:

@@ -222,11 +222,6 @@ class RulerReport:
         """The readings do not say that the tip is farther off than before."""
         return self.interval_mm[1] >= 0.0
 
-    @property
-    def better(self) -> bool:
-        """The readings say that the tip is nearer."""
-        return self.interval_mm[0] > 0.0
-
 
 def ruler_report(pairs: Sequence[tuple[float, float]]) -> RulerReport:
     """Statistics of pairs of readings (before, after) [mm], one pair a pose.

@@ -10,7 +10,6 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
@@ -52,7 +51,9 @@ class Errors:
     tracking: np.ndarray
 
 
-def usual_paths(description: ArmDescription, servos: ServoMap, count: int = POSES, seed: int = SEED) -> list[Trajectory]:
+def usual_paths(
+    description: descriptions.ArmDescription, servos: ServoMap, count: int = POSES, seed: int = SEED
+) -> list[Trajectory]:
     """Motions through random poses of the working area, as the hold benchmark has them."""
     gate = Gate(RigidBody(description, servos.armature), servos)
     return paths_between(
@@ -61,7 +62,7 @@ def usual_paths(description: ArmDescription, servos: ServoMap, count: int = POSE
 
 
 def errors(
-    plant: Plant, description: ArmDescription, servos: ServoMap, paths: Sequence[Trajectory], mode: str = "full"
+    plant: Plant, description: descriptions.ArmDescription, servos: ServoMap, paths: Sequence[Trajectory], mode: str = "full"
 ) -> Errors:
     """Errors of an arm that is controlled with these beliefs.
 
@@ -73,7 +74,7 @@ def errors(
     return Errors(*hold_errors(loop, paths))
 
 
-def exact(plant: Plant, believed: ServoMap) -> tuple[ArmDescription, ServoMap]:
+def exact(plant: Plant, believed: ServoMap) -> tuple[descriptions.ArmDescription, ServoMap]:
     """Description and servo map of an arm as it truly is: what no calibration can better.
 
     Args:
@@ -134,7 +135,7 @@ class TipErrorReport:
 
 
 def tip_error_report(
-    plant: Plant, sides: Sequence[tuple[ArmDescription, ServoMap]], paths: Sequence[Trajectory]
+    plant: Plant, sides: Sequence[tuple[descriptions.ArmDescription, ServoMap]], paths: Sequence[Trajectory]
 ) -> TipErrorReport:
     """Move arms like ``plant``, errors included, along ``paths``, each controlled with one of two or three sets of numbers."""
     return TipErrorReport(

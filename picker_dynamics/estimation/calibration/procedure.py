@@ -15,7 +15,6 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .droop_fit import DroopFit, fit
@@ -53,17 +52,17 @@ class Calibrated:
     links: Mapping[str, LinkProperties]
     figures: Mapping[str, ServoFigures]
     fit: DroopFit
-    description: ArmDescription
+    description: descriptions.ArmDescription
     servos: ServoMap
 
 
-def gravity_joints(description: ArmDescription) -> tuple[str, ...]:
+def gravity_joints(description: descriptions.ArmDescription) -> tuple[str, ...]:
     """Joints whose servos bear weight somewhere: those of which a droop tells."""
     bears = np.abs(RigidBody(description).gravity(random_poses(description, 64))).max(axis=0) > 1e-3
     return tuple(name for name, loaded in zip(description.joint_names, bears) if loaded)
 
 
-def measured_links(description: ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
+def measured_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
     """Links whose mass those joints bear."""
     carried = []
     for name, link in description.links.items():
@@ -73,7 +72,7 @@ def measured_links(description: ArmDescription, joints: Sequence[str]) -> tuple[
 
 
 def calibrate(
-    description: ArmDescription,
+    description: descriptions.ArmDescription,
     servos: ServoMap,
     bench: Bench,
     weights: Sequence[Weight],
@@ -109,7 +108,7 @@ def calibrate(
 
 
 def droop_fit(
-    weighed: ArmDescription,
+    weighed: descriptions.ArmDescription,
     servos: ServoMap,
     links: Mapping[str, LinkProperties],
     angles: Mapping[str, ServoFigures],
@@ -156,7 +155,7 @@ def visit(
     return readings
 
 
-def angle_pair(joint: str, servos: ServoMap, description: ArmDescription, bench: Bench, tell) -> ServoFigures:
+def angle_pair(joint: str, servos: ServoMap, description: descriptions.ArmDescription, bench: Bench, tell) -> ServoFigures:
     """Zero and scale of a joint that bears nothing, from ``ANGLE_PLACES`` places of the tip on a ruler."""
     tell(f"joint {joint}: read {ANGLE_PLACES} angles")
     column = description.joint_names.index(joint)

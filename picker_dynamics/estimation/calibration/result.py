@@ -46,11 +46,6 @@ class ResultCheck:
     notes: tuple[str, ...] = ()
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Of the linter, fatal or not."""
-        return self.report.findings
-
-    @property
     def passed(self) -> bool:
         """Whether the result may be used."""
         return not self.refused

@@ -12,6 +12,7 @@ import datetime
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -199,13 +200,8 @@ class Session:
             "done": self.done,
             "answers": self.answers,
         }
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
-            with beside.open("w", encoding="utf-8") as file:
-                json.dump(content, file, indent=1, ensure_ascii=False)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, self.path)
+            write_whole(self.path, json.dumps(content, indent=1, ensure_ascii=False))
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -216,3 +212,17 @@ def backup_name(path: Path) -> Path:
     while (free := path.with_name(f"{path.name}.{number}")).exists():
         number += 1
     return free
+
+
+def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file, or leave the one that was there: a new one takes its place at once."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            os.chmod(file.name, mode)
+            os.replace(file.name, path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise

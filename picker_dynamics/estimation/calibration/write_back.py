@@ -8,10 +8,8 @@ writes both.
 from __future__ import annotations
 
 import math
-import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +24,7 @@ from ..urdf_text import find, inertial
 from .droop_fit import DroopFit
 from .mass_properties import LinkProperties, LinkReadings
 from .measured import NORMAL_95, Measured
+from .session import backup_name, write_whole
 from .sweep import Sweep
 
 _INERTIAL, _LIMIT = re.compile(r"<inertial\b.*?</inertial>", re.DOTALL), re.compile(r"<limit\b[^>]*>")
@@ -263,18 +262,7 @@ def write(path: str | Path, text: str) -> Path | None:
     path, backup = Path(path), None
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
-        number = 1
-        while (backup := path.with_name(f"{path.name}.{number}")).exists():
-            number += 1
+        backup = backup_name(path)
         shutil.copy2(path, backup)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            os.chmod(file.name, backup.stat().st_mode & 0o777 if backup else 0o644)
-            os.replace(file.name, path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    write_whole(path, text, backup.stat().st_mode & 0o777 if backup else 0o644)
     return backup

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import subtree
 from picker_dynamics.robot.model import GRAVITY
 
@@ -66,7 +65,7 @@ def told(one: LinkProperties) -> str:
     return ", ".join(parts)
 
 
-def _link(context: StepContext, arm: ArmDescription, name: str, read: dict) -> LinkReadings | None:
+def _link(context: StepContext, arm: descriptions.ArmDescription, name: str, read: dict) -> LinkReadings | None:
     """Readings of one link; None: the URDF's numbers are right for it."""
     hanging = subtree(arm, name)[1:]
     hanging = [one for one in hanging if arm.links[one].mass > 0.0]
@@ -88,7 +87,7 @@ def _link(context: StepContext, arm: ArmDescription, name: str, read: dict) -> L
                 context.forget(f"{name}.{key}")
 
 
-def _read(context: StepContext, arm: ArmDescription, name: str, holds: Sequence[str]) -> LinkReadings:
+def _read(context: StepContext, arm: descriptions.ArmDescription, name: str, holds: Sequence[str]) -> LinkReadings:
     inside = (name, *holds)
     longest = reach(arm, name, holds) or LENGTH_MAX
     expected = sum(arm.links[one].mass for one in inside)
