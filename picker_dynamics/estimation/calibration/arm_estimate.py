@@ -1,4 +1,4 @@
-"""What a session believes of an arm: as given at first, then with what each step has told."""
+"""Estimate of an arm during a calibration: URDF and servo map as given at first, then with what each step has told."""
 
 from __future__ import annotations
 

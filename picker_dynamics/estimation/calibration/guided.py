@@ -1,4 +1,4 @@
-"""A calibration from its first open step to the last one, or some of its steps; goes on where it was left."""
+"""Runner of the calibration steps: from the first open one to the last, or some of them; goes on where it was left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pulse <-> angle of a joint from where it stands at some pulses: direction, zero, and the map between.
+"""Servo map of one joint, pulse <-> angle, from where it stands at some pulses: direction, zero, and the map between.
 
     q_cmd = direction (horn(pulse) - zero),     horn = 0 in the middle of the pulse range
 

@@ -1,4 +1,4 @@
-"""A number and how well it is known; what follows from such numbers, and how well that is known."""
+"""Measured values with standard uncertainty, their means, and propagation to what follows from them."""
 
 from __future__ import annotations
 

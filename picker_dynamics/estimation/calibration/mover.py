@@ -1,4 +1,4 @@
-"""Moving an arm whose numbers are not known well yet: slowly, within the torque that it can surely bear, never by itself.
+"""Motion of an arm whose numbers are not known well yet: slow, within the torque that it can surely bear, never by itself.
 
 set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> gate -> pulses, one row a servo frame -> ``Outputs``
 """

@@ -1,4 +1,4 @@
-"""Whoever answers: asked question by question, told what to do; a terminal, or a person who is simulated.
+"""Questions and answers of a session: the person who is asked, at a terminal or simulated, and the guide who asks.
 
 ``Guide`` stands between a step and the person: an answer that is on file already is not asked for again, one that cannot be
 is refused and asked again, one that is surprising has to be typed twice.

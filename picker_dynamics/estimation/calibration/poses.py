@@ -1,4 +1,4 @@
-"""Which poses and weights tell most: chosen one by one among random ones, by what they add to the information.
+"""Design of the droop experiment: which poses and weights tell most, chosen one by one among random ones.
 
     information = Σ J_kᵀ R_k⁻¹ J_k + prior
     next        = argmax log det(information with it)                      without an aim (D-optimal, greedy)

@@ -1,4 +1,4 @@
-"""The way from a box of parts to a calibrated arm: apart on the table, unloaded joints, bare poses, then weights.
+"""Calibration procedure: parts on the table, joints without load, bare poses, then poses with weights.
 
 Bare poses come first: with zeros that may be degrees off, a weight could be more than a servo holds.  What they tell goes
 into the choice of the poses with weights, and everything read goes into the last fit.

@@ -1,4 +1,4 @@
-"""What a person types, as numbers in SI units: "82 g", "40 mm", "-12.5", "20 swings in 11.4 s", "52 mm at 300 mm".
+"""Parser of typed readings, to SI units: "82 g", "40 mm", "-12.5", "20 swings in 11.4 s", "52 mm at 300 mm".
 
 A number without a unit has the one that the question names: g, mm, deg, us.  What cannot be is refused with what was
 probably meant; nothing is guessed.

@@ -1,5 +1,6 @@
-"""The files of a calibration, checked before they are written: what ``picker check`` says of the URDF, and whether the servo map
-goes with it.  A result that fails is not written, and nothing that was there is touched.
+"""Check and writing of a calibration's files: ``picker check`` of the URDF, and whether the servo map goes with it.
+
+A result that fails is not written, and nothing that was there is touched.
 """
 
 from __future__ import annotations

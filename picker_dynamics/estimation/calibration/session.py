@@ -1,4 +1,4 @@
-"""A calibration on file: every answer with its time and step, written after each one, never over another arm's.
+"""Session file of a calibration: every answer with its time and step, written after each one, never over another arm's.
 
     {"version": 1, "arm": {...checksums}, "answers": [{"step", "key", "typed", "value", "at"}, ...], "done": {step: at}}
 

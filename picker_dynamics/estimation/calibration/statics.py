@@ -1,4 +1,4 @@
-"""What an arm at rest bears: gravity torques for any masses, weights hung on it included, and how they change.
+"""Statics of an arm: gravity torques for any masses, weights hung on it included, and their derivatives.
 
     G_i       = -Σ_k m_k (p_k - o_i) · (g × a_i)                  k: all masses that joint i carries, at p_k; axis a_i through o_i
     ∂G_i/∂q_j = -Σ_k m_k (a_j × (p_k - o_j)) · (g × a_i)          k: those that joint j carries, which is j = i or further out

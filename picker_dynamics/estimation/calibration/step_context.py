@@ -1,4 +1,4 @@
-"""What a step works with: the session, whoever answers, and the arm, which is switched on when a step first has to move it."""
+"""Context of a calibration step: the session, whoever answers, and the arm, which is switched on when first it has to move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found, as files: a servo-map overlay and a URDF, each number with its uncertainty and where it comes from.
+"""Calibrated figures as files: a servo-map overlay and a URDF, each number with its uncertainty and where it comes from.
 
 Nothing is written in place: the URDF is a copy of the given one in which only ``<inertial>`` blocks (and limits, if given)
 differ, comments and all; the overlay is to be used beside the servo map.  ``result.write_result`` checks and

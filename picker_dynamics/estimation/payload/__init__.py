@@ -1,1 +1,1 @@
-"""What the tool holds: its mass from how far servos sag, or from efforts that joints measure; ``picker weigh``."""
+"""Payload estimation: the mass in the tool from how far servos sag, or from efforts that joints measure; ``picker weigh``."""

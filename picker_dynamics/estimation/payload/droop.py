@@ -1,4 +1,4 @@
-"""What the scissor holds, from how far it makes the arm sag: an inclinometer on a link, or potentiometers at the joints.
+"""Payload from droop: the mass in the tool from how far it makes the arm sag, by inclinometer or joint potentiometers.
 
 A servo told q_cmd that bears G rests at q = q_cmd - offset(G) (``servo.ServoModel.offset``), G that of the sagged pose.  A
 reading h(q) is compared with h for m kilograms in the tool; its errors have the covariance (``payload_estimate``)

@@ -1,4 +1,4 @@
-"""What the tool holds, from what its weight does to readings: the estimate that droop and torque share.
+"""Payload mass by generalised least squares, from what its weight does to readings; droop and torque share it.
 
     y_k = x_k s_k m + b_g + e_k          y: a reading less what it should be without payload;  x: 1 with payload, 0 without
 

@@ -1,4 +1,4 @@
-"""Where to weigh by droop, and how often: poses where a kilogram moves the reading most, among those that the servos can bear.
+"""Poses for weighing by droop, and how many: where a kilogram moves the reading most, among those that servos can bear.
 
 A reading's own share of the mass's uncertainty is  sqrt(sd² + Σ_j (c_j f_sd)²) / |s|  (``DroopScale.alone``); the poses with the
 least of it are taken, a little apart from each other.  Each is visited once without and once with the payload, from the same

@@ -1,4 +1,4 @@
-"""Weighing rehearsed: a simulated arm with hidden numbers carries a payload, and a person reads an inclinometer off it."""
+"""Rehearsal of weighing: a simulated arm with hidden numbers carries a payload, and an inclinometer is read off it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tool holds, from the efforts of joints that measure them, at rest or moving.
+"""Payload from efforts: the mass in the tool from torques that joints measure, at rest or moving.
 
     tau - tau_0(q, v, a) = Y(q, v, a) m + b_g + e,      Y = tau of 1 kg at the tool less tau_0
 

@@ -1,4 +1,4 @@
-"""How far each joint may go: jogged slowly until a person says stop; a margin inside goes into the URDF's copy."""
+"""Limits step: each joint is jogged slowly until a person says stop; a margin inside goes into the URDF's copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mass, centre of mass and inertia of each link that weighs on a joint: by itself, or with what hangs on it."""
+"""Links step: mass, centre of mass and inertia of each link that weighs on a joint, by itself or with what hangs on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pulse and angle of every joint: first at the rest pose and 10 degrees from there, then across its range."""
+"""Map step: pulse and angle of every joint, first at the rest pose and 10 degrees from there, then across its range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pose in which the arm is switched on and off: folded, leaning on nothing, needing little torque."""
+"""Rest step: the pose in which the arm is switched on and off, folded, leaning on nothing, needing little torque."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came out: figures with their intervals, what that means at the tip, and the files, checked before they are written."""
+"""Result step: figures with their intervals, what they mean at the tip, and the files, checked before they are written."""
 
 from __future__ import annotations
 

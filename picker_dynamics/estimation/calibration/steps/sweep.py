@@ -1,4 +1,4 @@
-"""Speed and stall torque of a servo from timed moves, taken off the arm: for who wants to know them better than a data sheet.
+"""Sweep step: speed and stall torque of a servo off the arm, from timed moves, for who doubts the data sheet.
 
 The servo lies clamped on the table with a lever on its horn; the board sends it past a mark as fast as it goes, and a video
 tells how long that took.

@@ -1,4 +1,4 @@
-"""The PCA9685's oscillator: every pulse is off by the share that it is.
+"""Trim step: the frequency of the PCA9685's oscillator, by whose error every pulse is off.
 
 true = commanded assumed / f      so      f = assumed commanded / true
 """
