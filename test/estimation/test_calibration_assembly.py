@@ -20,7 +20,7 @@ from picker_dynamics.estimation.calibration.mass_properties import (
     swing_slowdown,
 )
 from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.result import geometry_findings
+from picker_dynamics.estimation.calibration.write_back import geometry_findings
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw

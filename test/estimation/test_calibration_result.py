@@ -12,15 +12,17 @@ from arm_fixtures import picker, servos
 from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.estimation.calibration.mass_properties import LinkProperties, LinkReadings
 from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.result import check_result, reachable_limits, write_result
 from picker_dynamics.estimation.calibration.sweep import Sweep
 from picker_dynamics.estimation.calibration.write_back import (
     ServoFigures,
     calibrated_servos,
+    check_result,
     overlay_text,
+    reachable_limits,
     urdf_text,
     with_sweeps,
     write,
+    write_result,
 )
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions

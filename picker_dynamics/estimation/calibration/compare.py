@@ -18,9 +18,8 @@ from picker_dynamics.sim.plant import Plant
 from .arm_estimate import given
 from .evaluate import TipErrorReport, exact, tip_error_report, usual_paths
 from .measured import NORMAL_95
-from .result import OVERLAY_NAME, URDF_NAME
 from .simulated import SimulatedBench
-from .write_back import horn_slope
+from .write_back import OVERLAY_NAME, URDF_NAME, horn_slope
 
 SHIPPED = "shipped"
 """Names the picker's own URDF and servo map, where a folder or file is asked for."""

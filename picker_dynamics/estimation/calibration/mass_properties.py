@@ -186,19 +186,18 @@ def properties(description: ArmDescription, readings: Mapping[str, LinkReadings]
             found[name] = whole
         else:
             _require_assembly(description, name, one)
-            found |= _split(description, name, one, found)
+            found |= _split(description, name, one, whole, found)
     return {name: found[name] for name in order if name in found}
 
 
-def _split(description: ArmDescription, first: str, readings: LinkReadings, known: Mapping[str, LinkProperties]) -> dict:
-    parts = _Parts(description, first, (first, *readings.holds), known, readings.pose)
-    seen = [mean(f"{first}: mass", readings.masses_kg, SCALE_SD), Measured(0.0, RULER_SD)]
-    if len(readings.balances_m):
-        seen[1] = mean(f"{first}: balance point", readings.balances_m, RULER_SD)
-        if len(readings.swing_times_s):
-            time_s = mean(f"{first}: swings", readings.swing_times_s, STOPWATCH_SD)
-            length = GRAVITY * (time_s.value / (2.0 * math.pi * readings.swings * swing_slowdown(readings.amplitude))) ** 2
-            seen.append(Measured(length, 2.0 * length * time_s.sd / time_s.value))
+def _split(
+    description: ArmDescription, first: str, readings: LinkReadings, whole: LinkProperties, known: Mapping[str, LinkProperties]
+) -> dict[str, LinkProperties]:
+    parts, seen = _Parts(description, first, (first, *readings.holds), known, readings.pose), [whole.mass, whole.distance]
+    if len(readings.balances_m) and len(readings.swing_times_s):
+        time_s = mean(f"{first}: swings", readings.swing_times_s, STOPWATCH_SD)
+        length = GRAVITY * (time_s.value / (2.0 * math.pi * readings.swings * swing_slowdown(readings.amplitude))) ** 2
+        seen.append(Measured(length, 2.0 * length * time_s.sd / time_s.value))
     unknowns, covariance = _most_likely(parts, seen)
     return parts.properties(unknowns, covariance, len(seen) == 3)
 

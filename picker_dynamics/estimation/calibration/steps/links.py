@@ -16,9 +16,8 @@ from ..arm_estimate import ArmEstimate
 from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, properties, reach, weighings
 from ..measured import NORMAL_95
 from ..procedure import measured_links
-from ..result import geometry_findings
 from ..step_context import StepContext
-from ..write_back import urdf_text
+from ..write_back import geometry_findings, urdf_text
 
 NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20
 APART = {"mass": 0.02, "balance": 0.1, "swings": 0.05}
