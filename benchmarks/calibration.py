@@ -18,12 +18,11 @@ from os import cpu_count
 
 import numpy as np
 
-from picker_dynamics.estimation.calibration import evaluate, walk
-from picker_dynamics.estimation.calibration.droop_quality import cross_validation
+from picker_dynamics.estimation.calibration import evaluate, procedure
+from picker_dynamics.estimation.calibration.arm_estimate import given
+from picker_dynamics.estimation.calibration.evaluate import cross_validation
 from picker_dynamics.estimation.calibration.poses import INSTRUMENTS, WEIGHTS, Station, Weight
 from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
 
 PLANT_ERROR = 0.15
 ARMS, MOVED, OTHER_ARMS = 200, 3, 20
@@ -43,11 +42,7 @@ RELATIVE = ("mass", "inertia", "stiffness", "deadband")
 
 def arm_and_servos():
     """The arm as drawn, the servos as believed, and those that the simulated arm is built around."""
-    arm = description.load(resource("urdf/picker.urdf"))
-    return arm, *(
-        servo_map.load(resource("config/servos.yaml"), arm.joint_names, overlay)
-        for overlay in (None, resource("config/servos.sim.yaml"))
-    )
+    return *given(), given(simulated=True)[1]
 
 
 def calibrated(bench_class, seed: int, instrument: str = "inclinometer"):
@@ -55,7 +50,7 @@ def calibrated(bench_class, seed: int, instrument: str = "inclinometer"):
     arm, believed, simulated = arm_and_servos()
     bench = bench_class.with_errors(arm, simulated, plant_error=PLANT_ERROR, seed=seed)
     started = time.perf_counter()
-    found = walk.calibrate(arm, believed, bench, WEIGHTS, seed=seed, instrument=instrument)
+    found = procedure.calibrate(arm, believed, bench, WEIGHTS, seed=seed, instrument=instrument)
     return bench, found, time.perf_counter() - started
 
 
@@ -125,7 +120,8 @@ def in_motion(seed: int) -> dict:
     bench, found, seconds = calibrated(SimulatedBench, seed)
     plant = bench.plant
     paths = evaluate.usual_paths(arm, simulated)
-    worth, left_out = evaluate.worth(plant, arm, believed, found, paths), cross_validation(found.fit)
+    sides = (arm, believed), (found.description, found.servos), evaluate.exact(plant, believed)
+    errors, left_out = evaluate.tip_error_report(plant, sides, paths), cross_validation(found.fit)
     report = {
         "seed": seed,
         "rows": compared(plant, found),
@@ -134,7 +130,7 @@ def in_motion(seed: int) -> dict:
         "left_out_mm": {"median": round(1e3 * left_out.median_m, 2), "worst": round(1e3 * left_out.worst_m, 2)},
         "tip_uncertainty_95_mm": round(1e3 * evaluate.tip_uncertainty(found, [path.end for path in paths]), 2),
     }
-    for name, one in (("before", worth.before), ("after", worth.after), ("floor", worth.floor)):
+    for name, one in vars(errors).items():
         report[name] = {"hold_mm": _spread(1e3 * one.hold), "tracking_rms_mm": _spread(1e3 * one.tracking)}
     before, after, floor = (report[name]["hold_mm"]["median"] for name in ("before", "after", "floor"))
     return report | {"above_floor_mm": round(after - floor, 2), "share_of_before": round(after / before, 3)}

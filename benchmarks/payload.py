@@ -17,11 +17,11 @@ PAYLOAD_KG, SEEDS = 0.025, 24
 
 def run(seeds: int = SEEDS) -> dict:
     """Errors [g] over the seeds, how often the stated interval contains the truth, and what a person has to read."""
-    from picker_dynamics.estimation.calibration import payload_simulated as rehearsal
-    from picker_dynamics.estimation.calibration.droop import Sight
-    from picker_dynamics.estimation.calibration.payload_poses import plan
+    from picker_dynamics.estimation.calibration.droop_model import SensorModel
+    from picker_dynamics.estimation.payload import simulated as rehearsal
+    from picker_dynamics.estimation.payload.poses import plan
 
-    started, forearm = time.perf_counter(), Sight("elevation", "forearm")
+    started, forearm = time.perf_counter(), SensorModel("elevation", "forearm")
     errors, inside, readings = [], [], []
     for seed in range(seeds):
         person, gate = rehearsal.person(PAYLOAD_KG, seed=seed)

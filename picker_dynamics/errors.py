@@ -46,6 +46,12 @@ class InputError(PickerError, ValueError):
     exit_code = 5
 
 
+def refuse_if(wrong, message: str, subject: str | None = None, value=None, limit=None) -> None:
+    """Raise an InputError with that message if something is ``wrong``."""
+    if wrong:
+        raise InputError(message, subject=subject, value=value, limit=limit)
+
+
 class JointNamesError(InputError):
     """A joint that is missing, unknown or named twice."""
 

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 
 from .terminal import interruptible
 
@@ -85,24 +85,37 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     Raises:
         PickerError: a file, value, board or answer that cannot be used; what was answered is kept.
     """
+    from rich.console import Console
+
     from picker_dynamics.estimation.calibration import guided
-    from picker_dynamics.estimation.calibration.workplace import LeaveError
+    from picker_dynamics.estimation.calibration.step_context import LeaveError, StepContext
 
     _require_sane(options)
-    console = _console(options)
+    console = Console(stderr=options.json, highlight=False)
     simulation = _simulation(options, console) if options.simulated and not options.list else None
-    session, belief = _opened(options, simulation)
+    session, estimate = _opened(options, simulation)
     if options.list:
         _list(console, session)
         return 0
     person = simulation.person if simulation else _terminal(console, ask)
-    mover, board = (simulation.mover, None) if simulation else _board(options, belief)
-    work = _workplace(options, session, person, mover)
-    person.tell(_greeting(session, options), "hint")
+    mover = simulation.mover if simulation else _board(options, estimate)
+    files, settings = (options.urdf, options.servos, options.servo_overlay), session.settings
+    context = StepContext(
+        session,
+        person,
+        mover,
+        Path(options.out),
+        int(settings["seed"]),
+        datetime.date.today().isoformat(),
+        options.settle,
+        int(settings["repeats"]),
+        *files,
+    )
+    person.tell(_greeting(session), "hint")
     try:
         with interruptible():
-            belief = guided.walk(work, belief, options.step or ())
-            guided.leave(work)
+            estimate = guided.run_steps(context, estimate, options.step or ())
+            guided.leave(context)
     except LeaveError as error:
         person.tell(f"{error}", "warning")
         return 0
@@ -111,98 +124,82 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         person.tell(f"\ninterrupted: {holds}every answer is kept in {session.path}. The same command goes on here.", "warning")
         return INTERRUPTED
     finally:
-        if board is not None:
-            board.let_go()
-    return _ended(options, console, belief, simulation)
+        if mover is not None:
+            mover.outputs.let_go()
+    return _ended(options, console, estimate, simulation)
 
 
 def _require_sane(options) -> None:
     for name, least, largest in (("seed", 0, 2**31), ("repeats", 1, 20), ("settle", 0.0, 60.0)):
         value = getattr(options, name)
-        if not least <= value <= largest:
-            raise InputError(f"{name} is {value}, must be {least} to {largest}", subject=name, value=value, limit=least)
-    if options.restart and options.list:
-        raise InputError("--restart and --list do not go together", subject="restart")
-
-
-def _console(options):
-    from rich.console import Console
-
-    return Console(stderr=options.json, highlight=False)
+        refuse_if(not least <= value <= largest, f"{name} is {value}, must be {least} to {largest}", name, value, least)
+    refuse_if(options.restart and options.list, "--restart and --list do not go together", "restart")
 
 
 def _opened(options, simulation):
     """The session, and what is believed before its first step."""
-    from picker_dynamics.estimation.calibration.belief import Belief
+    from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate, given
     from picker_dynamics.estimation.calibration.session import NAME, Session, checksums
     from picker_dynamics.resources import resource
-    from picker_dynamics.robot import description, servo_map
 
-    arm = description.load(options.urdf or resource("urdf/picker.urdf"))
     files = [options.servos or resource("config/servos.yaml"), *([options.servo_overlay] if options.servo_overlay else [])]
-    servos = servo_map.load(files[0], arm.joint_names, options.servo_overlay or None)
+    arm, servos = given(options.urdf, options.servos, options.servo_overlay)
     kind = "a simulated arm" if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": str(files[0]), **checksums(arm.urdf, *files)}
     settings = {"seed": options.seed, "repeats": options.repeats}
     if options.simulated:
-        settings |= {"plant_error": options.plant_error, "horn_error": options.horn_error}
-    belief = Belief(arm, servos)
+        settings |= _hidden(options)
+    estimate = ArmEstimate(arm, servos)
     if options.list and not (Path(options.out) / NAME).exists():
-        return Session(Path(options.out) / NAME, tied, settings), belief  # nothing is written to look at it
+        return Session(Path(options.out) / NAME, tied, settings), estimate  # nothing is written to look at it
     session = Session.open(options.out, tied, settings, restart=options.restart)
     if simulation and session.answers:  # its arm is gone
         session = Session.open(options.out, tied, settings, restart=True)
-    return session, belief
-
-
-def _workplace(options, session, person, mover):
-    from picker_dynamics.estimation.calibration.workplace import Workplace
-
-    return Workplace(
-        session,
-        person,
-        mover,
-        Path(options.out),
-        int(session.settings["seed"]),
-        datetime.date.today().isoformat(),
-        options.settle,
-        int(session.settings["repeats"]),
-        options.urdf,
-        options.servos,
-        options.servo_overlay,
-    )
+    return session, estimate
 
 
 def _terminal(console, ask):
     from picker_dynamics.estimation.calibration.person import Terminal
 
-    if ask is None and not sys.stdin.isatty():
-        raise InputError("there is nobody to ask: standard input is no terminal; --simulated walks unattended", subject="input")
+    refuse_if(
+        ask is None and not sys.stdin.isatty(),
+        "there is nobody to ask: standard input is no terminal; --simulated walks unattended",
+        "input",
+    )
     return Terminal(console, ask or input)
 
 
-def _board(options, belief):
-    """The arm on a port, and its outputs; without a port nothing can move."""
+def _board(options, estimate):
+    """The arm on a port; without one nothing can move."""
     if not options.port:
-        return None, None
+        return None
     from picker_dynamics.board.firmware.config import board_limits
     from picker_dynamics.board.link import Link
     from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
     from picker_dynamics.estimation.calibration.mover import Mover
 
-    names = belief.servos.joint_names
-    outputs = BoardOutputs(Link(options.port, baud=options.baud, joint_names=names), board_limits(belief.servos), names)
+    names = estimate.servos.joint_names
+    outputs = BoardOutputs(Link(options.port, baud=options.baud, joint_names=names), board_limits(estimate.servos), names)
     outputs.take()
-    return Mover(outputs), outputs
+    return Mover(outputs)
 
 
 def _simulation(options, console):
+    from picker_dynamics.estimation.calibration.person import Terminal
     from picker_dynamics.estimation.calibration.rehearsal import Rehearsal
 
-    return Rehearsal.of(options, console)
+    def show(text: str, style: str) -> None:
+        if not (options.quiet and style in ("hint", "")):
+            console.print(text, style=Terminal.STYLES[style], markup=False, soft_wrap=True)
+
+    return Rehearsal(options.urdf, options.servos, options.servo_overlay, _hidden(options), show)
 
 
-def _greeting(session, options) -> str:
+def _hidden(options) -> dict:
+    return {"plant_error": options.plant_error, "seed": options.seed, "horn_error": options.horn_error}
+
+
+def _greeting(session) -> str:
     if not session.answers:
         return (
             f"A new session in {session.path}: every answer is kept there at once. At any question, back takes the last "
@@ -225,14 +222,35 @@ def _list(console, session) -> None:
     console.print(table)
 
 
-def _ended(options, console, belief, simulation) -> int:
+def _ended(options, console, estimate, simulation) -> int:
     report_path, code = Path(options.out) / "report.json", 0
     if simulation is not None and not options.step:
-        report, code = simulation.judged(belief, json.loads(report_path.read_text(encoding="utf-8")))
+        with console.status("moving the arm as it was believed to be, and as it was found to be"):
+            report, code = simulation.judged(estimate, json.loads(report_path.read_text(encoding="utf-8")))
         report_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        simulation.show(report)
+        _show(console, report)
     if options.json:
-        if not report_path.exists():
-            raise InputError(f"there is no {report_path} yet: run the step result", subject="json")
+        refuse_if(not report_path.exists(), f"there is no {report_path} yet: run the step result", "json")
         print(report_path.read_text(encoding="utf-8").rstrip())
     return code
+
+
+def _show(console, report: dict) -> None:
+    """The figures beside the truth, and what the tip does."""
+    from picker_dynamics.estimation.calibration.steps.result import table
+
+    console.print("\n".join(table(report)), markup=False, soft_wrap=True)
+    hold = report["hold_mm"]
+    console.print(
+        "tip at rest, median (worst): "
+        + ", ".join(f"{name} {hold[name]['median']:.1f} ({hold[name]['max']:.1f}) mm" for name in ("before", "after"))
+        + f"; its own true numbers would give {hold['floor']['median']:.1f} mm",
+        soft_wrap=True,
+    )
+    if "tip_uncertainty_95_mm" in report:
+        console.print(
+            f"the tip was said to be within {report['tip_uncertainty_95_mm']:.1f} mm (95 %); "
+            f"{report['answers']} questions were answered, {report['visits']} visits of poses, misfit "
+            f"{report['misfit']:.2f}",
+            soft_wrap=True,
+        )

@@ -1,13 +1,14 @@
-"""``picker compare BEFORE AFTER``: which numbers differ, and what that is worth on a simulated arm, or on a ruler."""
+"""``picker compare BEFORE AFTER``: which numbers differ, and how far off the tip of a simulated or real arm is with either."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 
 WHERE = "a folder of picker calibrate, URDF[,OVERLAY], or 'shipped'"
 RULER_POSES = 5
@@ -59,75 +60,46 @@ def add_parser(commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare; exit code 0 when AFTER is no worse, 1 otherwise."""
-    import json
-
     from rich.console import Console
 
-    from picker_dynamics.estimation.calibration import compare, compare_ruler, compare_worth
+    from picker_dynamics.estimation.calibration import compare
 
-    if options.poses < 0:
-        raise InputError(f"poses is {options.poses}, must be >= 0", subject="poses", value=options.poses, limit=0)
-    if options.seed < 0:
-        raise InputError(f"seed is {options.seed}, must be >= 0", subject="seed", value=options.seed, limit=0)
+    for name in ("poses", "seed"):
+        value = getattr(options, name)
+        refuse_if(value < 0, f"{name} is {value}, must be >= 0", name, value, 0)
     pairs = None if options.ruler is None else [_pair(text) for text in options.ruler]
     console = Console(stderr=options.json, highlight=False)
     before, after = (compare.load(name, options.servos) for name in (options.before, options.after))
     changed = compare.differences(before, after)
-    worth, called = None, ""
+    errors, called = None, ""
     if options.poses:
-        truth, called = _truth(options, after)
+        if options.plant_error is None:
+            truth, called = compare.truth(compare.load(options.truth, options.servos) if options.truth else after)
+        else:
+            truth, called = compare.hidden_truth(options.plant_error, options.seed, options.horn_error)
         with console.status(f"moving {called} with either set of numbers"):
-            worth = compare_worth.worth(before, after, truth, poses=options.poses, floor=options.plant_error is not None)
+            errors = compare.tip_errors(before, after, truth, poses=options.poses, floor=options.plant_error is not None)
     if pairs == []:
         pairs = _ask(before, after, console.print, console.input)
-    ruler = None if pairs is None else compare_ruler.ruler_worth(pairs)
-    no_worse = all(one.no_worse for one in (worth, ruler) if one is not None)
+    ruler = None if pairs is None else compare.ruler_report(pairs)
+    no_worse = all(one.no_worse for one in (errors, ruler) if one is not None)
     report = {
         "before": before.name,
         "after": after.name,
         "truth": called,
-        "differences": [
-            {"where": one.where, "figure": one.figure, "before": one.before, "after": one.after, "percent": one.percent}
-            for one in changed
-        ],
-        "errors_mm": worth and worth.summary(),
+        "differences": [vars(one) | {"percent": one.percent} for one in changed],
+        "errors_mm": errors and errors.summary(),
         "tip_uncertainty_95_mm": {"before": before.tip_mm, "after": after.tip_mm},
-        "ruler": ruler
-        and {
-            "before_mm": ruler.before_mm,
-            "after_mm": ruler.after_mm,
-            "nearer_mm": ruler.nearer_mm,
-            "interval_mm": ruler.interval_mm,
-        },
+        "ruler": ruler and vars(ruler),
         "no_worse": no_worse,
     }
-    if options.figure and worth:
-        _draw(worth, Path(options.figure))
+    if options.figure and errors:
+        _draw(errors, Path(options.figure))
     if options.json:
         print(json.dumps(report, indent=2))
     else:
         _show(console, report)
     return 0 if no_worse else 1
-
-
-def _truth(options, after):
-    """The true arm, and what to call it."""
-    from picker_dynamics.estimation.calibration import compare
-    from picker_dynamics.estimation.calibration.simulated import SimulatedBench
-    from picker_dynamics.resources import resource
-    from picker_dynamics.robot import description, servo_map
-    from picker_dynamics.sim.plant import Plant
-
-    if options.plant_error is None:
-        arm = compare.load(options.truth, options.servos) if options.truth else after
-        return Plant(arm.description, arm.servos), f"the arm of {arm.name}"
-    arm = description.load(resource("urdf/picker.urdf"))
-    servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
-    bench = SimulatedBench.with_errors(
-        arm, servos, plant_error=options.plant_error, seed=options.seed, horn_error=options.horn_error
-    )
-    horns = f", horn error {options.horn_error:g}" if options.horn_error else ""
-    return bench.plant, f"the simulated arm (plant error {options.plant_error:g}, seed {options.seed}{horns})"
 
 
 def _pair(text: str) -> tuple[float, float]:
@@ -170,12 +142,21 @@ def _distance(read: Callable[[str], str]) -> float:
         raise InputError("a distance in millimetres was expected, for example 3.5", subject="ruler") from error
 
 
-def _show(console, report: dict) -> None:
+SIDES = {"before": "before", "after": "after", "floor": "its own numbers"}
+
+
+def _table(title: str, headings, left: int):
+    """An empty table whose first ``left`` columns are texts."""
     from rich.table import Table
 
-    table = Table(title=f"numbers that differ: {len(report['differences'])}", title_justify="left")
-    for heading in ("", "figure", "before", "after", "change"):
-        table.add_column(heading, justify="left" if heading in ("", "figure") else "right")
+    table = Table(title=title, title_justify="left")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if number < left else "right")
+    return table
+
+
+def _show(console, report: dict) -> None:
+    table = _table(f"numbers that differ: {len(report['differences'])}", ("", "figure", "before", "after", "change"), 2)
     last = None
     for one in report["differences"]:
         change = "" if one["percent"] is None else f"{one['percent']:+.1f} %"
@@ -199,18 +180,14 @@ def _show(console, report: dict) -> None:
 
 
 def _show_errors(console, report: dict) -> None:
-    from rich.table import Table
-
-    names = {"before": "before", "after": "after", "floor": "its own numbers"}
-    table = Table(title=f"tip error of {report['truth']} [mm]", title_justify="left")
-    for heading in ("controlled with", "at rest, median", "at rest, worst", "on the way, median", "on the way, worst"):
-        table.add_column(heading, justify="left" if heading == "controlled with" else "right")
+    headings = "controlled with", "at rest, median", "at rest, worst", "on the way, median", "on the way, worst"
+    table = _table(f"tip error of {report['truth']} [mm]", headings, 1)
     for side, kinds in report["errors_mm"].items():
-        table.add_row(names[side], *(f"{kinds[kind][what]:.2f}" for kind in ("hold", "tracking") for what in ("median", "max")))
+        table.add_row(SIDES[side], *(f"{kinds[kind][what]:.2f}" for kind in ("hold", "tracking") for what in ("median", "max")))
     console.print(table)
 
 
-def _draw(worth, path: Path) -> None:
+def _draw(report, path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -219,12 +196,11 @@ def _draw(worth, path: Path) -> None:
 
     figure, panels = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for axes, kind, title in zip(panels, ("hold", "tracking"), ("at rest after each motion", "on the way, rms")):
-        for side, colour in (("before", "#c0392b"), ("after", "#1e8449"), ("floor", "0.6")):
-            if getattr(worth, side) is None:
+        for (side, errors), colour in zip(vars(report).items(), ("#c0392b", "#1e8449", "0.6")):
+            if errors is None:
                 continue
-            values = 1e3 * getattr(getattr(worth, side), kind)
-            name = "its own numbers" if side == "floor" else side
-            label = f"{name}: median {np.median(values):.1f} mm"
+            values = 1e3 * getattr(errors, kind)
+            label = f"{SIDES[side]}: median {np.median(values):.1f} mm"
             axes.plot(np.arange(1, len(values) + 1), values, "o-", color=colour, lw=1, ms=4, label=label)
         axes.set(xlabel="motion", ylabel="tip error [mm]", title=title, yscale="log")
         axes.grid(True, which="both", alpha=0.25)

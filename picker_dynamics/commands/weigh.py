@@ -1,4 +1,7 @@
-"""``picker weigh``: what the scissor holds, from how far it makes the arm sag, or from the efforts that joints measure."""
+"""``picker weigh``: what the scissor holds, from how far it makes the arm sag, or from the efforts that joints measure.
+
+On a running graph it moves the arm from visit to visit, and asks, or listens where joints measure.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,27 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
-from picker_dynamics.errors import InputError
+import numpy as np
+
+from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.errors import InputError, LinkError, refuse_if
+from picker_dynamics.robot import arms
+
+from . import arm_commands
 
 LINK = "forearm"
 """Where the inclinometer lies."""
+
+SETTLE_S, LISTEN_S = 2.0, 1.0
+"""Until the arm stands after a motion, and how long joints that measure are listened to [s]."""
+
+MOVE_S = 0.8
+"""At least, for a motion between visits [s]."""
+
+EFFORT_SD_FLOOR = 0.003
+"""Of a measured effort, as a share of the joint's limit: noise does not say what a sensor is off by."""
 
 
 def add_parser(commands) -> None:
@@ -73,26 +92,23 @@ def add_parser(commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Weigh, print, and tell the dynamics node where that is wanted."""
-    if options.simulated and (options.reading or options.empty or options.set):
-        raise InputError("--simulated is a rehearsal: it takes no readings and sets nothing")
-    if options.seed < 0:
-        raise InputError(f"seed is {options.seed}, must be >= 0", subject="seed", value=options.seed, limit=0)
-    if options.empty and not options.reading:
-        raise InputError("--empty needs --reading: what was read with the payload in the scissor", subject="reading")
-    if not 0 <= options.visits <= 200:
-        raise InputError(f"visits is {options.visits}, must be 1 to 200", subject="visits", value=options.visits, limit=200)
+    refuse_if(
+        options.simulated and (options.reading or options.empty or options.set),
+        "--simulated is a rehearsal: it takes no readings and sets nothing",
+    )
+    refuse_if(options.seed < 0, f"seed is {options.seed}, must be >= 0", "seed", options.seed, 0)
+    refuse_if(
+        options.empty and not options.reading, "--empty needs --reading: what was read with the payload in the scissor", "reading"
+    )
+    refuse_if(not 0 <= options.visits <= 200, f"visits is {options.visits}, must be 1 to 200", "visits", options.visits, 200)
     if options.simulated:
         weighed, more = simulated(options)
     elif options.reading:
         weighed, more = typed(options), {}
     else:
-        from .weigh_live import live
-
         weighed, more = live(options)
     mass = weighed.mass
     if options.set:
-        from .weigh_live import tell
-
         tell(options, max(0.0, mass.value))
     report = {
         "mass_kg": mass.value,
@@ -130,27 +146,28 @@ def note(options, text: str) -> None:
 def scale_of(options):
     """The arm as a scale, and its gate: as the options name it, as calibrated."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
-    from picker_dynamics.estimation.calibration.payload_droop import DroopScale
+    from picker_dynamics.estimation.calibration.arm_estimate import given
+    from picker_dynamics.estimation.payload.droop import DroopScale
     from picker_dynamics.execution.feasibility import Gate
-    from picker_dynamics.resources import resource
-    from picker_dynamics.robot import arms, description, servo_map
 
-    if options.arm not in ("", arms.DEFAULT):
-        raise InputError(
-            f"the droop of the {options.arm} tells nothing: its joints are no servos", subject="arm", value=options.arm
-        )
-    arm = description.load(options.urdf or resource("urdf/picker.urdf"))
-    servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay or None)
+    refuse_if(
+        options.arm not in ("", arms.DEFAULT),
+        f"the droop of the {options.arm} tells nothing: its joints are no servos",
+        "arm",
+        options.arm,
+    )
+    arm, servos = given(options.urdf, options.servos, options.servo_overlay)
     return DroopScale(arm, servos, tuple(options.com)), Gate(RigidBody(arm, servos.armature), servos)
 
 
-def sight_on(scale, link: str):
+def sensor_on(scale, link: str):
     """The inclinometer on a link."""
-    from picker_dynamics.estimation.calibration.droop import Sight
+    from picker_dynamics.estimation.calibration.droop_model import SensorModel
 
-    if link not in scale.description.links:
-        raise InputError(f"no link {link!r}; the arm has {', '.join(scale.description.links)}", subject=link, value=link)
-    return Sight("elevation", link)
+    refuse_if(
+        link not in scale.description.links, f"no link {link!r}; the arm has {', '.join(scale.description.links)}", link, link
+    )
+    return SensorModel("elevation", link)
 
 
 def angle(what: str, text: str) -> float:
@@ -162,7 +179,7 @@ def angle(what: str, text: str) -> float:
 
 def typed(options):
     """From readings on the command line: one pose, each reading of its own visit."""
-    import numpy as np
+    from picker_dynamics.estimation.payload.droop import Measurement
 
     at, empty, full = (
         _pairs(words, option)
@@ -172,66 +189,197 @@ def typed(options):
     servos = scale.servos
     there = np.array(servos.home)
     for name, text in at:
-        if name not in servos.joint_names:
-            raise InputError(f"no joint {name!r}; the arm has {', '.join(servos.joint_names)}", subject=name)
+        refuse_if(name not in servos.joint_names, f"no joint {name!r}; the arm has {', '.join(servos.joint_names)}", name)
         there[servos.joint_names.index(name)] = angle(name, text)
     pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(there)))
-    looks = []
+    read = []
     for loaded, pairs in ((False, empty), (True, full)):
         for link, texts in pairs:
-            looks += looks_of(scale, link, texts.split(","), pulses, loaded, len(looks))
-    return scale.weigh(looks, hint(scale, gate, {one.sight for one in looks}, servos.home))
+            for text in texts.split(","):
+                read.append(Measurement(pulses, sensor_on(scale, link), angle(link, text), len(read), loaded))
+    return scale.weigh(read, hint(scale, gate, {one.sensor for one in read}, servos.home))
 
 
-def looks_of(scale, link: str, texts: Sequence[str], pulses, loaded: bool, first: int) -> list:
-    """Readings of one link, one visit each."""
-    from picker_dynamics.estimation.calibration.payload_droop import Look
-
-    sight = sight_on(scale, link)
-    return [Look(pulses, sight, angle(link, text), first + number, loaded) for number, text in enumerate(texts)]
-
-
-def hint(scale, gate, sights, near) -> str:
+def hint(scale, gate, sensors, near) -> str:
     """A pose that tells more, in words."""
-    from picker_dynamics.estimation.calibration import payload_poses
+    from picker_dynamics.estimation.payload import poses as payload_poses
 
-    best = payload_poses.poses(scale, gate, tuple(sights), near, 1)[0]
+    best = payload_poses.poses(scale, gate, tuple(sensors), near, 1)[0]
     return f"better: {scale.pose_text(scale.servos.to_angle(best))}"
 
 
 def _pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
     pairs = [word.partition("=") for word in words]
     for word, (name, equals, value) in zip(words, pairs):
-        if not (name and equals and value):
-            raise InputError(f"{option}: {word!r} is not NAME=DEGREES", subject=option, value=word)
+        refuse_if(not (name and equals and value), f"{option}: {word!r} is not NAME=DEGREES", option, word)
     return [(name, value) for name, _, value in pairs]
 
 
 def simulated(options):
     """A rehearsal: an arm with hidden numbers, known as well as a calibration knows it."""
-    from picker_dynamics.estimation.calibration import payload_simulated as rehearsal
+    from picker_dynamics.estimation.payload import simulated as rehearsal
 
-    if not 1.0 <= options.grams <= 100.0:
-        raise InputError(
-            f"the simulated scissor holds {options.grams:g} g, must be 1 to 100 g"
-            + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""),
-            subject="grams",
-            value=options.grams,
-            limit=100.0,
-        )
+    refuse_if(
+        not 1.0 <= options.grams <= 100.0,
+        f"the simulated scissor holds {options.grams:g} g, must be 1 to 100 g"
+        + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""),
+        "grams",
+        options.grams,
+        100.0,
+    )
     person, gate = rehearsal.person(
         options.grams * 1e-3, plant_error=options.plant_error, seed=options.seed, com=tuple(options.com)
     )
-    sights = (sight_on(person.scale, options.link),)
-    visits, half = planned(options, person.scale, gate, sights, person.scale.servos.home)
-    weighed = person.scale.weigh(person.read(visits, sights))
+    sensors = (sensor_on(person.scale, options.link),)
+    visits, half = planned(options, person.scale, gate, sensors, person.scale.servos.home)
+    weighed = person.scale.weigh(person.read(visits, sensors))
     return weighed, {"truth_kg": options.grams * 1e-3, "visits": len(visits), "planned_half_width_kg": half}
 
 
-def planned(options, scale, gate, sights, near):
+def planned(options, scale, gate, sensors, near):
     """The visits, and what they promise; the person is told."""
-    from picker_dynamics.estimation.calibration import payload_poses
+    from picker_dynamics.estimation.payload import poses as payload_poses
 
-    visits, half = payload_poses.plan(scale, gate, sights, near, options.within * 1e-3, count=options.visits)
+    visits, half = payload_poses.plan(scale, gate, sensors, near, options.within * 1e-3, count=options.visits)
     note(options, f"{len(visits) // 2} poses, each without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)")
     return visits, half
+
+
+# -- on a running graph --------------------------------------------------------------------------------------
+
+
+def live(options):
+    """Weigh on the running graph; what it found, and more for the report."""
+    require_namespace(options.namespace)
+    with _client(options) as client:
+        name = client.running_arm()
+        arm_commands.load_arm(options, name)  # refuses an arm that is not the one that runs
+        if name in arms.names() and arms.load(name).control == "torque":
+            return by_efforts(options, arms.load(name), client), {}
+        return by_droop(options, client)
+
+
+def tell(options, mass: float) -> None:
+    """Set the dynamics node's payload [kg]."""
+    require_namespace(options.namespace)
+    with _client(options) as client:
+        client.set_parameters("dynamics", payload__mass=float(mass), payload__com=[float(x) for x in options.com])
+
+
+def _client(options):
+    from picker_dynamics.nodes.client import ArmClient
+
+    return ArmClient((), options.namespace)
+
+
+# -- servos: how far the arm sags ----------------------------------------------------------------------------
+
+
+def by_droop(options, client):
+    """Visit poses without and with the payload; elevations are typed, measured angles listened to."""
+    from picker_dynamics.estimation.payload.droop import Potentiometer
+    from picker_dynamics.estimation.payload.poses import before
+
+    scale, gate = scale_of(options)
+    client.joint_names = scale.description.joint_names
+    client.wait_holding()
+    measured = client.hardware.get("provenance") == "measured"
+    sensors = (
+        tuple(Potentiometer(scale.servos.joint_names[column]) for column in scale.columns)
+        if measured
+        else (sensor_on(scale, options.link),)
+    )
+    visits, half = planned(options, scale, gate, sensors, client.reference())
+    asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the scissor empty, and are hands away? Type yes: "
+    refuse_if(not options.yes and _answer(asked).strip().lower() != "yes", "not weighed")
+    read = []
+    for visit in visits:
+        if visit.loaded and visit.number == len(visits) // 2:
+            _answer("Put the payload into the scissor, gently, and take your hands away. Then press Enter: ")
+        for there in (before(scale, visit), scale.servos.to_angle(visit.pulses_us)):
+            client.move_through([MOVE_S], [there])
+        client.spin(SETTLE_S)
+        there = replace(visit, pulses_us=_pulses(client, scale))
+        read += (
+            there.measurements(sensors, _listened(client, scale, sensors))
+            if measured
+            else _typed(scale, there, len(visits), sensors[0])
+        )
+    return scale.weigh(read, hint(scale, gate, sensors, scale.servos.home)), {"planned_half_width_kg": half}
+
+
+def _typed(scale, visit, count: int, sensor) -> list:
+    """The person reads the inclinometer; asked again where that is no angle, or none that can be."""
+    while True:
+        try:
+            text = _answer(f"{visit.number + 1} of {count}: elevation of the {sensor.link} [deg]: ")
+            read = visit.measurements([sensor], [angle(sensor.link, text)])
+            scale.require_plausible(read)
+            return read
+        except InputError as slip:
+            if slip.subject == "input":
+                raise
+            print(slip, file=sys.stderr, flush=True)
+
+
+def _answer(question: str) -> str:
+    print(question, end="", file=sys.stderr, flush=True)
+    try:
+        return input()
+    except EOFError as error:
+        raise InputError("nobody answers: not weighed", subject="input") from error
+
+
+def _pulses(client, scale) -> np.ndarray:
+    """What is on the servos' inputs now (n,) [us]: set-points of the next ``joint_commands``."""
+    servos, told = scale.servos, client.next_command(scale.description.joint_names).position
+    return servos.quantise_us(servos.to_pulse_us(servos.clamp(np.asarray(told))))
+
+
+def _listened(client, scale, sensors) -> list[float]:
+    """Mean angles of the joints [rad]."""
+    q = client.listen(LISTEN_S)[0].mean(axis=0)
+    return [float(q[scale.description.joint_names.index(sensor.joint)]) for sensor in sensors]
+
+
+# -- joints that measure efforts ------------------------------------------------------------------------------
+
+
+def by_efforts(options, arm, client):
+    """Listen to the efforts that hold the arm where it stands, without and with the payload."""
+    from picker_dynamics.dynamics.rigid_body import RigidBody
+    from picker_dynamics.estimation.payload.torque import MODEL_SHARE, better_pose, weigh_by_effort
+
+    description = arm.description
+    client.joint_names = description.joint_names
+    client.wait_holding()
+    if not options.absolute:
+        if not options.yes:
+            _answer("Take everything out of the tool, and your hands away. Then press Enter: ")
+        empty, _ = _at_rest(client, description, False)
+        _answer("Now put the payload in, and take your hands away. Then press Enter: ")
+    samples, sd = _at_rest(client, description, True)
+    if not options.absolute:
+        samples = empty.joined(samples)
+    model = RigidBody(description)
+    return weigh_by_effort(
+        model,
+        samples,
+        sd,
+        description.effort,
+        tuple(options.com),
+        better=better_pose(model, description, arm.hold_limit, options.com),
+        model_share=0.0 if options.absolute else MODEL_SHARE,
+    )
+
+
+def _at_rest(client, description, loaded: bool):
+    """Mean effort of a second where the arm stands, and its noise (n,) [N·m or N]."""
+    from picker_dynamics.estimation.payload.torque import EffortSamples
+
+    client.spin(LISTEN_S)
+    q, effort = client.listen(LISTEN_S)
+    if effort is None:
+        raise LinkError("joint_states carry no efforts: nothing tells what the tool holds")
+    sd = np.maximum(effort.std(axis=0), EFFORT_SD_FLOOR * description.effort)
+    return EffortSamples.at_rest(q.mean(axis=0), effort.mean(axis=0), loaded=loaded), sd

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InfeasibleError, InputError
 from picker_dynamics.robot.model import COULOMB_SPEED, Array, DynamicsModel, as_vector, checked_number
+from picker_dynamics.robot.resting import settled
 from picker_dynamics.robot.servo import ServoModel
 
 GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
@@ -28,14 +29,6 @@ GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
 REST_SPEED, REST_ACCELERATION = 1e-6, 1e-5
 """Slower than this [rad/s] and nearer to standstill [rad/s²], an arm whose set-point does not change rests: what is left of
 its way is some microradians at most, and nothing has to be integrated until something changes."""
-
-SETTLE_STEP_S = 0.1
-"""Pseudo-time step of ``settle`` [s]."""
-
-SETTLE_RESIDUAL = 1e-10
-"""Unbalanced torque [N·m] that counts as rest."""
-
-SETTLE_ITERATIONS = 5000
 
 
 class ArmStateModel:
@@ -94,8 +87,7 @@ class ArmStateModel:
     def settle(self, setpoint: ArrayLike, start: ArrayLike | None = None) -> Array:
         """Come to rest at ``setpoint`` (n,) [rad] and return the position (n,) [rad].
 
-        The over-damped motion D dq/dt = spring(q_cmd - q) - g(q) is followed until it stands, so that of
-        several poses at rest (any angle of the deadband, without load) it finds a stable one near ``start``.
+        Of several poses at rest (any angle of the deadband, without load) a stable one near ``start``, see ``resting.settled``.
 
         Args:
             start: (n,) [rad] where to begin, default the set-point itself.
@@ -104,20 +96,11 @@ class ArmStateModel:
             InfeasibleError: no rest was found: the arm falls.
         """
         setpoint = as_vector("set-point", setpoint, self.model.n)
-        q = setpoint.copy() if start is None else as_vector("start", start, self.model.n)
-        servo = self.servo
-        residual = np.zeros(self.model.n)
-        for _ in range(SETTLE_ITERATIONS):
-            residual = servo.spring_torque(setpoint, q) - self.model.gravity(q)
-            if np.abs(residual).max() < SETTLE_RESIDUAL:
-                self.reset(q)
-                return self.q
-            distance = np.abs(setpoint - q)
-            loose = distance < servo.deadband
-            pulling = ~loose & (distance < servo.deadband + servo.stall_torque / servo.stiffness)
-            step = residual / (servo.damping / SETTLE_STEP_S + np.where(pulling, servo.stiffness, 0.0))
-            longest = np.where(loose, servo.deadband, servo.stall_torque / servo.stiffness)
-            q = q + np.clip(step, -longest, longest)
+        start = setpoint if start is None else as_vector("start", start, self.model.n)
+        q, residual = settled(self.servo, self.model.gravity, setpoint, start)
+        if not residual.any():
+            self.reset(q)
+            return self.q
         j = int(np.abs(residual).argmax())
         joint, stall = self.model.joint_names[j], float(self.servo.stall_torque[j])
         raise InfeasibleError(

@@ -1,5 +1,5 @@
-"""Finding the numbers of an arm: calibration without encoders, identification of dynamic parameters, and the closed loop of
-both on the simulated arm.  Imports all rooms below; moves real arms only through what ``commands`` hand it.
+"""Finding the numbers of an arm: calibration without encoders, the payload, identification of dynamic parameters, and the
+closed loop of all on the simulated arm.  Imports all rooms below; moves real arms only through what ``commands`` hand it.
 """
 
-__all__ = ["calibration", "closed_loop", "identification"]
+__all__ = ["calibration", "closed_loop", "identification", "payload", "urdf_text"]

@@ -12,6 +12,7 @@ __all__ = [
     "lint",
     "model",
     "picker_shape",
+    "resting",
     "servo",
     "servo_arm",
     "servo_budget",

@@ -10,10 +10,18 @@ import pytest
 from arm_fixtures import picker, servos
 
 from picker_dynamics.errors import InputError, JointNamesError
-from picker_dynamics.estimation.calibration.assembly import RATIO_SD, properties
-from picker_dynamics.estimation.calibration.geometry import REACH_SLACK, geometry_findings, reach
-from picker_dynamics.estimation.calibration.mass_properties import GRAVITY, LinkReadings, link_properties, swing_slowdown, without
+from picker_dynamics.estimation.calibration.mass_properties import (
+    RATIO_SD,
+    REACH_SLACK,
+    LinkReadings,
+    link_properties,
+    properties,
+    reach,
+    swing_slowdown,
+)
 from picker_dynamics.estimation.calibration.measured import Measured
+from picker_dynamics.estimation.calibration.write_back import geometry_findings
+from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw
 
@@ -96,7 +104,7 @@ def test_intervals_contain_the_truth_where_the_ratios_are_within_what_is_believe
 
 
 def test_parts_measured_by_themselves_leave_the_rest():
-    """With everything else known, an assembly is what ``without`` makes of it."""
+    """With everything else known, an assembly is what is left of it."""
     hidden = Hidden(3)
     pair = {"hand": hidden.link("hand"), "scissor": hidden.link("scissor"), "forearm": hidden.link("forearm")}
     found = properties(picker(), {"upper_arm": hidden.arm_and_all(), **pair})
@@ -106,21 +114,6 @@ def test_parts_measured_by_themselves_leave_the_rest():
     assert one.distance.contains(distance) and one.distance.sd < 0.01
     assert one.inertia.contains(inertia) and one.inertia.sd < inertia
     assert found["hand"].mass.sd <= 1.01 * link_properties("hand", pair["hand"]).mass.sd
-
-
-def test_a_part_about_the_same_axis_agrees_with_without():
-    """Hand and scissor share nothing but the wrist: whole less part, both about the wrist's axis."""
-    hidden = Hidden(4, noise=0.0)
-    (m1, d1, i1), (m2, d2, i2) = hidden.truth("hand"), hidden.truth("scissor")
-    at = float(picker().joint("scissor").xyz[0])
-    mass, pivot = m1 + m2, i1 + m1 * d1**2 + i2 + m2 * (at + d2) ** 2
-    whole = hidden.readings(mass, (m1 * d1 + m2 * (at + d2)) / mass, pivot)
-    scissor_alone = hidden.readings(m2, d2, i2 + m2 * d2**2)
-    split = properties(picker(), {"hand": replace(whole, holds=("scissor",)), "scissor": scissor_alone})["hand"]
-    part = link_properties("scissor", hidden.readings(m2, at + d2, i2 + m2 * (at + d2) ** 2))
-    rest = without(link_properties("both", whole), part)
-    assert split.mass.value == pytest.approx(rest.mass.value, rel=1e-3)
-    assert split.distance.value == pytest.approx(rest.distance.value, abs=5e-4)
 
 
 def test_without_swings_inertias_stay_with_the_urdf():

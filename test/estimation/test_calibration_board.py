@@ -16,16 +16,16 @@ from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.errors import BoardFaultError, LinkError
 from picker_dynamics.estimation.calibration import guided, mover
-from picker_dynamics.estimation.calibration.belief import Belief
+from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
-from picker_dynamics.estimation.calibration.droop import Sight
+from picker_dynamics.estimation.calibration.droop_model import SensorModel
 from picker_dynamics.estimation.calibration.mover import Mover
 from picker_dynamics.estimation.calibration.poses import Station, Weight
+from picker_dynamics.estimation.calibration.rehearsal import SimulatedPerson
 from picker_dynamics.estimation.calibration.session import Session, checksums
-from picker_dynamics.estimation.calibration.simulated_person import SimulatedPerson
+from picker_dynamics.estimation.calibration.step_context import StepContext
 from picker_dynamics.estimation.calibration.steps import droop as droop_step
-from picker_dynamics.estimation.calibration.steps.droop import Looker
-from picker_dynamics.estimation.calibration.workplace import Workplace
+from picker_dynamics.estimation.calibration.steps.droop import StationReader
 from picker_dynamics.estimation.calibration.write_back import urdf_text
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
@@ -121,9 +121,9 @@ class Bench:
         session = Session.open(self.folder, self.tied, {})
         outputs.take()
         try:
-            work = Workplace(session, person, Mover(outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay))
-            belief = guided.walk(work, Belief(self.arm, self.servos), steps)
-            return person, belief, then and then(work, belief)
+            context = StepContext(session, person, Mover(outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay))
+            estimate = guided.run_steps(context, ArmEstimate(self.arm, self.servos), steps)
+            return person, estimate, then and then(context, estimate)
         finally:
             outputs.let_go()
 
@@ -155,9 +155,9 @@ def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench)
     answered = Session.open(bench.folder, bench.tied, {}).count("map")
     assert answered > 10  # of the first two places, and the pulses of the third
     time.sleep(0.8)
-    person, belief, _ = bench.walk("map")
+    person, estimate, _ = bench.walk("map")
     assert any("Outputs run already" in text for text in person.told)
-    servo = belief.servos.servos[3]
+    servo = estimate.servos.servos[3]
     true = servo_maps.load(resource("config/servos.yaml"), bench.arm.joint_names).servos[3]
     assert servo.direction == true.direction == -1
     for pulse in (2246.0, 1900.0):
@@ -169,20 +169,20 @@ def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
     station = Station(
         np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]),
         Weight(0.1),
-        tuple(Sight("elevation", link) for link in ("upper_arm", "forearm", "hand")),
+        tuple(SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand")),
     )
 
-    def look(work, belief):
-        looker = Looker(work, belief)
-        values = looker.look(belief.gate(), station, 1.0, (1, 2, 3))
+    def look(context, estimate):
+        reader = StationReader(context, estimate)
+        values = reader.read_station(estimate.gate(), station, 1.0, (1, 2, 3))
         hanging = bench.control.truth().payload_kg
-        looker.finish()
+        reader.finish()
         return values, hanging
 
-    person, belief, (values, hanging) = bench.walk("limits", "rest", then=look)
-    low, high = belief.limits["wrist"]
+    person, estimate, (values, hanging) = bench.walk("limits", "rest", then=look)
+    low, high = estimate.limits["wrist"]
     assert low == pytest.approx(-1.4, abs=0.06) and high == pytest.approx(-0.6, abs=0.06)
-    assert belief.known_servos.rest == pytest.approx(bench.servos.rest, abs=0.02)
+    assert estimate.known_servos.rest == pytest.approx(bench.servos.rest, abs=0.02)
     truth = bench.control.truth()
     assert hanging == 0.1 and truth.payload_kg == 0.0
     q = truth.q
@@ -199,14 +199,14 @@ def test_another_arms_board_is_refused(bench):
 
 def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_holds(bench):
     pulses = bench.control.truth().pulses_us
-    sights = tuple(Sight("elevation", link) for link in ("upper_arm", "forearm", "hand"))
+    sensors = tuple(SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand"))
     quantised = bench.servos.quantise_us(pulses)
-    station = Station(quantised, Weight(), sights)
+    station = Station(quantised, Weight(), sensors)
     looked = []
 
-    def look(work, belief):
-        looked.append(work.person)
-        return Looker(work, belief).look(belief.gate(), station, -1.0, (1, 2, 3))
+    def look(context, estimate):
+        looked.append(context.person)
+        return StationReader(context, estimate).read_station(estimate.gate(), station, -1.0, (1, 2, 3))
 
     def stop():
         raise KeyboardInterrupt

@@ -13,10 +13,11 @@ from small_urdfs import TWO_LINKS
 
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError
-from picker_dynamics.estimation.calibration import compare, compare_worth
-from picker_dynamics.estimation.calibration.compare_ruler import ruler_worth, student_95
-from picker_dynamics.estimation.calibration.evaluate import Errors
+from picker_dynamics.estimation.calibration import compare
+from picker_dynamics.estimation.calibration.compare import ruler_report, student_95
+from picker_dynamics.estimation.calibration.evaluate import Errors, TipErrorReport
 from picker_dynamics.resources import resource
+from picker_dynamics.robot import description
 
 URDF, SIM = str(resource("urdf/picker.urdf")), str(resource("config/servos.sim.yaml"))
 
@@ -78,7 +79,7 @@ def test_other_arms_are_not_compared(folder, tmp_path):
         compare.differences(before, compare.load(str(other)))
     joints, channels = tmp_path / "two.urdf", tmp_path / "two.yaml"
     joints.write_text(TWO_LINKS)
-    names = compare.descriptions.load(joints).joint_names
+    names = description.load(joints).joint_names
     lines = resource("config/servos.yaml").read_text().partition("joints:")[0]
     entry = "  {}: {{channel: {}, direction: 1, zero_deg: 0.0, rest_rad: 0.0, home_rad: 0.0}}\n"
     channels.write_text(lines + "joints:\n" + "".join(entry.format(name, i) for i, name in enumerate(names)))
@@ -91,7 +92,7 @@ def test_other_arms_are_not_compared(folder, tmp_path):
 
 def test_what_counts_as_no_worse():
     def worth(before, after):
-        return compare_worth.Worth(*(Errors(1e-3 * np.array(one), 1e-3 * np.array(one)) for one in (before, after)))
+        return TipErrorReport(*(Errors(1e-3 * np.array(one), 1e-3 * np.array(one)) for one in (before, after)))
 
     assert worth([5.0, 6.0, 7.0], [1.0, 2.0, 9.0]).no_worse
     assert worth([1.0], [1.05]).no_worse and not worth([1.0], [1.2]).no_worse
@@ -110,13 +111,13 @@ def test_pairs_on_a_ruler_have_an_interval_that_contains_the_truth():
     rng, inside, rounds = np.random.default_rng(0), 0, 400
     for _ in range(rounds):
         true = rng.uniform(6.0, 12.0, 5)
-        found = ruler_worth([(max(0.0, a + rng.normal(0.0, 0.5)), max(0.0, a - 5.0 + rng.normal(0.0, 0.5))) for a in true])
+        found = ruler_report([(max(0.0, a + rng.normal(0.0, 0.5)), max(0.0, a - 5.0 + rng.normal(0.0, 0.5))) for a in true])
         inside += found.interval_mm[0] <= 5.0 <= found.interval_mm[1]
-        assert found.no_worse and found.better
+        assert found.no_worse and found.interval_mm[0] > 0.0
     assert inside >= 0.94 * rounds
-    assert not ruler_worth([(1.0, 9.0), (2.0, 8.0), (1.0, 11.0)]).no_worse
-    same = ruler_worth([(1.0, 1.5), (2.0, 1.5), (1.0, 1.0)])
-    assert same.no_worse and not same.better
+    assert not ruler_report([(1.0, 9.0), (2.0, 8.0), (1.0, 11.0)]).no_worse
+    same = ruler_report([(1.0, 1.5), (2.0, 1.5), (1.0, 1.0)])
+    assert same.no_worse and not same.interval_mm[0] > 0.0
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_pairs_on_a_ruler_have_an_interval_that_contains_the_truth():
 )
 def test_ruler_readings_that_cannot_be(pairs, named):
     with pytest.raises(InputError, match=named):
-        ruler_worth(pairs)
+        ruler_report(pairs)
 
 
 # -- the command ---------------------------------------------------------------------------------------

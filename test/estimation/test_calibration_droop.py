@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
+from calibration_truth import COLUMNS, JOINTS, hidden
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.calibration import walk
-from picker_dynamics.estimation.calibration.droop import FIGURES, DroopModel, Reading, Sight, fit
+from picker_dynamics.estimation.calibration import procedure
+from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit
+from picker_dynamics.estimation.calibration.droop_model import FIGURES, DroopModel, Reading, SensorModel
 from picker_dynamics.estimation.calibration.mass_properties import link_properties
 from picker_dynamics.estimation.calibration.poses import (
     INSTRUMENTS,
@@ -21,24 +24,21 @@ from picker_dynamics.estimation.calibration.poses import (
     candidates,
     cautious_gate,
     choose,
-    sights,
+    sensors,
     way,
 )
 from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
 from picker_dynamics.estimation.calibration.statics import PointMass, elevation, gravity_torques, links_of, loads
-from picker_dynamics.estimation.calibration.variance import FRICTION_SD
 from picker_dynamics.estimation.calibration.write_back import calibrated_servos, figures_from, overlay_text, urdf_text, write
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-BELIEVED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names)
-SIMULATED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, resource("config/servos.sim.yaml"))
-JOINTS = ("shoulder", "elbow", "wrist")
-SIGHTS = sights(ARM, JOINTS)
-COLUMNS = tuple(ARM.joint_names.index(name) for name in JOINTS)
+ARM = picker()
+BELIEVED = servos(simulated=False)
+SIMULATED = servos()
+SENSORS = sensors(ARM, JOINTS)
 KNOWN = FIGURES[:4]
 """Figures that the simulated arm has; what its friction holds back on average is none of its numbers."""
 
@@ -46,27 +46,13 @@ KNOWN = FIGURES[:4]
 class ExactBench(RestingBench):
     """Neither friction nor noise in what is read of the droop."""
 
-    def look(self, gate, station, side, columns):
+    def read_station(self, gate, station, side, columns):
         poses = link_poses(ARM, self.resting(station, columns, np.zeros(ARM.n)))
-        return [float(sight.of(poses)) for sight in station.sights]
+        return [float(sensor.of(poses)) for sensor in station.sensors]
 
 
 def bench(seed, kind=RestingBench):
     return kind.with_errors(ARM, SIMULATED, seed=seed)
-
-
-def hidden(made, joint):
-    """The truth about a joint, in the order of KNOWN."""
-    column = ARM.joint_names.index(joint)
-    true, was = made.plant.servo_map.servos[column], BELIEVED.servos[column]
-    return np.array(
-        [
-            -was.direction * (true.zero - was.zero),
-            true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
-            1.0 / made.plant.servo.stiffness[column],
-            made.plant.servo.deadband[column],
-        ]
-    )
 
 
 @pytest.mark.parametrize("name", ["picker", "rrp", "three_link", "cylindrical"])
@@ -84,8 +70,8 @@ def test_a_weight_bears_as_a_payload_does():
 
 
 def test_which_joints_a_droop_tells_of():
-    assert walk.gravity_joints(ARM) == JOINTS
-    assert walk.measured_links(ARM, JOINTS) == ("upper_arm", "forearm", "hand", "scissor")
+    assert procedure.gravity_joints(ARM) == JOINTS
+    assert procedure.measured_links(ARM, JOINTS) == ("upper_arm", "forearm", "hand", "scissor")
 
 
 def test_elevation_goes_on_beyond_the_vertical():
@@ -110,13 +96,13 @@ def test_derivatives_of_the_loads_are_those_of_differences(name):
             np.testing.assert_allclose(derivative[..., k], (gravity_torques(arm, q, changed) - found.torque) / h, atol=1e-6)
 
 
-def test_the_sights_of_each_instrument():
-    inclinometer, ruler, both = (sights(ARM, JOINTS, one) for one in INSTRUMENTS)
+def test_the_sensors_of_each_instrument():
+    inclinometer, ruler, both = (sensors(ARM, JOINTS, one) for one in INSTRUMENTS)
     assert [one.link for one in inclinometer] == ["upper_arm", "forearm", "hand"]
     assert [(one.kind, one.link) for one in ruler] == [("height", "forearm"), ("height", "hand"), ("height", "tool0")]
     assert both == inclinometer + ruler
     with pytest.raises(InputError, match="instrument is 'laser', must be inclinometer, ruler, both"):
-        sights(ARM, JOINTS, "laser")
+        sensors(ARM, JOINTS, "laser")
 
 
 def test_derivatives_of_the_readings_are_those_of_differences():
@@ -126,9 +112,9 @@ def test_derivatives_of_the_readings_are_those_of_differences():
     rng = np.random.default_rng(3)
     poses = [[0.0, *rng.uniform([1.0, -1.5, -1.0], [2.0, -0.5, 1.0]), 1.2] for _ in range(4)]
     readings = [
-        Reading(BELIEVED.to_pulse_us(q), sight, 0.0, 0, weight, "tool0", (0.05, 0.0, 0.0), side)
+        Reading(BELIEVED.to_pulse_us(q), sensor, 0.0, 0, weight, "tool0", (0.05, 0.0, 0.0), side)
         for q, weight, side in zip(poses, (0.0, 0.2, 0.1, 0.3), (1.0, -1.0, 0.0, 1.0))
-        for sight in sights(ARM, JOINTS, "both")
+        for sensor in sensors(ARM, JOINTS, "both")
     ]
     unknowns = mean + 0.2 * sd * rng.normal(size=len(mean))
     expected, by_unknowns, _ = model.linearised(unknowns, readings)
@@ -144,14 +130,14 @@ def calibrated():
     made = {}
     for seed in (0, 1):
         arm = bench(seed)
-        made[seed] = arm, walk.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=seed, when="today")
+        made[seed] = arm, procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=seed, when="today")
     return made
 
 
 def test_stiffness_zero_and_scale_are_found(calibrated):
     for arm, found in calibrated.values():
         for joint in JOINTS:
-            zero, scale, compliance, _ = hidden(arm, joint)
+            zero, scale, compliance, _ = hidden(arm.plant, joint)
             assert abs(found.fit.stiffness(joint).value * compliance - 1.0) < 0.08
             assert abs(found.fit.figure(joint, "zero").value - zero) < np.radians(0.3)
             assert abs(found.fit.figure(joint, "scale").value - scale) < 0.005
@@ -161,10 +147,10 @@ def test_stiffness_zero_and_scale_are_found(calibrated):
 def test_exact_readings_give_exact_figures():
     """What is left is what the prior pulls towards itself, and masses that are known to a gram."""
     arm = bench(5, ExactBench)
-    found = walk.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=5)
+    found = procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=5)
     for joint in JOINTS:
-        assert found.fit.stiffness(joint).value * hidden(arm, joint)[2] == pytest.approx(1.0, abs=0.02)
-        assert found.fit.figure(joint, "deadband").value == pytest.approx(hidden(arm, joint)[3], rel=0.15)
+        assert found.fit.stiffness(joint).value * hidden(arm.plant, joint)[2] == pytest.approx(1.0, abs=0.02)
+        assert found.fit.figure(joint, "deadband").value == pytest.approx(hidden(arm.plant, joint)[3], rel=0.15)
     assert found.fit.misfit < 0.1 and (found.fit.friction < FRICTION_SD).all()
 
 
@@ -194,20 +180,20 @@ def test_slips_of_sign_and_too_few_readings_are_refused(calibrated):
     with pytest.raises(InputError, match=r"a weight of 200 kg was hung on, .* are these grams\?"):
         replace(readings[0], weight=200.0)
     with pytest.raises(InputError, match="reading is of 'depth', must be elevation or height"):
-        Sight("depth", "hand")
+        SensorModel("depth", "hand")
 
 
 def test_chosen_poses_tell_more_than_the_first_ones_that_come():
-    links = {name: link_properties(name, bench(0).link(name)) for name in walk.measured_links(ARM, JOINTS)}
+    links = {name: link_properties(name, bench(0).link(name)) for name in procedure.measured_links(ARM, JOINTS)}
     model = DroopModel(ARM, BELIEVED, JOINTS, links)
     gate = cautious_gate(RigidBody(ARM), BELIEVED)
-    stations = candidates(model, gate, WEIGHTS, SIGHTS, count=40, seed=2)
+    stations = candidates(model, gate, WEIGHTS, SENSORS, count=40, seed=2)
     chosen = choose(model, gate, stations, 6)
 
     def spread(some):
         readings = [one for number, station in enumerate(some) for one in station.readings(ARM.tool, visit=number)]
         mean, sd = model.prior()
-        jacobian = model.sensitivity(mean, readings) / readings[0].sight.sd
+        jacobian = model.linearised(mean, readings)[1] / readings[0].sensor.sd
         return np.linalg.slogdet(np.linalg.inv(jacobian.T @ jacobian + np.diag(sd**-2)))[1]
 
     assert spread(chosen) < spread(stations[:6]) - 1.0
@@ -228,10 +214,10 @@ def test_the_arm_comes_to_stations_from_both_sides_and_is_read_at_rest():
     still = bench(2, ExactBench)
     gate = cautious_gate(RigidBody(ARM), BELIEVED)
     pulses = BELIEVED.quantise_us(BELIEVED.to_pulse_us(np.array([0.0, 1.7, -1.2, -0.6, 1.2])))
-    station = Station(pulses, Weight(0.2), SIGHTS)
-    expected = still.look(gate, station, 1.0, COLUMNS)
+    station = Station(pulses, Weight(0.2), SENSORS)
+    expected = still.read_station(gate, station, 1.0, COLUMNS)
     for side in SIDES:
-        np.testing.assert_allclose(moving.look(gate, station, side, COLUMNS), expected, atol=np.radians(1.2))
+        np.testing.assert_allclose(moving.read_station(gate, station, side, COLUMNS), expected, atol=np.radians(1.2))
     assert moving.plant.payload == 0.0
 
 
@@ -262,7 +248,7 @@ def test_files_are_written_beside_what_was_there_and_read_back(calibrated, tmp_p
 def test_joints_that_bear_nothing_get_zero_and_scale_only(calibrated):
     arm, found = calibrated[1]
     for joint in ("base", "scissor"):
-        zero, scale, *_ = hidden(arm, joint)
+        zero, scale, *_ = hidden(arm.plant, joint)
         one = found.figures[joint]
         assert abs(one.zero.value - zero) < 4.0 * one.zero.sd and abs(one.scale.value - scale) < 4.0 * one.scale.sd
         assert one.stiffness is None

@@ -10,29 +10,30 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from arm_fixtures import picker, servos
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
 from picker_dynamics.estimation.calibration import evaluate, guided, poses
-from picker_dynamics.estimation.calibration.belief import Belief
+from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.joint_map import MapPoint, levelled, mapped
 from picker_dynamics.estimation.calibration.mover import Mover
+from picker_dynamics.estimation.calibration.rehearsal import PlantOutputs, PlantWorld, SimulatedPerson
 from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
-from picker_dynamics.estimation.calibration.simulated_person import PlantOutputs, PlantWorld, SimulatedPerson
+from picker_dynamics.estimation.calibration.step_context import LeaveError, StepContext
 from picker_dynamics.estimation.calibration.steps import result
 from picker_dynamics.estimation.calibration.steps.result import merged
 from picker_dynamics.estimation.calibration.steps.sweep import BARE, DISTANCES, LAYING, LOADED
 from picker_dynamics.estimation.calibration.sweep import lever_loads
-from picker_dynamics.estimation.calibration.workplace import LeaveError, Workplace
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.plant import Plant
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-BELIEVED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names)
-SIMULATED = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, resource("config/servos.sim.yaml"))
+ARM = picker()
+BELIEVED = servos(simulated=False)
+SIMULATED = servos()
 COARSE_S = 2e-3
 """Step of the simulated arms [s]: four times the usual one, for motions that are slow."""
 WRIST = ARM.joint_names.index("wrist")
@@ -74,10 +75,12 @@ class Rig:
     def walk(self, *steps, **options):
         """Some steps: who answered, and what is believed then."""
         person = Person(PlantWorld(self.bench, self.outputs), np.random.default_rng(1), **options)
-        work = Workplace(Session.open(self.folder, {}, {}), person, Mover(self.outputs), self.folder, when="today", settle_s=1.5)
-        work.arm_is_on = not np.isnan(self.outputs.pulses_us).any()
+        context = StepContext(
+            Session.open(self.folder, {}, {}), person, Mover(self.outputs), self.folder, when="today", settle_s=1.5
+        )
+        context.switched |= {"on"} if not np.isnan(self.outputs.pulses_us).any() else set()
         self.last = person
-        return person, guided.walk(work, Belief(ARM, self.believed), steps)
+        return person, guided.run_steps(context, ArmEstimate(ARM, self.believed), steps)
 
     def true_angles(self, joint, pulses):
         return self.bench.plant.servo_map.servos[ARM.joint_names.index(joint)].to_angle(np.array(pulses))
@@ -101,8 +104,8 @@ def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
         "1.board.1200": ["-27.03"],
         "1.board.1800": ["27.0"],
     }
-    person, belief = Rig(tmp_path).walk("trim", typed=typed, oscillator_hz=true_hz)
-    assert belief.servos.oscillator_hz == pytest.approx(true_hz, rel=0.003)
+    person, estimate = Rig(tmp_path).walk("trim", typed=typed, oscillator_hz=true_hz)
+    assert estimate.servos.oscillator_hz == pytest.approx(true_hz, rel=0.003)
     assert any("flash" in text for text in person.said) and any("good enough" in text for text in person.said)
     overlay = yaml.safe_load((tmp_path / "servos.trim.yaml").read_text())
     assert overlay["board"]["oscillator_hz"] == pytest.approx(true_hz, rel=0.003)
@@ -114,8 +117,8 @@ def test_who_flashes_later_goes_on_with_measuring_again(tmp_path):
     rig = Rig(tmp_path)
     with pytest.raises(LeaveError, match="flash the firmware, then run the same command"):
         rig.walk("trim", oscillator_hz=25.5e6, typed={"1.flashed": ["later"]})
-    person, belief = rig.walk("trim", oscillator_hz=25.5e6)
-    assert "0.pulse" not in person.keys and belief.servos.oscillator_hz == pytest.approx(25.5e6, rel=0.002)
+    person, estimate = rig.walk("trim", oscillator_hz=25.5e6)
+    assert "0.pulse" not in person.keys and estimate.servos.oscillator_hz == pytest.approx(25.5e6, rel=0.002)
 
 
 # -- map ------------------------------------------------------------------------------------------------------------------
@@ -125,10 +128,10 @@ def test_direction_and_zero_of_a_joint_that_turns_the_other_way_are_found(tmp_pa
     wrist = replace(BELIEVED.servos[WRIST], direction=1, zero=math.radians(8.0))
     believed = replace(BELIEVED, servos=(*BELIEVED.servos[:WRIST], wrist, *BELIEVED.servos[WRIST + 1 :]))
     rig = Rig(tmp_path, believed=believed)
-    person, belief = rig.walk("map", joints=("wrist",))
+    person, estimate = rig.walk("map", joints=("wrist",))
     assert any("wrist turns the other way than the servo map says: its direction is -1 now" in text for text in person.said)
     pulses = [900.0, 1500.0, 2100.0]
-    servo = belief.servos.servos[WRIST]
+    servo = estimate.servos.servos[WRIST]
     assert servo.direction == -1 and servo.pulse_range == pytest.approx((-1.57, 1.57), abs=0.15)
     np.testing.assert_allclose(servo.to_angle(np.array(pulses)), rig.true_angles("wrist", pulses), atol=math.radians(1.2))
 
@@ -140,17 +143,17 @@ def test_a_joint_that_does_not_move_is_told_at_once_and_may_be_put_right(tmp_pat
         rig.walk("map", joints=("wrist",), typed={**stuck, "wrist.still": ["leave"]})
     told = " ".join(rig.last.said)
     assert "wrist does not move: it was sent 10 deg away and turned 0.1. Is its plug on channel 3" in told
-    person, belief = rig.walk("map", joints=("wrist",), typed={**stuck, "wrist.still": ["again"]})
+    person, estimate = rig.walk("map", joints=("wrist",), typed={**stuck, "wrist.still": ["again"]})
     assert person.keys.count("wrist.still") == 1
-    assert belief.servos.servos[WRIST].direction == -1
+    assert estimate.servos.servos[WRIST].direction == -1
 
 
 def test_slips_while_mapping_are_doubted(tmp_path):
     rig = Rig(tmp_path)
-    person, belief = rig.walk("map", joints=("base",), typed={"base.2.angle": ["67.5", "-1.18", "67.5 mm"]})
+    person, estimate = rig.walk("map", joints=("base",), typed={"base.2.angle": ["67.5", "-1.18", "67.5 mm"]})
     said = " ".join(person.said)
     assert "base is 67.5 deg, expected about -6" in said and "the sign?" in said and "is it in rad?" in said
-    assert belief.figures["base"].zero.sd < math.radians(0.2)
+    assert estimate.figures["base"].zero.sd < math.radians(0.2)
 
 
 def test_a_bent_servo_gets_a_bent_map_and_a_straight_one_a_line():
@@ -191,38 +194,38 @@ def test_limits_stay_a_margin_inside_and_within_the_pulses(tmp_path):
         "scissor.low": ["", "keep"],
         "scissor.high": ["", "less", "30", "30", "30", "30", "30", "stop"],
     }
-    person, belief = rig.walk("limits", joints=("base", "scissor"), typed=typed)
+    person, estimate = rig.walk("limits", joints=("base", "scissor"), typed=typed)
     said = " ".join(person.said)
     assert "jog by 60 deg, must be at most 30 at once" in said
-    assert belief.limits["base"] == pytest.approx((math.radians(-28.0), math.radians(38.0)), abs=0.01)
+    assert estimate.limits["base"] == pytest.approx((math.radians(-28.0), math.radians(38.0)), abs=0.01)
     assert "no further: scissor" in said or "its pulses end here" in said
-    servo = belief.known_servos.servos[4]
-    assert belief.known_description.upper[4] <= servo.pulse_range[1]
-    assert belief.known_description.lower[1] == ARM.lower[1]
+    servo = estimate.known_servos.servos[4]
+    assert estimate.known_description.upper[4] <= servo.pulse_range[1]
+    assert estimate.known_description.lower[1] == ARM.lower[1]
 
 
 def test_limits_too_narrow_are_asked_again(tmp_path):
     typed = {"base.low": ["stop", "-30", "stop"], "base.high": ["stop", "30", "stop"]}
-    person, belief = Rig(tmp_path).walk("limits", joints=("base",), typed=typed)
+    person, estimate = Rig(tmp_path).walk("limits", joints=("base",), typed=typed)
     assert any("too little to work with" in text for text in person.said)
 
 
 def test_a_rest_pose_outside_of_the_limits_is_not_taken(tmp_path):
     rig = Rig(tmp_path)
     typed = {"base.low": ["5", "stop"], "base.high": ["5", "5", "stop"]}
-    person, belief = rig.walk(
+    person, estimate = rig.walk(
         "limits", "rest", joints=("base",), typed={**typed, "pulses": ["base 25", "knee 3", "base far", "done", "base 2", "done"]}
     )
     said = " ".join(person.said)
     assert "base rests" in said and "outside its limits. Jog to another pose" in said
     assert "'knee 3' is not of the form JOINT DEGREES" in said and "is no number" in said
-    assert math.degrees(belief.known_servos.rest[0]) == pytest.approx(2.0, abs=0.5)
+    assert math.degrees(estimate.known_servos.rest[0]) == pytest.approx(2.0, abs=0.5)
 
 
 def test_jogging_ends_where_the_servos_cannot_surely_hold(tmp_path):
     rig = Rig(tmp_path)
-    _, belief = rig.walk("trim", "rest")
-    mover, gate = Mover(rig.outputs), belief.gate()
+    _, estimate = rig.walk("trim", "rest")
+    mover, gate = Mover(rig.outputs), estimate.gate()
     with pytest.raises(InfeasibleError, match="shoulder|elbow"):
         mover.jog(gate, 2, 1.0)
         for _ in range(60):
@@ -256,8 +259,8 @@ def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
         took = lag + DISTANCES[-1] / speed * slowed + gathering * (1.0 + change)
         typed[f"base.loaded.{i}"] = [f"{took + rng.normal(0.0, 2e-3):.4f} s"]
     typed["base.bare.0"].insert(0, "3000")
-    person, belief = Rig(tmp_path).walk("sweep", typed=typed)
-    found = belief.known_servos.servos[0]
+    person, estimate = Rig(tmp_path).walk("sweep", typed=typed)
+    found = estimate.known_servos.servos[0]
     assert found.no_load_speed == pytest.approx(speed, rel=0.1) and found.stall_torque == pytest.approx(stall, rel=0.25)
     said = " ".join(person.said)
     assert "must be 24 to 1000" in said and "are these grams" in said and "must be 0.02 to 5" in said
@@ -288,13 +291,13 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
     for where in ("forearm.balance.1", visit, "hang", "take"):
         with pytest.raises(KeyboardInterrupt):
             broken.walk("links", "droop", "result", breaks=(where,))
-    person, belief = broken.walk("links", "droop", "result", typed=enough)
+    person, estimate = broken.walk("links", "droop", "result", typed=enough)
     assert not any(key.startswith("upper_arm.mass") for key in person.keys)
-    assert belief.fit.misfit < 2.0 and not belief.fit.outliers
+    assert estimate.fit.misfit < 2.0 and not estimate.fit.outliers
     stations = [Session.open(tmp_path / name, {}, {}).value("droop", "stations.bare") for name in ("whole", "broken")]
-    assert len(stations[0]) == 3 and len(belief.fit.readings) == len(expected.fit.readings) == 36
+    assert len(stations[0]) == 3 and len(estimate.fit.readings) == len(expected.fit.readings) == 36
     for joint in ("shoulder", "elbow"):
-        assert belief.fit.stiffness(joint).value == pytest.approx(expected.fit.stiffness(joint).value, rel=0.15)
+        assert estimate.fit.stiffness(joint).value == pytest.approx(expected.fit.stiffness(joint).value, rel=0.15)
     assert broken.bench.plant.payload == 0.0
 
 
@@ -308,10 +311,10 @@ def test_readings_at_a_station_that_cannot_be_are_asked_again_repeated_or_left_o
     session.forget("droop")
     degrees = math.degrees(right)
     typed = {keys[0]: [f"{degrees + 60:.1f}", "400", "repeat"], keys[3]: ["skip"], "more.0": ["enough"]}
-    person, belief = rig.walk("droop", typed=typed)
+    person, estimate = rig.walk("droop", typed=typed)
     said = " ".join(person.said)
     assert f"upper_arm is {degrees + 60:.1f} deg, expected about" in said and "upper_arm is 400 deg, must be within" in said
-    assert len({one.visit for one in belief.fit.readings}) == 11
+    assert len({one.visit for one in estimate.fit.readings}) == 11
     assert person.keys.count(keys[0]) == 4
 
 

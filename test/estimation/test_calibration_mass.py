@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.mass_properties import (
-    GRAVITY,
-    LinkProperties,
-    LinkReadings,
-    link_properties,
-    swing_slowdown,
-    without,
-)
+from picker_dynamics.estimation.calibration.mass_properties import LinkReadings, link_properties, swing_slowdown
 from picker_dynamics.estimation.calibration.measured import Measured, mean, propagate
+from picker_dynamics.robot.model import GRAVITY
 
 ROD_M, ROD_KG = 0.2, 0.15
 ROD_INERTIA = ROD_KG * ROD_M**2 / 12.0
@@ -66,7 +60,6 @@ def test_a_rod_is_found_from_exact_readings():
     assert found.mass.value == pytest.approx(ROD_KG)
     assert found.distance.value == pytest.approx(ROD_M / 2)
     assert found.inertia.value == pytest.approx(ROD_INERTIA, rel=1e-9)
-    assert found.pivot_inertia.value == pytest.approx(4.0 * ROD_INERTIA, rel=1e-9)  # a rod about its end: m L²/3
 
 
 def test_the_slowdown_of_wide_swings_is_that_of_the_elliptic_integral():
@@ -95,23 +88,6 @@ def test_intervals_contain_the_truth_as_often_as_they_say():
         assert abs(found.inertia.value / ROD_INERTIA - 1.0) < 0.15
     share = inside / rounds
     assert (share > 0.90).all() and (share < 1.0).all(), share
-
-
-def test_an_assembly_less_a_part_is_the_rest():
-    """Two points on a massless stick; the stick with both measured, then one of them."""
-
-    def points(*masses_at):
-        mass = sum(m for m, _ in masses_at)
-        distance = sum(m * d for m, d in masses_at) / mass
-        about_pivot = sum(m * d**2 for m, d in masses_at)
-        return LinkProperties(*(Measured(x, 0.0) for x in (mass, distance, about_pivot, about_pivot - mass * distance**2)))
-
-    rest = without(points((0.1, 0.05), (0.04, 0.2)), points((0.04, 0.2)))
-    expected = points((0.1, 0.05))
-    for name in ("mass", "distance", "pivot_inertia", "inertia"):
-        assert getattr(rest, name).value == pytest.approx(getattr(expected, name).value, abs=1e-12)
-    with pytest.raises(InputError, match=r"the part weighs 0\.300 kg, the assembly 0\.140 kg"):
-        without(points((0.1, 0.05), (0.04, 0.2)), points((0.3, 0.2)))
 
 
 @pytest.mark.parametrize(

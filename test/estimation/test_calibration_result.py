@@ -10,25 +10,26 @@ import pytest
 from arm_fixtures import picker, servos
 
 from picker_dynamics.errors import ConfigurationError, DescriptionError
-from picker_dynamics.estimation.calibration import write_back
 from picker_dynamics.estimation.calibration.mass_properties import LinkProperties, LinkReadings
 from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.result import check_result, reachable_limits, write_result
 from picker_dynamics.estimation.calibration.sweep import Sweep
 from picker_dynamics.estimation.calibration.write_back import (
     ServoFigures,
     calibrated_servos,
+    check_result,
     overlay_text,
+    reachable_limits,
     urdf_text,
     with_sweeps,
     write,
+    write_result,
 )
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 
 BELIEVED = servo_maps.load(resource("config/servos.yaml"), picker().joint_names)
-LINKS = {"upper_arm": LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(2.3e-3, 3e-5), Measured(5.4e-4, 2e-5))}
+LINKS = {"upper_arm": LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
 READINGS = {"upper_arm": LinkReadings([0.16] * 3, [0.105] * 4, [17.2] * 2, 20)}
 FIGURES = {
     "shoulder": ServoFigures(Measured(0.03, 0.002), Measured(-0.02, 0.001), Measured(11.0, 0.3), Measured(0.004, 5e-4), "droop"),
@@ -129,7 +130,7 @@ def test_what_was_there_is_kept_and_stays_where_writing_fails(tmp_path, monkeypa
     def full(_descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(write_back.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write(path, "four")
     assert path.read_text() == "three" and not [one for one in path.parent.iterdir() if one.name.startswith(".")]
@@ -138,7 +139,7 @@ def test_what_was_there_is_kept_and_stays_where_writing_fails(tmp_path, monkeypa
 def test_a_result_in_order_is_written(tmp_path):
     after = calibrated_servos(BELIEVED, FIGURES)
     urdf, overlay = urdf_text(picker(), LINKS, "today"), overlay_text(after, FIGURES, "today")
-    assert check_result(urdf, overlay).passed and check_result(urdf).findings == ()
+    assert check_result(urdf, overlay).passed and check_result(urdf).report.findings == ()
     assert write_result(tmp_path, urdf, overlay, more={"report.json": "{}"}) == {}
     assert sorted(os.listdir(tmp_path)) == ["arm.urdf", "report.json", "servos.calibrated.yaml"]
     assert set(write_result(tmp_path, urdf, overlay)) == {"arm.urdf", "servos.calibrated.yaml"}

@@ -1,4 +1,4 @@
-"""Speed and stall torque from timed moves and weights, against MuJoCo's servo with hidden figures."""
+"""Speed and stall torque from timed moves, against MuJoCo's servo with hidden figures."""
 
 from __future__ import annotations
 
@@ -7,23 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arm_fixtures import servos
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.sweep import (
-    BEYOND_RAD,
-    FRAME_S,
-    Lift,
-    TimedMove,
-    lever_loads,
-    lift_with_lever,
-    stall_bracket,
-    timed_sweep,
-    video_sd,
-)
-from picker_dynamics.resources import resource
+from picker_dynamics.estimation.calibration.sweep import BEYOND_RAD, FRAME_S, TimedMove, lever_loads, timed_sweep, video_sd
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw
 
@@ -34,7 +22,7 @@ HORN = """<robot name="horn"><link name="base_link"/>
     <inertia ixx="1e-6" ixy="0" ixz="0" iyy="1e-6" iyz="0" izz="1e-6"/></inertial></link></robot>"""
 ARM = descriptions.parse(HORN)
 JOINTS = ("base", "shoulder", "elbow", "wrist", "scissor")
-PICKER = servo_maps.load(resource("config/servos.yaml"), JOINTS, resource("config/servos.sim.yaml"))
+PICKER = servos()
 LEVER, ARMATURE = 0.10, 1e-3
 STALL, SPEED = 0.93, 6.3
 """Hidden; the servo map says 1.08 and 7.48."""
@@ -62,13 +50,6 @@ class Sweeper:
                 return self.plant.dt * (step - (now - mark) / (now - before))
             before = now
         raise AssertionError(f"the mark at {mark} was not passed with {mass} kg")
-
-    def holds(self, mass: float) -> bool:
-        """Whether it lifts the weight from hanging low to the horizontal."""
-        self.plant.attach(mass, (LEVER, 0.0, 0.0))
-        self.plant.reset([-0.9])
-        self.plant.advance(tuple(self.servos.to_pulse_us(np.array([1.2])).tolist()), 4.0)
-        return float(self.plant.q[0]) > 0.0
 
 
 UNLOADED = [(-1.2, -0.7), (-1.2, 0.2), (-1.2, 1.1)]
@@ -159,31 +140,6 @@ def test_the_line_is_that_of_the_servo_model():
     assert found.lag.value == pytest.approx(0.1)
 
 
-def test_the_heaviest_weight_it_lifts_brackets_the_stall_torque():
-    sweeper = Sweeper()
-    lifts = [lift_with_lever(mass, LEVER, sweeper.holds(mass)) for mass in (0.6, 0.7, 0.8, 0.9, 1.0, 1.1)]
-    assert [one.lifted for one in lifts] == [True] * 4 + [False] * 2
-    found = stall_bracket("servo", lifts)
-    assert found.contains(STALL) and found.sd < 0.05 * STALL
-    own = lift_with_lever(0.9, LEVER, True, elevation=0.3, own=Measured(0.1, 0.01))
-    assert own.torque.value == pytest.approx(0.9 * 9.81 * LEVER * math.cos(0.3) + 0.1) and own.torque.sd > 0.01
-
-
-def test_the_bracket_contains_the_truth_as_often_as_it_says():
-    rng, inside, rounds = np.random.default_rng(7), 0, 300
-    for _ in range(rounds):
-        stall = rng.uniform(0.6, 1.2)
-        masses = np.arange(0.3, 1.6, 0.1)
-        lifts = [
-            lift_with_lever(
-                max(1e-3, mass + rng.normal(0.0, 1e-3)), LEVER + rng.normal(0.0, 5e-4), bool(mass * 9.81 * LEVER < stall)
-            )
-            for mass in masses
-        ]
-        inside += stall_bracket("servo", lifts).contains(stall)
-    assert inside >= 0.94 * rounds
-
-
 GOOD = [TimedMove(0.5, 0.30), TimedMove(1.5, 0.45), TimedMove(2.5, 0.60)]
 
 
@@ -230,22 +186,3 @@ def test_a_lever_that_never_reaches_full_speed_is_named():
     moves += [TimedMove(s, 0.1 + s / (0.5 * SPEED) + 0.05 * SPEED / 0.8, 0.002, loads=(0.4,), inertia=0.05) for s in (0.4, 0.6)]
     with pytest.raises(InputError, match="timed move 4 lasted .* to gather speed: longer moves"):
         timed_sweep("servo", moves)
-
-
-def test_lifts_that_cannot_be():
-    held, fell = (lift_with_lever(mass, 0.1, lifted) for mass, lifted in ((0.8, True), (1.0, False)))
-    with pytest.raises(InputError, match="every weight was lifted: hang a heavier one on"):
-        stall_bracket("servo", [held])
-    with pytest.raises(InputError, match="no weight was lifted: hang a lighter one on"):
-        stall_bracket("servo", [fell])
-    with pytest.raises(InputError, match=r"lifted 1\.177 N·m, but not 0\.981 N·m: is the supply weak"):
-        stall_bracket("servo", [lift_with_lever(1.2, 0.1, True), fell])
-    with pytest.raises(InputError, match=r"kilogram-centimetres\?"):
-        stall_bracket("servo", [Lift(Measured(11.0, 0.1), True), fell])
-    for words, message in (
-        ({"mass": 200.0}, r"mass is 200, .* are these grams\?"),
-        ({"lever": 100.0}, "are these millimetres"),
-        ({"elevation": 30.0}, "are these degrees"),
-    ):
-        with pytest.raises(InputError, match=message):
-            lift_with_lever(**({"mass": 0.5, "lever": 0.1, "lifted": True} | words))

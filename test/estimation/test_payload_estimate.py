@@ -7,30 +7,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from arm_fixtures import picker, servos
+from picker_dynamics.execution.feasibility import Gate
 
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError
-from picker_dynamics.estimation.calibration import payload_simulated as rehearsal
-from picker_dynamics.estimation.calibration.droop import INCLINOMETER_SD, Sight
+from picker_dynamics.estimation.calibration.droop_model import INCLINOMETER_SD, SensorModel
 from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.payload_droop import DroopScale, Look, Potentiometer
-from picker_dynamics.estimation.calibration.payload_estimate import least_squares, require_mass
-from picker_dynamics.estimation.calibration.payload_poses import plan, poses, visits
-from picker_dynamics.estimation.calibration.payload_torque import EffortSamples, weigh_by_effort
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.estimation.payload import simulated as rehearsal
+from picker_dynamics.estimation.payload.droop import DroopScale, Measurement, Potentiometer
+from picker_dynamics.estimation.payload.mass import estimate, require_mass
+from picker_dynamics.estimation.payload.poses import plan, poses, visits
+from picker_dynamics.estimation.payload.torque import EffortSamples, weigh_by_effort
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
-from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.torque_plant import TorquePlant
 
-ARM = descriptions.load(resource("urdf/picker.urdf"))
-SERVOS = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, resource("config/servos.sim.yaml"))
+ARM = picker()
+SERVOS = servos()
 OVERLAY = str(resource("config/servos.sim.yaml"))
 SCALE, GATE = DroopScale(ARM, SERVOS), Gate(RigidBody(ARM, SERVOS.armature), SERVOS)
-FOREARM = Sight("elevation", "forearm")
+FOREARM = SensorModel("elevation", "forearm")
 POTS = tuple(Potentiometer(name) for name in ("shoulder", "elbow", "wrist"))
 
 
@@ -39,7 +39,7 @@ def where():
     return poses(SCALE, GATE, [FOREARM], SERVOS.home, 6)
 
 
-def exact(scale: DroopScale, made, sights, mass: float, noise: float = 0.0, seed: int = 0) -> list[Look]:
+def exact(scale: DroopScale, made, sensors, mass: float, noise: float = 0.0, seed: int = 0) -> list[Measurement]:
     """Readings of an arm whose balance is found with Pinocchio's gravity, noise in standard deviations."""
     rng, looks = np.random.default_rng(seed), []
     for visit in made:
@@ -49,9 +49,9 @@ def exact(scale: DroopScale, made, sights, mass: float, noise: float = 0.0, seed
             q = scale.servos.model.resting_position(told, model.gravity(q))
         frames = link_poses(scale.description, q)
         values = [
-            q[ARM.joint_names.index(one.joint)] if isinstance(one, Potentiometer) else float(one.of(frames)) for one in sights
+            q[ARM.joint_names.index(one.joint)] if isinstance(one, Potentiometer) else float(one.of(frames)) for one in sensors
         ]
-        looks += visit.looks(sights, [value + noise * one.sd * rng.normal() for one, value in zip(sights, values)])
+        looks += visit.measurements(sensors, [value + noise * one.sd * rng.normal() for one, value in zip(sensors, values)])
     return looks
 
 
@@ -67,11 +67,11 @@ def test_the_estimate_and_its_interval_are_those_of_drawn_readings():
     slope, root = np.array([0.0, 0.5, 0.4, 0.5]), rng.normal(size=(4, 4))
     covariance = 1e-6 * (root @ root.T + np.eye(4))
     errors = rng.multivariate_normal(np.zeros(4), covariance, 3000)
-    found = [least_squares(0.03 * slope + one, slope, covariance)[0] for one in errors]
+    found = [estimate(0.03 * slope + one, slope, covariance)[0] for one in errors]
     information = slope @ np.linalg.inv(covariance) @ slope
     assert np.std([one.value for one in found]) == pytest.approx(information**-0.5, rel=0.05)
     assert np.mean([one.contains(0.03) for one in found]) > 0.94
-    assert least_squares(np.ones(2), np.zeros(2), np.eye(2))[0].sd == np.inf
+    assert estimate(np.ones(2), np.zeros(2), np.eye(2))[0].sd == np.inf
 
 
 def test_masses_that_cannot_be_are_refused():
@@ -85,10 +85,10 @@ def test_masses_that_cannot_be_are_refused():
 # -- droop ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sights", [(FOREARM,), POTS, (FOREARM, Sight("elevation", "upper_arm"))])
-def test_exact_readings_give_the_mass(where, sights):
+@pytest.mark.parametrize("sensors", [(FOREARM,), POTS, (FOREARM, SensorModel("elevation", "upper_arm"))])
+def test_exact_readings_give_the_mass(where, sensors):
     for mass in (0.0, 0.025, 0.08):
-        assert SCALE.weigh(exact(SCALE, both(where), sights, mass)).mass.value == pytest.approx(mass, abs=3e-4)
+        assert SCALE.weigh(exact(SCALE, both(where), sensors, mass)).mass.value == pytest.approx(mass, abs=3e-4)
 
 
 def test_zero_and_scale_errors_cancel_against_readings_without_payload(where):
@@ -116,7 +116,7 @@ def test_more_poses_tell_more_and_the_plan_takes_as_many_as_needed():
 
 
 def test_poses_are_such_that_no_joint_hangs_in_its_deadband(where):
-    _, load = SCALE.resting(where, np.zeros(len(where)))
+    load = SCALE.resting(where, np.zeros(len(where)))[1].torque
     assert np.abs(load[:, 1:3]).min() > 0.1
     for pulses in where:
         GATE.check_point(SERVOS.to_angle(pulses), np.zeros(5), np.zeros(5))
@@ -150,18 +150,18 @@ def test_readings_that_cannot_be_are_refused_with_what_was_probably_meant(where)
 def test_a_pose_that_says_nothing_is_named_and_a_better_one_proposed():
     """The upper arm upright, and its elevation read: hardly any lever at the shoulder."""
     up = SERVOS.quantise_us(SERVOS.to_pulse_us(np.array([0.0, 1.9, -2.3, -1.1, 0.0])))
-    turret = Sight("elevation", "turret")
+    turret = SensorModel("elevation", "turret")
     value = exact(SCALE, visits([up], False), (turret,), 0.0)[0].value
-    looks = [Look(up, turret, value, number, bool(number)) for number in range(2)]
+    looks = [Measurement(up, turret, value, number, bool(number)) for number in range(2)]
     with pytest.raises(InputError, match="at shoulder 109°, elbow -132°.* says nothing.* better: shoulder 80°"):
         SCALE.weigh(looks, "better: shoulder 80°")
 
 
 def test_a_servo_that_saturates_and_figures_that_nobody_measured_are_said():
     far = SERVOS.quantise_us(SERVOS.to_pulse_us(np.array([0.0, 0.3, -0.2, 0.0, 0.0])))
-    values = SCALE.predict(visits([far], True)[0].looks([FOREARM]), 0.3)
+    values = SCALE.predict(visits([far], True)[0].measurements([FOREARM]), 0.3)
     with pytest.raises(InfeasibleError, match="shoulder would bear 2.* stalls at 1.08"):
-        SCALE.weigh([Look(far, FOREARM, float(values[0]), 0, True)] * 12)
+        SCALE.weigh([Measurement(far, FOREARM, float(values[0]), 0, True)] * 12)
     with pytest.raises(ConfigurationError, match="stiffness of shoulder was never measured.*picker calibrate"):
         DroopScale(ARM, servo_maps.load(resource("config/servos.yaml"), ARM.joint_names))
     with pytest.raises(InputError, match="are these millimetres"):

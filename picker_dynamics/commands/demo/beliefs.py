@@ -18,8 +18,8 @@ import yaml
 from picker_dynamics.bringup.bringup import Options
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.estimation.calibration.compare import load
-from picker_dynamics.estimation.calibration.result import OVERLAY_NAME, URDF_NAME
 from picker_dynamics.estimation.calibration.simulated import hidden_servos
+from picker_dynamics.estimation.calibration.write_back import OVERLAY_NAME, URDF_NAME
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription

@@ -1,1 +1,1 @@
-"""Finding the numbers of one's own arm with a scale, a ruler, a stopwatch and an inclinometer; ``picker calibrate``."""
+"""Calibration without encoders: the numbers of an arm from scale, ruler, stopwatch and inclinometer; ``picker calibrate``."""

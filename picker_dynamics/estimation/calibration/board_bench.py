@@ -1,4 +1,4 @@
-"""The outputs of a real board, over the serial link: one joint switched on at a time, slow streams, stopped at once.
+"""Outputs of a real board over the serial link: one joint switched on at a time, slow streams, stopped at once.
 
 Nothing here plans a motion: ``play`` sends rows of pulses that ``mover`` has checked, each stamped with the board time at which
 it holds.  A fault, a reset of the board or a pulled cable ends it with an error that says so; the board holds then.

@@ -1,20 +1,25 @@
-"""Two sets of numbers for one arm, before and after a calibration: which of them differ."""
+"""Comparison of two sets of numbers for one arm, before and after a calibration: which differ, and how far the tip is off."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from picker_dynamics.errors import ConfigurationError, JointNamesError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
+import numpy as np
+
+from picker_dynamics.errors import ConfigurationError, JointNamesError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.sim.plant import Plant
 
-from .result import OVERLAY_NAME, URDF_NAME
+from .arm_estimate import given
+from .evaluate import TipErrorReport, exact, tip_error_report, usual_paths
+from .measured import NORMAL_95
+from .simulated import SimulatedBench
+from .write_back import OVERLAY_NAME, URDF_NAME, horn_slope
 
 SHIPPED = "shipped"
 """Names the picker's own URDF and servo map, where a folder or file is asked for."""
@@ -22,9 +27,10 @@ SHIPPED = "shipped"
 SAME = 1e-6
 """Numbers that differ by less than this share are the same: the rounding of a file."""
 
-
 PLACES = ("direction", "zero_deg", "rest_rad", "home_rad", "lower_rad", "upper_rad", "centre_x_mm", "centre_y_mm", "centre_z_mm")
 """Figures whose 0 is anywhere: a change of them is no share."""
+
+RULER_SD_MM, RULER_MAX_MM, PAIRS_MIN = 0.5, 300.0, 3
 
 
 @dataclass(frozen=True)
@@ -65,10 +71,8 @@ def load(name: str, servos: str = "") -> Numbers:
         ConfigurationError: a file that is missing, or a servo map that is wrong.
         DescriptionError: a URDF that is wrong.
     """
-    base, tip_mm = servos or resource("config/servos.yaml"), None
-    if name == SHIPPED:
-        urdf, overlay = resource("urdf/picker.urdf"), None
-    elif Path(name).is_dir():
+    urdf, overlay, tip_mm = "", None, None
+    if Path(name).is_dir() and name != SHIPPED:
         urdf, overlay = Path(name) / URDF_NAME, Path(name) / OVERLAY_NAME
         for path in (urdf, overlay):
             if not path.is_file():
@@ -77,7 +81,7 @@ def load(name: str, servos: str = "") -> Numbers:
                     value=str(path),
                 )
         tip_mm = _stated(Path(name) / "report.json")
-    else:
+    elif name != SHIPPED:
         first, comma, second = name.partition(",")
         urdf, overlay = Path(first), Path(second) if comma else None
         for path in (urdf, *([overlay] if overlay else [])):
@@ -86,8 +90,7 @@ def load(name: str, servos: str = "") -> Numbers:
                     f"no such file or folder: {path}; give a folder of picker calibrate, URDF[,OVERLAY], or {SHIPPED}",
                     value=str(path),
                 )
-    arm = descriptions.load(urdf)
-    return Numbers(name, arm, servo_maps.load(base, arm.joint_names, overlay), tip_mm)
+    return Numbers(name, *given(urdf, servos, overlay), tip_mm)
 
 
 def differences(before: Numbers, after: Numbers) -> list[Difference]:
@@ -109,11 +112,10 @@ def differences(before: Numbers, after: Numbers) -> list[Difference]:
 
 def _joint_figures(joint, servo) -> dict[str, float]:
     """Numbers of a joint and its servo, each with its unit in its name."""
-    slope = math.degrees(servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
     return {
         "direction": servo.direction,
         "zero_deg": math.degrees(servo.zero),
-        "deg_per_ms": 1e3 * slope,
+        "deg_per_ms": 1e3 * math.degrees(horn_slope(servo)),
         "stiffness_nm_rad": servo.stiffness,
         "deadband_us": servo.deadband_us,
         "stall_torque_nm": servo.stall_torque,
@@ -167,3 +169,96 @@ def _stated(report: Path) -> float | None:
     except (OSError, ValueError, AttributeError) as error:
         raise ConfigurationError(f"cannot read {report}: {' '.join(str(error).split())}", value=str(report)) from error
     return float(value) if isinstance(value, (int, float)) else None
+
+
+# -- what they are worth: on a simulated arm, on a ruler -----------------------------------------------------------------
+
+
+def truth(arm: Numbers) -> tuple[Plant, str]:
+    """A simulated arm that is as these numbers say, and what to call it."""
+    return Plant(arm.description, arm.servos), f"the arm of {arm.name}"
+
+
+def hidden_truth(plant_error: float, seed: int, horn_error: float) -> tuple[Plant, str]:
+    """The simulated picker with hidden errors (``SimulatedBench.with_errors``), and what to call it."""
+    bench = SimulatedBench.with_errors(*given(simulated=True), plant_error=plant_error, seed=seed, horn_error=horn_error)
+    horns = f", horn error {horn_error:g}" if horn_error else ""
+    return bench.plant, f"the simulated arm (plant error {plant_error:g}, seed {seed}{horns})"
+
+
+def tip_errors(
+    before: Numbers, after: Numbers, truth: Plant, *, poses: int, seed: int = 1, floor: bool = False
+) -> TipErrorReport:
+    """Move the true arm through random poses, controlled with either set.
+
+    Args:
+        truth: the arm, hidden errors included.
+        poses: how many.
+        seed: of the poses.
+        floor: also with the true arm's own numbers, as far as a URDF and a servo map can say them; dry friction is not in.
+    """
+    require_same(before, after)
+    if truth.joint_names != before.description.joint_names:
+        raise JointNamesError(f"the true arm has the joints {', '.join(truth.joint_names)}, not {joints_of(before)}")
+    sides = [(one.description, one.servos) for one in (before, after)] + ([exact(truth, truth.servo_map)] if floor else [])
+    return tip_error_report(truth, sides, usual_paths(truth.description, truth.servo_map, poses, seed))
+
+
+@dataclass(frozen=True)
+class RulerReport:
+    """What a person read on a ruler, at the same poses with either set of numbers: distances of the tip from its target [mm].
+
+    ``nearer``: mean of how much nearer the tip is afterwards [mm], with a 95 % interval of Student's t.
+    """
+
+    before_mm: tuple[float, ...]
+    after_mm: tuple[float, ...]
+    nearer_mm: float
+    interval_mm: tuple[float, float]
+
+    @property
+    def no_worse(self) -> bool:
+        """The readings do not say that the tip is farther off than before."""
+        return self.interval_mm[1] >= 0.0
+
+
+def ruler_report(pairs: Sequence[tuple[float, float]]) -> RulerReport:
+    """Statistics of pairs of readings (before, after) [mm], one pair a pose.
+
+    Raises:
+        InputError: too few pairs, or a reading that cannot be.
+    """
+    refuse_if(
+        len(pairs) < PAIRS_MIN,
+        f"{len(pairs)} pairs of ruler readings, must be at least {PAIRS_MIN}",
+        "ruler",
+        len(pairs),
+        PAIRS_MIN,
+    )
+    for number, pair in enumerate(pairs, start=1):
+        for side, value in zip(("before", "after"), pair):
+            refuse_if(
+                not 0.0 <= value <= RULER_MAX_MM,
+                f"ruler, pose {number} {side}: {value:g} mm, must be 0 to {RULER_MAX_MM:g}: the tip's distance "
+                "from its target, in millimetres",
+                "ruler",
+                value,
+                RULER_MAX_MM,
+            )
+    before, after = np.array(pairs, dtype=float).T
+    gain, count = before - after, len(pairs)
+    sd = max(float(gain.std(ddof=1)), math.sqrt(2.0) * RULER_SD_MM) / math.sqrt(count)
+    half = student_95(count - 1) * sd
+    mean = float(gain.mean())
+    return RulerReport(tuple(before.tolist()), tuple(after.tolist()), mean, (mean - half, mean + half))
+
+
+def student_95(freedom: int) -> float:
+    """Half-width of Student's 95 % interval in standard deviations, by Cornish and Fisher's expansion: within 4 % from 2 on."""
+    z, n = NORMAL_95, freedom
+    return (
+        z
+        + (z**3 + z) / (4.0 * n)
+        + (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / (96.0 * n**2)
+        + (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / (384.0 * n**3)
+    )

@@ -1,4 +1,4 @@
-"""What a calibration is worth: hold and tracking error of the simulated arm before and after, and what is left uncertain."""
+"""Quality of a calibration: tip errors of a simulated arm, how uncertain readings leave the tip, and what they leave open."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
-from .droop import Reading, Sight
+from .droop_fit import DroopFit, whitening
+from .droop_model import FIGURES, PRIORS, DroopModel, Reading, SensorModel, wrapped
 from .mass_properties import LinkProperties
 from .measured import Measured
-from .walk import Calibrated
+from .poses import Station, Weight, candidates, choose
+from .procedure import Calibrated
 from .write_back import urdf_text
 
 POSES, SEED = 10, 1
@@ -27,6 +29,18 @@ DRAWS = 2000
 
 ABOVE_FLOOR_M, TIMES_SMALLER = 1e-3, 3.0
 """What a calibration is to reach: the median hold error above the floor [m], and how many times smaller than before."""
+
+NO_WORSE_M = 1e-4
+"""After may be this much worse than before and still count as no worse [m]: a tenth of what pulse steps make."""
+
+OPEN_SHARE = 0.5
+"""A figure whose standard deviation is still more than this share of what it was before anything was read is left open."""
+
+TURNED_SD = 0.02
+"""Angles by which the joints may be elsewhere at a visit, for readings that do not tell all of them [rad]."""
+
+SATURATED_SHARE = 0.9
+"""A servo that has to give more than this share of its stall torque may not be a spring any more."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +51,9 @@ class Errors:
     tracking: np.ndarray
 
 
-def usual_paths(description: ArmDescription, servos: ServoMap, count: int = POSES, seed: int = SEED) -> list[Trajectory]:
+def usual_paths(
+    description: descriptions.ArmDescription, servos: ServoMap, count: int = POSES, seed: int = SEED
+) -> list[Trajectory]:
     """Motions through random poses of the working area, as the hold benchmark has them."""
     gate = Gate(RigidBody(description, servos.armature), servos)
     return paths_between(
@@ -46,7 +62,7 @@ def usual_paths(description: ArmDescription, servos: ServoMap, count: int = POSE
 
 
 def errors(
-    plant: Plant, description: ArmDescription, servos: ServoMap, paths: Sequence[Trajectory], mode: str = "full"
+    plant: Plant, description: descriptions.ArmDescription, servos: ServoMap, paths: Sequence[Trajectory], mode: str = "full"
 ) -> Errors:
     """Errors of an arm that is controlled with these beliefs.
 
@@ -58,7 +74,7 @@ def errors(
     return Errors(*hold_errors(loop, paths))
 
 
-def exact(plant: Plant, believed: ServoMap) -> tuple[ArmDescription, ServoMap]:
+def exact(plant: Plant, believed: ServoMap) -> tuple[descriptions.ArmDescription, ServoMap]:
     """Description and servo map of an arm as it truly is: what no calibration can better.
 
     Args:
@@ -68,7 +84,7 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[ArmDescription, ServoMap]:
     for name, link in plant.description.links.items():
         if link.mass > 0.0:
             mass, inertia = link.mass * error.mass[name], link.inertia[1, 1] * error.inertia[name]
-            links[name] = LinkProperties(Measured(mass, 0.0), Measured(float(link.com[0]), 0.0), None, Measured(inertia, 0.0))
+            links[name] = LinkProperties(Measured(mass, 0.0), Measured(float(link.com[0]), 0.0), Measured(inertia, 0.0))
     description = descriptions.parse(urdf_text(plant.description, links, "exact"), plant.description.source)
     servos = [
         replace(
@@ -86,13 +102,13 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[ArmDescription, ServoMap]:
 
 
 @dataclass(frozen=True)
-class Worth:
-    """Errors of one arm controlled as it was believed to be, as it was found to be, and as it truly is: what is left then is
-    the floor of pulse steps, friction and servos that swing."""
+class TipErrorReport:
+    """Errors of one true arm controlled with two sets of numbers, and with its own: what is left then is the floor of pulse
+    steps, friction and servos that swing."""
 
     before: Errors
     after: Errors
-    floor: Errors
+    floor: Errors | None = None
 
     @property
     def reached(self) -> bool:
@@ -100,16 +116,31 @@ class Worth:
         before, after, floor = (float(np.median(one.hold)) for one in (self.before, self.after, self.floor))
         return bool(after <= floor + ABOVE_FLOOR_M and after <= before / TIMES_SMALLER)
 
+    @property
+    def no_worse(self) -> bool:
+        """Median error after is at most that before, at rest and on the way."""
+        pairs = (self.before.hold, self.after.hold), (self.before.tracking, self.after.tracking)
+        return all(np.median(after) <= np.median(before) + NO_WORSE_M for before, after in pairs)
 
-def worth(plant: Plant, description: ArmDescription, believed: ServoMap, found: Calibrated, paths: Sequence[Trajectory]) -> Worth:
-    """Move the arm along ``paths`` with each of the beliefs.
+    def summary(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Medians and worst [mm], by set and kind."""
+        return {
+            name: {
+                kind: {"median": 1e3 * float(np.median(values)), "max": 1e3 * float(values.max())}
+                for kind, values in vars(one).items()
+            }
+            for name, one in vars(self).items()
+            if one is not None
+        }
 
-    Args:
-        plant: the arm that was calibrated; another one with its errors is moved.
-        description, believed: as believed before.
-    """
-    beliefs = (description, believed), (found.description, found.servos), exact(plant, believed)
-    return Worth(*(errors(Plant(plant.description, plant.servo_map, plant_error=plant.error), *one, paths) for one in beliefs))
+
+def tip_error_report(
+    plant: Plant, sides: Sequence[tuple[descriptions.ArmDescription, ServoMap]], paths: Sequence[Trajectory]
+) -> TipErrorReport:
+    """Move arms like ``plant``, errors included, along ``paths``, each controlled with one of two or three sets of numbers."""
+    return TipErrorReport(
+        *(errors(Plant(plant.description, plant.servo_map, plant_error=plant.error), *one, paths) for one in sides)
+    )
 
 
 def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0) -> float:
@@ -123,7 +154,7 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
     """
     fit, body, poses = found.fit, RigidBody(found.description), np.asarray(poses)
     rest = fit.model.rest(
-        fit.unknowns, [Reading(row, Sight("height", found.description.tool), 0.0, 0) for row in pulses_at(found, poses)]
+        fit.unknowns, [Reading(row, SensorModel("height", found.description.tool), 0.0, 0) for row in pulses_at(found, poses)]
     )
     jacobian, rng = body.jacobian(rest.q), np.random.default_rng(seed)
     drawn = rng.multivariate_normal(np.zeros(len(fit.unknowns)), fit.covariance, DRAWS)
@@ -141,3 +172,151 @@ def pulses_at(found: Calibrated, poses) -> np.ndarray:
     """(k, n) pulses [us] with which the calibrated arm holds the poses (k, n), not rounded to what a board can make."""
     gravity = RigidBody(found.description).gravity(poses)
     return found.servos.to_pulse_us(found.servos.clamp(found.servos.model.setpoint(poses, np.zeros_like(poses), gravity)))
+
+
+# -- what a droop fit is worth before anything is built on it -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """How well the readings of a station are foretold by all others.
+
+    Attributes:
+        pulses_us: (n,) of the station; weight: hung there [kg].
+        tip_m: root mean square over its visits of the distance between the tip as read and as foretold [m].
+    """
+
+    pulses_us: np.ndarray
+    weight: float
+    tip_m: float
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Stations in the order of the readings; a tip that is off by millimetres where it was not used for the fit."""
+
+    stations: tuple[LeftOut, ...]
+
+    @property
+    def median_m(self) -> float:
+        return float(np.median([one.tip_m for one in self.stations]))
+
+    @property
+    def worst_m(self) -> float:
+        return max(one.tip_m for one in self.stations)
+
+
+def cross_validation(fit: DroopFit) -> CrossValidation:
+    """Leave each station out, foretell its readings from the others, and say in metres at the tip how far off that is.
+
+    The fit is linear enough that leaving out needs no new one: with a station's whitened residuals r and derivatives J, and the
+    covariance C with it, they are off by (1 - J C Jᵀ)⁻¹ r without it (e.g. Gelman et al., Bayesian Data Analysis, ch. 14: the
+    leverage of a block).  The instruments' errors and the friction of the visits are in it.
+
+    A station's readings become joint angles by least squares, small ones where readings tell little, and these the tip's
+    displacement.
+    """
+    model, readings = fit.model, fit.readings
+    expected, jacobian, by_friction = model.linearised(fit.unknowns, readings)
+    visits = np.array([one.visit for one in readings])
+    whiten = whitening(by_friction * fit.friction, visits, [one.sensor.sd for one in readings])
+    off = wrapped(np.array([one.value for one in readings]) - expected, readings)
+    scaled, residuals = whiten @ jacobian, whiten @ off
+    covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior()[1] ** -2))
+    stations: dict[tuple, list[int]] = {}
+    for row, one in enumerate(readings):
+        stations.setdefault((*np.asarray(one.pulses_us).tolist(), one.weight, one.weight_point), []).append(row)
+    found = []
+    for rows in stations.values():
+        block = scaled[rows]
+        left = np.linalg.solve(np.eye(len(rows)) - block @ covariance @ block.T, residuals[rows])
+        raw = np.linalg.solve(whiten[np.ix_(rows, rows)], left)
+        square = [
+            tip_off(model, fit.unknowns, [readings[rows[i]] for i in some], raw[some]) ** 2
+            for some in (np.flatnonzero(visits[rows] == visit) for visit in np.unique(visits[rows]))
+        ]
+        found.append(LeftOut(np.asarray(readings[rows[0]].pulses_us), readings[rows[0]].weight, float(np.sqrt(np.mean(square)))))
+    return CrossValidation(tuple(found))
+
+
+def tip_off(model: DroopModel, unknowns, looks: Sequence[Reading], off) -> float:
+    """Distance [m] by which the tip is elsewhere if the readings of one visit are off by ``off`` (r,) [rad or m]."""
+    columns = list(model.columns)
+    q = model.resting(unknowns, looks[:1])[0]
+    poses = link_poses(model.description, q)
+    rates = np.array([one.sensor.rates(model.description, poses)[columns] for one in looks])
+    sd = np.array([one.sensor.sd for one in looks])
+    matrix = np.vstack([rates / sd[:, None], np.eye(len(columns)) / TURNED_SD])
+    turned = np.linalg.lstsq(matrix, np.concatenate([off / sd, np.zeros(len(columns))]), rcond=None)[0]
+    return float(np.linalg.norm(RigidBody(model.description).jacobian(q)[:, columns] @ turned))
+
+
+@dataclass(frozen=True)
+class OpenFigure:
+    """A figure that the readings leave open.
+
+    Attributes:
+        joint, figure: whose, and which.
+        sd: its standard deviation; limit: what it should be at most.
+    """
+
+    joint: str
+    figure: str
+    sd: float
+    limit: float
+
+
+def open_figures(fit: DroopFit) -> tuple[OpenFigure, ...]:
+    """The figures about which the readings say little, the worst first; friction's drag is not asked for."""
+    found = [
+        OpenFigure(joint, figure, fit.figure(joint, figure).sd, OPEN_SHARE * PRIORS[figure][1])
+        for joint in fit.model.joints
+        for figure in FIGURES
+        if figure != "drag"
+    ]
+    return tuple(sorted((one for one in found if one.sd > one.limit), key=lambda one: one.limit / one.sd))
+
+
+def better_station(
+    fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[SensorModel, ...], seed: int = 0, count: int = 60
+) -> Station:
+    """A station that tells most about the figures left open (of all figures, where none is).
+
+    Args:
+        gate: by which it must be possible to go there.
+        weights: that can be hung on; seen: what can be read.
+        count: of random stations among which it is chosen.
+    """
+    model, wanted = fit.model, open_figures(fit)
+    towards = np.zeros((len(fit.unknowns), len(fit.unknowns)))
+    for one in wanted:
+        i = model.names.index(f"{one.joint}.{one.figure}")
+        towards[i, i] = one.limit**-2
+    stations = candidates(model, gate, weights, seen, count=count, seed=seed)
+    return choose(
+        model, gate, stations, 1, fit.unknowns, np.linalg.inv(fit.covariance), fit.friction, towards if wanted else None
+    )[0]
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """At ``visit`` the servo of ``joint`` bears ``torque`` [N·m] by the estimate, more than ``limit``: it may have slipped."""
+
+    visit: int
+    joint: str
+    torque: float
+    limit: float
+
+
+def saturated(model: DroopModel, unknowns, readings: Sequence[Reading], share: float = SATURATED_SHARE) -> tuple[Saturated, ...]:
+    """The visits at which a servo bears more than ``share`` of its stall torque, where these figures have the arm rest.
+
+    Readings there tell nothing of springs: leave them out and hang on less.
+    """
+    columns, limits, found = list(model.columns), share * model.servos.stall_torque, {}
+    load = np.abs(model.rest(unknowns, readings).load)
+    for one, row in zip(readings, load):
+        for joint, column in zip(model.joints, columns):
+            if row[column] > limits[column]:
+                found[one.visit, joint] = Saturated(one.visit, joint, float(row[column]), float(limits[column]))
+    return tuple(found.values())

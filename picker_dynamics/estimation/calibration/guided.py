@@ -1,4 +1,4 @@
-"""A calibration from its first open step to the last one, or some of its steps; goes on where it was left."""
+"""Runner of the calibration steps: from the first open one to the last, or some of them; goes on where it was left."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from picker_dynamics.errors import InputError, PickerError
 
-from .belief import Belief
+from .arm_estimate import ArmEstimate
 from .person import OpenQuestionError, TakenBackError
+from .step_context import StepContext
 from .steps import STEPS
-from .workplace import Workplace
 
 
 def table(session) -> list[tuple[str, str, str]]:
@@ -24,55 +24,53 @@ def table(session) -> list[tuple[str, str, str]]:
     return rows
 
 
-def walk(work: Workplace, belief: Belief, only: Sequence[str] = ()) -> Belief:
+def run_steps(context: StepContext, estimate: ArmEstimate, only: Sequence[str] = ()) -> ArmEstimate:
     """Walk all steps that are not done, or ``only`` those; what others told counts as far as it is on file.
 
     Raises:
         PickerError: see the steps; what was answered is kept.
     """
     wanted = [step for step in STEPS if not only or step.NAME in only]
-    all_done = all(step.NAME in work.session.done for step in wanted)
+    all_done = all(step.NAME in context.session.done for step in wanted)
     for step in STEPS:
         here = step in wanted
         if here and only and all_done and step.NAME != "result":
-            _perhaps_again(work, step)
-        before = step.NAME in work.session.done
+            _perhaps_again(context, step)
+        before = step.NAME in context.session.done
         if not here or before and step.NAME != "result":
-            belief = _on_file(work, belief, step) if before else belief
+            estimate = _on_file(context, estimate, step) if before else estimate
             continue
         number = STEPS.index(step) + 1
-        answers = work.session.count(step.NAME)
+        answers = context.session.count(step.NAME)
         goes_on = f", going on after {answers} answers" if answers else ""
-        work.person.tell(
-            f"\nStep {number} of {len(STEPS)}, {step.NAME}: {step.TITLE} (about {step.MINUTES} min){goes_on}", "title"
-        )
+        context.tell(f"\nStep {number} of {len(STEPS)}, {step.NAME}: {step.TITLE} (about {step.MINUTES} min){goes_on}", "title")
         began_s = time.monotonic()
-        belief = _walked(work, belief, step)
-        work.session.finish(step.NAME)
+        estimate = _run(context, estimate, step)
+        context.session.finish(step.NAME)
         if step.NAME != "result":
-            work.session.reopen("result")
+            context.session.reopen("result")
         minutes, seconds = divmod(int(time.monotonic() - began_s), 60)
-        work.person.tell(f"{step.NAME} is done, {minutes} min {seconds} s; kept in {work.session.path}", "hint")
-    return belief
+        context.tell(f"{step.NAME} is done, {minutes} min {seconds} s; kept in {context.session.path}", "hint")
+    return estimate
 
 
-def _walked(work: Workplace, belief: Belief, step) -> Belief:
+def _run(context: StepContext, estimate: ArmEstimate, step) -> ArmEstimate:
     """A step, again where an answer was taken back: what else is on file is not asked again."""
     while True:
         try:
-            return step.walk(work, belief)
+            return step.run_step(context.of(step.NAME), estimate)
         except TakenBackError:
             continue
 
 
-def _on_file(work: Workplace, belief: Belief, step) -> Belief:
+def _on_file(context: StepContext, estimate: ArmEstimate, step) -> ArmEstimate:
     """What a step told before, from its answers alone."""
-    quiet = replace(work, person=None, mover=None)
-    with work.person.busy(f"{step.NAME}: as answered"):
+    quiet = replace(context, person=None, mover=None)
+    with context.busy(f"{step.NAME}: as answered"):
         try:
-            return step.walk(quiet, belief)
+            return step.run_step(quiet.of(step.NAME), estimate)
         except OpenQuestionError as error:
-            work.session.reopen(step.NAME)
+            context.session.reopen(step.NAME)
             raise InputError(
                 f"{step.NAME} is open again, for something it rests on has changed ({error}): run the same command "
                 "to go on with it",
@@ -80,11 +78,11 @@ def _on_file(work: Workplace, belief: Belief, step) -> Belief:
             ) from error
 
 
-def _perhaps_again(work: Workplace, step) -> None:
+def _perhaps_again(context: StepContext, step) -> None:
     """A step that is done, and asked for by name: anew, if the person says so."""
-    guide = work.guide(step.NAME)
+    context = context.of(step.NAME)
     if (
-        guide.choose(
+        context.choose(
             "again",
             f"{step.NAME} is done. Again, from its start? What is there is kept as a backup.",
             (("yes", "anew"), ("no", "leave it")),
@@ -92,24 +90,24 @@ def _perhaps_again(work: Workplace, step) -> None:
         )
         == "yes"
     ):
-        kept = work.session.backup()
-        work.person.tell(f"the session as it was is kept as {kept.name}", "hint")
-        work.session.forget(step.NAME)
+        kept = context.session.backup()
+        context.tell(f"the session as it was is kept as {kept.name}", "hint")
+        context.forget()
 
 
-def leave(work: Workplace) -> None:
+def leave(context: StepContext) -> None:
     """At the end: the arm holds, or is switched off if the person says so."""
-    if work.mover is None or not work.arm_is_on:
+    if context.mover is None or not context.arm_is_on:
         return
-    guide = work.guide("power")
+    context = context.of("power")
     try:
-        answer = guide.choose(
+        answer = context.choose(
             "leave",
             "The arm holds. Leave it so, or switch it off? It falls then: support it first.",
             (("", "it holds"), ("off", "all outputs off, I support it")),
             keep=False,
         )
         if answer == "off":
-            work.mover.outputs.switch_off()
+            context.mover.outputs.switch_off()
     except PickerError as error:
-        guide.tell(f"{error}; the arm holds", "warning")
+        context.tell(f"{error}; the arm holds", "warning")

@@ -1,4 +1,4 @@
-"""Pulse <-> angle of a joint from where it stands at some pulses: direction, zero, and the map between.
+"""Servo map of one joint, pulse <-> angle, from where it stands at some pulses: direction, zero, and the map between.
 
     q_cmd = direction (horn(pulse) - zero),     horn = 0 in the middle of the pulse range
 
@@ -14,13 +14,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
 from .statics import elevation
+from .write_back import horn_slope
 
 STILL = math.radians(2.5)
 """A joint that was sent 10 degrees away and turned by less does not move."""
@@ -99,11 +101,18 @@ def setpoint_of(gate: Gate, setpoints, column: int, angle: float) -> float:
 
 
 def resting_at(gate: Gate, setpoints) -> np.ndarray:
-    """(n,) where the arm rests with these set-points [rad], by what is believed now."""
-    setpoints = np.asarray(setpoints, dtype=float)
-    q = np.array(setpoints)
-    for _ in range(12):
-        q = gate.servo_map.model.resting_position(setpoints, gate.model.gravity(q))
+    """(n,) where the arm rests with these set-points [rad], by what is believed now.
+
+    Raises:
+        InfeasibleError: a load above stall torque there.
+    """
+    servo, still = gate.servo_map.model, np.zeros(gate.servo_map.n)
+
+    def pull(q):
+        return gate.model.gravity(q), gate.model.torque_derivatives(q, still, still)[0]
+
+    q = resting_position(setpoints, pull, 1.0 / servo.stiffness, servo.deadband)
+    servo.resting_position(setpoints, gate.model.gravity(q))  # refuses a load above stall torque
     return q
 
 
@@ -136,32 +145,31 @@ def mapped(servo: Servo, points: Sequence[MapPoint]) -> tuple[Servo, float]:
     points = sorted(points, key=lambda one: one.pulse_us)
     pulses, angles = np.array([(one.pulse_us, one.angle) for one in points]).T
     name, middle = servo.joint, 0.5 * (servo.pulses_us[0] + servo.pulses_us[-1])
-    if len(points) < 2 or pulses[-1] - pulses[0] < 50.0:
-        raise InputError(
-            f"{name}: {len(points)} points over {pulses[-1] - pulses[0]:.0f} us: take two that are further apart",
-            subject=name,
-            value=len(points),
-            limit=2,
-        )
+    refuse_if(
+        len(points) < 2 or pulses[-1] - pulses[0] < 50.0,
+        f"{name}: {len(points)} points over {pulses[-1] - pulses[0]:.0f} us: take two that are further apart",
+        name,
+        len(points),
+        2,
+    )
     horns = servo.direction * angles
     slope, at_middle = np.polyfit(pulses - middle, horns, 1)
-    believed = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
-    if not SHARE_MIN < slope / believed < SHARE_MAX:
-        raise InputError(
-            f"{name}: turns {math.degrees(1e3 * slope):.0f} deg in 1000 us, expected about "
-            f"{math.degrees(1e3 * believed):.0f}: an angle misread, or another servo?",
-            subject=name,
-            value=float(slope / believed),
-            limit=SHARE_MAX,
-        )
+    believed = horn_slope(servo)
+    refuse_if(
+        not SHARE_MIN < slope / believed < SHARE_MAX,
+        f"{name}: turns {math.degrees(1e3 * slope):.0f} deg in 1000 us, expected about "
+        f"{math.degrees(1e3 * believed):.0f}: an angle misread, or another servo?",
+        name,
+        float(slope / believed),
+        SHARE_MAX,
+    )
     off = horns - (at_middle + slope * (pulses - middle))
     ends = np.array([servo.pulses_us[0], servo.pulses_us[-1]])
     knots, values = ends, at_middle + slope * (ends - middle)
     if len(points) > 2 and np.abs(off).max() > BENT:
         knots, values = _bent(pulses, horns, ends)
         off = horns - np.interp(pulses, knots, values)
-        if (np.diff(values) <= 0.0).any():
-            raise InputError(f"{name}: a longer pulse once turned it back: an angle misread?", subject=name)
+        refuse_if((np.diff(values) <= 0.0).any(), f"{name}: a longer pulse once turned it back: an angle misread?", name)
     zero = float(np.interp(middle, knots, values))
     return replace(servo, zero=-zero, pulses_us=tuple(map(float, knots)), horn_angles=tuple((values - zero).tolist())), float(
         np.sqrt(np.mean(off**2))

@@ -1,4 +1,4 @@
-"""Mass, centre of mass and inertia of a link from what a kitchen offers: a scale, an edge, a nail and a stopwatch.
+"""Mass properties of links, alone or in assemblies, from what a kitchen offers: a scale, an edge, a nail and a stopwatch.
 
     mass            weighed
     distance d      from the link's joint axis to where it balances on an edge
@@ -7,23 +7,51 @@
 
 The pendulum gives the inertia about the *pivot*.  Taken for the one about the centre of mass, as measuring guides
 sometimes do, it is three times too large for the picker's upper arm.
+
+An assembly of links k, in the pose in which it is balanced and swung, tells
+
+    M = Σ m_k,      M D = Σ m_k x_k(d_k),      l = I / (M D) = g (T / 2 pi)²,      I = Σ (h_k I_k + m_k r_k(d_k)²)
+
+(mass m, distance d of the centre of mass along the link, h times the URDF's inertia; x along the first link, r from its joint
+axis).  That is three numbers for three unknowns of *each* link.  What is left open is taken from what was measured of a part
+by itself, and else from the URDF: its ratios between the links, with ``RATIO_SD``.  Maximum of the posterior, by least squares.
+
+The marginal uncertainties are handed on.  That the parts' errors cancel in the sum is lost, so what rests on the whole
+assembly comes out less certain than it is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import Pose, link_poses, subtree
+from picker_dynamics.robot.lint.shapes import corners
+from picker_dynamics.robot.model import GRAVITY
 
 from .measured import Measured, mean, propagate
 
-GRAVITY = 9.81
 SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2
 """Standard deviation of one reading: kitchen scale [kg], ruler [m], stopwatch by hand [s]."""
+
+RATIO_SD = 0.2
+"""How far the URDF's ratios between the links of an assembly may be off, one standard deviation."""
+
+HEAVINESS_SD, DISTANCE_SD, INERTIA_SD = 10.0, 0.5, 0.3
+"""How far all links of an assembly may be off together, as shares of the URDF's: masses (and inertias with them), distances,
+and inertias beyond what the masses explain.  Wide: the readings decide."""
+
+PLACE_SD = 5e-3
+"""Of a centre of mass that the URDF has on the joint axis [m]."""
+
+REACH_SLACK = 1.1
+"""How much further a real link may reach than the drawing."""
 
 MASS_MAX, LENGTH_MAX = 5.0, 2.0
 """Beyond this a link of such an arm is a slip of units: [kg], [m]."""
@@ -39,7 +67,7 @@ class LinkReadings:
         swing_times_s: each the time of ``swings`` full swings about the joint axis; none: no pendulum.
         swings: full swings that each time was taken over.
         amplitude: of the swings, from the vertical [rad].
-        holds: further links in what was weighed, balanced and swung as a whole (``assembly.properties``).
+        holds: further links in what was weighed, balanced and swung as a whole (``properties``).
         pose: of the joints between them meanwhile [rad], by name; others at 0.
     """
 
@@ -54,12 +82,11 @@ class LinkReadings:
 
 @dataclass(frozen=True)
 class LinkProperties:
-    """Mass [kg], distance of the centre of mass from the joint axis [m], inertia about that axis and about the
-    parallel through the centre of mass [kg·m²]; the inertias are None where no pendulum was timed."""
+    """Mass [kg], distance of the centre of mass from the joint axis [m], and inertia about the parallel to that axis through the
+    centre of mass [kg·m²], None where no pendulum was timed."""
 
     mass: Measured
     distance: Measured
-    pivot_inertia: Measured | None = None
     inertia: Measured | None = None
 
 
@@ -84,61 +111,33 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float | None
     _require_within(name, "balance point", readings.balances_m, longest, "m", "are these millimetres, or from the other end?")
     if not (len(readings.swing_times_s) and len(readings.balances_m)):
         return LinkProperties(mass, distance)
-    if readings.swings < 1:
-        raise InputError(f"{name}: {readings.swings} swings, must be at least 1", subject=name, value=readings.swings, limit=1)
+    refuse_if(readings.swings < 1, f"{name}: {readings.swings} swings, must be at least 1", name, readings.swings, 1)
     time_s = mean(f"{name}: swings", readings.swing_times_s, STOPWATCH_SD)
     _require_within(name, "time of the swings", readings.swing_times_s, 10.0 * readings.swings, "s", "were other swings counted?")
     slow = swing_slowdown(readings.amplitude)
 
-    def about_pivot(m, d, t):
-        return m * GRAVITY * d * (t / (readings.swings * slow * 2.0 * math.pi)) ** 2
-
     def about_centre(m, d, t):
-        return about_pivot(m, d, t) - m * d**2
+        return m * GRAVITY * d * (t / (readings.swings * slow * 2.0 * math.pi)) ** 2 - m * d**2
 
-    pivot, centre = (propagate(function, mass, distance, time_s) for function in (about_pivot, about_centre))
+    centre = propagate(about_centre, mass, distance, time_s)
     shortest = readings.swings * slow * 2.0 * math.pi * math.sqrt(distance.value / GRAVITY)
-    if centre.value <= 0.0:
-        raise InputError(
-            f"{name}: {readings.swings} swings in {time_s.value:.2f} s: even a point at the balance point takes "
-            f"{shortest:.2f} s; was another number of swings counted?",
-            subject=name,
-            value=time_s.value,
-            limit=shortest,
-        )
-    gyration = math.sqrt(centre.value / mass.value)
-    if gyration > longest:
-        raise InputError(
-            f"{name}: the swings give a radius of gyration of {gyration:.3f} m, the link reaches {longest:.3f} m",
-            subject=name,
-            value=gyration,
-            limit=longest,
-        )
-    return LinkProperties(mass, distance, pivot, centre)
-
-
-def without(assembly: LinkProperties, part: LinkProperties) -> LinkProperties:
-    """What is left of an assembly measured as a whole when a part, measured by itself about the same axis, is taken off.
-
-    Raises:
-        InputError: the part is heavier than the whole.
-    """
-    if part.mass.value >= assembly.mass.value:
-        raise InputError(
-            f"the part weighs {part.mass.value:.3f} kg, the assembly {assembly.mass.value:.3f} kg",
-            subject="assembly",
-            value=part.mass.value,
-            limit=assembly.mass.value,
-        )
-    mass = propagate(lambda whole, off: whole - off, assembly.mass, part.mass)
-    distance = propagate(
-        lambda m, d, m1, d1: (m * d - m1 * d1) / (m - m1), assembly.mass, assembly.distance, part.mass, part.distance
+    refuse_if(
+        centre.value <= 0.0,
+        f"{name}: {readings.swings} swings in {time_s.value:.2f} s: even a point at the balance point takes "
+        f"{shortest:.2f} s; was another number of swings counted?",
+        name,
+        time_s.value,
+        shortest,
     )
-    if assembly.pivot_inertia is None or part.pivot_inertia is None:
-        return LinkProperties(mass, distance)
-    pivot = propagate(lambda whole, off: whole - off, assembly.pivot_inertia, part.pivot_inertia)
-    centre = propagate(lambda inertia, m, d: inertia - m * d**2, pivot, mass, distance)
-    return LinkProperties(mass, distance, pivot, centre)
+    gyration = math.sqrt(centre.value / mass.value)
+    refuse_if(
+        gyration > longest,
+        f"{name}: the swings give a radius of gyration of {gyration:.3f} m, the link reaches {longest:.3f} m",
+        name,
+        gyration,
+        longest,
+    )
+    return LinkProperties(mass, distance, centre)
 
 
 def weighings(mass: float) -> int:
@@ -148,8 +147,7 @@ def weighings(mass: float) -> int:
 
 def swing_slowdown(amplitude: float) -> float:
     """Period of a pendulum over that of small swings, 1 + A²/16 + 11 A⁴/3072, for an amplitude A [rad] below 1."""
-    if not 0.0 <= amplitude < 1.0:
-        raise InputError(f"amplitude is {amplitude} rad, must be from 0 to 1", subject="amplitude", value=amplitude, limit=1.0)
+    refuse_if(not 0.0 <= amplitude < 1.0, f"amplitude is {amplitude} rad, must be from 0 to 1", "amplitude", amplitude, 1.0)
     return 1.0 + amplitude**2 / 16.0 + 11.0 * amplitude**4 / 3072.0
 
 
@@ -163,3 +161,224 @@ def _require_within(name: str, what: str, readings, largest: float, unit: str, h
                 value=float(reading),
                 limit=largest,
             )
+
+
+# -- assemblies ------------------------------------------------------------------------------------------------------
+
+
+def properties(description: ArmDescription, readings: Mapping[str, LinkReadings]) -> dict[str, LinkProperties]:
+    """Properties of every link that was read, by itself or in an assembly; readings beyond the drawing are refused.
+
+    Args:
+        description: the arm as drawn; its masses and inertias give the ratios within assemblies.
+        readings: by link; those of an assembly by its link nearest the base.
+
+    Raises:
+        InputError: a reading that cannot be, or an assembly that is none.
+    """
+    order = (description.root, *(joint.child for joint in description.joints))
+    found: dict[str, LinkProperties] = {}
+    for name in sorted(readings, key=lambda name: len(readings[name].holds)):  # what is inside of another comes first
+        one = readings[name]
+        refuse_if(name not in order, f"{description.name} has no link {name!r}; it has {', '.join(order)}", name)
+        whole = link_properties(name, one, length_m=reach(description, name, one.holds, one.pose))
+        if not one.holds:
+            found[name] = whole
+        else:
+            _require_assembly(description, name, one)
+            found |= _split(description, name, one, whole, found)
+    return {name: found[name] for name in order if name in found}
+
+
+def _split(
+    description: ArmDescription, first: str, readings: LinkReadings, whole: LinkProperties, known: Mapping[str, LinkProperties]
+) -> dict[str, LinkProperties]:
+    parts, seen = _Parts(description, first, (first, *readings.holds), known, readings.pose), [whole.mass, whole.distance]
+    if len(readings.balances_m) and len(readings.swing_times_s):
+        time_s = mean(f"{first}: swings", readings.swing_times_s, STOPWATCH_SD)
+        length = GRAVITY * (time_s.value / (2.0 * math.pi * readings.swings * swing_slowdown(readings.amplitude))) ** 2
+        seen.append(Measured(length, 2.0 * length * time_s.sd / time_s.value))
+    unknowns, covariance = _most_likely(parts, seen)
+    return parts.properties(unknowns, covariance, len(seen) == 3)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The links of an assembly; unknowns are mass [kg], distance [m] and factor of the URDF's inertia, link by link."""
+
+    description: ArmDescription
+    first: str
+    names: tuple[str, ...]
+    known: Mapping[str, LinkProperties]
+    pose: Mapping[str, float]
+
+    @cached_property
+    def _axis(self) -> np.ndarray:
+        return self.description.path_to(self.first)[-1].axis
+
+    @cached_property
+    def _placed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """In the first link's frame: where each centre of mass would be at distance 0, and the direction in which the distance
+        counts, (k, 3) each; (k,) the URDF's inertia about the first joint's axis."""
+        frames = poses_in(self.description, self.first, self.pose)
+        links = [(self.description.links[name], frames[name]) for name in self.names]
+        return (
+            np.array([frame.apply([0.0, *link.com[1:]]) for link, frame in links]),
+            np.array([frame.rotation[:, 0] for _, frame in links]),
+            np.array([_about(link.inertia, frame, self._axis) for link, frame in links]),
+        )
+
+    def prior(self) -> tuple[np.ndarray, np.ndarray]:
+        """(3 k,) and (3 k, 3 k): what was measured of a part, else the URDF's number and ratios."""
+        values = np.array([number for name in self.names for number in self._believed(name)])
+        own, common = np.zeros(len(values)), np.zeros((len(values), 3))
+        for i, name in enumerate(self.names):
+            row = slice(3 * i, 3 * i + 3)
+            if name in self.known:
+                values[row], own[row] = self._measured(name)
+            else:
+                own[row] = RATIO_SD * np.abs(values[row]) + np.array([0.0, PLACE_SD, 0.0])
+                mass, distance, inertia = values[row]
+                common[row] = [
+                    [HEAVINESS_SD * mass, 0.0, 0.0],
+                    [0.0, DISTANCE_SD * distance, 0.0],
+                    [HEAVINESS_SD * inertia, 0.0, INERTIA_SD * inertia],
+                ]
+        return values, np.diag(own**2) + common @ common.T
+
+    def see(self, unknowns) -> np.ndarray:
+        """(3,) mass [kg], balance point [m] and length of the equivalent pendulum [m] of the whole."""
+        m, d, factor = np.reshape(unknowns, (-1, 3)).T
+        origin, along, drawn = self._placed
+        centre = origin + d[:, None] * along
+        mass, moment = m.sum(), m @ centre[:, 0]
+        inertia = factor @ drawn + m @ np.sum(np.cross(self._axis, centre) ** 2, axis=1)
+        return np.array([mass, moment / mass, inertia / moment if moment > 0.0 else math.inf])
+
+    def properties(self, unknowns, covariance, swung: bool) -> dict[str, LinkProperties]:
+        sd, found = np.sqrt(np.diag(covariance)).reshape(-1, 3), {}
+        for name, (m, d, factor), (m_sd, d_sd, factor_sd) in zip(self.names, np.reshape(unknowns, (-1, 3)), sd):
+            mass, distance = Measured(float(m), float(m_sd)), Measured(float(d), float(d_sd))
+            known, drawn = swung or (name in self.known and self.known[name].inertia is not None), self._drawn_inertia(name)
+            inertia = Measured(float(factor * drawn), float(factor_sd * drawn)) if known else None
+            found[name] = LinkProperties(mass, distance, inertia)
+        return found
+
+    def _believed(self, name: str) -> tuple[float, float, float]:
+        link = self.description.links[name]
+        return link.mass, float(link.com[0]), 1.0
+
+    def _measured(self, name: str) -> tuple[list[float], list[float]]:
+        """What was measured of a part, and its standard deviations; an inertia that was not: with the mass."""
+        one, drawn = self.known[name], self._drawn_inertia(name)
+        share = one.mass.value / self.description.links[name].mass
+        inertia = one.inertia or Measured(drawn * share, drawn * share * RATIO_SD)
+        return ([one.mass.value, one.distance.value, inertia.value / drawn], [one.mass.sd, one.distance.sd, inertia.sd / drawn])
+
+    def _drawn_inertia(self, name: str) -> float:
+        return float(self.description.links[name].inertia[1, 1])
+
+
+def _most_likely(parts: _Parts, seen: list[Measured]) -> tuple[np.ndarray, np.ndarray]:
+    """Unknowns and covariance: prior and readings weighed by their uncertainty.
+
+    Raises:
+        InputError: no positive masses explain what was read.
+    """
+    from scipy.optimize import least_squares
+
+    start, prior = parts.prior()
+    value, sd = np.array([(one.value, one.sd) for one in seen]).T
+    whiten = np.linalg.inv(np.linalg.cholesky(prior))
+
+    def residuals(x):
+        return np.concatenate([(value - parts.see(x)[: len(seen)]) / sd, whiten @ (start - x)])
+
+    found = least_squares(residuals, start, x_scale=np.sqrt(np.diag(prior)), xtol=1e-10, ftol=1e-10)
+    for name, (mass, distance, factor) in zip(parts.names, found.x.reshape(-1, 3)):
+        refuse_if(
+            not (mass > 0.0 and factor > 0.0 and np.isfinite(distance)),
+            f"assembly of {parts.first}: the readings leave {name} {mass:.3f} kg and {factor:.2f} times the "
+            "URDF's inertia: was something else weighed than balanced and swung?",
+            name,
+            float(mass),
+            0.0,
+        )
+    return found.x, np.linalg.inv(found.jac.T @ found.jac)
+
+
+def _about(inertia: np.ndarray, frame: Pose, axis) -> float:
+    own = frame.rotation.T @ axis
+    return float(own @ inertia @ own)
+
+
+def _require_assembly(description: ArmDescription, first: str, readings: LinkReadings) -> None:
+    """Links that hang on each other, each with a mass and an inertia whose ratio can be taken."""
+    inside, hanging = (first, *readings.holds), subtree(description, first)
+    for name in readings.holds:
+        refuse_if(
+            name == first or name not in hanging,
+            f"assembly of {first}: {name} does not hang on it; there are {', '.join(hanging[1:]) or 'none'}",
+            name,
+        )
+        refuse_if(
+            description.path_to(name)[-1].parent not in inside,
+            f"assembly of {first}: {name} hangs on {description.path_to(name)[-1].parent}, which is left out",
+            name,
+        )
+    for name in inside:
+        refuse_if(
+            not (description.links[name].mass > 0.0 and description.links[name].inertia[1, 1] > 0.0),
+            f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from",
+            name,
+        )
+
+
+# -- how far links reach ----------------------------------------------------------------------------------------------
+
+
+def reach(
+    description: ArmDescription, link: str, holds: Sequence[str] = (), pose: Mapping[str, float] | None = None
+) -> float | None:
+    """How far a link, or an assembly, reaches from its joint axis by the URDF [m], with ``REACH_SLACK``: no balance point and no
+    radius of gyration is beyond it.
+
+    Args:
+        description: the arm.
+        link: the link whose joint axis counts.
+        holds: further links that move with it.
+        pose: of the joints between them [rad], by name; others at 0.
+
+    Returns:
+        None where neither a joint nor a simple shape tells: nothing drawn, or a mesh.
+    """
+    poses, inside = poses_in(description, link, pose), (link, *holds)
+    points = [poses[name].apply(point) for name in inside for point in _drawn(description, name)]
+    points += [poses[joint.child].position for joint in description.joints if joint.parent in inside]
+    axis = next((joint.axis for joint in description.joints if joint.child == link and joint.movable), np.array([0.0, 1.0, 0.0]))
+    farthest = max((float(np.linalg.norm(np.cross(axis, point))) for point in points), default=0.0)
+    return REACH_SLACK * farthest or None
+
+
+def poses_in(description: ArmDescription, link: str, pose: Mapping[str, float] | None = None) -> dict[str, Pose]:
+    """Poses of all links in the frame of ``link``.
+
+    Args:
+        pose: joint positions by name [rad or m]; others at 0.
+    """
+    pose = pose or {}
+    for name in pose:
+        description.joint(name)
+    poses = link_poses(description, np.array([pose.get(name, 0.0) for name in description.joint_names]))
+    here = poses[link]
+    return {
+        name: Pose(here.rotation.T @ one.rotation, here.rotation.T @ (one.position - here.position))
+        for name, one in poses.items()
+    }
+
+
+def _drawn(description: ArmDescription, name: str) -> Iterator[np.ndarray]:
+    link = description.links[name]
+    for shape in (*link.collisions, *link.visuals):
+        if shape.kind != "mesh":
+            yield from corners(shape)

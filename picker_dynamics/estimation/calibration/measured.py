@@ -1,4 +1,4 @@
-"""A number and how well it is known; what follows from such numbers, and how well that is known."""
+"""Measured values with standard uncertainty, their means, and propagation to what follows from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 
 NORMAL_95 = 1.959964
 """Half-width of the 95 % interval of a normal distribution, in standard deviations."""
@@ -46,10 +46,8 @@ def mean(name: str, readings: Sequence[float], instrument_sd: float) -> Measured
         InputError: no reading, or one that is not finite.
     """
     values = np.asarray(readings, dtype=float).reshape(-1)
-    if not values.size:
-        raise InputError(f"{name}: no reading", subject=name)
-    if not np.isfinite(values).all():
-        raise InputError(f"{name}: a reading is not a finite number", subject=name)
+    refuse_if(not values.size, f"{name}: no reading", name)
+    refuse_if(not np.isfinite(values).all(), f"{name}: a reading is not a finite number", name)
     spread = float(values.std(ddof=1)) if values.size > 1 else 0.0
     return Measured(float(values.mean()), max(spread, instrument_sd) / math.sqrt(values.size))
 

@@ -1,11 +1,10 @@
-"""Moving an arm whose numbers are not known well yet: slowly, within the torque that it can surely bear, never by itself.
+"""Motion of an arm whose numbers are not known well yet: slow, within the torque that it can surely bear, never by itself.
 
 set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> gate -> pulses, one row a servo frame -> ``Outputs``
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +14,7 @@ from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.trajectory.profiles import joint_move
 
-from .poses import TRAVEL_ACCELERATION, TRAVEL_SPEED, Weight, way
+from .poses import TRAVEL_ACCELERATION, TRAVEL_SPEED, Weight, way, with_weight
 
 FRAME_S = 0.02
 SHIFTED = 0.2
@@ -165,10 +164,3 @@ class Mover:
                 value=float(beyond[worst]),
             )
         return np.where(self.live, np.clip(pulses, lowest, highest), np.nan)
-
-
-def with_weight(gate: Gate, weight: Weight | None) -> Gate:
-    """The gate for an arm on which a weight hangs."""
-    if weight is None or not weight.mass:
-        return gate
-    return replace(gate, model=gate.model.with_payload(weight.mass, weight.point))

@@ -1,4 +1,4 @@
-"""Whoever answers: asked question by question, told what to do; a terminal, or a person who is simulated.
+"""Questions and answers of a session: the person who is asked, at a terminal or simulated, and the guide who asks.
 
 ``Guide`` stands between a step and the person: an answer that is on file already is not asked for again, one that cannot be
 is refused and asked again, one that is surprising has to be typed twice.
@@ -98,6 +98,14 @@ class Guide:
         """Put something on file that nobody typed; ``fact``: see ``Session.record``."""
         self.session.record(self.step, key, value, typed, fact=fact)
 
+    def forget(self, key: str = "") -> None:
+        """The questions of the step whose keys begin so are open again."""
+        self.session.forget(self.step, key)
+
+    def ask(self, key: str, text: str, words: Sequence[tuple[str, str]] = (), about: tuple = ()) -> str:
+        """What a person types, whatever it is."""
+        return self._somebody(text).ask(Question(self.step, key, text, tuple(words), about)).strip()
+
     def read(
         self,
         key: str,
@@ -124,7 +132,7 @@ class Guide:
             return known
         doubted = None
         while True:
-            typed = self._somebody(text).ask(Question(self.step, key, text, tuple(words), about)).strip()
+            typed = self.ask(key, text, words, about)
             if typed.lower() in dict(words):
                 return typed.lower()
             self.perhaps_back(typed)
@@ -151,7 +159,7 @@ class Guide:
         if known is not None:
             return known
         while True:
-            typed = self._somebody(text).ask(Question(self.step, key, text, tuple(words), about)).strip().lower()
+            typed = self.ask(key, text, words, about).lower()
             if typed in dict(words):
                 if keep:
                     self.note(key, typed, typed or "Enter")

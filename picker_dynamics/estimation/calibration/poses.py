@@ -1,4 +1,4 @@
-"""Which poses and weights tell most: chosen one by one among random ones, by what they add to the information.
+"""Design of the droop experiment: which poses and weights tell most, chosen one by one among random ones.
 
     information = Σ J_kᵀ R_k⁻¹ J_k + prior
     next        = argmax log det(information with it)                      without an aim (D-optimal, greedy)
@@ -17,15 +17,15 @@ from itertools import product
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
 
-from .droop import FIGURES, DroopFit, DroopModel, Reading, Sight
-from .variance import FRICTION_SD, whitening
+from .droop_fit import FRICTION_SD, DroopFit, whitening
+from .droop_model import FIGURES, DroopModel, Reading, SensorModel
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
 """Largest between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""
@@ -76,14 +76,14 @@ class Station:
 
     pulses_us: np.ndarray
     weight: Weight
-    sights: tuple[Sight, ...]
+    sensors: tuple[SensorModel, ...]
 
     def readings(self, tool: str, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0) -> list[Reading]:
-        """What is read at one visit from one side, sight by sight; values 0 while they are not known."""
-        values = np.zeros(len(self.sights)) if values is None else values
+        """What is read at one visit from one side, sensor by sensor; values 0 while they are not known."""
+        values = np.zeros(len(self.sensors)) if values is None else values
         return [
-            Reading(self.pulses_us, sight, float(value), visit, self.weight.mass, tool, self.weight.point, side)
-            for sight, value in zip(self.sights, values)
+            Reading(self.pulses_us, sensor, float(value), visit, self.weight.mass, tool, self.weight.point, side)
+            for sensor, value in zip(self.sensors, values)
         ]
 
 
@@ -95,7 +95,7 @@ def cautious_gate(model: DynamicsModel, servos: ServoMap, hold: float = HOLD_SHA
     return Gate(model, replace(servos, servos=wary))
 
 
-def sights(description: ArmDescription, joints: Sequence[str], instrument: str = "inclinometer") -> tuple[Sight, ...]:
+def sensors(description: ArmDescription, joints: Sequence[str], instrument: str = "inclinometer") -> tuple[SensorModel, ...]:
     """What is read at a station of an arm whose sought joints, from the base outwards, are ``joints``.
 
     Args:
@@ -105,17 +105,16 @@ def sights(description: ArmDescription, joints: Sequence[str], instrument: str =
     Raises:
         InputError: another instrument.
     """
-    if instrument not in INSTRUMENTS:
-        raise InputError(
-            f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", subject="instrument", value=instrument
-        )
+    refuse_if(
+        instrument not in INSTRUMENTS, f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", "instrument", instrument
+    )
     links = [description.joint(name).child for name in joints]
-    elevations = tuple(Sight("elevation", link) for link in links)
-    heights = tuple(Sight("height", link) for link in (*links[1:], description.tool))
+    elevations = tuple(SensorModel("elevation", link) for link in links)
+    heights = tuple(SensorModel("height", link) for link in (*links[1:], description.tool))
     return {"inclinometer": elevations, "ruler": heights, "both": elevations + heights}[instrument]
 
 
-def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[Sight, ...], seed: int) -> tuple[Gate, list[Station]]:
+def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[SensorModel, ...], seed: int) -> tuple[Gate, list[Station]]:
     """The first stations to look at, without weights, and the gate to go there by: only the masses are known yet.
 
     Args:
@@ -126,7 +125,7 @@ def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[Sight, ...], 
 
 
 def loaded_stations(
-    first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[Sight, ...], seed: int
+    first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[SensorModel, ...], seed: int
 ) -> tuple[Gate, list[Station]]:
     """The stations to look at next, with weights, after what the first ones told, and the gate to go there by.
 
@@ -149,7 +148,7 @@ def loaded_stations(
 
 
 def candidates(
-    model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: tuple[Sight, ...], *, count: int, seed: int
+    model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: tuple[SensorModel, ...], *, count: int, seed: int
 ) -> list[Station]:
     """Random poses, as many with each of the weights, that the servos can hold and that keep off the table.
 
@@ -166,14 +165,14 @@ def candidates(
     upper = np.minimum(description.upper, servos.setpoint_upper) - margin
     tries = 100 * count // len(weights)
     for number, weight in enumerate(weights):
-        loaded, wanted = _loaded(gate, weight), count * (number + 1) // len(weights)
+        loaded, wanted = with_weight(gate, weight), count * (number + 1) // len(weights)
         for _ in range(tries):
             if len(found) == wanted:
                 break
             q = np.array(servos.home)
             q[columns] = rng.uniform(lower[columns], upper[columns])
             pulses = servos.quantise_us(servos.to_pulse_us(q))
-            if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN and _passes(loaded, servos.to_angle(pulses), still):
+            if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN and passes(loaded, servos.to_angle(pulses), still):
                 found.append(Station(pulses, weight, seen))
         else:
             some = len(found) - count * number // len(weights)
@@ -186,7 +185,8 @@ def candidates(
     return found
 
 
-def _passes(gate: Gate, q, still) -> bool:
+def passes(gate: Gate, q, still) -> bool:
+    """Whether servos bear a pose at rest."""
     try:
         gate.check_point(q, still, still)
     except PickerError:
@@ -231,17 +231,14 @@ def choose(
             cost = np.einsum("sij,ij->s", covariance, towards * scale)
         for best in [left[i] for i in np.argsort(cost, kind="stable")]:
             left.remove(best)
-            if can_be_visited(stations[best], gate, model.columns):
-                chosen.append(stations[best])
+            servos, one = gate.servo_map, stations[best]
+            if can_be_visited(servos.home, servos.to_angle(one.pulses_us), model.columns, gate, with_weight(gate, one.weight)):
+                chosen.append(one)
                 information = information + gains[best]
                 break
-    if not chosen:
-        raise InputError(
-            f"none of {len(stations)} poses can be reached from home and come to from both sides",
-            subject="poses",
-            value=0,
-            limit=count,
-        )
+    refuse_if(
+        not chosen, f"none of {len(stations)} poses can be reached from home and come to from both sides", "poses", 0, count
+    )
     return chosen
 
 
@@ -273,7 +270,7 @@ def _gains(model: DroopModel, unknowns, stations: Sequence[Station], prior_sd, f
     row, gains = 0, np.zeros((len(stations), len(prior_sd), len(prior_sd)))
     for number, readings in enumerate(visits):
         rows = slice(row, row + len(readings))
-        sd = [reading.sight.sd for reading in readings]
+        sd = [reading.sensor.sd for reading in readings]
         scaled = whitening(held[rows] * friction, [number] * len(readings), sd) @ sensitivity[rows] * prior_sd
         gains[number // len(SIDES)] += scaled.T @ scaled
         row += len(readings)
@@ -288,9 +285,9 @@ def _steady(model: DroopModel, unknowns, stations: Sequence[Station]) -> np.ndar
     return np.abs(zeros).max(axis=(1, 2)).reshape(len(stations), -1).max(axis=1) < TIPPING
 
 
-def stand_off(gate: Gate, station: Station, side: float, columns: Sequence[int]) -> np.ndarray:
-    """Set-points (n,) [rad] where the arm waits before it comes to the station: side +1 from below, -1 from above."""
-    away = np.array(gate.servo_map.to_angle(station.pulses_us))
+def stand_off(there, side: float, columns: Sequence[int]) -> np.ndarray:
+    """Set-points (n,) [rad] where the arm waits before it comes to ``there`` (n,): side +1 from below, -1 from above."""
+    away = np.array(there)
     away[list(columns)] -= side * STAND_OFF
     return away
 
@@ -310,21 +307,21 @@ def way(gate: Gate, start, end) -> list[np.ndarray]:
         return [home, np.asarray(end)]
 
 
-def can_be_visited(station: Station, gate: Gate, columns: Sequence[int]) -> bool:
-    """From home, without the weight, to both sides of it; and from there, with the weight, into it."""
-    loaded, there = _loaded(gate, station.weight), gate.servo_map.to_angle(station.pulses_us)
+def can_be_visited(start, there, columns: Sequence[int], gate: Gate, loaded: Gate) -> bool:
+    """Whether servos bear the ways from ``start`` (n,) [rad] to both sides of ``there``, and from those, ``loaded``, into it."""
     try:
         for side in SIDES:
-            away = stand_off(gate, station, side, columns)
-            _require_bearable(gate, gate.servo_map.home, away)
+            away = stand_off(there, side, columns)
+            _require_bearable(gate, start, away)
             _require_bearable(loaded, away, there)
     except PickerError:
         return False
     return True
 
 
-def _loaded(gate: Gate, weight: Weight) -> Gate:
-    return replace(gate, model=gate.model.with_payload(weight.mass, weight.point)) if weight.mass else gate
+def with_weight(gate: Gate, weight: Weight | None) -> Gate:
+    """The gate for an arm on which a weight hangs."""
+    return replace(gate, model=gate.model.with_payload(weight.mass, weight.point)) if weight and weight.mass else gate
 
 
 def _require_bearable(gate: Gate, start, end) -> None:

@@ -1,4 +1,4 @@
-"""What a person types, as numbers in SI units: "82 g", "40 mm", "-12.5", "20 swings in 11.4 s", "52 mm at 300 mm".
+"""Parser of typed readings, to SI units: "82 g", "40 mm", "-12.5", "20 swings in 11.4 s", "52 mm at 300 mm".
 
 A number without a unit has the one that the question names: g, mm, deg, us.  What cannot be is refused with what was
 probably meant; nothing is guessed.
@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 
 NUMBER = r"[-+]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[-+]?\d+)?"
 MASS = {"g": 1e-3, "kg": 1.0, "mg": 1e-6}
@@ -30,11 +30,9 @@ def quantity(what: str, text: str, units: Mapping[str, float], usual: str) -> fl
         InputError: no number, or a unit of something else.
     """
     match = re.fullmatch(rf"\s*({NUMBER})\s*([^\s\d]*)\s*", text, re.IGNORECASE)
-    if match is None:
-        raise InputError(f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", subject=what, value=text)
+    refuse_if(match is None, f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", what, text)
     unit = match[2].lower().rstrip(".") or usual
-    if unit not in units:
-        raise InputError(f"{what}: {match[2]!r} is none of {', '.join(units)}", subject=what, value=text)
+    refuse_if(unit not in units, f"{what}: {match[2]!r} is none of {', '.join(units)}", what, text)
     return float(match[1].replace(",", ".")) * units[unit]
 
 
@@ -46,24 +44,17 @@ def mass(what: str, text: str, expected: float | None = None) -> float:
     """
     value = quantity(what, text, MASS, "g")
     shown = f"{1e3 * value:g} g"
-    if value <= 0.0:
-        raise InputError(
-            f"{what} is {shown}, must be above 0: was the scale set to zero with the part on it?",
-            subject=what,
-            value=value,
-            limit=0.0,
-        )
-    if value < MASS_MIN:
-        raise InputError(
-            f"{what} is {shown}: a scale does not tell so little; were these kilograms? then type {1e6 * value:g} g",
-            subject=what,
-            value=value,
-            limit=MASS_MIN,
-        )
-    if value > MASS_MAX:
-        raise InputError(
-            f"{what} is {value:g} kg, must be at most {MASS_MAX:g}: are these grams?", subject=what, value=value, limit=MASS_MAX
-        )
+    refuse_if(
+        value <= 0.0, f"{what} is {shown}, must be above 0: was the scale set to zero with the part on it?", what, value, 0.0
+    )
+    refuse_if(
+        value < MASS_MIN,
+        f"{what} is {shown}: a scale does not tell so little; were these kilograms? then type {1e6 * value:g} g",
+        what,
+        value,
+        MASS_MIN,
+    )
+    refuse_if(value > MASS_MAX, f"{what} is {value:g} kg, must be at most {MASS_MAX:g}: are these grams?", what, value, MASS_MAX)
     if expected and not 0.25 < value / expected < 4.0:
         raise InputError(
             f"{what} is {shown}, the URDF has {1e3 * expected:.0f} g: another part, or another unit?",
@@ -81,27 +72,27 @@ def length(what: str, text: str, longest: float) -> float:
         InputError: negative, or beyond.
     """
     value = quantity(what, text, LENGTH, "mm")
-    if value < 0.0:
-        raise InputError(
-            f"{what} is {1e3 * value:g} mm, must not be negative: measure from the joint's axis outwards",
-            subject=what,
-            value=value,
-            limit=0.0,
-        )
-    if 0.0 < value < LENGTH_MIN:
-        raise InputError(
-            f"{what} is {1e3 * value:g} mm: were these metres? then type {1e6 * value:g} mm",
-            subject=what,
-            value=value,
-            limit=LENGTH_MIN,
-        )
-    if value > longest:
-        raise InputError(
-            f"{what} is {1e3 * value:g} mm, the part reaches {1e3 * longest:.0f} mm: another unit, or from the other end?",
-            subject=what,
-            value=value,
-            limit=longest,
-        )
+    refuse_if(
+        value < 0.0,
+        f"{what} is {1e3 * value:g} mm, must not be negative: measure from the joint's axis outwards",
+        what,
+        value,
+        0.0,
+    )
+    refuse_if(
+        0.0 < value < LENGTH_MIN,
+        f"{what} is {1e3 * value:g} mm: were these metres? then type {1e6 * value:g} mm",
+        what,
+        value,
+        LENGTH_MIN,
+    )
+    refuse_if(
+        value > longest,
+        f"{what} is {1e3 * value:g} mm, the part reaches {1e3 * longest:.0f} mm: another unit, or from the other end?",
+        what,
+        value,
+        longest,
+    )
     return value
 
 
@@ -114,14 +105,12 @@ def angle(what: str, text: str) -> float:
     across = re.fullmatch(rf"\s*({NUMBER})\s*(mm|cm|m)?\s*at\s*({NUMBER})\s*(mm|cm|m)?\s*", text, re.IGNORECASE)
     if across is not None:
         over, out = (float(across[i].replace(",", ".")) * LENGTH[(across[i + 1] or "mm").lower()] for i in (1, 3))
-        if out == 0.0 and over == 0.0:
-            raise InputError(f"{what}: both lengths are 0", subject=what, value=text)
+        refuse_if(out == 0.0 and over == 0.0, f"{what}: both lengths are 0", what, text)
         return math.atan2(over, out)
     value = quantity(what, text, ANGLE, "deg")
-    if abs(value) > 2.0 * math.pi:
-        raise InputError(
-            f"{what} is {math.degrees(value):g} deg, must be within one turn", subject=what, value=value, limit=2.0 * math.pi
-        )
+    refuse_if(
+        abs(value) > 2.0 * math.pi, f"{what} is {math.degrees(value):g} deg, must be within one turn", what, value, 2.0 * math.pi
+    )
     return value
 
 
@@ -133,23 +122,22 @@ def swings(what: str, text: str) -> tuple[int, float]:
     """
     form = rf"\s*(?:(\d+)\s*(?:x|swings?)?\s*(?:in|:)\s*)?({NUMBER})\s*(ms|s|sec|seconds?)?\s*"
     match = re.fullmatch(form, text, re.IGNORECASE)
-    if match is None:
-        raise InputError(f"{what}: {text.strip()!r} is not of the form 20 swings in 11.4 s", subject=what, value=text)
+    refuse_if(match is None, f"{what}: {text.strip()!r} is not of the form 20 swings in 11.4 s", what, text)
     count, seconds = int(match[1] or 20), float(match[2].replace(",", ".")) * (1e-3 if match[3] == "ms" else 1.0)
-    if count < SWINGS_MIN:
-        raise InputError(
-            f"{what}: {count} swings, must be at least {SWINGS_MIN}: a thumb on a stopwatch is off by 50 ms",
-            subject=what,
-            value=count,
-            limit=SWINGS_MIN,
-        )
-    if not 0.1 < seconds / count < 5.0:
-        raise InputError(
-            f"{what}: {seconds:g} s for {count} swings is {seconds / count:.2g} s each: the time of all of them, to and fro?",
-            subject=what,
-            value=seconds / count,
-            limit=0.1,
-        )
+    refuse_if(
+        count < SWINGS_MIN,
+        f"{what}: {count} swings, must be at least {SWINGS_MIN}: a thumb on a stopwatch is off by 50 ms",
+        what,
+        count,
+        SWINGS_MIN,
+    )
+    refuse_if(
+        not 0.1 < seconds / count < 5.0,
+        f"{what}: {seconds:g} s for {count} swings is {seconds / count:.2g} s each: the time of all of them, to and fro?",
+        what,
+        seconds / count,
+        0.1,
+    )
     return count, seconds
 
 

@@ -1,77 +1,265 @@
-"""``picker calibrate --simulated``: an arm whose numbers are hidden, who answers for it, and what the session was worth."""
+"""Rehearsal of a calibration (``picker calibrate --simulated``): simulated person, outputs of a simulated arm, and the truth.
+
+The session is the same as with a board and a terminal.  Questions are answered from the arm's truth, with the noise of real
+instruments; time passes as fast as it can.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
 
 import numpy as np
 
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map
-from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.board.firmware.config import board_limits
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.sim.plant import Plant
 
-from . import evaluate
-from .belief import Belief
-from .mover import Mover
-from .simulated import SimulatedBench
-from .simulated_person import PlantOutputs, PlantWorld, SimulatedPerson
-from .steps.result import calibrated, table
+from .arm_estimate import ArmEstimate, given
+from .droop_model import INCLINOMETER_SD
+from .evaluate import exact, tip_error_report, usual_paths
+from .mass_properties import LinkReadings
+from .mover import FRAME_S, Mover
+from .person import Question
+from .procedure import ANGLE_SD
+from .simulated import HAND_S, HANDS_OFF, SimulatedBench
+from .statics import elevation
+from .steps.result import calibrated
 
 OSCILLATOR_SHARE = 0.03
 """Bound of the error of the hidden oscillator."""
 
 
-@dataclass
+class World(Protocol):
+    """What a person sees of the arm, and does to it."""
+
+    description: ArmDescription
+
+    def q(self) -> np.ndarray:
+        """(n,) where the joints truly are [rad]."""
+
+    def hang(self, mass: float, point: Sequence[float]) -> None:
+        """Hang a weight on, gently; mass 0: take it off."""
+
+    def link(self, name: str) -> LinkReadings:
+        """Weigh, balance and swing a link."""
+
+
+class SimulatedPerson:
+    """Answers as a person at the bench would.
+
+    Args:
+        world: the arm.
+        rng: of the readings' noise.
+        oscillator_hz: true frequency of the board's.
+        show: where questions and answers are told.
+        margin: beyond the URDF's limits where joints touch something [rad].
+    """
+
+    def __init__(
+        self,
+        world: World,
+        rng: np.random.Generator,
+        oscillator_hz: float = 25e6,
+        show: Callable[[str, str], None] = lambda _text, _style: None,
+        margin: float = 0.04,
+    ):
+        self.world, self.rng, self.oscillator_hz, self._show, self.margin = world, rng, oscillator_hz, show, margin
+        self._links: dict[tuple[str, str], list] = {}
+        self._jogged: tuple = ()
+        self.asked = 0
+
+    def tell(self, text: str, style: str = "") -> None:
+        """Show it."""
+        self._show(text, style)
+
+    def busy(self, text: str) -> AbstractContextManager:
+        """Waiting is nothing to a simulated person."""
+        return nullcontext()
+
+    def ask(self, question: Question) -> str:
+        """An answer; shown."""
+        self.asked += 1
+        answer = self.answer(question)
+        self._show(f"{question.text}  {answer}", "hint")
+        return answer
+
+    def answer(self, question: Question) -> str:
+        """What the person types."""
+        step, key, about = question.step, question.key, question.about
+        words = dict(question.words)
+        if step == "power":
+            return "" if key == "leave" else "yes"
+        if "yes" in words:
+            return "yes"
+        if step == "trim":
+            return self._trim(key, about)
+        if key in ("hang", "take"):
+            self.world.hang(*about)
+            return ""
+        if step == "limits" and key.endswith((".low", ".high")):
+            return self._jog(*about)
+        if step == "rest":
+            return "done"
+        if step == "map" and "" not in words:
+            return f"{math.degrees(self._angle(about[0])):.2f}"
+        if step == "links" and "" not in words:
+            return self._link(*about)
+        if step == "droop" and key.startswith("weight"):
+            return f"{1e3 * about[0]:.0f} g"
+        if step == "droop" and "repeat" in words:
+            sensor = about[0]
+            value = float(sensor.of(link_poses(self.world.description, self.world.q()))) + self.rng.normal(0.0, sensor.sd)
+            return f"{math.degrees(value):.2f}" if sensor.kind == "elevation" else f"{1e3 * value:.1f} mm"
+        if step == "sweep":
+            return "skip" if "skip" in words else ""
+        return "" if "" in words else next(iter(words))
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _trim(self, key: str, about: tuple) -> str:
+        if key.endswith("pulse"):
+            commanded, flashed = about
+            return f"{commanded * flashed / self.oscillator_hz + self.rng.normal(0.0, 0.5):.1f}"
+        return "pulse" if key == "how" else "yes"
+
+    def _angle(self, name: str) -> float:
+        """Of a joint from its zero, or of a link above the horizontal [rad]."""
+        arm, q = self.world.description, self.world.q()
+        if name in arm.joint_names:
+            return float(q[arm.joint_names.index(name)]) + self.rng.normal(0.0, ANGLE_SD)
+        return float(elevation(link_poses(arm, q)[name])) + self.rng.normal(0.0, INCLINOMETER_SD)
+
+    def _jog(self, name: str, sign: float) -> str:
+        """Quickly at first, and stop where it would touch; where the arm refuses to go further, the URDF's limit stays."""
+        arm = self.world.description
+        column = arm.joint_names.index(name)
+        here, before = float(self.world.q()[column]), self._jogged
+        end = arm.upper[column] if sign > 0.0 else arm.lower[column]
+        left = math.degrees(sign * (end - here) + self.margin)
+        if left < 2.0:
+            self._jogged = ()
+            return "stop"
+        if before[:2] == (name, sign) and abs(here - before[2]) < math.radians(0.5):
+            self._jogged = ()
+            return "keep"
+        self._jogged = name, sign, here
+        return f"{min(30.0, 0.9 * left):.1f}"
+
+    def _link(self, name: str, holds: Sequence[str], what: str) -> str:
+        left = self._links.setdefault((name, what), [])
+        if not left:  # at first, and where more readings are asked for
+            one = self.world.link(name)
+            left += {
+                "mass": [f"{1e3 * kg:.0f} g" for kg in one.masses_kg],
+                "balance": [f"{1e3 * m:.1f} mm" for m in one.balances_m] or ["0"],
+                "swings": [f"{one.swings} swings in {seconds:.2f} s" for seconds in one.swing_times_s],
+            }[what]
+        return left.pop(0)
+
+
+class PlantWorld:
+    """A simulated arm as a person sees it.
+
+    Args:
+        bench: the arm with its hidden numbers.
+        outputs: of its board.
+    """
+
+    def __init__(self, bench: SimulatedBench, outputs: PlantOutputs):
+        self.bench, self.outputs, self.description = bench, outputs, bench.plant.description
+
+    def q(self) -> np.ndarray:
+        """(n,) [rad]"""
+        return self.bench.plant.q
+
+    def hang(self, mass: float, point: Sequence[float]) -> None:
+        """Gently, within ``HAND_S``."""
+        plant, before = self.bench.plant, self.bench.plant.payload
+        for share in HANDS_OFF:
+            plant.attach(before + share * (mass - before), point)
+            self.outputs.wait(HAND_S / len(HANDS_OFF))
+
+    def link(self, name: str) -> LinkReadings:
+        """With the noise of scale, ruler and stopwatch."""
+        return self.bench.link(name)
+
+
+class PlantOutputs:
+    """The outputs of a simulated board (``mover.Outputs``): each frame moves the plant.
+
+    Args:
+        plant: at its rest pose, supported.
+        servos: of the arm that the board was flashed for.
+    """
+
+    faults, found_live = "", ()
+
+    def __init__(self, plant: Plant, servos):
+        self.plant, self.limits, self.resolution_us = plant, board_limits(servos), servos.quantum_us
+        self._servos, self._pulses = servos, np.full(servos.n, np.nan)
+
+    @property
+    def pulses_us(self) -> np.ndarray:
+        """(n,) [us]; NaN where an output is off."""
+        return self._pulses.copy()
+
+    def switch_on(self, joint: int, pulse_us: float) -> None:
+        """Start one output."""
+        self._pulses[joint] = pulse_us
+
+    def play(self, rows: np.ndarray) -> None:
+        """Frame by frame."""
+        for row in rows:
+            self._pulses = np.where(np.isnan(self._pulses), np.nan, self._servos.quantise_us(row))
+            self.wait(FRAME_S)
+
+    def wait(self, seconds: float) -> None:
+        """Let it rest."""
+        if seconds > 0.0:
+            self.plant.advance(tuple(None if np.isnan(pulse) else pulse for pulse in self._pulses.tolist()), seconds)
+
+    def switch_off(self) -> None:
+        """All outputs off: the arm falls."""
+        self._pulses[:] = np.nan
+
+    def let_go(self) -> None:
+        """There is no port."""
+
+    def take(self) -> None:
+        """There is no port."""
+
+    def reset(self) -> None:
+        """Nothing is latched."""
+
+    def adopt(self) -> None:
+        """Nothing ran before."""
+
+
 class Rehearsal:
-    """The simulated arm, person and board of one session."""
+    """The simulated arm, person and board of one session.
 
-    bench: SimulatedBench
-    believed: ServoMap
-    simulated: ServoMap
-    person: SimulatedPerson
-    mover: Mover
-    console: object
-    settings: dict
+    Args:
+        urdf, servos, overlay: files, "": the picker's.
+        settings: ``plant_error``, ``horn_error`` and ``seed`` of the hidden errors.
+        show: where questions and answers are told.
+    """
 
-    @classmethod
-    def of(cls, options, console) -> Rehearsal:
-        """As the command's options have it."""
-        arm = descriptions.load(options.urdf or resource("urdf/picker.urdf"))
-        servos = options.servos or resource("config/servos.yaml")
-        believed = servo_map.load(servos, arm.joint_names, options.servo_overlay or None)
-        built = options.servo_overlay or (None if options.servos else resource("config/servos.sim.yaml"))
-        simulated = servo_map.load(servos, arm.joint_names, built)
-        bench = SimulatedBench.with_errors(
-            arm, simulated, plant_error=options.plant_error, seed=options.seed, horn_error=options.horn_error
-        )
-        bench.plant.reset(believed.rest, support=True)
-        outputs = PlantOutputs(bench.plant, believed)
-        rng = np.random.default_rng(options.seed + 1)
-        oscillator = believed.oscillator_hz * (1.0 + rng.uniform(-OSCILLATOR_SHARE, OSCILLATOR_SHARE))
+    def __init__(self, urdf: str, servos: str, overlay: str, settings: dict, show: Callable[[str, str], None]):
+        arm, self.believed = given(urdf, servos, overlay)
+        self.simulated, self.settings = given(urdf, servos, overlay, simulated=True)[1], settings
+        self.bench = SimulatedBench.with_errors(arm, self.simulated, **settings)
+        self.bench.plant.reset(self.believed.rest, support=True)
+        outputs, rng = PlantOutputs(self.bench.plant, self.believed), np.random.default_rng(settings["seed"] + 1)
+        oscillator = self.believed.oscillator_hz * (1.0 + rng.uniform(-OSCILLATOR_SHARE, OSCILLATOR_SHARE))
+        self.person, self.mover = SimulatedPerson(PlantWorld(self.bench, outputs), rng, oscillator, show), Mover(outputs)
 
-        def show(text: str, style: str) -> None:
-            if not (options.quiet and style in ("hint", "")):
-                console.print(
-                    text,
-                    style={"title": "bold", "hint": "dim", "warning": "yellow", "good": "green"}.get(style, ""),
-                    markup=False,
-                    soft_wrap=True,
-                )
-
-        return cls(
-            bench,
-            believed,
-            simulated,
-            SimulatedPerson(PlantWorld(bench, outputs), rng, oscillator, show),
-            Mover(outputs),
-            console,
-            {"plant_error": options.plant_error, "seed": options.seed, "horn_error": options.horn_error},
-        )
-
-    def judged(self, belief: Belief, report: dict) -> tuple[dict, int]:
-        """The report with the truth beside what was found, and hold errors before, after, and with the truth;
-        exit code 0 if it holds as well as a calibration has to (``Worth.reached``), or just better where droop was left out."""
+    def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
+        """The report with the truth beside what was found, and hold errors before, after, and with the truth; exit code 0 if it
+        holds as well as a calibration has to (``TipErrorReport.reached``), or just better where droop was left out."""
         plant, arm = self.bench.plant, self.bench.plant.description
         for name, entries in report["joints"].items():
             column = arm.joint_names.index(name)
@@ -87,16 +275,15 @@ class Rehearsal:
             }
             for key in entries:
                 entries[key]["truth"] = truth[key]
-        with self.console.status("moving the arm as it was believed to be, and as it was found to be"):
-            worth = evaluate.worth(plant, arm, self.believed, calibrated(belief), evaluate.usual_paths(arm, self.simulated))
-        stages = {"before": worth.before, "after": worth.after, "floor": worth.floor}
-        report["hold_mm"] = {
-            name: {"median": 1e3 * float(np.median(one.hold)), "max": 1e3 * float(one.hold.max())} for name, one in stages.items()
-        }
-        report["tracking_mm"] = {name: 1e3 * float(np.median(one.tracking)) for name, one in stages.items()}
+        found = calibrated(estimate)
+        sides = (arm, self.believed), (found.description, found.servos), exact(plant, self.believed)
+        errors = tip_error_report(plant, sides, usual_paths(arm, self.simulated))
+        stages = errors.summary()
+        report["hold_mm"] = {name: one["hold"] for name, one in stages.items()}
+        report["tracking_mm"] = {name: one["tracking"]["median"] for name, one in stages.items()}
         report |= {"answers": self.person.asked, "simulated": self.settings}
-        better = np.median(worth.after.hold) < np.median(worth.before.hold)
-        return report, 0 if (better if belief.fit is None else worth.reached) else 1
+        better = stages["after"]["hold"]["median"] < stages["before"]["hold"]["median"]
+        return report, 0 if (better if estimate.fit is None else errors.reached) else 1
 
     def _true_servo(self, column: int) -> dict[str, float]:
         """What was hidden of a servo."""
@@ -108,21 +295,3 @@ class Rehearsal:
             "stiffness_nm_rad": float(plant.servo.stiffness[column]),
             "deadband_rad": float(plant.servo.deadband[column]),
         }
-
-    def show(self, report: dict) -> None:
-        """The figures beside the truth, and what the tip does."""
-        self.console.print("\n".join(table(report)), markup=False, soft_wrap=True)
-        hold = report["hold_mm"]
-        self.console.print(
-            "tip at rest, median (worst): "
-            + ", ".join(f"{name} {hold[name]['median']:.1f} ({hold[name]['max']:.1f}) mm" for name in ("before", "after"))
-            + f"; its own true numbers would give {hold['floor']['median']:.1f} mm",
-            soft_wrap=True,
-        )
-        if "tip_uncertainty_95_mm" in report:
-            self.console.print(
-                f"the tip was said to be within {report['tip_uncertainty_95_mm']:.1f} mm (95 %); "
-                f"{report['answers']} questions were answered, {report['visits']} visits of poses, misfit "
-                f"{report['misfit']:.2f}",
-                soft_wrap=True,
-            )

@@ -1,4 +1,4 @@
-"""A calibration on file: every answer with its time and step, written after each one, never over another arm's.
+"""Session file of a calibration: every answer with its time and step, written after each one, never over another arm's.
 
     {"version": 1, "arm": {...checksums}, "answers": [{"step", "key", "typed", "value", "at"}, ...], "done": {step: at}}
 
@@ -12,11 +12,12 @@ import datetime
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from picker_dynamics.errors import ConfigurationError, InputError
+from picker_dynamics.errors import ConfigurationError, InputError, refuse_if
 
 VERSION, NAME = 1, "session.json"
 
@@ -103,13 +104,13 @@ class Session:
                 subject="session",
                 value=str(self.path),
             ) from error
-        if version != VERSION:
-            raise InputError(
-                f"{self.path} is of version {version}, this program writes {VERSION}; --restart keeps it as a backup",
-                subject="session",
-                value=version,
-                limit=VERSION,
-            )
+        refuse_if(
+            version != VERSION,
+            f"{self.path} is of version {version}, this program writes {VERSION}; --restart keeps it as a backup",
+            "session",
+            version,
+            VERSION,
+        )
         tied = (("urdf_sha256", "URDF"), ("servos_sha256", "servo map"))
         other = [what for key, what in tied if arm.get(key) != self.arm.get(key)]
         if other or arm.get("kind") != self.arm.get("kind"):
@@ -199,13 +200,8 @@ class Session:
             "done": self.done,
             "answers": self.answers,
         }
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
-            with beside.open("w", encoding="utf-8") as file:
-                json.dump(content, file, indent=1, ensure_ascii=False)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, self.path)
+            write_whole(self.path, json.dumps(content, indent=1, ensure_ascii=False))
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -216,3 +212,17 @@ def backup_name(path: Path) -> Path:
     while (free := path.with_name(f"{path.name}.{number}")).exists():
         number += 1
     return free
+
+
+def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a file, or leave the one that was there: a new one takes its place at once."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            os.chmod(file.name, mode)
+            os.replace(file.name, path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise

@@ -1,4 +1,4 @@
-"""A simulated arm with hidden numbers, and a person who reads scale, ruler, stopwatch and inclinometer off it.
+"""Simulated arm with hidden numbers, whose scale, ruler, stopwatch and inclinometer are read with the noise of real ones.
 
 The arm is MuJoCo's (``sim.plant``); readings have the noise of the real instruments.  What is hidden: masses, inertias,
 stiffness, deadband, damping and friction as ``plant_error`` draws them, and on top of that the zero and the scale of
@@ -8,7 +8,7 @@ every servo.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,17 +16,21 @@ import numpy as np
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.model import GRAVITY
+from picker_dynamics.robot.resting import resting_position, sloped
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from .mass_properties import GRAVITY, RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
+from .droop_model import SensorModel
+from .mass_properties import RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
+from .mover import FRAME_S
 from .poses import TRAVEL_SPEED, Station, stand_off, way
-from .walk import ANGLE_SD
+from .procedure import ANGLE_SD
 
 ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
 """Of the hidden servo horns: standard deviation of the zero [rad], bound of the scale error."""
 
-APPROACH_S, SETTLE_S, FRAME_S = 3.0, 2.5, 0.02
+APPROACH_S, SETTLE_S = 3.0, 2.5
 HAND_S, HANDS_OFF = 1.0, tuple(np.arange(11) / 10.0)
 """How long a hand takes to let go of a weight [s], and the shares of it that the arm bears meanwhile."""
 
@@ -34,8 +38,6 @@ OWN_SHARE, CHANCE_SHARE = (-0.5, 0.9), 0.4
 """Of the friction held back at rest, as a share of each joint's friction: range of the part that follows the side from which it
 came, and standard deviation of the rest.  Over motions of MuJoCo's arm the first is 0.7 at the wrist, which its servo brakes
 well, and -0.5 to 0.6 at shoulder and elbow, which swing."""
-
-REST_STEPS, REST_TOLERANCE = 40, 1e-7
 
 
 def hidden_servos(servos: ServoMap, rng: np.random.Generator, horn_error: float = 1.0) -> ServoMap:
@@ -62,9 +64,15 @@ def mounted(servo: Servo, zero: float, scale: float) -> Servo:
     )
 
 
+def smooth_line(start, end, duration_s: float) -> Iterator[np.ndarray]:
+    """Set-points along a quintic line from ``start`` to ``end`` (n,) [rad], one a servo frame."""
+    for share in np.arange(1, 1 + (frames := math.ceil(duration_s / FRAME_S))) / frames:
+        yield start + share**3 * (10.0 - 15.0 * share + 6.0 * share**2) * (end - start)
+
+
 @dataclass
 class SimulatedBench:
-    """The arm on the bench, and the person beside it (``walk.Bench``)."""
+    """The arm on the bench, and the person beside it (``procedure.Bench``)."""
 
     plant: Plant
     rng: np.random.Generator
@@ -104,17 +112,16 @@ class SimulatedBench:
 
     # -- put together ----------------------------------------------------------------------------------------------
 
-    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
-        """Come to the station from one side, hang the weight on, wait, and read its sights [rad or m]."""
+    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Come to the station from one side, hang the weight on, wait, and read its sensors [rad or m]."""
         plant, servos = self.plant, gate.servo_map
-        for passed in way(gate, servos.to_angle(self._told), stand_off(gate, station, side, columns)):
+        for passed in way(gate, servos.to_angle(self._told), stand_off(servos.to_angle(station.pulses_us), side, columns)):
             self._travel(servos, passed)
         self._load(station, HANDS_OFF)
         self._travel(servos, servos.to_angle(station.pulses_us), APPROACH_S)
         self._told = np.array(station.pulses_us)
         plant.advance(tuple(self._told.tolist()), SETTLE_S)
-        poses = link_poses(plant.description, plant.q)
-        values = [float(sight.of(poses) + self.rng.normal(0.0, sight.sd)) for sight in station.sights]
+        values = self.sensed(station.sensors, plant.q)
         self._load(station, HANDS_OFF[::-1])
         return values
 
@@ -123,6 +130,11 @@ class SimulatedBench:
         column = self.plant.joint_names.index(joint)
         true = self.plant.servo_map.servos[column]
         return float(true.to_angle(servos.servos[column].to_pulse_us(setpoint)) + self.rng.normal(0.0, ANGLE_SD))
+
+    def sensed(self, sensors: Sequence[SensorModel], q) -> list[float]:
+        """What is read with the joints at q (n,) [rad or m], the instruments' noise in it."""
+        poses = link_poses(self.plant.description, q)
+        return [float(sensor.of(poses) + self.rng.normal(0.0, sensor.sd)) for sensor in sensors]
 
     def _load(self, station: Station, shares: Sequence[float]) -> None:
         """Hang the weight on, or take it off, by hand: gently."""
@@ -134,9 +146,8 @@ class SimulatedBench:
         """Set-points along a smooth line to ``setpoint``, in the board's frames."""
         start = servos.to_angle(self._told)
         duration_s = duration_s or max(0.5, 2.0 * float(np.abs(setpoint - start).max()) / TRAVEL_SPEED)
-        for share in np.arange(1, 1 + (frames := math.ceil(duration_s / FRAME_S))) / frames:
-            smooth = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)
-            self._told = servos.quantise_us(servos.to_pulse_us(servos.clamp(start + smooth * (setpoint - start))))
+        for there in smooth_line(start, setpoint, duration_s):
+            self._told = servos.quantise_us(servos.to_pulse_us(servos.clamp(there)))
             self.plant.advance(tuple(self._told.tolist()), FRAME_S)
 
 
@@ -152,25 +163,22 @@ class RestingBench(SimulatedBench):
         super().__post_init__()
         self._own = self.rng.uniform(*OWN_SHARE, self.plant.n)
 
-    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
-        """Be at rest at the station with the weight on, and read its sights [rad or m]."""
+    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+        """Be at rest at the station with the weight on, and read its sensors [rad or m]."""
         shares = np.clip(side * self._own + self.rng.normal(0.0, CHANCE_SHARE, self.plant.n), -1.0, 1.0)
-        poses = link_poses(self.plant.description, self.resting(station, columns, shares))
-        return [float(sight.of(poses) + self.rng.normal(0.0, sight.sd)) for sight in station.sights]
+        return self.sensed(station.sensors, self.resting(station, columns, shares))
 
     def resting(self, station: Station, columns: Sequence[int], shares) -> np.ndarray:
         """(n,) where the joints rest [rad] with the weight on, friction holding back ``shares`` (n,) of what it can."""
-        plant, column = self.plant, list(columns)
+        plant, column, still = self.plant, list(columns), np.zeros(self.plant.n)
         plant.attach(station.weight.mass, station.weight.point)
-        friction = plant.description.friction + plant.error.coulomb
-        told = plant.servo_map.to_angle(station.pulses_us)
-        q = np.array(told)
-        for count in range(REST_STEPS):
-            pull = plant.bias(q, np.zeros(plant.n)) + shares * friction
-            rest = told - pull / plant.servo.stiffness - plant.servo.deadband * np.sign(pull)
-            step = rest[column] - q[column]
-            q[column] += step if count < REST_STEPS // 2 else 0.5 * step
-            if np.abs(step).max() < REST_TOLERANCE:
-                break
+        friction = shares * (plant.description.friction + plant.error.coulomb)
+        q = np.array(plant.servo_map.to_angle(station.pulses_us))
+
+        def pull(some):
+            q[column] = some
+            return (plant.bias(q, still) + friction)[column]
+
+        q[column] = resting_position(q[column], sloped(pull), 1.0 / plant.servo.stiffness[column], plant.servo.deadband[column])
         plant.detach()
         return q

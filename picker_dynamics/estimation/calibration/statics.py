@@ -1,4 +1,4 @@
-"""What an arm at rest bears: gravity torques for any masses, weights hung on it included, and how they change.
+"""Statics of an arm: gravity torques for any masses, weights hung on it included, and their derivatives.
 
     G_i       = -Σ_k m_k (p_k - o_i) · (g × a_i)                  k: all masses that joint i carries, at p_k; axis a_i through o_i
     ∂G_i/∂q_j = -Σ_k m_k (a_j × (p_k - o_j)) · (g × a_i)          k: those that joint j carries, which is j = i or further out
@@ -16,8 +16,9 @@ import numpy as np
 
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
+from picker_dynamics.robot.model import GRAVITY
 
-GRAVITY = np.array([0.0, 0.0, -9.81])
+DOWN = np.array([0.0, 0.0, -GRAVITY])
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ def links_of(description: ArmDescription) -> tuple[PointMass, ...]:
     return tuple(PointMass(name, link.mass, link.com) for name, link in description.links.items() if link.mass > 0.0)
 
 
+def random_poses(description: ArmDescription, count: int) -> np.ndarray:
+    """(count, n) the same ones every time, within the limits and a turn [rad or m]."""
+    lower, upper = np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi)
+    return np.random.default_rng(0).uniform(lower, upper, (count, description.n))
+
+
 def gravity_torques(description: ArmDescription, q, masses: Sequence[PointMass], poses: Mapping[str, Pose] | None = None):
     """Torques (forces for sliding joints) that hold the arm still, (..., n) [N·m or N].
 
@@ -73,8 +80,8 @@ def loads(description: ArmDescription, q, masses: Sequence[PointMass], poses: Ma
     place = _stacked([_position(poses[mass.link], mass.point) for mass in masses], batch, (3,))
     ahead = _stacked([poses[mass.link].rotation[..., 0] for mass in masses], batch, (3,))
 
-    lever, away = _cross(GRAVITY, axes), place[..., None, :, :] - origins[..., :, None, :]
-    by_mass = carried * np.where(turns, -(away * lever[..., None, :]).sum(-1), -(axes @ GRAVITY)[..., None])
+    lever, away = _cross(DOWN, axes), place[..., None, :, :] - origins[..., :, None, :]
+    by_mass = carried * np.where(turns, -(away * lever[..., None, :]).sum(-1), -(axes @ DOWN)[..., None])
     by_x = carried * mass[..., None, :] * np.where(turns, -(lever @ np.swapaxes(ahead, -1, -2)), 0.0)
     moment = ((carried * mass[..., None, :])[..., None] * away).sum(-2)
     moved = np.where(turns, _cross(axes, moment), axes * (mass @ carried.T)[..., None])

@@ -1,4 +1,4 @@
-"""No-load speed and stall torque of a servo from timed moves and from weights that it lifts or does not.
+"""Timed sweeps: no-load speed and stall torque of a servo, by least squares on its speed-torque line.
 
 A servo that is told to go far away gives all it has, and turns along its speed-torque line:
 
@@ -27,10 +27,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
+from picker_dynamics.robot.model import GRAVITY
 
-from .mass_properties import GRAVITY, LENGTH_MAX, MASS_MAX, RULER_SD, SCALE_SD, STOPWATCH_SD
-from .measured import NORMAL_95, Measured
+from .mass_properties import STOPWATCH_SD
+from .measured import Measured
 
 FRAME_S = 0.02
 """A servo looks at its pulse once a frame: its start is up to this late [s], evenly spread."""
@@ -46,8 +47,6 @@ TORQUE_MAX = 10.0
 
 GAINED_SPEED = 3.0
 """Time constants of gathering speed that a move has to last: then it is at 95 % of its speed."""
-
-FIT_ITERATIONS, FIT_TOLERANCE = 60, 1e-10
 
 
 @dataclass(frozen=True)
@@ -81,14 +80,6 @@ class Sweep:
     misfit: float
 
 
-@dataclass(frozen=True)
-class Lift:
-    """A weight that a servo was asked to lift, or to hold: the torque [N·m] that this takes, and whether it did."""
-
-    torque: Measured
-    lifted: bool
-
-
 def video_sd(frames_per_s: float) -> float:
     """Standard deviation [s] of a time counted in a video's frames: start and end are each off by up to half a frame."""
     return 1.0 / (frames_per_s * math.sqrt(6.0))
@@ -119,16 +110,15 @@ def timed_sweep(name: str, moves: Sequence[TimedMove]) -> Sweep:
         _require_possible(name, number, move)
     loaded = [move for move in moves if len(move.loads)]
     distances = {round(move.distance, 2) for move in moves if not len(move.loads)}
-    if len(moves) - len(loaded) < 3 or len(distances) < 2:
-        raise InputError(
-            f"{name}: {len(moves) - len(loaded)} unloaded moves over {len(distances)} distances, must be at least 3 "
-            "over 2: the reaction cannot be told from the speed",
-            subject=name,
-            value=len(moves),
-            limit=3,
-        )
-    if len(loaded) == 1:
-        raise InputError(f"{name}: one loaded move, must be two or none", subject=name, value=1, limit=2)
+    refuse_if(
+        len(moves) - len(loaded) < 3 or len(distances) < 2,
+        f"{name}: {len(moves) - len(loaded)} unloaded moves over {len(distances)} distances, must be at least 3 "
+        "over 2: the reaction cannot be told from the speed",
+        name,
+        len(moves),
+        3,
+    )
+    refuse_if(len(loaded) == 1, f"{name}: one loaded move, must be two or none", name, 1, 2)
     line = _Line(moves, bool(loaded))
     found, covariance, misfit = line.fit(name)
     sd = np.sqrt(np.diag(covariance))
@@ -142,77 +132,6 @@ def timed_sweep(name: str, moves: Sequence[TimedMove]) -> Sweep:
     sweep = Sweep(_reciprocal(slowness), stall, Measured(float(found[1]), float(sd[1])), misfit)
     _require_full_speed(name, sweep, moves)
     return sweep
-
-
-def lift_with_lever(mass: float, lever: float, lifted: bool, *, elevation: float = 0.0, own: Measured | None = None) -> Lift:
-    """A known mass at a known lever: the heaviest that goes up, or the pose in which the servo gives way.
-
-    Args:
-        mass: [kg].  lever: of it from the joint axis [m].
-        lifted: or still held.
-        elevation: of the lever from the horizontal [rad].
-        own: torque that the arm itself takes there [N·m].
-
-    Raises:
-        InputError: a mass, lever or pose that cannot be.
-    """
-    for what, value, largest, hint in (
-        ("mass", mass, MASS_MAX, "are these grams?"),
-        ("lever", lever, LENGTH_MAX, "are these millimetres?"),
-    ):
-        if not 0.0 < value <= largest:
-            raise InputError(
-                f"lifted weight: {what} is {value:g}, must be above 0 and at most {largest:g}: {hint}",
-                subject="weight",
-                value=value,
-                limit=largest,
-            )
-    if not abs(elevation) < math.pi / 2.0:
-        raise InputError(
-            f"lifted weight: the lever is {elevation:g} rad above the horizontal, must be within ±1.57: are these degrees?",
-            subject="weight",
-            value=elevation,
-            limit=math.pi / 2.0,
-        )
-    own = own or Measured(0.0, 0.0)
-    share = GRAVITY * math.cos(elevation)
-    return Lift(
-        Measured(share * mass * lever + own.value, math.hypot(share * lever * SCALE_SD, share * mass * RULER_SD, own.sd)), lifted
-    )
-
-
-def stall_bracket(name: str, lifts: Sequence[Lift]) -> Measured:
-    """Stall torque between the largest that was lifted and the smallest that was not: anywhere there, evenly.
-
-    What is lifted is less than stall torque by the dry friction, what is held and then gives way more by it.
-
-    Raises:
-        InputError: no bracket, or one that contradicts itself.
-    """
-    for one in lifts:
-        if not 0.0 < one.torque.value <= TORQUE_MAX:
-            raise InputError(
-                f"{name}: a weight of {one.torque.value:.3g} N·m, must be above 0 and at most {TORQUE_MAX:g}: "
-                "are these kilogram-centimetres?",
-                subject=name,
-                value=one.torque.value,
-                limit=TORQUE_MAX,
-            )
-    up = [one.torque for one in lifts if one.lifted]
-    down = [one.torque for one in lifts if not one.lifted]
-    if not up or not down:
-        what = "every weight was lifted: hang a heavier one on" if up else "no weight was lifted: hang a lighter one on"
-        raise InputError(f"{name}: {what}", subject=name, value=len(lifts))
-    low, high = max(up, key=lambda one: one.value), min(down, key=lambda one: one.value)
-    sd = math.hypot(low.sd, high.sd) / 2.0
-    if low.value - high.value > 2.0 * NORMAL_95 * sd:
-        raise InputError(
-            f"{name}: lifted {low.value:.3f} N·m, but not {high.value:.3f} N·m: is the supply weak, or was a lever misread?",
-            subject=name,
-            value=low.value,
-            limit=high.value,
-        )
-    return Measured(0.5 * (low.value + high.value), math.hypot(abs(high.value - low.value) / math.sqrt(12.0), sd))
 
 
 # --- the line ---------------------------------------------------------------------------------------
@@ -246,27 +165,23 @@ class _Line:
 
     def fit(self, name: str) -> tuple[np.ndarray, np.ndarray, float]:
         """Estimate, covariance (of the readings' spread where that is larger than the clock explains), misfit."""
-        unknowns = self._straight(0.0)
+        from scipy.optimize import least_squares
+
+        start, most = self._straight(0.0), 0.999 / max(self.largest_load, 1e-3)
         if self.loaded:
-            grid = np.linspace(0.04, 0.96, 24) / max(self.largest_load, 1e-3)
-            starts = [np.append(self._straight(one), one) for one in grid]
-            unknowns = min((start for start in starts if start[0] > 0.0), key=self._misfit, default=starts[0])
-        if not unknowns[0] > 0.0:
-            raise InputError(
-                f"{name}: longer moves took no longer: were distances and times mixed up?",
-                subject=name,
-                value=float(unknowns[0]),
-                limit=0.0,
-            )
-        for _ in range(FIT_ITERATIONS):
-            jacobian = self._jacobian(unknowns)
-            step = np.linalg.solve(jacobian.T @ jacobian, jacobian.T @ ((self.time - self.predict(unknowns)) / self.sd))
-            changed = self._shortened(unknowns, step)
-            if np.abs(changed / (np.abs(unknowns) + 1e-3)).max() < FIT_TOLERANCE:
-                break
-            unknowns = unknowns + changed
-        misfit = self._misfit(unknowns)
-        return unknowns, np.linalg.inv(jacobian.T @ jacobian) * max(1.0, misfit) ** 2, misfit
+            starts = [np.append(self._straight(one), one) for one in most * np.linspace(0.04, 0.96, 24)]
+            start = min((one for one in starts if one[0] > 0.0), key=self._misfit, default=starts[0])
+        refuse_if(
+            not start[0] > 0.0,
+            f"{name}: longer moves took no longer: were distances and times mixed up?",
+            name,
+            float(start[0]),
+            0.0,
+        )
+        bounds = np.array([(0.0, np.inf), (-np.inf, np.inf), (0.0, most)][: len(start)]).T
+        found = least_squares(self._residuals, start, "3-point", bounds, x_scale="jac", xtol=1e-12, ftol=1e-12)
+        misfit = self._misfit(found.x)
+        return found.x, np.linalg.inv(found.jac.T @ found.jac) * max(1.0, misfit) ** 2, misfit
 
     def _straight(self, inverse_stall: float) -> np.ndarray:
         """1/v_0 and lag by linear least squares where the stall torque is known, inertia aside."""
@@ -274,28 +189,12 @@ class _Line:
         rows = np.stack([way, np.ones(len(way))], axis=-1) / self.sd[:, None]
         return np.linalg.lstsq(rows, self.time / self.sd, rcond=None)[0]
 
+    def _residuals(self, unknowns) -> np.ndarray:
+        return (self.time - self.predict(unknowns)) / self.sd
+
     def _misfit(self, unknowns) -> float:
-        residuals = (self.time - self.predict(unknowns)) / self.sd
+        residuals = self._residuals(unknowns)
         return float(np.sqrt(residuals @ residuals / max(1, len(residuals) - len(unknowns))))
-
-    def _jacobian(self, unknowns) -> np.ndarray:
-        columns = []
-        for i, value in enumerate(unknowns):
-            step = np.zeros(len(unknowns))
-            step[i] = 1e-6 * max(abs(value), 1e-3)
-            columns.append((self.predict(unknowns + step) - self.predict(unknowns - step)) / (2.0 * step[i] * self.sd))
-        return np.stack(columns, axis=-1)
-
-    def _shortened(self, unknowns, step) -> np.ndarray:
-        """The step, halved until the speed is finite, every load can be lifted, and the misfit does not grow."""
-        before = self._misfit(unknowns)
-        for _ in range(40):
-            there = unknowns + step
-            possible = there[0] > 0.0 and (not self.loaded or 0.0 < there[2] * self.largest_load < 0.999)
-            if possible and self._misfit(there) <= before:
-                return step
-            step = 0.5 * step
-        return np.zeros_like(step)
 
 
 def _slowing(loads: Sequence[float], inverse_stall: float) -> float:
@@ -350,12 +249,12 @@ def _require_possible(name: str, number: int, move: TimedMove) -> None:
 
 def _require_known(name: str, what: str, inverse: Measured, hint: str) -> None:
     """A reciprocal that may as well be 0 leaves the figure without an upper end."""
-    if inverse.interval[0] <= 0.0:
-        raise InputError(
-            f"{name}: these moves do not tell the {what}, it may be anything above {1.0 / inverse.interval[1]:.2f}: {hint}",
-            subject=name,
-            value=1.0 / inverse.value,
-        )
+    refuse_if(
+        inverse.interval[0] <= 0.0,
+        f"{name}: these moves do not tell the {what}, it may be anything above {1.0 / inverse.interval[1]:.2f}: {hint}",
+        name,
+        1.0 / inverse.value,
+    )
 
 
 def _require_full_speed(name: str, sweep: Sweep, moves: Sequence[TimedMove]) -> None:
@@ -364,11 +263,11 @@ def _require_full_speed(name: str, sweep: Sweep, moves: Sequence[TimedMove]) -> 
     for number, move in enumerate(moves, start=1):
         gathering = move.inertia * sweep.speed.value / sweep.stall.value
         lasted = move.distance / sweep.speed.value * _slowing(move.loads, 1.0 / sweep.stall.value)
-        if lasted < GAINED_SPEED * gathering:
-            raise InputError(
-                f"{name}: timed move {number} lasted {lasted:.2f} s, and what hangs there takes {gathering:.2f} s "
-                "to gather speed: longer moves, or a heavier weight on a shorter lever",
-                subject=name,
-                value=lasted,
-                limit=GAINED_SPEED * gathering,
-            )
+        refuse_if(
+            lasted < GAINED_SPEED * gathering,
+            f"{name}: timed move {number} lasted {lasted:.2f} s, and what hangs there takes {gathering:.2f} s "
+            "to gather speed: longer moves, or a heavier weight on a shorter lever",
+            name,
+            lasted,
+            GAINED_SPEED * gathering,
+        )

@@ -1,14 +1,14 @@
-"""What was found, as files: a servo-map overlay and a URDF, each number with its uncertainty and where it comes from.
+"""Calibrated figures as files: a servo-map overlay and a URDF, each number with its uncertainty and where it comes from.
 
 Nothing is written in place: the URDF is a copy of the given one in which only ``<inertial>`` blocks (and limits, if given)
-differ, comments and all; the overlay is to be used beside the servo map.  ``result.write_result`` checks and
-writes both.
+differ, comments and all; the overlay is to be used beside the servo map.  ``write_result`` checks and
+writes both: ``picker check`` of the URDF, and whether the
+servo map goes with it; of a result that fails nothing is written.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 import shutil
 import tempfile
@@ -18,14 +18,33 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.errors import DescriptionError
-from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.servo_map import Servo, ServoMap
+from picker_dynamics.dynamics.check import CheckReport, check
+from picker_dynamics.dynamics.cross_check import LIMIT
+from picker_dynamics.errors import ConfigurationError, DescriptionError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_map
+from picker_dynamics.robot.description import ArmDescription, parse
+from picker_dynamics.robot.lint import Finding
+from picker_dynamics.robot.lint.links import link_findings
+from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 
-from .droop import DroopFit
+from ..urdf_text import find, inertial
+from .droop_fit import DroopFit
 from .mass_properties import LinkProperties, LinkReadings
 from .measured import NORMAL_95, Measured
+from .session import backup_name, write_whole
 from .sweep import Sweep
+
+_INERTIAL, _LIMIT = re.compile(r"<inertial\b.*?</inertial>", re.DOTALL), re.compile(r"<limit\b[^>]*>")
+_MEASURED = re.compile(r"<!-- limits measured [^>]*-->\s*\Z")
+
+URDF_NAME, OVERLAY_NAME = "arm.urdf", "servos.calibrated.yaml"
+
+MASS_RATIO = (0.6, 1.7)
+"""Measured mass over the URDF's beyond which one of them is of other parts: a servo is left off, or weighed twice."""
+
+SAMPLES = 200
+"""Random states in which the models are compared."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +92,11 @@ def with_sweeps(found: Mapping[str, ServoFigures], sweeps: Mapping[str, Sweep]) 
     return made
 
 
+def horn_slope(servo: Servo) -> float:
+    """Mean angle of the horn per microsecond [rad/us]."""
+    return (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+
+
 def calibrated(servo: Servo, found: ServoFigures) -> Servo:
     """The servo with what was found: q = q_cmd + zero + scale (q_cmd - middle) becomes its new pulse map."""
     changed, known = {}, []
@@ -82,16 +106,12 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
     if found.scale is not None:
         changed["horn_angles"] = tuple(angle * (1.0 + scale) for angle in servo.horn_angles)
     if found.stiffness is not None:
-        slope = (servo.horn_angles[-1] - servo.horn_angles[0]) * (1.0 + scale)
         changed["stiffness"] = found.stiffness.value
-        changed["deadband_us"] = 2.0 * found.deadband.value * (servo.pulses_us[-1] - servo.pulses_us[0]) / slope
+        changed["deadband_us"] = 2.0 * found.deadband.value / horn_slope(servo) / (1.0 + scale)
         known += ["stiffness_nm_rad", "deadband_us"]
-    for name, key, one in (
-        ("no_load_speed", "no_load_speed_rad_s", found.speed),
-        ("stall_torque", "stall_torque_nm", found.stall),
-    ):
+    for key, one in (("no_load_speed_rad_s", found.speed), ("stall_torque_nm", found.stall)):
         if one is not None:
-            changed[name] = one.value
+            changed[key.removesuffix("_rad_s").removesuffix("_nm")] = one.value
             known.append(key)
     return replace(servo, **changed, unmeasured=tuple(key for key in servo.unmeasured if key not in known))
 
@@ -133,11 +153,11 @@ def overlay_text(
         lines += ["board:", f"  oscillator_hz: {servos.oscillator_hz:.0f}" + (f"  # {remark}" if remark else "")]
     joints, some = [], any(one.stiffness is not None for one in found.values())
     for servo, was in zip(servos.servos, before.servos):
-        one, entries = found.get(servo.joint), {}
+        one, entries = found.get(servo.joint, ServoFigures()), {}
         for key, (value, comment) in (*_set_entries(servo, was), *_figure_entries(servo, one, some)):
             entries[key] = value, "; ".join(filter(None, (comment, remarks.get((servo.joint, key)))))
         if entries:
-            joints.append(f"  {servo.joint}:" + (f"  # {one.how}" if one is not None and one.how else ""))
+            joints.append(f"  {servo.joint}:" + (f"  # {one.how}" if one.how else ""))
             joints += [f"    {key}: {value}" + (f"  # {comment}" if comment else "") for key, (value, comment) in entries.items()]
     return "\n".join([*lines, "joints:", *joints] if joints else [*lines, *(() if len(lines) > 1 else ("joints: {}",))]) + "\n"
 
@@ -157,22 +177,22 @@ def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str
             yield key, (f"{value:.4f}", "")
 
 
-def _figure_entries(servo: Servo, one: ServoFigures | None, some: bool) -> Iterator[tuple[str, tuple[str, str]]]:
+def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tuple[str, tuple[str, str]]]:
     """What was estimated, with its interval: (key, (YAML, comment)); ``some``: the stiffness of some servos was."""
-    if one is not None and one.scale is not None:
+    if one.scale:
         yield "pulse_map", (_points(servo), f"± {100 * NORMAL_95 * one.scale.sd:.2f} % of the angle")
-    if one is not None and one.zero is not None:
+    if one.zero:
         yield "zero_deg", (f"{math.degrees(servo.zero):.4f}", f"± {math.degrees(NORMAL_95 * one.zero.sd):.2f}")
     if "stiffness_nm_rad" in servo.unmeasured:
         if some:
             yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "mean of those measured")
-    elif one is not None and one.stiffness is not None:
+    elif one.stiffness:
         share = NORMAL_95 * one.deadband.sd / max(one.deadband.value, 1e-6)
         yield "stiffness_nm_rad", (f"{servo.stiffness:.4f}", _interval(one.stiffness))
         yield "deadband_us", (f"{servo.deadband_us:.4f}", f"± {100 * share:.0f} %")
-    if one is not None and one.stall is not None:
+    if one.stall:
         yield "stall_torque_nm", (f"{servo.stall_torque:.4f}", _interval(one.stall))
-    if one is not None and one.speed is not None:
+    if one.speed:
         yield "no_load_speed_rad_s", (f"{servo.no_load_speed:.4f}", _interval(one.speed))
 
 
@@ -207,38 +227,23 @@ def urdf_text(
         DescriptionError: a link whose ``<inertial>``, or a joint whose ``<limit>``, is not found in the text.
     """
     text = description.urdf
-    for name, found in links.items():
-        link = description.links[name]
-        ratio = found.mass.value / link.mass if found.inertia is None else found.inertia.value / link.inertia[1, 1]
-        block = re.compile(
-            rf"""(<link\s+name=["']{re.escape(name)}["']\s*>(?:(?!</link>).)*?)"""
-            r"<inertial>.*?</inertial>",
-            re.DOTALL,
-        )
-        written = _inertial(link, found, ratio, when, _counted(name, readings or {}))
-        text, count = block.subn(lambda match, written=written: match.group(1) + written, text, count=1)
-        if not count:
+    for name, one in links.items():
+        link, span = description.links[name], find(text, "link", name, _INERTIAL)
+        if span is None:
             raise DescriptionError(f"link {name}: no <inertial> to replace in {description.source}", subject=name)
+        text = text[: span[0]] + _inertial(link, one, when, _counted(name, readings or {})) + text[span[1] :]
     for name, (lower, upper) in (limits or {}).items():
         text = _with_limits(text, name, lower, upper, when, description.source)
     return text
 
 
-def _inertial(link, found: LinkProperties, ratio: float, when: str, counted: str) -> str:
-    x, y, z = found.distance.value, *link.com[1:]
-    moments = link.inertia * ratio
-    entries = " ".join(
-        f'{key}="{moments[i, j]:.6e}"'
-        for key, i, j in (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
-    )
-    mass, centre = NORMAL_95 * found.mass.sd, 1e3 * NORMAL_95 * found.distance.sd
-    swung = "inertia scaled with the mass" if found.inertia is None else f"iyy ± {NORMAL_95 * found.inertia.sd:.1e} by pendulum"
+def _inertial(link, one: LinkProperties, when: str, counted: str) -> str:
+    ratio = one.mass.value / link.mass if one.inertia is None else one.inertia.value / link.inertia[1, 1]
+    mass, centre = NORMAL_95 * one.mass.sd, 1e3 * NORMAL_95 * one.distance.sd
+    swung = "inertia scaled with the mass" if one.inertia is None else f"iyy ± {NORMAL_95 * one.inertia.sd:.1e} by pendulum"
     told = "; ".join(filter(None, (f"mass ± {mass:.4f} kg, centre ± {centre:.1f} mm, {swung}", counted)))
-    return (
-        f"<inertial>  <!-- measured {when}: {told} -->\n"
-        f'      <origin xyz="{x:.6f} {y:.6f} {z:.6f}"/>\n      <mass value="{found.mass.value:.6f}"/>\n'
-        f"      <inertia {entries}/>\n    </inertial>"
-    )
+    com = one.distance.value, *link.com[1:]
+    return inertial(one.mass.value, com, link.inertia * ratio, f"measured {when}: {told}", ".6f", ".6e")
 
 
 def _counted(name: str, readings: Mapping[str, LinkReadings]) -> str:
@@ -257,20 +262,15 @@ def _counted(name: str, readings: Mapping[str, LinkReadings]) -> str:
 
 
 def _with_limits(text: str, joint: str, lower: float, upper: float, when: str, source: str) -> str:
-    block = re.compile(
-        rf"""(<joint\s+name=["']{re.escape(joint)}["'](?:(?!</joint>).)*?)"""
-        r"""(?:<!-- limits measured [^>]*-->\s*)?(<limit\b[^>]*>)""",
-        re.DOTALL,
-    )
-    match = block.search(text)
-    if match is None:
+    span = find(text, "joint", joint, _LIMIT)
+    if span is None:
         raise DescriptionError(f"joint {joint}: no <limit> to replace in {source}", subject=joint)
-    limit = match[2]
+    before, limit = _MEASURED.sub("", text[: span[0]]), text[slice(*span)]
     for name, value in (("lower", math.ceil(lower * 1e4) / 1e4), ("upper", math.floor(upper * 1e4) / 1e4)):
         limit, count = re.subn(rf"""(\b{name}=["'])[^"']*(["'])""", rf"\g<1>{value:.4f}\g<2>", limit, count=1)
         if not count:
             raise DescriptionError(f"joint {joint}: its <limit> in {source} has no {name}", subject=joint)
-    return f"{text[: match.start()]}{match[1]}<!-- limits measured {when} -->\n    {limit}{text[match.end() :]}"
+    return f"{before}<!-- limits measured {when} -->\n    {limit}{text[span[1] :]}"
 
 
 def write(path: str | Path, text: str) -> Path | None:
@@ -278,18 +278,139 @@ def write(path: str | Path, text: str) -> Path | None:
     path, backup = Path(path), None
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
-        number = 1
-        while (backup := path.with_name(f"{path.name}.{number}")).exists():
-            number += 1
+        backup = backup_name(path)
         shutil.copy2(path, backup)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            os.chmod(file.name, backup.stat().st_mode & 0o777 if backup else 0o644)
-            os.replace(file.name, path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    write_whole(path, text, backup.stat().st_mode & 0o777 if backup else 0o644)
     return backup
+
+
+# -- checked before they are written --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ResultCheck:
+    """What was found.
+
+    Attributes:
+        report: of ``picker check``.
+        refused: why the result must not be used, a line each; none for one in order.
+        notes: what to know of it, a line each.
+    """
+
+    report: CheckReport
+    refused: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the result may be used."""
+        return not self.refused
+
+
+def check_result(urdf: str, overlay: str | None = None, *, servos: str | Path | None = None) -> ResultCheck:
+    """``picker check`` of a calibrated arm, and of its servo map.
+
+    Args:
+        urdf: text of the URDF.
+        overlay: text of the servo-map overlay, None: the servo map as it is.
+        servos: servo map under the overlay, default config/servos.yaml.
+
+    Raises:
+        DescriptionError: the text is no URDF.
+    """
+    arm = parse(urdf, URDF_NAME)
+    report = check(arm, samples=SAMPLES)
+    refused = [str(finding) for finding in report.findings if finding.fatal]
+    if report.worst > LIMIT:
+        refused.append(f"models of it disagree by {report.worst:.1e}, limit {LIMIT:.0e}")
+    notes = [str(finding) for finding in report.findings if not finding.fatal]
+    try:
+        beyond = reachable_limits(arm, _servos(arm.joint_names, overlay, servos))
+        notes += [
+            f"joint {name}: its pulses reach {low:.3f} ... {high:.3f} rad only; targets beyond are cut there"
+            for name, (low, high) in beyond.items()
+        ]
+    except ConfigurationError as error:
+        refused.append(str(error))
+    return ResultCheck(report, tuple(refused), tuple(notes))
+
+
+def reachable_limits(arm: ArmDescription, servos: ServoMap) -> dict[str, tuple[float, float]]:
+    """Limits [rad] of the joints whose URDF allows more than the pulses reach, as calibrated; for ``urdf_text``."""
+    narrowed = {}
+    for joint, servo in zip(arm.movable, servos.servos):
+        low, high = servo.pulse_range
+        if joint.lower < low - LIMIT_TOLERANCE or joint.upper > high + LIMIT_TOLERANCE:
+            narrowed[joint.name] = max(joint.lower, low), min(joint.upper, high)
+    return narrowed
+
+
+def write_result(
+    folder: str | Path, urdf: str, overlay: str, *, servos: str | Path | None = None, more: Mapping[str, str] | None = None
+) -> dict[str, Path]:
+    """Check a calibrated arm, then write ``arm.urdf``, ``servos.calibrated.yaml`` and ``more`` files (name: text).
+
+    Returns:
+        Backups of what was there, by name.
+
+    Raises:
+        DescriptionError: the result fails the check; nothing was written.
+        ConfigurationError: the folder cannot be written.
+    """
+    checked = check_result(urdf, overlay, servos=servos)
+    if not checked.passed:
+        raise DescriptionError(f"the calibrated arm fails picker check, nothing was written: {'; '.join(checked.refused)}")
+    backups = {}
+    for name, text in ({URDF_NAME: urdf, OVERLAY_NAME: overlay} | dict(more or {})).items():
+        try:
+            backup = write(Path(folder) / name, text)
+        except OSError as error:
+            raise ConfigurationError(
+                f"cannot write {Path(folder) / name}: {error.strerror}; what was there is as it was", value=str(folder)
+            ) from error
+        if backup is not None:
+            backups[name] = backup
+    return backups
+
+
+def _servos(joint_names: tuple[str, ...], overlay: str | None, servos: str | Path | None) -> ServoMap:
+    base = servos or resource("config/servos.yaml")
+    if overlay is None:
+        return servo_map.load(base, joint_names)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / OVERLAY_NAME
+        path.write_text(overlay, encoding="utf-8")
+        try:
+            return servo_map.load(base, joint_names, path)
+        except ConfigurationError as error:
+            raise ConfigurationError(
+                str(error).replace(str(path), OVERLAY_NAME), subject=error.subject, value=error.value, limit=error.limit
+            ) from error
+
+
+def geometry_findings(description: ArmDescription, links: Mapping[str, LinkProperties]) -> tuple[Finding, ...]:
+    """What ``picker check`` says of the measured links: density of what is drawn, centre of mass inside of it, radius of
+    gyration within it, triangle inequality; and masses far from the URDF's.
+
+    Args:
+        description: the arm as drawn, with the masses believed before.
+        links: what was measured.
+    """
+    measured = parse(urdf_text(description, links, ""), description.source)
+    found: list[Finding] = []
+    for name, one in links.items():
+        found += link_findings(measured, name)
+        found += _mass_findings(name, one, description.links[name].mass)
+    return tuple(found)
+
+
+def _mass_findings(name: str, one: LinkProperties, believed: float) -> Iterator[Finding]:
+    ratio = one.mass.value / believed if believed else 1.0
+    if not MASS_RATIO[0] <= ratio <= MASS_RATIO[1]:
+        yield Finding(
+            name,
+            "mass",
+            f"{one.mass.value:.4g} kg",
+            f"{ratio:.2g} times the {believed:g} kg of the URDF: was it "
+            f"weighed {'without its servo' if ratio < 1.0 else 'with another link'}, or was the URDF a guess?",
+        )

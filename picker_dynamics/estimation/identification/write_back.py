@@ -1,4 +1,5 @@
-"""What was found, as a URDF: the given text with other ``<inertial>`` and ``<dynamics>`` elements, and how sure each number is.
+"""URDF of identified parameters: the given text with other ``<inertial>`` and ``<dynamics>`` elements,
+and how sure each number is.
 
 A body of several welded links was found as one: its ``<inertial>`` stands in the link that the joint moves, the others have none.
 """
@@ -14,11 +15,11 @@ from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.kinematic_tree import rigid_groups
 
+from ..urdf_text import element, inertial
 from . import parameters
 
 _INERTIAL = re.compile(r"[ \t]*<inertial\b.*?</inertial>[ \t]*\n?", re.DOTALL)
 _DYNAMICS = re.compile(r"[ \t]*<dynamics\b[^>]*?(?:/>|>.*?</dynamics>)[ \t]*\n?", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 NOTHING_M = 1e-9
 
@@ -59,29 +60,18 @@ def urdf_text(
 
 def _inertial(pi: np.ndarray, remark: str) -> str:
     body = parameters.body(pi)
-    entries = " ".join(
-        f'{key}="{body.inertia[i, j]:.9e}"'
-        for key, i, j in (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
-    )
-    centre = " ".join(f"{value:.9g}" for value in np.where(np.abs(body.com) < NOTHING_M, 0.0, body.com))
-    comment = f"  <!-- {remark} -->" if remark else ""
-    return (
-        f"    <inertial>{comment}\n"
-        f'      <origin xyz="{centre}"/>\n      <mass value="{body.mass:.9g}"/>\n'
-        f"      <inertia {entries}/>\n    </inertial>\n"
-    )
+    com = np.where(np.abs(body.com) < NOTHING_M, 0.0, body.com)
+    return f"    {inertial(body.mass, com, body.inertia, remark, '.9g', '.9e')}\n"
 
 
 def _replaced(text: str, tag: str, name: str, inner: re.Pattern, new: str, source: str) -> str:
     """The text with ``new`` in place of what ``inner`` finds in the element, or at its end; comments are left alone."""
-    blank = _COMMENT.sub(lambda match: " " * len(match.group()), text)
-    opening = re.search(rf"""<{tag}\b[^>]*?\bname\s*=\s*["']{re.escape(name)}["'][^>]*?>""", blank)
-    if opening is None:
+    inside = element(text, tag, name)
+    if inside is None:
         raise DescriptionError(f"{tag} {name}: not found in the text of {source}", subject=name)
-    begin = opening.end()
-    if opening.group().endswith("/>"):
-        return f"{text[: begin - 2]}>\n{new}  </{tag}>{text[begin:]}"
-    end = blank.index(f"</{tag}>", begin)
+    blank, begin, end = inside
+    if end < begin:
+        return f"{text[:end]}>\n{new}  </{tag}>{text[begin:]}"
     old = inner.search(blank, begin, end)
     if old is None:
         line = blank.rfind("\n", begin, end) + 1

@@ -1,4 +1,4 @@
-"""The steps of a calibration, in order: each a module with NAME, TITLE, MINUTES and ``walk(work, belief) -> belief``.
+"""Steps of a calibration, in order: each a module with NAME, TITLE, MINUTES and ``run_step(context, estimate) -> estimate``.
 
 A step asks for what is not on file and computes the rest from the answers, so walking it again with all answers on file asks
 nothing and gives the same.

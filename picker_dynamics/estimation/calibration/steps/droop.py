@@ -1,4 +1,4 @@
-"""How far the arm sags at the stations that tell most, bare and with weights: ``walk.droop_fit`` with a person's readings."""
+"""Droop step: a person reads how far the arm sags at the stations that tell most (``procedure.droop_fit``)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InfeasibleError, InputError, LimitError
+from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 
 from .. import readings
-from ..belief import Belief
-from ..droop import DroopFit, Sight, fit
-from ..droop_quality import better_station, open_figures, saturated
+from ..arm_estimate import ArmEstimate
+from ..droop_fit import DroopFit, fit
+from ..droop_model import SensorModel
+from ..evaluate import better_station, open_figures, saturated
 from ..joint_map import resting_at
 from ..mass_properties import LENGTH_MAX
-from ..mover import with_weight
 from ..person import OpenQuestionError
-from ..poses import LOADED_HOLD_SHARE, LOADED_PEAK_SHARE, WEIGHTS, Station, Weight, cautious_gate, stand_off
-from ..walk import droop_fit, visit
-from ..workplace import LeaveError, Workplace
+from ..poses import LOADED_HOLD_SHARE, LOADED_PEAK_SHARE, WEIGHTS, Station, Weight, cautious_gate, stand_off, with_weight
+from ..procedure import droop_fit, visit
+from ..step_context import LeaveError, StepContext
 from ..write_back import calibrated_servos, figures_from
 
 NAME, TITLE, MINUTES = "droop", "how far the arm sags, bare and with weights", 45
@@ -37,117 +37,114 @@ IMPOSSIBLE = {"elevation": math.radians(38.0), "height": 0.24}
 NONE, MORE = Weight(), 5
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Readings at all stations, and the fit."""
-    guide = work.guide(NAME)
-    guide.explain(
+    context.explain(
         "The arm goes to a few poses, from above and from below, and you read how its links stand: inclinometer along "
         "the "
         "link, 0 when level, positive when the far end is up. First bare, then with weights, which you hang on gently and "
         "hold until the arm bears them. An arm let go of a weight swings with twice its torque."
     )
-    if not belief.links:
-        guide.tell(
+    if not estimate.links:
+        context.tell(
             "No link was measured: the URDF's masses count as exact, and their errors go into the stiffness. The step "
             "links comes first, if it can.",
             "warning",
         )
-    weights = [_weight(guide, number, one) for number, one in enumerate(WEIGHTS)]
+    weights = [_weight(context, number, one) for number, one in enumerate(WEIGHTS)]
     while True:
-        looker = Looker(work, belief)
+        reader = StationReader(context, estimate)
         try:
-            found = _fitted(work, belief, looker, weights)
+            found = _fitted(context, estimate, reader, weights)
         except (OpenQuestionError, LimitError):
             raise
         except InputError as error:
-            _anew(work, looker, error)
+            _anew(context, reader, error)
             continue
-        looker.finish()
-        if not found.outliers or guide.known("outliers") == "keep":
-            return replace(belief, fit=found)
-        if not _reread(work, found, looker):
-            guide.note("outliers", "keep", "keep")
-            return replace(belief, fit=found)
+        reader.finish()
+        if not found.outliers or context.known("outliers") == "keep":
+            return replace(estimate, fit=found)
+        if not _reread(context, found, reader):
+            context.note("outliers", "keep", "keep")
+            return replace(estimate, fit=found)
 
 
-def _fitted(work: Workplace, belief: Belief, looker: Looker, weights: Sequence[Weight]) -> DroopFit:
+def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, weights: Sequence[Weight]) -> DroopFit:
     """All stations, and more of them while figures are left open and the person is willing."""
-    guide = work.guide(NAME)
 
     def tell(text: str) -> None:
-        guide.tell(text, "hint")
+        context.tell(text, "hint")
 
     found = droop_fit(
-        belief.description,
-        belief.servos,
-        belief.links,
-        belief.angles,
-        looker,
+        estimate.description,
+        estimate.servos,
+        estimate.links,
+        estimate.angles,
+        reader,
         weights,
-        seed=work.seed,
+        seed=context.seed,
         tell=tell,
-        keep=looker.keep,
+        keep=reader.keep,
     )
-    servos = calibrated_servos(belief.servos, figures_from(found, belief.angles))
+    servos = calibrated_servos(estimate.servos, figures_from(found, estimate.angles))
     for one in saturated(found.model, found.unknowns, found.readings):
-        guide.tell(
+        context.tell(
             f"{one.joint} may have borne {one.torque:.2f} N·m at a visit, more than {one.limit:.2f}: it is no spring there.",
             "warning",
         )
-    gate = cautious_gate(RigidBody(belief.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
+    gate = cautious_gate(RigidBody(estimate.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
     for number in range(MORE):
         still = open_figures(found)
         if not still:
             break
-        guide.tell("; ".join(f"{one.joint}: the readings leave its {one.figure} open" for one in still), "warning")
+        context.tell("; ".join(f"{one.joint}: the readings leave its {one.figure} open" for one in still), "warning")
         if (
-            guide.choose(
+            context.choose(
                 f"more.{number}", "One more pose would tell most about that.", (("", "go there"), ("enough", "leave it as it is"))
             )
             == "enough"
         ):
             break
-        station = better_station(found, gate, weights, tuple({one.sight: None for one in found.readings}), work.seed + number)
-        readings = visit(looker.keep(f"more.{number}", [station]), gate, looker, found.model, found.readings, tell)
+        station = better_station(found, gate, weights, tuple({one.sensor: None for one in found.readings}), context.seed + number)
+        readings = visit(reader.keep(f"more.{number}", [station]), gate, reader, found.model, found.readings, tell)
         found = fit(found.model, readings)
     return found
 
 
-def _anew(work: Workplace, looker: Looker, error: InputError) -> None:
+def _anew(context: StepContext, reader: StationReader, error: InputError) -> None:
     """Readings that fit no arm: read again, or another time."""
-    if work.person is None:
+    if context.person is None:
         raise error
-    guide = work.guide(NAME)
-    guide.tell(str(error), "warning")
-    answer = guide.choose(
+    context.tell(str(error), "warning")
+    answer = context.choose(
         "misfit",
         "These readings cannot be fitted.",
         (("again", "all poses once more"), ("leave", "end here; what was answered is kept")),
         keep=False,
     )
-    looker.finish()
+    reader.finish()
     if answer == "leave":
         raise LeaveError("run the same command to go on; back takes answers back, one by one")
-    work.session.forget(NAME)
+    context.forget()
 
 
-def _weight(guide, number: int, one: Weight) -> Weight:
+def _weight(context: StepContext, number: int, one: Weight) -> Weight:
     """What a person really hangs on: about as heavy, weighed."""
     if not one.mass:
         return one
 
     def about(text: str) -> float:
         value = readings.mass("weight", text)
-        if not 0.5 < value / one.mass < 1.25:
-            raise InputError(
-                f"the weight is {1e3 * value:g} g, must be about {1e3 * one.mass:.0f}: the poses are for that",
-                subject="weight",
-                value=value,
-                limit=one.mass,
-            )
+        refuse_if(
+            not 0.5 < value / one.mass < 1.25,
+            f"the weight is {1e3 * value:g} g, must be about {1e3 * one.mass:.0f}: the poses are for that",
+            "weight",
+            value,
+            one.mass,
+        )
         return value
 
-    mass = guide.read(
+    mass = context.read(
         f"weight.{number}",
         f"You need about {1e3 * one.mass:.0f} g to hang {where(one)}. What do yours weigh, hook and string included [g]?",
         about,
@@ -166,94 +163,94 @@ def where(weight: Weight) -> str:
     return "at ({:.0f}, {:.0f}, {:.0f}) mm from the tool point".format(*(1e3 * x for x in weight.point))
 
 
-def _reread(work: Workplace, fit, looker: Looker) -> bool:
+def _reread(context: StepContext, fit, reader: StationReader) -> bool:
     """Readings that do not fit are told; whether they are to be read again."""
-    guide, odd = work.guide(NAME), [fit.readings[i] for i in fit.outliers]
+    odd = [fit.readings[i] for i in fit.outliers]
     for i, one in zip(fit.outliers, odd):
-        guide.tell(
-            f"the {one.sight.kind} of {one.sight.link} at visit {one.visit // len({r.sight for r in fit.readings}) + 1}, "
+        context.tell(
+            f"the {one.sensor.kind} of {one.sensor.link} at visit {one.visit // len({r.sensor for r in fit.readings}) + 1}, "
             f"{math.degrees(one.value):.1f} deg, is {abs(fit.residuals[i]):.0f} standard deviations from what all others "
             "say",
             "warning",
         )
-    answer = guide.choose(
+    answer = context.choose(
         "outliers.what", "These look misread.", (("again", "go there and read again"), ("keep", "they are right")), keep=False
     )
     for one in odd if answer == "again" else ():
-        looker.forget(one)
+        reader.forget(one)
     return answer == "again"
 
 
-class Looker:
-    """``walk.Bench`` for the stations: goes there, has the weight hung on, asks for the readings that are not on file."""
+class StationReader:
+    """``procedure.Bench`` for the stations: goes there, has the weight hung on, asks for the readings that are not on file."""
 
-    def __init__(self, work: Workplace, belief: Belief):
-        self.work, self.belief, self.guide = work, belief, work.guide(NAME)
+    def __init__(self, context: StepContext, estimate: ArmEstimate):
+        self.context, self.estimate = context.of(NAME), estimate
         self._times: dict[str, int] = {}
         self._keys: dict[tuple, str] = {}
         self._there: str = ""
         self._sure = False
 
-    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
-        """See ``walk.Bench``."""
+    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
+        """See ``procedure.Bench``."""
         key = self._key(station, side)
-        if self.guide.known(f"{key}.skip") is not None:
+        if self.context.known(f"{key}.skip") is not None:
             return None
         self._there = ""
         while True:
-            expected = expected_at(self.belief.description, gate, station)
+            expected = expected_at(self.estimate.description, gate, station)
             values = []
-            for sight in station.sights:
-                name = f"{key}.{sight.kind}.{sight.link}"
-                if self.guide.known(name) is None and self._there != key:
+            for sensor in station.sensors:
+                name = f"{key}.{sensor.kind}.{sensor.link}"
+                if self.context.known(name) is None and self._there != key:
                     if not (values and self._stands_at(station)):  # left between two readings: it still holds there
                         self._go(gate, station, side, columns)
                     self._there = key
-                value = self._read(name, sight, expected[sight], station)
+                value = self._read(name, sensor, expected[sensor])
                 if isinstance(value, str):
                     break
                 values.append(value)
             else:
                 return values
             self._there = ""
-            self.work.session.forget(NAME, f"{key}.")
+            self.context.forget(f"{key}.")
             if value == "leave":
                 self.finish()
                 raise LeaveError("the arm holds; run the same command to go on with this station")
             if value == "skip":
-                self.guide.note(f"{key}.skip", True, "skip")
+                self.context.note(f"{key}.skip", True, "skip")
                 return None
 
     def keep(self, stage: str, stations: list[Station]) -> list[Station]:
         """The stations of a stage as first chosen: what is read again at one of them changes no other."""
-        known = self.guide.known(f"stations.{stage}")
+        known = self.context.known(f"stations.{stage}")
         if known is None:
             known = [
                 [
                     station.pulses_us.tolist(),
                     station.weight.mass,
                     list(station.weight.point),
-                    [[sight.kind, sight.link] for sight in station.sights],
+                    [[sensor.kind, sensor.link] for sensor in station.sensors],
                 ]
                 for station in stations
             ]
-            self.guide.note(f"stations.{stage}", known)
+            self.context.note(f"stations.{stage}", known)
         return [
-            Station(np.array(pulses), Weight(mass, tuple(point)), tuple(Sight(*sight) for sight in sights))
-            for pulses, mass, point, sights in known
+            Station(np.array(pulses), Weight(mass, tuple(point)), tuple(SensorModel(*sensor) for sensor in sensors))
+            for pulses, mass, point, sensors in known
         ]
 
     def forget(self, reading) -> None:
         """The visit of a reading is open again."""
         for sort, key in self._keys.items():
             if sort == _sort(reading.pulses_us, reading.weight, reading.weight_point, reading.side):
-                self.work.session.forget(NAME, f"{key}.")
+                self.context.forget(f"{key}.")
 
     def finish(self) -> None:
         """No weight is left hanging."""
-        if self.work.person is not None:
+        if self.context.person is not None:
             self._look_what_hangs()
-        if self._hanging.mass and self.work.person is not None:
+        if self._hanging.mass and self.context.person is not None:
             self._take_off()
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -273,13 +270,13 @@ class Looker:
 
     def _stands_at(self, station: Station) -> bool:
         """Whether the arm holds at a station, with its weight on."""
-        pulses = self.work.arm(self.belief).outputs.pulses_us
+        pulses = self.context.arm(self.estimate).outputs.pulses_us
         self._look_what_hangs()
         return bool(np.abs(pulses - station.pulses_us).max() < 0.5) and self._hanging == station.weight
 
     def _go(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> None:
-        mover, away = self.work.arm(self.belief), stand_off(gate, station, side, columns)
-        self.guide.tell(f"the arm moves, and comes to the pose from {'below' if side > 0.0 else 'above'}", "hint")
+        mover, away = self.context.arm(self.estimate), stand_off(gate.servo_map.to_angle(station.pulses_us), side, columns)
+        self.context.tell(f"the arm moves, and comes to the pose from {'below' if side > 0.0 else 'above'}", "hint")
         self._look_what_hangs()
         if self._hanging.mass and self._hanging != station.weight:
             self._take_off()
@@ -291,48 +288,43 @@ class Looker:
         mover.travel(gate, away, self._hanging)
         if station.weight.mass and not self._hanging.mass:
             mass, point = station.weight.mass, station.weight.point
-            self.guide.wait_for(
+            self.context.wait_for(
                 "hang",
                 f"Hang {1e3 * mass:.0f} g {where(station.weight)}, gently, until the arm bears it. Hands away, then Enter.",
                 about=(mass, point),
             )
-            self.guide.note("hanging", [station.weight.mass, list(station.weight.point)], fact=True)
+            self.context.note("hanging", [station.weight.mass, list(station.weight.point)], fact=True)
         mover.line(with_weight(gate, station.weight), gate.servo_map.to_angle(station.pulses_us), COMING_SPEED)
-        with self.guide.busy("coming to rest"):
-            mover.outputs.wait(self.work.settle_s)
+        with self.context.busy("coming to rest"):
+            mover.outputs.wait(self.context.settle_s)
 
-    def _read(self, name: str, sight: Sight, expected: float, station: Station) -> float | str:
-        words = (("repeat", "come to this pose again"), ("skip", "leave it out"), ("leave", "go on another time"))
-        if sight.kind == "height":
-            return self.guide.read(
-                name,
-                f"Height of {sight.link}'s axis above the mounting plane, with a ruler [mm]?",
-                lambda text: _possible(sight, readings.length(f"height of {sight.link}", text, LENGTH_MAX), expected),
-                words=words,
-                about=(sight,),
-                doubt=lambda value: _odd_height(sight, value, expected),
-            )
-        doubt_within, refuse_beyond = TOLERANCE[sight.kind], IMPOSSIBLE[sight.kind]
+    def _read(self, name: str, sensor: SensorModel, expected: float) -> float | str:
+        tall, link = sensor.kind == "height", sensor.link
 
         def parse(text: str) -> float:
-            value = readings.angle(sight.link, text)
-            why = readings.near(sight.link, value, expected, refuse_beyond)
-            if why:
-                raise InputError(why, subject=sight.link, value=value, limit=refuse_beyond)
+            value = readings.length(f"height of {link}", text, LENGTH_MAX) if tall else readings.angle(link, text)
+            why, limit = _off(sensor, value, expected, IMPOSSIBLE), IMPOSSIBLE[sensor.kind]
+            refuse_if(why, why + (": cm for mm, or from another plane?" if tall else ""), link, value, limit)
             return value
 
-        return self.guide.read(
+        def doubt(value: float) -> str:
+            why = _off(sensor, value, expected, TOLERANCE)
+            return f"{why}." if why and tall else why
+
+        return self.context.read(
             name,
-            f"Inclinometer along {sight.link} [deg]?",
+            f"Height of {link}'s axis above the mounting plane, with a ruler [mm]?"
+            if tall
+            else f"Inclinometer along {link} [deg]?",
             parse,
-            words=words,
-            about=(sight,),
-            doubt=lambda value: readings.near(sight.link, value, expected, doubt_within),
+            words=(("repeat", "come to this pose again"), ("skip", "leave it out"), ("leave", "go on another time")),
+            about=(sensor,),
+            doubt=doubt,
         )
 
     @property
     def _hanging(self) -> Weight:
-        known = self.guide.known("hanging")
+        known = self.context.known("hanging")
         return Weight(float(known[0]), tuple(map(float, known[1]))) if known else NONE
 
     def _look_what_hangs(self) -> None:
@@ -340,7 +332,7 @@ class Looker:
         if (
             not self._sure
             and self._hanging.mass
-            and self.guide.choose(
+            and self.context.choose(
                 "still",
                 f"Do {1e3 * self._hanging.mass:.0f} g still hang {where(self._hanging)}?",
                 (("yes", "they do"), ("no", "taken off")),
@@ -348,44 +340,34 @@ class Looker:
             )
             == "no"
         ):
-            self.guide.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
+            self.context.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
         self._sure = True
 
     def _take_off(self) -> None:
         weight = self._hanging
-        self.guide.wait_for(
+        self.context.wait_for(
             "take", f"Take the {1e3 * weight.mass:.0f} g off, gently. Hands away, then Enter.", about=(0.0, weight.point)
         )
-        self.guide.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
+        self.context.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
 
 
 COMING_SPEED = 0.1
 """At which a station is come to [rad/s]: three times slower than jogging."""
 
 
-def expected_at(description: ArmDescription, gate: Gate, station: Station) -> dict[Sight, float]:
+def expected_at(description: ArmDescription, gate: Gate, station: Station) -> dict[SensorModel, float]:
     """What should be read at a station [rad or m], by what is believed now."""
     loaded = with_weight(gate, station.weight)
     poses = link_poses(description, resting_at(loaded, gate.servo_map.to_angle(station.pulses_us)))
-    return {sight: float(sight.of(poses)) for sight in station.sights}
+    return {sensor: float(sensor.of(poses)) for sensor in station.sensors}
 
 
-def _possible(sight: Sight, value: float, expected: float) -> float:
-    if abs(value - expected) > IMPOSSIBLE["height"]:
-        raise InputError(
-            f"height of {sight.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}: cm for mm, or "
-            "from another plane?",
-            subject=sight.link,
-            value=value,
-            limit=IMPOSSIBLE["height"],
-        )
-    return value
-
-
-def _odd_height(sight: Sight, value: float, expected: float) -> str:
-    if abs(value - expected) <= TOLERANCE["height"]:
-        return ""
-    return f"height of {sight.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}."
+def _off(sensor: SensorModel, value: float, expected: float, within) -> str:
+    """Why a reading cannot be right, '' where it is near enough to what is expected."""
+    if sensor.kind == "elevation":
+        return readings.near(sensor.link, value, expected, within["elevation"])
+    said = f"height of {sensor.link} is {1e3 * value:.0f} mm, expected about {1e3 * expected:.0f}"
+    return said if abs(value - expected) > within["height"] else ""
 
 
 def _sort(pulses, mass: float, point, side: float) -> tuple:

@@ -1,4 +1,4 @@
-"""How far each joint may go: jogged slowly until a person says stop; a margin inside goes into the URDF's copy."""
+"""Limits step: each joint is jogged slowly until a person says stop; a margin inside goes into the URDF's copy."""
 
 from __future__ import annotations
 
@@ -7,27 +7,32 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..belief import LIMIT_MARGIN, Belief, limits_from
-from ..jogging import jog_until
-from ..workplace import Workplace
+from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
+
+from .. import readings
+from ..arm_estimate import LIMIT_MARGIN, ArmEstimate, limits_from
+from ..step_context import StepContext
+
+STEP, FARTHEST = math.radians(5.0), math.radians(30.0)
+"""Of one jog [rad]."""
 
 NAME, TITLE, MINUTES = "limits", "how far each joint may go", 10
 NARROWEST = math.radians(10.0)
 ENDS = (("low", -1.0, "towards smaller angles"), ("high", 1.0, "towards larger angles"))
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Both ends of every joint that is to be looked at."""
-    guide, ends = work.guide(NAME), {}
-    guide.explain(
+    ends = {}
+    context.explain(
         "Each joint goes step by step as far as you let it. Say stop before anything touches: a cable that pulls, the "
         f"table, the arm itself. The limit is written {math.degrees(LIMIT_MARGIN):.0f} deg inside."
     )
-    for joint, name in enumerate(belief.servos.joint_names):
-        described = belief.description.joint(name)
+    for joint, name in enumerate(estimate.servos.joint_names):
+        described = estimate.description.joint(name)
         low, high = math.degrees(described.lower), math.degrees(described.upper)
         if (
-            guide.choose(
+            context.choose(
                 f"{name}.how",
                 f"Joint {name}, {low:.0f} ... {high:.0f} deg in the URDF:",
                 (("", "look for its ends"), ("keep", "these are right")),
@@ -35,48 +40,91 @@ def walk(work: Workplace, belief: Belief) -> Belief:
             )
             == ""
         ):
-            ends[name] = _ends(work, belief, joint, name)
-    belief = replace(belief, ends_us=ends)
-    return _home_inside(work, guide, belief)
+            ends[name] = _ends(context, estimate, joint, name)
+    estimate = replace(estimate, ends_us=ends)
+    return _home_inside(context, estimate)
 
 
-def _ends(work: Workplace, belief: Belief, joint: int, name: str) -> tuple[float | None, float | None]:
-    guide, described = work.guide(NAME), belief.description.joint(name)
+def _ends(context: StepContext, estimate: ArmEstimate, joint: int, name: str) -> tuple[float | None, float | None]:
+    described = estimate.description.joint(name)
     while True:
-        found = [_end(work, belief, joint, name, *end) for end in ENDS]
-        low, high = limits_from(found, belief.known_servos.servos[joint], described.lower, described.upper)
+        found = [_end(context, estimate, joint, name, *end) for end in ENDS]
+        low, high = limits_from(found, estimate.known_servos.servos[joint], described.lower, described.upper)
         if high - low >= NARROWEST:
-            guide.tell(f"{name}: {math.degrees(low):+.1f} ... {math.degrees(high):+.1f} deg", "good")
+            context.tell(f"{name}: {math.degrees(low):+.1f} ... {math.degrees(high):+.1f} deg", "good")
             return tuple(found)
-        guide.tell(f"{name}: that leaves {math.degrees(high - low):.0f} deg, too little to work with. Once more.", "warning")
+        context.tell(f"{name}: that leaves {math.degrees(high - low):.0f} deg, too little to work with. Once more.", "warning")
         for key, *_ in ENDS:
-            work.session.forget(NAME, f"{name}.{key}")
+            context.forget(f"{name}.{key}")
 
 
-def _end(work: Workplace, belief: Belief, joint: int, name: str, key: str, sign: float, words: str) -> float | None:
-    guide = work.guide(NAME)
-    known = guide.known(f"{name}.{key}")
+def _end(context: StepContext, estimate: ArmEstimate, joint: int, name: str, key: str, sign: float, words: str) -> float | None:
+    known = context.known(f"{name}.{key}")
     if known is None:
-        mover, gate = work.arm(belief), belief.gate()
-        mover.travel(gate, belief.known_servos.rest)
-        pulse = jog_until(work, guide, belief, joint, sign, f"{name}.{key}", f"{name} {words}:")
+        mover, gate = context.arm(estimate), estimate.gate()
+        mover.travel(gate, estimate.known_servos.rest)
+        pulse = jog_until(context, estimate, joint, sign, f"{name}.{key}", f"{name} {words}:")
         known = "keep" if pulse is None else pulse
-        guide.note(f"{name}.{key}", known, "keep" if pulse is None else "stop")
-        mover.travel(gate, belief.known_servos.rest)
+        context.note(f"{name}.{key}", known, "keep" if pulse is None else "stop")
+        mover.travel(gate, estimate.known_servos.rest)
     return None if known == "keep" else float(known)
 
 
-def _home_inside(work: Workplace, guide, belief: Belief) -> Belief:
+def _home_inside(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Tells where rest or home is outside the limits now; home is moved to them."""
-    arm, servos = belief.known_description, belief.known_servos
+    arm, servos = estimate.known_description, estimate.known_servos
     for what in ("rest", "home"):
         for name, angle, low, high in zip(servos.joint_names, getattr(servos, what), arm.lower, arm.upper):
             if not low - 1e-6 <= angle <= high + 1e-6:
                 then = "the next step lets you choose another" if what == "rest" else "it is moved to the limit"
-                guide.tell(
+                context.tell(
                     f"{name}: {what}_rad is {math.degrees(angle):+.1f} deg, outside {math.degrees(low):+.1f} ... "
                     f"{math.degrees(high):+.1f}: {then}.",
                     "warning",
                 )
     home = np.clip(servos.home, arm.lower, arm.upper)
-    return belief if np.allclose(home, servos.home) else replace(belief, home=tuple(home.tolist()))
+    return estimate if np.allclose(home, servos.home) else replace(estimate, home=tuple(home.tolist()))
+
+
+def amount(text: str) -> float:
+    """An angle to jog by [rad].
+
+    Raises:
+        InputError: none, or more than a person can watch at once.
+    """
+    value = readings.angle("jog", text)
+    refuse_if(
+        abs(value) > FARTHEST,
+        f"jog by {math.degrees(value):g} deg, must be at most {math.degrees(FARTHEST):.0f} at once",
+        "jog",
+        value,
+        FARTHEST,
+    )
+    return value
+
+
+def jog_until(context: StepContext, estimate: ArmEstimate, joint: int, sign: float, key: str, text: str) -> float | None:
+    """Further and further in one direction until the person says stop: the pulse there [us]; None: leave this end as it is."""
+    mover, gate, name = context.arm(estimate), estimate.gate(), estimate.servos.joint_names[joint]
+    words = (
+        ("", f"{math.degrees(STEP):.0f} deg further"),
+        ("less", "2 deg back"),
+        ("stop", "this is the end"),
+        ("keep", "leave the URDF's limit"),
+    )
+    while True:
+        typed = context.ask(key, f"{text} (or degrees to go: 10, -2)", words, (name, sign)).lower()
+        if typed == "keep":
+            return None
+        if typed == "stop":
+            return float(mover.outputs.pulses_us[joint])
+        context.perhaps_back(typed)
+        try:
+            by = {"": STEP, "less": math.radians(-2.0)}.get(typed)
+            mover.jog(gate, joint, sign * (amount(typed) if by is None else by))
+        except (InfeasibleError, LimitError) as error:
+            context.tell(f"no further: {error}", "warning")
+        except InputError as error:
+            context.tell(str(error), "warning")
+        else:
+            context.tell(f"{name} at {math.degrees(mover.setpoint(gate)[joint]):+.1f} deg", "hint")

@@ -1,4 +1,4 @@
-"""Mass, centre of mass and inertia of each link that weighs on a joint: by itself, or with what hangs on it."""
+"""Links step: mass, centre of mass and inertia of each link that weighs on a joint, by itself or with what hangs on it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import subtree
+from picker_dynamics.robot.model import GRAVITY
 
 from .. import readings
-from ..assembly import properties
-from ..belief import Belief
-from ..geometry import geometry_findings, reach
-from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, weighings
+from ..arm_estimate import ArmEstimate
+from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, properties, reach, weighings
 from ..measured import NORMAL_95
-from ..walk import measured_links
-from ..workplace import Workplace
-from ..write_back import urdf_text
+from ..procedure import measured_links
+from ..step_context import StepContext
+from ..write_back import geometry_findings, urdf_text
 
 NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20
 APART = {"mass": 0.02, "balance": 0.1, "swings": 0.05}
@@ -29,30 +27,30 @@ ON_AXIS = 3e-3
 """A link that balances nearer to its axis does not swing [m]."""
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Readings of every link, and the arm with the masses that they tell."""
-    guide, arm = work.guide(NAME), belief.description
-    guide.explain(
+    arm = estimate.description
+    context.explain(
         "Take the arm apart at its joints; a link is weighed with the servo and the screws that move with it. What "
         "cannot "
         "be taken apart is measured together, straight (all joints at 0)."
     )
     read: dict[str, LinkReadings] = {}
-    for name in measured_links(arm, belief.loaded):
+    for name in measured_links(arm, estimate.loaded):
         if any(name in one.holds for one in read.values()):
             continue
-        one = _link(work, arm, name, read)
+        one = _link(context, arm, name, read)
         if one is not None:
             read[name] = one
     links = properties(arm, read) if read else {}
     for name, one in links.items():
-        guide.tell(f"{name}: {told(one)}", "good")
+        context.tell(f"{name}: {told(one)}", "good")
     for finding in geometry_findings(arm, links):
-        guide.tell(str(finding), "warning")
+        context.tell(str(finding), "warning")
     if not links:
-        return belief
-    weighed = descriptions.parse(urdf_text(arm, links, work.when, readings=read), arm.source)
-    return replace(belief, description=weighed, links=links)
+        return estimate
+    weighed = descriptions.parse(urdf_text(arm, links, context.when, readings=read), arm.source)
+    return replace(estimate, description=weighed, links=links)
 
 
 def told(one: LinkProperties) -> str:
@@ -66,35 +64,35 @@ def told(one: LinkProperties) -> str:
     return ", ".join(parts)
 
 
-def _link(work: Workplace, arm: ArmDescription, name: str, read: dict) -> LinkReadings | None:
+def _link(context: StepContext, arm: descriptions.ArmDescription, name: str, read: dict) -> LinkReadings | None:
     """Readings of one link; None: the URDF's numbers are right for it."""
-    guide, hanging = work.guide(NAME), subtree(arm, name)[1:]
+    hanging = subtree(arm, name)[1:]
     hanging = [one for one in hanging if arm.links[one].mass > 0.0]
     words = [("", "measure it by itself"), ("keep", "the URDF is right for it")]
     if hanging:
         words.append(("with", f"measure it with {', '.join(hanging)}"))
-    how = guide.choose(f"{name}.how", f"Link {name} ({1e3 * arm.links[name].mass:.0f} g in the URDF):", words, about=(name,))
+    how = context.choose(f"{name}.how", f"Link {name} ({1e3 * arm.links[name].mass:.0f} g in the URDF):", words, about=(name,))
     if how == "keep":
         return None
     holds = tuple(hanging) if how == "with" else ()
     while True:
-        one = _read(work, arm, name, holds)
+        one = _read(context, arm, name, holds)
         try:
             properties(arm, {**read, name: one})
             return one
         except InputError as error:
-            guide.tell(f"{error}  {name} again.", "warning")
+            context.tell(f"{error}  {name} again.", "warning")
             for key in ("mass", "balance", "swings"):
-                work.session.forget(NAME, f"{name}.{key}")
+                context.forget(f"{name}.{key}")
 
 
-def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str]) -> LinkReadings:
-    guide, inside = work.guide(NAME), (name, *holds)
+def _read(context: StepContext, arm: descriptions.ArmDescription, name: str, holds: Sequence[str]) -> LinkReadings:
+    inside = (name, *holds)
     longest = reach(arm, name, holds) or LENGTH_MAX
     expected = sum(arm.links[one].mass for one in inside)
     what = name if not holds else f"{name} with {', '.join(holds)}"
 
-    def several(key: str, text: str, parse, size=lambda value: value, count=work.repeats):
+    def several(key: str, text: str, parse, size=lambda value: value, count=context.repeats):
         values = []
         for number in range(count):
 
@@ -105,7 +103,7 @@ def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str])
                 return ""
 
             values.append(
-                guide.read(
+                context.read(
                     f"{name}.{key}.{number}", f"{text} ({number + 1} of {count})", parse, doubt=doubt, about=(name, holds, key)
                 )
             )
@@ -115,7 +113,7 @@ def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str])
         "mass",
         f"Weigh {what} [g], put on anew each time",
         lambda text: readings.mass(f"{name}: mass", text, expected),
-        count=max(work.repeats, weighings(expected)),
+        count=max(context.repeats, weighings(expected)),
     )
     balances = several(
         "balance",
@@ -124,19 +122,19 @@ def _read(work: Workplace, arm: ArmDescription, name: str, holds: Sequence[str])
     )
     if sum(balances) / len(balances) < ON_AXIS:
         return LinkReadings(tuple(masses), tuple(balances) if all(balances) else (), holds=tuple(holds))
-    shortest = 2.0 * math.pi * math.sqrt(min(balances) / 9.81)
+    shortest = 2.0 * math.pi * math.sqrt(min(balances) / GRAVITY)
 
     def timed(text: str) -> list[float]:
         count, seconds = readings.swings(f"{name}: swings", text)
-        if not 0.99 * count * shortest < seconds < 4.0 * count * shortest:
-            raise InputError(
-                f"{name}: {count} swings in {seconds:g} s; a point at the balance point takes "
-                f"{count * shortest:.1f} s, a link somewhat longer: was another number counted, to and fro being "
-                "one?",
-                subject=name,
-                value=seconds,
-                limit=count * shortest,
-            )
+        refuse_if(
+            not 0.99 * count * shortest < seconds < 4.0 * count * shortest,
+            f"{name}: {count} swings in {seconds:g} s; a point at the balance point takes "
+            f"{count * shortest:.1f} s, a link somewhat longer: was another number counted, to and fro being "
+            "one?",
+            name,
+            seconds,
+            count * shortest,
+        )
         return [count, seconds]
 
     swung = several(

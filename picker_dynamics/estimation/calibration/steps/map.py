@@ -1,4 +1,4 @@
-"""Pulse and angle of every joint: first at the rest pose and 10 degrees from there, then across its range."""
+"""Map step: pulse and angle of every joint, first at the rest pose and 10 degrees from there, then across its range."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .. import readings
-from ..belief import Belief
+from ..arm_estimate import ArmEstimate
 from ..joint_map import Levelled, MapPoint, anchored, levelled, mapped, moved_as_told, resting_at, setpoint_of, turned_round
 from ..poses import HEIGHT_MIN
-from ..walk import ANGLE_SD, angle_figures
-from ..workplace import LeaveError, Workplace
+from ..procedure import ANGLE_SD, angle_figures
+from ..step_context import LeaveError, StepContext
 
 NAME, TITLE, MINUTES = "map", "pulse and angle of each joint", 15
 NUDGE = math.radians(10.0)
@@ -37,117 +37,118 @@ HOW = (("", "map it"), ("keep", "the servo map is right for it"))
 AGAIN = (("again", "put right: read and move it once more"), ("leave", "end here; what was answered is kept"))
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Maps of all joints that are not to be kept."""
-    guide = work.guide(NAME)
-    guide.explain(
+    context.explain(
         "Each joint is sent to some pulses, and you read where it stands: with the inclinometer (a phone) held along a "
         "link, 0 when level, positive when its far end is up; or with a ruler or protractor, in degrees from the zero "
         "of the URDF, or as 52 mm at 300 mm."
     )
-    names = belief.servos.joint_names
-    wanted = [name for name in names if guide.choose(f"{name}.how", f"Joint {name}:", HOW, about=(name,)) == ""]
+    names = estimate.servos.joint_names
+    wanted = [name for name in names if context.choose(f"{name}.how", f"Joint {name}:", HOW, about=(name,)) == ""]
     found: dict[str, list[MapPoint]] = {}
     for name in wanted:
-        belief, found[name] = _first_two(work, belief, name)
+        estimate, found[name] = _first_two(context, estimate, name)
     for name in wanted:
-        belief = _across(work, belief, name, found[name])
-    return belief
+        estimate = _across(context, estimate, name, found[name])
+    return estimate
 
 
-def _first_two(work: Workplace, belief: Belief, name: str) -> tuple[Belief, list[MapPoint]]:
+def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[ArmEstimate, list[MapPoint]]:
     """At the rest pose and a little from there: zero and direction; a joint that does not move is told."""
-    guide, column = work.guide(NAME), belief.servos.joint_names.index(name)
+    column = estimate.servos.joint_names.index(name)
     while True:
-        given = belief.servos.servos[column]
-        first = _point(work, belief, name, 0, None)
-        belief = _with(belief, column, anchored(given, first))
-        inwards = math.copysign(1.0, 0.5 * (belief.description.lower[column] + belief.description.upper[column]) - first.angle)
-        second = _point(work, belief, name, 1, inwards * NUDGE)
-        way = moved_as_told(belief.servos.servos[column], first, second)
+        given = estimate.servos.servos[column]
+        first = _point(context, estimate, name, 0, None)
+        estimate = _with(estimate, column, anchored(given, first))
+        inwards = math.copysign(
+            1.0, 0.5 * (estimate.description.lower[column] + estimate.description.upper[column]) - first.angle
+        )
+        second = _point(context, estimate, name, 1, inwards * NUDGE)
+        way = moved_as_told(estimate.servos.servos[column], first, second)
         if way == 1:
-            return _with(belief, column, anchored(belief.servos.servos[column], second)), [first, second]
+            return _with(estimate, column, anchored(estimate.servos.servos[column], second)), [first, second]
         if way == -1:
-            servo = turned_round(belief.servos.servos[column], second)
-            guide.tell(
+            servo = turned_round(estimate.servos.servos[column], second)
+            context.tell(
                 f"{name} turns the other way than the servo map says: its direction is {servo.direction:+d} now.", "warning"
             )
-            return _with(belief, column, servo), [first, second]
+            return _with(estimate, column, servo), [first, second]
         channel = given.channel
-        guide.tell(
+        context.tell(
             f"{name} does not move: it was sent {math.degrees(NUDGE):.0f} deg away and turned "
             f"{math.degrees(abs(second.angle - first.angle)):.1f}. Is its plug on channel {channel}, the right way round, "
             "and the servo supply on? Does the horn's screw hold?",
             "warning",
         )
-        answer = guide.choose(f"{name}.still", "What now?", AGAIN, about=(name,), keep=False)
+        answer = context.choose(f"{name}.still", "What now?", AGAIN, about=(name,), keep=False)
         for number in (0, 1):
-            work.session.forget(NAME, f"{name}.{number}.")
+            context.forget(f"{name}.{number}.")
         if answer == "leave":
             raise LeaveError(f"{name} does not move; put it right, then run the same command: it goes on here")
-        belief = _with(belief, column, given)
+        estimate = _with(estimate, column, given)
 
 
-def _across(work: Workplace, belief: Belief, name: str, points: list[MapPoint]) -> Belief:
+def _across(context: StepContext, estimate: ArmEstimate, name: str, points: list[MapPoint]) -> ArmEstimate:
     """The ends and the middle of the range; the map that all points tell."""
-    guide, column = work.guide(NAME), belief.servos.joint_names.index(name)
-    given = belief.servos.servos[column]
-    points = [*points, *(_point(work, belief, name, number, place) for number, place in ((2, 0.0), (3, 1.0), (4, 0.5)))]
+    column = estimate.servos.joint_names.index(name)
+    given = estimate.servos.servos[column]
+    points = [*points, *(_point(context, estimate, name, number, place) for number, place in ((2, 0.0), (3, 1.0), (4, 0.5)))]
     grip = given.grip
     if grip is not None:  # where it touches it does not follow its pulse
         points = [point for point in points if point.angle > grip.contact + CONTACT]
     try:
         servo, off = mapped(given, points)
     except InputError as error:
-        guide.tell(f"{error}  All of {name} again.", "warning")
-        work.session.forget(NAME, f"{name}.")
-        guide.note(f"{name}.how", "")
-        belief, points = _first_two(work, belief, name)
-        return _across(work, belief, name, points)
-    guide.tell(
+        context.tell(f"{error}  All of {name} again.", "warning")
+        context.forget(f"{name}.")
+        context.note(f"{name}.how", "")
+        estimate, points = _first_two(context, estimate, name)
+        return _across(context, estimate, name, points)
+    context.tell(
         f"{name}: {len(points)} points within {math.degrees(off):.1f} deg of "
         f"{'a straight line' if len(servo.pulses_us) == 2 else f'a map of {len(servo.pulses_us)} points'}; direction "
         f"{servo.direction:+d}, zero at horn {math.degrees(servo.zero):+.1f} deg.",
         "good",
     )
-    remark = f"measured {work.when}: {len(points)} points, ± {math.degrees(2 * off):.1f} deg"
-    remarks = {**belief.remarks, (name, "pulse_map"): remark}
-    angles = dict(belief.angles)
-    if name not in belief.loaded:
+    remark = f"measured {context.when}: {len(points)} points, ± {math.degrees(2 * off):.1f} deg"
+    remarks = {**estimate.remarks, (name, "pulse_map"): remark}
+    angles = dict(estimate.angles)
+    if name not in estimate.loaded:
         told = [float(servo.to_angle(point.pulse_us)) for point in points]
         sd = max(off, math.hypot(ANGLE_SD, servo.deadband / math.sqrt(3.0)))  # it may rest anywhere within its deadband
         angles[name] = angle_figures(servo, told, [point.angle for point in points], f"{len(points)} angles read", sd)
-    return replace(_with(belief, column, servo), remarks=remarks, angles=angles)
+    return replace(_with(estimate, column, servo), remarks=remarks, angles=angles)
 
 
-def _point(work: Workplace, belief: Belief, name: str, number: int, place: float | None) -> MapPoint:
+def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, place: float | None) -> MapPoint:
     """Pulse and angle at one place: None: as it stands; 0 … 1: share of the range, number 1: by an angle [rad]."""
-    guide, column = work.guide(NAME), belief.servos.joint_names.index(name)
+    column = estimate.servos.joint_names.index(name)
     key = f"{name}.{number}"
-    if guide.known(f"{key}.pulses") is None:
-        mover, gate = work.arm(belief), belief.gate()
+    if context.known(f"{key}.pulses") is None:
+        mover, gate = context.arm(estimate), estimate.gate()
         if place is not None:
             goal = mover.setpoint(gate)
             if number < 2:
                 goal[column] += place
             else:
-                goal = _place(gate, belief, column, place)
-            guide.tell(f"{name} goes to {math.degrees(goal[column]):+.0f} deg.", "hint")
+                goal = _place(gate, estimate, column, place)
+            context.tell(f"{name} goes to {math.degrees(goal[column]):+.0f} deg.", "hint")
             _go(mover, gate, goal, number)
-        mover.outputs.wait(work.settle_s)
-        guide.note(f"{key}.pulses", mover.outputs.pulses_us.tolist())
-    servos = belief.servos
-    pulses = np.array(guide.known(f"{key}.pulses"))
-    gate = belief.gate()
+        mover.outputs.wait(context.settle_s)
+        context.note(f"{key}.pulses", mover.outputs.pulses_us.tolist())
+    servos = estimate.servos
+    pulses = np.array(context.known(f"{key}.pulses"))
+    gate = estimate.gate()
     setpoints = servos.to_angle(np.clip(pulses, servos.pulse_lower_us, servos.pulse_upper_us))
     expected = resting_at(gate, setpoints)[column]
-    how = levelled(belief.description, name, setpoints)
+    how = levelled(estimate.description, name, setpoints)
     if how is None:
 
         def doubt(value: float) -> str:
             return readings.near(name, value, expected, TOLERANCE)
 
-        angle = guide.read(
+        angle = context.read(
             f"{key}.angle",
             f"Where does {name} stand, from its zero [deg]? (place {number + 1} of {PLACES})",
             lambda text: readings.angle(name, text),
@@ -155,13 +156,13 @@ def _point(work: Workplace, belief: Belief, name: str, number: int, place: float
             doubt=doubt,
         )
     else:
-        angle = _levelled_angle(work, key, f"{name}, place {number + 1} of {PLACES}", how, expected)
-    work.require_sound()
+        angle = _levelled_angle(context, key, f"{name}, place {number + 1} of {PLACES}", how, expected)
+    context.require_sound()
     return MapPoint(float(pulses[column]), setpoint_of(gate, setpoints, column, angle))
 
 
-def _levelled_angle(work: Workplace, key: str, what: str, how: Levelled, expected: float) -> float:
-    guide, read = work.guide(NAME), {}
+def _levelled_angle(context: StepContext, key: str, what: str, how: Levelled, expected: float) -> float:
+    read = {}
     for link in how.links:
 
         def doubt(value: float, link=link) -> str:
@@ -170,7 +171,7 @@ def _levelled_angle(work: Workplace, key: str, what: str, how: Levelled, expecte
             parent = 0.0 if how.parent is None else read[how.parent]
             return readings.near(f"{link}", value, how.sign * expected + how.offset + parent, TOLERANCE)
 
-        read[link] = guide.read(
+        read[link] = context.read(
             f"{key}.{link}",
             f"{what}: inclinometer along {link} [deg]?",
             lambda text, link=link: readings.angle(link, text),
@@ -188,13 +189,13 @@ def _go(mover, gate: Gate, goal, number: int) -> None:
         mover.travel(gate, goal)
 
 
-def _place(gate: Gate, belief: Belief, column: int, share: float) -> np.ndarray:
+def _place(gate: Gate, estimate: ArmEstimate, column: int, share: float) -> np.ndarray:
     """Set-points (n,) [rad] with a joint at a share of what it can hold, the others at home.
 
     Raises:
         InputError: it can hold nothing there.
     """
-    low, high = belief.description.lower[column], belief.description.upper[column]
+    low, high = estimate.description.lower[column], estimate.description.upper[column]
     servos, still = gate.servo_map, np.zeros(gate.servo_map.n)
     held = []
     for angle in np.linspace(low + EDGE * (high - low), high - EDGE * (high - low), 33):
@@ -214,6 +215,6 @@ def _place(gate: Gate, belief: Belief, column: int, share: float) -> np.ndarray:
     return servos.to_angle(servos.quantise_us(servos.to_pulse_us(held[round(share * (len(held) - 1))])))
 
 
-def _with(belief: Belief, column: int, servo: Servo) -> Belief:
-    servos: ServoMap = belief.servos
-    return replace(belief, servos=replace(servos, servos=(*servos.servos[:column], servo, *servos.servos[column + 1 :])))
+def _with(estimate: ArmEstimate, column: int, servo: Servo) -> ArmEstimate:
+    servos: ServoMap = estimate.servos
+    return replace(estimate, servos=replace(servos, servos=(*servos.servos[:column], servo, *servos.servos[column + 1 :])))

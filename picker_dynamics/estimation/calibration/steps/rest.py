@@ -1,61 +1,60 @@
-"""The pose in which the arm is switched on and off: folded, leaning on nothing, needing little torque."""
+"""Rest step: the pose in which the arm is switched on and off, folded, leaning on nothing, needing little torque."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InfeasibleError, InputError, LimitError, PickerError, refuse_if
 from picker_dynamics.execution.feasibility import Gate
 
-from ..belief import Belief
-from ..jogging import jog_freely
-from ..workplace import Workplace
+from ..arm_estimate import ArmEstimate
+from ..step_context import StepContext
+from .limits import amount
 
 NAME, TITLE, MINUTES = "rest", "rest pose", 3
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """The rest pose by jogging; it can be held and is within the limits."""
-    guide = work.guide(NAME)
-    guide.explain("At the rest pose the arm is folded and needs little torque: there it is parked, switched off, switched on.")
+    context.explain("At the rest pose the arm is folded and needs little torque: there it is parked, switched off, switched on.")
     while True:
-        known = guide.known("pulses")
+        known = context.known("pulses")
         if known is None:
-            mover, gate = work.arm(belief), belief.gate()
-            mover.travel(gate, belief.known_servos.rest)
+            mover, gate = context.arm(estimate), estimate.gate()
+            mover.travel(gate, estimate.known_servos.rest)
             known = jog_freely(
-                work,
-                guide,
-                belief,
+                context,
+                estimate,
                 "pulses",
-                f"Is this a good rest pose? Else jog a joint: JOINT DEGREES, for example {belief.servos.joint_names[0]} -5",
+                f"Is this a good rest pose? Else jog a joint: JOINT DEGREES, for example {estimate.servos.joint_names[0]} -5",
             ).tolist()
-        found = replace(belief, rest_us=tuple(float(pulse) for pulse in known))
+        found = replace(estimate, rest_us=tuple(float(pulse) for pulse in known))
         try:
             require_rest(found)
         except PickerError as error:
-            guide.tell(f"{error}. Jog to another pose.", "warning")
-            work.session.forget(NAME)
-            if work.person is None:
+            context.tell(f"{error}. Jog to another pose.", "warning")
+            context.forget()
+            if context.person is None:
                 raise
             continue
-        if guide.known("pulses") is None:
-            guide.note("pulses", known, "done")
-        guide.tell("the rest pose can be held, and is within the limits", "good")
+        if context.known("pulses") is None:
+            context.note("pulses", known, "done")
+        context.tell("the rest pose can be held, and is within the limits", "good")
         return found
 
 
-def require_rest(belief: Belief) -> None:
+def require_rest(estimate: ArmEstimate) -> None:
     """The rest pose is one.
 
     Raises:
         InputError: outside the limits.
         PickerError: it cannot be held.
     """
-    arm, servos = belief.known_description, belief.known_servos
+    arm, servos = estimate.known_description, estimate.known_servos
     outside = np.maximum(arm.lower - servos.rest, servos.rest - arm.upper)
     worst = int(outside.argmax())
     if outside[worst] > 0.01:
@@ -64,4 +63,28 @@ def require_rest(belief: Belief) -> None:
             f"{name} rests {np.degrees(outside[worst]):.1f} deg outside its limits", subject=name, value=float(servos.rest[worst])
         )
     still = np.zeros(servos.n)
-    Gate(RigidBody(belief.description, servos.armature), servos).check_point(servos.rest, still, still)
+    Gate(RigidBody(estimate.description, servos.armature), servos).check_point(servos.rest, still, still)
+
+
+def jog_freely(context: StepContext, estimate: ArmEstimate, key: str, text: str) -> np.ndarray:
+    """Any joint by some degrees, until the person is content: the pulses there (n,) [us]."""
+    mover, gate, names = context.arm(estimate), estimate.gate(), estimate.servos.joint_names
+    while True:
+        typed = context.ask(key, text, (("done", "this is it"),))
+        if typed.lower() == "done":
+            return mover.outputs.pulses_us
+        context.perhaps_back(typed)
+        name, _, by = typed.partition(" ")
+        try:
+            refuse_if(
+                name not in names,
+                f"{typed!r} is not of the form JOINT DEGREES, for example {names[-1]} -5; joints: {' '.join(names)}",
+                name,
+            )
+            mover.jog(gate, names.index(name), amount(by))
+        except (InfeasibleError, LimitError, InputError) as error:
+            context.tell(str(error), "warning")
+        else:
+            context.tell(
+                ", ".join(f"{one} {math.degrees(angle):+.1f}" for one, angle in zip(names, mover.setpoint(gate))), "hint"
+            )

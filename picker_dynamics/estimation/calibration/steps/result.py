@@ -1,4 +1,4 @@
-"""What came out: figures with their intervals, what that means at the tip, and the files, checked before they are written."""
+"""Result step: figures with their intervals, what they mean at the tip, and the files, checked before they are written."""
 
 from __future__ import annotations
 
@@ -7,133 +7,127 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import yaml
 
 from picker_dynamics.board.firmware.config import board_limits
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 
-from ..belief import Belief
-from ..droop_quality import cross_validation
-from ..evaluate import tip_uncertainty, usual_paths
+from ..arm_estimate import ArmEstimate
+from ..evaluate import cross_validation, tip_uncertainty, usual_paths
 from ..measured import NORMAL_95, Measured
-from ..result import OVERLAY_NAME, URDF_NAME, check_result, write_result
-from ..walk import Calibrated
-from ..workplace import Workplace
-from ..write_back import overlay_text, urdf_text
+from ..procedure import Calibrated
+from ..step_context import StepContext
+from ..write_back import OVERLAY_NAME, URDF_NAME, check_result, horn_slope, overlay_text, urdf_text, write_result
 
 NAME, TITLE, MINUTES = "result", "what came out, and the files", 1
 REPORT_NAME = "report.json"
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Tell and write; nothing is written of a result that fails the check."""
-    guide, servos, report = work.guide(NAME), belief.known_servos, figures(belief)
-    if not (belief.figures or belief.links or belief.limits or belief.remarks or belief.rest_us):
-        raise InputError("nothing was measured yet: run a step first", subject="result")
-    guide.tell("\n".join(table(report)))
-    if belief.fit is not None:
-        with guide.busy("how sure is the tip?"):
-            report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(calibrated(belief), _poses(belief))
-            left_out = cross_validation(belief.fit)
+    servos, report = estimate.known_servos, figures(estimate)
+    refuse_if(
+        not (estimate.figures or estimate.links or estimate.limits or estimate.remarks or estimate.rest_us),
+        "nothing was measured yet: run a step first",
+        "result",
+    )
+    context.tell("\n".join(table(report)))
+    if estimate.fit is not None:
+        with context.busy("how sure is the tip?"):
+            report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(
+                calibrated(estimate), [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
+            )
+            left_out = cross_validation(estimate.fit)
             report["cross_validation_mm"] = {"median": 1e3 * left_out.median_m, "worst": 1e3 * left_out.worst_m}
-        guide.tell(
+        context.tell(
             f"With these readings the tip is within {report['tip_uncertainty_95_mm']:.1f} mm (95 %), pulse steps and "
             "friction aside.",
             "good",
         )
-        guide.tell(
+        context.tell(
             f"Each pose foretold from all others: the tip is off by {1e3 * left_out.median_m:.1f} mm (median), "
             f"{1e3 * left_out.worst_m:.1f} mm at worst, readings and friction included."
         )
     else:
-        guide.tell(
+        context.tell(
             "Without the step droop nobody knows zeros, stiffness and deadband well: the tip is as uncertain as before.",
             "warning",
         )
-    given = servo_map.load(work.servos or resource("config/servos.yaml"), servos.joint_names)
-    overlay = merged(overlay_text(servos, belief.figures, work.when, before=given, remarks=belief.remarks), work.overlay)
-    urdf = urdf_text(belief.description, {}, work.when, limits=belief.limits)
-    with guide.busy("picker check"):
-        checked = check_result(urdf, overlay, servos=work.servos or None)
+    given = servo_map.load(context.servos or resource("config/servos.yaml"), servos.joint_names)
+    overlay = merged(
+        overlay_text(servos, estimate.figures, context.when, before=given, remarks=estimate.remarks), context.overlay
+    )
+    urdf = urdf_text(estimate.description, {}, context.when, limits=estimate.limits)
+    with context.busy("picker check"):
+        checked = check_result(urdf, overlay, servos=context.servos or None)
         for finding in (*checked.refused, *checked.notes):
-            guide.tell(f"picker check: {finding}", "warning")
+            context.tell(f"picker check: {finding}", "warning")
         backups = write_result(
-            work.folder, urdf, overlay, servos=work.servos or None, more={REPORT_NAME: json.dumps(report, indent=2) + "\n"}
+            context.folder, urdf, overlay, servos=context.servos or None, more={REPORT_NAME: json.dumps(report, indent=2) + "\n"}
         )
     for name, backup in backups.items():
-        guide.tell(f"{work.folder / name} was there already: kept as {backup.name}", "hint")
-    guide.note("files", [str(work.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
-    new_urdf, new_overlay = work.folder / URDF_NAME, work.folder / OVERLAY_NAME
-    shown = replace_files(work, new_urdf)
-    guide.tell(f"Written: {new_urdf}, {new_overlay}, {work.folder / REPORT_NAME}; picker check has passed.", "good")
-    flashed = servo_map.load(work.servos or resource("config/servos.yaml"), servos.joint_names, work.overlay or None)
+        context.tell(f"{context.folder / name} was there already: kept as {backup.name}", "hint")
+    context.note("files", [str(context.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
+    new_urdf, new_overlay = context.folder / URDF_NAME, context.folder / OVERLAY_NAME
+    shown = replace(context, urdf=str(new_urdf))
+    context.tell(f"Written: {new_urdf}, {new_overlay}, {context.folder / REPORT_NAME}; picker check has passed.", "good")
+    flashed = servo_map.load(context.servos or resource("config/servos.yaml"), servos.joint_names, context.overlay or None)
     if board_limits(servos) != board_limits(flashed) or servos.oscillator_hz != given.oscillator_hz:
-        guide.tell(
+        context.tell(
             f"The board has to know the new figures: {shown.command('firmware header', str(new_overlay))}, then flash.", "warning"
         )
-    guide.tell(
+    context.tell(
         f"To use it: {shown.command('up', str(new_overlay))} --port PORT\nWhat it is worth: picker compare shipped "
-        f"{work.folder} --ruler",
+        f"{context.folder} --ruler",
         "hint",
     )
-    return belief
+    return estimate
 
 
-def calibrated(belief: Belief) -> Calibrated:
-    """What ``walk.calibrate`` gives."""
-    return Calibrated(belief.links, belief.figures, belief.fit, belief.known_description, belief.known_servos)
+def calibrated(estimate: ArmEstimate) -> Calibrated:
+    """What ``procedure.calibrate`` gives."""
+    return Calibrated(estimate.links, estimate.figures, estimate.fit, estimate.known_description, estimate.known_servos)
 
 
-def replace_files(work: Workplace, urdf: Path) -> Workplace:
-    """The same workplace with the new URDF, for the commands that are shown."""
-    return replace(work, urdf=str(urdf))
-
-
-def figures(belief: Belief) -> dict:
+def figures(estimate: ArmEstimate) -> dict:
     """All that was found, ready for JSON: value and standard deviation, SI units."""
-    servos, joints = belief.known_servos, {}
-    for name, one in belief.figures.items():
+    servos, joints = estimate.known_servos, {}
+    for name, one in estimate.figures.items():
         column = servos.joint_names.index(name)
-        servo, was = servos.servos[column], belief.given.servos[column]
+        servo, was = servos.servos[column], estimate.given.servos[column]
         entries = {
             "zero_rad": one.zero and Measured(-servo.direction * servo.zero, one.zero.sd),
-            "scale": one.scale and Measured(_slope(servo) / _slope(was) - 1.0, one.scale.sd),
+            "scale": one.scale and Measured(horn_slope(servo) / horn_slope(was) - 1.0, one.scale.sd),
             "stiffness_nm_rad": one.stiffness,
             "deadband_rad": one.deadband,
             "no_load_speed_rad_s": one.speed,
             "stall_torque_nm": one.stall,
         }
-        joints[name] = {key: {"found": value.value, "sd": value.sd} for key, value in entries.items() if value is not None}
+        joints[name] = _found(entries)
     links = {
-        name: {
-            key: {"found": value.value, "sd": value.sd}
-            for key, value in (("mass_kg", one.mass), ("centre_m", one.distance), ("inertia_kg_m2", one.inertia))
-            if value is not None
-        }
-        for name, one in belief.links.items()
+        name: _found({"mass_kg": one.mass, "centre_m": one.distance, "inertia_kg_m2": one.inertia})
+        for name, one in estimate.links.items()
     }
     report = {
         "joints": joints,
         "links": links,
-        "limits_rad": {name: list(ends) for name, ends in belief.limits.items()},
+        "limits_rad": {name: list(ends) for name, ends in estimate.limits.items()},
         "rest_rad": servos.rest.tolist(),
         "oscillator_hz": servos.oscillator_hz,
     }
-    if belief.fit is not None:
+    if estimate.fit is not None:
         report |= {
-            "misfit": belief.fit.misfit,
-            "visits": len({one.visit for one in belief.fit.readings}),
-            "outliers": list(belief.fit.outliers),
+            "misfit": estimate.fit.misfit,
+            "visits": len({one.visit for one in estimate.fit.readings}),
+            "outliers": list(estimate.fit.outliers),
         }
     return report
 
 
-def _slope(servo) -> float:
-    """Mean angle of the horn per microsecond [rad/us]."""
-    return (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+def _found(entries: dict[str, Measured | None]) -> dict:
+    return {key: {"found": one.value, "sd": one.sd} for key, one in entries.items() if one is not None}
 
 
 UNITS = {
@@ -176,8 +170,8 @@ def merged(overlay: str, before: str) -> str:
         if left:
             entries = [f"  {key}: {_flow(value)}  # as before" for key, value in left.items()]
             if f"{section}:" not in lines:
-                entries.insert(0, f"{section}:")
-            at = 1 + (lines.index(f"{section}:") if f"{section}:" in lines else 0)
+                lines.insert(1, f"{section}:")
+            at = 1 + lines.index(f"{section}:")
             lines[at:at] = entries
     for joint, entries in theirs.get("joints", {}).items():
         known = (mine.get("joints") or {}).get(joint, {})
@@ -193,7 +187,3 @@ def merged(overlay: str, before: str) -> str:
 
 def _flow(value) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=1000).replace("\n...", "").strip()
-
-
-def _poses(belief: Belief) -> np.ndarray:
-    return np.array([path.end for path in usual_paths(belief.known_description, belief.known_servos)])

@@ -1,4 +1,4 @@
-"""Speed and stall torque of a servo from timed moves, taken off the arm: for who wants to know them better than a data sheet.
+"""Sweep step: speed and stall torque of a servo off the arm, from timed moves, for who doubts the data sheet.
 
 The servo lies clamped on the table with a lever on its horn; the board sends it past a mark as fast as it goes, and a video
 tells how long that took.
@@ -12,14 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, refuse_if
 
 from .. import readings
-from ..belief import Belief
+from ..arm_estimate import ArmEstimate
 from ..measured import NORMAL_95
 from ..mover import FRAME_S
+from ..step_context import LeaveError, StepContext
 from ..sweep import BEYOND_RAD, Sweep, TimedMove, lever_loads, timed_sweep, video_sd
-from ..workplace import LeaveError, Workplace
+from ..write_back import horn_slope
 
 NAME, TITLE, MINUTES = "sweep", "speed and stall torque from timed moves (may be skipped)", 15
 DISTANCES = tuple(math.radians(degrees) for degrees in (40.0, 80.0, 120.0))
@@ -29,36 +30,34 @@ LAYING = -math.pi / 2.0
 """Elevation of the lever where a loaded move begins: it hangs down [rad]."""
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Timed moves of as many servos as somebody wants to look at."""
-    guide, names, sweeps = work.guide(NAME), belief.servos.joint_names, {}
-    guide.explain(
+    names, sweeps = estimate.servos.joint_names, {}
+    context.explain(
         "Speed and stall torque come from the data sheet so far. To measure one servo: take it off the arm, clamp it "
         "to "
         "the table, a lever of 10 to 20 cm on its horn, and film it at 60 frames a second or more."
     )
     for number in range(len(names)):
-        left = [(name, "") for name in names if name not in sweeps]
-        words = (("skip", "no more"), *((name, f"of {name}") for name, _ in left))
-        name = guide.choose(f"{number}.joint", "Which joint's servo?", words)
+        words = (("skip", "no more"), *((name, f"of {name}") for name in names if name not in sweeps))
+        name = context.choose(f"{number}.joint", "Which joint's servo?", words)
         if name == "skip":
             break
-        sweeps[name] = _sweep(work, belief, name)
+        sweeps[name] = _sweep(context, estimate, name)
         told = [f"{sweeps[name].speed.value:.2f} ± {NORMAL_95 * sweeps[name].speed.sd:.2f} rad/s without load"]
         if sweeps[name].stall is not None:
             told.append(f"stall {sweeps[name].stall.value:.2f} ± {NORMAL_95 * sweeps[name].stall.sd:.2f} N·m")
-        guide.tell(f"{name}: {', '.join(told)}", "good")
-    return replace(belief, sweeps=sweeps)
+        context.tell(f"{name}: {', '.join(told)}", "good")
+    return replace(estimate, sweeps=sweeps)
 
 
-def _sweep(work: Workplace, belief: Belief, name: str) -> Sweep:
-    guide = work.guide(NAME)
-    fps = guide.read(f"{name}.fps", "Frames a second of the video:", _frames)
-    mass = guide.read(
+def _sweep(context: StepContext, estimate: ArmEstimate, name: str) -> Sweep:
+    fps = context.read(f"{name}.fps", "Frames a second of the video:", _frames)
+    mass = context.read(
         f"{name}.mass", "A weight on the lever's end, to tell the stall torque, 0 for none [g]:", _weight, about=(name,)
     )
     lever = (
-        guide.read(
+        context.read(
             f"{name}.lever",
             "How far from the horn's axis does it hang [mm]?",
             lambda text: readings.length("lever", text, LEVER_MAX),
@@ -67,40 +66,39 @@ def _sweep(work: Workplace, belief: Belief, name: str) -> Sweep:
         else 0.0
     )
     while True:
-        moves = [_move(work, belief, name, f"bare.{i}", DISTANCES[i % 3], (), fps) for i in range(3 * BARE)]
+        moves = [_move(context, estimate, name, f"bare.{i}", DISTANCES[i % 3], (), fps) for i in range(3 * BARE)]
         if mass:
             loads = lever_loads(mass, lever, LAYING, LAYING + DISTANCES[-1])
             moves += [
                 replace(
-                    _move(work, belief, name, f"loaded.{i}", DISTANCES[-1], loads, fps),
-                    inertia=belief.servos.servos[belief.servos.joint_names.index(name)].armature + mass * lever**2,
+                    _move(context, estimate, name, f"loaded.{i}", DISTANCES[-1], loads, fps),
+                    inertia=estimate.servos.servos[estimate.servos.joint_names.index(name)].armature + mass * lever**2,
                 )
                 for i in range(LOADED)
             ]
         try:
             return timed_sweep(name, moves)
         except InputError as error:
-            guide.tell(f"{error}  Once more.", "warning")
+            context.tell(f"{error}  Once more.", "warning")
             for key in ("bare.", "loaded."):
-                work.session.forget(NAME, f"{name}.{key}")
+                context.forget(f"{name}.{key}")
 
 
-def _move(work: Workplace, belief: Belief, name: str, key: str, distance: float, loads, fps: float) -> TimedMove:
-    guide, joint = work.guide(NAME), belief.servos.joint_names.index(name)
-    servo, hung = belief.servos.servos[joint], "with the weight on" if len(loads) else "lever bare"
-    if guide.known(f"{name}.{key}") is None:
-        per_us = (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
-        start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) / per_us
-        _send(work, guide, joint, name, start)
+def _move(context: StepContext, estimate: ArmEstimate, name: str, key: str, distance: float, loads, fps: float) -> TimedMove:
+    joint = estimate.servos.joint_names.index(name)
+    servo, hung = estimate.servos.servos[joint], "with the weight on" if len(loads) else "lever bare"
+    if context.known(f"{name}.{key}") is None:
+        start, beyond = servo.pulses_us[0] + 100.0, (distance + BEYOND_RAD) / horn_slope(servo)
+        _send(context, joint, name, start)
         begin = "hanging straight down" if len(loads) else "where it is"
-        guide.wait_for(
+        context.wait_for(
             f"{name}.{key}.go",
             f"{name}, {hung}, {begin}: it will pass {math.degrees(distance):.0f} deg from here, "
             "fast, and go 20 deg beyond. Film it, hands away, then Enter.",
             about=(name,),
         )
-        _send(work, guide, joint, name, start + beyond)
-    time_s = guide.read(
+        _send(context, joint, name, start + beyond)
+    time_s = context.read(
         f"{name}.{key}",
         f"Frames, or seconds (0.25 s), from the first motion until {math.degrees(distance):.0f} deg:",
         lambda text: _time(text, fps),
@@ -109,12 +107,12 @@ def _move(work: Workplace, belief: Belief, name: str, key: str, distance: float,
     return TimedMove(distance, time_s, video_sd(fps), loads)
 
 
-def _send(work: Workplace, guide, joint: int, name: str, pulse: float) -> None:
+def _send(context: StepContext, joint: int, name: str, pulse: float) -> None:
     """One servo to a pulse, as fast as the board lets it; the others stay as they are."""
-    mover = work.port()
-    work.take_over()
+    mover = context.port()
+    context.take_over()
     if not mover.live[joint]:
-        if not guide.agree(
+        if not context.agree(
             f"on.{name}",
             f"Is the servo of {name} OFF the arm, clamped, its lever free to turn? Then it is switched on.",
             about=(name,),
@@ -128,8 +126,7 @@ def _send(work: Workplace, guide, joint: int, name: str, pulse: float) -> None:
 
 def _frames(text: str) -> float:
     value = readings.quantity("frames a second", text, {"fps": 1.0}, "fps")
-    if not 24.0 <= value <= 1000.0:
-        raise InputError(f"{value:g} frames a second, must be 24 to 1000", subject="fps", value=value, limit=24.0)
+    refuse_if(not 24.0 <= value <= 1000.0, f"{value:g} frames a second, must be 24 to 1000", "fps", value, 24.0)
     return value
 
 
@@ -139,6 +136,5 @@ def _weight(text: str) -> float:
 
 def _time(text: str, fps: float) -> float:
     value = readings.quantity("time", text, {"frames": 1.0 / fps, "frame": 1.0 / fps, "s": 1.0, "ms": 1e-3}, "frames")
-    if not 0.02 < value < 5.0:
-        raise InputError(f"{value:g} s, must be 0.02 to 5: frames or seconds?", subject="time", value=value, limit=5.0)
+    refuse_if(not 0.02 < value < 5.0, f"{value:g} s, must be 0.02 to 5: frames or seconds?", "time", value, 5.0)
     return value

@@ -1,4 +1,4 @@
-"""The PCA9685's oscillator: every pulse is off by the share that it is.
+"""Trim step: the frequency of the PCA9685's oscillator, by whose error every pulse is off.
 
 true = commanded assumed / f      so      f = assumed commanded / true
 """
@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.servo_file import BOARD
 
 from .. import readings
-from ..belief import Belief
-from ..workplace import LeaveError, Workplace
+from ..arm_estimate import ArmEstimate
+from ..step_context import LeaveError, StepContext
 from ..write_back import write
 
 NAME, TITLE, MINUTES = "trim", "the board's pulses: oscillator trim", 5
@@ -36,64 +36,64 @@ WAYS = (
 )
 
 
-def walk(work: Workplace, belief: Belief) -> Belief:
+def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     """Measure the pulses until they are right; the servo map then has the oscillator's frequency."""
-    guide, hz, number = work.guide(NAME), belief.servos.oscillator_hz, 0
-    if guide.known("step_us") is None:
-        guide.note("step_us", work.port().outputs.resolution_us)
-    if guide.known("step_us") < TIMER_STEP_US:
-        guide.tell("The board's pulses are timer-driven: there is no oscillator to trim.", "good")
-        return belief
-    guide.explain("A PCA9685 counts pulses with an oscillator that may be some per cent off, and every pulse with it.")
-    how = guide.choose("how", "How can you measure it?", WAYS)
+    hz, number = estimate.servos.oscillator_hz, 0
+    if context.known("step_us") is None:
+        context.note("step_us", context.port().outputs.resolution_us)
+    if context.known("step_us") < TIMER_STEP_US:
+        context.tell("The board's pulses are timer-driven: there is no oscillator to trim.", "good")
+        return estimate
+    context.explain("A PCA9685 counts pulses with an oscillator that may be some per cent off, and every pulse with it.")
+    how = context.choose("how", "How can you measure it?", WAYS)
     while how != "skip":
-        found = oscillator_hz(work, belief, how, hz, number)
+        found = oscillator_hz(context, estimate, how, hz, number)
         off = hz / found - 1.0
         if abs(off) < GOOD:
-            guide.tell(f"Pulses are {1e2 * abs(off):.2f} % too {'long' if off > 0 else 'short'}: good enough.", "good")
+            context.tell(f"Pulses are {1e2 * abs(off):.2f} % too {'long' if off > 0 else 'short'}: good enough.", "good")
             break
-        guide.tell(
+        context.tell(
             f"Pulses are {1e2 * abs(off):.1f} % too {'long' if off > 0 else 'short'}: the oscillator runs at "
             f"{found / 1e6:.3f} MHz.",
             "warning",
         )
         hz, number = found, number + 1
-        if guide.known(f"{number}.flashed") is None:
-            _flash(work, guide, hz, number)
-    servos = belief.servos
+        if context.known(f"{number}.flashed") is None:
+            _flash(context, hz, number)
+    servos = estimate.servos
     if hz == servos.oscillator_hz:
-        return belief
-    remarks = {**belief.remarks, ("board", "oscillator_hz"): f"measured {work.when}: by {how}"}
-    return replace(belief, servos=replace(servos, oscillator_hz=hz), remarks=remarks)
+        return estimate
+    remarks = {**estimate.remarks, ("board", "oscillator_hz"): f"measured {context.when}: by {how}"}
+    return replace(estimate, servos=replace(servos, oscillator_hz=hz), remarks=remarks)
 
 
-def oscillator_hz(work: Workplace, belief: Belief, how: str, assumed: float, number: int) -> float:
+def oscillator_hz(context: StepContext, estimate: ArmEstimate, how: str, assumed: float, number: int) -> float:
     """One measurement [Hz]; ``assumed``: what the firmware now takes it for [Hz]."""
-    guide, low, high = work.guide(NAME), *(BOARD["oscillator_hz"][i] for i in (0, 2))
+    low, high = (BOARD["oscillator_hz"][i] for i in (0, 2))
 
     def possible(hz: float) -> float:
-        if not low <= hz <= high:
-            raise InputError(
-                f"that makes an oscillator of {hz / 1e6:.1f} MHz, must be {low / 1e6:.0f} to {high / 1e6:.0f}: "
-                "another output, or another unit?",
-                subject="oscillator_hz",
-                value=hz,
-                limit=high,
-            )
+        refuse_if(
+            not low <= hz <= high,
+            f"that makes an oscillator of {hz / 1e6:.1f} MHz, must be {low / 1e6:.0f} to {high / 1e6:.0f}: "
+            "another output, or another unit?",
+            "oscillator_hz",
+            hz,
+            high,
+        )
         return hz
 
     if how == "frequency":
-        divider = round(assumed * belief.servos.frame_s / COUNTS)
-        _some_output(work, belief)
-        return guide.read(
+        divider = round(assumed * estimate.servos.frame_s / COUNTS)
+        _some_output(context, estimate)
+        return context.read(
             f"{number}.hz",
             "Measure the frequency between signal and GND of an output that runs [Hz]:",
             lambda text: possible(COUNTS * divider * readings.quantity("frequency", text, {"hz": 1.0}, "hz")),
         )
     if how == "pulse":
-        joint, commanded = _some_output(work, belief)
-        channel = belief.servos.servos[joint].channel
-        return guide.read(
+        joint, commanded = _some_output(context, estimate)
+        channel = estimate.servos.servos[joint].channel
+        return context.read(
             f"{number}.pulse",
             f"Channel {channel} gets pulses commanded as {commanded:.1f} us. How long are they really [us]?",
             lambda text: possible(assumed * commanded / readings.pulse("pulse", text)),
@@ -101,27 +101,26 @@ def oscillator_hz(work: Workplace, belief: Belief, how: str, assumed: float, num
         )
     turned = []
     for source, key in (("a servo tester", "tester"), ("this board", f"{number}.board")):
-        first, second = (_angle_at(work, belief, key, pulse, source) for pulse in (1200.0, 1800.0))
+        first, second = (_angle_at(context, estimate, key, pulse, source) for pulse in (1200.0, 1800.0))
         turned.append(second - first)
     if abs(turned[0]) < math.radians(20.0) or not 0.7 < turned[1] / turned[0] < 1.3:
-        guide.tell(
+        context.tell(
             f"The servo turns {math.degrees(turned[0]):.1f} deg by the tester and {math.degrees(turned[1]):.1f} by the "
             "board: these do not belong together. Once more.",
             "warning",
         )
         for key in ("tester", f"{number}.board"):
-            work.session.forget(NAME, key)
-        return oscillator_hz(work, belief, how, assumed, number)
+            context.forget(key)
+        return oscillator_hz(context, estimate, how, assumed, number)
     return possible(assumed * turned[0] / turned[1])
 
 
-def _some_output(work: Workplace, belief: Belief) -> tuple[int, float]:
+def _some_output(context: StepContext, estimate: ArmEstimate) -> tuple[int, float]:
     """An output that runs, started at the rest pose where none does: its joint, and its pulse as commanded [us]."""
-    guide = work.guide(NAME)
-    if guide.known("output") is None:
-        mover = work.port()
-        work.take_over()
-        servos = belief.servos
+    if context.known("output") is None:
+        mover = context.port()
+        context.take_over()
+        servos = estimate.servos
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(servos.rest)))
         joint = int(np.abs(np.where(mover.live, mover.outputs.pulses_us, pulses) - 1500.0).argmin())
         if not mover.live[joint]:
@@ -130,23 +129,22 @@ def _some_output(work: Workplace, belief: Belief) -> tuple[int, float]:
                 f"Output {servos.servos[joint].channel} ({name}) is to run, at {pulses[joint]:.0f} us. Pull that servo's "
                 "plug out, or keep hands away: it jumps to its rest pose. Switch it on?"
             )
-            if not guide.agree(f"on.{name}", text, about=(name,)):
+            if not context.agree(f"on.{name}", text, about=(name,)):
                 raise LeaveError("no output was switched on")
             mover.outputs.switch_on(joint, float(pulses[joint]))
-        guide.note("output", [joint, float(mover.outputs.pulses_us[joint])])
-    joint, commanded = guide.known("output")
+        context.note("output", [joint, float(mover.outputs.pulses_us[joint])])
+    joint, commanded = context.known("output")
     return int(joint), float(commanded)
 
 
-def _angle_at(work: Workplace, belief: Belief, key: str, pulse: float, source: str) -> float:
-    guide = work.guide(NAME)
-    if source == "this board" and guide.known(f"{key}.{pulse:.0f}") is None:
-        mover, gate = work.arm(belief), belief.gate()
+def _angle_at(context: StepContext, estimate: ArmEstimate, key: str, pulse: float, source: str) -> float:
+    if source == "this board" and context.known(f"{key}.{pulse:.0f}") is None:
+        mover, gate = context.arm(estimate), estimate.gate()
         goal = mover.setpoint(gate)
         goal[0] = gate.servo_map.servos[0].to_angle(pulse)
         mover.travel(gate, goal)
-    name = belief.servos.joint_names[0]
-    return guide.read(
+    name = estimate.servos.joint_names[0]
+    return context.read(
         f"{key}.{pulse:.0f}",
         f"The {name} servo at {pulse:.0f} us from {source}: its angle [deg]?",
         lambda text: readings.angle("angle", text),
@@ -154,17 +152,20 @@ def _angle_at(work: Workplace, belief: Belief, key: str, pulse: float, source: s
     )
 
 
-def _flash(work: Workplace, guide, hz: float, number: int) -> None:
+def _flash(context: StepContext, hz: float, number: int) -> None:
     """The firmware has the frequency compiled in: written, flashed by the person, measured again."""
-    outputs, overlay = work.port().outputs, work.folder / "servos.trim.yaml"
-    write(overlay, f"# Oscillator of this PCA9685, measured {work.when} by picker calibrate.\n{merged_board(work.overlay, hz)}")
-    guide.tell(
-        f"Written to {overlay}. The firmware has to know it:\n  {work.command('firmware header', str(overlay))}\n"
+    outputs, overlay = context.port().outputs, context.folder / "servos.trim.yaml"
+    write(
+        overlay,
+        f"# Oscillator of this PCA9685, measured {context.when} by picker calibrate.\n{merged_board(context.overlay, hz)}",
+    )
+    context.tell(
+        f"Written to {overlay}. The firmware has to know it:\n  {context.command('firmware header', str(overlay))}\n"
         "  then flash the sketch (docs/firmware.md). The port is free for that.",
         "hint",
     )
     outputs.let_go()
-    answer = guide.choose(
+    answer = context.choose(
         f"{number}.flashed",
         "Is the new firmware on the board?",
         (("yes", "measure again"), ("later", "end here; what was answered is kept")),
@@ -173,10 +174,10 @@ def _flash(work: Workplace, guide, hz: float, number: int) -> None:
     )
     if answer == "later":
         raise LeaveError("flash the firmware, then run the same command: it goes on with measuring again")
-    guide.note(f"{number}.flashed", hz, answer)
+    context.note(f"{number}.flashed", hz, answer)
     outputs.take()
-    work.session.forget(NAME, "output")
-    work.begin_anew()
+    context.forget("output")
+    context.switched.clear()  # what is on now has to be seen
 
 
 def merged_board(overlay: str, hz: float) -> str:

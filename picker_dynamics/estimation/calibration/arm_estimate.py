@@ -1,21 +1,23 @@
-"""What a session believes of an arm: as given at first, then with what each step has told."""
+"""Estimate of an arm during a calibration: URDF and servo map as given at first, then with what each step has told."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
 
-from .droop import DroopFit
+from .droop_fit import DroopFit
 from .mass_properties import LinkProperties
 from .poses import cautious_gate
+from .procedure import gravity_joints
 from .sweep import Sweep
-from .walk import gravity_joints
 from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text, with_sweeps
 
 LIMIT_MARGIN = 0.035
@@ -23,7 +25,7 @@ LIMIT_MARGIN = 0.035
 
 
 @dataclass(frozen=True)
-class Belief:
+class ArmEstimate:
     """The arm, as far as known.
 
     Args:
@@ -40,7 +42,7 @@ class Belief:
         given: the servo map before any step, default ``servos``.
     """
 
-    description: ArmDescription
+    description: descriptions.ArmDescription
     servos: ServoMap
     links: Mapping[str, LinkProperties] = field(default_factory=dict)
     angles: Mapping[str, ServoFigures] = field(default_factory=dict)
@@ -91,7 +93,7 @@ class Belief:
         return found
 
     @property
-    def known_description(self) -> ArmDescription:
+    def known_description(self) -> descriptions.ArmDescription:
         """The arm with the limits that were found."""
         return descriptions.parse(urdf_text(self.description, {}, "", limits=self.limits), self.description.source)
 
@@ -99,6 +101,20 @@ class Belief:
         """The cautious gate with all that is known."""
         servos = self.known_servos
         return cautious_gate(RigidBody(self.description, servos.armature), servos)
+
+
+def given(
+    urdf: str | Path = "", servos: str | Path = "", overlay: str | Path | None = None, *, simulated: bool = False
+) -> tuple[descriptions.ArmDescription, ServoMap]:
+    """The arm as its files say, the picker's where none is named; ``simulated``: as it is simulated then.
+
+    Raises:
+        ConfigurationError, DescriptionError: a file that is missing or wrong.
+    """
+    arm = descriptions.load(urdf or resource("urdf/picker.urdf"))
+    if simulated and not (servos or overlay):
+        overlay = resource("config/servos.sim.yaml")
+    return arm, servo_maps.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
 
 
 def limits_from(ends_us, servo, lower: float, upper: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Servo figures from how far an arm sags: zero, scale, stiffness and deadband of each joint, without an encoder.
+"""Droop model: what instruments should read of a sagging arm, for given zero, scale, stiffness and deadband of each servo.
 
 A servo told q_cmd that bears G(q) rests at
 
@@ -10,13 +10,7 @@ one at each visit.  A joint that its servo brakes well stops as it came (phi nea
 may stop anywhere (f).  The servo's pull L, not the load, tells on which side of its deadband it rests.  Weights hung on the
 arm, and leaning it over to the other side, tell these figures apart.
 
-The fit is Gauss-Newton on inclinometer and ruler readings, with what is known beforehand (masses as weighed, a servo's usual
-figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's uncertainty,
-and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction: their covariance is
-
-    R = sd² 1 + Σ_j f_j² (∂y/∂f_j) (∂y/∂f_j)ᵀ
-
-with the size f_j of each joint's friction found along the way (``variance``).  Derivatives are exact: with r(q, x) = q -
+Derivatives are exact: with r(q, x) = q -
 (right-hand side), dq/dx = -(∂r/∂q)⁻¹ ∂r/∂x.
 """
 
@@ -27,17 +21,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
+from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .mass_properties import LinkProperties
-from .measured import Measured
-from .plausible import require_plausible, wrapped
 from .statics import PointMass, elevation, elevation_rates, height_rates, links_of, loads
-from .variance import FRICTION_SD, friction_round, update
 
 FIGURES = ("zero", "scale", "compliance", "deadband", "drag")
 
@@ -54,20 +46,9 @@ deviation, scale 5 %, stiffness 7 to 50 N·m/rad, deadband 5 us in all, friction
 INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
 """Standard deviation of one reading: [rad], [m]."""
 
-NEWTON_STEPS, STATIC_STEPS, STATIC_TOLERANCE = 8, 40, 1e-9
-"""Newton's method takes about four; where a joint tips over within its deadband, slower steps without that slope follow."""
-
-FIT_ITERATIONS, FIT_TOLERANCE, FRICTION_ROUNDS = 20, 2e-3, 8
-MAX_STEP = 0.1
-"""[rad]"""
-
-MISREAD, NORMAL_MEDIAN = 5.0, 0.6745
-"""A reading further than so many standard deviations from the fit is shown as an outlier; were all of them larger than stated,
-the median of their sizes, 0.67 for a normal distribution, says so."""
-
 
 @dataclass(frozen=True)
-class Sight:
+class SensorModel:
     """What is read of an arm at rest: ``elevation`` of a link [rad] by inclinometer, or ``height`` of its origin above the
     base [m] by ruler."""
 
@@ -75,8 +56,12 @@ class Sight:
     link: str
 
     def __post_init__(self):
-        if self.kind not in ("elevation", "height"):
-            raise InputError(f"reading is of {self.kind!r}, must be elevation or height", subject="kind", value=self.kind)
+        refuse_if(
+            self.kind not in ("elevation", "height"),
+            f"reading is of {self.kind!r}, must be elevation or height",
+            "kind",
+            self.kind,
+        )
 
     @property
     def sd(self) -> float:
@@ -99,7 +84,7 @@ class Reading:
 
     Args:
         pulses_us: (n,) on the servos' inputs, as the board makes them.
-        sight: what was read.
+        sensor: what was read.
         value: the reading.
         visit: number of the visit to a pose at which it was taken; readings of one visit share its friction.
         weight: mass [kg] hung at ``weight_point`` (3,) [m] of ``weight_link``; 0: none.
@@ -107,7 +92,7 @@ class Reading:
     """
 
     pulses_us: np.ndarray
-    sight: Sight
+    sensor: SensorModel
     value: float
     visit: int
     weight: float = 0.0
@@ -116,13 +101,13 @@ class Reading:
     side: float = 0.0
 
     def __post_init__(self):
-        if not 0.0 <= self.weight <= 1.0:
-            raise InputError(
-                f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
-                subject="weight",
-                value=self.weight,
-                limit=1.0,
-            )
+        refuse_if(
+            not 0.0 <= self.weight <= 1.0,
+            f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?",
+            "weight",
+            self.weight,
+            1.0,
+        )
 
     @property
     def pose(self) -> tuple:
@@ -197,17 +182,17 @@ class DroopModel:
             for one in links_of(self.description)
         ]
 
-    def resting(self, unknowns, readings: Sequence[Reading], near=None) -> np.ndarray:
-        """(r, n) where the joints rest [rad]; ``near``: (r, n) where they do for almost the same unknowns."""
+    def resting(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
+        """(r, n) where the joints rest [rad]."""
         poses, rows = _poses(readings)
-        q, _ = self._balance(unknowns, poses, None if near is None else np.asarray(near)[_first(rows)])
-        return q[rows]
+        return self._balance(unknowns, poses)[0][rows]
 
     def rest(self, unknowns, readings: Sequence[Reading]) -> Rest:
         """Where the joints rest at the pose of each reading, with derivatives."""
         q, told = self._balance(unknowns, readings)
         figures, columns = self._figures(unknowns), list(self.columns)
-        load, pull, slope = self._loads(unknowns, readings, figures, q)
+        load, pull = self._bearing(unknowns, readings, figures)(q)
+        slope = sag(pull, figures["compliance"], figures["deadband"])[1]
         turn = np.linalg.inv(np.eye(len(columns)) + slope[..., None] * load.by_q[:, columns][:, :, columns])
         away, side = told - self._middle[columns], np.array([one.side for one in readings])[:, None]
         direct = np.stack([np.ones_like(told), away, -pull, -np.tanh(pull / SIGN_TORQUE), -slope * side], axis=-1)
@@ -227,45 +212,46 @@ class DroopModel:
         poses, rows = _poses(readings)
         return self._seen(self._balance(unknowns, poses)[0], rows, readings)
 
-    def sensitivity(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
-        """(r, u) derivatives of the readings by the unknowns."""
-        return self.linearised(unknowns, readings)[1]
-
     def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The readings as they should be (r,), their derivatives by the unknowns (r, u) and by the friction of its visit at each
         sought joint (r, j)."""
         poses, rows = _poses(readings)
         rest = self.rest(unknowns, poses)
         links = link_poses(self.description, rest.q)
-        rates = {sight: sight.rates(self.description, links) for sight in {one.sight for one in readings}}
-        own = np.stack([rates[one.sight][row] for one, row in zip(readings, rows)])[:, None, :]
+        rates = {sensor: sensor.rates(self.description, links) for sensor in {one.sensor for one in readings}}
+        own = np.stack([rates[one.sensor][row] for one, row in zip(readings, rows)])[:, None, :]
         return (self._seen(rest.q, rows, readings), (own @ rest.by_unknowns[rows])[:, 0], (own @ rest.by_friction[rows])[:, 0])
 
-    def _balance(self, unknowns, readings: Sequence[Reading], near=None) -> tuple[np.ndarray, np.ndarray]:
-        """(v, n) where the joints rest, by Newton's method, and (v, j) what they were told."""
+    def off(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
+        """(r,) readings less what they should be [rad or m]."""
+        return wrapped(np.array([one.value for one in readings]) - self.predict(unknowns, readings), readings)
+
+    def _balance(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
+        """(v, n) where the joints rest, and (v, j) what they were told."""
         figures, columns = self._figures(unknowns), list(self.columns)
-        setpoint = self.servos.to_angle([one.pulses_us for one in readings])
-        told = setpoint[:, columns]
+        q = self.servos.to_angle([one.pulses_us for one in readings])
+        told = q[:, columns]
         unloaded = told + figures["zero"] + figures["scale"] * (told - self._middle[columns])
-        q = np.array(setpoint if near is None else near)
-        q[:, columns] = unloaded if near is None else q[:, columns]
-        for count in range(STATIC_STEPS):
-            load, pull, slope = self._loads(unknowns, readings, figures, q)
-            sag = figures["compliance"] * pull + figures["deadband"] * np.tanh(pull / SIGN_TORQUE)
-            slope = slope if count < NEWTON_STEPS else figures["compliance"]
-            matrix = np.eye(len(columns)) + np.broadcast_to(slope, sag.shape)[..., None] * load.by_q[:, columns][:, :, columns]
-            step = np.linalg.solve(matrix, (unloaded - sag - q[:, columns])[..., None])[..., 0]
-            q[:, columns] += np.clip(step, -MAX_STEP, MAX_STEP)
-            if np.abs(step).max(initial=0.0) < STATIC_TOLERANCE:
-                break
+        bears = self._bearing(unknowns, readings, figures)
+
+        def pull(some):
+            q[:, columns] = some
+            load, pulled = bears(q)
+            return pulled, load.by_q[:, columns][:, :, columns]
+
+        q[:, columns] = resting_position(unloaded, pull, figures["compliance"], figures["deadband"])
         return q, told
 
-    def _loads(self, unknowns, readings, figures, q):
-        """Gravity's loads, the servos' pull L (v, j) [N·m], and the slope (v, j) of their sag by it [rad/(N·m)]."""
-        load = loads(self.description, q, [*self.masses(unknowns), *hung_weights(readings)])
-        pull = load.torque[:, list(self.columns)] + np.array([one.side for one in readings])[:, None] * figures["drag"]
-        slope = figures["compliance"] + figures["deadband"] / SIGN_TORQUE / np.cosh(np.clip(pull / SIGN_TORQUE, -50.0, 50.0)) ** 2
-        return load, pull, slope
+    def _bearing(self, unknowns, readings, figures):
+        """Of q (v, n): gravity's loads, and the servos' pull L (v, j) [N·m]."""
+        masses = [*self.masses(unknowns), *hung_weights(readings)]
+        held_back = np.array([one.side for one in readings])[:, None] * figures["drag"]
+
+        def bears(q):
+            load = loads(self.description, q, masses)
+            return load, load.torque[:, list(self.columns)] + held_back
+
+        return bears
 
     def _figures(self, unknowns) -> dict[str, np.ndarray]:
         """(j,) each of ``FIGURES``, joint by joint."""
@@ -273,19 +259,21 @@ class DroopModel:
 
     def _seen(self, q, rows, readings: Sequence[Reading]) -> np.ndarray:
         poses = link_poses(self.description, q)
-        seen = {sight: sight.of(poses) for sight in {one.sight for one in readings}}
-        return np.array([seen[one.sight][row] for one, row in zip(readings, rows)])
+        seen = {sensor: sensor.of(poses) for sensor in {one.sensor for one in readings}}
+        return np.array([seen[one.sensor][row] for one, row in zip(readings, rows)])
+
+
+def wrapped(difference, readings: Sequence[Reading]) -> np.ndarray:
+    """(r,) differences of readings, those of angles within ±pi."""
+    turns = np.array([one.sensor.kind == "elevation" for one in readings])
+    return np.where(turns, (difference + np.pi) % (2.0 * np.pi) - np.pi, difference)
 
 
 def _poses(readings: Sequence[Reading]) -> tuple[list[Reading], np.ndarray]:
     """One reading of each pose, and (r,) which of them each reading is of."""
     number: dict[tuple, int] = {}
     rows = np.array([number.setdefault(one.pose, len(number)) for one in readings], dtype=int)
-    return [readings[i] for i in _first(rows)], rows
-
-
-def _first(rows: np.ndarray) -> np.ndarray:
-    return np.unique(rows, return_index=True)[1]
+    return [readings[i] for i in np.unique(rows, return_index=True)[1]], rows
 
 
 def hung_weights(readings: Sequence[Reading]) -> list[PointMass]:
@@ -299,85 +287,3 @@ def hung_weights(readings: Sequence[Reading]) -> list[PointMass]:
         )
         for link, point in places
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class DroopFit:
-    """What the readings say.
-
-    Attributes:
-        model: that was fitted.
-        readings: it was fitted to.
-        unknowns: (u,) the estimate, in the order of ``model.names``.
-        covariance: (u, u); of the readings' spread where that is larger than the instruments explain.
-        residuals: (r,) reading minus fit, in standard deviations.
-        misfit: root mean square of the residuals' part that the fit did not use up; about 1 where the model fits.
-        outliers: indices of readings further than ``MISREAD`` from the fit.
-        friction: (j,) standard deviation of what friction holds back by chance at each sought joint [N·m].
-    """
-
-    model: DroopModel
-    readings: tuple[Reading, ...]
-    unknowns: np.ndarray
-    covariance: np.ndarray
-    residuals: np.ndarray
-    misfit: float
-    outliers: tuple[int, ...]
-    friction: np.ndarray
-
-    def figure(self, joint: str, name: str) -> Measured:
-        """One of ``FIGURES`` of a joint."""
-        return self._measured(f"{joint}.{name}")
-
-    def stiffness(self, joint: str) -> Measured:
-        """K = 1/c [N·m/rad]; sd to first order."""
-        c = self.figure(joint, "compliance")
-        return Measured(1.0 / c.value, c.sd / c.value**2)
-
-    def _measured(self, name: str) -> Measured:
-        i = self.model.names.index(name)
-        return Measured(float(self.unknowns[i]), float(np.sqrt(self.covariance[i, i])))
-
-
-def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
-    """Estimate all figures from the readings.
-
-    Raises:
-        InputError: too few readings, or one that no such arm could give.
-    """
-    if len(readings) < len(model.joints) * len(FIGURES):
-        raise InputError(
-            f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
-            subject="readings",
-            value=len(readings),
-            limit=len(model.joints) * len(FIGURES),
-        )
-    mean, prior_sd = model.prior()
-    require_plausible(model, mean, readings)
-    value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sight.sd) for one in readings)))
-    unknowns, friction = mean.copy(), np.full(len(model.joints), FRICTION_SD)
-    for _ in range(FIT_ITERATIONS):
-        expected, jacobian, by_friction = model.linearised(unknowns, readings)
-        off = wrapped(value - expected, readings)
-        for _ in range(FRICTION_ROUNDS):
-            found = update(off, jacobian, by_friction * friction, mean - unknowns, prior_sd, visits, sd)
-            friction = friction_round(friction, by_friction, found, visits)
-        unknowns = _physical(model, unknowns + found.step)
-        if np.abs(found.step / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
-            break
-    off = wrapped(value - model.predict(unknowns, readings), readings)
-    whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + ((by_friction * friction) ** 2).sum(axis=1))
-    used = float(np.trace(found.jacobian @ found.covariance @ found.jacobian.T))
-    misfit = float(np.sqrt((whitened @ whitened) / max(1.0, len(readings) - used)))
-    usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
-    worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, usual)))
-    covariance = found.covariance * max(1.0, misfit) ** 2
-    return DroopFit(model, tuple(readings), unknowns, covariance, residuals, misfit, worst, friction)
-
-
-def _physical(model: DroopModel, unknowns: np.ndarray) -> np.ndarray:
-    """Compliance stays above that of K = 200 N·m/rad, the deadband at or above 0."""
-    figures = unknowns[: len(model.joints) * len(FIGURES)].reshape(-1, len(FIGURES))
-    figures[:, 2] = np.maximum(figures[:, 2], 0.005)
-    figures[:, 3] = np.maximum(figures[:, 3], 0.0)
-    return unknowns

@@ -1,4 +1,4 @@
-"""Where to weigh by droop, and how often: poses where a kilogram moves the reading most, among those that the servos can bear.
+"""Poses for weighing by droop, and how many: where a kilogram moves the reading most, among those that servos can bear.
 
 A reading's own share of the mass's uncertainty is  sqrt(sd² + Σ_j (c_j f_sd)²) / |s|  (``DroopScale.alone``); the poses with the
 least of it are taken, a little apart from each other.  Each is visited once without and once with the payload, from the same
@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.trajectory.profiles import joint_move
 
-from .droop import Sight
-from .measured import NORMAL_95
-from .payload_droop import DroopScale, Look, Potentiometer
-from .poses import HEIGHT_MIN, SIDES, STAND_OFF, TRAVEL_ACCELERATION, TRAVEL_SPEED
+from ..calibration.droop_model import SensorModel
+from ..calibration.measured import NORMAL_95
+from ..calibration.poses import HEIGHT_MIN, SIDES, STAND_OFF, can_be_visited, passes
+from .droop import DroopScale, Measurement, Potentiometer
 
 GOLDEN = 0.618034
 """Its multiples spread evenly over the unit interval, whatever their number."""
@@ -51,10 +50,14 @@ class Visit:
     number: int
     loaded: bool
 
-    def looks(self, sights: Sequence[Sight | Potentiometer], values: Sequence[float] | None = None) -> list[Look]:
+    def measurements(
+        self, sensors: Sequence[SensorModel | Potentiometer], values: Sequence[float] | None = None
+    ) -> list[Measurement]:
         """Its readings; 0 while they are not known."""
-        values = np.zeros(len(sights)) if values is None else values
-        return [Look(self.pulses_us, sight, float(value), self.number, self.loaded) for sight, value in zip(sights, values)]
+        values = np.zeros(len(sensors)) if values is None else values
+        return [
+            Measurement(self.pulses_us, sensor, float(value), self.number, self.loaded) for sensor, value in zip(sensors, values)
+        ]
 
 
 def before(scale: DroopScale, visit: Visit) -> np.ndarray:
@@ -67,7 +70,7 @@ def before(scale: DroopScale, visit: Visit) -> np.ndarray:
 def poses(
     scale: DroopScale,
     gate: Gate,
-    sights: Sequence[Sight | Potentiometer],
+    sensors: Sequence[SensorModel | Potentiometer],
     near,
     count: int,
     *,
@@ -91,21 +94,21 @@ def poses(
     drawn = np.tile(np.asarray(near, dtype=float), (CANDIDATES, 1))
     drawn[:, columns] = rng.uniform(lower[columns], np.maximum(lower, upper)[columns], (CANDIDATES, len(columns)))
     pulses = servos.quantise_us(servos.to_pulse_us(drawn))
-    looks = [Look(row, sight, 0.0, 0, True) for row in pulses for sight in sights]
-    blind = scale.alone(looks).reshape(CANDIDATES, -1).min(axis=1)
+    readings = [Measurement(row, sensor, 0.0, 0, True) for row in pulses for sensor in sensors]
+    blind = scale.alone(readings).reshape(CANDIDATES, -1).min(axis=1)
     found: list[np.ndarray] = []
     for row in np.argsort(blind):
         if len(found) == count:
             break
         apart = all(np.abs(servos.to_angle(pulses[row]) - servos.to_angle(one)).max() > APART for one in found)
-        if apart and np.isfinite(blind[row]) and _can_be_visited(scale, loaded, pulses[row], near):
+        if apart and np.isfinite(blind[row]) and _held(scale, loaded, servos.to_angle(pulses[row]), near):
             found.append(pulses[row])
-    if not found:
-        raise InputError(
-            f"no pose within {np.degrees(NEAR):.0f}° of here can be held with {1e3 * heaviest_kg:.0f} g: go home first",
-            subject="pose",
-            value=heaviest_kg,
-        )
+    refuse_if(
+        not found,
+        f"no pose within {np.degrees(NEAR):.0f}° of here can be held with {1e3 * heaviest_kg:.0f} g: go home first",
+        "pose",
+        heaviest_kg,
+    )
     return found
 
 
@@ -118,7 +121,7 @@ def visits(where: Sequence[np.ndarray], loaded: bool) -> list[Visit]:
 def plan(
     scale: DroopScale,
     gate: Gate,
-    sights: Sequence[Sight | Potentiometer],
+    sensors: Sequence[SensorModel | Potentiometer],
     near,
     within_kg: float = WITHIN_KG,
     *,
@@ -131,18 +134,18 @@ def plan(
     As few poses as reach ``within_kg``, or as many as a person can be asked for; ``count``: so many.  Other arguments and errors
     as for ``poses``.
     """
-    if not 0.0 < within_kg < 1.0:
-        raise InputError(
-            f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?",
-            subject="within",
-            value=within_kg,
-            limit=1.0,
-        )
-    where = poses(scale, gate, sights, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
+    refuse_if(
+        not 0.0 < within_kg < 1.0,
+        f"weighing to within {within_kg:g} kg: it must be above 0 and below 1 kg: are these grams?",
+        "within",
+        within_kg,
+        1.0,
+    )
+    where = poses(scale, gate, sensors, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
 
     def half_width(number: int) -> float:
         return NORMAL_95 * scale.precision(
-            [look for visit in visits(where[:number], False) + visits(where[:number], True) for look in visit.looks(sights)]
+            [one for visit in visits(where[:number], False) + visits(where[:number], True) for one in visit.measurements(sensors)]
         )
 
     if not count:
@@ -150,15 +153,7 @@ def plan(
     return visits(where[:count], False) + visits(where[:count], True), half_width(count)
 
 
-def _can_be_visited(scale: DroopScale, gate: Gate, pulses_us, near) -> bool:
-    there, still = scale.servos.to_angle(pulses_us), np.zeros(scale.servos.n)
-    try:
-        gate.check_point(there, still, still)
-        for side in SIDES:
-            away = np.array(there)
-            away[list(scale.columns)] -= side * STAND_OFF
-            for start, end in ((near, away), (away, there)):
-                gate.check(joint_move(start, end, TRAVEL_SPEED, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names))
-    except PickerError:
-        return False
-    return float(gate.model.forward_kinematics(there)[2]) > HEIGHT_MIN
+def _held(scale: DroopScale, gate: Gate, there, near) -> bool:
+    """Whether servos bear the pose ``there`` (n,) [rad], above the table, and the ways to it."""
+    held = passes(gate, there, np.zeros(scale.servos.n)) and can_be_visited(near, there, scale.columns, gate, gate)
+    return held and float(gate.model.forward_kinematics(there)[2]) > HEIGHT_MIN

@@ -1,4 +1,4 @@
-"""The way from a box of parts to a calibrated arm: apart on the table, unloaded joints, bare poses, then weights.
+"""Calibration procedure: parts on the table, joints without load, bare poses, then poses with weights.
 
 Bare poses come first: with zeros that may be degrees off, a weight could be more than a servo holds.  What they tell goes
 into the choice of the poses with weights, and everything read goes into the last fit.
@@ -15,13 +15,14 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.feasibility import Gate
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from .droop import PRIORS, DroopFit, DroopModel, Reading, fit
+from .droop_fit import DroopFit, fit
+from .droop_model import PRIORS, DroopModel, Reading
 from .mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
 from .measured import Measured
-from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sights
+from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
+from .statics import random_poses
 from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text
 
 ANGLE_SD = RULER_SD / 0.3
@@ -40,8 +41,8 @@ class Bench(Protocol):
     def angle(self, joint: str, servos: ServoMap, setpoint: float) -> float:
         """Send a joint that bears nothing to a set-point, and tell from the tip on a ruler where it is [rad]."""
 
-    def look(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
-        """Come to a station from one side, wait, and read its sights [rad or m]; None: left out."""
+    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
+        """Come to a station from one side, wait, and read its sensors [rad or m]; None: left out."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +52,17 @@ class Calibrated:
     links: Mapping[str, LinkProperties]
     figures: Mapping[str, ServoFigures]
     fit: DroopFit
-    description: ArmDescription
+    description: descriptions.ArmDescription
     servos: ServoMap
 
 
-def gravity_joints(description: ArmDescription) -> tuple[str, ...]:
+def gravity_joints(description: descriptions.ArmDescription) -> tuple[str, ...]:
     """Joints whose servos bear weight somewhere: those of which a droop tells."""
-    q = np.random.default_rng(0).uniform(
-        np.maximum(description.lower, -np.pi), np.minimum(description.upper, np.pi), (64, description.n)
-    )
-    bears = np.abs(RigidBody(description).gravity(q)).max(axis=0) > 1e-3
+    bears = np.abs(RigidBody(description).gravity(random_poses(description, 64))).max(axis=0) > 1e-3
     return tuple(name for name, loaded in zip(description.joint_names, bears) if loaded)
 
 
-def measured_links(description: ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
+def measured_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
     """Links whose mass those joints bear."""
     carried = []
     for name, link in description.links.items():
@@ -74,7 +72,7 @@ def measured_links(description: ArmDescription, joints: Sequence[str]) -> tuple[
 
 
 def calibrate(
-    description: ArmDescription,
+    description: descriptions.ArmDescription,
     servos: ServoMap,
     bench: Bench,
     weights: Sequence[Weight],
@@ -92,7 +90,7 @@ def calibrate(
         seed: of the random poses.
         when: date, for the files.
         tell: what is told of the progress.
-        instrument: with which the droop is read, see ``poses.sights``.
+        instrument: with which the droop is read, see ``poses.sensors``.
 
     Raises:
         PickerError: a reading that cannot be, or an arm that cannot be calibrated so.
@@ -110,7 +108,7 @@ def calibrate(
 
 
 def droop_fit(
-    weighed: ArmDescription,
+    weighed: descriptions.ArmDescription,
     servos: ServoMap,
     links: Mapping[str, LinkProperties],
     angles: Mapping[str, ServoFigures],
@@ -129,11 +127,11 @@ def droop_fit(
         angles: of the joints that bear nothing, as far as known.
         seed: of the random poses: the same readings lead to the same stations.
         keep: is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit.
-        instrument: with which the droop is read, see ``poses.sights``.
+        instrument: with which the droop is read, see ``poses.sensors``.
     """
     joints = gravity_joints(weighed)
     model = DroopModel(weighed, servos, joints, links)
-    seen = sights(weighed, joints, instrument)
+    seen = sensors(weighed, joints, instrument)
 
     gate, stations = bare_stations(model, calibrated_servos(servos, angles), seen, seed)
     readings = visit(keep("bare", stations), gate, bench, model, [], tell)
@@ -151,13 +149,13 @@ def visit(
         hung = f", {station.weight.mass * 1e3:.0f} g on" if station.weight.mass else ""
         tell(f"station {number} of {len(stations)}{hung}")
         for side in SIDES:
-            values = bench.look(gate, station, side, model.columns)
+            values = bench.read_station(gate, station, side, model.columns)
             if values is not None:
                 readings += station.readings(model.description.tool, values, len(readings), side)
     return readings
 
 
-def angle_pair(joint: str, servos: ServoMap, description: ArmDescription, bench: Bench, tell) -> ServoFigures:
+def angle_pair(joint: str, servos: ServoMap, description: descriptions.ArmDescription, bench: Bench, tell) -> ServoFigures:
     """Zero and scale of a joint that bears nothing, from ``ANGLE_PLACES`` places of the tip on a ruler."""
     tell(f"joint {joint}: read {ANGLE_PLACES} angles")
     column = description.joint_names.index(joint)

@@ -1,4 +1,4 @@
-"""What the tool holds, from what its weight does to readings: the estimate that droop and torque share.
+"""Payload mass by generalised least squares, from what its weight does to readings; droop and torque share it.
 
     y_k = x_k s_k m + b_g + e_k          y: a reading less what it should be without payload;  x: 1 with payload, 0 without
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import refuse_if
 
-from .measured import Measured
+from ..calibration.measured import Measured
 
 HEAVIEST_KG = 1.0
 """What no scissor of these servos holds: more is a slip of unit."""
@@ -50,7 +50,7 @@ class Weighed:
     readings: int
 
 
-def least_squares(excess, slope, covariance) -> tuple[Measured, float, np.ndarray]:
+def estimate(excess, slope, covariance) -> tuple[Measured, float, np.ndarray]:
     """m of y = s m + e with the covariance V of e, the misfit, and each reading against all others.
 
     Args:
@@ -74,34 +74,38 @@ def least_squares(excess, slope, covariance) -> tuple[Measured, float, np.ndarra
 def require_payload_place(com) -> np.ndarray:
     """Centre of mass (3,) [m] in the tool frame; InputError where it cannot be one."""
     point = np.asarray(com, dtype=float)
-    if point.shape != (3,) or not np.isfinite(point).all():
-        raise InputError(f"the payload's centre of mass is {com}, must be three numbers [m]", subject="payload.com", value=com)
-    if np.abs(point).max() > FURTHEST_M:
-        raise InputError(
-            f"the payload's centre of mass is {np.abs(point).max():g} m from the tool, allowed {FURTHEST_M} m: "
-            "are these millimetres?",
-            subject="payload.com",
-            value=float(np.abs(point).max()),
-            limit=FURTHEST_M,
-        )
+    refuse_if(
+        point.shape != (3,) or not np.isfinite(point).all(),
+        f"the payload's centre of mass is {com}, must be three numbers [m]",
+        "payload.com",
+        com,
+    )
+    refuse_if(
+        np.abs(point).max() > FURTHEST_M,
+        f"the payload's centre of mass is {np.abs(point).max():g} m from the tool, allowed {FURTHEST_M} m: "
+        "are these millimetres?",
+        "payload.com",
+        float(np.abs(point).max()),
+        FURTHEST_M,
+    )
     return point
 
 
 def require_mass(found: Measured) -> None:
     """A mass that something can have; InputError for a negative one or one that no scissor holds."""
-    if found.value < -NEGATIVE * found.sd:
-        raise InputError(
-            f"the readings say {1e3 * found.value:.1f} ± {1e3 * found.sd:.1f} g, and nothing weighs less than "
-            "nothing: readings with and without payload exchanged, or one misread?",
-            subject="payload",
-            value=found.value,
-            limit=0.0,
-        )
-    if found.value - NEGATIVE * found.sd > HEAVIEST_KG:
-        raise InputError(
-            f"the readings say {found.value:.2f} kg, more than the {HEAVIEST_KG:g} kg that the tool could hold: "
-            "unit or instrument mixed up?",
-            subject="payload",
-            value=found.value,
-            limit=HEAVIEST_KG,
-        )
+    refuse_if(
+        found.value < -NEGATIVE * found.sd,
+        f"the readings say {1e3 * found.value:.1f} ± {1e3 * found.sd:.1f} g, and nothing weighs less than "
+        "nothing: readings with and without payload exchanged, or one misread?",
+        "payload",
+        found.value,
+        0.0,
+    )
+    refuse_if(
+        found.value - NEGATIVE * found.sd > HEAVIEST_KG,
+        f"the readings say {found.value:.2f} kg, more than the {HEAVIEST_KG:g} kg that the tool could hold: "
+        "unit or instrument mixed up?",
+        "payload",
+        found.value,
+        HEAVIEST_KG,
+    )

@@ -1,4 +1,4 @@
-"""Weighing rehearsed: a simulated arm with hidden numbers carries a payload, and a person reads an inclinometer off it."""
+"""Rehearsal of weighing: a simulated arm with hidden numbers carries a payload, and an inclinometer is read off it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,22 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from .droop import Sight
-from .payload_droop import DroopScale, Look, Potentiometer
-from .payload_poses import Visit, before
-from .simulated import hidden_servos, mounted
+from ..calibration.arm_estimate import given
+from ..calibration.droop_model import SensorModel
+from ..calibration.simulated import FRAME_S, hidden_servos, mounted, smooth_line
+from .droop import DroopScale, Measurement, Potentiometer, sensed
+from .poses import Visit, before
 
 STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, DEADBAND_SD = 0.04, math.radians(0.15), 0.003, 0.01, 0.1
 """How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""
 
-TRAVEL_S, SETTLE_S, FRAME_S = 0.6, 1.6, 0.02
-"""From the stand-off into the pose, until it is read, and how often a set-point changes [s]."""
+TRAVEL_S, SETTLE_S = 0.6, 1.6
+"""From the stand-off into the pose, and until it is read [s]."""
 
 
 def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescription, ServoMap]:
@@ -54,7 +52,7 @@ def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescriptio
     return replace(arm, links=links), replace(true, servos=tuple(servos))
 
 
-def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0)) -> tuple[SimulatedPerson, Gate]:
+def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0)) -> tuple[WeighingBench, Gate]:
     """Somebody beside the picker with hidden numbers, calibrated; and the gate as it is believed.
 
     Args:
@@ -63,15 +61,14 @@ def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0
         seed: of those, of what the calibration left open, and of the readings.
     """
     rng = np.random.default_rng(seed)
-    arm = descriptions.load(resource("urdf/picker.urdf"))
-    servos = servo_maps.load(resource("config/servos.yaml"), arm.joint_names, resource("config/servos.sim.yaml"))
+    arm, servos = given(simulated=True)
     plant = Plant(arm, hidden_servos(servos, rng), plant_error=plant_error, seed=seed)
     believed, found = as_calibrated(plant, rng)
-    return SimulatedPerson(plant, DroopScale(believed, found, com), rng, payload), Gate(RigidBody(arm, found.armature), found)
+    return WeighingBench(plant, DroopScale(believed, found, com), rng, payload), Gate(RigidBody(arm, found.armature), found)
 
 
 @dataclass
-class SimulatedPerson:
+class WeighingBench:
     """Moves the arm to visits and reads it.
 
     Args:
@@ -93,7 +90,7 @@ class SimulatedPerson:
         self.plant.reset(servos.home)
         self._hold(SETTLE_S)
 
-    def read(self, visits: Sequence[Visit], sights: Sequence[Sight | Potentiometer]) -> list[Look]:
+    def read(self, visits: Sequence[Visit], sensors: Sequence[SensorModel | Potentiometer]) -> list[Measurement]:
         """Everything that is read at the visits."""
         looks = []
         for visit in visits:
@@ -102,17 +99,12 @@ class SimulatedPerson:
             self._travel(before(self.scale, visit))
             self._travel(self.scale.servos.to_angle(visit.pulses_us))
             self._hold(SETTLE_S)
-            looks += visit.looks(sights, [self._seen(sight) for sight in sights])
+            looks += visit.measurements(sensors, [self._seen(sensor) for sensor in sensors])
         return looks
 
-    def _seen(self, sight) -> float:
-        q = self.plant.q
-        true = (
-            q[self.plant.joint_names.index(sight.joint)]
-            if isinstance(sight, Potentiometer)
-            else sight.of(link_poses(self.plant.description, q))
-        )
-        return float(true + self.rng.normal(0.0, sight.sd))
+    def _seen(self, sensor) -> float:
+        q, arm = self.plant.q, self.plant.description
+        return float(sensed(arm, sensor, q, link_poses(arm, q))[0] + self.rng.normal(0.0, sensor.sd))
 
     def _load(self, on: bool) -> None:
         """Put the payload in or take it out by hand: gently."""
@@ -124,8 +116,7 @@ class SimulatedPerson:
         """Set-points along a smooth line, in the board's frames."""
         start = self.told.copy()
         duration_s = max(TRAVEL_S, 2.0 * float(np.abs(setpoint - start).max()))
-        for share in np.arange(1, 1 + (frames := math.ceil(duration_s / FRAME_S))) / frames:
-            self.told = start + share**3 * (10.0 - 15.0 * share + 6.0 * share**2) * (setpoint - start)
+        for self.told in smooth_line(start, setpoint, duration_s):
             self._hold(FRAME_S)
 
     def _hold(self, duration_s: float) -> None:

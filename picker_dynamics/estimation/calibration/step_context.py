@@ -1,15 +1,15 @@
-"""What a step works with: the session, whoever answers, and the arm, which is switched on when a step first has to move it."""
+"""Context of a calibration step: the session, whoever answers, and the arm, which is switched on when first it has to move."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from picker_dynamics.errors import PickerError
 
-from .belief import Belief
+from .arm_estimate import ArmEstimate
 from .mover import Mover
 from .person import Guide, OpenQuestionError, Person
 from .session import Session
@@ -25,13 +25,15 @@ class LeaveError(PickerError):
 
 
 @dataclass
-class Workplace:
-    """See the module.
+class StepContext(Guide):
+    """Session, person and arm of a step: what it asks, notes and moves with.
 
     Args:
         session, person: of this run; person None: answers on file have to do.
         mover: of the arm; None: nothing moves, answers on file have to do.
         folder: for files.
+        step: whose questions these are.
+        switched: what was switched on; the same set for all steps.
         seed: of the poses to be visited.
         when: date, for the files.
         settle_s: how long the arm comes to rest before something is read [s].
@@ -50,18 +52,19 @@ class Workplace:
     urdf: str = ""
     servos: str = ""
     overlay: str = ""
-    arm_is_on: bool = field(default=False, init=False)
-    _took_over: bool = field(default=False, init=False)
+    step: str = ""
+    switched: set[str] = field(default_factory=set)
 
-    def begin_anew(self) -> None:
-        """The board was flashed: what is on now has to be seen."""
-        self.arm_is_on = self._took_over = False
+    def of(self, step: str) -> StepContext:
+        """The same for a step; what is switched on stays known."""
+        return replace(self, step=step)
 
-    def guide(self, step: str) -> Guide:
-        """Who asks, for a step."""
-        return Guide(self.session, self.person, step)
+    @property
+    def arm_is_on(self) -> bool:
+        """Whether all outputs were switched on."""
+        return "on" in self.switched
 
-    def arm(self, belief: Belief) -> Mover:
+    def arm(self, estimate: ArmEstimate) -> Mover:
         """The arm, all outputs on; asks before it switches any on.
 
         Raises:
@@ -69,11 +72,11 @@ class Workplace:
             LeaveError: the person said no.
             PickerError: a fault, no link.
         """
-        mover, guide = self.port(), self.guide("power")
+        mover = self.port()
         if not self.arm_is_on:
             self.take_over()
-            self._switch_on(mover, guide, belief)
-            self.arm_is_on = True
+            self.of("power")._switch_on(mover, estimate)
+            self.switched.add("on")
         return mover
 
     def port(self) -> Mover:
@@ -95,9 +98,9 @@ class Workplace:
         Raises:
             LeaveError: the person leaves a fault latched.
         """
-        if self._took_over:
+        if "taken over" in self.switched:
             return
-        outputs, guide = self.port().outputs, self.guide("power")
+        outputs, guide = self.port().outputs, self.of("power")
         if outputs.faults:
             guide.tell(outputs.faults, "warning")
             if not guide.agree(
@@ -113,14 +116,14 @@ class Workplace:
                 "hint",
             )
             outputs.adopt()
-        self._took_over = True
+        self.switched.add("taken over")
 
-    def _switch_on(self, mover: Mover, guide: Guide, belief: Belief) -> None:
-        servos = belief.known_servos
+    def _switch_on(self, mover: Mover, estimate: ArmEstimate) -> None:
+        servos = estimate.known_servos
         off = [joint for joint, live in enumerate(mover.live) if not live]
         if not off:
             return
-        guide.tell(
+        self.tell(
             "The servos have no power yet, and nobody knows where they are: each one jumps to its rest pose when its "
             "output starts.\nPut the arm at its rest pose, folded, as near as you can, on a box or against something. "
             "Keep the switch of the servo supply at hand.\nThe joints are switched on one after the other; keep hands "
@@ -130,7 +133,7 @@ class Workplace:
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(servos.rest)))
         for joint in off:
             name, angle = servos.joint_names[joint], np.degrees(servos.rest[joint])
-            if not guide.agree(
+            if not self.agree(
                 f"on.{name}", f"Switch {name} on, at its rest pose ({angle:+.0f} deg, {pulses[joint]:.0f} us)?", about=(name,)
             ):
                 raise LeaveError(f"{name} is off; what is on holds")

@@ -1,4 +1,4 @@
-"""What the scissor holds, from how far it makes the arm sag: an inclinometer on a link, or potentiometers at the joints.
+"""Payload from droop: the mass in the tool from how far it makes the arm sag, by inclinometer or joint potentiometers.
 
 A servo told q_cmd that bears G rests at q = q_cmd - offset(G) (``servo.ServoModel.offset``), G that of the sagged pose.  A
 reading h(q) is compared with h for m kilograms in the tool; its errors have the covariance (``payload_estimate``)
@@ -19,15 +19,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError
+from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .droop import FRICTION_SD, Sight
-from .measured import Measured
-from .payload_estimate import BLIND_KG, MISREAD, Weighed, least_squares, require_mass, require_payload_place
-from .statics import PointMass, gravity_torques, links_of
+from ..calibration.droop_fit import FRICTION_SD
+from ..calibration.droop_model import SensorModel
+from ..calibration.measured import Measured
+from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads, random_poses
+from .mass import BLIND_KG, MISREAD, Weighed, estimate, require_mass, require_payload_place
 
 STIFFNESS_SD, OFFSET_SD = 0.04, 0.3 * np.pi / 180.0
 """What a calibration leaves: of K as a share (8 % at 95 %); of an elevation at rest [rad]."""
@@ -44,10 +46,8 @@ WHATEVER = 0.3
 SLIP = 0.12
 """Distance of a reading from anything that a payload explains, which is a slip [rad]."""
 
-PROBE_KG, PROBE_NM, PROBE_SHARE = 0.01, 1e-3, 1e-2
-"""Steps of the differences: mass, friction, stiffness."""
-
-STATIC_ITERATIONS, FIT_ITERATIONS = 12, 6
+ROUNDS = 3
+"""In which the mass, and the covariance of the readings that have it, are found in turn."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +56,51 @@ class Potentiometer:
 
     joint: str
     sd: float = POTENTIOMETER_SD
+    kind = "position"
+
+    @property
+    def link(self) -> str:
+        """What it is on: the joint, for messages."""
+        return self.joint
 
 
 @dataclass(frozen=True)
-class Look:
+class Measurement:
     """One reading of the arm at rest.
 
     Args:
         pulses_us: (n,) on the servos' inputs.
-        sight: what was read: the elevation of a link, or a potentiometer.
+        sensor: what was read: the elevation of a link, or a potentiometer.
         value: the reading [rad].
         visit: number of the visit to the pose; readings of one visit share its friction.
         loaded: whether the payload was in the tool.
     """
 
     pulses_us: np.ndarray
-    sight: Sight | Potentiometer
+    sensor: SensorModel | Potentiometer
     value: float
     visit: int
     loaded: bool
+
+
+def sensed(description: ArmDescription, sensor: SensorModel | Potentiometer, q, poses) -> tuple[np.ndarray, np.ndarray]:
+    """What a sensor reads without error at q (..., n) with the links at ``poses`` (...) [rad], and how the joints change it (n,)
+    or (..., n)."""
+    if isinstance(sensor, Potentiometer):
+        column = description.joint_names.index(sensor.joint)
+        return q[..., column], np.eye(description.n)[column]
+    return sensor.of(poses), sensor.rates(description, poses)
+
+
+@dataclass(frozen=True)
+class _Linearised:
+    """Readings (r,) and their changes: (r,) by the mass [rad/kg], (r, j) by a standard deviation of each joint's friction, and of
+    its stiffness."""
+
+    values: np.ndarray
+    slope: np.ndarray
+    friction: np.ndarray
+    stiffness: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +129,8 @@ class DroopScale:
     def __post_init__(self):
         require_payload_place(self.com)
         object.__setattr__(self, "links", links_of(self.description))
-        rng = np.random.default_rng(0)
-        lower, upper = np.maximum(self.description.lower, -np.pi), np.minimum(self.description.upper, np.pi)
-        q = rng.uniform(lower, upper, (32, self.servos.n))
-        bears = np.abs(gravity_torques(self.description, q, [self._payload(np.ones(32))])).max(axis=0) > 1e-3
-        object.__setattr__(self, "columns", tuple(np.flatnonzero(bears)))
+        bears = gravity_torques(self.description, random_poses(self.description, 32), [self._payload(np.ones(32))])
+        object.__setattr__(self, "columns", tuple(np.flatnonzero(np.abs(bears).max(axis=0) > 1e-3)))
         for column in self.columns:
             servo = self.servos.servos[column]
             if "stiffness_nm_rad" in servo.unmeasured:
@@ -122,84 +145,79 @@ class DroopScale:
 
     # -- what readings should be ---------------------------------------------------------------------------------------
 
-    def resting(self, pulses_us, mass, friction=0.0, softer=0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Where the joints rest, (r, n) [rad], and what they bear, (r, n) [N·m].
+    def resting(self, pulses_us, mass) -> tuple[np.ndarray, Loads]:
+        """Where the joints rest, (r, n) [rad], and what they bear there.
 
         Args:
-            pulses_us: (r, n).  mass: (r,) [kg] in the tool.
-            friction: (n,) added to what the servos bear [N·m].  softer: (n,) added to 1/K, as a share.
+            pulses_us: (r, n).  mass: (r,) in the tool [kg].
         """
-        told, servo = self.servos.to_angle(pulses_us), self.servos.model
-        q, load = np.array(told), np.zeros_like(told)
-        for _ in range(STATIC_ITERATIONS):
-            load = gravity_torques(self.description, q, [*self.links, self._payload(mass)]) + friction
-            q = told - servo.offset(load) - softer * load / servo.stiffness
-        return q, load
+        servo, masses = self.servos.model, [*self.links, self._payload(mass)]
 
-    def predict(self, looks: Sequence[Look], mass: float, **changed) -> np.ndarray:
+        def pull(q):
+            load = loads(self.description, q, masses)
+            return load.torque, load.by_q
+
+        q = resting_position(self.servos.to_angle(pulses_us), pull, 1.0 / servo.stiffness, servo.deadband)
+        return q, loads(self.description, q, masses)
+
+    def predict(self, readings: Sequence[Measurement], mass: float) -> np.ndarray:
         """(r,) readings [rad] with ``mass`` [kg] in the tool at those with payload."""
-        q, _ = self.resting([one.pulses_us for one in looks], mass * _loaded(looks), **changed)
-        poses, values = link_poses(self.description, q), np.empty(len(looks))
-        for row, one in enumerate(looks):
-            if isinstance(one.sight, Potentiometer):
-                values[row] = q[row, self.description.joint_names.index(one.sight.joint)]
-        for sight in {one.sight for one in looks if isinstance(one.sight, Sight)}:
-            rows = [row for row, one in enumerate(looks) if one.sight == sight]
-            values[rows] = sight.of(poses)[rows]
-        return values
+        return self._linearised(readings, mass).values
 
-    def _by(self, looks, mass: float, base: np.ndarray, **changed) -> np.ndarray:
-        return _wrapped(self.predict(looks, mass, **changed) - base)
+    def _linearised(self, readings: Sequence[Measurement], mass: float) -> _Linearised:
+        loaded = np.array([one.loaded for one in readings], dtype=float)
+        q, load = self.resting([one.pulses_us for one in readings], mass * loaded)
+        servo, poses = self.servos.model, link_poses(self.description, q)
+        slope = sag(load.torque, 1.0 / servo.stiffness, servo.deadband)[1]
+        by_load = -np.linalg.inv(np.eye(self.servos.n) + slope[..., None] * load.by_q) * slope[:, None, :]
+        values, rates = np.empty(len(readings)), np.zeros((len(readings), 1, self.servos.n))
+        for sensor in {one.sensor for one in readings}:
+            rows = [row for row, one in enumerate(readings) if one.sensor == sensor]
+            seen, rate = sensed(self.description, sensor, q, poses)
+            values[rows], rates[rows, 0] = seen[rows], np.broadcast_to(rate, q.shape)[rows]
+        by_friction = (rates @ by_load)[:, 0]
+        held_back = FRICTION_SD + servo.stiffness * servo.deadband * (np.abs(load.torque) < LOOSE_NM)
+        return _Linearised(
+            values,
+            (by_friction * load.by_mass[..., -1]).sum(axis=-1) * loaded,
+            (by_friction * held_back)[:, self.columns],
+            (by_friction / slope * load.torque / servo.stiffness)[:, self.columns] * self.stiffness_sd,
+        )
 
-    def _slope(self, looks, mass: float, base: np.ndarray) -> np.ndarray:
-        """(r,) change of the readings per kilogram [rad/kg]."""
-        return self._by(looks, mass + PROBE_KG, base) / PROBE_KG
-
-    def _covariance(self, looks, mass: float, base: np.ndarray) -> np.ndarray:
+    def _covariance(self, readings, change: _Linearised) -> np.ndarray:
         """V, (r, r) [rad²]."""
-        visits = np.array([one.visit for one in looks])
-        sights = _numbered([one.sight for one in looks])
-        covariance = np.diag([one.sight.sd**2 for one in looks])
-        for shared in (sights, self._places(looks)):
+        visits, sensors = np.array([one.visit for one in readings]), _numbered([one.sensor for one in readings])
+        covariance = np.diag([one.sensor.sd**2 for one in readings])
+        for shared in (sensors, self._places(readings)):
             covariance += self.offset_sd**2 * (shared[:, None] == shared)
-        held_back = self._held_back(looks, mass)
-        for column in self.columns:
-            one = np.eye(self.servos.n)[column]
-            friction = self._by(looks, mass, base, friction=PROBE_NM * one) / PROBE_NM * held_back[:, column]
-            stiffness = self._by(looks, mass, base, softer=PROBE_SHARE * one) / PROBE_SHARE * self.stiffness_sd
-            covariance += np.outer(friction, friction) * (visits[:, None] == visits) + np.outer(stiffness, stiffness)
-        return covariance
-
-    def _held_back(self, looks, mass: float) -> np.ndarray:
-        """f_sd, (r, n) [N·m]: dry friction, and K delta besides where a joint may hang in its deadband."""
-        _, load = self.resting([one.pulses_us for one in looks], mass * _loaded(looks))
-        servo = self.servos.model
-        return FRICTION_SD + servo.stiffness * servo.deadband * (np.abs(load) < LOOSE_NM)
+        return (
+            covariance + change.friction @ change.friction.T * (visits[:, None] == visits) + change.stiffness @ change.stiffness.T
+        )
 
     @staticmethod
-    def _places(looks) -> np.ndarray:
+    def _places(readings) -> np.ndarray:
         """(r,) numbers of the places: what is read by one instrument at one set-point."""
-        return _numbered([(tuple(np.round(one.pulses_us, 3)), one.sight) for one in looks])
+        return _numbered([(tuple(np.round(one.pulses_us, 3)), one.sensor) for one in readings])
+
+    def _estimate(self, readings, values, mass: float):
+        """``mass.estimate`` of what ``values`` (r,) say beyond ``mass``."""
+        change = self._linearised(readings, mass)
+        return estimate(_wrapped(values - change.values), change.slope, self._covariance(readings, change))
 
     # -- the estimate --------------------------------------------------------------------------------------------------
 
-    def precision(self, looks: Sequence[Look], mass: float = BLIND_KG) -> float:
+    def precision(self, readings: Sequence[Measurement], mass: float = BLIND_KG) -> float:
         """Standard deviation of the mass [kg] that readings like these will have; infinite where they say nothing."""
-        base = self.predict(looks, mass)
-        return least_squares(np.zeros(len(looks)), self._slope(looks, mass, base), self._covariance(looks, mass, base))[0].sd
+        change = self._linearised(readings, mass)
+        return estimate(np.zeros(len(readings)), change.slope, self._covariance(readings, change))[0].sd
 
-    def alone(self, looks: Sequence[Look], mass: float = BLIND_KG) -> np.ndarray:
+    def alone(self, readings: Sequence[Measurement], mass: float = BLIND_KG) -> np.ndarray:
         """(r,) standard deviation of the mass [kg] from each reading by itself, were everything else known."""
-        base = self.predict(looks, mass)
-        variance = np.array([one.sight.sd**2 for one in looks])
-        held_back = self._held_back(looks, mass)
-        for column in self.columns:
-            one = np.eye(self.servos.n)[column]
-            variance += (self._by(looks, mass, base, friction=PROBE_NM * one) / PROBE_NM * held_back[:, column]) ** 2
+        change = self._linearised(readings, mass)
         with np.errstate(divide="ignore"):
-            return np.sqrt(variance) / np.abs(self._slope(looks, mass, base))
+            return np.sqrt([one.sensor.sd**2 for one in readings] + (change.friction**2).sum(axis=-1)) / np.abs(change.slope)
 
-    def weigh(self, looks: Sequence[Look], better: str = "") -> Weighed:
+    def weigh(self, readings: Sequence[Measurement], better: str = "") -> Weighed:
         """The mass in the tool.
 
         Args:
@@ -209,54 +227,55 @@ class DroopScale:
             InputError: no reading with payload, readings that cannot be or that say nothing.
             InfeasibleError: a servo that bears more than it can: it does not rest on its spring.
         """
-        if not any(one.loaded for one in looks):
-            raise InputError("no reading with the payload in the tool", subject="readings", value=0, limit=1)
-        self.require_plausible(looks)
-        values = np.array([one.value for one in looks])
-        mass = BLIND_KG
-        for _ in range(FIT_ITERATIONS):
-            base = self.predict(looks, mass)
-            slope = self._slope(looks, mass, base)
-            found, scatter, apart = least_squares(_wrapped(values - base), slope, self._covariance(looks, mass, base))
-            least_sd = float(found.sd) / max(1.0, scatter)
-            self._require_informative(looks, least_sd, better)
-            mass += found.value
-            if abs(found.value) < 1e-6:
-                break
-        misfit = self._misfit(looks, values, mass)
+        from scipy.optimize import least_squares
+
+        refuse_if(not any(one.loaded for one in readings), "no reading with the payload in the tool", "readings", 0, 1)
+        self.require_plausible(readings)
+        values, mass = np.array([one.value for one in readings]), BLIND_KG
+        for _ in range(ROUNDS):
+            change = self._linearised(readings, mass)
+            whiten = np.linalg.inv(np.linalg.cholesky(self._covariance(readings, change)))
+            self._require_informative(readings, 1.0 / max(float(np.linalg.norm(whiten @ change.slope)), 1e-300), better)
+            mass = least_squares(
+                lambda x, whiten=whiten: whiten @ _wrapped(values - self.predict(readings, x[0])),
+                [mass],
+                lambda x, whiten=whiten: -whiten @ self._linearised(readings, x[0]).slope[:, None],
+                x_scale=BLIND_KG,
+            ).x[0]
+        found, scatter, apart = self._estimate(readings, values, mass)
+        least_sd = found.sd / max(1.0, scatter)
+        misfit = self._misfit(readings, values, mass)
         found = Measured(float(mass), least_sd * max(1.0, misfit))
         worst = int(np.abs(apart).argmax())
         if abs(apart[worst]) > MISREAD * max(1.0, scatter / 2.0):
-            one = looks[worst]
+            one = readings[worst]
             raise InputError(
                 f"reading {worst + 1}, {_what(one)}, is {np.degrees(one.value):.2f}°, {abs(apart[worst]):.0f} "
                 "standard deviations from what the others say: read it again",
-                subject=_where(one),
+                subject=one.sensor.link,
                 value=one.value,
             )
         require_mass(found)
-        self._require_resting(looks, max(mass, 0.0))
-        return Weighed(found, misfit, len(looks))
+        self._require_resting(readings, max(mass, 0.0))
+        return Weighed(found, misfit, len(readings))
 
-    def _misfit(self, looks, values, mass: float) -> float:
+    def _misfit(self, readings, values, mass: float) -> float:
         """Of the differences between readings at one place: those that offsets, whatever they are, do not explain."""
-        free = len(looks) - 1 - len(set(self._places(looks).tolist()))
+        free = len(readings) - 1 - len(set(self._places(readings).tolist()))
         if free < 1:
             return 0.0
-        loose = replace(self, offset_sd=WHATEVER)
-        base = loose.predict(looks, mass)
-        slope = loose._slope(looks, mass, base)
-        misfit = least_squares(_wrapped(values - base), slope, loose._covariance(looks, mass, base))[1]
-        return misfit * float(np.sqrt((len(looks) - 1) / free))
+        misfit = replace(self, offset_sd=WHATEVER)._estimate(readings, values, mass)[1]
+        return misfit * float(np.sqrt((len(readings) - 1) / free))
 
     # -- what cannot be ------------------------------------------------------------------------------------------------
 
-    def require_plausible(self, looks) -> None:
+    def require_plausible(self, readings) -> None:
         """Each reading is near where the arm is without payload, or below, where one of half a kilogram would bring it."""
-        empty, full = (self.predict(looks, mass) for mass in (0.0, 0.5))
-        for number, (one, light, heavy) in enumerate(zip(looks, empty, full), start=1):
-            if not np.isfinite(one.value):
-                raise InputError(f"reading {number}, {_what(one)}, is not a finite number", subject=_where(one), value=one.value)
+        empty, full = (self.predict(readings, mass) for mass in (0.0, 0.5))
+        for number, (one, light, heavy) in enumerate(zip(readings, empty, full), start=1):
+            refuse_if(
+                not np.isfinite(one.value), f"reading {number}, {_what(one)}, is not a finite number", one.sensor.link, one.value
+            )
 
             def off(value, light=light, heavy=heavy) -> float:
                 return float(
@@ -276,15 +295,15 @@ class DroopScale:
             raise InputError(
                 f"reading {number}, {_what(one)}, is {one.value:.4g} rad ({np.degrees(one.value):.1f}°), expected "
                 f"about {light:.3f} rad ({np.degrees(light):.1f}°): {hint}",
-                subject=_where(one),
+                subject=one.sensor.link,
                 value=one.value,
                 limit=float(light),
             )
 
-    def _require_informative(self, looks, sd: float, better: str) -> None:
+    def _require_informative(self, readings, sd: float, better: str) -> None:
         if sd <= BLIND_KG:
             return
-        pose = self.servos.to_angle(next(one for one in looks if one.loaded).pulses_us)
+        pose = self.servos.to_angle(next(one for one in readings if one.loaded).pulses_us)
         text = f"{1e3 * sd:.0f} g" if np.isfinite(sd) else "anything"
         raise InputError(
             f"at {self.pose_text(pose)} these readings tell the payload to ± {text}, which says nothing: the load "
@@ -294,8 +313,8 @@ class DroopScale:
             limit=BLIND_KG,
         )
 
-    def _require_resting(self, looks, mass: float) -> None:
-        _, load = self.resting([one.pulses_us for one in looks], mass * _loaded(looks))
+    def _require_resting(self, readings, mass: float) -> None:
+        load = self.resting([one.pulses_us for one in readings], [mass * one.loaded for one in readings])[1].torque
         share = np.abs(load) / self.servos.model.stall_torque
         row, column = np.unravel_index(int(share.argmax()), share.shape)
         if share[row, column] > 1.0:
@@ -314,22 +333,13 @@ class DroopScale:
         return ", ".join(f"{self.servos.joint_names[column]} {np.degrees(q[column]):.0f}°" for column in self.columns)
 
 
-def _loaded(looks) -> np.ndarray:
-    return np.array([one.loaded for one in looks], dtype=float)
-
-
 def _numbered(keys) -> np.ndarray:
     numbers: dict = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
-def _what(look: Look) -> str:
-    sight = look.sight
-    return f"position of {sight.joint}" if isinstance(sight, Potentiometer) else f"{sight.kind} of {sight.link}"
-
-
-def _where(look: Look) -> str:
-    return look.sight.joint if isinstance(look.sight, Potentiometer) else look.sight.link
+def _what(one: Measurement) -> str:
+    return f"{one.sensor.kind} of {one.sensor.link}"
 
 
 def _wrapped(angle):

@@ -1,4 +1,4 @@
-"""What the tool holds, from the efforts of joints that measure them, at rest or moving.
+"""Payload from efforts: the mass in the tool from torques that joints measure, at rest or moving.
 
     tau - tau_0(q, v, a) = Y(q, v, a) m + b_g + e,      Y = tau of 1 kg at the tool less tau_0
 
@@ -15,11 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InfeasibleError, InputError
+from picker_dynamics.errors import InfeasibleError, InputError, refuse_if
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import as_states
 
-from .measured import Measured
-from .payload_estimate import Weighed, require_mass, require_payload_place
+from ..calibration.measured import Measured
+from ..calibration.statics import random_poses
+from .mass import Weighed, require_mass, require_payload_place
 
 MODEL_SHARE = 0.02
 """Of a joint's torque: what an identified model leaves unexplained at a pose."""
@@ -29,6 +31,10 @@ BLIND_KG = 0.1
 
 SATURATED = 0.98
 """Share of an effort limit above which an effort says only that it is at its limit."""
+
+
+BETTER_POSES = 500
+"""Random poses among which a better one is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +104,14 @@ def weigh_by_effort(
     com, n = require_payload_place(com), model.n
     q, v, a, effort = (as_states(name, getattr(samples, name), n).reshape(-1, n) for name in ("q", "v", "a", "effort"))
     effort_sd = np.broadcast_to(np.asarray(effort_sd, dtype=float), (n,))
-    if not np.any(samples.loaded):
-        raise InputError("no sample with the payload in the tool", subject="samples", value=0, limit=1)
-    if not (effort_sd > 0.0).all():
-        raise InputError(
-            f"noise of the efforts is {effort_sd.min():g}, must be above 0",
-            subject="effort_sd",
-            value=float(effort_sd.min()),
-            limit=0.0,
-        )
+    refuse_if(not np.any(samples.loaded), "no sample with the payload in the tool", "samples", 0, 1)
+    refuse_if(
+        not (effort_sd > 0.0).all(),
+        f"noise of the efforts is {effort_sd.min():g}, must be above 0",
+        "effort_sd",
+        float(effort_sd.min()),
+        0.0,
+    )
     _require_unsaturated(model, effort, np.broadcast_to(effort_limit, (n,)))
     empty, slope = payload_regressor(model, com, q, v, a)
     excess, slope = effort - empty, slope * np.asarray(samples.loaded, dtype=float)[:, None]
@@ -157,3 +162,13 @@ def _require_unsaturated(model, effort, limit) -> None:
 
 def _pose_text(model, q) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in zip(model.joint_names, q))
+
+
+def better_pose(model, description: ArmDescription, hold_limit, com) -> str:
+    """A pose with a longer lever, in words, that the drives can hold with half a kilogram; ``hold_limit``: (n,) [N·m or N]."""
+    q = random_poses(description, BETTER_POSES)
+    empty = model.gravity(q)
+    lever = model.with_payload(1.0, tuple(com)).gravity(q) - empty
+    held = (np.abs(empty + 0.5 * lever) < hold_limit).all(axis=-1)
+    best = q[int(np.where(held, np.abs(lever / description.effort).max(axis=-1), 0.0).argmax())]
+    return f"better: {_pose_text(model, best)}"

@@ -1,0 +1,285 @@
+"""Droop fit: zero, scale, stiffness and deadband of each servo from how far an arm sags, without an encoder.
+
+Least squares on inclinometer and ruler readings (``droop_model``), with what is known beforehand (masses as weighed, a servo's
+usual figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's
+uncertainty, and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction: their
+covariance is
+
+    R = sd² 1 + Σ_j f_j² (∂y/∂f_j) (∂y/∂f_j)ᵀ
+
+with h_j = ∂y/∂f_j, how much the friction at joint j moves the readings of the visit.  Its size f_j is found together with the
+figures, by restricted maximum likelihood: rounds of expectation (the friction of each visit, and what the figures leave open
+of it) and maximisation (its mean square over the visits).
+
+Reference: D. A. Harville, Maximum likelihood approaches to variance component estimation, J. Am. Stat. Assoc. 72, 1977.
+
+Slips that show before any fit are refused: another sign, unit or link, a joint that never moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from picker_dynamics.errors import refuse_if
+from picker_dynamics.robot.kinematic_tree import link_poses
+
+from .droop_model import FIGURES, DroopModel, Reading, wrapped
+from .measured import Measured
+
+FRICTION_SD, FRICTION_VISITS = 0.008, 4.0
+"""Standard deviation [N·m] of what dry friction holds back by chance where a servo has come to rest, 0.7 % of stall torque, and
+how many visits that guess is worth."""
+
+FURTHEST_FRICTION = 3.0
+"""No visit counts for more than so many standard deviations: a misread instrument is no friction."""
+
+ROUNDS, STEPS, FRICTION_ROUNDS = 20, 3, 8
+FIT_TOLERANCE, TOLERANCE = 2e-3, 1e-4
+"""Figures and sizes of the friction are found in turn, so many steps of each, until the figures change by less than a share of
+their standard deviations, and the sum of squares by less than one of it."""
+
+LEAST = {"compliance": 0.005, "deadband": 0.0}
+"""Compliance stays above that of K = 200 N·m/rad."""
+
+MISREAD, NORMAL_MEDIAN = 5.0, 0.6745
+"""A reading further than so many standard deviations from the fit is shown as an outlier; were all of them larger than stated,
+the median of their sizes, 0.67 for a normal distribution, says so."""
+
+FURTHEST = {"elevation": (0.7, "rad"), "height": (0.25, "m")}
+"""A reading further than this from what is expected is none that a servo's errors explain."""
+
+TOLD_SPREAD, MOVED_LEAST = 0.2, 0.5
+"""Set-points that differ by a standard deviation of so much [rad] move a joint by at least half of that, or it is not driven."""
+
+
+@dataclass(frozen=True, eq=False)
+class DroopFit:
+    """What the readings say.
+
+    Attributes:
+        model: that was fitted.
+        readings: it was fitted to.
+        unknowns: (u,) the estimate, in the order of ``model.names``.
+        covariance: (u, u); of the readings' spread where that is larger than the instruments explain.
+        residuals: (r,) reading minus fit, in standard deviations.
+        misfit: root mean square of the residuals' part that the fit did not use up; about 1 where the model fits.
+        outliers: indices of readings further than ``MISREAD`` from the fit.
+        friction: (j,) standard deviation of what friction holds back by chance at each sought joint [N·m].
+    """
+
+    model: DroopModel
+    readings: tuple[Reading, ...]
+    unknowns: np.ndarray
+    covariance: np.ndarray
+    residuals: np.ndarray
+    misfit: float
+    outliers: tuple[int, ...]
+    friction: np.ndarray
+
+    def figure(self, joint: str, name: str) -> Measured:
+        """One of ``FIGURES`` of a joint."""
+        return self._measured(f"{joint}.{name}")
+
+    def stiffness(self, joint: str) -> Measured:
+        """K = 1/c [N·m/rad]; sd to first order."""
+        c = self.figure(joint, "compliance")
+        return Measured(1.0 / c.value, c.sd / c.value**2)
+
+    def _measured(self, name: str) -> Measured:
+        i = self.model.names.index(name)
+        return Measured(float(self.unknowns[i]), float(np.sqrt(self.covariance[i, i])))
+
+
+def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
+    """Estimate all figures from the readings.
+
+    Raises:
+        InputError: too few readings, or one that no such arm could give.
+    """
+    refuse_if(
+        len(readings) < len(model.joints) * len(FIGURES),
+        f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
+        "readings",
+        len(readings),
+        len(model.joints) * len(FIGURES),
+    )
+    from scipy.optimize import least_squares
+
+    mean, prior_sd = model.prior()
+    require_plausible(model, mean, readings)
+    value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sensor.sd) for one in readings)))
+    unknowns, friction, lower = mean, np.full(len(model.joints), FRICTION_SD), np.full(len(mean), -np.inf)
+    for figure, least in LEAST.items():
+        lower[FIGURES.index(figure) : len(model.joints) * len(FIGURES) : len(FIGURES)] = least
+    linearised = lru_cache(2)(lambda x: model.linearised(np.frombuffer(x), readings))
+    for _ in range(ROUNDS):
+        before, (expected, jacobian, by_friction) = unknowns, linearised(unknowns.tobytes())
+        off = wrapped(value - expected, readings)
+        for _ in range(FRICTION_ROUNDS):
+            found = update(off, jacobian, by_friction * friction, mean - unknowns, prior_sd, visits, sd)
+            friction = friction_round(friction, by_friction, found, visits)
+
+        def residuals(x, whiten=found.whiten):
+            return np.concatenate([whiten @ wrapped(value - linearised(x.tobytes())[0], readings), (mean - x) / prior_sd])
+
+        def slopes(x, whiten=found.whiten):
+            return -np.vstack([whiten @ linearised(x.tobytes())[1], np.diag(1.0 / prior_sd)])
+
+        solved = least_squares(
+            residuals, unknowns, slopes, bounds=(lower, np.inf), x_scale=prior_sd, ftol=TOLERANCE, max_nfev=STEPS
+        )
+        unknowns = solved.x
+        if solved.success and np.abs((unknowns - before) / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
+            break
+    off = model.off(unknowns, readings)
+    whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + ((by_friction * friction) ** 2).sum(axis=1))
+    used = float(np.trace(found.jacobian @ found.covariance @ found.jacobian.T))
+    misfit = float(np.sqrt((whitened @ whitened) / max(1.0, len(readings) - used)))
+    usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
+    worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, usual)))
+    covariance = found.covariance * max(1.0, misfit) ** 2
+    return DroopFit(model, tuple(readings), unknowns, covariance, residuals, misfit, worst, friction)
+
+
+# -- friction ----------------------------------------------------------------------------------------------------------
+
+
+def whitening(held, visits: Sequence[int], sd) -> np.ndarray:
+    """(r, r) matrix that makes the readings' errors independent and of size 1: R's inverse Cholesky factor, visit by visit.
+
+    Args:
+        held: (r, j) how much a standard deviation of each joint's friction moves each reading.
+        visits: (r,) number of the visit at which each was taken.
+        sd: (r,) of the instruments.
+    """
+    whiten, variance = np.zeros((len(visits), len(visits))), np.square(np.asarray(sd, dtype=float))
+    for rows in _blocks(visits):
+        covariance = held[rows] @ np.swapaxes(held[rows], -1, -2) + variance[rows][..., None] * np.eye(rows.shape[1])
+        whiten[rows[:, :, None], rows[:, None, :]] = np.linalg.inv(np.linalg.cholesky(covariance))
+    return whiten
+
+
+def _blocks(visits) -> list[np.ndarray]:
+    """Rows of each visit, (v, k) for the visits with k readings."""
+    numbers, belongs, counts = np.unique(visits, return_inverse=True, return_counts=True)
+    order = np.split(np.argsort(belongs, kind="stable"), np.cumsum(counts)[:-1])
+    return [np.array([rows for rows in order if len(rows) == count]) for count in np.unique(counts)]
+
+
+@dataclass(frozen=True)
+class Update:
+    """One linear step of the estimate, all whitened: what ``whitening`` left.
+
+    Attributes:
+        whiten: (r, r).
+        jacobian: (r, u) by the unknowns.
+        covariance: (u, u) of the unknowns, the prior's part included.
+        step: (u,) to the estimate.
+        residuals: (r,) after the step.
+    """
+
+    whiten: np.ndarray
+    jacobian: np.ndarray
+    covariance: np.ndarray
+    step: np.ndarray
+    residuals: np.ndarray
+
+
+def update(off, jacobian, held, from_mean, prior_sd, visits, sd) -> Update:
+    """The linear estimate for friction of a given size.
+
+    Args:
+        off: (r,) readings less what they should be.
+        jacobian: (r, u); held: (r, j) as for ``whitening``.
+        from_mean: (u,) prior mean less estimate; prior_sd: (u,).
+    """
+    whiten = whitening(held, visits, sd)
+    residuals, jacobian = whiten @ off, whiten @ jacobian
+    covariance = np.linalg.inv(jacobian.T @ jacobian + np.diag(prior_sd**-2))
+    step = covariance @ (jacobian.T @ residuals + from_mean / prior_sd**2)
+    return Update(whiten, jacobian, covariance, step, residuals - jacobian @ step)
+
+
+def friction_round(friction, by_friction, found: Update, visits) -> np.ndarray:
+    """(j,) next sizes of the friction [N·m]: the mean square over the visits and the guess.
+
+    Args:
+        friction: (j,) with which ``found`` was found.
+        by_friction: (r, j) derivatives of the readings by the friction.
+    """
+    held, squares = found.whiten @ by_friction, FRICTION_VISITS * FRICTION_SD**2
+    count = len(np.unique(visits))
+    for rows in _blocks(visits):
+        shared = np.swapaxes(held[rows], -1, -2) @ found.jacobian[rows]
+        told = (held[rows] ** 2).sum(axis=1) - ((shared @ found.covariance) * shared).sum(axis=-1)
+        expected = friction**2 * (held[rows] * found.residuals[rows][..., None]).sum(axis=1)
+        expected = np.clip(expected, -FURTHEST_FRICTION * friction, FURTHEST_FRICTION * friction)
+        squares = squares + (expected**2 + friction**2 * (1.0 - friction**2 * told)).sum(axis=0)
+    return np.sqrt(squares / (FRICTION_VISITS + count))
+
+
+# -- slips -------------------------------------------------------------------------------------------------------------
+
+
+def require_plausible(model: DroopModel, unknowns, readings: Sequence[Reading]) -> None:
+    """Refuse readings that no such arm could give.
+
+    Raises:
+        InputError: naming the joint that does not follow its set-points, or the reading that is too far off.
+    """
+    off = model.off(unknowns, readings)
+    for joint, share in moved_shares(model, unknowns, readings).items():
+        refuse_if(
+            share < MOVED_LEAST,
+            f"{joint} moved {100 * share:.0f} % of what it was told: is its servo powered, on the right channel "
+            "and turning the right way, its horn tight?",
+            joint,
+            share,
+            MOVED_LEAST,
+        )
+    for number, (one, error) in enumerate(zip(readings, off), start=1):
+        limit, unit = FURTHEST[one.sensor.kind]
+        refuse_if(
+            abs(error) > limit,
+            f"reading {number}, {one.sensor.kind} of {one.sensor.link}, is {one.value:.3f} {unit}, expected about "
+            f"{one.value - error:.3f} {unit}: sign, unit or link mixed up?",
+            one.sensor.link,
+            one.value,
+            limit,
+        )
+
+
+def moved_shares(model: DroopModel, unknowns, readings: Sequence[Reading]) -> dict[str, float]:
+    """By joint, how far it followed its set-points: slope of where it was over what it was told; 1 for a servo that works.
+
+    Told by the median of the slopes between visits, so that a misread elevation does not accuse a joint.  Only of joints whose
+    set-points differ, and only from visits at which the elevations tell every sought joint.
+    """
+    columns = list(model.columns)
+    looks = [one for one in readings if one.sensor.kind == "elevation"]
+    if not looks:
+        return {}
+    q = model.resting(unknowns, looks)
+    poses, visits = link_poses(model.description, q), np.array([one.visit for one in looks])
+    seen = {
+        sensor: (sensor.of(poses), sensor.rates(model.description, poses)[:, columns]) for sensor in {one.sensor for one in looks}
+    }
+    off = wrapped(np.array([one.value - seen[one.sensor][0][row] for row, one in enumerate(looks)]), looks)
+    rates = np.array([seen[one.sensor][1][row] for row, one in enumerate(looks)])
+    told, been = [], []
+    for visit in np.unique(visits):
+        rows = np.flatnonzero(visits == visit)
+        if np.linalg.matrix_rank(rates[rows], 1e-6) == len(columns):
+            told.append(model.servos.to_angle(looks[rows[0]].pulses_us)[columns])
+            been.append(q[rows[0], columns] + np.linalg.lstsq(rates[rows], off[rows], rcond=None)[0])
+    shares = {}
+    for joint, setpoint, position in zip(model.joints, np.transpose(told), np.transpose(been)):
+        apart = np.subtract.outer(setpoint, setpoint)
+        far = apart > TOLD_SPREAD
+        if setpoint.std() > TOLD_SPREAD and far.any():
+            shares[joint] = float(np.median(np.subtract.outer(position, position)[far] / apart[far]))
+    return shares

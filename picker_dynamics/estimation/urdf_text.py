@@ -1,0 +1,44 @@
+"""URDF text with other numbers: elements are found by tag and name, and rewritten; comments and all else stay as they are."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_MOMENTS = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
+
+
+def element(text: str, tag: str, name: str) -> tuple[str, int, int] | None:
+    """The text with its comments blanked, and where the inside of an element begins and ends; None where there is none.
+
+    The end is before the begin for an element that closes itself.
+    """
+    blank = _COMMENT.sub(lambda match: " " * len(match.group()), text)
+    opening = re.search(rf"""<{tag}\b[^>]*?\bname\s*=\s*["']{re.escape(name)}["'][^>]*?>""", blank)
+    if opening is None:
+        return None
+    begin = opening.end()
+    return blank, begin, begin - 2 if opening.group().endswith("/>") else blank.index(f"</{tag}>", begin)
+
+
+def find(text: str, tag: str, name: str, inner: re.Pattern) -> tuple[int, int] | None:
+    """Begin and end of what ``inner`` finds inside of an element, comments aside; None where there is nothing."""
+    inside = element(text, tag, name)
+    match = inside and inner.search(*inside)
+    return match.span() if match else None
+
+
+def inertial(mass: float, com, inertia: np.ndarray, remark: str, number: str, moment: str) -> str:
+    """An ``<inertial>`` element: mass [kg], centre of mass (3,) [m], inertia about it (3, 3) [kg·m²], and a remark, if any.
+
+    Args:
+        number, moment: format specifications of masses and lengths, and of moments of inertia.
+    """
+    entries = " ".join(f'{key}="{inertia[i, j]:{moment}}"' for key, i, j in _MOMENTS)
+    comment = f"  <!-- {remark} -->" if remark else ""
+    return (
+        f'<inertial>{comment}\n      <origin xyz="{" ".join(f"{value:{number}}" for value in com)}"/>\n'
+        f'      <mass value="{mass:{number}}"/>\n      <inertia {entries}/>\n    </inertial>'
+    )

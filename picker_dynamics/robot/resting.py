@@ -1,0 +1,103 @@
+"""Static equilibrium of an arm on sprung servos: where it rests at given set-points, by Newton's method.
+
+    q + c L(q) + delta tanh(L(q) / u_s) = u        resting_position: compliance c = 1/K, half deadband delta (``servo``)
+    clip(K dz(q_cmd - q, delta)) = g(q)            settled: with the stall torque, and any angle of the deadband
+
+u is where the joints would rest without load, L(q) what the servos pull there [N·m].  The first is what readings are fitted
+with, batches of it; the second follows the arm's fall from where it starts, to a pose at rest that is stable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .servo import SIGN_TORQUE, ServoModel
+
+Unbalanced = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray, "float | np.ndarray"]]
+
+STEPS, SMOOTH_STEPS, TOLERANCE = 40, 8, 1e-9
+"""Newton's method takes about four steps to so few radians; where a joint tips over within its deadband, slower ones without that
+slope follow from the ninth on."""
+
+MAX_STEP = 0.1
+"""[rad]"""
+
+SETTLE_STEP_S, SETTLE_STEPS, SETTLE_RESIDUAL = 0.1, 5000, 1e-10
+"""Pseudo-time step of ``settled`` [s], how many, and the unbalanced torque that counts as rest [N·m]."""
+
+
+def newton(unbalanced: Unbalanced, q, tolerance: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """q (..., n) at which nothing is unbalanced, and what is left unbalanced there (..., n), by Newton's method.
+
+    Args:
+        unbalanced: of q and the number of the step: the residual (..., n), minus its derivatives by q (..., n, n), and the
+            longest step [rad], a number or (..., n).
+        q: (..., n) where to begin [rad].
+        tolerance: largest residual that counts as none.
+    """
+    for step in range(steps):
+        left, slope, longest = unbalanced(q, step)
+        if np.abs(left).max(initial=0.0) < tolerance:
+            break
+        q = q + np.clip(np.linalg.solve(slope, left[..., None])[..., 0], -longest, longest)
+    return q, left
+
+
+def sag(pull, compliance, deadband) -> tuple[np.ndarray, np.ndarray]:
+    """How far a servo that pulls with ``pull`` [N·m] is behind its set-point [rad], and the slope of that [rad/(N·m)]."""
+    sign = np.tanh(np.divide(pull, SIGN_TORQUE))
+    return compliance * pull + deadband * sign, compliance + deadband / SIGN_TORQUE * (1.0 - sign**2)
+
+
+def resting_position(unloaded, pull: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], compliance, deadband) -> np.ndarray:
+    """Where joints rest, (..., n) [rad].
+
+    Args:
+        unloaded: u, (..., n) [rad].
+        pull: of the servos at q (..., n): L (..., n) [N·m] and its derivatives by q (..., n, n).
+        compliance, deadband: c [rad/(N·m)] and delta [rad], (n,).
+    """
+    unloaded = np.asarray(unloaded, dtype=float)
+
+    def unbalanced(q, step):
+        load, by_q = pull(q)
+        behind, slope = sag(load, compliance, deadband)
+        slope = slope if step < SMOOTH_STEPS else np.broadcast_to(compliance, slope.shape)
+        return unloaded - behind - q, np.eye(q.shape[-1]) + slope[..., None] * by_q, MAX_STEP
+
+    return newton(unbalanced, unloaded, TOLERANCE, STEPS)[0]
+
+
+def sloped(load: Callable[[np.ndarray], np.ndarray], step: float = 1e-6) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """``load`` of q (n,) [N·m] with its derivatives (n, n), by differences."""
+
+    def both(q):
+        here = load(q)
+        return here, np.stack([(load(q + ahead) - here) / step for ahead in step * np.eye(len(q))], axis=-1)
+
+    return both
+
+
+def settled(servo: ServoModel, load: Callable[[np.ndarray], np.ndarray], setpoint, start) -> tuple[np.ndarray, np.ndarray]:
+    """Where an arm comes to rest (n,) [rad], and what torque is not borne there (n,) [N·m]: none, unless it falls for ever.
+
+    The over-damped motion D dq/dt = spring(q_cmd - q) - g(q) is followed until it stands, so that of several poses at rest (any
+    angle of the deadband, without load) it finds a stable one near ``start``.
+
+    Args:
+        load: g(q) of (n,) [N·m].
+        setpoint, start: (n,) [rad].
+    """
+    reach = servo.stall_torque / servo.stiffness
+
+    def unbalanced(q, _step):
+        distance = np.abs(setpoint - q)
+        loose = distance < servo.deadband
+        pulling = ~loose & (distance < servo.deadband + reach)
+        slope = servo.damping / SETTLE_STEP_S + np.where(pulling, servo.stiffness, 0.0)
+        return servo.spring_torque(setpoint, q) - load(q), np.diag(slope), np.where(loose, servo.deadband, reach)
+
+    q, left = newton(unbalanced, np.asarray(start), SETTLE_RESIDUAL, SETTLE_STEPS)
+    return q, np.where(np.abs(left) < SETTLE_RESIDUAL, 0.0, left)
