@@ -3,15 +3,16 @@ and of clocks.  Imports ``robot``, ``trajectory`` and ``control``; models come i
 """
 
 __all__ = [
-    "effort_gate",
-    "feasibility",
+    "checks",
+    "events",
+    "execution",
     "goal",
-    "goal_check",
     "goal_manager",
     "goal_tracking",
     "gripping",
-    "pending_goals",
     "reference_generator",
     "streaming",
     "tolerances",
+    "torque_limits",
+    "validator",
 ]

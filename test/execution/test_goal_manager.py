@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from execution_rig import HOME, NAMES, TIGHT, Rig, goal, limits, moved, part
+from execution_rig import HOME, NAMES, TIGHT, TIP_SPEED, Rig, goal, limits, moved, part
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -261,6 +261,8 @@ class AnythingAtAnyTime(RuleBasedStateMachine):
             except PickerError:
                 assert self.rig.execution.stream_counts.refused or self.rig.execution.blocked_by
             self.rig.tick()
+        assert self.rig.fastest_tip(count) < 1.3 * TIP_SPEED
+        self.rig.references = self.rig.references[-1:]  # a stream is followed as it comes, with all its steps
 
     @precondition(lambda self: self.rig.requests)
     @rule(data=st.data())

@@ -41,11 +41,6 @@ def keep_sending(rig: Rig, q, count: int) -> list[PickerError]:
     return errors
 
 
-def fastest_tip(rig: Rig) -> float:
-    jacobian = rigid_body().jacobian(rig["q"])
-    return np.linalg.norm(np.einsum("tij,tj->ti", jacobian, rig["v"]), axis=1).max()
-
-
 def test_the_reference_follows_the_stream_without_steps(rig):
     feed(rig, swing(100))
     q, v = rig["q"][:, 0], rig["v"][:, 0]
@@ -142,7 +137,7 @@ def test_while_blocked_a_stream_is_refused_and_the_arm_stops(rig):
 @pytest.mark.parametrize("joint", ["base", "shoulder", "wrist"])
 def test_the_way_to_a_first_command_is_no_faster_than_the_tip_may_be(rig, joint):
     assert keep_sending(rig, moved(**{joint: 0.045}), 100) == []
-    assert fastest_tip(rig) < 0.25 * 1.05
+    assert rig.fastest_tip() < 0.25 * 1.05
     np.testing.assert_allclose(rig["q"][-1], moved(**{joint: 0.045}), atol=1e-6)
 
 
@@ -161,7 +156,7 @@ def test_a_sender_s_clock_that_lies_does_not_make_the_arm_faster(rig):
         for k, q in enumerate(swing(500, 3.0)):  # ten times what it says
             rig.push(q, sent_s=k * PERIOD * 10.0)
             rig.tick()
-    assert fastest_tip(rig) < 0.25 * 1.3
+    assert rig.fastest_tip() < 0.25 * 1.3
 
 
 def test_a_stream_that_was_refused_is_taken_up_where_it_stands_not_where_it_passes(rig):
@@ -191,7 +186,7 @@ def test_a_sender_that_stumbles_goes_on(rig, gap):
     feed(rig, path[gap:])
     assert rig.execution.stream_counts.refused == 0
     assert abs(rig["q"][-1, 0] - path[-1][0]) < 0.3 * 2 * PERIOD
-    assert fastest_tip(rig) < 0.25 * 1.1
+    assert rig.fastest_tip() < 0.25 * 1.1
 
 
 def test_one_that_was_away_for_longer_begins_anew(rig):

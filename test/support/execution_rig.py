@@ -193,6 +193,11 @@ class Rig:
         """(s, n) of all references: ``q``, ``v`` or ``a``."""
         return np.array([getattr(reference, name) for reference in self.references])
 
+    def fastest_tip(self, count: int = 0) -> float:
+        """Largest speed of the tool in the last ``count`` references, 0: in all [m/s]."""
+        q, v = self["q"][-count:], self["v"][-count:]
+        return float(np.linalg.norm(np.einsum("tij,tj->ti", rigid_body().jacobian(q), v), axis=1).max(initial=0.0))
+
     def require_smooth(self, acceleration: float) -> None:
         """Positions belong to the velocities, and those to accelerations up to that bound [rad/s²]."""
         q, v = self["q"], self["v"]
