@@ -11,7 +11,6 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from picker_dynamics.execution.feasibility import Gate
 
 from picker_dynamics.control.compensation import MODES
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -24,6 +23,7 @@ from picker_dynamics.estimation.closed_loop import (
     hold_errors,
     paths_between,
 )
+from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.plant import STEP_S, Plant
@@ -41,14 +41,14 @@ class Study:
     def __init__(self):
         self.arm, self.servos = servo_arm.load(overlay=resource("config/servos.sim.yaml"))
         self.model = RigidBody(self.arm, self.servos.armature)
-        self.gate = Gate(self.model, self.servos)
+        self.validator = torque_validator(self.model, self.servos)
 
     def paths(self, reach_m: float):
         """Motions through random poses whose tip is at least ``reach_m`` from the base axis."""
         poses = feasible_poses(
-            self.gate, self.arm.lower, self.arm.upper, POSES, seed=POSE_SEED, start=self.servos.home, reach_m=reach_m
+            self.validator, self.arm.lower, self.arm.upper, POSES, seed=POSE_SEED, start=self.servos.home, reach_m=reach_m
         )
-        return paths_between(poses, self.gate)
+        return paths_between(poses, self.validator)
 
     def modes(self, paths, *, servos=None, modes=MODES, half_frame=True, **plant) -> dict:
         """Errors [mm] per mode on an arm that differs as ``plant`` says, and how they compare with ``none``."""

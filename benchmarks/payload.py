@@ -24,8 +24,8 @@ def run(seeds: int = SEEDS) -> dict:
     started, forearm = time.perf_counter(), SensorModel("elevation", "forearm")
     errors, inside, readings = [], [], []
     for seed in range(seeds):
-        person, gate = rehearsal.person(PAYLOAD_KG, seed=seed)
-        visits, _ = plan(person.scale, gate, [forearm], person.scale.servos.home)
+        person, validator = rehearsal.person(PAYLOAD_KG, seed=seed)
+        visits, _ = plan(person.scale, validator, [forearm], person.scale.servos.home)
         found = person.scale.weigh(person.read(visits, [forearm])).mass
         errors.append(1e3 * abs(found.value - PAYLOAD_KG))
         inside.append(found.contains(PAYLOAD_KG))

@@ -15,6 +15,7 @@ from pathlib import Path
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import PACKAGE, resource
 from picker_dynamics.robot import arms, servo_arm
+from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 HARDWARE = ("sim", "serial")
 BOARDS = ("virtual", "avr")
@@ -28,9 +29,6 @@ RANGES = {
     "plant_error": (0.0, 0.5, ""),
 }
 """What numbers may be, and their unit; the nodes refuse the same."""
-
-SERVO_RATE_HZ = 200.0
-"""Largest rate of the reference for servos on a board: its queue cannot span the lead with more set-points."""
 
 FILES = ("urdf", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
 FOR_SERVOS = ("servos", "servo_overlay", "compensation", "on_shutdown")

@@ -144,11 +144,11 @@ def note(options, text: str) -> None:
 
 
 def scale_of(options):
-    """The arm as a scale, and its gate: as the options name it, as calibrated."""
+    """The arm as a scale, and its validator: as the options name it, as calibrated."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
     from picker_dynamics.estimation.calibration.arm_estimate import given
     from picker_dynamics.estimation.payload.droop import DroopScale
-    from picker_dynamics.execution.feasibility import Gate
+    from picker_dynamics.execution.validator import torque_validator
 
     refuse_if(
         options.arm not in ("", arms.DEFAULT),
@@ -157,7 +157,7 @@ def scale_of(options):
         options.arm,
     )
     arm, servos = given(options.urdf, options.servos, options.servo_overlay)
-    return DroopScale(arm, servos, tuple(options.com)), Gate(RigidBody(arm, servos.armature), servos)
+    return DroopScale(arm, servos, tuple(options.com)), torque_validator(RigidBody(arm, servos.armature), servos)
 
 
 def sensor_on(scale, link: str):
@@ -185,7 +185,7 @@ def typed(options):
         _pairs(words, option)
         for words, option in ((options.at, "--at"), (options.empty, "--empty"), (options.reading, "--reading"))
     )
-    scale, gate = scale_of(options)
+    scale, validator = scale_of(options)
     servos = scale.servos
     there = np.array(servos.home)
     for name, text in at:
@@ -197,14 +197,14 @@ def typed(options):
         for link, texts in pairs:
             for text in texts.split(","):
                 read.append(Measurement(pulses, sensor_on(scale, link), angle(link, text), len(read), loaded))
-    return scale.weigh(read, hint(scale, gate, {one.sensor for one in read}, servos.home))
+    return scale.weigh(read, hint(scale, validator, {one.sensor for one in read}, servos.home))
 
 
-def hint(scale, gate, sensors, near) -> str:
+def hint(scale, validator, sensors, near) -> str:
     """A pose that tells more, in words."""
     from picker_dynamics.estimation.payload import poses as payload_poses
 
-    best = payload_poses.poses(scale, gate, tuple(sensors), near, 1)[0]
+    best = payload_poses.poses(scale, validator, tuple(sensors), near, 1)[0]
     return f"better: {scale.pose_text(scale.servos.to_angle(best))}"
 
 
@@ -227,20 +227,20 @@ def simulated(options):
         options.grams,
         100.0,
     )
-    person, gate = rehearsal.person(
+    person, validator = rehearsal.person(
         options.grams * 1e-3, plant_error=options.plant_error, seed=options.seed, com=tuple(options.com)
     )
     sensors = (sensor_on(person.scale, options.link),)
-    visits, half = planned(options, person.scale, gate, sensors, person.scale.servos.home)
+    visits, half = planned(options, person.scale, validator, sensors, person.scale.servos.home)
     weighed = person.scale.weigh(person.read(visits, sensors))
     return weighed, {"truth_kg": options.grams * 1e-3, "visits": len(visits), "planned_half_width_kg": half}
 
 
-def planned(options, scale, gate, sensors, near):
+def planned(options, scale, validator, sensors, near):
     """The visits, and what they promise; the person is told."""
     from picker_dynamics.estimation.payload import poses as payload_poses
 
-    visits, half = payload_poses.plan(scale, gate, sensors, near, options.within * 1e-3, count=options.visits)
+    visits, half = payload_poses.plan(scale, validator, sensors, near, options.within * 1e-3, count=options.visits)
     note(options, f"{len(visits) // 2} poses, each without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)")
     return visits, half
 
@@ -280,7 +280,7 @@ def by_droop(options, client):
     from picker_dynamics.estimation.payload.droop import Potentiometer
     from picker_dynamics.estimation.payload.poses import before
 
-    scale, gate = scale_of(options)
+    scale, validator = scale_of(options)
     client.joint_names = scale.description.joint_names
     client.wait_holding()
     measured = client.hardware.get("provenance") == "measured"
@@ -289,7 +289,7 @@ def by_droop(options, client):
         if measured
         else (sensor_on(scale, options.link),)
     )
-    visits, half = planned(options, scale, gate, sensors, client.reference())
+    visits, half = planned(options, scale, validator, sensors, client.reference())
     asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the scissor empty, and are hands away? Type yes: "
     refuse_if(not options.yes and _answer(asked).strip().lower() != "yes", "not weighed")
     read = []
@@ -305,7 +305,7 @@ def by_droop(options, client):
             if measured
             else _typed(scale, there, len(visits), sensors[0])
         )
-    return scale.weigh(read, hint(scale, gate, sensors, scale.servos.home)), {"planned_half_width_kg": half}
+    return scale.weigh(read, hint(scale, validator, sensors, scale.servos.home)), {"planned_half_width_kg": half}
 
 
 def _typed(scale, visit, count: int, sensor) -> list:

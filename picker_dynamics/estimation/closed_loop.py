@@ -30,7 +30,7 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.errors import BoardFaultError, InfeasibleError, LimitError, PickerError
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
@@ -51,6 +51,9 @@ SETTLE_S = 2.5
 
 REACH_M = 0.2
 """Where work is done: poses with the tip nearer than this to the base axis are folded, and bear little [m]."""
+
+SLOWING = 1.001
+"""Resolution of the factor by which a path is slowed until it may be made."""
 
 TIP_SPEED = 0.25
 """Default limit of the tip's speed [m/s]."""
@@ -220,24 +223,24 @@ class ClosedLoop:
                 raise BoardFaultError(f"the board refused frame {message.request}: {message.reason.name}", value=message.reason)
 
 
-def paths_between(poses: Sequence, gate: Gate, *, speed: float = TIP_SPEED) -> list[Trajectory]:
+def paths_between(poses: Sequence, validator: MotionValidator, *, speed: float = TIP_SPEED) -> list[Trajectory]:
     """Motions along the poses (k, n) [rad], quintic in joint space, their tip no faster than ``speed`` [m/s].
 
     Raises:
-        InfeasibleError, LimitError: a motion that does not pass the gate even when slowed.
+        InfeasibleError, LimitError: a motion that does not pass the validator even when slowed.
     """
-    servos, model = gate.servo_map, gate.model
+    servos, model = validator.limits.servo_map, validator.model
     paths = []
     for before, after in zip(poses, poses[1:]):
         path = joint_move(before, after, 0.5 * servos.no_load_speed, 20.0, joint_names=model.joint_names)
-        paths.append(gate.check(limit_tip_speed(path, model, speed), stretch=True).trajectory)
+        paths.append(validator.scaled(limit_tip_speed(path, model, speed), SLOWING).trajectory)
     return paths
 
 
 def feasible_poses(
-    gate: Gate, lower, upper, count: int, *, seed: int, start, reach_m: float = REACH_M, height_m: float = 0.02
+    validator: MotionValidator, lower, upper, count: int, *, seed: int, start, reach_m: float = REACH_M, height_m: float = 0.02
 ) -> list[np.ndarray]:
-    """``start`` and ``count`` random poses, each of which the gate lets the arm reach from the one before.
+    """``start`` and ``count`` random poses, each of which the validator lets the arm reach from the one before.
 
     Uniform in joint space, less those that are nearer to the base axis or the mounting plane than asked.
 
@@ -256,15 +259,15 @@ def feasible_poses(
         if len(poses) > count:
             return poses
         pose = rng.uniform(lower, upper)
-        tip = gate.model.forward_kinematics(pose)
+        tip = validator.model.forward_kinematics(pose)
         if tip[2] < height_m or np.hypot(tip[0], tip[1]) < reach_m:
             continue
         try:
-            paths_between([poses[-1], pose], gate)
+            paths_between([poses[-1], pose], validator)
         except (InfeasibleError, LimitError):
             continue
         poses.append(pose)
-    raise PickerError(f"only {len(poses) - 1} of {count} random poses pass the gate", value=len(poses) - 1, limit=count)
+    raise PickerError(f"only {len(poses) - 1} of {count} random poses pass the validator", value=len(poses) - 1, limit=count)
 
 
 def hold_errors(loop: ClosedLoop, paths: Sequence[Trajectory], settle_s: float = SETTLE_S) -> tuple[np.ndarray, np.ndarray]:

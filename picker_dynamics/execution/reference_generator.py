@@ -395,7 +395,7 @@ class ReferenceGenerator:
         return float((self.max_deceleration / np.maximum(peak, 1e-6)).min())
 
     def _ramp(self, scaling: TimeScaling, trajectory: Trajectory, time_s: float) -> TimeScaling:
-        """A ramp to the wanted speed, gentle enough for the gate where that is possible."""
+        """A ramp to the wanted speed, gentle enough for the torque limits where that is possible."""
         rate = self._rate(trajectory, scaling.at(time_s).progress)
         for _ in range(RATE_HALVINGS):
             made = scaling.ramp(time_s, self.speed, rate)

@@ -19,6 +19,7 @@ from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.reference_generator import Reference
 from picker_dynamics.robot.joint_order import ordered
+from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 from .arm_setup import load_controlled_arm
 from .controller_parameters import ControllerParameters, declare_gripper
@@ -31,9 +32,6 @@ DIAGNOSTIC_PERIOD_S = 1.0
 
 GOALS_WAITING = 1000
 """Depth of the goal topic: each goal of a burst is answered, if only that a newer one overtook it."""
-
-SERVO_RATE_HZ = 200.0
-"""Fastest reference for a servo board: its queue cannot span the lead at more, and a 50 Hz servo has no use for it."""
 
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 

@@ -27,6 +27,9 @@ from .servo_file import OSCILLATOR_HZ, Entry, read_entries
 STIFFNESS_UPPER_BOUND = 25.0
 """K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""
 
+SERVO_RATE_HZ = 200.0
+"""Fastest reference for servos on a board: its queue cannot span the lead with more, and a 50 Hz servo has no use for it."""
+
 PULSE_TOLERANCE_US = 1e-6
 """Rounding that a pulse may exceed its range by [us]."""
 

@@ -174,7 +174,7 @@ def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
 
     def look(context, estimate):
         reader = StationReader(context, estimate)
-        values = reader.read_station(estimate.gate(), station, 1.0, (1, 2, 3))
+        values = reader.read_station(estimate.validator(), station, 1.0, (1, 2, 3))
         hanging = bench.control.truth().payload_kg
         reader.finish()
         return values, hanging
@@ -206,7 +206,7 @@ def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_
 
     def look(context, estimate):
         looked.append(context.person)
-        return StationReader(context, estimate).read_station(estimate.gate(), station, -1.0, (1, 2, 3))
+        return StationReader(context, estimate).read_station(estimate.validator(), station, -1.0, (1, 2, 3))
 
     def stop():
         raise KeyboardInterrupt

@@ -22,7 +22,7 @@ from picker_dynamics.estimation.calibration.poses import (
     Station,
     Weight,
     candidates,
-    cautious_gate,
+    cautious_validator,
     choose,
     sensors,
     way,
@@ -46,7 +46,7 @@ KNOWN = FIGURES[:4]
 class ExactBench(RestingBench):
     """Neither friction nor noise in what is read of the droop."""
 
-    def read_station(self, gate, station, side, columns):
+    def read_station(self, validator, station, side, columns):
         poses = link_poses(ARM, self.resting(station, columns, np.zeros(ARM.n)))
         return [float(sensor.of(poses)) for sensor in station.sensors]
 
@@ -186,9 +186,9 @@ def test_slips_of_sign_and_too_few_readings_are_refused(calibrated):
 def test_chosen_poses_tell_more_than_the_first_ones_that_come():
     links = {name: link_properties(name, bench(0).link(name)) for name in procedure.measured_links(ARM, JOINTS)}
     model = DroopModel(ARM, BELIEVED, JOINTS, links)
-    gate = cautious_gate(RigidBody(ARM), BELIEVED)
-    stations = candidates(model, gate, WEIGHTS, SENSORS, count=40, seed=2)
-    chosen = choose(model, gate, stations, 6)
+    validator = cautious_validator(RigidBody(ARM), BELIEVED)
+    stations = candidates(model, validator, WEIGHTS, SENSORS, count=40, seed=2)
+    chosen = choose(model, validator, stations, 6)
 
     def spread(some):
         readings = [one for number, station in enumerate(some) for one in station.readings(ARM.tool, visit=number)]
@@ -200,24 +200,24 @@ def test_chosen_poses_tell_more_than_the_first_ones_that_come():
 
 
 def test_a_way_that_cannot_be_borne_goes_by_home_or_is_refused():
-    gate = cautious_gate(RigidBody(ARM), BELIEVED)
+    validator = cautious_validator(RigidBody(ARM), BELIEVED)
     home = np.array(BELIEVED.home)
     lean_back = np.array([0.0, 1.75, -0.3, 0.0, 1.2])
-    np.testing.assert_array_equal(way(gate, home, lean_back)[-1], lean_back)
+    np.testing.assert_array_equal(way(validator, home, lean_back)[-1], lean_back)
     with pytest.raises(InfeasibleError, match="shoulder"):
-        way(gate, home, np.array([0.0, 0.0, 0.0, 0.0, 1.2]))
+        way(validator, home, np.array([0.0, 0.0, 0.0, 0.0, 1.2]))
 
 
 def test_the_arm_comes_to_stations_from_both_sides_and_is_read_at_rest():
     """The bench that moves: real pulses, real time steps, friction; what it reads is the balance of StaticBench."""
     moving = SimulatedBench.with_errors(ARM, SIMULATED, seed=2)
     still = bench(2, ExactBench)
-    gate = cautious_gate(RigidBody(ARM), BELIEVED)
+    validator = cautious_validator(RigidBody(ARM), BELIEVED)
     pulses = BELIEVED.quantise_us(BELIEVED.to_pulse_us(np.array([0.0, 1.7, -1.2, -0.6, 1.2])))
     station = Station(pulses, Weight(0.2), SENSORS)
-    expected = still.read_station(gate, station, 1.0, COLUMNS)
+    expected = still.read_station(validator, station, 1.0, COLUMNS)
     for side in SIDES:
-        np.testing.assert_allclose(moving.read_station(gate, station, side, COLUMNS), expected, atol=np.radians(1.2))
+        np.testing.assert_allclose(moving.read_station(validator, station, side, COLUMNS), expected, atol=np.radians(1.2))
     assert moving.plant.payload == 0.0
 
 

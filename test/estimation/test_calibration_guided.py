@@ -225,15 +225,15 @@ def test_a_rest_pose_outside_of_the_limits_is_not_taken(tmp_path):
 def test_jogging_ends_where_the_servos_cannot_surely_hold(tmp_path):
     rig = Rig(tmp_path)
     _, estimate = rig.walk("trim", "rest")
-    mover, gate = Mover(rig.outputs), estimate.gate()
+    mover, validator = Mover(rig.outputs), estimate.validator()
     with pytest.raises(InfeasibleError, match="shoulder|elbow"):
-        mover.jog(gate, 2, 1.0)
+        mover.jog(validator, 2, 1.0)
         for _ in range(60):
-            mover.jog(gate, 1, -0.1)
-            mover.jog(gate, 2, 0.1)
+            mover.jog(validator, 1, -0.1)
+            mover.jog(validator, 2, 0.1)
     with pytest.raises(LimitError, match="pulses end here|its pulses allow"):
         for _ in range(60):
-            mover.jog(gate, 0, 0.1)
+            mover.jog(validator, 0, 0.1)
 
 
 # -- sweep ----------------------------------------------------------------------------------------------------------------

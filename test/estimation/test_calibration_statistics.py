@@ -15,7 +15,7 @@ from picker_dynamics.estimation.calibration import evaluate, procedure
 from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit, friction_round, moved_shares, update
 from picker_dynamics.estimation.calibration.droop_model import FIGURES, PRIORS, DroopModel
 from picker_dynamics.estimation.calibration.mass_properties import link_properties, weighings
-from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_gate, sensors
+from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_validator, sensors
 from picker_dynamics.estimation.calibration.simulated import RestingBench
 
 ARM = picker()
@@ -63,11 +63,11 @@ def stations_of(some):
 
 def looked(bench, stations, seen=None):
     """Readings at the stations, from both sides."""
-    readings, gate = [], cautious_gate(RigidBody(ARM), BELIEVED)
+    readings, validator = [], cautious_validator(RigidBody(ARM), BELIEVED)
     for station in stations:
         station = station if seen is None else replace(station, sensors=seen)
         for side in SIDES:
-            readings += station.readings(ARM.tool, bench.read_station(gate, station, side, COLUMNS), len(readings), side)
+            readings += station.readings(ARM.tool, bench.read_station(validator, station, side, COLUMNS), len(readings), side)
     return readings
 
 
@@ -127,8 +127,8 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
     wanted = evaluate.open_figures(some)
     assert wanted[0].sd > wanted[0].limit == evaluate.OPEN_SHARE * PRIORS[wanted[0].figure][1]
     assert {"compliance", "deadband"} <= {one.figure for one in wanted if one.joint == "wrist"}
-    gate, seen = cautious_gate(RigidBody(whole.description), whole.servos), sensors(ARM, JOINTS)
-    better = evaluate.better_station(some, gate, WEIGHTS, seen)
+    validator, seen = cautious_validator(RigidBody(whole.description), whole.servos), sensors(ARM, JOINTS)
+    better = evaluate.better_station(some, validator, WEIGHTS, seen)
     more = fit(whole.fit.model, looked(bench, [*folded, better]))
     again = fit(whole.fit.model, looked(bench, [*folded, folded[0]]))
     open_share = [sum((one.sd / one.limit) ** 2 for one in evaluate.open_figures(each)) for each in (more, again)]

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos
 from numpy.testing import assert_allclose, assert_array_equal
-from picker_dynamics.execution.feasibility import Gate
 
 from picker_dynamics.board.protocol import Fault
 from picker_dynamics.errors import BoardFaultError, PickerError
 from picker_dynamics.estimation.closed_loop import ClosedLoop, feasible_poses, hold_errors, paths_between
+from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import scaled_masses
 
 ARM, SERVOS, MODEL = picker(), servos(), rigid_body()
-GATE = Gate(MODEL, SERVOS)
+GATE = torque_validator(MODEL, SERVOS)
 
 
 def servos_with(quantum_us=SERVOS.quantum_us, **figures):

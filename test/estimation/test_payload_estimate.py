@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos
-from picker_dynamics.execution.feasibility import Gate
 
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -20,6 +19,7 @@ from picker_dynamics.estimation.payload.droop import DroopScale, Measurement, Po
 from picker_dynamics.estimation.payload.mass import estimate, require_mass
 from picker_dynamics.estimation.payload.poses import plan, poses, visits
 from picker_dynamics.estimation.payload.torque import EffortSamples, weigh_by_effort
+from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
 from picker_dynamics.robot import servo_map as servo_maps
@@ -29,14 +29,14 @@ from picker_dynamics.sim.torque_plant import TorquePlant
 ARM = picker()
 SERVOS = servos()
 OVERLAY = str(resource("config/servos.sim.yaml"))
-SCALE, GATE = DroopScale(ARM, SERVOS), Gate(RigidBody(ARM, SERVOS.armature), SERVOS)
+SCALE, VALIDATOR = DroopScale(ARM, SERVOS), torque_validator(RigidBody(ARM, SERVOS.armature), SERVOS)
 FOREARM = SensorModel("elevation", "forearm")
 POTS = tuple(Potentiometer(name) for name in ("shoulder", "elbow", "wrist"))
 
 
 @pytest.fixture(scope="module")
 def where():
-    return poses(SCALE, GATE, [FOREARM], SERVOS.home, 6)
+    return poses(SCALE, VALIDATOR, [FOREARM], SERVOS.home, 6)
 
 
 def exact(scale: DroopScale, made, sensors, mass: float, noise: float = 0.0, seed: int = 0) -> list[Measurement]:
@@ -100,8 +100,8 @@ def test_zero_and_scale_errors_cancel_against_readings_without_payload(where):
 
 def test_the_payload_is_found_on_an_arm_with_hidden_numbers():
     """MuJoCo, quantised pulses, dry friction, figures as a calibration leaves them; statistics are in benchmarks/payload.py."""
-    person, gate = rehearsal.person(0.025, seed=1)
-    made, half = plan(person.scale, gate, [FOREARM], person.scale.servos.home, count=10)
+    person, validator = rehearsal.person(0.025, seed=1)
+    made, half = plan(person.scale, validator, [FOREARM], person.scale.servos.home, count=10)
     found = person.scale.weigh(person.read(made, [FOREARM]))
     assert half == pytest.approx(1.96 * found.mass.sd, rel=0.3)
     assert abs(found.mass.value - 0.025) < 3.0 * found.mass.sd < 0.012
@@ -109,17 +109,17 @@ def test_the_payload_is_found_on_an_arm_with_hidden_numbers():
 
 def test_more_poses_tell_more_and_the_plan_takes_as_many_as_needed():
     home = SERVOS.home
-    coarse, fine = (plan(SCALE, GATE, [FOREARM], home, within) for within in (0.012, 0.006))
+    coarse, fine = (plan(SCALE, VALIDATOR, [FOREARM], home, within) for within in (0.012, 0.006))
     assert len(coarse[0]) < len(fine[0]) and coarse[1] <= 0.012 and fine[1] <= 0.006
     with pytest.raises(InputError, match="are these grams"):
-        plan(SCALE, GATE, [FOREARM], home, 3.0)
+        plan(SCALE, VALIDATOR, [FOREARM], home, 3.0)
 
 
 def test_poses_are_such_that_no_joint_hangs_in_its_deadband(where):
     load = SCALE.resting(where, np.zeros(len(where)))[1].torque
     assert np.abs(load[:, 1:3]).min() > 0.1
     for pulses in where:
-        GATE.check_point(SERVOS.to_angle(pulses), np.zeros(5), np.zeros(5))
+        VALIDATOR.require_holdable(SERVOS.to_angle(pulses))
 
 
 def test_readings_that_cannot_be_are_refused_with_what_was_probably_meant(where):

@@ -1,4 +1,4 @@
-"""Shapes for RViz against other people's geometry: SciPy's rotations, MuJoCo's geoms, Pinocchio's torques, our own gate."""
+"""Shapes for RViz against other people's geometry: SciPy's rotations, MuJoCo's geoms, Pinocchio's torques, our own validator."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos
-from picker_dynamics.execution.feasibility import Gate
 from scipy.spatial.transform import Rotation
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, InfeasibleError, UnreachableError
+from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.nodes.marker_shapes.ghost import SKIN_M, ghost_shapes
 from picker_dynamics.nodes.marker_shapes.region import CELL_M, region_of, region_shapes
 from picker_dynamics.nodes.marker_shapes.scene import scene_shapes
@@ -174,14 +174,14 @@ def test_its_shares_are_those_of_the_best_pose(loaded):
 
 def test_what_is_outside_can_be_held_and_the_gate_agrees(loaded):
     model, region = loaded
-    gate, kinematics = Gate(model, servos()), PickerKinematics(picker())
+    validator, kinematics = torque_validator(model, servos()), PickerKinematics(picker())
     allowed = refused = 0
     for q in sample_poses(picker(), 400, seed=2):
         q = q * [0.0, 1.0, 1.0, 1.0, 1.0]
         x, _, z = kinematics.forward(q)
         cell = int(np.argmin(np.hypot(*(region.centres - [x, z]).T)))
         try:
-            gate.check_point(q, ZERO, ZERO)
+            validator.require_holdable(q)
         except InfeasibleError:
             refused += 1
         else:

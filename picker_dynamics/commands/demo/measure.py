@@ -9,7 +9,7 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.evaluate import exact
 from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recording, paths_between
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
@@ -61,8 +61,8 @@ def _drive(scene: Scene, plant: Plant, arm: ArmDescription, servos: ServoMap, mo
         if stop.carrying != carrying:
             carrying = stop.carrying
             loop.carry(scene.payload_kg if carrying else 0.0)
-        gate = Gate(model.with_payload(scene.payload_kg) if carrying else model, servos)
-        way = loop.run(paths_between([before, stop.q], gate)[0])
+        validator = torque_validator(model.with_payload(scene.payload_kg) if carrying else model, servos)
+        way = loop.run(paths_between([before, stop.q], validator)[0])
         rest = loop.hold(SETTLE_S)
         tracking.append(way.tip_error)
         hold.append(rest.tip_error[-1])

@@ -100,10 +100,10 @@ def _pick(number: int, stops: tuple[Stop, ...], scene: Scene, client: ArmClient,
 
 
 def _refusal(arm: ArmDescription, client: ArmClient, show) -> dict:
-    """Ask for full reach on purpose; what the gate says."""
+    """Ask for full reach on purpose; what the validator says."""
     try:
         client.move_through([4.0], [np.zeros(arm.n)])
     except GoalRefusedError as refusal:
         show.say(f"asked for full reach on purpose: {refusal}")
         return {"joint": refusal.subject, "torque_nm": refusal.value, "limit_nm": refusal.limit}
-    raise PickerError("the gate let a full-reach goal pass, which no servo of this arm can hold")
+    raise PickerError("the validator let a full-reach goal pass, which no servo of this arm can hold")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
@@ -15,7 +15,7 @@ from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
 
 from .droop_fit import DroopFit
 from .mass_properties import LinkProperties
-from .poses import cautious_gate
+from .poses import cautious_validator
 from .procedure import gravity_joints
 from .sweep import Sweep
 from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text, with_sweeps
@@ -97,10 +97,10 @@ class ArmEstimate:
         """The arm with the limits that were found."""
         return descriptions.parse(urdf_text(self.description, {}, "", limits=self.limits), self.description.source)
 
-    def gate(self) -> Gate:
-        """The cautious gate with all that is known."""
+    def validator(self) -> MotionValidator:
+        """The cautious validator with all that is known."""
         servos = self.known_servos
-        return cautious_gate(RigidBody(self.description, servos.armature), servos)
+        return cautious_validator(RigidBody(self.description, servos.armature), servos)
 
 
 def given(

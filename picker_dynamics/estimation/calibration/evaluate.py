@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
@@ -55,9 +55,10 @@ def usual_paths(
     description: descriptions.ArmDescription, servos: ServoMap, count: int = POSES, seed: int = SEED
 ) -> list[Trajectory]:
     """Motions through random poses of the working area, as the hold benchmark has them."""
-    gate = Gate(RigidBody(description, servos.armature), servos)
+    validator = torque_validator(RigidBody(description, servos.armature), servos)
     return paths_between(
-        feasible_poses(gate, description.lower, description.upper, count, seed=seed, start=servos.home, reach_m=REACH_M), gate
+        feasible_poses(validator, description.lower, description.upper, count, seed=seed, start=servos.home, reach_m=REACH_M),
+        validator,
     )
 
 
@@ -278,12 +279,17 @@ def open_figures(fit: DroopFit) -> tuple[OpenFigure, ...]:
 
 
 def better_station(
-    fit: DroopFit, gate: Gate, weights: Sequence[Weight], seen: tuple[SensorModel, ...], seed: int = 0, count: int = 60
+    fit: DroopFit,
+    validator: MotionValidator,
+    weights: Sequence[Weight],
+    seen: tuple[SensorModel, ...],
+    seed: int = 0,
+    count: int = 60,
 ) -> Station:
     """A station that tells most about the figures left open (of all figures, where none is).
 
     Args:
-        gate: by which it must be possible to go there.
+        validator: by which it must be possible to go there.
         weights: that can be hung on; seen: what can be read.
         count: of random stations among which it is chosen.
     """
@@ -292,9 +298,9 @@ def better_station(
     for one in wanted:
         i = model.names.index(f"{one.joint}.{one.figure}")
         towards[i, i] = one.limit**-2
-    stations = candidates(model, gate, weights, seen, count=count, seed=seed)
+    stations = candidates(model, validator, weights, seen, count=count, seed=seed)
     return choose(
-        model, gate, stations, 1, fit.unknowns, np.linalg.inv(fit.covariance), fit.friction, towards if wanted else None
+        model, validator, stations, 1, fit.unknowns, np.linalg.inv(fit.covariance), fit.friction, towards if wanted else None
     )[0]
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.errors import refuse_if
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position
@@ -93,26 +93,26 @@ def levelled(description: ArmDescription, name: str, pose) -> Levelled | None:
     return Levelled(joint.child, None if fixed else joint.parent, sign, offset)
 
 
-def setpoint_of(gate: Gate, setpoints, column: int, angle: float) -> float:
+def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float) -> float:
     """The set-point [rad] with which a joint rests at ``angle``, the others at their set-points (n,) [rad]."""
     q = np.array(setpoints, dtype=float)
     q[column] = angle
-    return float(gate.servo_map.model.setpoint(q, np.zeros_like(q), gate.model.gravity(q))[column])
+    return float(validator.limits.servo_map.model.setpoint(q, np.zeros_like(q), validator.model.gravity(q))[column])
 
 
-def resting_at(gate: Gate, setpoints) -> np.ndarray:
+def resting_at(validator: MotionValidator, setpoints) -> np.ndarray:
     """(n,) where the arm rests with these set-points [rad], by what is believed now.
 
     Raises:
         InfeasibleError: a load above stall torque there.
     """
-    servo, still = gate.servo_map.model, np.zeros(gate.servo_map.n)
+    servo, still = validator.limits.servo_map.model, np.zeros(validator.limits.servo_map.n)
 
     def pull(q):
-        return gate.model.gravity(q), gate.model.torque_derivatives(q, still, still)[0]
+        return validator.model.gravity(q), validator.model.torque_derivatives(q, still, still)[0]
 
     q = resting_position(setpoints, pull, 1.0 / servo.stiffness, servo.deadband)
-    servo.resting_position(setpoints, gate.model.gravity(q))  # refuses a load above stall torque
+    servo.resting_position(setpoints, validator.model.gravity(q))  # refuses a load above stall torque
     return q
 
 

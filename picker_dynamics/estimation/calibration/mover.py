@@ -1,6 +1,6 @@
 """Motion of an arm whose numbers are not known well yet: slow, within the torque that it can surely bear, never by itself.
 
-set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> gate -> pulses, one row a servo frame -> ``Outputs``
+set-point line (quintic, <= TRAVEL_SPEED, <= TRAVEL_ACCELERATION) -> validator -> pulses, one row a servo frame -> ``Outputs``
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from picker_dynamics.board.protocol import JointLimits
 from picker_dynamics.errors import LimitError
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.trajectory.profiles import joint_move
 
 from .poses import TRAVEL_ACCELERATION, TRAVEL_SPEED, Weight, way, with_weight
@@ -63,7 +63,7 @@ class Outputs(Protocol):
 
 
 class Mover:
-    """Moves joints over outputs.  Set-points are those of the gate's servo map; pulses stay within the board's limits."""
+    """Moves joints over outputs.  Set-points are those of the validator's servo map; pulses stay within the board's limits."""
 
     def __init__(self, outputs: Outputs):
         self.outputs = outputs
@@ -73,61 +73,61 @@ class Mover:
         """(n,) which outputs run."""
         return ~np.isnan(self.outputs.pulses_us)
 
-    def setpoint(self, gate: Gate) -> np.ndarray:
+    def setpoint(self, validator: MotionValidator) -> np.ndarray:
         """(n,) where the outputs are [rad]; the rest pose's for those that are off."""
-        servos, pulses = gate.servo_map, self.outputs.pulses_us
+        servos, pulses = validator.limits.servo_map, self.outputs.pulses_us
         resting = servos.to_pulse_us(servos.clamp(servos.rest))
         return servos.to_angle(np.clip(np.where(self.live, pulses, resting), servos.pulse_lower_us, servos.pulse_upper_us))
 
-    def travel(self, gate: Gate, goal, weight: Weight | None = None) -> None:
+    def travel(self, validator: MotionValidator, goal, weight: Weight | None = None) -> None:
         """To a set-point (n,) [rad], straight or by home, as ``poses.way`` has it; ``weight``: that hangs on meanwhile.
 
         Raises:
             PickerError: no way that can be borne; the board stopped, or is gone.
         """
-        gate = with_weight(gate, weight)
-        for passed in way(gate, self.setpoint(gate), self.within_reach(gate, goal)):
-            self.line(gate, passed, TRAVEL_SPEED)
+        validator = with_weight(validator, weight)
+        for passed in way(validator, self.setpoint(validator), self.within_reach(validator, goal)):
+            self.line(validator, passed, TRAVEL_SPEED)
 
-    def line(self, gate: Gate, goal, speed: float) -> None:
-        """Straight to a set-point (n,) [rad]; the gate was asked already."""
-        start, goal = self.setpoint(gate), self.within_reach(gate, goal)
+    def line(self, validator: MotionValidator, goal, speed: float) -> None:
+        """Straight to a set-point (n,) [rad]; the validator was asked already."""
+        start, goal = self.setpoint(validator), self.within_reach(validator, goal)
         if np.abs(goal - start).max() < 1e-9:
             return
-        line = joint_move(start, goal, speed, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names)
+        line = joint_move(start, goal, speed, TRAVEL_ACCELERATION, joint_names=validator.model.joint_names)
         times = np.append(np.arange(FRAME_S, line.duration, FRAME_S), line.duration)
-        self.outputs.play(self.pulses(gate, np.stack([line.sample(float(t))[0] for t in times])))
+        self.outputs.play(self.pulses(validator, np.stack([line.sample(float(t))[0] for t in times])))
 
-    def jog(self, gate: Gate, joint: int, by: float) -> None:
+    def jog(self, validator: MotionValidator, joint: int, by: float) -> None:
         """One joint by an angle [rad], as far as its pulses go, if the servos can bear where that leads.
 
         Raises:
             LimitError: its pulses end here.
             InfeasibleError: they cannot bear it.
         """
-        servos, start = gate.servo_map, self.setpoint(gate)
-        lower, upper = self.reach(gate)
+        servos, start = validator.limits.servo_map, self.setpoint(validator)
+        lower, upper = self.reach(validator)
         goal = np.array(start)
         goal[joint] = np.clip(start[joint] + by, lower[joint], upper[joint])
         if abs(goal[joint] - start[joint]) < min(1e-3, 0.5 * abs(by)):
             pulse = self.outputs.pulses_us[joint]
             name = servos.joint_names[joint]
             raise LimitError(f"{name}: its pulses end here, at {pulse:.0f} us", subject=name, value=float(pulse))
-        gate.check(joint_move(start, goal, JOG_SPEED, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names))
-        self.line(gate, goal, JOG_SPEED)
+        validator.validate(joint_move(start, goal, JOG_SPEED, TRAVEL_ACCELERATION, joint_names=validator.model.joint_names))
+        self.line(validator, goal, JOG_SPEED)
 
-    def within_reach(self, gate: Gate, goal) -> np.ndarray:
+    def within_reach(self, validator: MotionValidator, goal) -> np.ndarray:
         """A set-point (n,) [rad], moved to the end of what may be sent where it is a little beyond: a map may have shifted it.
 
         Raises:
             LimitError: far beyond.
         """
         goal = np.asarray(goal, dtype=float)
-        lower, upper = self.reach(gate)
+        lower, upper = self.reach(validator)
         inside = np.clip(goal, lower, upper)
         worst = int(np.abs(goal - inside).argmax())
         if abs(goal[worst] - inside[worst]) > SHIFTED:
-            name = gate.servo_map.joint_names[worst]
+            name = validator.limits.servo_map.joint_names[worst]
             raise LimitError(
                 f"{name}: {np.degrees(goal[worst]):.1f} deg is beyond the pulses that the board was flashed for, "
                 f"which end at {np.degrees(inside[worst]):.1f}",
@@ -137,26 +137,26 @@ class Mover:
             )
         return inside
 
-    def reach(self, gate: Gate) -> tuple[np.ndarray, np.ndarray]:
+    def reach(self, validator: MotionValidator) -> tuple[np.ndarray, np.ndarray]:
         """Smallest and largest set-points (n,) [rad] that both the servo map and the board's limits allow."""
-        servos = gate.servo_map
+        servos = validator.limits.servo_map
         ends = [[one.lowest / 8.0 for one in self.outputs.limits], [one.highest / 8.0 for one in self.outputs.limits]]
         ends = [servos.to_angle(np.clip(end, servos.pulse_lower_us, servos.pulse_upper_us)) for end in ends]
         lower, upper = np.minimum(*ends), np.maximum(*ends)
         return np.maximum(lower, servos.setpoint_lower), np.minimum(upper, servos.setpoint_upper)
 
-    def pulses(self, gate: Gate, setpoints) -> np.ndarray:
+    def pulses(self, validator: MotionValidator, setpoints) -> np.ndarray:
         """(k, n) pulses [us] of set-points [rad], NaN for outputs that are off.
 
         Raises:
             LimitError: beyond what the board was flashed with.
         """
-        pulses = gate.servo_map.to_pulse_us(gate.servo_map.clamp(setpoints))
+        pulses = validator.limits.servo_map.to_pulse_us(validator.limits.servo_map.clamp(setpoints))
         lowest, highest = (np.array([getattr(one, end) for one in self.outputs.limits]) / 8.0 for end in ("lowest", "highest"))
         beyond = np.where(self.live, np.maximum(lowest - pulses, pulses - highest), 0.0).max(axis=0)
         worst = int(beyond.argmax())
         if beyond[worst] > self.outputs.resolution_us:
-            name = gate.servo_map.joint_names[worst]
+            name = validator.limits.servo_map.joint_names[worst]
             raise LimitError(
                 f"{name}: {beyond[worst]:.0f} us beyond the limits that the board was flashed with "
                 f"({lowest[worst]:.0f} ... {highest[worst]:.0f} us)",

@@ -18,7 +18,7 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError, refuse_if
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
@@ -87,12 +87,14 @@ class Station:
         ]
 
 
-def cautious_gate(model: DynamicsModel, servos: ServoMap, hold: float = HOLD_SHARE, peak: float = PEAK_SHARE) -> Gate:
-    """The gate for an arm whose numbers are not known well yet; shares of stall torque."""
+def cautious_validator(
+    model: DynamicsModel, servos: ServoMap, hold: float = HOLD_SHARE, peak: float = PEAK_SHARE
+) -> MotionValidator:
+    """The validator for an arm whose numbers are not known well yet; shares of stall torque."""
     wary = tuple(
         replace(servo, hold_share=min(hold, servo.hold_share), peak_share=min(peak, servo.peak_share)) for servo in servos.servos
     )
-    return Gate(model, replace(servos, servos=wary))
+    return torque_validator(model, replace(servos, servos=wary))
 
 
 def sensors(description: ArmDescription, joints: Sequence[str], instrument: str = "inclinometer") -> tuple[SensorModel, ...]:
@@ -114,30 +116,34 @@ def sensors(description: ArmDescription, joints: Sequence[str], instrument: str 
     return {"inclinometer": elevations, "ruler": heights, "both": elevations + heights}[instrument]
 
 
-def bare_stations(model: DroopModel, servos: ServoMap, seen: tuple[SensorModel, ...], seed: int) -> tuple[Gate, list[Station]]:
-    """The first stations to look at, without weights, and the gate to go there by: only the masses are known yet.
+def bare_stations(
+    model: DroopModel, servos: ServoMap, seen: tuple[SensorModel, ...], seed: int
+) -> tuple[MotionValidator, list[Station]]:
+    """The first stations to look at, without weights, and the validator to go there by: only the masses are known yet.
 
     Args:
         servos: as believed now.
     """
-    gate = cautious_gate(RigidBody(model.description), servos)
-    return gate, choose(model, gate, candidates(model, gate, [Weight()], seen, count=CANDIDATES // 2, seed=seed), BARE)
+    validator = cautious_validator(RigidBody(model.description), servos)
+    return validator, choose(
+        model, validator, candidates(model, validator, [Weight()], seen, count=CANDIDATES // 2, seed=seed), BARE
+    )
 
 
 def loaded_stations(
     first: DroopFit, servos: ServoMap, weights: Sequence[Weight], seen: tuple[SensorModel, ...], seed: int
-) -> tuple[Gate, list[Station]]:
-    """The stations to look at next, with weights, after what the first ones told, and the gate to go there by.
+) -> tuple[MotionValidator, list[Station]]:
+    """The stations to look at next, with weights, after what the first ones told, and the validator to go there by.
 
     Args:
         servos: with what was found.
     """
     model = first.model
-    gate = cautious_gate(RigidBody(model.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    found = candidates(model, gate, weights, seen, count=CANDIDATES, seed=seed)
-    return gate, choose(
+    validator = cautious_validator(RigidBody(model.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
+    found = candidates(model, validator, weights, seen, count=CANDIDATES, seed=seed)
+    return validator, choose(
         model,
-        gate,
+        validator,
         found,
         LOADED,
         first.unknowns,
@@ -148,31 +154,37 @@ def loaded_stations(
 
 
 def candidates(
-    model: DroopModel, gate: Gate, weights: Sequence[Weight], seen: tuple[SensorModel, ...], *, count: int, seed: int
+    model: DroopModel,
+    validator: MotionValidator,
+    weights: Sequence[Weight],
+    seen: tuple[SensorModel, ...],
+    *,
+    count: int,
+    seed: int,
 ) -> list[Station]:
     """Random poses, as many with each of the weights, that the servos can hold and that keep off the table.
 
     Args:
-        gate: with what is believed of masses and servos now.
+        validator: with what is believed of masses and servos now.
 
     Raises:
         InputError: hardly any pose can be held.
     """
-    rng, servos, description = np.random.default_rng(seed), gate.servo_map, model.description
+    rng, servos, description = np.random.default_rng(seed), validator.limits.servo_map, model.description
     columns, found, still = list(model.columns), [], np.zeros(description.n)
     margin = 2.0 * STAND_OFF
     lower = np.maximum(description.lower, servos.setpoint_lower) + margin
     upper = np.minimum(description.upper, servos.setpoint_upper) - margin
     tries = 100 * count // len(weights)
     for number, weight in enumerate(weights):
-        loaded, wanted = with_weight(gate, weight), count * (number + 1) // len(weights)
+        loaded, wanted = with_weight(validator, weight), count * (number + 1) // len(weights)
         for _ in range(tries):
             if len(found) == wanted:
                 break
             q = np.array(servos.home)
             q[columns] = rng.uniform(lower[columns], upper[columns])
             pulses = servos.quantise_us(servos.to_pulse_us(q))
-            if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN and passes(loaded, servos.to_angle(pulses), still):
+            if validator.model.forward_kinematics(q)[2] > HEIGHT_MIN and passes(loaded, servos.to_angle(pulses), still):
                 found.append(Station(pulses, weight, seen))
         else:
             some = len(found) - count * number // len(weights)
@@ -185,10 +197,10 @@ def candidates(
     return found
 
 
-def passes(gate: Gate, q, still) -> bool:
+def passes(validator: MotionValidator, q, still) -> bool:
     """Whether servos bear a pose at rest."""
     try:
-        gate.check_point(q, still, still)
+        validator.require_holdable(q)
     except PickerError:
         return False
     return True
@@ -196,7 +208,7 @@ def passes(gate: Gate, q, still) -> bool:
 
 def choose(
     model: DroopModel,
-    gate: Gate,
+    validator: MotionValidator,
     stations: Sequence[Station],
     count: int,
     unknowns=None,
@@ -231,8 +243,10 @@ def choose(
             cost = np.einsum("sij,ij->s", covariance, towards * scale)
         for best in [left[i] for i in np.argsort(cost, kind="stable")]:
             left.remove(best)
-            servos, one = gate.servo_map, stations[best]
-            if can_be_visited(servos.home, servos.to_angle(one.pulses_us), model.columns, gate, with_weight(gate, one.weight)):
+            servos, one = validator.limits.servo_map, stations[best]
+            if can_be_visited(
+                servos.home, servos.to_angle(one.pulses_us), model.columns, validator, with_weight(validator, one.weight)
+            ):
                 chosen.append(one)
                 information = information + gains[best]
                 break
@@ -292,38 +306,40 @@ def stand_off(there, side: float, columns: Sequence[int]) -> np.ndarray:
     return away
 
 
-def way(gate: Gate, start, end) -> list[np.ndarray]:
+def way(validator: MotionValidator, start, end) -> list[np.ndarray]:
     """Set-points to pass on the way, the end among them: straight where the servos can bear it, else by the home pose.
 
     Raises:
         PickerError: neither can be borne.
     """
-    home = gate.servo_map.home
+    home = validator.limits.servo_map.home
     try:
-        _require_bearable(gate, start, end)
+        _require_bearable(validator, start, end)
         return [np.asarray(end)]
     except PickerError:
-        _require_bearable(gate, home, end)
+        _require_bearable(validator, home, end)
         return [home, np.asarray(end)]
 
 
-def can_be_visited(start, there, columns: Sequence[int], gate: Gate, loaded: Gate) -> bool:
+def can_be_visited(start, there, columns: Sequence[int], validator: MotionValidator, loaded: MotionValidator) -> bool:
     """Whether servos bear the ways from ``start`` (n,) [rad] to both sides of ``there``, and from those, ``loaded``, into it."""
     try:
         for side in SIDES:
             away = stand_off(there, side, columns)
-            _require_bearable(gate, start, away)
+            _require_bearable(validator, start, away)
             _require_bearable(loaded, away, there)
     except PickerError:
         return False
     return True
 
 
-def with_weight(gate: Gate, weight: Weight | None) -> Gate:
-    """The gate for an arm on which a weight hangs."""
-    return replace(gate, model=gate.model.with_payload(weight.mass, weight.point)) if weight and weight.mass else gate
+def with_weight(validator: MotionValidator, weight: Weight | None) -> MotionValidator:
+    """The validator for an arm on which a weight hangs."""
+    return (
+        replace(validator, model=validator.model.with_payload(weight.mass, weight.point)) if weight and weight.mass else validator
+    )
 
 
-def _require_bearable(gate: Gate, start, end) -> None:
+def _require_bearable(validator: MotionValidator, start, end) -> None:
     if np.abs(np.subtract(end, start)).max() > 1e-9:
-        gate.check(joint_move(start, end, TRAVEL_SPEED, TRAVEL_ACCELERATION, joint_names=gate.model.joint_names))
+        validator.validate(joint_move(start, end, TRAVEL_SPEED, TRAVEL_ACCELERATION, joint_names=validator.model.joint_names))

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
@@ -41,7 +41,9 @@ class Bench(Protocol):
     def angle(self, joint: str, servos: ServoMap, setpoint: float) -> float:
         """Send a joint that bears nothing to a set-point, and tell from the tip on a ruler where it is [rad]."""
 
-    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
+    def read_station(
+        self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]
+    ) -> list[float] | None:
         """Come to a station from one side, wait, and read its sensors [rad or m]; None: left out."""
 
 
@@ -133,15 +135,15 @@ def droop_fit(
     model = DroopModel(weighed, servos, joints, links)
     seen = sensors(weighed, joints, instrument)
 
-    gate, stations = bare_stations(model, calibrated_servos(servos, angles), seen, seed)
-    readings = visit(keep("bare", stations), gate, bench, model, [], tell)
+    validator, stations = bare_stations(model, calibrated_servos(servos, angles), seen, seed)
+    readings = visit(keep("bare", stations), validator, bench, model, [], tell)
     first = fit(model, readings)
-    gate, stations = loaded_stations(first, calibrated_servos(servos, figures_from(first, angles)), weights, seen, seed + 1)
-    return fit(model, visit(keep("loaded", stations), gate, bench, model, readings, tell))
+    validator, stations = loaded_stations(first, calibrated_servos(servos, figures_from(first, angles)), weights, seen, seed + 1)
+    return fit(model, visit(keep("loaded", stations), validator, bench, model, readings, tell))
 
 
 def visit(
-    stations: Sequence[Station], gate: Gate, bench: Bench, model: DroopModel, before: Sequence[Reading], tell
+    stations: Sequence[Station], validator: MotionValidator, bench: Bench, model: DroopModel, before: Sequence[Reading], tell
 ) -> list[Reading]:
     """Readings of all stations, each from both sides, after those from ``before``."""
     readings = list(before)
@@ -149,7 +151,7 @@ def visit(
         hung = f", {station.weight.mass * 1e3:.0f} g on" if station.weight.mass else ""
         tell(f"station {number} of {len(stations)}{hung}")
         for side in SIDES:
-            values = bench.read_station(gate, station, side, model.columns)
+            values = bench.read_station(validator, station, side, model.columns)
             if values is not None:
                 readings += station.readings(model.description.tool, values, len(readings), side)
     return readings

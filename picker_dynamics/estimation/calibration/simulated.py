@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import GRAVITY
@@ -112,10 +112,10 @@ class SimulatedBench:
 
     # -- put together ----------------------------------------------------------------------------------------------
 
-    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+    def read_station(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> list[float]:
         """Come to the station from one side, hang the weight on, wait, and read its sensors [rad or m]."""
-        plant, servos = self.plant, gate.servo_map
-        for passed in way(gate, servos.to_angle(self._told), stand_off(servos.to_angle(station.pulses_us), side, columns)):
+        plant, servos = self.plant, validator.limits.servo_map
+        for passed in way(validator, servos.to_angle(self._told), stand_off(servos.to_angle(station.pulses_us), side, columns)):
             self._travel(servos, passed)
         self._load(station, HANDS_OFF)
         self._travel(servos, servos.to_angle(station.pulses_us), APPROACH_S)
@@ -163,7 +163,7 @@ class RestingBench(SimulatedBench):
         super().__post_init__()
         self._own = self.rng.uniform(*OWN_SHARE, self.plant.n)
 
-    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float]:
+    def read_station(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> list[float]:
         """Be at rest at the station with the weight on, and read its sensors [rad or m]."""
         shares = np.clip(side * self._own + self.rng.normal(0.0, CHANCE_SHARE, self.plant.n), -1.0, 1.0)
         return self.sensed(station.sensors, self.resting(station, columns, shares))

@@ -10,9 +10,8 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.execution.effort_gate import EffortGate
-from picker_dynamics.execution.feasibility import Gate
-from picker_dynamics.execution.goal_check import GoalCheck
+from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.validator import motion_validator, torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, servo_map
 from picker_dynamics.robot.arms import Arm
@@ -99,23 +98,32 @@ def of_torque_arm(arm: Arm, acceleration=None) -> Limits:
                     value=float(value),
                 )
     still = np.zeros(description.n)
-    gate = EffortGate(RigidBody(description), arm)
-    return _limits(description, gate, acceleration, arm.tip_speed, still, still + math.inf)
+    validator = torque_validator(RigidBody(description), TorqueLimits.of_arm(arm))
+    return _limits(description, validator, acceleration, arm.tip_speed, still, still + math.inf)
 
 
 def of_servo_arm(description: ArmDescription, servos, tip_speed: float, acceleration=None) -> Limits:
     """Of an arm of hobby servos (with potentiometers or current sensors to measure): what the servo map allows."""
-    gate = Gate(RigidBody(description, servos.armature), servos)
-    return _limits(description, gate, acceleration, tip_speed, servos.model.damping, servos.stall_torque)
+    validator = torque_validator(RigidBody(description, servos.armature), servos)
+    return _limits(description, validator, acceleration, tip_speed, servos.model.damping, servos.stall_torque)
 
 
-def _limits(description, gate, acceleration, tip_speed, drag, stall) -> Limits:
+def _limits(description, validator, acceleration, tip_speed, drag, stall) -> Limits:
     span = np.where([joint.type == "prismatic" for joint in description.movable], 1.0, HALF_TURN)
     acceleration = description.velocity / RISE_S if acceleration is None else np.broadcast_to(acceleration, (description.n,))
     lower, upper = np.maximum(description.lower, -span), np.minimum(description.upper, span)
-    check = GoalCheck(description, gate, gate.model, tip_speed_limit=tip_speed, stretch=False).check
+    check = motion_validator(description, validator.limits, validator.model, tip_speed=tip_speed, scales_time=False).validate
     return Limits(
-        lower, upper, description.velocity, acceleration, gate.peak_limit, gate.hold_limit, drag, stall, tip_speed, check
+        lower,
+        upper,
+        description.velocity,
+        acceleration,
+        validator.limits.peak,
+        validator.limits.hold,
+        drag,
+        stall,
+        tip_speed,
+        check,
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.errors import refuse_if
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator
 
 from ..calibration.droop_model import SensorModel
 from ..calibration.measured import NORMAL_95
@@ -69,7 +69,7 @@ def before(scale: DroopScale, visit: Visit) -> np.ndarray:
 
 def poses(
     scale: DroopScale,
-    gate: Gate,
+    validator: MotionValidator,
     sensors: Sequence[SensorModel | Potentiometer],
     near,
     count: int,
@@ -80,7 +80,7 @@ def poses(
     """Pulses (n,) [us] of the poses that tell most, the best first; at most ``count``.
 
     Args:
-        gate: of the arm without payload.
+        validator: of the arm without payload.
         near: (n,) set-points now [rad]; joints that do not bear the payload stay there.
         heaviest_kg: that may be in the tool: each pose and the way to it must be bearable with it.
 
@@ -88,7 +88,7 @@ def poses(
         InputError: no pose near here can be borne.
     """
     rng, servos, columns = np.random.default_rng(seed), scale.servos, list(scale.columns)
-    loaded = replace(gate, model=gate.model.with_payload(heaviest_kg, scale.com))
+    loaded = replace(validator, model=validator.model.with_payload(heaviest_kg, scale.com))
     lower = np.maximum(np.maximum(scale.description.lower, servos.setpoint_lower) + 2.0 * STAND_OFF, np.subtract(near, NEAR))
     upper = np.minimum(np.minimum(scale.description.upper, servos.setpoint_upper) - 2.0 * STAND_OFF, np.add(near, NEAR))
     drawn = np.tile(np.asarray(near, dtype=float), (CANDIDATES, 1))
@@ -120,7 +120,7 @@ def visits(where: Sequence[np.ndarray], loaded: bool) -> list[Visit]:
 
 def plan(
     scale: DroopScale,
-    gate: Gate,
+    validator: MotionValidator,
     sensors: Sequence[SensorModel | Potentiometer],
     near,
     within_kg: float = WITHIN_KG,
@@ -141,7 +141,7 @@ def plan(
         within_kg,
         1.0,
     )
-    where = poses(scale, gate, sensors, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
+    where = poses(scale, validator, sensors, near, count or MOST_POSES, heaviest_kg=heaviest_kg, seed=seed)
 
     def half_width(number: int) -> float:
         return NORMAL_95 * scale.precision(
@@ -153,7 +153,7 @@ def plan(
     return visits(where[:count], False) + visits(where[:count], True), half_width(count)
 
 
-def _held(scale: DroopScale, gate: Gate, there, near) -> bool:
+def _held(scale: DroopScale, validator: MotionValidator, there, near) -> bool:
     """Whether servos bear the pose ``there`` (n,) [rad], above the table, and the ways to it."""
-    held = passes(gate, there, np.zeros(scale.servos.n)) and can_be_visited(near, there, scale.columns, gate, gate)
-    return held and float(gate.model.forward_kinematics(there)[2]) > HEIGHT_MIN
+    held = passes(validator, there, np.zeros(scale.servos.n)) and can_be_visited(near, there, scale.columns, validator, validator)
+    return held and float(validator.model.forward_kinematics(there)[2]) > HEIGHT_MIN

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
@@ -52,8 +52,10 @@ def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescriptio
     return replace(arm, links=links), replace(true, servos=tuple(servos))
 
 
-def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0)) -> tuple[WeighingBench, Gate]:
-    """Somebody beside the picker with hidden numbers, calibrated; and the gate as it is believed.
+def person(
+    payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0)
+) -> tuple[WeighingBench, MotionValidator]:
+    """Somebody beside the picker with hidden numbers, calibrated; and the validator as it is believed.
 
     Args:
         payload: [kg].
@@ -64,7 +66,9 @@ def person(payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0
     arm, servos = given(simulated=True)
     plant = Plant(arm, hidden_servos(servos, rng), plant_error=plant_error, seed=seed)
     believed, found = as_calibrated(plant, rng)
-    return WeighingBench(plant, DroopScale(believed, found, com), rng, payload), Gate(RigidBody(arm, found.armature), found)
+    return WeighingBench(plant, DroopScale(believed, found, com), rng, payload), torque_validator(
+        RigidBody(arm, found.armature), found
+    )
 
 
 @dataclass

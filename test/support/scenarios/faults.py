@@ -198,7 +198,7 @@ def refuses_illegal_transitions_and_lives(client, board) -> None:
 
 
 def ignores_commands_that_do_not_fit(client, board) -> None:
-    """Straight to the hardware node, past the gate: nothing away from the outputs, stale, or not finite is sent."""
+    """Straight to the hardware node, past the validator: nothing away from the outputs, stale, or not finite is sent."""
     before = at_home(client, board)
     intruder = client.create_publisher(JointState, "joint_commands", LATEST)
     cases = {

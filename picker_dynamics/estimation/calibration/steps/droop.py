@@ -10,7 +10,7 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 
@@ -22,7 +22,7 @@ from ..evaluate import better_station, open_figures, saturated
 from ..joint_map import resting_at
 from ..mass_properties import LENGTH_MAX
 from ..person import OpenQuestionError
-from ..poses import LOADED_HOLD_SHARE, LOADED_PEAK_SHARE, WEIGHTS, Station, Weight, cautious_gate, stand_off, with_weight
+from ..poses import LOADED_HOLD_SHARE, LOADED_PEAK_SHARE, WEIGHTS, Station, Weight, cautious_validator, stand_off, with_weight
 from ..procedure import droop_fit, visit
 from ..step_context import LeaveError, StepContext
 from ..write_back import calibrated_servos, figures_from
@@ -92,7 +92,7 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
             f"{one.joint} may have borne {one.torque:.2f} N·m at a visit, more than {one.limit:.2f}: it is no spring there.",
             "warning",
         )
-    gate = cautious_gate(RigidBody(estimate.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
+    validator = cautious_validator(RigidBody(estimate.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
     for number in range(MORE):
         still = open_figures(found)
         if not still:
@@ -105,8 +105,10 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
             == "enough"
         ):
             break
-        station = better_station(found, gate, weights, tuple({one.sensor: None for one in found.readings}), context.seed + number)
-        readings = visit(reader.keep(f"more.{number}", [station]), gate, reader, found.model, found.readings, tell)
+        station = better_station(
+            found, validator, weights, tuple({one.sensor: None for one in found.readings}), context.seed + number
+        )
+        readings = visit(reader.keep(f"more.{number}", [station]), validator, reader, found.model, found.readings, tell)
         found = fit(found.model, readings)
     return found
 
@@ -191,20 +193,22 @@ class StationReader:
         self._there: str = ""
         self._sure = False
 
-    def read_station(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> list[float] | None:
+    def read_station(
+        self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]
+    ) -> list[float] | None:
         """See ``procedure.Bench``."""
         key = self._key(station, side)
         if self.context.known(f"{key}.skip") is not None:
             return None
         self._there = ""
         while True:
-            expected = expected_at(self.estimate.description, gate, station)
+            expected = expected_at(self.estimate.description, validator, station)
             values = []
             for sensor in station.sensors:
                 name = f"{key}.{sensor.kind}.{sensor.link}"
                 if self.context.known(name) is None and self._there != key:
                     if not (values and self._stands_at(station)):  # left between two readings: it still holds there
-                        self._go(gate, station, side, columns)
+                        self._go(validator, station, side, columns)
                     self._there = key
                 value = self._read(name, sensor, expected[sensor])
                 if isinstance(value, str):
@@ -274,18 +278,21 @@ class StationReader:
         self._look_what_hangs()
         return bool(np.abs(pulses - station.pulses_us).max() < 0.5) and self._hanging == station.weight
 
-    def _go(self, gate: Gate, station: Station, side: float, columns: Sequence[int]) -> None:
-        mover, away = self.context.arm(self.estimate), stand_off(gate.servo_map.to_angle(station.pulses_us), side, columns)
+    def _go(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> None:
+        mover, away = (
+            self.context.arm(self.estimate),
+            stand_off(validator.limits.servo_map.to_angle(station.pulses_us), side, columns),
+        )
         self.context.tell(f"the arm moves, and comes to the pose from {'below' if side > 0.0 else 'above'}", "hint")
         self._look_what_hangs()
         if self._hanging.mass and self._hanging != station.weight:
             self._take_off()
         if self._hanging.mass:
             try:
-                mover.travel(gate, away, self._hanging)
+                mover.travel(validator, away, self._hanging)
             except (InfeasibleError, LimitError):  # not with the weight on
                 self._take_off()
-        mover.travel(gate, away, self._hanging)
+        mover.travel(validator, away, self._hanging)
         if station.weight.mass and not self._hanging.mass:
             mass, point = station.weight.mass, station.weight.point
             self.context.wait_for(
@@ -294,7 +301,7 @@ class StationReader:
                 about=(mass, point),
             )
             self.context.note("hanging", [station.weight.mass, list(station.weight.point)], fact=True)
-        mover.line(with_weight(gate, station.weight), gate.servo_map.to_angle(station.pulses_us), COMING_SPEED)
+        mover.line(with_weight(validator, station.weight), validator.limits.servo_map.to_angle(station.pulses_us), COMING_SPEED)
         with self.context.busy("coming to rest"):
             mover.outputs.wait(self.context.settle_s)
 
@@ -355,10 +362,10 @@ COMING_SPEED = 0.1
 """At which a station is come to [rad/s]: three times slower than jogging."""
 
 
-def expected_at(description: ArmDescription, gate: Gate, station: Station) -> dict[SensorModel, float]:
+def expected_at(description: ArmDescription, validator: MotionValidator, station: Station) -> dict[SensorModel, float]:
     """What should be read at a station [rad or m], by what is believed now."""
-    loaded = with_weight(gate, station.weight)
-    poses = link_poses(description, resting_at(loaded, gate.servo_map.to_angle(station.pulses_us)))
+    loaded = with_weight(validator, station.weight)
+    poses = link_poses(description, resting_at(loaded, validator.limits.servo_map.to_angle(station.pulses_us)))
     return {sensor: float(sensor.of(poses)) for sensor in station.sensors}
 
 

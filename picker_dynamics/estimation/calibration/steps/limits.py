@@ -61,12 +61,12 @@ def _ends(context: StepContext, estimate: ArmEstimate, joint: int, name: str) ->
 def _end(context: StepContext, estimate: ArmEstimate, joint: int, name: str, key: str, sign: float, words: str) -> float | None:
     known = context.known(f"{name}.{key}")
     if known is None:
-        mover, gate = context.arm(estimate), estimate.gate()
-        mover.travel(gate, estimate.known_servos.rest)
+        mover, validator = context.arm(estimate), estimate.validator()
+        mover.travel(validator, estimate.known_servos.rest)
         pulse = jog_until(context, estimate, joint, sign, f"{name}.{key}", f"{name} {words}:")
         known = "keep" if pulse is None else pulse
         context.note(f"{name}.{key}", known, "keep" if pulse is None else "stop")
-        mover.travel(gate, estimate.known_servos.rest)
+        mover.travel(validator, estimate.known_servos.rest)
     return None if known == "keep" else float(known)
 
 
@@ -105,7 +105,7 @@ def amount(text: str) -> float:
 
 def jog_until(context: StepContext, estimate: ArmEstimate, joint: int, sign: float, key: str, text: str) -> float | None:
     """Further and further in one direction until the person says stop: the pulse there [us]; None: leave this end as it is."""
-    mover, gate, name = context.arm(estimate), estimate.gate(), estimate.servos.joint_names[joint]
+    mover, validator, name = context.arm(estimate), estimate.validator(), estimate.servos.joint_names[joint]
     words = (
         ("", f"{math.degrees(STEP):.0f} deg further"),
         ("less", "2 deg back"),
@@ -121,10 +121,10 @@ def jog_until(context: StepContext, estimate: ArmEstimate, joint: int, sign: flo
         context.perhaps_back(typed)
         try:
             by = {"": STEP, "less": math.radians(-2.0)}.get(typed)
-            mover.jog(gate, joint, sign * (amount(typed) if by is None else by))
+            mover.jog(validator, joint, sign * (amount(typed) if by is None else by))
         except (InfeasibleError, LimitError) as error:
             context.tell(f"no further: {error}", "warning")
         except InputError as error:
             context.tell(str(error), "warning")
         else:
-            context.tell(f"{name} at {math.degrees(mover.setpoint(gate)[joint]):+.1f} deg", "hint")
+            context.tell(f"{name} at {math.degrees(mover.setpoint(validator)[joint]):+.1f} deg", "hint")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .. import readings
@@ -126,22 +126,22 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
     column = estimate.servos.joint_names.index(name)
     key = f"{name}.{number}"
     if context.known(f"{key}.pulses") is None:
-        mover, gate = context.arm(estimate), estimate.gate()
+        mover, validator = context.arm(estimate), estimate.validator()
         if place is not None:
-            goal = mover.setpoint(gate)
+            goal = mover.setpoint(validator)
             if number < 2:
                 goal[column] += place
             else:
-                goal = _place(gate, estimate, column, place)
+                goal = _place(validator, estimate, column, place)
             context.tell(f"{name} goes to {math.degrees(goal[column]):+.0f} deg.", "hint")
-            _go(mover, gate, goal, number)
+            _go(mover, validator, goal, number)
         mover.outputs.wait(context.settle_s)
         context.note(f"{key}.pulses", mover.outputs.pulses_us.tolist())
     servos = estimate.servos
     pulses = np.array(context.known(f"{key}.pulses"))
-    gate = estimate.gate()
+    validator = estimate.validator()
     setpoints = servos.to_angle(np.clip(pulses, servos.pulse_lower_us, servos.pulse_upper_us))
-    expected = resting_at(gate, setpoints)[column]
+    expected = resting_at(validator, setpoints)[column]
     how = levelled(estimate.description, name, setpoints)
     if how is None:
 
@@ -158,7 +158,7 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
     else:
         angle = _levelled_angle(context, key, f"{name}, place {number + 1} of {PLACES}", how, expected)
     context.require_sound()
-    return MapPoint(float(pulses[column]), setpoint_of(gate, setpoints, column, angle))
+    return MapPoint(float(pulses[column]), setpoint_of(validator, setpoints, column, angle))
 
 
 def _levelled_angle(context: StepContext, key: str, what: str, how: Levelled, expected: float) -> float:
@@ -181,31 +181,31 @@ def _levelled_angle(context: StepContext, key: str, what: str, how: Levelled, ex
     return how.angle(read)
 
 
-def _go(mover, gate: Gate, goal, number: int) -> None:
-    """A nudge goes straight: its way is 10 degrees; others as the gate has them."""
+def _go(mover, validator: MotionValidator, goal, number: int) -> None:
+    """A nudge goes straight: its way is 10 degrees; others as the validator has them."""
     if number < 2:
-        mover.line(gate, np.clip(goal, *mover.reach(gate)), 0.3)
+        mover.line(validator, np.clip(goal, *mover.reach(validator)), 0.3)
     else:
-        mover.travel(gate, goal)
+        mover.travel(validator, goal)
 
 
-def _place(gate: Gate, estimate: ArmEstimate, column: int, share: float) -> np.ndarray:
+def _place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float) -> np.ndarray:
     """Set-points (n,) [rad] with a joint at a share of what it can hold, the others at home.
 
     Raises:
         InputError: it can hold nothing there.
     """
     low, high = estimate.description.lower[column], estimate.description.upper[column]
-    servos, still = gate.servo_map, np.zeros(gate.servo_map.n)
+    servos = validator.limits.servo_map
     held = []
     for angle in np.linspace(low + EDGE * (high - low), high - EDGE * (high - low), 33):
         q = np.array(servos.home)
         q[column] = angle
         try:
-            gate.check_point(q, still, still)
+            validator.require_holdable(q)
         except PickerError:
             continue
-        if gate.model.forward_kinematics(q)[2] > HEIGHT_MIN:
+        if validator.model.forward_kinematics(q)[2] > HEIGHT_MIN:
             held.append(q)
     if len(held) < 3:
         name = servos.joint_names[column]

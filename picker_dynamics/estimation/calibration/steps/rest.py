@@ -9,7 +9,7 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, PickerError, refuse_if
-from picker_dynamics.execution.feasibility import Gate
+from picker_dynamics.execution.validator import torque_validator
 
 from ..arm_estimate import ArmEstimate
 from ..step_context import StepContext
@@ -24,8 +24,8 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     while True:
         known = context.known("pulses")
         if known is None:
-            mover, gate = context.arm(estimate), estimate.gate()
-            mover.travel(gate, estimate.known_servos.rest)
+            mover, validator = context.arm(estimate), estimate.validator()
+            mover.travel(validator, estimate.known_servos.rest)
             known = jog_freely(
                 context,
                 estimate,
@@ -62,13 +62,12 @@ def require_rest(estimate: ArmEstimate) -> None:
         raise InputError(
             f"{name} rests {np.degrees(outside[worst]):.1f} deg outside its limits", subject=name, value=float(servos.rest[worst])
         )
-    still = np.zeros(servos.n)
-    Gate(RigidBody(estimate.description, servos.armature), servos).check_point(servos.rest, still, still)
+    torque_validator(RigidBody(estimate.description, servos.armature), servos).require_holdable(servos.rest)
 
 
 def jog_freely(context: StepContext, estimate: ArmEstimate, key: str, text: str) -> np.ndarray:
     """Any joint by some degrees, until the person is content: the pulses there (n,) [us]."""
-    mover, gate, names = context.arm(estimate), estimate.gate(), estimate.servos.joint_names
+    mover, validator, names = context.arm(estimate), estimate.validator(), estimate.servos.joint_names
     while True:
         typed = context.ask(key, text, (("done", "this is it"),))
         if typed.lower() == "done":
@@ -81,10 +80,10 @@ def jog_freely(context: StepContext, estimate: ArmEstimate, key: str, text: str)
                 f"{typed!r} is not of the form JOINT DEGREES, for example {names[-1]} -5; joints: {' '.join(names)}",
                 name,
             )
-            mover.jog(gate, names.index(name), amount(by))
+            mover.jog(validator, names.index(name), amount(by))
         except (InfeasibleError, LimitError, InputError) as error:
             context.tell(str(error), "warning")
         else:
             context.tell(
-                ", ".join(f"{one} {math.degrees(angle):+.1f}" for one, angle in zip(names, mover.setpoint(gate))), "hint"
+                ", ".join(f"{one} {math.degrees(angle):+.1f}" for one, angle in zip(names, mover.setpoint(validator))), "hint"
             )

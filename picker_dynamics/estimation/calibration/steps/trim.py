@@ -139,10 +139,10 @@ def _some_output(context: StepContext, estimate: ArmEstimate) -> tuple[int, floa
 
 def _angle_at(context: StepContext, estimate: ArmEstimate, key: str, pulse: float, source: str) -> float:
     if source == "this board" and context.known(f"{key}.{pulse:.0f}") is None:
-        mover, gate = context.arm(estimate), estimate.gate()
-        goal = mover.setpoint(gate)
-        goal[0] = gate.servo_map.servos[0].to_angle(pulse)
-        mover.travel(gate, goal)
+        mover, validator = context.arm(estimate), estimate.validator()
+        goal = mover.setpoint(validator)
+        goal[0] = validator.limits.servo_map.servos[0].to_angle(pulse)
+        mover.travel(validator, goal)
     name = estimate.servos.joint_names[0]
     return context.read(
         f"{key}.{pulse:.0f}",
