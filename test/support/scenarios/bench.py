@@ -16,7 +16,7 @@ from waiting import PATIENCE_S
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.runtime import to_stamp
+from picker_dynamics.nodes.runtime import seconds, to_stamp
 from picker_dynamics.sim.control_socket import BoardControl
 
 NAMES = picker().joint_names
@@ -129,12 +129,13 @@ class Commands:
     """The set-points that the dynamics node sends, in the order of the arm, while a ``with`` block lasts."""
 
     def __init__(self, client):
-        self._client, self.positions, self.efforts = client, [], []
+        self._client, self.positions, self.efforts, self.times_s = client, [], [], []
 
     def _take(self, message: JointState) -> None:
         order = [message.name.index(name) for name in NAMES]
         self.positions.append(np.array(message.position)[order])
         self.efforts.append(np.array(message.effort)[order])
+        self.times_s.append(seconds(message.header.stamp))
 
     def __enter__(self) -> Commands:
         self._subscription = self._client.create_subscription(JointState, "joint_commands", self._take, 100)
@@ -148,8 +149,16 @@ class Commands:
         wanted = len(self.positions) + count
         until(self._client, lambda: len(self.positions) >= wanted, "commands")
 
-    def largest_step(self) -> float:
-        return float(np.abs(np.diff(self.positions, axis=0)).max())
+    def steady(self, tolerance: float = 1e-3) -> np.ndarray:
+        """Wait until fifty in a row are the same set-point, and return it [rad]."""
+        self.more(50)
+        until(self._client, lambda: np.ptp(self.positions[-50:], axis=0).max() < tolerance, "a steady set-point")
+        return self.positions[-1]
+
+    def largest_step(self, period_s: float = 0.01) -> float:
+        """From one command to the next; where some were not heard, or not sent, their share of it [rad]."""
+        periods = np.maximum(np.diff(self.times_s) / period_s, 1.0)
+        return float((np.abs(np.diff(self.positions, axis=0)).max(axis=1) / periods).max())
 
 
 # -- goals ---------------------------------------------------------------------------------------------

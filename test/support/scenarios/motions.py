@@ -120,8 +120,7 @@ def changes_compensation_without_a_jump(client, board) -> None:
         for mode, near in (("none", False), ("gravity", True), ("none", False), ("full", True)):
             client.set_parameters("dynamics", compensation=mode)
             until(client, lambda near=near: bool(np.linalg.norm(board.truth().tip - wanted) < 4e-3) is near, f"effect of {mode}")
-        commands.more(80)  # the end of the passage
-        before = commands.positions[-1]
+        before = commands.steady()
         with pytest.raises(PickerError, match="none, gravity, full"):
             client.set_parameters("dynamics", compensation="most")
         commands.more(80)
