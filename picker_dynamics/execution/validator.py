@@ -39,6 +39,9 @@ MAX_STRETCH = 10.0
 RESOLUTION = 1.05
 """The factor found is at most this much larger than needed."""
 
+SCAN = 12
+"""Factors that are tried where neither the motion as asked nor the slowest one may be made."""
+
 BRAKING_PERIOD_S = 0.005
 """Spacing of the instants at which a way to rest is looked at."""
 
@@ -142,7 +145,7 @@ class MotionValidator:
 
         ``build`` makes the whole motion anew for each factor, because one that starts while the arm moves cannot simply be
         scaled: its first velocity is given.  A share that grows with speed tells the factor itself; else it is bisected on a
-        logarithmic scale.
+        logarithmic scale, below the slowest motion or, where that goes astray, the first that does not.
 
         Raises:
             LimitError, InfeasibleError: as ``validate``, with the numbers of the motion as asked; where time may be scaled, of a
@@ -160,10 +163,19 @@ class MotionValidator:
             if trial.passed:
                 return trial
         low, best = 1.0, self._tried(build, MAX_STRETCH)
-        if not best.passed:
-            raise next(
-                (one for one, slowest in zip(asked.usages, best.usages) if one.broken and slowest.broken), broken[0]
-            ).refusal()
+        pairs = list(zip(asked.usages, best.usages))
+        unmended = [one for one, slowest in pairs if one.broken and slowest.broken]
+        astray = any(slowest.broken and not one.broken for one, slowest in pairs)
+        unmended.sort(key=lambda usage: usage.by_speed)
+        if unmended and not (astray and unmended[0].by_speed):
+            raise unmended[0].refusal()
+        between = iter(np.geomspace(1.0, MAX_STRETCH, SCAN + 2)[1:-1])
+        while not best.passed:  # one that begins moving goes astray where it is slowed too much
+            low = 1.0 if best.factor == MAX_STRETCH else best.factor
+            factor = next(between, None)
+            if factor is None:
+                raise broken[0].refusal()
+            best = self._tried(build, float(factor))
         while best.factor / low > resolution:
             trial = self._tried(build, (low * best.factor) ** 0.5)
             if trial.passed:

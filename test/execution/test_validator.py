@@ -17,7 +17,7 @@ from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, MotionV
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.trajectory import profiles
-from picker_dynamics.trajectory.trajectory import Trajectory, from_points
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
 
 STALL = 1.08
 REACH = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
@@ -215,6 +215,22 @@ def test_a_refusal_has_the_numbers_of_the_motion_as_it_was_asked():
     with pytest.raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m to hold its pose at 9\.00 s") as caught:
         rig.submit(goal(ZERO, times=[9.0]))
     assert caught.value.value == pytest.approx(REACH, abs=1e-9) and caught.value.time_s == pytest.approx(9.0)
+
+
+@pytest.mark.parametrize("back", [0.6, 0.8, 1.0])
+def test_a_motion_that_begins_moving_is_slowed_as_far_as_it_does_not_go_astray(back):
+    rig = Rig()
+    rig.submit(goal(moved(base=1.2), times=[2.0]))
+    rig.run(0.8)
+    state, target = tuple(rig[name][-1] for name in "qva"), moved(base=-0.4)
+
+    def made(factor: float) -> Trajectory:
+        return blend(state, from_points([back * factor], [target], [ZERO], [ZERO], joint_names=NAMES, start=state))
+
+    for refused in (1.0, MAX_STRETCH):
+        with pytest.raises(LimitError):
+            validator().validate(made(refused))
+    assert 1.0 < rig.submit(goal(target, times=[back])).validated.factor < MAX_STRETCH
 
 
 def test_too_fast_even_when_slowed_most_is_refused():
