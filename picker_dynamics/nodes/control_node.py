@@ -23,6 +23,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 
 from .diagnostics import ERROR, OK, array, name_of, status, values_of
+from .executor import Polled
 from .runtime import LATCHED, LATEST, declare, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
@@ -81,12 +82,17 @@ class ControlNode(Node, ABC):
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.following.set_payload(*self.following.payload)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
-        self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
+        self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED)
         self.create_subscription(JointState, "hardware/held_pose", self.on_held_pose, LATCHED)
         take_parameters(self, self.change)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
 
     # -- topics and parameters -----------------------------------------------------------------------------
+
+    def look_at_hardware(self) -> None:
+        """Whether the payload can be followed; nothing else in the status matters here, so it need not wake this node."""
+        if self.hardware.look():
+            self.on_hardware(self.hardware.newest)
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         self.following.set_provenance(values_of(message).get("provenance", ""))
@@ -121,6 +127,7 @@ class ControlNode(Node, ABC):
 
     def change(self, parameters: dict[str, object]) -> None:
         """Change payload or mode while running; raises a PickerError where a value does not fit, and nothing changes."""
+        self.look_at_hardware()
         self.following.change(parameters)
 
     # -- payload: what ``Following`` asks of its owner -----------------------------------------------------
@@ -173,6 +180,7 @@ class ControlNode(Node, ABC):
         return {}
 
     def on_diagnostics(self) -> None:
+        self.look_at_hardware()
         level, message = (ERROR, self.problem) if self.problem else self.condition()
         entry = status(
             level,

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from operator import attrgetter
 
 from rclpy.action import ActionServer
 from rclpy.callback_groups import CallbackGroup
@@ -88,8 +89,9 @@ class _View:
         self.waits = 0
         self._actions_s, self._actions = 0.0, False
 
-    def __getattr__(self, name: str):
-        return getattr(self._node, name)
+    subscriptions, timers, clients, guards = (
+        property(attrgetter(f"_node.{name}")) for name in ("subscriptions", "timers", "clients", "guards")
+    )
 
     def look_around(self) -> None:
         self.looks = LOOKS
