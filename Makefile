@@ -66,6 +66,7 @@ lint: setup
 	@$(VENV)/ruff format --check -q . || { echo "make format writes them"; exit 1; }
 	@$(VENV)/ruff check .
 	@$(VENV)/lint-imports --no-cache
+	@$(VENV)/mypy
 
 format: setup
 	@$(VENV)/ruff format .

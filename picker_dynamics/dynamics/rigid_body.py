@@ -83,7 +83,7 @@ class RigidBody(DynamicsModel):
         model.appendBodyToJoint(frame.parentJoint, pin.Inertia(mass, com, inertia), frame.placement)
         carrying = copy.copy(self)
         carrying.payload_mass = mass
-        carrying._use(model)
+        carrying._use(model)  # noqa: SLF001 (a copy of its own)
         return carrying
 
     # --- q, v, tau between our order and Pinocchio's -------------------------------------------

@@ -195,4 +195,4 @@ class Polled:
 
 def given_parameters(node: Node) -> list[str]:
     """Names of the parameters that a node was given at the start, declared or not."""
-    return list(node._parameter_overrides)
+    return list(node._parameter_overrides)  # noqa: SLF001 (rclpy has no other way)

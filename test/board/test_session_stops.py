@@ -285,7 +285,7 @@ def test_disconnecting_does_not_wait_for_a_board_that_is_silent():
         rig = Rig(None, port)
         looking = threading.Thread(target=lambda: pytest.raises(LinkError, rig.session.connect), daemon=True)
         looking.start()
-        wait_until(lambda: rig.session.link._thread is not None, "the port to be open")
+        wait_until(lambda: any(one.name == f"link {port}" for one in threading.enumerate()), "the port to be open")
         began = time.monotonic()
         rig.session.disconnect()
         looking.join(PATIENCE_S)

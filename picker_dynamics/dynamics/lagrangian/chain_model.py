@@ -65,7 +65,7 @@ class ChainModel(AnalyticModel):
         masses, coms, inertias = k.masses.copy(), k.coms.copy(), k.inertias.copy()
         masses[i], coms[i], inertias[i] = loaded.mass, loaded.com, loaded.inertia
         carrying = copy.copy(self)
-        carrying._use(replace(k, masses=masses, coms=coms, inertias=inertias), mass)
+        carrying._use(replace(k, masses=masses, coms=coms, inertias=inertias), mass)  # noqa: SLF001 (a copy of its own)
         return carrying
 
     # --- matrices -------------------------------------------------------------------------------

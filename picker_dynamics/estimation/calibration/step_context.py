@@ -75,7 +75,7 @@ class StepContext(Guide):
         mover = self.port()
         if not self.arm_is_on:
             self.take_over()
-            self.of("power")._switch_on(mover, estimate)
+            self.of("power").switch_on(mover, estimate)
             self.switched.add("on")
         return mover
 
@@ -118,7 +118,7 @@ class StepContext(Guide):
             outputs.adopt()
         self.switched.add("taken over")
 
-    def _switch_on(self, mover: Mover, estimate: ArmEstimate) -> None:
+    def switch_on(self, mover: Mover, estimate: ArmEstimate) -> None:
         servos = estimate.known_servos
         off = [joint for joint, live in enumerate(mover.live) if not live]
         if not off:

@@ -264,7 +264,7 @@ class DroopScale:
         free = len(readings) - 1 - len(set(self._places(readings).tolist()))
         if free < 1:
             return 0.0
-        misfit = replace(self, offset_sd=WHATEVER)._estimate(readings, values, mass)[1]
+        misfit = replace(self, offset_sd=WHATEVER)._estimate(readings, values, mass)[1]  # noqa: SLF001 (a copy)
         return misfit * float(np.sqrt((len(readings) - 1) / free))
 
     # -- what cannot be ------------------------------------------------------------------------------------------------
