@@ -44,7 +44,7 @@ class InputError(PickerError, ValueError):
     exit_code = 5
 
 
-def refuse_if(wrong, message: str, subject: str | None = None, value=None, limit=None) -> None:
+def refuse_if(wrong: object, message: str, subject: str | None = None, value: object = None, limit: object = None) -> None:
     """Raise an InputError with that message if something is ``wrong``."""
     if wrong:
         raise InputError(message, subject=subject, value=value, limit=limit)
