@@ -14,10 +14,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .model import Array
 from .servo import SIGN_TORQUE, ServoModel
 
-Unbalanced = Callable[[Array, int], tuple[Array, Array, "float | Array"]]
+Sloped = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Of q: a torque, and its derivatives by q."""
+
+Unbalanced = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray, "float | np.ndarray"]]
 
 STEPS, SMOOTH_STEPS, TOLERANCE = 40, 8, 1e-9
 """Newton's method takes about four steps to so few radians; where a joint tips over within its deadband, slower ones without that
@@ -30,7 +32,7 @@ SETTLE_STEP_S, SETTLE_STEPS, SETTLE_RESIDUAL = 0.1, 5000, 1e-10
 """Pseudo-time step of ``settled`` [s], how many, and the unbalanced torque that counts as rest [N·m]."""
 
 
-def newton(unbalanced: Unbalanced, q: Array, tolerance: float, steps: int) -> tuple[Array, Array]:
+def newton(unbalanced: Unbalanced, q: np.ndarray, tolerance: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """q (..., n) at which nothing is unbalanced, and what is left unbalanced there (..., n), by Newton's method.
 
     Args:
@@ -47,15 +49,13 @@ def newton(unbalanced: Unbalanced, q: Array, tolerance: float, steps: int) -> tu
     return q, left
 
 
-def sag(pull: Array, compliance: Array, deadband: Array) -> tuple[Array, Array]:
+def sag(pull: np.ndarray, compliance: np.ndarray, deadband: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How far a servo that pulls with ``pull`` [N·m] is behind its set-point [rad], and the slope of that [rad/(N·m)]."""
     sign = np.tanh(np.divide(pull, SIGN_TORQUE))
     return compliance * pull + deadband * sign, compliance + deadband / SIGN_TORQUE * (1.0 - sign**2)
 
 
-def resting_position(
-    unloaded: ArrayLike, pull: Callable[[Array], tuple[Array, Array]], compliance: Array, deadband: Array
-) -> Array:
+def resting_position(unloaded: ArrayLike, pull: Sloped, compliance: np.ndarray, deadband: np.ndarray) -> np.ndarray:
     """Where joints rest, (..., n) [rad].
 
     Args:
@@ -63,28 +63,30 @@ def resting_position(
         pull: of the servos at q (..., n): L (..., n) [N·m] and its derivatives by q (..., n, n).
         compliance, deadband: c [rad/(N·m)] and delta [rad], (n,).
     """
-    free = np.asarray(unloaded, dtype=float)
+    start = np.asarray(unloaded, dtype=float)
 
-    def unbalanced(q: Array, step: int) -> tuple[Array, Array, float]:
+    def unbalanced(q: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, float]:
         load, by_q = pull(q)
         behind, slope = sag(load, compliance, deadband)
         slope = slope if step < SMOOTH_STEPS else np.broadcast_to(compliance, slope.shape)
-        return free - behind - q, np.eye(q.shape[-1]) + slope[..., None] * by_q, MAX_STEP
+        return start - behind - q, np.eye(q.shape[-1]) + slope[..., None] * by_q, MAX_STEP
 
-    return newton(unbalanced, free, TOLERANCE, STEPS)[0]
+    return newton(unbalanced, start, TOLERANCE, STEPS)[0]
 
 
-def sloped(load: Callable[[Array], Array], step: float = 1e-6) -> Callable[[Array], tuple[Array, Array]]:
+def sloped(load: Callable[[np.ndarray], np.ndarray], step: float = 1e-6) -> Sloped:
     """``load`` of q (n,) [N·m] with its derivatives (n, n), by differences."""
 
-    def both(q: Array) -> tuple[Array, Array]:
+    def both(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         here = load(q)
         return here, np.stack([(load(q + ahead) - here) / step for ahead in step * np.eye(len(q))], axis=-1)
 
     return both
 
 
-def settled(servo: ServoModel, load: Callable[[Array], Array], setpoint: Array, start: Array) -> tuple[Array, Array]:
+def settled(
+    servo: ServoModel, load: Callable[[np.ndarray], np.ndarray], setpoint: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Where an arm comes to rest (n,) [rad], and what torque is not borne there (n,) [N·m]: none, unless it falls for ever.
 
     The over-damped motion D dq/dt = spring(q_cmd - q) - g(q) is followed until it stands, so that of several poses at rest (any
@@ -96,7 +98,7 @@ def settled(servo: ServoModel, load: Callable[[Array], Array], setpoint: Array, 
     """
     reach = servo.stall_torque / servo.stiffness
 
-    def unbalanced(q: Array, _step: int) -> tuple[Array, Array, Array]:
+    def unbalanced(q: np.ndarray, _step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         distance = np.abs(setpoint - q)
         loose = distance < servo.deadband
         pulling = ~loose & (distance < servo.deadband + reach)
