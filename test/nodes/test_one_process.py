@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from ros_graph import running_graph
-from scenarios.bench import until
+from scenarios.bench import until, wait_until_up
 from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
@@ -52,7 +52,7 @@ def test_the_arm_goes_stops_and_holds(domain, tmp_path):
     with running_graph(tmp_path, one_process=True, rate_hz=50.0, log_level="debug") as running:
         runner, client = running.runner, running.client
         assert set(runner.processes) == {"virtual_board", "nodes"}
-        client.wait_holding()
+        wait_until_up(client)
         target = client.reference().copy()
         target[0] += 0.2
         client.move_through([0.8], [target])

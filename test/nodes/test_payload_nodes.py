@@ -12,7 +12,7 @@ from hardware_bench import ros
 from patient import picker
 from rclpy.parameter import Parameter
 from ros_graph import OVERLAY, running_nodes
-from scenarios.bench import until
+from scenarios.bench import until, wait_until_up
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -35,7 +35,7 @@ def test_the_torque_arm_finds_what_hangs_on_it(domain, tmp_path):
     with running_nodes(made, log, RRP.description.joint_names) as running:
         client = running.client
         client.create_subscription(InertiaStamped, "payload", lambda message: told.append(message.inertia.m), LATCHED)
-        client.wait_holding()
+        wait_until_up(client)
         client.set_parameters("dynamics", payload__mass=0.8)
         with pytest.raises(PickerError, match="payload.mass is 0.8 kg, above payload.follow_max, 0.5 kg"):
             client.set_parameters("dynamics", payload__follow=True)

@@ -8,8 +8,8 @@ import uuid
 import numpy as np
 import pytest
 from patient import picker
-from ros_graph import running_nodes, wait_until_up
-from scenarios.bench import goal, until
+from ros_graph import running_nodes
+from scenarios.bench import goal, until, wait_until_up
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError

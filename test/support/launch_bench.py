@@ -13,7 +13,8 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_testing.actions import ReadyToTest
 from launch_testing.util import KeepAliveProc
 from patient import patience, patiently
-from ros_graph import Running, Started, arm_of, control_socket, own_domain, wait_until_up
+from ros_graph import Running, Started, arm_of, control_socket, own_domain
+from scenarios.bench import wait_until_up
 from stalls import Stalls
 from waiting import PATIENCE_S
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from arm_fixtures import picker
 from patient import patient_clients, patiently, with_patience
-from sensor_msgs.msg import JointState
+from scenarios.bench import wait_until_up
 from stalls import processes_below
 from waiting import PATIENCE_S, until
 
@@ -21,7 +21,6 @@ from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.client import ArmClient
-from picker_dynamics.nodes.runtime import LATEST
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl
 
@@ -123,15 +122,6 @@ def arm_of(control: Path, namespace: str = "") -> Iterator[Running]:
         BoardControl(control, timeout_s=PATIENCE_S) as board,
     ):
         yield Running(None, client, board, control.parent)
-
-
-def wait_until_up(client: ArmClient) -> None:
-    """All three nodes do their part: the arm is held, and set-points are sent."""
-    client.wait_holding(PATIENCE_S)
-    heard: list[JointState] = []
-    subscription = client.create_subscription(JointState, "joint_commands", heard.append, LATEST)
-    client.wait(lambda: heard, PATIENCE_S, "no joint_commands arrive")
-    client.destroy_subscription(subscription)
 
 
 class Started:

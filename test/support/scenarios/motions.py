@@ -10,12 +10,26 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.client import GoalRefusedError
 from picker_dynamics.nodes.runtime import to_stamp
 
-from .bench import ALL, HOME, NAMES, PATIENCE_S, Commands, Watch, at_home, goal, is_where_it_was, moved, stands, until
+from .bench import (
+    ALL,
+    HOME,
+    NAMES,
+    PATIENCE_S,
+    Commands,
+    Watch,
+    at_home,
+    goal,
+    is_where_it_was,
+    moved,
+    stands,
+    until,
+    wait_until_up,
+)
 
 
 def comes_up_holding(client, board) -> None:
     """Bring-up ends with all outputs on, at the pose where the arm stood."""
-    client.wait_holding(60.0)
+    wait_until_up(client)
     truth = board.truth()
     assert (truth.live, truth.owned, truth.faults) == (ALL, ALL, ())
     assert client.hardware["state"] == "active"
