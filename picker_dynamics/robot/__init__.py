@@ -16,6 +16,7 @@ __all__ = [
     "servo",
     "servo_arm",
     "servo_budget",
+    "servo_file",
     "servo_map",
     "urdf_elements",
 ]

@@ -2,4 +2,4 @@
 reads them, profiles, time scaling, ways to rest.  Imports ``robot`` for its errors' names and array checks; knows no torque.
 """
 
-__all__ = ["points", "profiles", "splines", "stopping", "time_scaling", "trajectory"]
+__all__ = ["points", "profiles", "splines", "time_scaling", "trajectory"]
