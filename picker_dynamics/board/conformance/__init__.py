@@ -9,8 +9,9 @@ board's: what is judged are the time stamps of its answers and telemetry, so the
 that is owned, and in real time on a serial port.
 """
 
-from .check import Check, CheckSkipped, Need, Outcome, Status, Violation
+from .check import Check, Outcome, Status
 from .host import Host
+from .requirements import CheckSkipped, Need, Violation
 from .session import Session, meet
 from .suite import CHECKS, named, run, run_one, why_not
 from .wire import LockStepWire, SerialWire, Wire

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..protocol import BoardState, SetPoint, Stop, Telemetry, ahead_us
-from .check import Checks, CheckSkipped, Need, require, require_hold, require_underruns
+from .check import Checks
 from .host import Host
 from .motion import begin_us, even
 from .outputs import joints_of
+from .requirements import CheckSkipped, Need, require, require_hold, require_underruns
 from .session import Session
 from .track import directions, evaluated_us, moved, play, send, steps, take_in_phase, watch_closely
 

@@ -6,8 +6,9 @@ import random
 
 from ..protocol import Ack, Hello, MessageType, Nack, Ping, Reason, SetPoint, Telemetry, TelemetryPeriod, encode
 from ..protocol.framing import STUFFED_MAX, crc16, stuff
-from .check import Checks, require, require_ack, require_fault, require_nack, told
+from .check import Checks
 from .host import Host
+from .requirements import require, require_ack, require_fault, require_nack, told
 from .session import Session
 
 check = Checks()

@@ -26,7 +26,7 @@ from ..protocol import (
 )
 from ..protocol.framing import build
 from ..protocol.messages import Unknown
-from .check import require_ack, require_nack
+from .requirements import require_ack, require_nack
 from .wire import Wire
 
 Answer = Ack | Nack | Info

@@ -6,9 +6,10 @@ import random
 from collections.abc import Sequence
 
 from ..protocol import BoardState, Nack, Reset, SetPoint, Stop, Telemetry, ahead_us
-from .check import Checks, CheckSkipped, Need, Violation, require, require_hold, require_taken, require_underruns
+from .check import Checks
 from .host import Host
 from .outputs import joints_of
+from .requirements import CheckSkipped, Need, Violation, require, require_hold, require_taken, require_underruns
 from .session import REACH, SLOW, Session
 from .track import Point, evaluated_us, find_phase, moved, phase_us, play, require_on_way, runs, send, watch_closely
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..protocol import Adopt, BoardState, Disable, Enable, Hello, Nack, Reason, Relax, Reset, SetPoint, Stop, Telemetry
-from .check import Checks, CheckSkipped, Need, require, require_hold, require_nack, require_queue, require_taken
+from .check import Checks
 from .host import Host
+from .requirements import CheckSkipped, Need, require, require_hold, require_nack, require_queue, require_taken
 from .session import Session
 
 check = Checks()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..protocol import PULSE_UNITS_PER_US, Adopt, BoardState, Disable, Fault, Reason, Reset, SetPoint, Telemetry, ahead_us
-from .check import Checks, CheckSkipped, Need, require, require_fault
+from .check import Checks
 from .host import Host
 from .motion import begin_us, even, slow
+from .requirements import CheckSkipped, Need, require, require_fault
 from .session import PERIOD_MS, Session, meet, spread_us
 from .track import play, send, watch_closely, wavy
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..protocol import TIME_MODULUS, BoardState, Nack, Reason, SetPoint, Telemetry
-from .check import Checks, Need, require, require_nack, require_queue, require_rejected, require_taken, told
+from .check import Checks
 from .host import Host
 from .outputs import joints_of
+from .requirements import Need, require, require_nack, require_queue, require_rejected, require_taken, told
 from .session import Session
 from .track import PACE_US, evaluated_us, phase_us
 

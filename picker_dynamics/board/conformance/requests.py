@@ -18,8 +18,9 @@ from ..protocol import (
     Telemetry,
     TelemetryPeriod,
 )
-from .check import Checks, CheckSkipped, Need, require, require_ack, require_fault, require_nack, require_rejected, told
+from .check import Checks
 from .host import Host
+from .requirements import CheckSkipped, Need, require, require_ack, require_fault, require_nack, require_rejected, told
 from .session import PERIOD_MS, Session, spread_us
 
 check = Checks()

@@ -27,8 +27,8 @@ from ..protocol import (
     limits_checksum,
 )
 from ..protocol.messages import Unknown
-from .check import CheckSkipped, Need
 from .host import PATIENCE_US, SILENCE_US, Host
+from .requirements import CheckSkipped, Need
 
 PERIOD_MS = 20
 """Telemetry period from boot on."""

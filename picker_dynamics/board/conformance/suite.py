@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from picker_dynamics.errors import InputError
 
 from . import fast, framing, motion, outputs, owner, queue, requests, talk, watch
-from .check import Check, CheckSkipped, Need, Outcome, Status, Violation
+from .check import Check, Outcome, Status
+from .requirements import CheckSkipped, Need, Violation
 from .session import Session
 
 ATTEMPTS = 3

@@ -18,8 +18,9 @@ from ..protocol import (
     TelemetryPeriod,
     ahead_us,
 )
-from .check import Checks, CheckSkipped, Violation, require, require_fault, require_nack, told
+from .check import Checks
 from .host import Host
+from .requirements import CheckSkipped, Violation, require, require_fault, require_nack, told
 from .session import PERIOD_MS, Session, spread_us
 
 check = Checks()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..protocol import TIME_MODULUS, Nack, SetPoint, Telemetry, TelemetryPeriod, ahead_us
-from .check import CheckSkipped, Violation, require, require_taken
+from .requirements import CheckSkipped, Violation, require, require_taken
 from .session import REACH, SLOW, Session
 
 SETTLING_US = 1_500

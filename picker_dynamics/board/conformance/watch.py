@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ..protocol import BoardState, Fault, MessageType, Ping, Reason, Reset, SetPoint, Telemetry, ahead_us, encode
 from ..protocol.framing import build
-from .check import Checks, Need, require, require_fault
+from .check import Checks
 from .host import Host
 from .motion import begin_us, even, slow
+from .requirements import Need, require, require_fault
 from .session import Session
 from .track import send
 
