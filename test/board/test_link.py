@@ -31,6 +31,8 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.errors import LinkError, ProtocolError, VersionError
 
+pytestmark = pytest.mark.realtime
+
 
 @pytest.fixture
 def board():

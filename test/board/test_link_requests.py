@@ -28,6 +28,8 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.errors import BoardFaultError, InputError, LinkError
 
+pytestmark = pytest.mark.realtime
+
 
 @pytest.fixture
 def board():
