@@ -31,8 +31,6 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.errors import LinkError, ProtocolError, VersionError
 
-pytestmark = pytest.mark.realtime
-
 
 @pytest.fixture
 def board():

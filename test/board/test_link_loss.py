@@ -14,8 +14,6 @@ from picker_dynamics.board.link.port import BACKLOG_MAX
 from picker_dynamics.board.protocol import Ack, BoardState, Enable, Ping, Reason, Stop, build
 from picker_dynamics.errors import LinkError, VersionError
 
-pytestmark = pytest.mark.realtime
-
 
 @pytest.fixture
 def board():

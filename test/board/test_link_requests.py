@@ -28,8 +28,6 @@ from picker_dynamics.board.protocol import (
 )
 from picker_dynamics.errors import BoardFaultError, InputError, LinkError
 
-pytestmark = pytest.mark.realtime
-
 
 @pytest.fixture
 def board():
