@@ -16,6 +16,7 @@ from picker_dynamics.board.protocol import Fault
 from picker_dynamics.errors import BoardFaultError, InputError, LimitError
 
 board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling
+pytestmark = pytest.mark.realtime
 
 # -- switching on --------------------------------------------------------------------------------------
 

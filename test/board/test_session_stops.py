@@ -19,6 +19,7 @@ from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import BoardFaultError, LinkError, VersionError
 
 board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling
+pytestmark = pytest.mark.realtime
 
 # -- stop, reset, relax --------------------------------------------------------------------------------
 

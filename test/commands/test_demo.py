@@ -12,7 +12,8 @@ import pytest
 import yaml
 from arm_fixtures import goal_check, picker, servos
 from numpy.testing import assert_allclose
-from ros_graph import BOOT_SILENCE_S, HOST_TIMEOUT_S, own_domain
+from patient import patience, patient_clients
+from ros_graph import own_domain
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands.demo import picking, report, tour
@@ -249,22 +250,10 @@ def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkey
     """The demo as it is, cut short to one berry; the board waits longer for a host that this machine may starve."""
     whole = tour.load_scene
     monkeypatch.setattr(tour, "load_scene", lambda *files: dataclasses.replace(whole(*files), picks=whole(*files).picks[:1]))
-    made = bringup.graph
-
-    def patient(options):
-        graph = made(options)
-        words = [*graph.board.arguments, "--host-timeout", str(HOST_TIMEOUT_S), "--boot-silence", str(BOOT_SILENCE_S)]
-        return dataclasses.replace(graph, board=dataclasses.replace(graph.board, arguments=words))
-
-    monkeypatch.setattr(picking.bringup, "graph", patient)
     given = type("Options", (), {"board": "virtual", "plant_error": 0.0, "seed": 0, "out": str(tmp_path / "demo")})
-    with own_domain():
-        for attempt in range(3):
-            code = tour.run(given)
-            summary = json.loads((tmp_path / "demo" / "summary.json").read_text())
-            if not any("commands paused" in fault for fault in summary["faults"]):  # a machine that stalled
-                break
-            print(f"attempt {attempt}: {summary['faults']}")
+    with own_domain(), patience(), patient_clients():
+        code = tour.run(given)
+    summary = json.loads((tmp_path / "demo" / "summary.json").read_text())
     assert code == 0, summary
     require_promised(summary)
     assert len(summary["picks"]) == 1 and summary["picks"][0]["ok"] and summary["picks"][0]["tip_error_mm"] <= 5.0

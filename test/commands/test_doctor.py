@@ -26,6 +26,7 @@ from picker_dynamics.errors import InputError
 
 PICKER = str(Path(sys.executable).with_name("picker"))
 QUICK = ("--check", "ping-is-acknowledged", "--check", "stop-is-latched-and-reset-clears-it")
+pytestmark = pytest.mark.realtime
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from ros_graph import own_domain
-from sensor_msgs.msg import JointState
+from ros_graph import own_domain, running_nodes
+from scenarios.bench import wait_until_up
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
@@ -21,8 +21,6 @@ from picker_dynamics.robot import arms
 pytestmark = pytest.mark.ros
 
 RRP = arms.load("rrp")
-ATTEMPTS = 3
-"""A machine that stalls for half a second makes the drives start anew, which aborts a motion."""
 
 
 def motion_of(period_s: float) -> Fourier:
@@ -33,32 +31,18 @@ def motion_of(period_s: float) -> Fourier:
 
 
 def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
-    from picker_dynamics.bringup.runner import GraphRunner
-    from picker_dynamics.nodes.client import ArmClient
-
     motion, path, out = motion_of(4.0), tmp_path / "motion.json", tmp_path / "samples.csv"
     path.write_text(motion_file.text(Excitation(motion, 1.0, 1.0), "rrp", RRP.description))
-    log = tmp_path / "nodes.log"
-    with own_domain():
-        try:
-            with GraphRunner(bringup.graph(bringup.Options(arm="rrp")), log_path=log):
-                with ArmClient(RRP.description.joint_names) as client:
-                    client.wait_holding(60.0)
-                    heard = []
-                    client.create_subscription(JointState, "joint_commands", heard.append, 10)
-                    client.wait(lambda: heard, 60.0, "the dynamics node does not speak")
-                for attempt in range(ATTEMPTS):
-                    code = cli.main(["identify", "run", str(path), "-o", str(out)])
-                    said = capsys.readouterr()
-                    if code == 0 or "aborted" not in said.err or attempt + 1 == ATTEMPTS:
-                        break
-                wrong = tmp_path / "wrong.json"
-                wrong.write_text(json.dumps(json.loads(path.read_text()) | {"arm": "three_link"}))
-                refused = cli.main(["identify", "run", str(wrong), "-o", str(tmp_path / "no.csv")])
-                assert refused == InputError.exit_code
-                assert "for the arm three_link, and rrp runs" in capsys.readouterr().err
-        finally:
-            print(f"--- {log}\n{log.read_text()}")
+    made, log = bringup.graph(bringup.Options(arm="rrp")), tmp_path / "nodes.log"
+    with own_domain(), running_nodes(made, log, RRP.description.joint_names) as running:
+        wait_until_up(running.client)
+        code = cli.main(["identify", "run", str(path), "-o", str(out)])
+        said = capsys.readouterr()
+        wrong = tmp_path / "wrong.json"
+        wrong.write_text(json.dumps(json.loads(path.read_text()) | {"arm": "three_link"}))
+        refused = cli.main(["identify", "run", str(wrong), "-o", str(tmp_path / "no.csv")])
+        assert refused == InputError.exit_code
+        assert "for the arm three_link, and rrp runs" in capsys.readouterr().err
     assert code == 0, said.err
     samples = sample_files.read_csv(out, RRP.description)
     assert samples.t[-1] > 4.5 and not (tmp_path / "no.csv").exists()

@@ -1,0 +1,57 @@
+"""The second attempt of tests that run against the clock: once, only where the machine stalled, and never in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ("pytester",)
+
+TEST = Path(__file__).resolve().parents[1]
+FILE = """
+import pytest
+import stalls
+
+pytestmark = pytest.mark.{marker}
+stalls.STALL_S = {stall_s}  # a negative one: every look is a stall
+made, ran = [], []
+
+@pytest.fixture(scope="module")
+def shared():
+    made.append(1)
+    time_passes()
+    assert len(made) > 1
+
+def time_passes():
+    import time
+    time.sleep(0.1)
+
+def test_once_more():
+    ran.append(1)
+    time_passes()
+    assert len(ran) > 1
+
+def test_not_for_ever():
+    time_passes()
+    assert False
+
+def test_on_what_is_shared(shared):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("marker", "stall_s", "passed", "again"), [("ros", -1.0, 2, 3), ("realtime", 1e3, 0, 0), ("slow", -1.0, 0, 0)]
+)
+def test_what_fails_on_a_machine_that_stalled_runs_once_more_and_that_is_said(pytester, marker, stall_s, passed, again):
+    pytester.makeconftest((TEST / "conftest.py").read_text())
+    pytester.makeini(
+        f"[pytest]\npythonpath = {TEST.parent} {TEST / 'support'}\nmarkers =\n    ros\n    realtime\n    slow\n    timeout\n"
+    )
+    pytester.makepyfile(FILE.format(marker=marker, stall_s=stall_s))
+    found = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    outcomes = found.parseoutcomes()
+    assert outcomes.get("passed", 0) == passed and outcomes.get("failed", 0) + outcomes.get("errors", 0) == 3 - passed
+    said = [line for line in found.outlines if " ran again: " in line]
+    assert len(said) == again and all("the machine stalled" in line for line in said)
