@@ -6,7 +6,6 @@ import hardware_bench
 import numpy as np
 import pytest
 from hardware_bench import HOME, hardware, port_of, ros
-from ros_graph import own_domain
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -14,15 +13,9 @@ from picker_dynamics.board.session import State
 from picker_dynamics.nodes.runtime import seconds
 from picker_dynamics.resources import resource
 
-pytestmark = pytest.mark.ros
+pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("domain")]
 
 board = hardware_bench.board
-
-
-@pytest.fixture(scope="module", autouse=True)
-def domain():
-    with own_domain():
-        yield
 
 
 class Sink:
