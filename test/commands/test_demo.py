@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 import yaml
-from arm_fixtures import goal_check, picker, servos
+from arm_fixtures import validator, picker, servos
 from numpy.testing import assert_allclose
 from patient import patience, patient_clients
 from ros_graph import own_domain
@@ -70,11 +70,11 @@ def test_every_berry_is_approached_cut_carried_and_placed(scene):
         assert_allclose(placed.target, tray)
 
 
-def test_every_way_passes_the_gate_with_what_is_carried(scene):
+def test_every_way_passes_the_validator_with_what_is_carried(scene):
     """As the controller will ask: from rest to rest in the time that the demo asks for, slowed where it has to be."""
     still, before = [0.0] * 5, scene.home
     for stop in (stop for stops in scene.picks for stop in stops):
-        check = goal_check(scene.payload_kg if stop.carrying else 0.0)
+        check = validator(scene.payload_kg if stop.carrying else 0.0)
 
         def build(factor, start=before, end=stop.q):
             return from_points(
@@ -86,14 +86,14 @@ def test_every_way_passes_the_gate_with_what_is_carried(scene):
                 joint_names=picker().joint_names,
             )
 
-        assert check.fit(build).factor < 10.0
+        assert check.scale_time(build).factor < 10.0
         before = stop.q
 
 
-def test_the_payload_makes_a_difference_to_the_gate(scene):
+def test_the_payload_makes_a_difference_to_the_validator(scene):
     """Else the test above would show nothing: with ten berries at once some way is refused."""
     poses = np.array([stop.q for stops in scene.picks for stop in stops if stop.carrying])
-    needed = np.abs(goal_check(10 * scene.payload_kg).model.gravity(poses))
+    needed = np.abs(validator(10 * scene.payload_kg).model.gravity(poses))
     assert (needed > servos().hold_share * servos().stall_torque).any()
 
 

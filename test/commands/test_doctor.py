@@ -161,7 +161,7 @@ def test_somebody_agrees():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_in_motion_brings_the_joints_back(number):
-    with BoardOnPty(CONFIG, found_us=START_US) as board:
+    with BoardOnPty(replace(CONFIG, host_timeout_ms=10_000), found_us=START_US) as board:
         process = subprocess.Popen(
             [PICKER, "doctor", "--port", board.port, "--motion", "--yes", "--check", "long-lines-are-interpolated"],
             stdout=subprocess.PIPE,

@@ -17,7 +17,7 @@ from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import scaled_masses
 
 ARM, SERVOS, MODEL = picker(), servos(), rigid_body()
-GATE = torque_validator(MODEL, SERVOS)
+VALIDATOR = torque_validator(MODEL, SERVOS)
 
 
 def servos_with(quantum_us=SERVOS.quantum_us, **figures):
@@ -30,7 +30,7 @@ FINE = servos_with(quantum_us=0.001, deadband_us=0.0)
 
 @pytest.fixture(scope="module")
 def paths():
-    return paths_between(feasible_poses(GATE, ARM.lower, ARM.upper, 6, seed=3, start=SERVOS.home), GATE)
+    return paths_between(feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 6, seed=3, start=SERVOS.home), VALIDATOR)
 
 
 def errors_mm(paths, mode, *, servos=SERVOS, believed=None, half_frame=True, drift=0.0, **plant):
@@ -159,16 +159,16 @@ def test_what_the_board_refuses_or_reports_ends_the_run(paths):
 
 def test_random_poses_are_reproducible_and_pass_the_gate():
     def draw(seed):
-        return np.array(feasible_poses(GATE, ARM.lower, ARM.upper, 4, seed=seed, start=SERVOS.home))
+        return np.array(feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 4, seed=seed, start=SERVOS.home))
 
     poses = draw(5)
     assert_array_equal(poses, draw(5))
     assert not np.array_equal(poses[1:], draw(6)[1:])
     limit = SERVOS.hold_share * SERVOS.stall_torque
-    for path in paths_between(poses, GATE):
-        GATE.check(path)
+    for path in paths_between(poses, VALIDATOR):
+        VALIDATOR.validate(path)
         assert (np.abs(MODEL.gravity(path.end)) <= limit).all()
     tips = MODEL.forward_kinematics(poses[1:])
     assert (np.hypot(tips[:, 0], tips[:, 1]) >= 0.2).all() and (tips[:, 2] >= 0.02).all()
     with pytest.raises(PickerError, match="of 1 random poses"):
-        feasible_poses(GATE, ARM.lower, ARM.upper, 1, seed=0, start=SERVOS.home, reach_m=1.0)
+        feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 1, seed=0, start=SERVOS.home, reach_m=1.0)
