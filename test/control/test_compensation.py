@@ -5,6 +5,7 @@ from __future__ import annotations
 import arm_fixtures
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import ArmStateModel
@@ -45,8 +46,8 @@ def test_each_mode_is_its_formula():
             ("full", setpoint(q, tau + 1.08 / 7.48 * v)),
         ):
             q_cmd, tau_d = faded(made(mode)).update(q, v, a, 0.01)
-            np.testing.assert_allclose(q_cmd, expected, atol=1e-12)
-            np.testing.assert_allclose(tau_d, tau, atol=1e-12)
+            assert_allclose(q_cmd, expected, atol=1e-12)
+            assert_allclose(tau_d, tau, atol=1e-12)
 
 
 @pytest.mark.parametrize("payload", [0.0, 0.025])
@@ -130,11 +131,11 @@ def test_a_payload_arrives_within_its_time_and_is_exact_then():
     compensator.set_payload(0.3, (0.01, 0.0, 0.02))
     assert not compensator.settled
     _, tau = compensator.update(q, REST, REST, 0.25)
-    np.testing.assert_allclose(tau, (before + after) / 2, atol=1e-12)
+    assert_allclose(tau, (before + after) / 2, atol=1e-12)
     _, tau = compensator.update(q, REST, REST, 0.25)
-    np.testing.assert_allclose(tau, after, atol=1e-15)
+    assert_allclose(tau, after, atol=1e-15)
     assert compensator.settled
-    np.testing.assert_allclose(compensator.model.gravity(q), after)
+    assert_allclose(compensator.model.gravity(q), after)
 
 
 def test_a_payload_changed_in_mid_change_goes_on_from_there():
@@ -146,7 +147,7 @@ def test_a_payload_changed_in_mid_change_goes_on_from_there():
     compensator.set_payload(0.4)
     for dt, mass in ((0.0, 0.1), (0.25, 0.25), (0.25, 0.4)):
         _, tau = compensator.update(q, REST, REST, dt)
-        np.testing.assert_allclose(tau, MODEL.with_payload(mass).gravity(q), atol=1e-12)
+        assert_allclose(tau, MODEL.with_payload(mass).gravity(q), atol=1e-12)
 
 
 def test_a_start_from_pulses_that_are_on_keeps_them():
@@ -157,14 +158,14 @@ def test_a_start_from_pulses_that_are_on_keeps_them():
         compensator = made(mode)
         compensator.start(reported - pose)
         q_cmd, _ = compensator.update(pose, REST, REST, 0.0)
-        np.testing.assert_allclose(q_cmd, reported, atol=1e-15)
+        assert_allclose(q_cmd, reported, atol=1e-15)
     wanted, _ = faded(compensator).update(pose, REST, REST, 0.0)
-    np.testing.assert_allclose(wanted[1:3], reported[1:3], atol=1e-9)  # well loaded: tanh is the sign
+    assert_allclose(wanted[1:3], reported[1:3], atol=1e-9)  # well loaded: tanh is the sign
 
 
 def test_without_a_fade_the_first_setpoint_is_final():
     q_cmd, _ = made(fade_s=0.0).update(SERVOS.home, REST, REST, 0.0)
-    np.testing.assert_allclose(q_cmd, setpoint(SERVOS.home, MODEL.gravity(SERVOS.home)), atol=1e-12)
+    assert_allclose(q_cmd, setpoint(SERVOS.home, MODEL.gravity(SERVOS.home)), atol=1e-12)
 
 
 def test_clamped_setpoints_are_named():

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from golden import load_cases
+from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from picker_dynamics.control.laws import (
@@ -86,8 +87,8 @@ def test_a_batch_is_its_states_one_by_one(name):
     assert tau.shape == (6, 3) and rate.shape == state.shape
     for i in range(6):
         tau_i, rate_i = law(q[i], v[i], Reference(*(x[i] for x in reference)), state[i])
-        np.testing.assert_allclose(tau[i], tau_i, rtol=1e-12, atol=1e-10)
-        np.testing.assert_allclose(rate[i], rate_i, rtol=1e-12, atol=1e-12)
+        assert_allclose(tau[i], tau_i, rtol=1e-12, atol=1e-10)
+        assert_allclose(rate[i], rate_i, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["feed_forward", "computed_torque", "robust", "adaptive"])
@@ -96,15 +97,15 @@ def test_on_the_reference_with_the_right_load_it_asks_for_the_exact_efforts(name
     reference = Reference(q[0], v[0], a[0])
     law = LAWS[name]
     tau, rate = law(q[0], v[0], reference, law.initial_state(q[0], v[0], reference))
-    np.testing.assert_allclose(tau, TOLD.inverse_dynamics(q[0], v[0], a[0]), rtol=1e-12)
-    np.testing.assert_allclose(rate, np.zeros_like(rate), atol=1e-12)
+    assert_allclose(tau, TOLD.inverse_dynamics(q[0], v[0], a[0]), rtol=1e-12)
+    assert_allclose(rate, np.zeros_like(rate), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["computed_torque", "pd_gravity", "pid", "robust", "adaptive"])
 def test_the_right_load_ends_at_the_goal(name):
     _, q, v, _ = follow(LAWS[name], TOLD, lambda t: GOAL, BEGIN, duration_s=4.0, tolerance=1e-8)
-    np.testing.assert_allclose(q[-1], GOAL.q, atol=2e-6)
-    np.testing.assert_allclose(v[-1], np.zeros(3), atol=2e-5)
+    assert_allclose(q[-1], GOAL.q, atol=2e-6)
+    assert_allclose(v[-1], np.zeros(3), atol=2e-5)
 
 
 # --- feed-forward -----------------------------------------------------------------------------------------
@@ -141,14 +142,14 @@ def test_computed_torque_makes_double_integrators(arm):
     Kp, Kd = rng.uniform(10, 100, (2, arm.n))
     tau, _ = ComputedTorque(arm, Kp, Kd)(q, v, Reference(q_d, v_d, a_d), NO_STATE)
     a = arm.forward_dynamics(q, v, tau)
-    np.testing.assert_allclose(a_d - a, -Kd * (v_d - v) - Kp * (q_d - q), rtol=1e-8, atol=1e-8)
+    assert_allclose(a_d - a, -Kd * (v_d - v) - Kp * (q_d - q), rtol=1e-8, atol=1e-8)
 
 
 def test_computed_torque_leaves_the_models_error_over_kp():
     _, q, v, _ = follow(LAWS["computed_torque"], TRUE, lambda t: GOAL, BEGIN, duration_s=4.0)
     u = np.asarray(KP) * (GOAL.q - q[-1])
     eta = model_error(TRUE, TOLD, q[-1], np.zeros(3), u)
-    np.testing.assert_allclose(GOAL.q - q[-1], eta / KP, rtol=1e-5, atol=1e-9)
+    assert_allclose(GOAL.q - q[-1], eta / KP, rtol=1e-5, atol=1e-9)
     assert np.linalg.norm(GOAL.q - q[-1]) > 1e-3
 
 
@@ -161,20 +162,20 @@ def test_pd_gravity_loses_energy_to_its_dampers_alone():
     V = TOLD.kinetic_energy(q, v) + 0.5 * (GOAL.q - q) ** 2 @ np.array(JOINT_KP)
     dissipated = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t) * ((v[1:] ** 2 + v[:-1] ** 2) @ np.array(JOINT_KD)))])
     assert np.diff(V).max() <= 1e-9 * V[0] and V[-1] < 1e-6 * V[0]
-    np.testing.assert_allclose(V + dissipated, np.full_like(V, V[0]), rtol=2e-2)
+    assert_allclose(V + dissipated, np.full_like(V, V[0]), rtol=2e-2)
 
 
 def test_pd_gravity_leaves_the_weight_it_does_not_know_over_kp():
     _, q, _, _ = follow(LAWS["pd_gravity"], TRUE, lambda t: GOAL, BEGIN, duration_s=4.0)
-    np.testing.assert_allclose(GOAL.q - q[-1], (TRUE.gravity(q[-1]) - TOLD.gravity(q[-1])) / JOINT_KP, rtol=1e-5, atol=1e-9)
+    assert_allclose(GOAL.q - q[-1], (TRUE.gravity(q[-1]) - TOLD.gravity(q[-1])) / JOINT_KP, rtol=1e-5, atol=1e-9)
 
 
 def test_pid_starts_with_the_weight_and_learns_the_true_one():
     law = LAWS["pid"]
     assert np.array_equal(law.initial_state(BEGIN, np.zeros(3), GOAL), TOLD.gravity(BEGIN))
     _, q, _, state = follow(law, TRUE, lambda t: GOAL, BEGIN, duration_s=6.0)
-    np.testing.assert_allclose(q[-1], GOAL.q, atol=1e-6)
-    np.testing.assert_allclose(state[-1], TRUE.gravity(GOAL.q), rtol=1e-4, atol=1e-3)
+    assert_allclose(q[-1], GOAL.q, atol=1e-6)
+    assert_allclose(state[-1], TRUE.gravity(GOAL.q), rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize("Ki, stable", [(39.0, True), (41.0, False)])
@@ -189,7 +190,7 @@ def test_pid_on_a_mass_has_the_poles_of_its_polynomial(Ki, stable):
         return np.concatenate([y[1:2], mass.forward_dynamics(y[:1], y[1:2], tau), z_rate])
 
     poles = np.linalg.eigvals(np.stack([rate(e) for e in np.eye(3)], axis=-1))
-    np.testing.assert_allclose(np.sort_complex(poles), np.sort_complex(np.roots([2.0, 4.0, 20.0, Ki])), rtol=1e-9)
+    assert_allclose(np.sort_complex(poles), np.sort_complex(np.roots([2.0, 4.0, 20.0, Ki])), rtol=1e-9)
     assert bool(poles.real.max() < 0.0) == stable
 
 
@@ -205,7 +206,7 @@ def test_robust_departure_changes_by_eta_less_w():
     dz = (reference.a - a) + np.array(KD) * (reference.v - v) + rate
     z = law.departure(q, v, reference, state)
     eta = model_error(TRUE, TOLD, q, v, law.acceleration(q, v, reference, state))
-    np.testing.assert_allclose(dz, eta - law.min_max(z), rtol=1e-7, atol=1e-8)
+    assert_allclose(dz, eta - law.min_max(z), rtol=1e-7, atol=1e-8)
 
 
 def test_robust_min_max_is_bounded_smooth_and_odd():
@@ -213,7 +214,7 @@ def test_robust_min_max_is_bounded_smooth_and_odd():
     z = np.linspace(-5, 5, 20001)[:, None] * np.ones(3)
     w = law.min_max(z)
     assert (np.abs(w) < RHO).all() and np.array_equal(w, -law.min_max(-z)) and (np.diff(w, axis=0) > 0.0).all()
-    np.testing.assert_allclose(law.min_max(1e-9 * np.ones(3)), 1e-9 * np.array(RHO) / EPSILON, rtol=1e-9)
+    assert_allclose(law.min_max(1e-9 * np.ones(3)), 1e-9 * np.array(RHO) / EPSILON, rtol=1e-9)
 
 
 def test_robust_stays_in_its_layer_and_decreases_v_outside():
@@ -253,7 +254,7 @@ def test_robust_needs_its_width():
 
 def test_model_error_vanishes_for_the_right_model():
     q, v, reference = near_states(5)
-    np.testing.assert_allclose(model_error(TOLD, TOLD, q, v, reference.a), np.zeros((5, 3)), atol=1e-10)
+    assert_allclose(model_error(TOLD, TOLD, q, v, reference.a), np.zeros((5, 3)), atol=1e-10)
     assert np.abs(model_error(TRUE, TOLD, q, v, reference.a)).max() > 0.1
 
 
@@ -266,7 +267,7 @@ def test_regressor_is_linear_in_the_load_of_the_rrp_arm(load):
     q, v, reference = near_states(20)
     bare, Y = LAWS["adaptive"].regressor(q, v, v, reference.a)
     expected = lagrangian.make("rrp", **ARM, M=load).inverse_dynamics(q, v, reference.a)
-    np.testing.assert_allclose(bare + load * Y, expected, rtol=1e-12, atol=1e-10)
+    assert_allclose(bare + load * Y, expected, rtol=1e-12, atol=1e-10)
 
 
 def test_regressor_is_linear_in_the_payload_of_the_picker():
@@ -280,7 +281,7 @@ def test_regressor_is_linear_in_the_payload_of_the_picker():
         + np.einsum("kij,kj->ki", berry.coriolis_matrix(q, v), v_r)
         + berry.gravity(q)
     )
-    np.testing.assert_allclose(bare + 0.025 * Y, expected, rtol=1e-11, atol=1e-13)
+    assert_allclose(bare + 0.025 * Y, expected, rtol=1e-11, atol=1e-13)
 
 
 def test_adaptive_lyapunov_function_decreases_as_it_should():
@@ -294,7 +295,7 @@ def test_adaptive_lyapunov_function_decreases_as_it_should():
     assert (state > 0.0).all(), "no projection in this case"
     h = t[1] - t[0]
     central = (V[:-4] - 8 * V[1:-3] + 8 * V[3:-1] - V[4:]) / (12 * h)
-    np.testing.assert_allclose(central, -loss[2:-2], rtol=1e-3, atol=1e-4 * loss.max())
+    assert_allclose(central, -loss[2:-2], rtol=1e-3, atol=1e-4 * loss.max())
     assert np.diff(V).max() <= 1e-12 and V[-1] < 1e-3 * V[0]
 
 
@@ -313,8 +314,8 @@ def test_adaptive_estimate_does_not_fall_far_below_nothing():
     down = free < 0.0
     assert down.any() and not down.all()
     assert (effort_rate[0][down] == 0.0).all()
-    np.testing.assert_allclose(effort_rate[1][down], 0.5 * free[down], rtol=1e-9)
-    np.testing.assert_allclose(effort_rate[0][~down], free[~down], rtol=1e-12)
+    assert_allclose(effort_rate[1][down], 0.5 * free[down], rtol=1e-9)
+    assert_allclose(effort_rate[0][~down], free[~down], rtol=1e-12)
 
 
 # --- bad input --------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from picker_dynamics.board.torque_session import FRESH_S, REJOIN_S, State, TorqueSession
 from picker_dynamics.bringup import bringup
@@ -85,7 +86,7 @@ def test_between_references_the_motion_is_followed_closely():
         buffer.push(k * 0.01, Reference(*path.sample(k * 0.01)))
     for time_s in np.linspace(0.0, 0.59, 137):
         for ours, exact, tolerance in zip(buffer.sample(time_s), path.sample(time_s), (1e-7, 1e-5, 2e-3)):
-            np.testing.assert_allclose(ours, exact, atol=tolerance)
+            assert_allclose(ours, exact, atol=tolerance)
 
 
 def test_there_is_no_reference_before_the_first_nor_long_after_the_last():
@@ -93,7 +94,7 @@ def test_there_is_no_reference_before_the_first_nor_long_after_the_last():
     assert buffer.sample(0.0) is None
     buffer.push(1.0, Reference(np.ones(3), np.ones(3), ZERO))
     assert buffer.sample(0.99) is None
-    np.testing.assert_allclose(buffer.sample(1.0 + 0.5 * STALE_S).q, 1.0 + 0.5 * STALE_S)
+    assert_allclose(buffer.sample(1.0 + 0.5 * STALE_S).q, 1.0 + 0.5 * STALE_S)
     assert buffer.sample(1.0 + 1.1 * STALE_S) is None
 
 
@@ -102,7 +103,7 @@ def test_a_reference_that_begins_anew_replaces_what_was_to_come():
     for time_s in (1.0, 1.1, 1.2):
         buffer.push(time_s, Reference(ZERO + 5.0, ZERO, ZERO))
     buffer.push(1.05, Reference(ZERO + 2.0, ZERO, ZERO))
-    np.testing.assert_allclose(buffer.sample(1.06).q, 2.0)
+    assert_allclose(buffer.sample(1.06).q, 2.0)
 
 
 # -- laws ----------------------------------------------------------------------------------------------------
@@ -116,7 +117,7 @@ def test_with_an_exact_model_the_error_decays_as_the_bandwidth_says():
         loop.references.push(time_s, Reference(RRP.home, ZERO, ZERO))
         expected = -offset * (1.0 + w * time_s) * np.exp(-w * time_s)
         plant.step(loop.effort(plant.q, plant.v, time_s))
-        np.testing.assert_allclose(loop.error, expected, atol=0.02 * np.abs(offset).max())
+        assert_allclose(loop.error, expected, atol=0.02 * np.abs(offset).max())
 
 
 def test_an_unknown_load_leaves_the_error_that_theory_says():
@@ -126,7 +127,7 @@ def test_an_unknown_load_leaves_the_error_that_theory_says():
     believed, true = model(), model().with_payload(load)
     q = rig.plant.q
     eta = np.linalg.solve(believed.mass_matrix(q), true.gravity(q) - believed.gravity(q))
-    np.testing.assert_allclose(RRP.home - q, eta / RRP.bandwidth**2, rtol=0.05, atol=1e-6)
+    assert_allclose(RRP.home - q, eta / RRP.bandwidth**2, rtol=0.05, atol=1e-6)
 
 
 def test_a_load_that_the_loop_is_told_of_leaves_none():
@@ -134,7 +135,7 @@ def test_a_load_that_the_loop_is_told_of_leaves_none():
     rig.plant.attach(0.4)
     rig.loop.set_payload(0.4, (0.0, 0.0, 0.0), 0.0)
     rig.follow(motion(1.0, RRP.home, RRP.home), more_s=1.5)
-    np.testing.assert_allclose(rig.plant.q, RRP.home, atol=1e-6)
+    assert_allclose(rig.plant.q, RRP.home, atol=1e-6)
 
 
 def test_a_told_payload_is_taken_over_gradually():
@@ -144,7 +145,7 @@ def test_a_told_payload_is_taken_over_gradually():
     before, after = model().gravity(RRP.home), model().with_payload(1.0).gravity(RRP.home)
     loop.set_payload(1.0, (0.0, 0.0, 0.0), 1.0)
     for time_s, share in ((1.0, 0.0), (1.25, 0.5), (1.5, 1.0), (1.6, 1.0)):
-        np.testing.assert_allclose(loop.effort(RRP.home, ZERO, time_s), before + share * (after - before), atol=1e-9)
+        assert_allclose(loop.effort(RRP.home, ZERO, time_s), before + share * (after - before), atol=1e-9)
 
 
 def test_a_large_error_is_made_good_without_a_leap():
@@ -156,7 +157,7 @@ def test_a_large_error_is_made_good_without_a_leap():
         rig.run(0.01)
         fastest = max(fastest, np.abs(rig.plant.v).max())
     assert CATCH_UP * 0.9 < fastest < CATCH_UP * 1.1
-    np.testing.assert_allclose(rig.plant.q, target, atol=1e-4)
+    assert_allclose(rig.plant.q, target, atol=1e-4)
 
 
 def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
@@ -170,7 +171,7 @@ def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
     for step in range(1500):
         plant.step(law(plant.q, plant.v, step * plant.dt))
     assert np.abs(plant.v).max() < 1e-3 * STANDSTILL
-    np.testing.assert_allclose(plant.q, law.pose, atol=1e-5)
+    assert_allclose(plant.q, law.pose, atol=1e-5)
     assert (np.abs(plant.q - RRP.home) < 0.1).all(), "braking takes v / BRAKE_RATE"
 
 
@@ -199,7 +200,7 @@ def test_every_arm_follows_a_motion(name):
             drives.command(tau, time_s)
         plant.step(drives.torque(plant.q, plant.v, time_s))
     assert worst < 1e-3
-    np.testing.assert_allclose(plant.q, arm.home + 0.05, atol=1e-4)
+    assert_allclose(plant.q, arm.home + 0.05, atol=1e-4)
 
 
 def test_the_rrp_arm_tracks_a_fast_motion_within_a_milliradian():
@@ -207,14 +208,14 @@ def test_the_rrp_arm_tracks_a_fast_motion_within_a_milliradian():
     rig.run(0.1)
     rig.follow(motion(1.5), more_s=0.5)
     assert np.abs(rig.errors).max() < 1e-3
-    np.testing.assert_allclose(rig.plant.q, TARGET, atol=1e-5)
+    assert_allclose(rig.plant.q, TARGET, atol=1e-5)
 
 
 def test_an_arm_that_is_heavier_than_its_urdf_still_arrives():
     rig = Rig(plant_error=0.15, seed=3)
     rig.run(0.1)
     rig.follow(motion(1.5), more_s=1.0)
-    np.testing.assert_allclose(rig.plant.q, TARGET, atol=0.02)
+    assert_allclose(rig.plant.q, TARGET, atol=0.02)
 
 
 def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_begin_anew():
@@ -229,7 +230,7 @@ def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_beg
     assert np.abs(rig.plant.v).max() < STANDSTILL / 10.0 and np.abs(rig.plant.q - q).max() < 0.15
     assert rig.session.epoch == epoch + 1 and rig.session.state is State.ACTIVE
     assert str(REJOIN_S) in rig.session.problem
-    np.testing.assert_allclose(rig.session.held, rig.plant.q, atol=1e-3)
+    assert_allclose(rig.session.held, rig.plant.q, atol=1e-3)
 
 
 # -- drives --------------------------------------------------------------------------------------------------
@@ -252,20 +253,20 @@ def test_drives_become_active_only_at_rest_and_say_where():
     made.torque(RRP.home, ZERO, 0.1)
     made.tick(0.1)
     assert made.state is State.ACTIVE and made.epoch == 1
-    np.testing.assert_array_equal(made.held, RRP.home)
+    assert_array_equal(made.held, RRP.home)
 
 
 def test_a_command_acts_for_a_while_and_then_the_drives_hold():
     made, tau = active(), np.array([1.0, 2.0, 3.0])
     assert made.command(tau, 1.0)
-    np.testing.assert_array_equal(made.torque(RRP.home, ZERO, 1.0 + 0.9 * FRESH_S), tau)
-    np.testing.assert_allclose(made.torque(RRP.home, ZERO, 1.0 + 1.1 * FRESH_S), model().gravity(RRP.home))
+    assert_array_equal(made.torque(RRP.home, ZERO, 1.0 + 0.9 * FRESH_S), tau)
+    assert_allclose(made.torque(RRP.home, ZERO, 1.0 + 1.1 * FRESH_S), model().gravity(RRP.home))
 
 
 def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no_numbers_refused():
     made = active()
     made.command([1e4, -1e4, 0.0], 0.0)
-    np.testing.assert_array_equal(made.torque(RRP.home, ZERO, 0.0), [150.0, -350.0, 0.0])
+    assert_array_equal(made.torque(RRP.home, ZERO, 0.0), [150.0, -350.0, 0.0])
     assert made.saturated == 1
     with pytest.raises(InputError, match="theta2.*nan"):
         made.command([0.0, np.nan, 0.0], 0.0)
@@ -276,7 +277,7 @@ def test_stop_latches_and_resumes_nothing():
     made.command(ZERO, 0.0)
     made.stop()
     assert made.state is State.IDLE and not made.command(ZERO, 0.001)
-    np.testing.assert_allclose(made.torque(RRP.home, ZERO, 0.002), model().gravity(RRP.home))
+    assert_allclose(made.torque(RRP.home, ZERO, 0.002), model().gravity(RRP.home))
     with pytest.raises(BoardFaultError, match="reset"):
         made.enable()
     made.reset()
@@ -305,7 +306,7 @@ def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
     made.enable()
     run(1.5)
     assert made.state is State.ACTIVE and np.abs(plant.v).max() < STANDSTILL
-    np.testing.assert_allclose(plant.q, made.held, atol=1e-3)
+    assert_allclose(plant.q, made.held, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", TORQUE_ARMS)
@@ -330,8 +331,8 @@ def validator(**options) -> MotionValidator:
 def test_the_validator_passes_what_can_be_done_and_says_by_how_much():
     found = validator(scales_time=False).scaled(motion())
     tau = model().inverse_dynamics(*motion().sample(found.motion.times))
-    np.testing.assert_allclose(found.motion.torque, tau, atol=1e-9)
-    np.testing.assert_allclose(validator().limits.hold, 0.6 * RRP.description.effort)
+    assert_allclose(found.motion.torque, tau, atol=1e-9)
+    assert_allclose(validator().limits.hold, 0.6 * RRP.description.effort)
     worst = max((usage for usage in found.usages if usage.error is InfeasibleError), key=lambda usage: usage.share)
     assert found.passed and worst.share < 1.0 and worst.subject == "theta2"
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from execution_rig import HOME, NAMES, TIP_SPEED, Rig, goal, limits, moved
+from numpy.testing import assert_allclose, assert_array_equal
 
 from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError, PickerError, TrajectoryError
 from picker_dynamics.execution.checks import TipSpeed
@@ -18,8 +19,8 @@ def test_a_goal_is_executed_and_then_held():
     motion = rig.submit(goal(target), "g")
     rig.run(motion.trajectory.duration + 0.5)
     assert rig.ended == [("g", False)]
-    np.testing.assert_allclose(rig.references[0].q, HOME, atol=1e-12)
-    np.testing.assert_allclose(rig.references[-1].q, target, atol=1e-9)
+    assert_allclose(rig.references[0].q, HOME, atol=1e-12)
+    assert_allclose(rig.references[-1].q, target, atol=1e-9)
     assert rig.phase is Phase.HOLDING and not rig.references[-1].v.any()
     rig.require_smooth(60.0)
 
@@ -27,7 +28,7 @@ def test_a_goal_is_executed_and_then_held():
 def test_joints_may_come_in_any_order():
     target, shuffled = moved(base=0.1, wrist=0.2), [3, 1, 4, 0, 2]
     motion = Rig().submit(goal(target[shuffled], names=[NAMES[i] for i in shuffled]))
-    np.testing.assert_allclose(motion.trajectory.end, target, atol=1e-12)
+    assert_allclose(motion.trajectory.end, target, atol=1e-12)
 
 
 @pytest.mark.parametrize("fields", [{}, {"velocities": None, "accelerations": None}])
@@ -39,7 +40,7 @@ def test_a_new_goal_takes_over_from_the_last_point_sent_without_a_step(fields):
     rig.submit(goal(moved(shoulder=0.2), **fields))
     rig.run(4.0)
     rig.require_smooth(60.0)
-    np.testing.assert_allclose(rig.references[-1].q, moved(shoulder=0.2), atol=1e-9)
+    assert_allclose(rig.references[-1].q, moved(shoulder=0.2), atol=1e-9)
 
 
 def test_cancel_decelerates_and_holds_where_it_stopped():
@@ -52,13 +53,13 @@ def test_cancel_decelerates_and_holds_where_it_stopped():
     rig.require_smooth(60.0)
     assert rig.phase is Phase.HOLDING
     assert HOME[0] < after[-1].q[0] < HOME[0] + 0.6
-    np.testing.assert_array_equal(after[-1].q, after[-2].q)
+    assert_array_equal(after[-1].q, after[-2].q)
 
 
 def test_cancel_at_rest_changes_nothing():
     rig = Rig()
     assert rig.cancel() is False
-    np.testing.assert_array_equal(rig.at(0.1).reference.q, HOME)
+    assert_array_equal(rig.at(0.1).reference.q, HOME)
 
 
 def test_deactivation_aborts_and_nothing_is_sent_until_a_new_start():
@@ -70,7 +71,7 @@ def test_deactivation_aborts_and_nothing_is_sent_until_a_new_start():
     with pytest.raises(PickerError, match="not active"):
         rig.submit(goal(HOME))
     rig.execution.start(moved(base=0.2))
-    np.testing.assert_array_equal(rig.tick().reference.q, moved(base=0.2))
+    assert_array_equal(rig.tick().reference.q, moved(base=0.2))
     rig.submit(goal(HOME), "again")
     rig.execution.start(HOME)
     assert rig.answer("again").outcome is Outcome.ABORTED and rig.tick().reference.q.tolist() == HOME.tolist()
@@ -91,7 +92,7 @@ def test_a_pose_that_cannot_be_held_is_refused_however_slowly():
     with pytest.raises(InfeasibleError, match="shoulder") as caught:
         rig.submit(goal(np.zeros(5), times=[20.0]))
     assert caught.value.subject == "shoulder" and caught.value.value > caught.value.limit > 0.0
-    np.testing.assert_array_equal(rig.tick().reference.q, HOME)
+    assert_array_equal(rig.tick().reference.q, HOME)
 
 
 def test_what_carries_a_payload_is_checked_with_it():
@@ -141,7 +142,7 @@ def test_a_bad_goal_is_refused_by_name_and_the_reference_goes_on(case):
     with pytest.raises(error, match=text):
         rig.submit(Goal(names, times, [list(target)] * len(times), **{"velocities": still, "accelerations": still} | options))
     assert rig.phase is Phase.HOLDING
-    np.testing.assert_array_equal(rig.at(100.1).reference.q, HOME)
+    assert_array_equal(rig.at(100.1).reference.q, HOME)
 
 
 def test_a_goal_with_a_stamp_waits_for_it():

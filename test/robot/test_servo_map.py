@@ -8,6 +8,7 @@ from math import pi, radians
 import arm_fixtures
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from picker_dynamics.errors import InputError, LimitError
 from picker_dynamics.robot import servo_map
@@ -27,18 +28,18 @@ def simulated():
 
 def test_the_data_sheet(shipped):
     """MG996R at 6 V: 11 kgf·cm, 60 degrees in 0.14 s; a stiffness nobody has measured is its upper bound."""
-    np.testing.assert_allclose(shipped.stall_torque, 11 * 9.81e-2, rtol=2e-3)
-    np.testing.assert_allclose(shipped.no_load_speed, radians(60) / 0.14, rtol=1e-3)
-    np.testing.assert_allclose(shipped.model.damping, 1.08 / 7.48)
-    np.testing.assert_array_equal(shipped.model.stiffness, servo_map.STIFFNESS_UPPER_BOUND)
-    np.testing.assert_allclose(shipped.model.deadband, radians(0.225))  # 2.5 us of 2000 us per 180 degrees
+    assert_allclose(shipped.stall_torque, 11 * 9.81e-2, rtol=2e-3)
+    assert_allclose(shipped.no_load_speed, radians(60) / 0.14, rtol=1e-3)
+    assert_allclose(shipped.model.damping, 1.08 / 7.48)
+    assert_array_equal(shipped.model.stiffness, servo_map.STIFFNESS_UPPER_BOUND)
+    assert_allclose(shipped.model.deadband, radians(0.225))  # 2.5 us of 2000 us per 180 degrees
     assert "shoulder.stiffness_nm_rad" in shipped.unmeasured and "wrist.armature_kg_m2" in shipped.unmeasured
     assert not any("stall" in name for name in shipped.unmeasured)
 
 
 def test_the_virtual_arm_is_known_and_otherwise_the_same(shipped, simulated):
-    np.testing.assert_array_equal(simulated.model.stiffness, 10.0)
-    np.testing.assert_allclose(simulated.model.deadband, radians(0.225))
+    assert_array_equal(simulated.model.stiffness, 10.0)
+    assert_allclose(simulated.model.deadband, radians(0.225))
     assert simulated.unmeasured == ()
     known = {"stiffness": 0.0, "deadband_us": 0.0, "armature": 0.0, "unmeasured": (), "feedback_adc": None}
     for real, virtual in zip(shipped.servos, simulated.servos):
@@ -48,8 +49,8 @@ def test_the_virtual_arm_is_known_and_otherwise_the_same(shipped, simulated):
 def test_the_shipped_arm_agrees_with_its_urdf(shipped):
     arm = arm_fixtures.picker()
     assert shipped.joint_names == arm.joint_names
-    np.testing.assert_allclose(arm.effort, shipped.stall_torque)
-    np.testing.assert_allclose(arm.velocity, shipped.no_load_speed)
+    assert_allclose(arm.effort, shipped.stall_torque)
+    assert_allclose(arm.velocity, shipped.no_load_speed)
     for pose in (shipped.rest, shipped.home):
         assert (pose >= arm.lower).all() and (pose <= arm.upper).all()
 
@@ -80,13 +81,13 @@ def test_pulses_by_hand(shipped, joint, angle, pulse):
     q[JOINTS.index(joint)] = angle
     pulses = shipped.to_pulse_us(q)
     assert pulses[JOINTS.index(joint)] == pytest.approx(pulse, abs=1e-9)
-    np.testing.assert_allclose(shipped.to_angle(pulses), q, atol=1e-12)
+    assert_allclose(shipped.to_angle(pulses), q, atol=1e-12)
 
 
 def test_batches_round_trip(shipped):
     rng = np.random.default_rng(0)
     q = rng.uniform(shipped.setpoint_lower, shipped.setpoint_upper, (4, 7, 5))
-    np.testing.assert_allclose(shipped.to_angle(shipped.to_pulse_us(q)), q, atol=1e-12)
+    assert_allclose(shipped.to_angle(shipped.to_pulse_us(q)), q, atol=1e-12)
 
 
 def test_a_map_of_many_points_bends_where_they_say():
@@ -106,10 +107,10 @@ def test_quantisation_is_a_pca9685_count(shipped):
     pulses = rng.uniform(500, 2500, 1000)
     quantised = shipped.quantise_us(pulses)
     counts = quantised / (20000 / 4096)
-    np.testing.assert_allclose(counts, np.round(counts), atol=1e-9)
+    assert_allclose(counts, np.round(counts), atol=1e-9)
     assert np.abs(quantised - pulses).max() <= 20000 / 4096 / 2
     step = shipped.to_angle(np.full(5, 1500 + shipped.quantum_us)) - shipped.to_angle(np.full(5, 1500.0))
-    np.testing.assert_allclose(np.abs(step), radians(0.44), rtol=2e-3)
+    assert_allclose(np.abs(step), radians(0.44), rtol=2e-3)
 
 
 def test_setpoints_outside_the_pulses_are_refused_or_clamped_as_asked(shipped):
