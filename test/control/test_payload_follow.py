@@ -18,6 +18,7 @@ from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
 
 RRP = arms.load("rrp")
+HOME = RRP.home
 MODEL = RigidBody(RRP.description)
 EFFORT_SD = 0.003 * RRP.description.effort
 ZERO = np.zeros(3)
@@ -30,7 +31,7 @@ def follower(**options) -> PayloadFollower:
     return PayloadFollower(MODEL, EFFORT_SD, **{"max_kg": 1.0, "rate_kg_s": 0.3} | options)
 
 
-def stand(one: PayloadFollower, mass: float, duration_s: float, q=RRP.home, start_s: float = 0.0, noise=0.0, seed=0) -> float:
+def stand(one: PayloadFollower, mass: float, duration_s: float, q=HOME, start_s: float = 0.0, noise=0.0, seed=0) -> float:
     """An arm at rest that bears ``mass``; returns the time then."""
     rng, load = np.random.default_rng(seed), MODEL.with_payload(mass).gravity(q)
     for k in range(round(duration_s / STEP_S)):
@@ -64,7 +65,7 @@ def test_in_motion_it_learns_by_the_full_inverse_dynamics():
     one, loaded = follower(), MODEL.with_payload(0.6)
     for t in np.arange(0.0, 4.0, STEP_S):
         sine, cosine = np.sin(2.0 * t) * SWING, np.cos(2.0 * t) * SWING
-        q, v, a = RRP.home + 0.3 * sine, 0.6 * cosine, -1.2 * sine
+        q, v, a = HOME + 0.3 * sine, 0.6 * cosine, -1.2 * sine
         one.observe(q, v, loaded.required_torque(q, v, a), t)
         if t > 1.0:
             assert one.estimate == pytest.approx(0.6, abs=0.03)
@@ -75,9 +76,9 @@ def test_it_stops_at_its_bounds_and_says_so():
     now_s = stand(one, 0.9, 2.0)
     assert max(one.step(TICK_S) for _ in range(5)) == 0.3
     assert one.problem == ("the efforts say that the tool carries 0.900 kg, not followed beyond payload.follow_max, 0.3 kg")
-    lift = MODEL.gravity(RRP.home) - 2.0 * (MODEL.with_payload(1.0).gravity(RRP.home) - MODEL.gravity(RRP.home))
+    lift = MODEL.gravity(HOME) - 2.0 * (MODEL.with_payload(1.0).gravity(HOME) - MODEL.gravity(HOME))
     for k in range(1000):
-        one.observe(RRP.home, ZERO, lift, now_s + k * STEP_S)
+        one.observe(HOME, ZERO, lift, now_s + k * STEP_S)
     assert min(one.step(TICK_S) for _ in range(5)) == 0.0 and "0 kg: something lifts the tool" in one.problem
 
 
@@ -100,9 +101,9 @@ def test_after_a_pause_nothing_new_is_believed_until_something_is_heard():
     one = follower()
     now_s = stand(one, 0.4, 1.0)
     before = one.step(TICK_S)
-    one.observe(RRP.home, ZERO, MODEL.gravity(RRP.home), now_s + 2.0 * PAUSE_S)
+    one.observe(HOME, ZERO, MODEL.gravity(HOME), now_s + 2.0 * PAUSE_S)
     assert one.step(TICK_S) == before
-    one.observe(RRP.home, ZERO, [np.nan, 0.0, 0.0], now_s + 2.1 * PAUSE_S)
+    one.observe(HOME, ZERO, [np.nan, 0.0, 0.0], now_s + 2.1 * PAUSE_S)
     assert np.isfinite(one.estimate)
 
 
@@ -127,13 +128,13 @@ class Loop:
     """MuJoCo's rrp arm under a ``TorqueLoop`` that may follow its payload, moved to and fro."""
 
     def __init__(self, on: bool = True, com=(0.0, 0.0, 0.0), **plant):
-        self.plant = TorquePlant(RRP.description, q=RRP.home, **plant)
+        self.plant = TorquePlant(RRP.description, q=HOME, **plant)
         self.loop, self.on, self.com = TorqueLoop(MODEL, RRP.bandwidth), on, com
         self.follower = follower(com=com)
         self.time_s, self.next_s = 0.0, TICK_S
         self.there, self.back = (
             from_points([1.5], [end], [ZERO], [ZERO], start=(begin, ZERO, ZERO), joint_names=MODEL.joint_names)
-            for begin, end in ((RRP.home, TARGET), (TARGET, RRP.home))
+            for begin, end in ((HOME, TARGET), (TARGET, HOME))
         )
 
     def run(self, duration_s: float, moving: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +143,7 @@ class Loop:
         for _ in range(round(duration_s / 0.01)):
             phase = self.time_s % 3.0
             way = self.there.sample(phase) if phase < 1.5 else self.back.sample(phase - 1.5)
-            self.loop.references.push(self.time_s, Reference(*(way if moving else (RRP.home, ZERO, ZERO))))
+            self.loop.references.push(self.time_s, Reference(*(way if moving else (HOME, ZERO, ZERO))))
             for step in range(10):
                 if step % 4 == 0:
                     q, v = self.plant.q, self.plant.v

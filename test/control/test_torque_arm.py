@@ -21,6 +21,7 @@ from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
 
 RRP = arms.load("rrp")
+HOME = RRP.home
 TARGET = np.array([0.6, 2.0, 0.7])
 ZERO = np.zeros(3)
 UNHOLDABLE = np.array([0.2, 2.9, 0.9])
@@ -38,7 +39,7 @@ def session(arm=RRP) -> TorqueSession:
     return TorqueSession(RigidBody(arm.description), arm.description.effort, arm.description.velocity, arm.bandwidth)
 
 
-def motion(duration_s: float = 2.0, start=RRP.home, end=TARGET, joint_names=RRP.description.joint_names):
+def motion(duration_s: float = 2.0, start=HOME, end=TARGET, joint_names=RRP.description.joint_names):
     zero = np.zeros(len(joint_names))
     return from_points([duration_s], [end], [zero], [zero], start=(start, zero, zero), joint_names=joint_names)
 
@@ -47,7 +48,7 @@ class Rig:
     """Plant, drives and loop in simulated time: states every ``PERIOD_S``, answered ``delay_s`` later."""
 
     def __init__(self, *, bandwidth=RRP.bandwidth, delay_s=0.001, connected=True, **plant):
-        self.plant = TorquePlant(RRP.description, q=RRP.home, **plant)
+        self.plant = TorquePlant(RRP.description, q=HOME, **plant)
         self.session = session()
         self.loop = TorqueLoop(model(), bandwidth)
         self.delay, self.connected, self.time_s = round(delay_s / self.plant.dt), connected, 0.0
@@ -112,9 +113,9 @@ def test_a_reference_that_begins_anew_replaces_what_was_to_come():
 def test_with_an_exact_model_the_error_decays_as_the_bandwidth_says():
     """ddot(e) + 2 w ed + w² e = 0 from rest: e(t) = e0 (1 + w t) exp(-w t)."""
     w, offset = 8.0, np.array([0.02, -0.02, 0.01])
-    plant, loop = TorquePlant(RRP.description, q=RRP.home + offset), TorqueLoop(model(), w)
+    plant, loop = TorquePlant(RRP.description, q=HOME + offset), TorqueLoop(model(), w)
     for time_s in np.arange(0.0, 0.5, plant.dt):
-        loop.references.push(time_s, Reference(RRP.home, ZERO, ZERO))
+        loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
         expected = -offset * (1.0 + w * time_s) * np.exp(-w * time_s)
         plant.step(loop.effort(plant.q, plant.v, time_s))
         assert_allclose(loop.error, expected, atol=0.02 * np.abs(offset).max())
@@ -123,35 +124,35 @@ def test_with_an_exact_model_the_error_decays_as_the_bandwidth_says():
 def test_an_unknown_load_leaves_the_error_that_theory_says():
     rig, load = Rig(), 0.4
     rig.plant.attach(load)
-    rig.follow(motion(1.0, RRP.home, RRP.home), more_s=1.5)
+    rig.follow(motion(1.0, HOME, HOME), more_s=1.5)
     believed, true = model(), model().with_payload(load)
     q = rig.plant.q
     eta = np.linalg.solve(believed.mass_matrix(q), true.gravity(q) - believed.gravity(q))
-    assert_allclose(RRP.home - q, eta / RRP.bandwidth**2, rtol=0.05, atol=1e-6)
+    assert_allclose(HOME - q, eta / RRP.bandwidth**2, rtol=0.05, atol=1e-6)
 
 
 def test_a_load_that_the_loop_is_told_of_leaves_none():
     rig = Rig()
     rig.plant.attach(0.4)
     rig.loop.set_payload(0.4, (0.0, 0.0, 0.0), 0.0)
-    rig.follow(motion(1.0, RRP.home, RRP.home), more_s=1.5)
-    assert_allclose(rig.plant.q, RRP.home, atol=1e-6)
+    rig.follow(motion(1.0, HOME, HOME), more_s=1.5)
+    assert_allclose(rig.plant.q, HOME, atol=1e-6)
 
 
 def test_a_told_payload_is_taken_over_gradually():
     loop = TorqueLoop(model(), 20.0, transition_s=0.5)
     for time_s in np.arange(0.0, 2.0, 0.01):
-        loop.references.push(time_s, Reference(RRP.home, ZERO, ZERO))
-    before, after = model().gravity(RRP.home), model().with_payload(1.0).gravity(RRP.home)
+        loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
+    before, after = model().gravity(HOME), model().with_payload(1.0).gravity(HOME)
     loop.set_payload(1.0, (0.0, 0.0, 0.0), 1.0)
     for time_s, share in ((1.0, 0.0), (1.25, 0.5), (1.5, 1.0), (1.6, 1.0)):
-        assert_allclose(loop.effort(RRP.home, ZERO, time_s), before + share * (after - before), atol=1e-9)
+        assert_allclose(loop.effort(HOME, ZERO, time_s), before + share * (after - before), atol=1e-9)
 
 
 def test_a_large_error_is_made_good_without_a_leap():
     rig = Rig()
     rig.run(0.1)
-    target, fastest = RRP.home + np.array([0.4, -0.3, 0.2]), 0.0
+    target, fastest = HOME + np.array([0.4, -0.3, 0.2]), 0.0
     for _ in range(300):
         rig.loop.references.push(rig.time_s, Reference(target, ZERO, ZERO))
         rig.run(0.01)
@@ -161,9 +162,9 @@ def test_a_large_error_is_made_good_without_a_leap():
 
 
 def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
-    plant, law = TorquePlant(RRP.description, q=RRP.home), HoldLaw(model(), RRP.bandwidth)
+    plant, law = TorquePlant(RRP.description, q=HOME), HoldLaw(model(), RRP.bandwidth)
     velocity = np.array([0.4, -0.3, 0.2])
-    push = model().inverse_dynamics(RRP.home, ZERO, velocity / 0.05)
+    push = model().inverse_dynamics(HOME, ZERO, velocity / 0.05)
     for _ in range(50):
         plant.step(push)
     moving = plant.v.copy()
@@ -172,7 +173,7 @@ def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
         plant.step(law(plant.q, plant.v, step * plant.dt))
     assert np.abs(plant.v).max() < 1e-3 * STANDSTILL
     assert_allclose(plant.q, law.pose, atol=1e-5)
-    assert (np.abs(plant.q - RRP.home) < 0.1).all(), "braking takes v / BRAKE_RATE"
+    assert (np.abs(plant.q - HOME) < 0.1).all(), "braking takes v / BRAKE_RATE"
 
 
 # -- the closed loop -----------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_beg
 def active() -> TorqueSession:
     made = session()
     made.enable()
-    made.torque(RRP.home, ZERO, 0.0)
+    made.torque(HOME, ZERO, 0.0)
     made.tick(0.0)
     return made
 
@@ -247,26 +248,26 @@ def active() -> TorqueSession:
 def test_drives_become_active_only_at_rest_and_say_where():
     made = session()
     assert made.enable().startswith("enabling") and made.state is State.ENABLING
-    made.torque(RRP.home, np.full(3, 0.5), 0.0)
+    made.torque(HOME, np.full(3, 0.5), 0.0)
     made.tick(0.0)
     assert made.state is State.ENABLING, "it moves"
-    made.torque(RRP.home, ZERO, 0.1)
+    made.torque(HOME, ZERO, 0.1)
     made.tick(0.1)
     assert made.state is State.ACTIVE and made.epoch == 1
-    assert_array_equal(made.held, RRP.home)
+    assert_array_equal(made.held, HOME)
 
 
 def test_a_command_acts_for_a_while_and_then_the_drives_hold():
     made, tau = active(), np.array([1.0, 2.0, 3.0])
     assert made.command(tau, 1.0)
-    assert_array_equal(made.torque(RRP.home, ZERO, 1.0 + 0.9 * FRESH_S), tau)
-    assert_allclose(made.torque(RRP.home, ZERO, 1.0 + 1.1 * FRESH_S), model().gravity(RRP.home))
+    assert_array_equal(made.torque(HOME, ZERO, 1.0 + 0.9 * FRESH_S), tau)
+    assert_allclose(made.torque(HOME, ZERO, 1.0 + 1.1 * FRESH_S), model().gravity(HOME))
 
 
 def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no_numbers_refused():
     made = active()
     made.command([1e4, -1e4, 0.0], 0.0)
-    assert_array_equal(made.torque(RRP.home, ZERO, 0.0), [150.0, -350.0, 0.0])
+    assert_array_equal(made.torque(HOME, ZERO, 0.0), [150.0, -350.0, 0.0])
     assert made.saturated == 1
     with pytest.raises(InputError, match="theta2.*nan"):
         made.command([0.0, np.nan, 0.0], 0.0)
@@ -277,7 +278,7 @@ def test_stop_latches_and_resumes_nothing():
     made.command(ZERO, 0.0)
     made.stop()
     assert made.state is State.IDLE and not made.command(ZERO, 0.001)
-    assert_allclose(made.torque(RRP.home, ZERO, 0.002), model().gravity(RRP.home))
+    assert_allclose(made.torque(HOME, ZERO, 0.002), model().gravity(HOME))
     with pytest.raises(BoardFaultError, match="reset"):
         made.enable()
     made.reset()
@@ -288,7 +289,7 @@ def test_stop_latches_and_resumes_nothing():
 
 
 def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
-    plant, made = TorquePlant(RRP.description, q=RRP.home), active()
+    plant, made = TorquePlant(RRP.description, q=HOME), active()
     made.relax()
     time_s = 0.0
 
@@ -300,7 +301,7 @@ def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
             time_s += plant.dt
 
     run(0.3)
-    assert np.abs(plant.q - RRP.home).max() > 0.05, "it falls"
+    assert np.abs(plant.q - HOME).max() > 0.05, "it falls"
     assert made.state is State.IDLE and "off" in made.problem
     made.reset()
     made.enable()
@@ -357,7 +358,7 @@ def test_a_sliding_joint_is_refused_in_newtons_and_metres():
 
 
 def test_a_motion_that_takes_too_much_is_slowed_until_it_passes():
-    hurried = motion(0.35, end=RRP.home + [0.25, 0.0, 0.0])
+    hurried = motion(0.35, end=HOME + [0.25, 0.0, 0.0])
     with pytest.raises((InfeasibleError, LimitError), match="theta1"):
         validator().validate(hurried)
     assert 1.0 < validator().scaled(hurried).factor < 5.0

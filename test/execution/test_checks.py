@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos, validator
-from execution_rig import HOME, NAMES, TIP_SPEED, moved
+from execution_rig import HOME, NAMES, REACH, TIP_SPEED, ZERO, moved
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, LimitError
@@ -28,10 +28,8 @@ from picker_dynamics.execution.validator import motion_validator
 from picker_dynamics.robot import arms
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
-LIMITS, ZERO = TorqueLimits.of_servos(servos()), np.zeros(5)
+LIMITS = TorqueLimits.of_servos(servos())
 STALL, NO_LOAD = servos().stall_torque, servos().no_load_speed
-REACH = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
-"""Shoulder torque, stretched out: every mass times its distance [N·m]."""
 
 
 def state(q=HOME, v=ZERO, a=ZERO) -> SampledMotion:

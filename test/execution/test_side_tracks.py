@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from execution_rig import HOME, NAMES, TIGHT, Rig, goal, part
+from execution_rig import HOME, NAMES, TIGHT, Rig, executing, goal, part
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,8 +23,7 @@ def grip(position: float, duration: float = 1.0) -> Goal:
 
 
 def both_under_way(seconds: float = 1.0) -> Rig:
-    rig = Rig()
-    rig.submit(arm_goal(base=0.5), "arm")
+    rig = executing(arm_goal(base=0.5), name="arm")
     rig.submit(grip(0.1, 3.0), "grip")
     rig.run(seconds)
     return rig
@@ -49,9 +48,7 @@ def test_a_gripper_command_at_any_time_leaves_the_arm_s_motion_as_it_is(when, la
 
 
 def test_an_arm_motion_does_not_disturb_a_gripper_under_way():
-    rig = Rig()
-    rig.submit(grip(0.2, 2.0), "grip")
-    rig.run(0.7)
+    rig = executing(grip(0.2, 2.0), 0.7, "grip")
     rig.submit(arm_goal(base=0.4), "arm")
     rig.run(4.0)
     rig.require_smooth(12.0)
@@ -83,7 +80,7 @@ def test_in_a_pause_what_is_cancelled_is_answered_and_what_is_not_goes_on(order,
     rig.run(1.0)
     cancelled = [("arm", True), ("grip", True)] if len(order) > 1 or order == [None] else [(order[0], True)]
     assert sorted(rig.ended) == cancelled
-    stands = rig.references[-1].q
+    stands = rig.newest.q
     rig.set_speed(1.0)
     rig.run(4.0)
     rig.require_smooth(12.0)
@@ -102,9 +99,7 @@ def test_cancelling_everything_answers_for_both():
 
 
 def test_a_newer_partial_goal_brings_the_joints_it_does_not_name_to_rest():
-    rig = Rig()
-    rig.submit(arm_goal(base=0.6, wrist=0.5), "first")
-    rig.run(1.3)
+    rig = executing(arm_goal(base=0.6, wrist=0.5), 1.3, "first")
     assert abs(rig["v"][-1, 3]) > 0.1
     rig.submit(part(2.0, base=HOME[0]), "second")
     assert rig.kinds("first")[-1] is EventKind.PREEMPTED
@@ -121,15 +116,13 @@ def test_a_whole_goal_displaces_both():
 
 
 def test_the_gripper_does_not_take_its_joint_from_a_motion_or_a_stream():
-    rig = Rig()
-    rig.submit(goal(HOME), "all")
+    rig = executing(goal(HOME))
     with pytest.raises(PickerError, match="scissor belongs to the motion that is being executed"):
         rig.submit(grip(0.1))
     rig.tick(10)
     rig.cancel()
     assert rig.phase is Phase.STOPPING and rig.submit(grip(0.1)) is not None
-    rig = Rig()
-    rig.submit(goal(HOME), "all")
+    rig = executing(goal(HOME))
     assert rig.submit(arm_goal()) is not None and rig.submit(grip(0.1)) is not None
     rig = Rig()
     rig.push(HOME)

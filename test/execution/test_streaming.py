@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body
-from execution_rig import HOME, Rig, goal, moved
+from execution_rig import HOME, ZERO, Rig, goal, moved
 
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.events import EventKind
@@ -58,7 +58,7 @@ def test_silence_decelerates_to_a_hold(rig):
     assert rig.phase is Phase.STOPPING
     rig.run(1.0)
     assert [event.text for event in rig.events] == ["holding", "the stream ended: holding", "stopped: holding"]
-    assert not rig.references[-1].v.any() and rig.phase is Phase.HOLDING
+    assert not rig.newest.v.any() and rig.phase is Phase.HOLDING
 
 
 def test_nan_is_ignored_and_counted(rig):
@@ -68,7 +68,7 @@ def test_nan_is_ignored_and_counted(rig):
 
 
 def test_a_first_command_away_from_the_held_pose_does_not_move_the_arm(rig):
-    for zeros in (np.zeros(5), moved(base=0.06)):
+    for zeros in (ZERO, moved(base=0.06)):
         with pytest.raises(LimitError, match="first command") as caught:
             rig.push(zeros)
         assert caught.value.limit == 0.05
@@ -205,7 +205,7 @@ def test_a_refusal_that_goes_on_is_said_now_and_then():
     times = []
     for _ in range(500):
         before, now_s = said(), rig.now_s
-        keep_sending(rig, np.zeros(5), 1)
+        keep_sending(rig, ZERO, 1)
         times += [now_s] * (said() - before)
     assert times == pytest.approx([0.0, 2.0, 4.0])
     keep_sending(rig, moved(scissor=0.5), 1)
@@ -214,6 +214,6 @@ def test_a_refusal_that_goes_on_is_said_now_and_then():
     rig.push(HOME)
     rig.cancel()
     rig.to_rest()
-    keep_sending(rig, np.zeros(5), 1)
+    keep_sending(rig, ZERO, 1)
     assert said() == 5, "and so is a new beginning"
     assert rig.events[-1].error.subject == rig.events[1].error.subject
