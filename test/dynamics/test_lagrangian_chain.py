@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from dynamics_models import MODELS
+from dynamics_models import MODELS, joint, planar_bars
 from dynamics_properties import check_same, close, gradient, states
 from golden import agrees, load_cases, model_of
 from small_urdfs import TWO_LINKS
@@ -65,20 +65,6 @@ def test_large_batches_are_worked_through_in_blocks(monkeypatch):
 
 
 # --- the arms of the notes, written as chains --------------------------------------------------------------
-
-
-def joint(kind, axis, xyz, mass, com, inertia=(0.0, 0.0, 0.0)):
-    moments = dict(zip(("Ixx", "Iyy", "Izz"), inertia)) | dict.fromkeys(("Ixy", "Ixz", "Iyz"), 0.0)
-    return {"type": kind, "axis": axis, "xyz": xyz, "rpy": (0, 0, 0), "mass": mass, "com": com, "inertia": moments}
-
-
-def planar_bars(*bars):
-    """Bars (length, centre of mass, mass, inertia) that turn about z, each on the end of the one before."""
-    lengths = [0.0, *(bar[0] for bar in bars)]
-    return [
-        joint("R", "z", (offset, 0, 0), mass, (com, 0, 0), (0, 0, inertia))
-        for offset, (_, com, mass, inertia) in zip(lengths, bars)
-    ]
 
 
 def as_chain(system, p):

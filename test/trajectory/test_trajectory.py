@@ -33,6 +33,11 @@ def points():
     return q, v, a
 
 
+@pytest.fixture
+def path(points):
+    return from_points(TIMES, *points, joint_names=NAMES)
+
+
 def inner(count=4001):
     return np.linspace(1e-6, TIMES[-1] - 1e-6, count)
 
@@ -71,8 +76,7 @@ def test_a_later_first_point_starts_from_the_given_state(points):
     q, v, a = points
     start = (q[0] + 0.5, v[2], a[2])
     path = from_points(TIMES[1:], q[1:], v[1:], a[1:], joint_names=NAMES, start=start)
-    for got, expected in zip(path.sample(0.0), start):
-        assert_allclose(got, expected, atol=1e-12)
+    assert_allclose(path.sample(0.0), start, atol=1e-12)
     assert_allclose(path.sample(TIMES[1])[0], q[1], atol=1e-12)
     only_position = from_points([1.0], [q[1]], [v[4]], joint_names=NAMES, start=(q[0], None, None))
     assert_allclose(only_position.sample(0.25)[0], 0.75 * q[0] + 0.25 * q[1], atol=1e-12)
@@ -110,29 +114,25 @@ def test_an_end_that_moves_if_allowed():
     assert path.sample(1.0 + 1e-9)[1][0] == 0.0
 
 
-def test_before_and_after_the_arm_stands(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_before_and_after_the_arm_stands(path):
     for t, q in ((-0.1, path.start), (2.6, path.end)):
         for sample in (path.sample(t), [x[0] for x in path.sample(np.array([t]))]):
             assert_allclose(sample[0], q, atol=1e-12)
             assert_array_equal(sample[1:], 0.0)
 
 
-def test_one_time_and_many_are_the_same(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_one_time_and_many_are_the_same(path):
     times = np.concatenate([TIMES, np.linspace(-0.2, 2.7, 83)]).reshape(2, 44)
     many = path.sample(times)
     assert many[0].shape == (2, 44, 3)
     for index in np.ndindex(2, 44):
-        for one, all_of_them in zip(path.sample(times[index]), many):
-            assert_allclose(one, all_of_them[index], atol=1e-11)
+        assert_allclose(path.sample(times[index]), [x[index] for x in many], atol=1e-11)
     for t in (np.nan, np.array([0.0, np.nan])):
         with pytest.raises(InputError, match="nan"):
             path.sample(t)
 
 
-def test_samples_cannot_be_changed(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_samples_cannot_be_changed(path):
     for t in (0.3, -1.0, 9.0):
         for x in path.sample(t):
             with pytest.raises(ValueError, match="read-only"):
@@ -152,8 +152,7 @@ def test_the_grid_has_both_sides_of_every_break(points):
     assert_allclose(q, path.sample(t)[0], atol=1e-12)
 
 
-def test_stretching_slows_the_same_path(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_stretching_slows_the_same_path(path):
     slow = path.stretched(2.5)
     assert slow.duration == pytest.approx(2.5 * path.duration)
     for fast_x, slow_x, order in zip(path.sample(inner(101)), slow.sample(2.5 * inner(101)), range(3)):
@@ -162,8 +161,7 @@ def test_stretching_slows_the_same_path(points):
         path.stretched(0.0)
 
 
-def test_limits_are_those_of_a_fine_sampling(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_limits_are_those_of_a_fine_sampling(path):
     _, q, v, _ = path.grid(1e-4)
     for x, of_velocity in ((q, False), (v, True)):
         for margin, accepted in ((1e-3, True), (-1e-3, False)):
@@ -171,10 +169,8 @@ def test_limits_are_those_of_a_fine_sampling(points):
             found = path.worst_velocity(reach) if of_velocity else path.worst_position(-reach, reach)
             assert (found is None) is accepted
             if found is not None:
-                assert (
-                    abs(found.value) - abs(found.limit) == pytest.approx(1e-3, rel=1e-2)
-                    and abs(found.limit) == reach[found.joint]
-                )
+                assert abs(found.value) - abs(found.limit) == pytest.approx(1e-3, rel=1e-2)
+                assert abs(found.limit) == reach[found.joint]
 
 
 def test_a_broken_limit_names_joint_value_limit_and_time():
@@ -203,12 +199,10 @@ def test_blending_starts_where_the_arm_is_and_ends_as_asked(points, blend_s, fie
     rng = np.random.default_rng(5)
     current = path.start + 0.05 * rng.normal(size=3), rng.normal(size=3), rng.normal(size=3)
     blended = blend(current, path, blend_s)
-    for got, expected in zip(blended.sample(0.0), current):
-        assert_allclose(got, expected, atol=1e-10)
+    assert_allclose(blended.sample(0.0), current, atol=1e-10)
     later = np.linspace(min(blend_s, path.duration), path.duration, 200)[1:-1]
     later = later[np.abs(later[:, None] - TIMES).min(axis=1) > 1e-9]
-    for got, expected in zip(blended.sample(later), path.sample(later)):
-        assert_allclose(got, expected, atol=1e-8)
+    assert_allclose(blended.sample(later), path.sample(later), atol=1e-8)
     assert blended.duration == path.duration
     steps = []
     for count in (10_001, 20_001):  # what is continuous steps half as far in half the time
@@ -218,8 +212,7 @@ def test_blending_starts_where_the_arm_is_and_ends_as_asked(points, blend_s, fie
     assert (np.divide(steps[1], steps[0]) < 0.6).all()
 
 
-def test_blending_from_the_first_point_changes_nothing(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_blending_from_the_first_point_changes_nothing(path):
     assert blend(path.sample(0.0), path) is path
 
 
@@ -229,8 +222,7 @@ def test_stopping(seed):
     q, v, a = rng.normal(size=(3, 3)) * np.array([1.0, 3.0, 10.0])[:, None]
     limit = rng.uniform(3.0, 30.0, 3)
     stop = stop_trajectory(q, v, a, limit, joint_names=NAMES)
-    for got, expected in zip(stop.sample(0.0), (q, v, a)):
-        assert_allclose(got, expected, atol=1e-10)
+    assert_allclose(stop.sample(0.0), (q, v, a), atol=1e-10)
     assert_allclose(stop.sample(stop.duration)[1:], 0.0, atol=1e-9)
     peak = np.abs(stop.sample(np.linspace(0.0, stop.duration, 2001))[2]).max(axis=0)
     assert (peak <= np.maximum(limit, np.abs(a)) * (1 + 1e-6)).all()
