@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from golden import load_cases
 from numpy.testing import assert_allclose
+from pytest import approx, mark, raises
 from scipy.integrate import solve_ivp
 
 from picker_dynamics.control.laws import (
@@ -85,7 +85,7 @@ def swing(t):
 # --- all laws ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LAWS)
+@mark.parametrize("name", LAWS)
 def test_a_batch_is_its_states_one_by_one(name):
     law, (q, v, reference) = LAWS[name], near_states(6)
     one = law.initial_state(q[0], v[0], Reference(*(x[0] for x in reference)))
@@ -98,7 +98,7 @@ def test_a_batch_is_its_states_one_by_one(name):
         assert_allclose(rate[i], rate_i, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["feed_forward", "computed_torque", "robust", "adaptive"])
+@mark.parametrize("name", ["feed_forward", "computed_torque", "robust", "adaptive"])
 def test_on_the_reference_with_the_right_load_it_asks_for_the_exact_efforts(name):
     q, v, a = near_states(1)[2]
     reference = Reference(q[0], v[0], a[0])
@@ -108,7 +108,7 @@ def test_on_the_reference_with_the_right_load_it_asks_for_the_exact_efforts(name
     assert_allclose(rate, np.zeros_like(rate), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["computed_torque", "pd_gravity", "pid", "robust", "adaptive"])
+@mark.parametrize("name", ["computed_torque", "pd_gravity", "pid", "robust", "adaptive"])
 def test_the_right_load_ends_at_the_goal(name):
     _, q, v, _ = follow(LAWS[name], TOLD, 4.0, 1e-8)
     assert_allclose(q[-1], GOAL.q, atol=2e-6)
@@ -134,13 +134,13 @@ def test_feed_forward_errors_grow_as_the_linearised_arm_says():
     _, q, _, _ = follow(LAWS["feed_forward"], TOLD, 2.0, 1e-13, lambda t: HOLD, BEGIN + direction)
     grown = np.linalg.norm(q[-1] - BEGIN) / np.linalg.norm(direction)
     # From rest half of it is the growing solution, half the decaying one.
-    assert grown == pytest.approx(math.cosh(2.0 * poles[fastest].real), rel=1e-3)
+    assert grown == approx(math.cosh(2.0 * poles[fastest].real), rel=1e-3)
 
 
 # --- inverse dynamics + PD --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arm", [TOLD, PICKER], ids=["rrp", "picker"])
+@mark.parametrize("arm", [TOLD, PICKER], ids=["rrp", "picker"])
 def test_computed_torque_makes_double_integrators(arm):
     """ddot(e) + Kd ed + Kp e = 0, whatever the state."""
     rng = np.random.default_rng(2)
@@ -183,7 +183,7 @@ def test_pid_starts_with_the_weight_and_learns_the_true_one():
     assert_allclose(state[-1], TRUE.gravity(GOAL.q), rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("Ki, stable", [(39.0, True), (41.0, False)])
+@mark.parametrize("Ki, stable", [(39.0, True), (41.0, False)])
 def test_pid_on_a_mass_has_the_poles_of_its_polynomial(Ki, stable):
     """m s³ + Kd s² + Kp s + Ki, stable while Ki m < Kp Kd (Routh)."""
     mass = lagrangian.make("spring_mass", m=2.0, k=0.0)
@@ -265,7 +265,7 @@ def test_model_error_vanishes_for_the_right_model():
 # --- adaptive ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("load", [0.0, 0.3, 2.5])
+@mark.parametrize("load", [0.0, 0.3, 2.5])
 def test_regressor_is_linear_in_the_load_of_the_rrp_arm(load):
     """Against arms built with that mass: bare + Y m = M a + C v + g."""
     q, v, reference = near_states(20)
@@ -303,10 +303,10 @@ def test_adaptive_lyapunov_function_decreases_as_it_should():
     assert np.diff(V).max() <= 1e-12 and V[-1] < 1e-3 * V[0]
 
 
-@pytest.mark.parametrize("load", [0.0, 0.9])
+@mark.parametrize("load", [0.0, 0.9])
 def test_adaptive_learns_the_load(load):
     state = follow(LAWS["adaptive"], rrp(load), 3.0)[-1]
-    assert state[0, 0] == pytest.approx(0.5) and state[-1, 0] == pytest.approx(load, abs=1e-4)
+    assert state[0, 0] == approx(0.5) and state[-1, 0] == approx(load, abs=1e-4)
 
 
 def test_adaptive_estimate_does_not_fall_far_below_nothing():
@@ -324,7 +324,7 @@ def test_adaptive_estimate_does_not_fall_far_below_nothing():
 # --- bad input --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "law, arguments, about, message",
     [
         (ComputedTorque, (TOLD, -1.0, 20.0), "theta1", "Kp of joint theta1 is -1.0, must be > 0"),
@@ -342,6 +342,6 @@ def test_adaptive_estimate_does_not_fall_far_below_nothing():
     ],
 )
 def test_gains_refused(law, arguments, about, message):
-    with pytest.raises(InputError, match=message) as caught:
+    with raises(InputError, match=message) as caught:
         law(*arguments)
     assert caught.value.subject == about

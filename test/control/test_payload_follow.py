@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import arm_fixtures
 import numpy as np
-import pytest
+from pytest import approx, mark, raises
 
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.laws.law import Reference
@@ -43,21 +43,21 @@ def test_it_says_what_is_there_and_believes_it_no_faster_than_it_may():
     one = follower()
     assert one.estimate is None and one.step(1.0) == 0.0
     stand(one, 0.4, 2.0)
-    assert one.estimate == pytest.approx(0.4, abs=1e-9)
+    assert one.estimate == approx(0.4, abs=1e-9)
     assert [round(one.step(TICK_S), 3) for _ in range(4)] == [0.15, 0.3, 0.4, 0.4]
 
 
 def test_noise_is_averaged():
     one = follower()
     stand(one, 0.4, 3.0, noise=1.0)
-    assert one.estimate == pytest.approx(0.4, abs=0.05)
+    assert one.estimate == approx(0.4, abs=0.05)
 
 
 def test_another_payload_is_learned_within_some_forgetting_times():
     one = follower()
     now_s = stand(one, 0.4, 2.0)
     stand(one, 0.1, 5.0 * FORGET_S, start_s=now_s)
-    assert one.estimate == pytest.approx(0.1, abs=0.01)
+    assert one.estimate == approx(0.1, abs=0.01)
 
 
 def test_in_motion_it_learns_by_the_full_inverse_dynamics():
@@ -68,7 +68,7 @@ def test_in_motion_it_learns_by_the_full_inverse_dynamics():
         q, v, a = HOME + 0.3 * sine, 0.6 * cosine, -1.2 * sine
         one.observe(q, v, loaded.required_torque(q, v, a), t)
         if t > 1.0:
-            assert one.estimate == pytest.approx(0.6, abs=0.03)
+            assert one.estimate == approx(0.6, abs=0.03)
 
 
 def test_it_stops_at_its_bounds_and_says_so():
@@ -94,7 +94,7 @@ def test_where_the_tool_has_no_lever_nothing_is_learned_and_nothing_forgotten():
         one.pause()
         for k in range(500):
             one.observe(pose, np.zeros(1), load, 2.0 * number + k * STEP_S)
-        assert one.estimate == pytest.approx(0.2, abs=1e-3)
+        assert one.estimate == approx(0.2, abs=1e-3)
 
 
 def test_after_a_pause_nothing_new_is_believed_until_something_is_heard():
@@ -107,7 +107,7 @@ def test_after_a_pause_nothing_new_is_believed_until_something_is_heard():
     assert np.isfinite(one.estimate)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     ("options", "reason"),
     [
         ({"max_kg": 0.0}, "payload.follow_max is 0.0, must be > 0"),
@@ -115,9 +115,9 @@ def test_after_a_pause_nothing_new_is_believed_until_something_is_heard():
     ],
 )
 def test_bounds_that_are_none_are_refused(options, reason):
-    with pytest.raises(InputError, match=reason):
+    with raises(InputError, match=reason):
         follower(**options)
-    with pytest.raises(InputError, match="noise of the efforts is 0, must be above 0"):
+    with raises(InputError, match="noise of the efforts is 0, must be above 0"):
         PayloadFollower(MODEL, ZERO, max_kg=1.0, rate_kg_s=1.0)
 
 
@@ -163,7 +163,7 @@ class Loop:
         self.loop.set_payload(mass, self.com, self.time_s)
 
 
-@pytest.mark.parametrize("moving", [True, False])
+@mark.parametrize("moving", [True, False])
 def test_a_payload_attached_in_mid_run_is_found_and_the_error_goes_away(moving):
     followed, ignored = Loop(), Loop(on=False)
     errors = {}
@@ -172,7 +172,7 @@ def test_a_payload_attached_in_mid_run_is_found_and_the_error_goes_away(moving):
         one.plant.attach(0.5)
         errors[name], masses = one.run(6.0, moving)
         if one.on:
-            assert masses[-1] == pytest.approx(0.5, abs=0.02)
+            assert masses[-1] == approx(0.5, abs=0.02)
             assert (np.diff(masses) >= -0.01).all() and masses.max() < 0.52, "it goes up, and does not swing"
     assert errors["followed"][-100:].max() < 0.1 * errors["ignored"][-100:].max()
     assert errors["followed"].max() < 1.2 * errors["ignored"].max()
@@ -182,10 +182,10 @@ def test_taken_off_again_it_goes_back_and_switched_off_to_what_was_set_smoothly(
     one = Loop()
     one.plant.attach(0.4)
     one.run(3.0)
-    assert one.follower.mass == pytest.approx(0.4, abs=0.02)
+    assert one.follower.mass == approx(0.4, abs=0.02)
     one.plant.attach(0.0)
     _, masses = one.run(3.0)
-    assert masses[-1] == pytest.approx(0.0, abs=0.02) and (np.diff(masses) <= 2e-3).all()
+    assert masses[-1] == approx(0.0, abs=0.02) and (np.diff(masses) <= 2e-3).all()
     one.plant.attach(0.4)
     one.run(3.0)
     one.on = False
@@ -223,5 +223,5 @@ def test_servos_whose_angles_are_measured_tell_by_their_springs():
             if one.step(0.5) != before:
                 compensator.set_payload(one.mass)
         tips.append(np.linalg.norm(plant.tip - plant.tip_at(servos.home)))
-    assert one.mass == pytest.approx(0.1, abs=0.003)
+    assert one.mass == approx(0.1, abs=0.003)
     assert max(tips[160:220]) > 2e-3 and max(tips[-50:]) < 5e-4, "the tip sagged by millimetres, and is back"

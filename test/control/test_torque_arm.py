@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, mark, raises
 
 from picker_dynamics.board.torque_session import FRESH_S, REJOIN_S, State, TorqueSession
 from picker_dynamics.bringup import bringup
@@ -179,7 +179,7 @@ def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
 # -- the closed loop -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TORQUE_ARMS)
+@mark.parametrize("name", TORQUE_ARMS)
 def test_every_arm_follows_a_motion(name):
     arm = arms.load(name)
     plant, loop, drives = (
@@ -269,7 +269,7 @@ def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no
     made.command([1e4, -1e4, 0.0], 0.0)
     assert_array_equal(made.torque(HOME, ZERO, 0.0), [150.0, -350.0, 0.0])
     assert made.saturated == 1
-    with pytest.raises(InputError, match="theta2.*nan"):
+    with raises(InputError, match="theta2.*nan"):
         made.command([0.0, np.nan, 0.0], 0.0)
 
 
@@ -279,7 +279,7 @@ def test_stop_latches_and_resumes_nothing():
     made.stop()
     assert made.state is State.IDLE and not made.command(ZERO, 0.001)
     assert_allclose(made.torque(HOME, ZERO, 0.002), model().gravity(HOME))
-    with pytest.raises(BoardFaultError, match="reset"):
+    with raises(BoardFaultError, match="reset"):
         made.enable()
     made.reset()
     assert made.state is State.IDLE and not made.problem
@@ -310,7 +310,7 @@ def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
     assert_allclose(plant.q, made.held, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", TORQUE_ARMS)
+@mark.parametrize("name", TORQUE_ARMS)
 def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
     arm = arms.load(name)
     plant, drives, robot = TorquePlant(arm.description, q=arm.home), session(arm), RigidBody(arm.description)
@@ -341,25 +341,25 @@ def test_the_validator_passes_what_can_be_done_and_says_by_how_much():
 def test_a_goal_that_cannot_be_held_is_refused_in_newton_metres():
     needed, limit = abs(model().gravity(UNHOLDABLE)[1]), 0.6 * RRP.description.effort[1]
     assert needed > limit
-    with pytest.raises(InfeasibleError, match=rf"theta2 needs {needed:.2f} N·m to hold .* allowed {limit:.2f}") as refusal:
+    with raises(InfeasibleError, match=rf"theta2 needs {needed:.2f} N·m to hold .* allowed {limit:.2f}") as refusal:
         validator().scale_time(lambda factor: motion(5.0 * factor, end=UNHOLDABLE))
-    assert refusal.value.subject == "theta2" and refusal.value.value == pytest.approx(needed)
+    assert refusal.value.subject == "theta2" and refusal.value.value == approx(needed)
 
 
 def test_a_sliding_joint_is_refused_in_newtons_and_metres():
     weak, balanced = dataclasses.replace(RRP, hold_share=0.03, peak_share=0.03), [0.0, 1.48, 0.5]
     assert abs(model().gravity(balanced)[1]) < 1.0
-    with pytest.raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
+    with raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
         torque_validator(model(), TorqueLimits.of_arm(weak)).require_holdable(balanced)
-    with pytest.raises(LimitError, match=r"d3 reaches 1.2000 m .* limit 1.0000"):
+    with raises(LimitError, match=r"d3 reaches 1.2000 m .* limit 1.0000"):
         validator().validate(motion(5.0, end=np.array([0.2, 2.2, 1.2])))
-    with pytest.raises(LimitError, match=r"d3 moves at [\d.]+ m/s"):
+    with raises(LimitError, match=r"d3 moves at [\d.]+ m/s"):
         validator().validate(motion(0.3, end=np.array([0.2, 2.2, 0.9])))
 
 
 def test_a_motion_that_takes_too_much_is_slowed_until_it_passes():
     hurried = motion(0.35, end=HOME + [0.25, 0.0, 0.0])
-    with pytest.raises((InfeasibleError, LimitError), match="theta1"):
+    with raises((InfeasibleError, LimitError), match="theta1"):
         validator().validate(hurried)
     assert 1.0 < validator().scaled(hurried).factor < 5.0
 
@@ -384,7 +384,7 @@ def test_the_named_picker_is_the_picker():
     assert named == default
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     ("options", "reason"),
     [
         ({"arm": "rpr"}, "no arm 'rpr'; there are cylindrical, .*rrp"),
@@ -397,6 +397,6 @@ def test_the_named_picker_is_the_picker():
     ],
 )
 def test_options_that_contradict_the_arm_get_one_clear_line(options, reason):
-    with pytest.raises(ConfigurationError, match=reason) as refusal:
+    with raises(ConfigurationError, match=reason) as refusal:
         bringup.Options(**options)
     assert "\n" not in str(refusal.value)

@@ -7,11 +7,11 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 from arm_fixtures import picker
 from dynamics_models import ARMATURE, MODELS
 from dynamics_properties import check_power_balance, check_same, close, states
 from golden import load_cases, model_of
+from pytest import approx, mark, raises
 
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -75,15 +75,15 @@ def test_mass_matrix_in_the_notes_letters():
         }
         M = MODELS["picker"].mass_matrix(q)
         for entry, value in expected.items():
-            assert M[entry] == pytest.approx(value, rel=1e-12), entry
+            assert M[entry] == approx(value, rel=1e-12), entry
 
 
 def test_stretched_arm_needs_the_known_shoulder_torque():
     """Sum of m g x by hand: 0.9785 N·m without, 1.0828 N·m with a 25 g berry at the tip."""
     bare, berry = model_of("picker", 0), model_of("picker", 1)
     analytic_model = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
-    assert bare.gravity(np.zeros(5))[1] == pytest.approx(analytic_model, rel=1e-12)
-    assert berry.gravity(np.zeros(5))[1] == pytest.approx(analytic_model + 9.81 * 0.025 * 0.425, rel=1e-12)
+    assert bare.gravity(np.zeros(5))[1] == approx(analytic_model, rel=1e-12)
+    assert berry.gravity(np.zeros(5))[1] == approx(analytic_model + 9.81 * 0.025 * 0.425, rel=1e-12)
 
 
 # --- the URDF's numbers, against Pinocchio ------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_bodies_on_fixed_joints_are_part_of_their_link():
     above = servo.format(i=1, z=0.02, roll=-0.3)
     below = servo.format(i=2, z=-0.02, roll=math.pi - 0.3)
     arm = edited(extra=above + below)
-    assert lagrangian.from_description(arm).parameters.masses[1] == pytest.approx(0.12 + 2 * 0.055)
+    assert lagrangian.from_description(arm).parameters.masses[1] == approx(0.12 + 2 * 0.055)
     agrees_with_pinocchio(arm)
 
 
@@ -138,8 +138,8 @@ def test_scissor_is_coupled_in_a_urdf_and_decoupled_in_the_notes():
     assert MODELS["picker, notes"].mass_matrix(q)[0, 4] == 0.0
     coupled = MODELS["picker, urdf"]
     expected = coupled.parameters.I4 * math.cos(0.6)
-    assert coupled.mass_matrix(q)[0, 4] == pytest.approx(expected, rel=1e-12)
-    assert RigidBody(picker()).mass_matrix(q)[0, 4] == pytest.approx(expected, rel=1e-9)
+    assert coupled.mass_matrix(q)[0, 4] == approx(expected, rel=1e-12)
+    assert RigidBody(picker()).mass_matrix(q)[0, 4] == approx(expected, rel=1e-9)
 
 
 # --- payload ---------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_payload_at_the_tool_is_the_notes_payload():
     assert bare.payload_mass == 0.0
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "arguments, message",
     [
         ((0.1, (0, 0.01, 0)), "payload com y is 0.01 m"),
@@ -162,7 +162,7 @@ def test_payload_at_the_tool_is_the_notes_payload():
     ],
 )
 def test_payload_off_the_hands_axis_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         MODELS["picker, urdf"].with_payload(*arguments)
 
 
@@ -173,7 +173,7 @@ def test_names():
     assert "picker" in lagrangian.names()
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "change, message, about",
     [
         ({"m5": 1.0}, "unknown parameter m5; it takes g, L1", "m5"),
@@ -185,20 +185,20 @@ def test_names():
 )
 def test_make_refuses(change, message, about):
     parameters = {k: v for k, v in (CASES[0]["params"] | change).items() if v is not None}
-    with pytest.raises(InputError, match=message) as caught:
+    with raises(InputError, match=message) as caught:
         lagrangian.make("picker", **parameters)
     assert caught.value.subject == about
 
 
 def test_make_refuses_unknown_system():
-    with pytest.raises(InputError, match="no system 'crane'; there are .*picker"):
+    with raises(InputError, match="no system 'crane'; there are .*picker"):
         lagrangian.make("crane", g=9.81)
 
 
 # --- from_description: every assumption of the closed form ------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "change, message",
     [
         (("joint elbow/axis", {"xyz": "0 1 0"}), "axis"),
@@ -217,7 +217,7 @@ def test_make_refuses_unknown_system():
     ],
 )
 def test_from_description_refuses(change, message):
-    with pytest.raises(DescriptionError, match=message) as caught:
+    with raises(DescriptionError, match=message) as caught:
         lagrangian.from_description(edited(change))
     assert re.split("[ /]", change[0])[1] in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -226,5 +226,5 @@ def test_from_description_refuses(change, message):
 def test_from_description_refuses_another_kind_of_arm():
     one_joint = description.parse("""<robot name="pendulum"><link name="base"/><link name="rod"/>
         <joint name="swing" type="continuous"><parent link="base"/><child link="rod"/></joint></robot>""")
-    with pytest.raises(DescriptionError, match="pendulum"):
+    with raises(DescriptionError, match="pendulum"):
         lagrangian.from_description(one_joint)

@@ -1,9 +1,9 @@
 """Execution: a reference that is continuous whatever happens, never anything that was not checked, and events as types."""
 
 import numpy as np
-import pytest
 from execution_rig import HOME, NAMES, TIP_SPEED, ZERO, Rig, executing, goal, limits, moved
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError, PickerError, TrajectoryError
 from picker_dynamics.execution.checks import TipSpeed
@@ -30,7 +30,7 @@ def test_joints_may_come_in_any_order():
     assert_allclose(motion.trajectory.end, target, atol=1e-12)
 
 
-@pytest.mark.parametrize("fields", [{}, {"velocities": None, "accelerations": None}])
+@mark.parametrize("fields", [{}, {"velocities": None, "accelerations": None}])
 def test_a_new_goal_takes_over_from_the_last_point_sent_without_a_step(fields):
     rig = executing(goal(moved(base=0.5)), 0.8)
     assert np.abs(rig.newest.v).max() > 0.1, "the arm must be moving when the second goal comes"
@@ -63,7 +63,7 @@ def test_deactivation_aborts_and_nothing_is_sent_until_a_new_start():
     rig.execution.deactivate("relaxed")
     assert rig.phase is Phase.INACTIVE and rig.tick().reference is None
     assert rig.answer("g").outcome is Outcome.ABORTED and rig.events[-1].motion is motion
-    with pytest.raises(PickerError, match="not active"):
+    with raises(PickerError, match="not active"):
         rig.submit(goal(HOME))
     rig.execution.start(moved(base=0.2))
     assert_array_equal(rig.tick().reference.q, moved(base=0.2))
@@ -78,13 +78,13 @@ def test_a_motion_that_is_too_fast_is_slowed_or_refused():
     assert slowed.factor > 2.0
     speed = TipSpeed(TIP_SPEED).worst(slowed.motion).value
     assert 0.9 * 0.25 < speed <= 0.25 * (1 + 1e-6), "as fast as allowed, not slower"
-    with pytest.raises(LimitError, match="tip would move"):
+    with raises(LimitError, match="tip would move"):
         Rig(limits(scales_time=False)).submit(quick)
 
 
 def test_a_pose_that_cannot_be_held_is_refused_however_slowly():
     rig = Rig()
-    with pytest.raises(InfeasibleError, match="shoulder") as caught:
+    with raises(InfeasibleError, match="shoulder") as caught:
         rig.submit(goal(ZERO, times=[20.0]))
     assert caught.value.subject == "shoulder" and caught.value.value > caught.value.limit > 0.0
     assert_array_equal(rig.tick().reference.q, HOME)
@@ -93,15 +93,15 @@ def test_a_pose_that_cannot_be_held_is_refused_however_slowly():
 def test_what_carries_a_payload_is_checked_with_it():
     carried = goal(moved(shoulder=-0.4, elbow=0.4), times=[6.0])
     Rig().submit(carried)
-    with pytest.raises(InfeasibleError):
+    with raises(InfeasibleError):
         Rig(limits(0.15)).submit(carried)
 
 
 def test_no_goal_and_no_stream_before_the_payload_is_known():
     rig = Rig(limits(model=None))
-    with pytest.raises(PickerError, match="payload is not known"):
+    with raises(PickerError, match="payload is not known"):
         rig.submit(goal(HOME))
-    with pytest.raises(PickerError, match="payload is not known"):
+    with raises(PickerError, match="payload is not known"):
         rig.push(HOME)
     rig.execution.change(limits())
     assert rig.submit(goal(HOME)) is not None
@@ -124,10 +124,10 @@ BAD_GOALS = {
 }
 
 
-@pytest.mark.parametrize(("bad", "error", "text"), BAD_GOALS.values(), ids=BAD_GOALS)
+@mark.parametrize(("bad", "error", "text"), BAD_GOALS.values(), ids=BAD_GOALS)
 def test_a_bad_goal_is_refused_by_name_and_the_reference_goes_on(bad, error, text):
     rig = Rig(begin_s=100.0)
-    with pytest.raises(error, match=text):
+    with raises(error, match=text):
         rig.submit(bad)
     assert rig.phase is Phase.HOLDING
     np.testing.assert_array_equal(rig.at(100.1).reference.q, HOME)
@@ -136,7 +136,7 @@ def test_a_bad_goal_is_refused_by_name_and_the_reference_goes_on(bad, error, tex
 def test_a_goal_with_a_stamp_waits_for_it():
     rig = executing(goal(moved(base=0.3), start_s=12.0), 5.0, begin_s=10.0)
     q = rig["q"][:, 0]
-    assert (q[:200] == HOME[0]).all() and q[-1] == pytest.approx(HOME[0] + 0.3)
+    assert (q[:200] == HOME[0]).all() and q[-1] == approx(HOME[0] + 0.3)
 
 
 # -- limits ---------------------------------------------------------------------------------------------------
@@ -147,16 +147,16 @@ def test_new_limits_hold_from_the_next_motion_on_and_leave_the_one_under_way_alo
     first = rig.submit(goal(moved(base=0.5), times=[2.0]), "g")
     rig.execution.change_some(tip_speed=0.02)
     rig.run(2.0)
-    assert first.duration_s == 2.0 and rig.ended == [("g", False)] and rig["q"][-1, 0] == pytest.approx(HOME[0] + 0.5)
+    assert first.duration_s == 2.0 and rig.ended == [("g", False)] and rig["q"][-1, 0] == approx(HOME[0] + 0.5)
     second = rig.submit(goal(HOME, times=[2.0]))
     assert second.validated.factor > 2.0
-    assert TipSpeed(0.02).worst(second.validated.motion).share == pytest.approx(1.0, abs=0.05)
+    assert TipSpeed(0.02).worst(second.validated.motion).share == approx(1.0, abs=0.05)
 
 
-@pytest.mark.parametrize("speed", [-0.1, 1.01, float("nan"), float("inf")])
+@mark.parametrize("speed", [-0.1, 1.01, float("nan"), float("inf")])
 def test_another_speed_is_refused(speed):
     rig = Rig()
-    with pytest.raises(InputError, match="speed_scaling is"):
+    with raises(InputError, match="speed_scaling is"):
         rig.set_speed(speed)
     assert rig.tick().reference is not None and rig.execution.speed == rig.execution.limits.speed == 1.0
 
@@ -253,6 +253,6 @@ def test_a_state_that_never_comes_aborts_a_goal_with_tolerances():
 def test_a_joint_s_next_reference_is_known_before_it_is_sent():
     rig = executing(goal(moved(base=0.5)), 0.5, lead_s=0.06)
     ahead = rig.execution.position(0, rig.now_s + rig.period_s)
-    assert rig.tick().reference.q[0] == pytest.approx(ahead, abs=1e-12)
+    assert rig.tick().reference.q[0] == approx(ahead, abs=1e-12)
     rig.execution.deactivate("off")
     assert rig.execution.position(0, rig.now_s) == 0.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
 from arm_fixtures import picker, servos, validator
 from execution_rig import HOME, NAMES, REACH, ZERO, Rig, executing, goal, limits, moved
+from pytest import approx, mark, raises
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError
@@ -51,21 +51,21 @@ def test_an_easy_motion_passes_with_its_shares():
     np.testing.assert_allclose(found.motion.rest_torque, GATE.model.gravity(HOME), atol=1e-12)
     hold, peak = found.usages[:2]
     assert [type(check) for check in GATE.checks] == [HoldTorque, PeakTorque, MotorSpeed, SetpointRange]
-    assert hold.share == pytest.approx(np.abs(found.motion.rest_torque).max() / (0.6 * STALL), abs=1e-12)
-    assert peak.share == pytest.approx(torque.max() / (0.8 * STALL), abs=3e-3)
+    assert hold.share == approx(np.abs(found.motion.rest_torque).max() / (0.6 * STALL), abs=1e-12)
+    assert peak.share == approx(torque.max() / (0.8 * STALL), abs=3e-3)
     worst = max((hold, peak), key=lambda usage: usage.share)
-    assert worst.subject == "shoulder" and worst.time_s == pytest.approx(2.0)
+    assert worst.subject == "shoulder" and worst.time_s == approx(2.0)
     assert found.motion.times.shape == (len(found.motion.torque),)
 
 
 def test_full_reach_is_refused_naming_joint_time_torque_and_limit():
-    with pytest.raises(InfeasibleError) as caught:
+    with raises(InfeasibleError) as caught:
         GATE.validate(move(HOME, ZERO, 2.1))
     error = caught.value
     assert str(error) == ("shoulder needs 0.98 N·m to hold its pose at 2.10 s, allowed 0.65 (0.60 of 1.08 stall)")
-    assert (error.subject, error.time_s) == ("shoulder", pytest.approx(2.1))
-    assert error.value == pytest.approx(REACH, abs=1e-12)
-    assert error.limit == pytest.approx(0.6 * STALL)
+    assert (error.subject, error.time_s) == ("shoulder", approx(2.1))
+    assert error.value == approx(REACH, abs=1e-12)
+    assert error.limit == approx(0.6 * STALL)
 
 
 def test_the_payload_counts():
@@ -74,10 +74,10 @@ def test_the_payload_counts():
     pose = raised(wanted)
     way = move(pose + [0.0, 0.2, 0.0, 0.0, 0.0], pose, 3.0)
     loaded = dataclasses.replace(GATE, model=GATE.model.with_payload(0.025))
-    assert GATE.validate(way).motion.rest_torque[1] == pytest.approx(wanted)
-    with pytest.raises(InfeasibleError, match="shoulder") as caught:
+    assert GATE.validate(way).motion.rest_torque[1] == approx(wanted)
+    with raises(InfeasibleError, match="shoulder") as caught:
         loaded.validate(way)
-    assert caught.value.value == pytest.approx(wanted * (1 + BERRY / REACH))
+    assert caught.value.value == approx(wanted * (1 + BERRY / REACH))
 
 
 def test_a_way_through_a_pose_too_heavy_is_refused_where_it_gets_too_heavy():
@@ -85,14 +85,14 @@ def test_a_way_through_a_pose_too_heavy_is_refused_where_it_gets_too_heavy():
     up, down = np.array([0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, -0.34, -1.9, 0.5, 0.0])
     start = np.array([0.0, -0.34, 0.0, 0.0, 0.0])
     path = from_points([0.0, 20.0, 40.0], [up, start, down], [ZERO] * 3, joint_names=NAMES)
-    with pytest.raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m at .* \(0\.80 of 1\.08 stall\)") as caught:
+    with raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m at .* \(0\.80 of 1\.08 stall\)") as caught:
         GATE.validate(path)
     first = caught.value.time_s
     times = np.linspace(0.0, 40.0, 4001)
     torque = np.abs(GATE.model.inverse_dynamics(*path.sample(times)))[:, 1]
-    assert first == pytest.approx(times[(torque > 0.8 * STALL).argmax()], abs=0.02)
-    assert caught.value.value == pytest.approx(torque.max(), abs=1e-4)
-    with pytest.raises(InfeasibleError) as again:
+    assert first == approx(times[(torque > 0.8 * STALL).argmax()], abs=0.02)
+    assert caught.value.value == approx(torque.max(), abs=1e-4)
+    with raises(InfeasibleError) as again:
         GATE.scaled(path)
     assert str(again.value) == str(caught.value)
 
@@ -100,16 +100,16 @@ def test_a_way_through_a_pose_too_heavy_is_refused_where_it_gets_too_heavy():
 def test_a_motion_too_fast_for_the_motor():
     """Waving the scissor takes no torque to speak of; its speed alone is too much."""
     wave = move(REST, [*REST[:4], 1.2], 1.2 / 7.48 * 1.2)  # mean speed 6.2 rad/s, below 7.48; the quintic's peak 11.7
-    with pytest.raises(InfeasibleError, match=r"scissor is too fast: .* \(7\.48 rad/s without load\)") as caught:
+    with raises(InfeasibleError, match=r"scissor is too fast: .* \(7\.48 rad/s without load\)") as caught:
         GATE.validate(wave)
-    assert caught.value.limit == pytest.approx(STALL)
+    assert caught.value.limit == approx(STALL)
     _, _, v, _ = GATE.scaled(wave).trajectory.grid(1e-3)
     assert 0.9 * 7.48 < np.abs(v[:, 4]).max() < 7.48
 
 
 def test_an_acceleration_between_the_samples_is_seen():
     """A trapezoidal profile accelerates in its first millisecond only; the samples are 10 ms apart."""
-    with pytest.raises(InfeasibleError):
+    with raises(InfeasibleError):
         GATE.validate(move(REST, HOME, 1.0, "trapezoidal", 0.001))
     GATE.validate(move(REST, HOME, 1.0))
 
@@ -122,49 +122,49 @@ def test_setpoints_stay_inside_the_pulses():
         shoulder, horn_angles=(shoulder.horn_angles[0], 1.405 + shoulder.zero), pulses_us=(500.0, float(end)), rest=0.5
     )
     tight = torque_validator(GATE.model, dataclasses.replace(SERVOS, servos=(SERVOS.servos[0], short, *SERVOS.servos[2:])))
-    with pytest.raises(LimitError, match=r"shoulder needs its set-point at 1\.4\d\d rad at .*1\.405") as caught:
+    with raises(LimitError, match=r"shoulder needs its set-point at 1\.4\d\d rad at .*1\.405") as caught:
         tight.validate(move(moved(shoulder=1.2 - HOME[1]), HOME, 3.0))
-    assert caught.value.subject == "shoulder" and caught.value.limit == pytest.approx(1.405)
+    assert caught.value.subject == "shoulder" and caught.value.limit == approx(1.405)
 
 
 def test_points_of_a_stream():
     still = GATE.validate_state(HOME, ZERO, ZERO)
     np.testing.assert_allclose(still.torque[0], GATE.model.gravity(HOME))
-    with pytest.raises(InfeasibleError, match=r"shoulder needs 0\.76 N·m to hold"):
+    with raises(InfeasibleError, match=r"shoulder needs 0\.76 N·m to hold"):
         GATE.require_holdable(raised(0.7 * STALL))  # a way, not an end
-    with pytest.raises(InfeasibleError, match="base is too fast"):
+    with raises(InfeasibleError, match="base is too fast"):
         GATE.validate_state(REST, [7.6, 0, 0, 0, 0], ZERO)
-    with pytest.raises(InfeasibleError, match="shoulder needs"):
+    with raises(InfeasibleError, match="shoulder needs"):
         GATE.validate_state(REST, ZERO, [0, 300.0, 0, 0, 0])
 
 
 def test_joints_must_be_the_same():
     names = tuple(reversed(NAMES))
-    with pytest.raises(JointNamesError, match="the trajectory's joints are scissor"):
+    with raises(JointNamesError, match="the trajectory's joints are scissor"):
         GATE.validate(profiles.along(profiles.profile("quintic"), REST, HOME, 2.0, names))
     other = dataclasses.replace(SERVOS, servos=tuple(reversed(SERVOS.servos)))
-    with pytest.raises(JointNamesError, match="the servo map's scissor"):
+    with raises(JointNamesError, match="the servo map's scissor"):
         torque_validator(GATE.model, other)
     turned = dataclasses.replace(TorqueLimits.of_servos(other), servo_map=None)
-    with pytest.raises(JointNamesError, match="the arm's scissor"):
+    with raises(JointNamesError, match="the arm's scissor"):
         torque_validator(GATE.model, turned)
-    with pytest.raises(InputError, match="period_s"):
+    with raises(InputError, match="period_s"):
         dataclasses.replace(GATE, period_s=0.0)
 
 
 # -- slower ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["quintic", "trapezoidal"])
+@mark.parametrize("name", ["quintic", "trapezoidal"])
 def test_stretching_is_by_the_smallest_factor(name):
     path = move(REST, HOME, 0.15, name)
-    with pytest.raises(InfeasibleError):
+    with raises(InfeasibleError):
         GATE.validate(path)
     found = GATE.scaled(path, 1.002)
     assert 1.0 < found.factor < MAX_STRETCH
-    assert found.trajectory.duration == pytest.approx(0.15 * found.factor)
+    assert found.trajectory.duration == approx(0.15 * found.factor)
     GATE.validate(path.stretched(found.factor))
-    with pytest.raises((InfeasibleError, LimitError)):
+    with raises((InfeasibleError, LimitError)):
         GATE.validate(path.stretched(0.995 * found.factor))
 
 
@@ -172,7 +172,7 @@ def test_stretching_leaves_alone_what_passes_and_refuses_what_moves():
     path = move(REST, HOME, 2.0)
     assert GATE.scaled(path).trajectory is path
     moving = from_points([0, 1], [REST, REST], [[0.1, 0, 0, 0, 0], [0] * 5], joint_names=NAMES)
-    with pytest.raises(InputError, match=r"base starts at 0\.1 rad/s"):
+    with raises(InputError, match=r"base starts at 0\.1 rad/s"):
         GATE.scaled(moving)
 
 
@@ -180,29 +180,29 @@ def test_a_slow_motion_is_left_as_it_is():
     assert validator().scaled(swing(6.0)).factor == 1.0
 
 
-@pytest.mark.parametrize("duration", [0.15, 0.4, 1.0])
+@mark.parametrize("duration", [0.15, 0.4, 1.0])
 def test_the_factor_found_is_enough_and_hardly_more_than_needed(duration):
     made = validator()
     factor = made.scaled(swing(duration)).factor
     made.validate(swing(duration * factor))
-    with pytest.raises((LimitError, InfeasibleError)):
+    with raises((LimitError, InfeasibleError)):
         made.validate(swing(duration * factor / RESOLUTION**1.01))
 
 
 def test_what_slowing_cannot_mend_is_refused_with_that_reason():
-    with pytest.raises(InfeasibleError, match="shoulder"):
+    with raises(InfeasibleError, match="shoulder"):
         validator().scale_time(lambda factor: move(HOME, ZERO, 0.8 * factor))
 
 
 def test_a_refusal_has_the_numbers_of_the_motion_as_it_was_asked():
     """From a pose in mid-swing the slowest motion would go far astray; that is no reason to tell anybody."""
     rig = executing(goal(moved(base=0.6)), 1.0)
-    with pytest.raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m to hold its pose at 9\.00 s") as caught:
+    with raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m to hold its pose at 9\.00 s") as caught:
         rig.submit(goal(ZERO, times=[9.0]))
-    assert caught.value.value == pytest.approx(REACH, abs=1e-9) and caught.value.time_s == pytest.approx(9.0)
+    assert caught.value.value == approx(REACH, abs=1e-9) and caught.value.time_s == approx(9.0)
 
 
-@pytest.mark.parametrize("back", [0.6, 0.8, 1.0])
+@mark.parametrize("back", [0.6, 0.8, 1.0])
 def test_a_motion_that_begins_moving_is_slowed_as_far_as_it_does_not_go_astray(back):
     rig = executing(goal(moved(base=1.2), times=[2.0]), 0.8)
     state, target = tuple(rig[name][-1] for name in "qva"), moved(base=-0.4)
@@ -211,18 +211,18 @@ def test_a_motion_that_begins_moving_is_slowed_as_far_as_it_does_not_go_astray(b
         return blend(state, from_points([back * factor], [target], [ZERO], [ZERO], joint_names=NAMES, start=state))
 
     for refused in (1.0, MAX_STRETCH):
-        with pytest.raises(LimitError):
+        with raises(LimitError):
             validator().validate(made(refused))
     assert 1.0 < rig.submit(goal(target, times=[back])).validated.factor < MAX_STRETCH
 
 
 def test_too_fast_even_when_slowed_most_is_refused():
-    with pytest.raises(LimitError):
+    with raises(LimitError):
         validator().scaled(swing(0.9 / MAX_STRETCH / 3.0))
 
 
 def test_stretching_may_be_off():
-    with pytest.raises(LimitError, match=r"tip would move at \d.\d\d m/s") as caught:
+    with raises(LimitError, match=r"tip would move at \d.\d\d m/s") as caught:
         validator(scales_time=False).scaled(swing(0.5))
     assert caught.value.limit == 0.25
 
@@ -262,26 +262,26 @@ WALL = (Wall(0.5, 0.1),)
 
 def test_one_more_check_is_obeyed_by_motions_states_and_the_scaling_of_time():
     made = validator(further=WALL)
-    with pytest.raises(LimitError, match=r"0\.60 rad into the wall"):
+    with raises(LimitError, match=r"0\.60 rad into the wall"):
         made.scale_time(lambda factor: move(HOME, moved(base=0.6), 20.0 * factor))
-    with pytest.raises(LimitError, match="too fast beside the wall"):
+    with raises(LimitError, match="too fast beside the wall"):
         made.validate(move(HOME, moved(base=0.3), 3.0))
     slowed = made.scaled(move(HOME, moved(base=0.3), 3.0))
-    assert np.abs(slowed.motion.v[:, 0]).max() == pytest.approx(0.1, rel=0.05) and slowed.usages[-1].subject == "wall"
+    assert np.abs(slowed.motion.v[:, 0]).max() == approx(0.1, rel=0.05) and slowed.usages[-1].subject == "wall"
     made.validate_state(moved(base=0.4), [0.09, 0, 0, 0, 0], ZERO)
     for pose, speed in ((0.55, 0.0), (0.4, 0.11)):
-        with pytest.raises(LimitError, match="wall"):
+        with raises(LimitError, match="wall"):
             made.validate_state(moved(base=pose), [speed, 0, 0, 0, 0], ZERO)
 
 
 def test_one_more_check_is_obeyed_by_goals_and_streams():
     rig = Rig(limits(further=WALL), period_s=0.02)
-    with pytest.raises(LimitError, match=r"0\.60 rad into the wall"):
+    with raises(LimitError, match=r"0\.60 rad into the wall"):
         rig.submit(goal(moved(base=0.6)))
-    assert rig.submit(goal(moved(base=0.3), times=[3.0])).validated.factor == pytest.approx(1.875, rel=0.05)
+    assert rig.submit(goal(moved(base=0.3), times=[3.0])).validated.factor == approx(1.875, rel=0.05)
     rig.to_rest()
-    assert np.abs(rig["v"][:, 0]).max() == pytest.approx(0.1, rel=0.05)
-    with pytest.raises(LimitError, match="too fast beside the wall") as caught:
+    assert np.abs(rig["v"][:, 0]).max() == approx(0.1, rel=0.05)
+    with raises(LimitError, match="too fast beside the wall") as caught:
         for k in range(20):
             rig.push(moved(base=0.3 + 0.005 * max(k - 9, 0)))
             rig.tick()

@@ -7,7 +7,7 @@ import re
 
 import arm_fixtures
 import numpy as np
-import pytest
+from pytest import approx, mark, raises
 from small_urdfs import TWO_LINKS, broken
 
 from picker_dynamics.errors import ConfigurationError, DescriptionError, JointNamesError
@@ -26,10 +26,10 @@ def test_picker_has_the_joints_lengths_and_masses_of_the_note():
     lengths = [PICKER.joint(name).xyz[0] for name in ("elbow", "wrist", "tool")]
     assert lengths == [0.20, 0.145, 0.08]
     for name, length in zip(("upper_arm", "forearm", "hand"), lengths):
-        assert PICKER.links[name].com == pytest.approx([length / 2, 0, 0], abs=0)
+        assert PICKER.links[name].com == approx([length / 2, 0, 0], abs=0)
     assert PICKER.links["upper_arm"].inertia[1, 1] == 5e-4
     assert PICKER.links["forearm"].inertia[1, 1] == 3e-4
-    assert PICKER.joint("base").xyz[2] + PICKER.joint("shoulder").xyz[2] == pytest.approx(0.09, abs=1e-15)
+    assert PICKER.joint("base").xyz[2] + PICKER.joint("shoulder").xyz[2] == approx(0.09, abs=1e-15)
 
 
 def test_pickers_replaced_and_chosen_inertias_are_those_its_comment_promises():
@@ -39,9 +39,9 @@ def test_pickers_replaced_and_chosen_inertias_are_those_its_comment_promises():
         assert link.collisions[0].size[1:] == section
         py, pz = (link.mass * side**2 / 12 for side in section)
         px = link.inertia[1, 1] - pz
-        assert np.diag(link.inertia) == pytest.approx([py + pz, px + pz, px + py], rel=3e-4)
+        assert np.diag(link.inertia) == approx([py + pz, px + pz, px + py], rel=3e-4)
     length, _, height = PICKER.links["hand"].collisions[0].size
-    assert PICKER.links["hand"].inertia[1, 1] == pytest.approx(0.08 * (length**2 + height**2) / 12, rel=3e-4)
+    assert PICKER.links["hand"].inertia[1, 1] == approx(0.08 * (length**2 + height**2) / 12, rel=3e-4)
 
 
 def test_reads_every_number_of_a_joint():
@@ -77,15 +77,15 @@ def test_inertia_is_turned_into_link_axes():
     """rpy = (0, 0, pi/2) puts the inertial frame's x along the link's y."""
     text = broken(('rpy="0 0 0"/><mass value="0.4"/>', 'rpy="0 0 1.5707963267948966"/><mass value="0.4"/>'))
     inertia = description.parse(text).links["arm"].inertia
-    assert inertia == pytest.approx(np.diag([1.4e-3, 6e-5, 1.4e-3]), abs=1e-18)
+    assert inertia == approx(np.diag([1.4e-3, 6e-5, 1.4e-3]), abs=1e-18)
 
 
 def test_rpy_is_about_fixed_axes_roll_first():
     """(0.5, 0, pi/2) sends y to roll: (0, cos, sin), then yaw: (-cos, 0, sin)."""
     rotation = description.rotation_from_rpy([0.5, 0.0, math.pi / 2])
-    assert rotation @ [0, 1, 0] == pytest.approx([-math.cos(0.5), 0, math.sin(0.5)], abs=1e-15)
-    assert rotation @ rotation.T == pytest.approx(np.eye(3), abs=1e-15)
-    assert np.linalg.det(rotation) == pytest.approx(1.0)
+    assert rotation @ [0, 1, 0] == approx([-math.cos(0.5), 0, math.sin(0.5)], abs=1e-15)
+    assert rotation @ rotation.T == approx(np.eye(3), abs=1e-15)
+    assert np.linalg.det(rotation) == approx(1.0)
 
 
 def test_order_is_depth_first_in_document_order_not_alphabetical():
@@ -116,9 +116,9 @@ def test_what_is_read_cannot_be_changed():
         PICKER.links["hand"].collisions[0].xyz,
     ]
     for array in arrays:
-        with pytest.raises(ValueError, match="read-only"):
+        with raises(ValueError, match="read-only"):
             array[0] = 1.0
-    with pytest.raises(TypeError):
+    with raises(TypeError):
         PICKER.links["hand"] = None
 
 
@@ -206,9 +206,9 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("changes, message, joint", MALFORMED.values(), ids=MALFORMED.keys())
+@mark.parametrize("changes, message, joint", MALFORMED.values(), ids=MALFORMED.keys())
 def test_malformed_text_is_refused_in_one_line_that_names_the_place(changes, message, joint):
-    with pytest.raises(DescriptionError) as caught:
+    with raises(DescriptionError) as caught:
         description.parse(changes if isinstance(changes, str) else broken(*changes))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -216,16 +216,16 @@ def test_malformed_text_is_refused_in_one_line_that_names_the_place(changes, mes
 
 
 def test_an_error_carries_value_and_limit():
-    with pytest.raises(DescriptionError) as caught:
+    with raises(DescriptionError) as caught:
         description.parse(broken(('value="0.4"', 'value="-0.4"')))
     assert (caught.value.value, caught.value.limit) == (-0.4, 0.0)
 
 
 def test_a_file_that_cannot_be_read_is_a_description_error(tmp_path):
-    with pytest.raises(DescriptionError, match="cannot read URDF"):
+    with raises(DescriptionError, match="cannot read URDF"):
         description.load(tmp_path / "absent.urdf")
     (tmp_path / "binary.urdf").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DescriptionError, match="cannot read URDF"):
+    with raises(DescriptionError, match="cannot read URDF"):
         description.load(tmp_path / "binary.urdf")
 
 
@@ -236,14 +236,14 @@ def test_a_declared_encoding_and_a_byte_order_mark_do_no_harm(tmp_path):
 
 
 def test_an_unknown_joint_is_named_with_those_there_are():
-    with pytest.raises(JointNamesError, match="no joint 'knee'; it has base, shoulder") as caught:
+    with raises(JointNamesError, match="no joint 'knee'; it has base, shoulder") as caught:
         PICKER.joint("knee")
     assert caught.value.subject == "knee"
 
 
 def test_resources_are_found_and_a_missing_one_is_named():
     assert (share_directory() / "urdf").is_dir()
-    with pytest.raises(ConfigurationError, match="no file urdf/absent.urdf"):
+    with raises(ConfigurationError, match="no file urdf/absent.urdf"):
         resource("urdf/absent.urdf")
 
 
@@ -258,7 +258,7 @@ def test_resources_in_an_ament_prefix(tmp_path, monkeypatch):
     assert share_directory() == share
     monkeypatch.setenv("AMENT_PREFIX_PATH", "")
     monkeypatch.setattr(resources.sys, "prefix", str(tmp_path / "venv"))
-    with pytest.raises(ConfigurationError, match="source install/setup.bash"):
+    with raises(ConfigurationError, match="source install/setup.bash"):
         share_directory()
 
 
@@ -290,7 +290,7 @@ def test_the_same_and_a_narrower_and_a_larger_robot_agree():
     description.require_agreement(PICKER.urdf.replace("</robot>", extra), PICKER)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     ("urdf", "joint", "said"),
     [
         (limit_of("elbow", upper=2.0), "elbow", "upper limit of elbow is 2 rad, this arm's is 0.45 rad"),
@@ -308,6 +308,6 @@ def test_the_same_and_a_narrower_and_a_larger_robot_agree():
     ids=lambda value: value if isinstance(value, str) and len(value) < 20 else "",
 )
 def test_another_arm_is_told_by_joint_value_and_limit(urdf, joint, said):
-    with pytest.raises(DescriptionError, match=re.escape(said)) as caught:
+    with raises(DescriptionError, match=re.escape(said)) as caught:
         description.require_agreement(urdf, PICKER)
     assert caught.value.subject == joint

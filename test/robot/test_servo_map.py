@@ -6,9 +6,9 @@ import dataclasses
 from math import pi, radians
 
 import numpy as np
-import pytest
 from arm_fixtures import picker, servos
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError, LimitError
 from picker_dynamics.robot import servo_map
@@ -51,7 +51,7 @@ def test_limits_leave_room_for_compensation():
     assert (room >= needed - 1e-9).all(), f"room {room.round(4)} rad, needed {needed.round(4)} rad"
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "joint, angle, pulse",
     [
         ("base", 0.0, 1500.0),
@@ -68,7 +68,7 @@ def test_pulses_by_hand(joint, angle, pulse):
     q = np.array(SHIPPED.rest)
     q[SHIPPED.joint_names.index(joint)] = angle
     pulses = SHIPPED.to_pulse_us(q)
-    assert pulses[SHIPPED.joint_names.index(joint)] == pytest.approx(pulse, abs=1e-9)
+    assert pulses[SHIPPED.joint_names.index(joint)] == approx(pulse, abs=1e-9)
     assert_allclose(SHIPPED.to_angle(pulses), q, atol=1e-12)
 
 
@@ -84,10 +84,10 @@ def test_a_map_of_many_points_bends_where_they_say():
     arm = servo_map.ServoMap((servo,), 0.02, 4.8828125)
     for horn_deg, pulse in ((-80, 600), (-40, 1025), (0, 1450), (45, 1925), (90, 2400)):
         q = [-radians(horn_deg - 10)]
-        assert arm.to_pulse_us(q)[0] == pytest.approx(pulse)
-        assert arm.to_angle([pulse])[0] == pytest.approx(q[0])
-    assert arm.setpoint_lower[0] == pytest.approx(-radians(80)) and arm.setpoint_upper[0] == pytest.approx(radians(90))
-    assert arm.model.deadband[0] == pytest.approx(0.5 * 5.0 * radians(170) / 1800)
+        assert arm.to_pulse_us(q)[0] == approx(pulse)
+        assert arm.to_angle([pulse])[0] == approx(q[0])
+    assert arm.setpoint_lower[0] == approx(-radians(80)) and arm.setpoint_upper[0] == approx(radians(90))
+    assert arm.model.deadband[0] == approx(0.5 * 5.0 * radians(170) / 1800)
 
 
 def test_quantisation_is_a_pca9685_count():
@@ -104,15 +104,15 @@ def test_quantisation_is_a_pca9685_count():
 def test_setpoints_outside_the_pulses_are_refused_or_clamped_as_asked():
     q = np.array(SHIPPED.rest)
     q[1] = 2.8
-    with pytest.raises(LimitError, match=r"shoulder: set-point 2\.8000 rad is outside -0\.4363 \.\.\. 2\.7053") as caught:
+    with raises(LimitError, match=r"shoulder: set-point 2\.8000 rad is outside -0\.4363 \.\.\. 2\.7053") as caught:
         SHIPPED.to_pulse_us(q)
     assert (caught.value.subject, caught.value.value) == ("shoulder", 2.8)
-    assert SHIPPED.to_pulse_us(SHIPPED.clamp(q))[1] == pytest.approx(2500.0)
-    with pytest.raises(LimitError, match=r"wrist: pulse 2600"):
+    assert SHIPPED.to_pulse_us(SHIPPED.clamp(q))[1] == approx(2500.0)
+    with raises(LimitError, match=r"wrist: pulse 2600"):
         SHIPPED.to_angle([1500, 1500, 1500, 2600, 1500])
     q[1] = np.nan
     for call in (SHIPPED.to_pulse_us, SHIPPED.clamp):
-        with pytest.raises(InputError, match="nan"):
+        with raises(InputError, match="nan"):
             call(q)
 
 
@@ -122,11 +122,11 @@ def test_the_grip_limits_torque_beyond_contact():
         grip = arm.servos[4].grip
         contact = np.array([0.0, 0.0, 0.0, 0.0, grip.contact])
         pressing = arm.model.spring_torque(arm.clamp([0.0, 0.0, 0.0, 0.0, -1.0]), contact)
-        assert pressing[4] == pytest.approx(-grip.torque)
+        assert pressing[4] == approx(-grip.torque)
         assert grip.torque < 0.3 * arm.stall_torque[4]
 
 
 def test_vectors_cannot_be_changed():
     for vector in (SHIPPED.rest, SHIPPED.stall_torque, SHIPPED.setpoint_lower):
-        with pytest.raises(ValueError, match="read-only"):
+        with raises(ValueError, match="read-only"):
             vector[0] = 0.0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, fixture, mark, raises
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from picker_dynamics.errors import InputError, TrajectoryError
@@ -25,7 +25,7 @@ NAMES = ("base", "shoulder", "elbow")
 TIMES = np.array([0.0, 0.4, 1.0, 1.3, 2.5])
 
 
-@pytest.fixture
+@fixture
 def points():
     rng = np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, 5, 3))
@@ -33,7 +33,7 @@ def points():
     return q, v, a
 
 
-@pytest.fixture
+@fixture
 def path(points):
     return from_points(TIMES, *points, joint_names=NAMES)
 
@@ -85,12 +85,12 @@ def test_a_later_first_point_starts_from_the_given_state(points):
 def test_a_first_point_at_0_must_be_where_the_arm_is(points):
     q = points[0]
     from_points(TIMES, q, joint_names=NAMES, start=(q[0] + 0.04, None, None))
-    with pytest.raises(TrajectoryError, match=r"elbow would jump by 0\.0600 rad, limit 0\.05") as caught:
+    with raises(TrajectoryError, match=r"elbow would jump by 0\.0600 rad, limit 0\.05") as caught:
         from_points(TIMES, q, joint_names=NAMES, start=(q[0] + [0.0, 0.0, 0.06], None, None))
     assert caught.value.subject == "elbow"
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "arguments, start, message",
     [
         (dict(times_s=[0.5], positions=[[1, 2, 3]]), None, r"point 0 is at 0\.5 s, and no state at 0 s"),
@@ -104,13 +104,13 @@ def test_a_first_point_at_0_must_be_where_the_arm_is(points):
     ],
 )
 def test_what_is_refused(arguments, start, message):
-    with pytest.raises(TrajectoryError, match=message):
+    with raises(TrajectoryError, match=message):
         from_points(**arguments, joint_names=NAMES, start=start)
 
 
 def test_an_end_that_moves_if_allowed():
     path = from_points([0, 1], [[0.0], [1.0]], [[0.0], [0.5]], joint_names=["j"], allow_nonzero_end_velocity=True)
-    assert path.sample(1.0)[1][0] == pytest.approx(0.5)
+    assert path.sample(1.0)[1][0] == approx(0.5)
     assert path.sample(1.0 + 1e-9)[1][0] == 0.0
 
 
@@ -128,14 +128,14 @@ def test_one_time_and_many_are_the_same(path):
     for index in np.ndindex(2, 44):
         assert_allclose(path.sample(times[index]), [x[index] for x in many], atol=1e-11)
     for t in (np.nan, np.array([0.0, np.nan])):
-        with pytest.raises(InputError, match="nan"):
+        with raises(InputError, match="nan"):
             path.sample(t)
 
 
 def test_samples_cannot_be_changed(path):
     for t in (0.3, -1.0, 9.0):
         for x in path.sample(t):
-            with pytest.raises(ValueError, match="read-only"):
+            with raises(ValueError, match="read-only"):
                 x[0] = 1.0
 
 
@@ -143,7 +143,7 @@ def test_the_grid_has_both_sides_of_every_break(points):
     path = from_points(TIMES, points[0], joint_names=NAMES)
     t, q, v, _ = path.grid(0.07)
     assert (np.diff(t) >= 0.0).all() and np.diff(t).max() <= 0.07 + 1e-12
-    assert t[0] == 0.0 and t[-1] == pytest.approx(TIMES[-1])
+    assert t[0] == 0.0 and t[-1] == approx(TIMES[-1])
     slopes = np.diff(points[0], axis=0) / np.diff(TIMES)[:, None]
     for k in (1, 2, 3):
         at = np.flatnonzero(np.isclose(t, TIMES[k], atol=1e-12))
@@ -154,10 +154,10 @@ def test_the_grid_has_both_sides_of_every_break(points):
 
 def test_stretching_slows_the_same_path(path):
     slow = path.stretched(2.5)
-    assert slow.duration == pytest.approx(2.5 * path.duration)
+    assert slow.duration == approx(2.5 * path.duration)
     for fast_x, slow_x, order in zip(path.sample(inner(101)), slow.sample(2.5 * inner(101)), range(3)):
         assert_allclose(slow_x, fast_x / 2.5**order, atol=1e-9)
-    with pytest.raises(InputError, match="factor"):
+    with raises(InputError, match="factor"):
         path.stretched(0.0)
 
 
@@ -169,19 +169,19 @@ def test_limits_are_those_of_a_fine_sampling(path):
             found = path.worst_velocity(reach) if of_velocity else path.worst_position(-reach, reach)
             assert (found is None) is accepted
             if found is not None:
-                assert abs(found.value) - abs(found.limit) == pytest.approx(1e-3, rel=1e-2)
+                assert abs(found.value) - abs(found.limit) == approx(1e-3, rel=1e-2)
                 assert abs(found.limit) == reach[found.joint]
 
 
 def test_a_broken_limit_names_joint_value_limit_and_time():
     path = from_points([0, 1], [[0, 0, 0], [0, 1.0, 0]], [[0, 0, 0]] * 2, joint_names=NAMES)
-    assert path.worst_position(-np.ones(3), np.array([1, 0.9, 1])) == (1, pytest.approx(1.0), 0.9, pytest.approx(1.0))
-    assert path.worst_velocity(np.full(3, 1.4)) == (1, pytest.approx(1.5), 1.4, pytest.approx(0.5))
+    assert path.worst_position(-np.ones(3), np.array([1, 0.9, 1])) == (1, approx(1.0), 0.9, approx(1.0))
+    assert path.worst_velocity(np.full(3, 1.4)) == (1, approx(1.5), 1.4, approx(0.5))
     assert path.worst_position(np.zeros(3), np.array([0, 1, 0])) is None
     assert path.worst_velocity(np.array([0, 1.5, 0])) is None
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "beyond, goal, accepted",
     [(1e-4, 0.5, True), (0.04, 0.5, True), (0.06, 0.5, False), (1e-4, 1.001, False), (1e-4, 1.0001, True)],
 )
@@ -192,8 +192,8 @@ def test_an_arm_just_beyond_a_limit_may_come_back(beyond, goal, accepted):
     assert (found is None) is accepted and (accepted or found.joint == 0)
 
 
-@pytest.mark.parametrize("blend_s", [0.05, 0.4, 0.7, 99.0])
-@pytest.mark.parametrize("fields", [1, 2, 3])
+@mark.parametrize("blend_s", [0.05, 0.4, 0.7, 99.0])
+@mark.parametrize("fields", [1, 2, 3])
 def test_blending_starts_where_the_arm_is_and_ends_as_asked(points, blend_s, fields):
     path = from_points(TIMES, *points[:fields], joint_names=NAMES)
     rng = np.random.default_rng(5)
@@ -216,7 +216,7 @@ def test_blending_from_the_first_point_changes_nothing(path):
     assert blend(path.sample(0.0), path) is path
 
 
-@pytest.mark.parametrize("seed", range(20))
+@mark.parametrize("seed", range(20))
 def test_stopping(seed):
     rng = np.random.default_rng(seed)
     q, v, a = rng.normal(size=(3, 3)) * np.array([1.0, 3.0, 10.0])[:, None]
@@ -233,7 +233,7 @@ def test_stopping(seed):
 def test_stopping_without_acceleration_goes_straight_and_is_as_short_as_allowed():
     q, v = np.zeros(3), np.array([1.0, -2.0, 0.5])
     stop = stop_trajectory(q, v, np.zeros(3), 10.0, joint_names=NAMES)
-    assert stop.duration == pytest.approx(1.5 * 2.0 / 10.0)
+    assert stop.duration == approx(1.5 * 2.0 / 10.0)
     assert_allclose(stop.end, v * stop.duration / 2)
     along = stop.sample(np.linspace(0, stop.duration, 50))[0]
     assert_allclose(along[:, 1], -2.0 * along[:, 0], atol=1e-12)
@@ -250,7 +250,7 @@ def test_stopping_keeps_to_a_limit_that_is_near():
 def test_stopping_at_rest_holds():
     stop = stop_trajectory([1, 2, 3], [0, 0, 0], [0, 0, 0], 5.0, joint_names=NAMES)
     assert_array_equal(stop.sample(np.linspace(0, 1, 20))[0], np.tile([1, 2, 3], (20, 1)))
-    with pytest.raises(InputError, match="max_decel of joint shoulder is 0"):
+    with raises(InputError, match="max_decel of joint shoulder is 0"):
         stop_trajectory([1, 2, 3], [0, 0, 0], [0, 0, 0], [1, 0, 1], joint_names=NAMES)
 
 
