@@ -5,6 +5,7 @@ from __future__ import annotations
 import arm_fixtures
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import ArmStateModel
@@ -15,7 +16,7 @@ REST = np.zeros(5)
 
 
 SERVOS, MODEL = arm_fixtures.servos(), arm_fixtures.rigid_body()
-SERVO = SERVOS.model
+SERVO, HOME = SERVOS.model, SERVOS.home
 
 
 def made(*mode, **options) -> Compensator:
@@ -45,8 +46,8 @@ def test_each_mode_is_its_formula():
             ("full", setpoint(q, tau + 1.08 / 7.48 * v)),
         ):
             q_cmd, tau_d = faded(made(mode)).update(q, v, a, 0.01)
-            np.testing.assert_allclose(q_cmd, expected, atol=1e-12)
-            np.testing.assert_allclose(tau_d, tau, atol=1e-12)
+            assert_allclose(q_cmd, expected, atol=1e-12)
+            assert_allclose(tau_d, tau, atol=1e-12)
 
 
 @pytest.mark.parametrize("payload", [0.0, 0.025])
@@ -72,8 +73,8 @@ class Events:
 
     def __init__(self, mode, events, dt, moving=True):
         self.compensator = made(mode)
-        begin = SERVOS.rest if moving else SERVOS.home
-        path = profiles.along(profiles.profile("quintic"), begin, SERVOS.home, 3.0, MODEL.joint_names)
+        begin = SERVOS.rest if moving else HOME
+        path = profiles.along(profiles.profile("quintic"), begin, HOME, 3.0, MODEL.joint_names)
         times = np.arange(0.0, 3.0, dt)
         pending = sorted(events.items())
         self.q_cmd, self.tau, self.offset = [], [], []
@@ -125,55 +126,53 @@ def test_a_fade_is_never_faster_than_its_duration_says():
 
 def test_a_payload_arrives_within_its_time_and_is_exact_then():
     compensator = faded(made(transition_s=0.5))
-    q = SERVOS.home
-    before, after = MODEL.gravity(q), MODEL.with_payload(0.3, (0.01, 0.0, 0.02)).gravity(q)
+    before, after = MODEL.gravity(HOME), MODEL.with_payload(0.3, (0.01, 0.0, 0.02)).gravity(HOME)
     compensator.set_payload(0.3, (0.01, 0.0, 0.02))
     assert not compensator.settled
-    _, tau = compensator.update(q, REST, REST, 0.25)
-    np.testing.assert_allclose(tau, (before + after) / 2, atol=1e-12)
-    _, tau = compensator.update(q, REST, REST, 0.25)
-    np.testing.assert_allclose(tau, after, atol=1e-15)
+    _, tau = compensator.update(HOME, REST, REST, 0.25)
+    assert_allclose(tau, (before + after) / 2, atol=1e-12)
+    _, tau = compensator.update(HOME, REST, REST, 0.25)
+    assert_allclose(tau, after, atol=1e-15)
     assert compensator.settled
-    np.testing.assert_allclose(compensator.model.gravity(q), after)
+    assert_allclose(compensator.model.gravity(HOME), after)
 
 
 def test_a_payload_changed_in_mid_change_goes_on_from_there():
     """Torque is linear in a point mass at one place, so blending torques is blending masses."""
     compensator = faded(made())
-    q = SERVOS.home
     compensator.set_payload(0.2)
-    compensator.update(q, REST, REST, 0.25)
+    compensator.update(HOME, REST, REST, 0.25)
     compensator.set_payload(0.4)
     for dt, mass in ((0.0, 0.1), (0.25, 0.25), (0.25, 0.4)):
-        _, tau = compensator.update(q, REST, REST, dt)
-        np.testing.assert_allclose(tau, MODEL.with_payload(mass).gravity(q), atol=1e-12)
+        _, tau = compensator.update(HOME, REST, REST, dt)
+        assert_allclose(tau, MODEL.with_payload(mass).gravity(HOME), atol=1e-12)
 
 
 def test_a_start_from_pulses_that_are_on_keeps_them():
     """The board reports a set-point, the modelled pose under it is the reference: nothing moves at first."""
-    reported = np.array(SERVOS.home)
+    reported = np.array(HOME)
     pose = ArmStateModel(MODEL, SERVO, reported).settle(reported)
     for mode in ("none", "gravity", "full"):
         compensator = made(mode)
         compensator.start(reported - pose)
         q_cmd, _ = compensator.update(pose, REST, REST, 0.0)
-        np.testing.assert_allclose(q_cmd, reported, atol=1e-15)
+        assert_allclose(q_cmd, reported, atol=1e-15)
     wanted, _ = faded(compensator).update(pose, REST, REST, 0.0)
-    np.testing.assert_allclose(wanted[1:3], reported[1:3], atol=1e-9)  # well loaded: tanh is the sign
+    assert_allclose(wanted[1:3], reported[1:3], atol=1e-9)  # well loaded: tanh is the sign
 
 
 def test_without_a_fade_the_first_setpoint_is_final():
-    q_cmd, _ = made(fade_s=0.0).update(SERVOS.home, REST, REST, 0.0)
-    np.testing.assert_allclose(q_cmd, setpoint(SERVOS.home, MODEL.gravity(SERVOS.home)), atol=1e-12)
+    q_cmd, _ = made(fade_s=0.0).update(HOME, REST, REST, 0.0)
+    assert_allclose(q_cmd, setpoint(HOME, MODEL.gravity(HOME)), atol=1e-12)
 
 
 def test_clamped_setpoints_are_named():
-    upper = np.array(SERVOS.home) + [1.0, 0.001, 1.0, 1.0, 1.0]
+    upper = np.array(HOME) + [1.0, 0.001, 1.0, 1.0, 1.0]
     compensator = made(fade_s=0.0, setpoint_upper=upper)
-    q_cmd, _ = compensator.update(SERVOS.home, REST, REST, 0.01)
+    q_cmd, _ = compensator.update(HOME, REST, REST, 0.01)
     assert compensator.clamped == ("shoulder",) and q_cmd[1] == upper[1]
     compensator.set_mode("none")
-    compensator.update(SERVOS.home, REST, REST, 0.01)
+    compensator.update(HOME, REST, REST, 0.01)
     assert compensator.clamped == ()
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from golden import load_cases
+from numpy.testing import assert_allclose
+from pytest import approx, mark, raises
 from scipy.integrate import solve_ivp
 
 from picker_dynamics.control.laws import (
@@ -24,12 +25,18 @@ from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError
 
 ARM = {"g": 9.81, "l2": 1.6, "l": 1.2, "l4": 0.3, "m2": 10.8, "m3": 8.4}
-TRUE, TOLD, BARE, LOADED = (lagrangian.make("rrp", **ARM, M=load) for load in (0.9, 0.5, 0.0, 1.0))
+
+
+def rrp(load):
+    return lagrangian.make("rrp", **ARM, M=load)
+
+
+TRUE, TOLD, BARE, LOADED = map(rrp, (0.9, 0.5, 0.0, 1.0))
 PICKER = lagrangian.make("picker", **load_cases()["picker"][0]["params"])
-KP, KD = (100.0, 64.0, 81.0), (20.0, 16.0, 18.0)
-JOINT_KP, JOINT_KD, JOINT_KI = (6000.0, 12000.0, 4000.0), (600.0, 1200.0, 400.0), (20000.0, 40000.0, 14000.0)
-RHO, EPSILON = (0.3, 1.0, 1.0), (0.003, 0.01, 0.01)
-L, K, GAMMA = 10.0, (300.0, 700.0, 180.0), 10.0
+KP, KD = np.array([(100.0, 64.0, 81.0), (20.0, 16.0, 18.0)])
+JOINT_KP, JOINT_KD, JOINT_KI = np.array([(6000.0, 12000.0, 4000.0), (600.0, 1200.0, 400.0), (20000.0, 40000.0, 14000.0)])
+RHO, EPSILON, K = np.array([(0.3, 1.0, 1.0), (0.003, 0.01, 0.01), (300.0, 700.0, 180.0)])
+L, GAMMA = 10.0, 10.0
 
 LAWS = {
     "feed_forward": FeedForward(TOLD),
@@ -40,7 +47,8 @@ LAWS = {
     "adaptive": Adaptive(BARE, LOADED, L, K, GAMMA, estimate=0.5),
 }
 BEGIN = np.array([0.2, 2.2, 0.5])
-GOAL = Reference(BEGIN + (0.02, -0.01, 0.015), np.zeros(3), np.zeros(3))
+ZERO = np.zeros(3)
+HOLD, GOAL = (Reference(BEGIN + by, ZERO, ZERO) for by in (ZERO, (0.02, -0.01, 0.015)))
 
 
 def near_states(count: int, seed: int = 0):
@@ -51,7 +59,7 @@ def near_states(count: int, seed: int = 0):
     return q_d + rng.uniform(-0.1, 0.1, (count, 3)), v_d + rng.uniform(-0.5, 0.5, (count, 3)), Reference(q_d, v_d, a_d)
 
 
-def follow(law, arm, reference, q0, duration_s=1.0, tolerance=1e-10):
+def follow(law, arm, duration_s=1.0, tolerance=1e-10, reference=lambda t: GOAL, q0=BEGIN):
     """(t, q, v, state) of ``arm`` from rest under ``law``; ``reference`` is a function of time."""
     n = arm.n
 
@@ -77,7 +85,7 @@ def swing(t):
 # --- all laws ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LAWS)
+@mark.parametrize("name", LAWS)
 def test_a_batch_is_its_states_one_by_one(name):
     law, (q, v, reference) = LAWS[name], near_states(6)
     one = law.initial_state(q[0], v[0], Reference(*(x[0] for x in reference)))
@@ -86,25 +94,25 @@ def test_a_batch_is_its_states_one_by_one(name):
     assert tau.shape == (6, 3) and rate.shape == state.shape
     for i in range(6):
         tau_i, rate_i = law(q[i], v[i], Reference(*(x[i] for x in reference)), state[i])
-        np.testing.assert_allclose(tau[i], tau_i, rtol=1e-12, atol=1e-10)
-        np.testing.assert_allclose(rate[i], rate_i, rtol=1e-12, atol=1e-12)
+        assert_allclose(tau[i], tau_i, rtol=1e-12, atol=1e-10)
+        assert_allclose(rate[i], rate_i, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["feed_forward", "computed_torque", "robust", "adaptive"])
+@mark.parametrize("name", ["feed_forward", "computed_torque", "robust", "adaptive"])
 def test_on_the_reference_with_the_right_load_it_asks_for_the_exact_efforts(name):
     q, v, a = near_states(1)[2]
     reference = Reference(q[0], v[0], a[0])
     law = LAWS[name]
     tau, rate = law(q[0], v[0], reference, law.initial_state(q[0], v[0], reference))
-    np.testing.assert_allclose(tau, TOLD.inverse_dynamics(q[0], v[0], a[0]), rtol=1e-12)
-    np.testing.assert_allclose(rate, np.zeros_like(rate), atol=1e-12)
+    assert_allclose(tau, TOLD.inverse_dynamics(q[0], v[0], a[0]), rtol=1e-12)
+    assert_allclose(rate, np.zeros_like(rate), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["computed_torque", "pd_gravity", "pid", "robust", "adaptive"])
+@mark.parametrize("name", ["computed_torque", "pd_gravity", "pid", "robust", "adaptive"])
 def test_the_right_load_ends_at_the_goal(name):
-    _, q, v, _ = follow(LAWS[name], TOLD, lambda t: GOAL, BEGIN, duration_s=4.0, tolerance=1e-8)
-    np.testing.assert_allclose(q[-1], GOAL.q, atol=2e-6)
-    np.testing.assert_allclose(v[-1], np.zeros(3), atol=2e-5)
+    _, q, v, _ = follow(LAWS[name], TOLD, 4.0, 1e-8)
+    assert_allclose(q[-1], GOAL.q, atol=2e-6)
+    assert_allclose(v[-1], ZERO, atol=2e-5)
 
 
 # --- feed-forward -----------------------------------------------------------------------------------------
@@ -118,22 +126,21 @@ def test_feed_forward_does_not_look():
 
 def test_feed_forward_errors_grow_as_the_linearised_arm_says():
     """At rest with constant efforts, a small error along the unstable eigenvector grows like exp(pole t)."""
-    A, _ = lagrangian.linearise(TOLD, BEGIN, np.zeros(3), TOLD.gravity(BEGIN))
+    A, _ = lagrangian.linearise(TOLD, BEGIN, ZERO, TOLD.gravity(BEGIN))
     poles, vectors = np.linalg.eig(A)
     fastest = int(poles.real.argmax())
     assert 2.0 < poles[fastest].real < 2.5
-    hold = Reference(BEGIN, np.zeros(3), np.zeros(3))
     direction = 1e-7 * vectors[:3, fastest].real
-    _, q, _, _ = follow(LAWS["feed_forward"], TOLD, lambda t: hold, BEGIN + direction, duration_s=2.0, tolerance=1e-13)
+    _, q, _, _ = follow(LAWS["feed_forward"], TOLD, 2.0, 1e-13, lambda t: HOLD, BEGIN + direction)
     grown = np.linalg.norm(q[-1] - BEGIN) / np.linalg.norm(direction)
     # From rest half of it is the growing solution, half the decaying one.
-    assert grown == pytest.approx(math.cosh(2.0 * poles[fastest].real), rel=1e-3)
+    assert grown == approx(math.cosh(2.0 * poles[fastest].real), rel=1e-3)
 
 
 # --- inverse dynamics + PD --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arm", [TOLD, PICKER], ids=["rrp", "picker"])
+@mark.parametrize("arm", [TOLD, PICKER], ids=["rrp", "picker"])
 def test_computed_torque_makes_double_integrators(arm):
     """ddot(e) + Kd ed + Kp e = 0, whatever the state."""
     rng = np.random.default_rng(2)
@@ -141,15 +148,14 @@ def test_computed_torque_makes_double_integrators(arm):
     Kp, Kd = rng.uniform(10, 100, (2, arm.n))
     tau, _ = ComputedTorque(arm, Kp, Kd)(q, v, Reference(q_d, v_d, a_d), NO_STATE)
     a = arm.forward_dynamics(q, v, tau)
-    np.testing.assert_allclose(a_d - a, -Kd * (v_d - v) - Kp * (q_d - q), rtol=1e-8, atol=1e-8)
+    assert_allclose(a_d - a, -Kd * (v_d - v) - Kp * (q_d - q), rtol=1e-8, atol=1e-8)
 
 
 def test_computed_torque_leaves_the_models_error_over_kp():
-    _, q, v, _ = follow(LAWS["computed_torque"], TRUE, lambda t: GOAL, BEGIN, duration_s=4.0)
-    u = np.asarray(KP) * (GOAL.q - q[-1])
-    eta = model_error(TRUE, TOLD, q[-1], np.zeros(3), u)
-    np.testing.assert_allclose(GOAL.q - q[-1], eta / KP, rtol=1e-5, atol=1e-9)
-    assert np.linalg.norm(GOAL.q - q[-1]) > 1e-3
+    _, q, v, _ = follow(LAWS["computed_torque"], TRUE, 4.0)
+    left = GOAL.q - q[-1]
+    assert_allclose(left, model_error(TRUE, TOLD, q[-1], ZERO, KP * left) / KP, rtol=1e-5, atol=1e-9)
+    assert np.linalg.norm(left) > 1e-3
 
 
 # --- PD + gravity, PID ------------------------------------------------------------------------------------
@@ -157,27 +163,27 @@ def test_computed_torque_leaves_the_models_error_over_kp():
 
 def test_pd_gravity_loses_energy_to_its_dampers_alone():
     """V = T + e^T Kp e / 2 falls by the integral of v^T Kd v, and never rises."""
-    t, q, v, _ = follow(LAWS["pd_gravity"], TOLD, lambda t: GOAL, BEGIN)
-    V = TOLD.kinetic_energy(q, v) + 0.5 * (GOAL.q - q) ** 2 @ np.array(JOINT_KP)
-    dissipated = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t) * ((v[1:] ** 2 + v[:-1] ** 2) @ np.array(JOINT_KD)))])
+    t, q, v, _ = follow(LAWS["pd_gravity"], TOLD)
+    V = TOLD.kinetic_energy(q, v) + 0.5 * (GOAL.q - q) ** 2 @ JOINT_KP
+    dissipated = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t) * ((v[1:] ** 2 + v[:-1] ** 2) @ JOINT_KD))])
     assert np.diff(V).max() <= 1e-9 * V[0] and V[-1] < 1e-6 * V[0]
-    np.testing.assert_allclose(V + dissipated, np.full_like(V, V[0]), rtol=2e-2)
+    assert_allclose(V + dissipated, np.full_like(V, V[0]), rtol=2e-2)
 
 
 def test_pd_gravity_leaves_the_weight_it_does_not_know_over_kp():
-    _, q, _, _ = follow(LAWS["pd_gravity"], TRUE, lambda t: GOAL, BEGIN, duration_s=4.0)
-    np.testing.assert_allclose(GOAL.q - q[-1], (TRUE.gravity(q[-1]) - TOLD.gravity(q[-1])) / JOINT_KP, rtol=1e-5, atol=1e-9)
+    _, q, _, _ = follow(LAWS["pd_gravity"], TRUE, 4.0)
+    assert_allclose(GOAL.q - q[-1], (TRUE.gravity(q[-1]) - TOLD.gravity(q[-1])) / JOINT_KP, rtol=1e-5, atol=1e-9)
 
 
 def test_pid_starts_with_the_weight_and_learns_the_true_one():
     law = LAWS["pid"]
-    assert np.array_equal(law.initial_state(BEGIN, np.zeros(3), GOAL), TOLD.gravity(BEGIN))
-    _, q, _, state = follow(law, TRUE, lambda t: GOAL, BEGIN, duration_s=6.0)
-    np.testing.assert_allclose(q[-1], GOAL.q, atol=1e-6)
-    np.testing.assert_allclose(state[-1], TRUE.gravity(GOAL.q), rtol=1e-4, atol=1e-3)
+    assert np.array_equal(law.initial_state(BEGIN, ZERO, GOAL), TOLD.gravity(BEGIN))
+    _, q, _, state = follow(law, TRUE, 6.0)
+    assert_allclose(q[-1], GOAL.q, atol=1e-6)
+    assert_allclose(state[-1], TRUE.gravity(GOAL.q), rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("Ki, stable", [(39.0, True), (41.0, False)])
+@mark.parametrize("Ki, stable", [(39.0, True), (41.0, False)])
 def test_pid_on_a_mass_has_the_poles_of_its_polynomial(Ki, stable):
     """m s³ + Kd s² + Kp s + Ki, stable while Ki m < Kp Kd (Routh)."""
     mass = lagrangian.make("spring_mass", m=2.0, k=0.0)
@@ -189,7 +195,7 @@ def test_pid_on_a_mass_has_the_poles_of_its_polynomial(Ki, stable):
         return np.concatenate([y[1:2], mass.forward_dynamics(y[:1], y[1:2], tau), z_rate])
 
     poles = np.linalg.eigvals(np.stack([rate(e) for e in np.eye(3)], axis=-1))
-    np.testing.assert_allclose(np.sort_complex(poles), np.sort_complex(np.roots([2.0, 4.0, 20.0, Ki])), rtol=1e-9)
+    assert_allclose(np.sort_complex(poles), np.sort_complex(np.roots([2.0, 4.0, 20.0, Ki])), rtol=1e-9)
     assert bool(poles.real.max() < 0.0) == stable
 
 
@@ -199,13 +205,13 @@ def test_pid_on_a_mass_has_the_poles_of_its_polynomial(Ki, stable):
 def test_robust_departure_changes_by_eta_less_w():
     """dz/dt = eta - w on an arm with another load, at any state: its derivative along the true motion."""
     law, (q, v, reference) = LAWS["robust"], near_states(20)
-    state = np.random.default_rng(3).uniform(-0.1, 0.1, (20, 3)) - (reference.v - v + np.array(KD) * (reference.q - q))
+    state = np.random.default_rng(3).uniform(-0.1, 0.1, (20, 3)) - (reference.v - v + KD * (reference.q - q))
     tau, rate = law(q, v, reference, state)
     a = TRUE.forward_dynamics(q, v, tau)
-    dz = (reference.a - a) + np.array(KD) * (reference.v - v) + rate
+    dz = (reference.a - a) + KD * (reference.v - v) + rate
     z = law.departure(q, v, reference, state)
     eta = model_error(TRUE, TOLD, q, v, law.acceleration(q, v, reference, state))
-    np.testing.assert_allclose(dz, eta - law.min_max(z), rtol=1e-7, atol=1e-8)
+    assert_allclose(dz, eta - law.min_max(z), rtol=1e-7, atol=1e-8)
 
 
 def test_robust_min_max_is_bounded_smooth_and_odd():
@@ -213,19 +219,19 @@ def test_robust_min_max_is_bounded_smooth_and_odd():
     z = np.linspace(-5, 5, 20001)[:, None] * np.ones(3)
     w = law.min_max(z)
     assert (np.abs(w) < RHO).all() and np.array_equal(w, -law.min_max(-z)) and (np.diff(w, axis=0) > 0.0).all()
-    np.testing.assert_allclose(law.min_max(1e-9 * np.ones(3)), 1e-9 * np.array(RHO) / EPSILON, rtol=1e-9)
+    assert_allclose(law.min_max(1e-9 * np.ones(3)), 1e-9 * RHO / EPSILON, rtol=1e-9)
 
 
 def test_robust_stays_in_its_layer_and_decreases_v_outside():
     law = LAWS["robust"]
-    t, q, v, state = follow(law, TRUE, swing, swing(0.0).q + (0.01, -0.01, 0.01), duration_s=3.0)
+    t, q, v, state = follow(law, TRUE, 3.0, reference=swing, q0=BEGIN + (0.01, -0.01, 0.01))
     reference = Reference(*map(np.array, zip(*map(swing, t))))
     z = law.departure(q, v, reference, state)
     eta = model_error(TRUE, TOLD, q, v, law.acceleration(q, v, reference, state))
     assert np.abs(z[0]).max() < 1e-15
     worst = np.abs(eta).max(axis=0)
     assert (worst < RHO).all(), "the case is within the theory"
-    layer = np.array(EPSILON) * worst / np.sqrt(np.array(RHO) ** 2 - worst**2)
+    layer = EPSILON * worst / np.sqrt(RHO**2 - worst**2)
     assert (np.abs(z) <= layer * (1 + 1e-6) + 1e-9).all()
     for sign in (-1, 1):  # anywhere outside the layer, and for the worst eta, V = z²/2 decreases
         beyond = sign * 1.001 * layer
@@ -237,36 +243,35 @@ def test_robust_needs_its_width():
 
     def total_variation(epsilon):
         law = Robust(TOLD, KP, KD, RHO, epsilon)
-        q, v = BEGIN.copy(), np.zeros(3)
-        hold = Reference(BEGIN, np.zeros(3), np.zeros(3))
-        state, efforts = law.initial_state(q, v, hold), []
+        q, v = BEGIN, ZERO
+        state, efforts = law.initial_state(q, v, HOLD), []
         for _ in range(300):
-            tau, rate = law(q, v, hold, state)
+            tau, rate = law(q, v, HOLD, state)
             efforts.append(tau)
             v = v + 1e-3 * TRUE.forward_dynamics(q, v, tau)
             q, state = q + 1e-3 * v, state + 1e-3 * rate
         return np.abs(np.diff(efforts, axis=0)).sum(axis=0)
 
-    smooth, jumping = total_variation(EPSILON), total_variation(np.array(EPSILON) / 1000)
+    smooth, jumping = total_variation(EPSILON), total_variation(EPSILON / 1000)
     assert (jumping[1:] > 100 * smooth[1:]).all() and (smooth[1:] < 30.0).all()
 
 
 def test_model_error_vanishes_for_the_right_model():
     q, v, reference = near_states(5)
-    np.testing.assert_allclose(model_error(TOLD, TOLD, q, v, reference.a), np.zeros((5, 3)), atol=1e-10)
+    assert_allclose(model_error(TOLD, TOLD, q, v, reference.a), np.zeros((5, 3)), atol=1e-10)
     assert np.abs(model_error(TRUE, TOLD, q, v, reference.a)).max() > 0.1
 
 
 # --- adaptive ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("load", [0.0, 0.3, 2.5])
+@mark.parametrize("load", [0.0, 0.3, 2.5])
 def test_regressor_is_linear_in_the_load_of_the_rrp_arm(load):
     """Against arms built with that mass: bare + Y m = M a + C v + g."""
     q, v, reference = near_states(20)
     bare, Y = LAWS["adaptive"].regressor(q, v, v, reference.a)
-    expected = lagrangian.make("rrp", **ARM, M=load).inverse_dynamics(q, v, reference.a)
-    np.testing.assert_allclose(bare + load * Y, expected, rtol=1e-12, atol=1e-10)
+    expected = rrp(load).inverse_dynamics(q, v, reference.a)
+    assert_allclose(bare + load * Y, expected, rtol=1e-12, atol=1e-10)
 
 
 def test_regressor_is_linear_in_the_payload_of_the_picker():
@@ -280,29 +285,28 @@ def test_regressor_is_linear_in_the_payload_of_the_picker():
         + np.einsum("kij,kj->ki", berry.coriolis_matrix(q, v), v_r)
         + berry.gravity(q)
     )
-    np.testing.assert_allclose(bare + 0.025 * Y, expected, rtol=1e-11, atol=1e-13)
+    assert_allclose(bare + 0.025 * Y, expected, rtol=1e-11, atol=1e-13)
 
 
 def test_adaptive_lyapunov_function_decreases_as_it_should():
     """dV/dt = -s^T K s for V = s^T M s / 2 + (m - m^)² / (2 gamma), by differences along the motion."""
     law = LAWS["adaptive"]
-    t, q, v, state = follow(law, TRUE, swing, swing(0.0).q + (0.01, -0.005, 0.01), tolerance=1e-12)
+    t, q, v, state = follow(law, TRUE, tolerance=1e-12, reference=swing, q0=BEGIN + (0.01, -0.005, 0.01))
     reference = Reference(*map(np.array, zip(*map(swing, t))))
     s = reference.v - v + L * (reference.q - q)
     V = 0.5 * np.einsum("ki,kij,kj->k", s, TRUE.mass_matrix(q), s) + (0.9 - state[:, 0]) ** 2 / (2 * GAMMA)
-    loss = (s**2) @ np.array(K)
+    loss = (s**2) @ K
     assert (state > 0.0).all(), "no projection in this case"
     h = t[1] - t[0]
     central = (V[:-4] - 8 * V[1:-3] + 8 * V[3:-1] - V[4:]) / (12 * h)
-    np.testing.assert_allclose(central, -loss[2:-2], rtol=1e-3, atol=1e-4 * loss.max())
+    assert_allclose(central, -loss[2:-2], rtol=1e-3, atol=1e-4 * loss.max())
     assert np.diff(V).max() <= 1e-12 and V[-1] < 1e-3 * V[0]
 
 
-@pytest.mark.parametrize("load", [0.0, 0.9])
+@mark.parametrize("load", [0.0, 0.9])
 def test_adaptive_learns_the_load(load):
-    arm = lagrangian.make("rrp", **ARM, M=load)
-    _, _, _, state = follow(LAWS["adaptive"], arm, lambda t: GOAL, BEGIN, duration_s=3.0)
-    assert state[0, 0] == pytest.approx(0.5) and state[-1, 0] == pytest.approx(load, abs=1e-4)
+    state = follow(LAWS["adaptive"], rrp(load), 3.0)[-1]
+    assert state[0, 0] == approx(0.5) and state[-1, 0] == approx(load, abs=1e-4)
 
 
 def test_adaptive_estimate_does_not_fall_far_below_nothing():
@@ -313,31 +317,31 @@ def test_adaptive_estimate_does_not_fall_far_below_nothing():
     down = free < 0.0
     assert down.any() and not down.all()
     assert (effort_rate[0][down] == 0.0).all()
-    np.testing.assert_allclose(effort_rate[1][down], 0.5 * free[down], rtol=1e-9)
-    np.testing.assert_allclose(effort_rate[0][~down], free[~down], rtol=1e-12)
+    assert_allclose(effort_rate[1][down], 0.5 * free[down], rtol=1e-9)
+    assert_allclose(effort_rate[0][~down], free[~down], rtol=1e-12)
 
 
 # --- bad input --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "build, about, message",
+@mark.parametrize(
+    "law, arguments, about, message",
     [
-        (lambda: ComputedTorque(TOLD, -1.0, 20.0), "theta1", "Kp of joint theta1 is -1.0, must be > 0"),
-        (lambda: ComputedTorque(TOLD, 100.0, (1.0, 0.0, 1.0)), "theta2", "Kd of joint theta2 is 0.0, must be > 0"),
-        (lambda: ComputedTorque(TOLD, (1.0, 2.0), 1.0), "Kp", r"Kp has shape \(2,\), expected \(..., 3\)"),
-        (lambda: ComputedTorque(TOLD, np.ones((2, 3)), 1.0), "Kp", r"Kp has shape \(2, 3\), expected a number or \(3,\)"),
-        (lambda: PdGravity(TOLD, math.nan, 1.0), "Kp", "Kp.* is nan"),
-        (lambda: PdGravity(TOLD, "stiff", 1.0), "Kp", "Kp is .*stiff.*, not an array of numbers"),
-        (lambda: Pid(TOLD, 1.0, (0.0, 0.0, -2.0), 1.0), "d3", "Ki of joint d3 is -2.0, must be >= 0"),
-        (lambda: Robust(TOLD, 100.0, 20.0, 0.0, 0.01), "theta1", "rho of joint theta1 is 0.0, must be > 0"),
-        (lambda: Robust(TOLD, 100.0, 20.0, 1.0, 0.0), "theta1", "epsilon of joint theta1 is 0.0, must be > 0"),
-        (lambda: Adaptive(BARE, LOADED, 10.0, 100.0, 0.0), "gamma", "gamma is 0.0, must be > 0"),
-        (lambda: Adaptive(BARE, LOADED, 10.0, 100.0, 1.0, estimate=math.inf), "estimate", "estimate.* is inf"),
-        (lambda: Adaptive(BARE, PICKER, 10.0, 100.0, 1.0), "loaded", "the loaded arm has 5 joints, the bare one 3"),
+        (ComputedTorque, (TOLD, -1.0, 20.0), "theta1", "Kp of joint theta1 is -1.0, must be > 0"),
+        (ComputedTorque, (TOLD, 100.0, (1.0, 0.0, 1.0)), "theta2", "Kd of joint theta2 is 0.0, must be > 0"),
+        (ComputedTorque, (TOLD, (1.0, 2.0), 1.0), "Kp", r"Kp has shape \(2,\), expected \(..., 3\)"),
+        (ComputedTorque, (TOLD, np.ones((2, 3)), 1.0), "Kp", r"Kp has shape \(2, 3\), expected a number or \(3,\)"),
+        (PdGravity, (TOLD, math.nan, 1.0), "Kp", "Kp.* is nan"),
+        (PdGravity, (TOLD, "stiff", 1.0), "Kp", "Kp is .*stiff.*, not an array of numbers"),
+        (Pid, (TOLD, 1.0, (0.0, 0.0, -2.0), 1.0), "d3", "Ki of joint d3 is -2.0, must be >= 0"),
+        (Robust, (TOLD, 100.0, 20.0, 0.0, 0.01), "theta1", "rho of joint theta1 is 0.0, must be > 0"),
+        (Robust, (TOLD, 100.0, 20.0, 1.0, 0.0), "theta1", "epsilon of joint theta1 is 0.0, must be > 0"),
+        (Adaptive, (BARE, LOADED, 10.0, 100.0, 0.0), "gamma", "gamma is 0.0, must be > 0"),
+        (Adaptive, (BARE, LOADED, 10.0, 100.0, 1.0, math.inf), "estimate", "estimate.* is inf"),
+        (Adaptive, (BARE, PICKER, 10.0, 100.0, 1.0), "loaded", "the loaded arm has 5 joints, the bare one 3"),
     ],
 )
-def test_gains_refused(build, about, message):
-    with pytest.raises(InputError, match=message) as caught:
-        build()
+def test_gains_refused(law, arguments, about, message):
+    with raises(InputError, match=message) as caught:
+        law(*arguments)
     assert caught.value.subject == about

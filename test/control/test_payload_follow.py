@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import arm_fixtures
 import numpy as np
-import pytest
+from pytest import approx, mark, raises
 
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.laws.law import Reference
@@ -18,6 +18,7 @@ from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
 
 RRP = arms.load("rrp")
+HOME = RRP.home
 MODEL = RigidBody(RRP.description)
 EFFORT_SD = 0.003 * RRP.description.effort
 ZERO = np.zeros(3)
@@ -30,7 +31,7 @@ def follower(**options) -> PayloadFollower:
     return PayloadFollower(MODEL, EFFORT_SD, **{"max_kg": 1.0, "rate_kg_s": 0.3} | options)
 
 
-def stand(one: PayloadFollower, mass: float, duration_s: float, q=RRP.home, start_s: float = 0.0, noise=0.0, seed=0) -> float:
+def stand(one: PayloadFollower, mass: float, duration_s: float, q=HOME, start_s: float = 0.0, noise=0.0, seed=0) -> float:
     """An arm at rest that bears ``mass``; returns the time then."""
     rng, load = np.random.default_rng(seed), MODEL.with_payload(mass).gravity(q)
     for k in range(round(duration_s / STEP_S)):
@@ -42,21 +43,21 @@ def test_it_says_what_is_there_and_believes_it_no_faster_than_it_may():
     one = follower()
     assert one.estimate is None and one.step(1.0) == 0.0
     stand(one, 0.4, 2.0)
-    assert one.estimate == pytest.approx(0.4, abs=1e-9)
+    assert one.estimate == approx(0.4, abs=1e-9)
     assert [round(one.step(TICK_S), 3) for _ in range(4)] == [0.15, 0.3, 0.4, 0.4]
 
 
 def test_noise_is_averaged():
     one = follower()
     stand(one, 0.4, 3.0, noise=1.0)
-    assert one.estimate == pytest.approx(0.4, abs=0.05)
+    assert one.estimate == approx(0.4, abs=0.05)
 
 
 def test_another_payload_is_learned_within_some_forgetting_times():
     one = follower()
     now_s = stand(one, 0.4, 2.0)
     stand(one, 0.1, 5.0 * FORGET_S, start_s=now_s)
-    assert one.estimate == pytest.approx(0.1, abs=0.01)
+    assert one.estimate == approx(0.1, abs=0.01)
 
 
 def test_in_motion_it_learns_by_the_full_inverse_dynamics():
@@ -64,10 +65,10 @@ def test_in_motion_it_learns_by_the_full_inverse_dynamics():
     one, loaded = follower(), MODEL.with_payload(0.6)
     for t in np.arange(0.0, 4.0, STEP_S):
         sine, cosine = np.sin(2.0 * t) * SWING, np.cos(2.0 * t) * SWING
-        q, v, a = RRP.home + 0.3 * sine, 0.6 * cosine, -1.2 * sine
+        q, v, a = HOME + 0.3 * sine, 0.6 * cosine, -1.2 * sine
         one.observe(q, v, loaded.required_torque(q, v, a), t)
         if t > 1.0:
-            assert one.estimate == pytest.approx(0.6, abs=0.03)
+            assert one.estimate == approx(0.6, abs=0.03)
 
 
 def test_it_stops_at_its_bounds_and_says_so():
@@ -75,9 +76,9 @@ def test_it_stops_at_its_bounds_and_says_so():
     now_s = stand(one, 0.9, 2.0)
     assert max(one.step(TICK_S) for _ in range(5)) == 0.3
     assert one.problem == ("the efforts say that the tool carries 0.900 kg, not followed beyond payload.follow_max, 0.3 kg")
-    lift = MODEL.gravity(RRP.home) - 2.0 * (MODEL.with_payload(1.0).gravity(RRP.home) - MODEL.gravity(RRP.home))
+    lift = MODEL.gravity(HOME) - 2.0 * (MODEL.with_payload(1.0).gravity(HOME) - MODEL.gravity(HOME))
     for k in range(1000):
-        one.observe(RRP.home, ZERO, lift, now_s + k * STEP_S)
+        one.observe(HOME, ZERO, lift, now_s + k * STEP_S)
     assert min(one.step(TICK_S) for _ in range(5)) == 0.0 and "0 kg: something lifts the tool" in one.problem
 
 
@@ -93,20 +94,20 @@ def test_where_the_tool_has_no_lever_nothing_is_learned_and_nothing_forgotten():
         one.pause()
         for k in range(500):
             one.observe(pose, np.zeros(1), load, 2.0 * number + k * STEP_S)
-        assert one.estimate == pytest.approx(0.2, abs=1e-3)
+        assert one.estimate == approx(0.2, abs=1e-3)
 
 
 def test_after_a_pause_nothing_new_is_believed_until_something_is_heard():
     one = follower()
     now_s = stand(one, 0.4, 1.0)
     before = one.step(TICK_S)
-    one.observe(RRP.home, ZERO, MODEL.gravity(RRP.home), now_s + 2.0 * PAUSE_S)
+    one.observe(HOME, ZERO, MODEL.gravity(HOME), now_s + 2.0 * PAUSE_S)
     assert one.step(TICK_S) == before
-    one.observe(RRP.home, ZERO, [np.nan, 0.0, 0.0], now_s + 2.1 * PAUSE_S)
+    one.observe(HOME, ZERO, [np.nan, 0.0, 0.0], now_s + 2.1 * PAUSE_S)
     assert np.isfinite(one.estimate)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     ("options", "reason"),
     [
         ({"max_kg": 0.0}, "payload.follow_max is 0.0, must be > 0"),
@@ -114,9 +115,9 @@ def test_after_a_pause_nothing_new_is_believed_until_something_is_heard():
     ],
 )
 def test_bounds_that_are_none_are_refused(options, reason):
-    with pytest.raises(InputError, match=reason):
+    with raises(InputError, match=reason):
         follower(**options)
-    with pytest.raises(InputError, match="noise of the efforts is 0, must be above 0"):
+    with raises(InputError, match="noise of the efforts is 0, must be above 0"):
         PayloadFollower(MODEL, ZERO, max_kg=1.0, rate_kg_s=1.0)
 
 
@@ -127,13 +128,13 @@ class Loop:
     """MuJoCo's rrp arm under a ``TorqueLoop`` that may follow its payload, moved to and fro."""
 
     def __init__(self, on: bool = True, com=(0.0, 0.0, 0.0), **plant):
-        self.plant = TorquePlant(RRP.description, q=RRP.home, **plant)
+        self.plant = TorquePlant(RRP.description, q=HOME, **plant)
         self.loop, self.on, self.com = TorqueLoop(MODEL, RRP.bandwidth), on, com
         self.follower = follower(com=com)
         self.time_s, self.next_s = 0.0, TICK_S
         self.there, self.back = (
             from_points([1.5], [end], [ZERO], [ZERO], start=(begin, ZERO, ZERO), joint_names=MODEL.joint_names)
-            for begin, end in ((RRP.home, TARGET), (TARGET, RRP.home))
+            for begin, end in ((HOME, TARGET), (TARGET, HOME))
         )
 
     def run(self, duration_s: float, moving: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +143,7 @@ class Loop:
         for _ in range(round(duration_s / 0.01)):
             phase = self.time_s % 3.0
             way = self.there.sample(phase) if phase < 1.5 else self.back.sample(phase - 1.5)
-            self.loop.references.push(self.time_s, Reference(*(way if moving else (RRP.home, ZERO, ZERO))))
+            self.loop.references.push(self.time_s, Reference(*(way if moving else (HOME, ZERO, ZERO))))
             for step in range(10):
                 if step % 4 == 0:
                     q, v = self.plant.q, self.plant.v
@@ -162,7 +163,7 @@ class Loop:
         self.loop.set_payload(mass, self.com, self.time_s)
 
 
-@pytest.mark.parametrize("moving", [True, False])
+@mark.parametrize("moving", [True, False])
 def test_a_payload_attached_in_mid_run_is_found_and_the_error_goes_away(moving):
     followed, ignored = Loop(), Loop(on=False)
     errors = {}
@@ -171,7 +172,7 @@ def test_a_payload_attached_in_mid_run_is_found_and_the_error_goes_away(moving):
         one.plant.attach(0.5)
         errors[name], masses = one.run(6.0, moving)
         if one.on:
-            assert masses[-1] == pytest.approx(0.5, abs=0.02)
+            assert masses[-1] == approx(0.5, abs=0.02)
             assert (np.diff(masses) >= -0.01).all() and masses.max() < 0.52, "it goes up, and does not swing"
     assert errors["followed"][-100:].max() < 0.1 * errors["ignored"][-100:].max()
     assert errors["followed"].max() < 1.2 * errors["ignored"].max()
@@ -181,10 +182,10 @@ def test_taken_off_again_it_goes_back_and_switched_off_to_what_was_set_smoothly(
     one = Loop()
     one.plant.attach(0.4)
     one.run(3.0)
-    assert one.follower.mass == pytest.approx(0.4, abs=0.02)
+    assert one.follower.mass == approx(0.4, abs=0.02)
     one.plant.attach(0.0)
     _, masses = one.run(3.0)
-    assert masses[-1] == pytest.approx(0.0, abs=0.02) and (np.diff(masses) <= 2e-3).all()
+    assert masses[-1] == approx(0.0, abs=0.02) and (np.diff(masses) <= 2e-3).all()
     one.plant.attach(0.4)
     one.run(3.0)
     one.on = False
@@ -222,5 +223,5 @@ def test_servos_whose_angles_are_measured_tell_by_their_springs():
             if one.step(0.5) != before:
                 compensator.set_payload(one.mass)
         tips.append(np.linalg.norm(plant.tip - plant.tip_at(servos.home)))
-    assert one.mass == pytest.approx(0.1, abs=0.003)
+    assert one.mass == approx(0.1, abs=0.003)
     assert max(tips[160:220]) > 2e-3 and max(tips[-50:]) < 5e-4, "the tip sagged by millimetres, and is back"

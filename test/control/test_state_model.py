@@ -5,6 +5,7 @@ from __future__ import annotations
 import arm_fixtures
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
 from picker_dynamics.control.state_model import ArmStateModel
@@ -65,7 +66,7 @@ def test_a_long_way_at_full_torque(model, servos):
     q0, times = np.array(servos.rest), np.arange(1, 61) * 1e-2
     q, v = integrated(model, servos.model, servos.home, q0, times)
     stepped_q, stepped_v = stepped(model, servos.model, servos.home, q0, times, 2.5e-3)
-    np.testing.assert_allclose(stepped_q, q, atol=3e-3)
+    assert_allclose(stepped_q, q, atol=3e-3)
     assert np.abs(stepped_v).max() <= 1.02 * servos.no_load_speed[0]
 
 
@@ -79,7 +80,7 @@ def test_it_stays_calm_at_5_ms_with_a_light_scissor(servos, armature):
     assert speeds[200:, 4].max() < 0.01
     assert speeds[200:300].max() < 0.1
     assert speeds[500:].max() < 0.2 * speeds[200:300].max()
-    np.testing.assert_allclose(state.q[1:4], ArmStateModel(model, servos.model, goal).settle(goal)[1:4], atol=1e-3)
+    assert_allclose(state.q[1:4], ArmStateModel(model, servos.model, goal).settle(goal)[1:4], atol=1e-3)
 
 
 def test_dry_friction_stops_a_joint_and_does_not_shake_it(servos):
@@ -102,20 +103,20 @@ def test_settling_is_where_stepping_ends(model, servos):
         stepping = ArmStateModel(model, servos.model, rests + 0.01 * rng.normal(size=5))
         for _ in range(300):
             q, _ = stepping.step(goal, 1e-2)
-        np.testing.assert_allclose(q[1:4], rests[1:4], atol=2e-5)
-        np.testing.assert_array_equal(state.v, 0.0)
+        assert_allclose(q[1:4], rests[1:4], atol=2e-5)
+        assert_array_equal(state.v, 0.0)
 
 
 def test_settling_agrees_with_the_servo_at_rest(model, servos):
     for goal in (servos.home, servos.rest):
         rests = ArmStateModel(model, servos.model, goal).settle(goal)
         load = model.gravity(rests)
-        np.testing.assert_allclose(servos.model.spring_torque(goal, rests), load, atol=1e-9)
+        assert_allclose(servos.model.spring_torque(goal, rests), load, atol=1e-9)
         expected = servos.model.resting_position(goal, load)
         loaded = np.abs(load) > 1e-6
-        np.testing.assert_allclose(rests[loaded], expected[loaded], atol=1e-9)
+        assert_allclose(rests[loaded], expected[loaded], atol=1e-9)
         inside = np.abs(rests - goal) <= servos.model.deadband
-        np.testing.assert_array_equal(inside[~loaded], True)
+        assert_array_equal(inside[~loaded], True)
 
 
 def test_a_load_above_stall_falls_until_the_spring_bears_it_or_is_refused(model, servos):
@@ -124,7 +125,7 @@ def test_a_load_above_stall_falls_until_the_spring_bears_it_or_is_refused(model,
     fell = ArmStateModel(heavy, servos.model, goal).settle(goal)
     assert abs(heavy.gravity(goal)[1]) > servos.stall_torque[1]
     assert fell[1] < -0.5
-    np.testing.assert_allclose(heavy.gravity(fell), servos.model.spring_torque(goal, fell), atol=1e-9)
+    assert_allclose(heavy.gravity(fell), servos.model.spring_torque(goal, fell), atol=1e-9)
 
     class Unbearable(RigidBody):
         def gravity(self, q):
@@ -147,12 +148,12 @@ def test_a_payload_sags_the_modelled_arm(model, servos):
 def test_steps_are_divided_evenly_and_time_may_stand(model, servos):
     state = ArmStateModel(model, servos.model, servos.rest, max_step_s=2.5e-3)
     q, v = state.step(servos.home, 0.0)
-    np.testing.assert_array_equal(q, servos.rest)
+    assert_array_equal(q, servos.rest)
     in_one = ArmStateModel(model, servos.model, servos.rest, max_step_s=2.5e-3).step(servos.home, 0.01)
     for _ in range(4):
         q, v = state.step(servos.home, 0.0025)
-    np.testing.assert_allclose(q, in_one[0], atol=1e-13)
-    np.testing.assert_allclose(v, in_one[1], atol=1e-11)
+    assert_allclose(q, in_one[0], atol=1e-13)
+    assert_allclose(v, in_one[1], atol=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_at_rest_nothing_is_integrated_until_something_changes(model, servos):
         state.step(goal, 0.02)
     asked, (q, v) = counted.asked, state.step(goal, 0.02)
     assert counted.asked == asked and not v.any()
-    np.testing.assert_allclose(q, state.settle(goal, start=q), atol=1e-5)
+    assert_allclose(q, state.settle(goal, start=q), atol=1e-5)
     state.step(goal, 0.02)
     assert counted.asked > asked, "whoever puts it somewhere has it looked at again"
     asked = counted.asked

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, mark, raises
 
 from picker_dynamics.board.torque_session import FRESH_S, REJOIN_S, State, TorqueSession
 from picker_dynamics.bringup import bringup
@@ -20,6 +21,7 @@ from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import from_points
 
 RRP = arms.load("rrp")
+HOME = RRP.home
 TARGET = np.array([0.6, 2.0, 0.7])
 ZERO = np.zeros(3)
 UNHOLDABLE = np.array([0.2, 2.9, 0.9])
@@ -37,7 +39,7 @@ def session(arm=RRP) -> TorqueSession:
     return TorqueSession(RigidBody(arm.description), arm.description.effort, arm.description.velocity, arm.bandwidth)
 
 
-def motion(duration_s: float = 2.0, start=RRP.home, end=TARGET, joint_names=RRP.description.joint_names):
+def motion(duration_s: float = 2.0, start=HOME, end=TARGET, joint_names=RRP.description.joint_names):
     zero = np.zeros(len(joint_names))
     return from_points([duration_s], [end], [zero], [zero], start=(start, zero, zero), joint_names=joint_names)
 
@@ -46,7 +48,7 @@ class Rig:
     """Plant, drives and loop in simulated time: states every ``PERIOD_S``, answered ``delay_s`` later."""
 
     def __init__(self, *, bandwidth=RRP.bandwidth, delay_s=0.001, connected=True, **plant):
-        self.plant = TorquePlant(RRP.description, q=RRP.home, **plant)
+        self.plant = TorquePlant(RRP.description, q=HOME, **plant)
         self.session = session()
         self.loop = TorqueLoop(model(), bandwidth)
         self.delay, self.connected, self.time_s = round(delay_s / self.plant.dt), connected, 0.0
@@ -85,7 +87,7 @@ def test_between_references_the_motion_is_followed_closely():
         buffer.push(k * 0.01, Reference(*path.sample(k * 0.01)))
     for time_s in np.linspace(0.0, 0.59, 137):
         for ours, exact, tolerance in zip(buffer.sample(time_s), path.sample(time_s), (1e-7, 1e-5, 2e-3)):
-            np.testing.assert_allclose(ours, exact, atol=tolerance)
+            assert_allclose(ours, exact, atol=tolerance)
 
 
 def test_there_is_no_reference_before_the_first_nor_long_after_the_last():
@@ -93,7 +95,7 @@ def test_there_is_no_reference_before_the_first_nor_long_after_the_last():
     assert buffer.sample(0.0) is None
     buffer.push(1.0, Reference(np.ones(3), np.ones(3), ZERO))
     assert buffer.sample(0.99) is None
-    np.testing.assert_allclose(buffer.sample(1.0 + 0.5 * STALE_S).q, 1.0 + 0.5 * STALE_S)
+    assert_allclose(buffer.sample(1.0 + 0.5 * STALE_S).q, 1.0 + 0.5 * STALE_S)
     assert buffer.sample(1.0 + 1.1 * STALE_S) is None
 
 
@@ -102,7 +104,7 @@ def test_a_reference_that_begins_anew_replaces_what_was_to_come():
     for time_s in (1.0, 1.1, 1.2):
         buffer.push(time_s, Reference(ZERO + 5.0, ZERO, ZERO))
     buffer.push(1.05, Reference(ZERO + 2.0, ZERO, ZERO))
-    np.testing.assert_allclose(buffer.sample(1.06).q, 2.0)
+    assert_allclose(buffer.sample(1.06).q, 2.0)
 
 
 # -- laws ----------------------------------------------------------------------------------------------------
@@ -111,58 +113,58 @@ def test_a_reference_that_begins_anew_replaces_what_was_to_come():
 def test_with_an_exact_model_the_error_decays_as_the_bandwidth_says():
     """ddot(e) + 2 w ed + w² e = 0 from rest: e(t) = e0 (1 + w t) exp(-w t)."""
     w, offset = 8.0, np.array([0.02, -0.02, 0.01])
-    plant, loop = TorquePlant(RRP.description, q=RRP.home + offset), TorqueLoop(model(), w)
+    plant, loop = TorquePlant(RRP.description, q=HOME + offset), TorqueLoop(model(), w)
     for time_s in np.arange(0.0, 0.5, plant.dt):
-        loop.references.push(time_s, Reference(RRP.home, ZERO, ZERO))
+        loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
         expected = -offset * (1.0 + w * time_s) * np.exp(-w * time_s)
         plant.step(loop.effort(plant.q, plant.v, time_s))
-        np.testing.assert_allclose(loop.error, expected, atol=0.02 * np.abs(offset).max())
+        assert_allclose(loop.error, expected, atol=0.02 * np.abs(offset).max())
 
 
 def test_an_unknown_load_leaves_the_error_that_theory_says():
     rig, load = Rig(), 0.4
     rig.plant.attach(load)
-    rig.follow(motion(1.0, RRP.home, RRP.home), more_s=1.5)
+    rig.follow(motion(1.0, HOME, HOME), more_s=1.5)
     believed, true = model(), model().with_payload(load)
     q = rig.plant.q
     eta = np.linalg.solve(believed.mass_matrix(q), true.gravity(q) - believed.gravity(q))
-    np.testing.assert_allclose(RRP.home - q, eta / RRP.bandwidth**2, rtol=0.05, atol=1e-6)
+    assert_allclose(HOME - q, eta / RRP.bandwidth**2, rtol=0.05, atol=1e-6)
 
 
 def test_a_load_that_the_loop_is_told_of_leaves_none():
     rig = Rig()
     rig.plant.attach(0.4)
     rig.loop.set_payload(0.4, (0.0, 0.0, 0.0), 0.0)
-    rig.follow(motion(1.0, RRP.home, RRP.home), more_s=1.5)
-    np.testing.assert_allclose(rig.plant.q, RRP.home, atol=1e-6)
+    rig.follow(motion(1.0, HOME, HOME), more_s=1.5)
+    assert_allclose(rig.plant.q, HOME, atol=1e-6)
 
 
 def test_a_told_payload_is_taken_over_gradually():
     loop = TorqueLoop(model(), 20.0, transition_s=0.5)
     for time_s in np.arange(0.0, 2.0, 0.01):
-        loop.references.push(time_s, Reference(RRP.home, ZERO, ZERO))
-    before, after = model().gravity(RRP.home), model().with_payload(1.0).gravity(RRP.home)
+        loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
+    before, after = model().gravity(HOME), model().with_payload(1.0).gravity(HOME)
     loop.set_payload(1.0, (0.0, 0.0, 0.0), 1.0)
     for time_s, share in ((1.0, 0.0), (1.25, 0.5), (1.5, 1.0), (1.6, 1.0)):
-        np.testing.assert_allclose(loop.effort(RRP.home, ZERO, time_s), before + share * (after - before), atol=1e-9)
+        assert_allclose(loop.effort(HOME, ZERO, time_s), before + share * (after - before), atol=1e-9)
 
 
 def test_a_large_error_is_made_good_without_a_leap():
     rig = Rig()
     rig.run(0.1)
-    target, fastest = RRP.home + np.array([0.4, -0.3, 0.2]), 0.0
+    target, fastest = HOME + np.array([0.4, -0.3, 0.2]), 0.0
     for _ in range(300):
         rig.loop.references.push(rig.time_s, Reference(target, ZERO, ZERO))
         rig.run(0.01)
         fastest = max(fastest, np.abs(rig.plant.v).max())
     assert CATCH_UP * 0.9 < fastest < CATCH_UP * 1.1
-    np.testing.assert_allclose(rig.plant.q, target, atol=1e-4)
+    assert_allclose(rig.plant.q, target, atol=1e-4)
 
 
 def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
-    plant, law = TorquePlant(RRP.description, q=RRP.home), HoldLaw(model(), RRP.bandwidth)
+    plant, law = TorquePlant(RRP.description, q=HOME), HoldLaw(model(), RRP.bandwidth)
     velocity = np.array([0.4, -0.3, 0.2])
-    push = model().inverse_dynamics(RRP.home, ZERO, velocity / 0.05)
+    push = model().inverse_dynamics(HOME, ZERO, velocity / 0.05)
     for _ in range(50):
         plant.step(push)
     moving = plant.v.copy()
@@ -170,14 +172,14 @@ def test_holding_brakes_first_and_then_stays_where_it_came_to_rest():
     for step in range(1500):
         plant.step(law(plant.q, plant.v, step * plant.dt))
     assert np.abs(plant.v).max() < 1e-3 * STANDSTILL
-    np.testing.assert_allclose(plant.q, law.pose, atol=1e-5)
-    assert (np.abs(plant.q - RRP.home) < 0.1).all(), "braking takes v / BRAKE_RATE"
+    assert_allclose(plant.q, law.pose, atol=1e-5)
+    assert (np.abs(plant.q - HOME) < 0.1).all(), "braking takes v / BRAKE_RATE"
 
 
 # -- the closed loop -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TORQUE_ARMS)
+@mark.parametrize("name", TORQUE_ARMS)
 def test_every_arm_follows_a_motion(name):
     arm = arms.load(name)
     plant, loop, drives = (
@@ -199,7 +201,7 @@ def test_every_arm_follows_a_motion(name):
             drives.command(tau, time_s)
         plant.step(drives.torque(plant.q, plant.v, time_s))
     assert worst < 1e-3
-    np.testing.assert_allclose(plant.q, arm.home + 0.05, atol=1e-4)
+    assert_allclose(plant.q, arm.home + 0.05, atol=1e-4)
 
 
 def test_the_rrp_arm_tracks_a_fast_motion_within_a_milliradian():
@@ -207,14 +209,14 @@ def test_the_rrp_arm_tracks_a_fast_motion_within_a_milliradian():
     rig.run(0.1)
     rig.follow(motion(1.5), more_s=0.5)
     assert np.abs(rig.errors).max() < 1e-3
-    np.testing.assert_allclose(rig.plant.q, TARGET, atol=1e-5)
+    assert_allclose(rig.plant.q, TARGET, atol=1e-5)
 
 
 def test_an_arm_that_is_heavier_than_its_urdf_still_arrives():
     rig = Rig(plant_error=0.15, seed=3)
     rig.run(0.1)
     rig.follow(motion(1.5), more_s=1.0)
-    np.testing.assert_allclose(rig.plant.q, TARGET, atol=0.02)
+    assert_allclose(rig.plant.q, TARGET, atol=0.02)
 
 
 def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_begin_anew():
@@ -229,7 +231,7 @@ def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_beg
     assert np.abs(rig.plant.v).max() < STANDSTILL / 10.0 and np.abs(rig.plant.q - q).max() < 0.15
     assert rig.session.epoch == epoch + 1 and rig.session.state is State.ACTIVE
     assert str(REJOIN_S) in rig.session.problem
-    np.testing.assert_allclose(rig.session.held, rig.plant.q, atol=1e-3)
+    assert_allclose(rig.session.held, rig.plant.q, atol=1e-3)
 
 
 # -- drives --------------------------------------------------------------------------------------------------
@@ -238,7 +240,7 @@ def test_when_commands_stay_away_in_mid_motion_the_drives_brake_and_hold_and_beg
 def active() -> TorqueSession:
     made = session()
     made.enable()
-    made.torque(RRP.home, ZERO, 0.0)
+    made.torque(HOME, ZERO, 0.0)
     made.tick(0.0)
     return made
 
@@ -246,28 +248,28 @@ def active() -> TorqueSession:
 def test_drives_become_active_only_at_rest_and_say_where():
     made = session()
     assert made.enable().startswith("enabling") and made.state is State.ENABLING
-    made.torque(RRP.home, np.full(3, 0.5), 0.0)
+    made.torque(HOME, np.full(3, 0.5), 0.0)
     made.tick(0.0)
     assert made.state is State.ENABLING, "it moves"
-    made.torque(RRP.home, ZERO, 0.1)
+    made.torque(HOME, ZERO, 0.1)
     made.tick(0.1)
     assert made.state is State.ACTIVE and made.epoch == 1
-    np.testing.assert_array_equal(made.held, RRP.home)
+    assert_array_equal(made.held, HOME)
 
 
 def test_a_command_acts_for_a_while_and_then_the_drives_hold():
     made, tau = active(), np.array([1.0, 2.0, 3.0])
     assert made.command(tau, 1.0)
-    np.testing.assert_array_equal(made.torque(RRP.home, ZERO, 1.0 + 0.9 * FRESH_S), tau)
-    np.testing.assert_allclose(made.torque(RRP.home, ZERO, 1.0 + 1.1 * FRESH_S), model().gravity(RRP.home))
+    assert_array_equal(made.torque(HOME, ZERO, 1.0 + 0.9 * FRESH_S), tau)
+    assert_allclose(made.torque(HOME, ZERO, 1.0 + 1.1 * FRESH_S), model().gravity(HOME))
 
 
 def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no_numbers_refused():
     made = active()
     made.command([1e4, -1e4, 0.0], 0.0)
-    np.testing.assert_array_equal(made.torque(RRP.home, ZERO, 0.0), [150.0, -350.0, 0.0])
+    assert_array_equal(made.torque(HOME, ZERO, 0.0), [150.0, -350.0, 0.0])
     assert made.saturated == 1
-    with pytest.raises(InputError, match="theta2.*nan"):
+    with raises(InputError, match="theta2.*nan"):
         made.command([0.0, np.nan, 0.0], 0.0)
 
 
@@ -276,8 +278,8 @@ def test_stop_latches_and_resumes_nothing():
     made.command(ZERO, 0.0)
     made.stop()
     assert made.state is State.IDLE and not made.command(ZERO, 0.001)
-    np.testing.assert_allclose(made.torque(RRP.home, ZERO, 0.002), model().gravity(RRP.home))
-    with pytest.raises(BoardFaultError, match="reset"):
+    assert_allclose(made.torque(HOME, ZERO, 0.002), model().gravity(HOME))
+    with raises(BoardFaultError, match="reset"):
         made.enable()
     made.reset()
     assert made.state is State.IDLE and not made.problem
@@ -287,7 +289,7 @@ def test_stop_latches_and_resumes_nothing():
 
 
 def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
-    plant, made = TorquePlant(RRP.description, q=RRP.home), active()
+    plant, made = TorquePlant(RRP.description, q=HOME), active()
     made.relax()
     time_s = 0.0
 
@@ -299,16 +301,16 @@ def test_a_relaxed_arm_falls_slowed_by_its_gears_and_is_caught_by_enabling():
             time_s += plant.dt
 
     run(0.3)
-    assert np.abs(plant.q - RRP.home).max() > 0.05, "it falls"
+    assert np.abs(plant.q - HOME).max() > 0.05, "it falls"
     assert made.state is State.IDLE and "off" in made.problem
     made.reset()
     made.enable()
     run(1.5)
     assert made.state is State.ACTIVE and np.abs(plant.v).max() < STANDSTILL
-    np.testing.assert_allclose(plant.q, made.held, atol=1e-3)
+    assert_allclose(plant.q, made.held, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", TORQUE_ARMS)
+@mark.parametrize("name", TORQUE_ARMS)
 def test_an_arm_that_fell_on_its_stops_can_leave_from_there(name):
     arm = arms.load(name)
     plant, drives, robot = TorquePlant(arm.description, q=arm.home), session(arm), RigidBody(arm.description)
@@ -330,8 +332,8 @@ def validator(**options) -> MotionValidator:
 def test_the_validator_passes_what_can_be_done_and_says_by_how_much():
     found = validator(scales_time=False).scaled(motion())
     tau = model().inverse_dynamics(*motion().sample(found.motion.times))
-    np.testing.assert_allclose(found.motion.torque, tau, atol=1e-9)
-    np.testing.assert_allclose(validator().limits.hold, 0.6 * RRP.description.effort)
+    assert_allclose(found.motion.torque, tau, atol=1e-9)
+    assert_allclose(validator().limits.hold, 0.6 * RRP.description.effort)
     worst = max((usage for usage in found.usages if usage.error is InfeasibleError), key=lambda usage: usage.share)
     assert found.passed and worst.share < 1.0 and worst.subject == "theta2"
 
@@ -339,25 +341,25 @@ def test_the_validator_passes_what_can_be_done_and_says_by_how_much():
 def test_a_goal_that_cannot_be_held_is_refused_in_newton_metres():
     needed, limit = abs(model().gravity(UNHOLDABLE)[1]), 0.6 * RRP.description.effort[1]
     assert needed > limit
-    with pytest.raises(InfeasibleError, match=rf"theta2 needs {needed:.2f} N·m to hold .* allowed {limit:.2f}") as refusal:
+    with raises(InfeasibleError, match=rf"theta2 needs {needed:.2f} N·m to hold .* allowed {limit:.2f}") as refusal:
         validator().scale_time(lambda factor: motion(5.0 * factor, end=UNHOLDABLE))
-    assert refusal.value.subject == "theta2" and refusal.value.value == pytest.approx(needed)
+    assert refusal.value.subject == "theta2" and refusal.value.value == approx(needed)
 
 
 def test_a_sliding_joint_is_refused_in_newtons_and_metres():
     weak, balanced = dataclasses.replace(RRP, hold_share=0.03, peak_share=0.03), [0.0, 1.48, 0.5]
     assert abs(model().gravity(balanced)[1]) < 1.0
-    with pytest.raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
+    with raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
         torque_validator(model(), TorqueLimits.of_arm(weak)).require_holdable(balanced)
-    with pytest.raises(LimitError, match=r"d3 reaches 1.2000 m .* limit 1.0000"):
+    with raises(LimitError, match=r"d3 reaches 1.2000 m .* limit 1.0000"):
         validator().validate(motion(5.0, end=np.array([0.2, 2.2, 1.2])))
-    with pytest.raises(LimitError, match=r"d3 moves at [\d.]+ m/s"):
+    with raises(LimitError, match=r"d3 moves at [\d.]+ m/s"):
         validator().validate(motion(0.3, end=np.array([0.2, 2.2, 0.9])))
 
 
 def test_a_motion_that_takes_too_much_is_slowed_until_it_passes():
-    hurried = motion(0.35, end=RRP.home + [0.25, 0.0, 0.0])
-    with pytest.raises((InfeasibleError, LimitError), match="theta1"):
+    hurried = motion(0.35, end=HOME + [0.25, 0.0, 0.0])
+    with raises((InfeasibleError, LimitError), match="theta1"):
         validator().validate(hurried)
     assert 1.0 < validator().scaled(hurried).factor < 5.0
 
@@ -382,7 +384,7 @@ def test_the_named_picker_is_the_picker():
     assert named == default
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     ("options", "reason"),
     [
         ({"arm": "rpr"}, "no arm 'rpr'; there are cylindrical, .*rrp"),
@@ -395,6 +397,6 @@ def test_the_named_picker_is_the_picker():
     ],
 )
 def test_options_that_contradict_the_arm_get_one_clear_line(options, reason):
-    with pytest.raises(ConfigurationError, match=reason) as refusal:
+    with raises(ConfigurationError, match=reason) as refusal:
         bringup.Options(**options)
     assert "\n" not in str(refusal.value)

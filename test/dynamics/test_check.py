@@ -20,13 +20,20 @@ pytest.importorskip("pinocchio", reason="picker check compares with Pinocchio")
 FEW = 100
 """States per run here: each term is smooth, a wrong number shows in any of them."""
 
-PICKER = "urdf/picker.urdf"
+PICKER = resource("urdf/picker.urdf")
 
 
 def checked(path, **options):
     """Exit code and printed text."""
     stream = io.StringIO()
     return check.run(path, samples=FEW, stream=stream, **options), stream.getvalue()
+
+
+def passed(path=PICKER) -> str:
+    """The printed text of a check without fault."""
+    code, text = checked(path)
+    assert code == 0, text
+    return text
 
 
 @pytest.fixture
@@ -40,7 +47,7 @@ def write(tmp_path):
 
 
 def picker_text():
-    return resource(PICKER).read_text(encoding="utf-8")
+    return PICKER.read_text(encoding="utf-8")
 
 
 def test_the_picker_passes_and_every_term_is_reported():
@@ -59,7 +66,7 @@ def test_the_picker_passes_and_every_term_is_reported():
 
 
 def test_json_says_the_same():
-    code, text = checked(resource(PICKER), as_json=True)
+    code, text = checked(PICKER, as_json=True)
     report = json.loads(text)
     assert (code, report["passed"], report["limit"]) == (0, True, 1e-9)
     assert report["joints"] == ["base", "shoulder", "elbow", "wrist", "scissor"]
@@ -69,7 +76,7 @@ def test_json_says_the_same():
 
 
 def test_the_seed_decides_the_states():
-    arm = description.load(resource(PICKER))
+    arm = description.load(PICKER)
     first, again, other = (check.check(arm, samples=FEW, seed=seed) for seed in (3, 3, 4))
     assert first.comparisons == again.comparisons
     assert first.comparisons != other.comparisons
@@ -87,7 +94,7 @@ def test_a_hand_written_model_with_one_wrong_number_fails(monkeypatch, change):
         with monkeypatch.context() as patched:
             model = getattr(lagrangian, builder)(other)
             patched.setattr(check.lagrangian, builder, lambda arm, model=model: model)
-            code, text = checked(resource(PICKER))
+            code, text = checked(PICKER)
         assert code == 1
         assert "above 1e-09" in text and "models FAILED" in text
 
@@ -95,8 +102,7 @@ def test_a_hand_written_model_with_one_wrong_number_fails(monkeypatch, change):
 def test_a_finding_is_printed_and_fatal_only_with_strict(write):
     """The hand's pitch inertia as the note prints it; with it the arm can be simulated."""
     path = write(broken(('iyy="4.533e-5"', 'iyy="2.000e-4"'), text=picker_text()))
-    code, text = checked(path)
-    assert code == 0
+    text = passed(path)
     assert "lint: 1 finding\n" in text or "findings" in text
     assert "  link hand: inertia" in text and "models passed" in text
     code, text = checked(path, strict=True)
@@ -123,8 +129,7 @@ def test_without_mass_nothing_can_be_simulated(write):
 
 
 def test_an_arm_of_another_shape_is_checked_as_a_chain(write):
-    code, text = checked(write(TWO_LINKS))
-    assert code == 0
+    text = passed(write(TWO_LINKS))
     for expected in ("urchin and our reader", "N-joint chain and Pinocchio", "forward dynamics", "models passed"):
         assert expected in text
     assert "closed form" not in text and "note" not in text
@@ -132,14 +137,12 @@ def test_an_arm_of_another_shape_is_checked_as_a_chain(write):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_readers_and_models_agree_on_random_arms(write, seed):
-    code, text = checked(write(random_arm(seed, branching=0.1 * seed)))
-    assert code == 0, text
+    passed(write(random_arm(seed, branching=0.1 * seed)))
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in resource(PICKER).parent.glob("*.urdf")))
+@pytest.mark.parametrize("name", sorted(path.name for path in PICKER.parent.glob("*.urdf")))
 def test_every_urdf_of_the_package_passes(name):
-    code, text = checked(resource(f"urdf/{name}"))
-    assert code == 0, text
+    passed(resource(f"urdf/{name}"))
 
 
 ARM_ON_A_STAND = broken(
@@ -177,8 +180,7 @@ GANTRY = broken(('type="revolute"', 'type="prismatic"'), ('<axis xyz="0 -1 0"/>'
     ids=["continuous", "stand", "mimic", "meshes", "tool on the base", "zero velocity", "gantry"],
 )
 def test_any_fixed_base_arm_is_compared(write, text, said):
-    code, printed = checked(write(text))
-    assert code == 0, printed
+    printed = passed(write(text))
     assert said in printed and "N-joint chain and Pinocchio" in printed
 
 
@@ -191,8 +193,7 @@ def test_floating_and_planar_joints_are_refused(write, kind):
 def test_a_planar_arm_without_weight_to_lift_passes(write):
     """All axes vertical: g and the potential energy are rounding around zero, which is no disagreement."""
     text = broken(('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 1"/>'), ('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 0"/>'))
-    code, printed = checked(write(text))
-    assert code == 0, printed
+    passed(write(text))
 
 
 def test_a_malformed_urdf_is_an_error_not_a_verdict(write):
@@ -203,8 +204,7 @@ def test_a_malformed_urdf_is_an_error_not_a_verdict(write):
 
 def test_without_urchin_the_rest_is_still_checked(monkeypatch):
     monkeypatch.setitem(sys.modules, "urchin", None)
-    code, text = checked(resource(PICKER))
-    assert code == 0
+    text = passed()
     assert "note: not compared with urchin: urchin is not installed" in text
     assert "N-joint chain and Pinocchio" in text and "closed form (picker) and Pinocchio" in text
 
@@ -214,15 +214,14 @@ def test_what_urchin_cannot_read_is_noted(monkeypatch):
         raise DescriptionError("urchin cannot read this URDF: no colour")
 
     monkeypatch.setattr(check, "compare_with_urchin", refuse)
-    code, text = checked(resource(PICKER))
-    assert code == 0
+    text = passed()
     assert "note: not compared with urchin: urchin cannot read this URDF: no colour" in text
 
 
 def test_without_pinocchio_the_message_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "picker_dynamics.dynamics.rigid_body", None)
     with pytest.raises(MissingDependencyError, match="pip install pin"):
-        checked(resource(PICKER))
+        checked(PICKER)
 
 
 def test_no_samples_is_refused():

@@ -27,10 +27,15 @@ def pinocchio(text: str = ARM.urdf):
     return RigidBody(description.parse(text), ARMATURE)
 
 
+def compared(ours=None, theirs=None, samples=20, **options):
+    """Our model of the picker, or the one given, against Pinocchio's."""
+    return compare(ours or analytic_model(), theirs or pinocchio(), *LIMITS, samples=samples, **options)
+
+
 def test_the_picker_agrees_with_payload_rotors_and_friction():
     friction = ARM.urdf.replace('damping="0" friction="0"', 'damping="0.02" friction="0.01"')
     assert friction != ARM.urdf
-    report = compare(analytic_model(friction), pinocchio(friction), *LIMITS, payload=0.025)
+    report = compared(analytic_model(friction), pinocchio(friction), samples=1000, payload=0.025)
     assert list(report.residuals) == list(UNITS)
     assert report.worst <= 1e-12
     assert report.samples == 1000 and report.payload_kg == 0.025
@@ -49,7 +54,7 @@ def test_the_picker_agrees_with_payload_rotors_and_friction():
 )
 def test_a_difference_in_the_urdf_is_found(old, new, term):
     assert old in ARM.urdf
-    report = compare(analytic_model(ARM.urdf.replace(old, new)), pinocchio(), *LIMITS, samples=50)
+    report = compared(analytic_model(ARM.urdf.replace(old, new)), samples=50)
     assert report.residuals[term] > 1e-9
     with pytest.raises(CrossCheckError) as caught:
         report.require()
@@ -57,7 +62,7 @@ def test_a_difference_in_the_urdf_is_found(old, new, term):
 
 
 def test_missing_armature_is_found_and_named():
-    report = compare(analytic_model(), RigidBody(ARM), *LIMITS, samples=50)
+    report = compared(theirs=RigidBody(ARM), samples=50)
     assert report.residuals["g"] <= 1e-12 < report.residuals["M"]
     with pytest.raises(CrossCheckError, match="in forward dynamics of scissor: .* rad/s², relative residual"):
         report.require()
@@ -69,8 +74,8 @@ def test_a_wrong_payload_is_found_though_the_bare_arms_agree():
             return super().with_payload(0.9 * mass, com, inertia)
 
     forgetful = Forgetful(ARM, ARMATURE)
-    assert compare(forgetful, pinocchio(), *LIMITS, samples=20).agrees()
-    report = compare(forgetful, pinocchio(), *LIMITS, samples=20, payload=0.025)
+    assert compared(forgetful).agrees()
+    report = compared(forgetful, payload=0.025)
     assert not report.agrees()
     with pytest.raises(CrossCheckError, match=r"payload 0.025 kg"):
         report.require()
@@ -84,7 +89,7 @@ def test_nan_is_no_agreement():
             return g
 
     for pair in ((Broken(ARM, ARMATURE), pinocchio()), (pinocchio(), Broken(ARM, ARMATURE))):
-        report = compare(*pair, *LIMITS, samples=20)
+        report = compared(*pair)
         assert report.worst_term == "g" and math.isnan(report.worst) and not report.agrees()
         with pytest.raises(CrossCheckError, match="disagree in g of elbow: .*nan"):
             report.require()
@@ -133,14 +138,14 @@ def test_a_small_term_is_not_lost_below_the_floors():
         def coriolis_matrix(self, q, v):
             return 1.001 * super().coriolis_matrix(q, v)
 
-    report = compare(Off(ARM, ARMATURE), pinocchio(), *LIMITS, samples=20)
+    report = compared(Off(ARM, ARMATURE))
     assert report.residuals["tool"] > 1e-4 and report.residuals["C v"] > 1e-4
 
 
 def test_different_joints_are_refused():
     renamed = description.parse(ARM.urdf.replace('joint name="elbow"', 'joint name="knee"'))
     with pytest.raises(CrossCheckError, match="different joints: .*knee"):
-        compare(RigidBody(renamed), pinocchio(), *LIMITS)
+        compared(RigidBody(renamed))
 
 
 def test_samples_are_seeded_and_within_the_limits():
@@ -167,7 +172,7 @@ def test_sampling_refuses(arguments, message):
 
 
 def test_table_has_a_line_per_term():
-    lines = compare(analytic_model(), pinocchio(), *LIMITS, samples=10, payload=0.025).table().splitlines()
+    lines = compared(samples=10, payload=0.025).table().splitlines()
     assert "10 states" in lines[0] and "25 g" in lines[0]
     assert [line[:17].strip() for line in lines[1:]] == list(UNITS)
     assert all(line.endswith("ok") for line in lines[1:])

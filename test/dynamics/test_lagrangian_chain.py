@@ -6,10 +6,10 @@ import copy
 import math
 
 import numpy as np
-import pytest
-from dynamics_models import MODELS
+from dynamics_models import MODELS, joint, planar_bars
 from dynamics_properties import check_same, close, gradient, states
 from golden import agrees, load_cases, model_of
+from pytest import mark, raises
 from small_urdfs import TWO_LINKS
 
 from picker_dynamics.dynamics import lagrangian
@@ -19,7 +19,7 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.robot import description
 
 CHAINS = load_cases()["chain"]
-every_chain = pytest.mark.parametrize("name", ["chain", "chain, sliding", "tree, rotors", "tree, rotors, payload"])
+every_chain = mark.parametrize("name", ["chain", "chain, sliding", "tree, rotors", "tree, rotors, payload"])
 
 
 @every_chain
@@ -67,20 +67,6 @@ def test_large_batches_are_worked_through_in_blocks(monkeypatch):
 # --- the arms of the notes, written as chains --------------------------------------------------------------
 
 
-def joint(kind, axis, xyz, mass, com, inertia=(0.0, 0.0, 0.0)):
-    moments = dict(zip(("Ixx", "Iyy", "Izz"), inertia)) | dict.fromkeys(("Ixy", "Ixz", "Iyz"), 0.0)
-    return {"type": kind, "axis": axis, "xyz": xyz, "rpy": (0, 0, 0), "mass": mass, "com": com, "inertia": moments}
-
-
-def planar_bars(*bars):
-    """Bars (length, centre of mass, mass, inertia) that turn about z, each on the end of the one before."""
-    lengths = [0.0, *(bar[0] for bar in bars)]
-    return [
-        joint("R", "z", (offset, 0, 0), mass, (com, 0, 0), (0, 0, inertia))
-        for offset, (_, com, mass, inertia) in zip(lengths, bars)
-    ]
-
-
 def as_chain(system, p):
     """Joints of a chain with the equations of motion of one of the notes' systems; gravity along -y or -z."""
     if system == "rrp":
@@ -111,8 +97,8 @@ def as_chain(system, p):
     return planar_bars(*(tuple(p[name] for name in bar) for bar in bars[system])), "y"
 
 
-@pytest.mark.parametrize("case", (0, 3))
-@pytest.mark.parametrize("system", ["rrp", "spatial_2r", "cylindrical", "planar_2r", "pendulum", "two_link", "three_link"])
+@mark.parametrize("case", (0, 3))
+@mark.parametrize("system", ["rrp", "spatial_2r", "cylindrical", "planar_2r", "pendulum", "two_link", "three_link"])
 def test_the_systems_of_the_notes_are_chains(system, case):
     """Two derivations of one arm: its own closed form, and Jacobians."""
     p = load_cases()[system][case]["params"]
@@ -146,7 +132,7 @@ def weightless(*names, axes=("z", "x")):
     ]
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "joints, message", [(weightless(1), "joint2 moves no mass"), (weightless(0, axes=("z", "z")), "joint1, joint2 move no mass")]
 )
 def test_infinite_accelerations_are_refused(joints, message):
@@ -154,7 +140,7 @@ def test_infinite_accelerations_are_refused(joints, message):
     q, v, a, _ = states(model, 3, seed=16)
     assert np.isfinite(model.inverse_dynamics(q, v, a)).all()
     for state in ((q, v, a), (q[0], v[0], a[0])):
-        with pytest.raises(InputError, match=message):
+        with raises(InputError, match=message):
             model.forward_dynamics(*state)
     assert np.isfinite(lagrangian.chain(joints, (0, 0, -9.81), armature=(0.1, 0.1)).forward_dynamics(q, v, a)).all()
 
@@ -166,7 +152,7 @@ def but(**changes):
     return [{key: value for key, value in (GOOD | changes).items() if value is not None}]
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "joints, message",
     [
         ([], "joints is empty, expected a list of at least one joint dictionary"),
@@ -196,22 +182,22 @@ def but(**changes):
     ],
 )
 def test_joints_refused(joints, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         lagrangian.chain(joints, (0, 0, -9.81))
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "gravity, message",
     [(9.81, r"gravity has shape \(\)"), ((0, -9.81), r"gravity has shape \(2,\)"), ((0, 0, math.nan), r"gravity\[2\] is nan")],
 )
 def test_gravity_refused(gravity, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         lagrangian.chain([GOOD], gravity)
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         lagrangian.from_urdf(description.parse(TWO_LINKS), gravity)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "call, message",
     [
         (lambda m: m.christoffel([0, 0, math.inf, 0, 0]), r"q\[2\] is inf"),
@@ -221,13 +207,13 @@ def test_gravity_refused(gravity, message):
     ],
 )
 def test_states_refused(call, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         call(MODELS["tree, rotors"])
 
 
 def test_results_do_not_alias_the_model():
     model = model_of("chain", 0)
-    with pytest.raises(ValueError, match="read-only"):
+    with raises(ValueError, match="read-only"):
         model.gravity_vector[0] = 1.0
     first = model.forward_kinematics(CHAINS[0]["q"])
     first[:] = 0.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from golden import agrees, load_cases
+from pytest import approx, mark, raises
 from scipy.integrate import solve_ivp
 
 from picker_dynamics.dynamics import lagrangian
@@ -31,7 +31,7 @@ def integrated_period(bar, theta0: float) -> float:
     return 4.0 * float(motion.t_events[0][0])
 
 
-@pytest.mark.parametrize("case", CASES, ids=range(4))
+@mark.parametrize("case", CASES, ids=range(4))
 def test_golden_release(case):
     release = lagrangian.make("rocking_bar", **case["params"]).release(case["release"]["theta0"])
     agrees(release.period_s, case["release"]["period_exact"])
@@ -39,24 +39,24 @@ def test_golden_release(case):
     agrees(release.small_angle_frequency_hz, case["release"]["f_small_angle_hz"])
 
 
-@pytest.mark.parametrize("theta0", (0.01, 0.7, -1.2, 1.5))
+@mark.parametrize("theta0", (0.01, 0.7, -1.2, 1.5))
 def test_period_is_that_of_the_motion(theta0):
-    assert BAR.release(theta0).period_s == pytest.approx(integrated_period(BAR, theta0), rel=1e-10)
+    assert BAR.release(theta0).period_s == approx(integrated_period(BAR, theta0), rel=1e-10)
 
 
 def test_the_notes_bar_swings_at_0_762_hz_from_ten_degrees():
     """0.767 Hz is the limit of small angles; the note gives it for 10 degrees."""
     release = BAR.release(np.radians([0.001, 10.0, 45.0]))
-    assert release.small_angle_frequency_hz == pytest.approx(0.767, abs=5e-4)
-    assert release.frequency_hz[0] == pytest.approx(release.small_angle_frequency_hz, rel=1e-9)
-    assert release.frequency_hz[1] == pytest.approx(0.762, abs=5e-4)
-    assert release.frequency_hz[2] == pytest.approx(1.0 / integrated_period(BAR, math.pi / 4), rel=1e-10)
-    assert BAR.release(0.0).frequency_hz == pytest.approx(release.small_angle_frequency_hz, rel=1e-14)
+    assert release.small_angle_frequency_hz == approx(0.767, abs=5e-4)
+    assert release.frequency_hz[0] == approx(release.small_angle_frequency_hz, rel=1e-9)
+    assert release.frequency_hz[1] == approx(0.762, abs=5e-4)
+    assert release.frequency_hz[2] == approx(1.0 / integrated_period(BAR, math.pi / 4), rel=1e-10)
+    assert BAR.release(0.0).frequency_hz == approx(release.small_angle_frequency_hz, rel=1e-14)
 
 
 def test_an_aluminium_bar_swings_alike():
     aluminium = lagrangian.make("rocking_bar", **PARAMETERS | {"m": 0.344 * PARAMETERS["m"], "J": 0.344 * PARAMETERS["J"]})
-    assert aluminium.release(0.3).frequency_hz == pytest.approx(BAR.release(0.3).frequency_hz, rel=1e-14)
+    assert aluminium.release(0.3).frequency_hz == approx(BAR.release(0.3).frequency_hz, rel=1e-14)
 
 
 def test_period_grows_without_bound_towards_a_right_angle():
@@ -64,11 +64,11 @@ def test_period_grows_without_bound_towards_a_right_angle():
     periods = BAR.release(angles).period_s
     steps = np.diff(periods)
     assert np.all(steps > 0.0)
-    assert steps[-1] == pytest.approx(steps[-2], rel=1e-2)  # logarithmic: as much for each factor of ten
+    assert steps[-1] == approx(steps[-2], rel=1e-2)  # logarithmic: as much for each factor of ten
     assert BAR.release(np.full((2, 3), 0.4)).period_s.shape == (2, 3)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "theta0, message",
     [
         (0.5 * math.pi, r"theta0 is 1.57079\d* rad, must be within \(-pi/2, pi/2\)"),
@@ -79,13 +79,13 @@ def test_period_grows_without_bound_towards_a_right_angle():
     ],
 )
 def test_angles_refused(theta0, message):
-    with pytest.raises(InputError, match=message) as caught:
+    with raises(InputError, match=message) as caught:
         BAR.release(theta0)
     assert caught.value.subject == "theta0"
 
 
-@pytest.mark.parametrize("parameter", ("g", "r", "m", "J"))
+@mark.parametrize("parameter", ("g", "r", "m", "J"))
 def test_a_bar_that_does_not_swing(parameter):
     still = lagrangian.make("rocking_bar", **PARAMETERS | {parameter: 0.0})
-    with pytest.raises(InputError, match=f"{parameter} is 0.0, must be > 0 for the bar to swing"):
+    with raises(InputError, match=f"{parameter} is 0.0, must be > 0 for the bar to swing"):
         still.release(0.1)

@@ -8,7 +8,7 @@ import dynamics_models
 import numpy as np
 import pytest
 from arm_fixtures import picker
-from dynamics_models import ARMATURE
+from dynamics_models import ARMATURE, planar_bars
 from dynamics_properties import close, gradient, states
 from golden import agrees, load_cases
 
@@ -26,18 +26,8 @@ every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys(
 
 
 def two_link_as_a_chain(p):
-    def bar(offset, com, mass, inertia):
-        return {
-            "type": "R",
-            "axis": "z",
-            "xyz": (offset, 0, 0),
-            "rpy": (0, 0, 0),
-            "mass": mass,
-            "com": (com, 0, 0),
-            "inertia": dict.fromkeys(("Ixx", "Iyy", "Ixy", "Ixz", "Iyz"), 0.0) | {"Izz": inertia},
-        }
-
-    return lagrangian.chain([bar(0, p["a2"], p["m2"], p["J2"]), bar(p["d2"], p["a3"], p["m3"], p["J3"])], (0, -p["g"], 0))
+    bars = planar_bars((p["d2"], p["a2"], p["m2"], p["J2"]), (p["d3"], p["a3"], p["m3"], p["J3"]))
+    return lagrangian.chain(bars, (0, -p["g"], 0))
 
 
 @pytest.mark.parametrize("case", TWO_LINK, ids=range(len(TWO_LINK)))

@@ -6,11 +6,11 @@ import math
 
 import dynamics_properties as properties
 import numpy as np
-import pytest
 from arm_fixtures import picker
 from dynamics_models import BRANCHED, BRANCHED_URDF, CONSTANT_INERTIA, LOAD, MODELS, WITHOUT_TIP
 from dynamics_properties import angular_velocity, close, states
 from golden import check_dynamics, load_cases, model_of
+from pytest import mark, raises
 from small_urdfs import TOOL_ON_THE_BASE, TWO_LINKS, broken
 
 from picker_dynamics.dynamics import lagrangian
@@ -19,10 +19,10 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.robot import description
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-every_model = pytest.mark.parametrize("name", MODELS)
-every_tip = pytest.mark.parametrize("name", [name for name in MODELS if name not in WITHOUT_TIP])
-every_builder = pytest.mark.parametrize("build", [RigidBody, lagrangian.chain_of])
-loaded_models = pytest.mark.parametrize("name", ["picker, urdf", "tree, rotors", "Pinocchio, rotors"])
+every_model = mark.parametrize("name", MODELS)
+every_tip = mark.parametrize("name", [name for name in MODELS if name not in WITHOUT_TIP])
+every_builder = mark.parametrize("build", [RigidBody, lagrangian.chain_of])
+loaded_models = mark.parametrize("name", ["picker, urdf", "tree, rotors", "Pinocchio, rotors"])
 
 
 def sampled(name, count, seed):
@@ -33,7 +33,7 @@ def sampled(name, count, seed):
 # --- golden sample ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("system, case", [(system, i) for system, cases in load_cases().items() for i in range(len(cases))])
+@mark.parametrize("system, case", [(system, i) for system, cases in load_cases().items() for i in range(len(cases))])
 def test_golden_sample(system, case):
     model, case = model_of(system, case), load_cases()[system][case]
     more = {}
@@ -100,7 +100,7 @@ def test_energy_gained_is_work_done(name):
     properties.check_power_balance(model, q, v, lambda t: amplitude * math.cos(5.0 * t), duration=0.4)
 
 
-@pytest.mark.parametrize("name", ["chain", "chain, sliding", "tree, rotors", "tree, rotors, payload", "Pinocchio"])
+@mark.parametrize("name", ["chain", "chain, sliding", "tree, rotors", "tree, rotors, payload", "Pinocchio"])
 def test_angular_jacobian_turns_the_tool(name):
     model = MODELS[name]
     q, v, _, _ = states(model, 1, seed=9)[:, 0]
@@ -124,7 +124,7 @@ def test_continuous_joints_are_angles(build):
 
 
 @every_builder
-@pytest.mark.parametrize("text", [TWO_LINKS, BRANCHED_URDF], ids=["two links", "branched"])
+@mark.parametrize("text", [TWO_LINKS, BRANCHED_URDF], ids=["two links", "branched"])
 def test_payload_is_a_link_at_the_tool(build, text):
     """The same as a URDF in which the payload is a link on a fixed joint."""
     arm = description.parse(text)
@@ -147,7 +147,7 @@ def test_payload_is_replaced_not_added(name):
 
 
 @loaded_models
-@pytest.mark.parametrize(
+@mark.parametrize(
     "arguments, message",
     [
         ((-0.1,), "payload mass is -0.1 kg"),
@@ -162,13 +162,13 @@ def test_payload_is_replaced_not_added(name):
     ],
 )
 def test_payload_refused(name, arguments, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         MODELS[name].with_payload(*arguments)
 
 
 @every_builder
 def test_payload_is_refused_where_no_joint_carries_it(build):
-    with pytest.raises(InputError, match="fixed to the base: no joint would carry the payload"):
+    with raises(InputError, match="fixed to the base: no joint would carry the payload"):
         build(description.parse(TOOL_ON_THE_BASE)).with_payload(0.1)
 
 
@@ -191,12 +191,12 @@ def test_states_refused(name):
         (lambda: model.forward_dynamics(np.zeros((3, n)), np.zeros((2, n)), good), "do not broadcast: q"),
         (lambda: model.friction(np.full(n, math.nan)), r"v\[0\] is nan"),
     ):
-        with pytest.raises(InputError, match=message):
+        with raises(InputError, match=message):
             call()
 
 
-@pytest.mark.parametrize("build", [RigidBody, lagrangian.chain_of, lagrangian.from_description])
-@pytest.mark.parametrize(
+@mark.parametrize("build", [RigidBody, lagrangian.chain_of, lagrangian.from_description])
+@mark.parametrize(
     "armature, message",
     [
         ([1e-3] * 4, "armature"),
@@ -205,5 +205,5 @@ def test_states_refused(name):
     ],
 )
 def test_armature_refused(build, armature, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         build(picker(), armature=armature)

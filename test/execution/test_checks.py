@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from arm_fixtures import picker, rigid_body, servos, validator
-from execution_rig import HOME, NAMES, TIP_SPEED, moved
+from execution_rig import HOME, NAMES, REACH, TIP_SPEED, ZERO, moved
+from pytest import approx, mark, raises
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, LimitError
@@ -28,10 +28,8 @@ from picker_dynamics.execution.validator import motion_validator
 from picker_dynamics.robot import arms
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
-LIMITS, ZERO = TorqueLimits.of_servos(servos()), np.zeros(5)
+LIMITS = TorqueLimits.of_servos(servos())
 STALL, NO_LOAD = servos().stall_torque, servos().no_load_speed
-REACH = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
-"""Shoulder torque, stretched out: every mass times its distance [N·m]."""
 
 
 def state(q=HOME, v=ZERO, a=ZERO) -> SampledMotion:
@@ -47,20 +45,20 @@ def along(duration: float, begin=HOME, **by) -> SampledMotion:
 def test_a_motion_is_sampled_on_both_sides_of_every_break_and_closely_where_it_is_short():
     motion = along(4.0, base=0.4)
     assert np.diff(motion.times).max() <= 0.01 + 1e-12 and len(along(0.1, base=0.1).times) >= 100
-    assert motion.times[[0, -1]].tolist() == [0.0, 4.0] and motion.a[0, 0] == pytest.approx(6.0 * 0.4 / 16.0)
+    assert motion.times[[0, -1]].tolist() == [0.0, 4.0] and motion.a[0, 0] == approx(6.0 * 0.4 / 16.0)
     np.testing.assert_allclose(motion.torque[7], rigid_body().required_torque(motion.q[7], motion.v[7], motion.a[7]))
     np.testing.assert_allclose(motion.rest_torque, rigid_body().gravity(moved(base=0.4)))
     path = from_points([0.0, 1.0, 2.0], [HOME, moved(base=0.2), HOME], joint_names=NAMES)
     corner = SampledMotion.along(path, rigid_body(), 0.01)
-    assert corner.v[corner.times == 1.0][[0, -1], 0].tolist() == pytest.approx([0.2, -0.2])
+    assert corner.v[corner.times == 1.0][[0, -1], 0].tolist() == approx([0.2, -0.2])
 
 
-@pytest.mark.parametrize(("share", "broken"), [(0.9, False), (1.0, False), (1.0 + 2e-3, True), (np.inf, True), (np.nan, True)])
+@mark.parametrize(("share", "broken"), [(0.9, False), (1.0, False), (1.0 + 2e-3, True), (np.inf, True), (np.nan, True)])
 def test_a_limit_is_broken_beyond_its_slack_and_by_what_is_no_number(share, broken):
     assert Usage(share, "tip", share, 1.0, 0.0, "", slack=1e-3).broken is broken
 
 
-@pytest.mark.parametrize("error", [LimitError, InfeasibleError])
+@mark.parametrize("error", [LimitError, InfeasibleError])
 def test_a_refusal_carries_the_numbers(error):
     refusal = Usage(2.0, "elbow", 4.0, 2.0, 0.7, "elbow: 4, allowed 2", error).refusal()
     assert type(refusal) is error and str(refusal) == "elbow: 4, allowed 2"
@@ -73,32 +71,32 @@ def test_position_is_that_of_the_exact_extremum():
     assert not check.worst(along(1.0, scissor=1.2 - HOME[4])).broken
     found = check.worst(along(1.0, scissor=1.24 - HOME[4]))
     assert found.broken and not found.by_speed and found.text == "scissor reaches 1.2400 rad at 1.000 s, limit 1.2000"
-    assert (found.subject, found.value, found.limit, found.time_s) == ("scissor", pytest.approx(1.24), 1.2, 1.0)
+    assert (found.subject, found.value, found.limit, found.time_s) == ("scissor", approx(1.24), 1.2, 1.0)
 
 
-@pytest.mark.parametrize("beyond", [-0.1, 0.0, 0.9 * SAMPLE_TOLERANCE, 1.1 * SAMPLE_TOLERANCE, 0.04])
+@mark.parametrize("beyond", [-0.1, 0.0, 0.9 * SAMPLE_TOLERANCE, 1.1 * SAMPLE_TOLERANCE, 0.04])
 def test_one_sample_of_a_stream_may_be_beyond_a_limit_by_its_rounding(beyond):
     found = PositionLimits(picker()).worst(state(moved(scissor=1.2 + beyond - HOME[4])))
     assert found.broken is (beyond > SAMPLE_TOLERANCE)
     assert not found.broken or found.text == f"scissor reaches {1.2 + beyond:.4f} rad, limit 1.2000"
 
 
-@pytest.mark.parametrize("duration", [1.0, 0.1])
+@mark.parametrize("duration", [1.0, 0.1])
 def test_velocity_is_that_of_the_exact_extremum(duration):
     found, speed, limit = VelocityLimits(picker()).worst(along(duration, base=-0.6)), 0.9 / duration, picker().velocity[0]
-    assert found.share == pytest.approx(speed / limit, rel=1e-6) and found.by_speed and found.subject == "base"
-    assert found.broken == (speed > limit) and (found.value, found.limit) == (pytest.approx(-speed, rel=1e-4), -limit)
+    assert found.share == approx(speed / limit, rel=1e-6) and found.by_speed and found.subject == "base"
+    assert found.broken == (speed > limit) and (found.value, found.limit) == (approx(-speed, rel=1e-4), -limit)
     assert found.text == f"base moves at {-speed:.4f} rad/s at {duration / 2:.3f} s, limit {-limit:.4f}"
-    assert found.time_s == pytest.approx(duration / 2.0, abs=1e-3)
+    assert found.time_s == approx(duration / 2.0, abs=1e-3)
     still = VelocityLimits(picker()).worst(state(v=[0, 0, 2.0 * limit, 0, 0]))
-    assert still.share == pytest.approx(2.0) and still.text == f"elbow moves at {2 * limit:.4f} rad/s, limit {limit:.4f}"
+    assert still.share == approx(2.0) and still.text == f"elbow moves at {2 * limit:.4f} rad/s, limit {limit:.4f}"
 
 
 def test_tip_speed_is_that_of_a_circle():
     radius = np.hypot(*rigid_body().forward_kinematics(HOME)[:2])
     for motion, speed, when in ((along(1.0, base=0.4), 0.6, " at 0.50 s"), (state(v=[0.6, 0, 0, 0, 0]), 0.6, "")):
         found = TipSpeed(0.1).worst(motion)
-        assert found.share == pytest.approx(radius * speed / 0.1, rel=1e-3) and found.by_speed
+        assert found.share == approx(radius * speed / 0.1, rel=1e-3) and found.by_speed
         assert found.text == f"tip would move at {radius * speed:.2f} m/s{when}, allowed 0.10 m/s"
 
 
@@ -107,22 +105,22 @@ def test_tip_speed_is_that_of_finite_differences():
     t = np.linspace(0.0, 1.0, 2001)
     tip = rigid_body().forward_kinematics(motion.trajectory.sample(t)[0])
     truth = np.linalg.norm(np.diff(tip, axis=0), axis=1).max() / (t[1] - t[0])
-    assert TipSpeed(TIP_SPEED).worst(motion).value == pytest.approx(truth, rel=1e-3)
+    assert TipSpeed(TIP_SPEED).worst(motion).value == approx(truth, rel=1e-3)
 
 
 def test_torque_of_an_arm_that_stands_stretched_out_is_masses_times_distances():
     for check, allowed in ((HoldTorque(LIMITS), 0.6), (PeakTorque(LIMITS), 0.8), (SlowedTorque(LIMITS), 0.8)):
         found = check.worst(state(ZERO))
-        assert found.share == pytest.approx(REACH / (allowed * 1.08)) and not found.by_speed
+        assert found.share == approx(REACH / (allowed * 1.08)) and not found.by_speed
         assert (found.subject, found.error) == ("shoulder", InfeasibleError)
-        assert (found.value, found.limit) == (pytest.approx(REACH), pytest.approx(allowed * 1.08))
+        assert (found.value, found.limit) == (approx(REACH), approx(allowed * 1.08))
 
 
 def test_hold_torque_is_that_of_the_end_and_peak_torque_that_of_the_way():
     motion = along(9.0, begin=ZERO, elbow=-1.5)
-    assert HoldTorque(LIMITS).worst(motion).value == pytest.approx(rigid_body().gravity(moved(elbow=-1.5) - HOME)[1])
+    assert HoldTorque(LIMITS).worst(motion).value == approx(rigid_body().gravity(moved(elbow=-1.5) - HOME)[1])
     peak = PeakTorque(LIMITS).worst(motion)
-    assert peak.value == pytest.approx(REACH, abs=0.01) and peak.time_s == 0.0
+    assert peak.value == approx(REACH, abs=0.01) and peak.time_s == 0.0
     assert re.fullmatch(
         r"shoulder needs 0\.98 N·m at 0\.\d\d s, allowed 0\.86 \(0\.80 of 1\.08 stall\), too much from 0\.00 s on", peak.text
     )
@@ -131,14 +129,14 @@ def test_hold_torque_is_that_of_the_end_and_peak_torque_that_of_the_way():
 def test_peak_torque_of_an_acceleration_is_inertia_times_it():
     inertia = rigid_body().mass_matrix(HOME)[0, 0]
     found = PeakTorque(LIMITS).worst(state(a=[100.0, 0, 0, 0, 0]))
-    assert found.share == pytest.approx(100.0 * inertia / (0.8 * STALL[0])) and found.subject == "base"
+    assert found.share == approx(100.0 * inertia / (0.8 * STALL[0])) and found.subject == "base"
 
 
-@pytest.mark.parametrize("turn", [0.5, 1.01])
+@mark.parametrize("turn", [0.5, 1.01])
 def test_a_motor_without_torque_may_turn_at_its_speed_without_load(turn):
     found = MotorSpeed(servos()).worst(state(v=[0, 0, 0, 0, turn * NO_LOAD[4]]))
     tau = rigid_body().required_torque(HOME, [0, 0, 0, 0, turn * NO_LOAD[4]], ZERO)[4]
-    assert found.subject == "scissor" and found.share == pytest.approx(turn + tau / STALL[4], abs=1e-9)
+    assert found.subject == "scissor" and found.share == approx(turn + tau / STALL[4], abs=1e-9)
     assert found.limit == STALL[4] and found.broken is (found.share > 1.0)
 
 
@@ -146,8 +144,8 @@ def test_a_set_point_leads_by_what_the_spring_gives():
     q = moved(base=1.2)
     lower, upper = servos().setpoint_lower[0], servos().setpoint_upper[0]
     found = SetpointRange(servos()).worst(state(q))
-    assert found.subject == "base" and found.value == pytest.approx(q[0]), "no load, no lead"
-    assert found.share == pytest.approx(abs(q[0] - (lower + upper) / 2.0) / ((upper - lower) / 2.0))
+    assert found.subject == "base" and found.value == approx(q[0]), "no load, no lead"
+    assert found.share == approx(abs(q[0] - (lower + upper) / 2.0) / ((upper - lower) / 2.0))
     lead = servos().model.setpoint(HOME, ZERO, np.full(5, 0.1)) - HOME
     assert (lead > 0.0).all(), "a load is met by a set-point beyond"
 
@@ -157,7 +155,7 @@ def test_at_a_share_of_its_speed_a_motion_needs_its_weight_and_the_square_of_tha
     g, friction, tau = rigid_body().gravity(HOME), rigid_body().friction, rigid_body().required_torque(HOME, v, a)
     needed = [g + friction(s * v) + s**2 * (tau - g - friction(v)) for s in (0.0, 0.25, 0.5, 0.75)]
     found = SlowedTorque(LIMITS).worst(state(HOME, v, a))
-    assert found.share == pytest.approx((np.abs(needed) / LIMITS.peak).max()) and found.slack == 1e-3
+    assert found.share == approx((np.abs(needed) / LIMITS.peak).max()) and found.slack == 1e-3
 
 
 def test_a_swing_that_could_not_be_slowed_is_refused():
@@ -168,9 +166,9 @@ def test_a_swing_that_could_not_be_slowed_is_refused():
     q, v, a = trajectory.sample(np.linspace(0.0, 2.0 / 3.0, 400))
     assert check.torque_share(q, v, a) < 1.0 < check.torque_share(q, 0.0 * v, 0.0 * a), "possible only as fast as it is"
     assert not any(usage.broken for usage in list(check.usages(check.sampled(trajectory)))[:-1])
-    with pytest.raises(InfeasibleError, match="theta would need 0.98 N·m at .* if the motion were slowed to 0 %") as caught:
+    with raises(InfeasibleError, match="theta would need 0.98 N·m at .* if the motion were slowed to 0 %") as caught:
         check.validate(trajectory)
-    assert caught.value.value > caught.value.limit == pytest.approx(0.9)
+    assert caught.value.value > caught.value.limit == approx(0.9)
 
 
 def test_every_check_is_asked_and_the_first_that_is_broken_refuses():
@@ -180,6 +178,6 @@ def test_every_check_is_asked_and_the_first_that_is_broken_refuses():
     motion = SampledMotion.at(rigid_body(), ZERO, np.array([9.0, 0, 0, 0, 0]), ZERO)
     broken = [usage for usage in made.usages(motion) if usage.broken]
     assert [usage.subject for usage in broken] == ["base", "tip", "shoulder", "shoulder", "base", "shoulder"]
-    with pytest.raises(LimitError) as caught:
+    with raises(LimitError) as caught:
         made.validate_state(motion.q[0], motion.v[0], motion.a[0])
     assert str(caught.value) == broken[0].text

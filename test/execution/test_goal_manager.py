@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from execution_rig import HOME, NAMES, TIGHT, TIP_SPEED, Rig, goal, limits, moved, part
+from execution_rig import HOME, NAMES, TIGHT, TIP_SPEED, ZERO, Rig, goal, limits, moved, part
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -53,7 +53,7 @@ def test_a_goal_without_a_tracker_is_done_with_its_reference(rig):
         (TrajectoryError("nan"), Code.INVALID_GOAL),
         (Goal(NAMES[:-1], [1.0], [HOME[:-1]]), Code.INVALID_JOINTS),
         (Goal(NAMES, [1.0], [HOME], start_s=900.0), Code.OLD_HEADER_TIMESTAMP),
-        (goal(np.zeros(5), times=[9.0]), Code.INVALID_GOAL),
+        (goal(ZERO, times=[9.0]), Code.INVALID_GOAL),
     ],
 )
 def test_a_refusal_has_its_code_and_leaves_a_motion_alone(rig, bad, code):
@@ -75,7 +75,7 @@ def test_what_leaves_its_path_is_aborted_and_the_arm_decelerates(rig):
     assert verdict.code is Code.PATH_TOLERANCE_VIOLATED and "base is off by 0.06 rad, allowed 0.05" in verdict.text
     assert rig.phase is Phase.STOPPING
     rig.tick(60)
-    assert rig.phase is Phase.HOLDING and not rig.references[-1].v.any()
+    assert rig.phase is Phase.HOLDING and not rig.newest.v.any()
     assert rig.events[-1].text == "stopped: holding"
 
 
@@ -102,7 +102,7 @@ def test_of_a_flood_the_last_one_wins_and_each_is_answered(rig):
     assert rig.answer(names[-1]).outcome is Outcome.SUCCEEDED
     texts = {rig.answer(name).text for name in names[:-1]}
     assert texts <= {OVERTAKEN, PREEMPTED} and OVERTAKEN in texts
-    assert rig.references[-1].q[0] == pytest.approx(HOME[0] + 0.3 - 0.199)
+    assert rig.newest.q[0] == pytest.approx(HOME[0] + 0.3 - 0.199)
     assert np.abs(np.diff(rig["v"][:, 0])).max() < 12.0 * PERIOD, "no step in any of it"
 
 
@@ -153,7 +153,7 @@ def test_cancel_is_answered_once_wherever_the_goal_is(rig, when):
     rig.cancel("g")
     rig.tick(60)
     assert rig.answer("g").outcome is Outcome.CANCELED
-    assert rig.phase is Phase.HOLDING and not rig.references[-1].v.any()
+    assert rig.phase is Phase.HOLDING and not rig.newest.v.any()
     rig.cancel("g")
     rig.tick(5)
     rig.answer("g")
@@ -254,7 +254,7 @@ class AnythingAtAnyTime(RuleBasedStateMachine):
 
     @rule(rate=st.sampled_from([0.0, 0.3, 3.0]), count=st.integers(1, 15))
     def stream(self, rate, count):
-        begin = self.rig.references[-1].q if self.rig.references else HOME
+        begin = self.rig.newest.q if self.rig.references else HOME
         for k in range(count):
             try:
                 self.rig.push(begin + rate * PERIOD * k * np.eye(5)[0])
@@ -285,7 +285,7 @@ class AnythingAtAnyTime(RuleBasedStateMachine):
     def fault(self):
         if self.rig.references:
             self.rig.execution.deactivate("fault")
-            held = self.rig.references[-1].q
+            held = self.rig.newest.q
             self.rig.references.clear()
             self.rig.execution.start(held)
 

@@ -36,6 +36,11 @@ def error(time_s: float, q=(0.0, 0.0), v=(0.0, 0.0), desired=(0.0, 0.0)) -> Erro
     return Error(reference(time_s, desired), ArmState(time_s, np.array(q), None if v is None else np.array(v)))
 
 
+def look(made: GoalTracker, time_s: float, *arm) -> Verdict | None:
+    """At a state that is as old as the look at it."""
+    return made.look(time_s, error(time_s, *arm))
+
+
 def test_codes_are_those_of_the_action():
     assert [(code.name, code.value) for code in Code] == [
         ("SUCCESSFUL", 0),
@@ -71,8 +76,8 @@ def test_without_tolerances_it_has_arrived_when_the_last_reference_holds():
 def test_the_path_tolerance_names_joint_amount_and_time_and_wants_the_arm_stopped():
     made = tracker(path=(0.1, 0.0))
     assert made.watches_path
-    assert made.look(100.5, error(100.5, (0.09, 5.0))) is None
-    verdict = made.look(101.5, error(101.5, (0.15, 0.0)))
+    assert look(made, 100.5, (0.09, 5.0)) is None
+    verdict = look(made, 101.5, (0.15, 0.0))
     assert (verdict.outcome, verdict.code, verdict.stop) == (Outcome.ABORTED, Code.PATH_TOLERANCE_VIOLATED, True)
     assert verdict.text == "path tolerance: base is off by 0.15 rad, allowed 0.1, 1.50 s after the start"
 
@@ -86,16 +91,16 @@ def test_the_goal_is_reached_when_a_state_taken_after_the_end_is_within():
     made.ended(reference(END, (1.0, 0.0)))
     assert not made.watches_path
     assert made.look(END + 0.01, error(END - 0.01, (1.0, 0.0))) is None, "not yet known"
-    assert made.look(END + 0.1, error(END + 0.1, (0.9, 0.0))) is None
-    assert made.look(END + 0.2, error(END + 0.2, (0.96, 0.0), (0.2, 0.0))) is None, "it still moves"
-    assert made.look(END + 0.3, error(END + 0.3, (0.96, 0.0), (0.0, 0.0))).outcome is Outcome.SUCCEEDED
+    assert look(made, END + 0.1, (0.9, 0.0)) is None
+    assert look(made, END + 0.2, (0.96, 0.0), (0.2, 0.0)) is None, "it still moves"
+    assert look(made, END + 0.3, (0.96, 0.0), (0.0, 0.0)).outcome is Outcome.SUCCEEDED
 
 
 def test_it_may_take_as_long_as_the_goal_time_says():
     made = tracker(goal=(0.05, 0.0), goal_time=0.5)
     made.ended(reference(END))
-    assert made.look(END + 0.5, error(END + 0.5, (0.1, 0.0))) is None
-    verdict = made.look(END + 0.51, error(END + 0.51, (0.1, 0.0)))
+    assert look(made, END + 0.5, (0.1, 0.0)) is None
+    verdict = look(made, END + 0.51, (0.1, 0.0))
     assert (verdict.code, verdict.stop) == (Code.GOAL_TOLERANCE_VIOLATED, False)
     assert verdict.text == "goal tolerance: base is off by 0.1 rad, allowed 0.05, 0.51 s after the end (goal time 0.5 s)"
 
@@ -103,7 +108,7 @@ def test_it_may_take_as_long_as_the_goal_time_says():
 def test_without_a_goal_time_it_takes_as_long_as_it_takes():
     made = tracker(goal=(0.05, 0.0))
     made.ended(reference(END))
-    assert all(made.look(END + t, error(END + t, (0.1, 0.0))) is None for t in np.arange(0.0, 3600.0, 0.9))
+    assert all(look(made, END + t, (0.1, 0.0)) is None for t in np.arange(0.0, 3600.0, 0.9))
 
 
 @pytest.mark.parametrize(("over", "code"), [(False, Code.PATH_TOLERANCE_VIOLATED), (True, Code.GOAL_TOLERANCE_VIOLATED)])
@@ -125,7 +130,7 @@ def test_without_tolerances_nobody_has_to_know_where_the_arm_is():
 def test_a_cancelled_goal_is_answered_when_the_arm_stands():
     made = tracker(path=(1e-6, 1e-6))
     made.cancelling = True
-    assert made.look(101.0, error(101.0, (1.0, 1.0))) is None, "nobody minds the path any more"
+    assert look(made, 101.0, (1.0, 1.0)) is None, "nobody minds the path any more"
     made.ended(reference(END))
     assert made.look(END - 0.01, None) is None
     assert made.look(END, None).outcome is Outcome.CANCELED

@@ -1,5 +1,7 @@
 """Gripper commands: refused by name, timed by their velocity, judged by where the gripper stands."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arm_fixtures import picker
@@ -8,22 +10,22 @@ from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.execution.goal_tracking import STATELESS_S, ArmState, Error, Outcome
 from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, settings_problem
 from picker_dynamics.execution.reference_generator import Reference
+from picker_dynamics.trajectory.trajectory import from_points
 
-ARM, INDEX = picker(), 4
+ARM, INDEX, ZERO = picker(), 4, np.zeros(5)
+END = Reference(11.0, ZERO, ZERO, ZERO)
 SETTINGS = GripperSettings("scissor", torque=0.25)
 
 
 def tracker(**options) -> GripperTracker:
     made = GripperTracker(GripperSettings("scissor", **options), INDEX, 0.4, 10.0)
-    made.ended(Reference(11.0, np.zeros(5), np.zeros(5), np.zeros(5)))
+    made.ended(END)
     return made
 
 
 def at(time_s: float, q: float, v: float | None = 0.0) -> Error:
-    position, velocity = np.zeros(5), np.zeros(5)
-    position[INDEX], velocity[INDEX] = q, v or 0.0
-    reference = Reference(time_s, np.zeros(5), np.zeros(5), np.zeros(5))
-    return Error(reference, ArmState(time_s, position, None if v is None else velocity))
+    joint = np.eye(5)[INDEX]
+    return Error(replace(END, time_s=time_s), ArmState(time_s, q * joint, None if v is None else v * joint))
 
 
 @pytest.mark.parametrize("names", [(), ("scissor",)])
@@ -34,8 +36,6 @@ def test_a_command_becomes_a_motion_of_the_gripper_alone(names):
 
 
 def test_its_velocity_is_the_largest_on_the_way():
-    from picker_dynamics.trajectory.trajectory import from_points
-
     goal = goal_of(GripperCommand([], [0.2], [0.5]), SETTINGS, ARM, 1.0)
     path = from_points(
         goal.times_s, goal.positions, goal.velocities, goal.accelerations, start=([1.0], [0.0], [0.0]), joint_names=["scissor"]
@@ -46,21 +46,21 @@ def test_its_velocity_is_the_largest_on_the_way():
 @pytest.mark.parametrize(
     ("command", "error", "text"),
     [
-        (GripperCommand(["elbow"], [0.4]), JointNamesError, "for elbow; the gripper's joint is scissor"),
-        (GripperCommand(["scissor", "elbow"], [0.4, 0.1]), JointNamesError, "scissor, elbow"),
-        (GripperCommand([], []), InputError, "0 positions"),
-        (GripperCommand([], [0.1, 0.2]), InputError, "2 positions"),
-        (GripperCommand([], [1.3]), LimitError, "1.3 rad is beyond its limits 0 ... 1.2"),
-        (GripperCommand([], [float("nan")]), LimitError, "nan rad"),
-        (GripperCommand([], [0.4], [9.0]), LimitError, "9 rad/s is beyond its limit"),
-        (GripperCommand([], [0.4], [-1.0]), InputError, "velocity"),
-        (GripperCommand([], [0.4], [], [float("nan")]), InputError, "effort"),
-        (GripperCommand([], [0.4], [], [0.1]), InputError, "presses with up to 0.25 N·m .* no more than 0.1"),
+        ((["elbow"], [0.4]), JointNamesError, "for elbow; the gripper's joint is scissor"),
+        ((["scissor", "elbow"], [0.4, 0.1]), JointNamesError, "scissor, elbow"),
+        (([], []), InputError, "0 positions"),
+        (([], [0.1, 0.2]), InputError, "2 positions"),
+        (([], [1.3]), LimitError, "1.3 rad is beyond its limits 0 ... 1.2"),
+        (([], [float("nan")]), LimitError, "nan rad"),
+        (([], [0.4], [9.0]), LimitError, "9 rad/s is beyond its limit"),
+        (([], [0.4], [-1.0]), InputError, "velocity"),
+        (([], [0.4], [], [float("nan")]), InputError, "effort"),
+        (([], [0.4], [], [0.1]), InputError, "presses with up to 0.25 N·m .* no more than 0.1"),
     ],
 )
 def test_a_command_that_cannot_be_kept_is_refused(command, error, text):
     with pytest.raises(error, match=text):
-        goal_of(command, SETTINGS, ARM, 1.0)
+        goal_of(GripperCommand(*command), SETTINGS, ARM, 1.0)
 
 
 def test_an_effort_that_is_kept_anyway_is_fine():
@@ -73,7 +73,7 @@ def test_an_effort_that_is_kept_anyway_is_fine():
 def test_it_has_reached_its_goal_where_a_state_says_so():
     made = GripperTracker(SETTINGS, INDEX, 0.4, 10.0)
     assert made.look(10.5, at(10.5, 0.4)) is None, "the motion is not over"
-    made.ended(Reference(11.0, np.zeros(5), np.zeros(5), np.zeros(5)))
+    made.ended(END)
     assert made.look(11.01, at(10.99, 0.4)) is None, "a state from before"
     assert made.look(11.05, at(11.05, 0.43)) is None
     verdict = made.look(11.1, at(11.1, 0.41))

@@ -1,10 +1,10 @@
 """Some joints' motion beside the others': a gripper and an arm that do not wait for each other."""
 
 import numpy as np
-import pytest
-from execution_rig import HOME, NAMES, TIGHT, Rig, goal, part
+from execution_rig import HOME, NAMES, TIGHT, Rig, executing, goal, part
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InfeasibleError, PickerError
 from picker_dynamics.execution.events import EventKind
@@ -23,8 +23,7 @@ def grip(position: float, duration: float = 1.0) -> Goal:
 
 
 def both_under_way(seconds: float = 1.0) -> Rig:
-    rig = Rig()
-    rig.submit(arm_goal(base=0.5), "arm")
+    rig = executing(arm_goal(base=0.5), name="arm")
     rig.submit(grip(0.1, 3.0), "grip")
     rig.run(seconds)
     return rig
@@ -45,20 +44,18 @@ def test_a_gripper_command_at_any_time_leaves_the_arm_s_motion_as_it_is(when, la
     both.require_smooth(80.0)  # the scissor's quintic: 5.8 rad / s² for each rad in a second
     first, second = ("grip", "arm") if begin + lasting < 3.0 else ("arm", "grip")
     assert both.ended == [(first, False), (second, False)]
-    assert both["q"][-1, SCISSOR] == pytest.approx(position)
+    assert both["q"][-1, SCISSOR] == approx(position)
 
 
 def test_an_arm_motion_does_not_disturb_a_gripper_under_way():
-    rig = Rig()
-    rig.submit(grip(0.2, 2.0), "grip")
-    rig.run(0.7)
+    rig = executing(grip(0.2, 2.0), 0.7, "grip")
     rig.submit(arm_goal(base=0.4), "arm")
     rig.run(4.0)
     rig.require_smooth(12.0)
-    assert rig.ended == [("grip", False), ("arm", False)] and rig["q"][-1, SCISSOR] == pytest.approx(0.2)
+    assert rig.ended == [("grip", False), ("arm", False)] and rig["q"][-1, SCISSOR] == approx(0.2)
 
 
-@pytest.mark.parametrize(("cancelled", "goes_on"), [("grip", "arm"), ("arm", "grip")])
+@mark.parametrize(("cancelled", "goes_on"), [("grip", "arm"), ("arm", "grip")])
 def test_cancelling_one_leaves_the_other(cancelled, goes_on):
     rig = both_under_way(1.2)
     assert rig.cancel(cancelled) is True
@@ -68,11 +65,11 @@ def test_cancelling_one_leaves_the_other(cancelled, goes_on):
     rig.require_smooth(12.0)
     assert rig.ended == [(cancelled, True), (goes_on, False)]
     off = {"grip": rig["q"][-1, SCISSOR] - 0.1, "arm": rig["q"][-1, 0] - HOME[0] - 0.5}
-    assert abs(off[cancelled]) > 0.05 and off[goes_on] == pytest.approx(0.0, abs=1e-6)
+    assert abs(off[cancelled]) > 0.05 and off[goes_on] == approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("ramp", [0.1, 1.0])
-@pytest.mark.parametrize("order", [["grip"], ["arm"], ["grip", "arm"], ["grip", None], [None]])
+@mark.parametrize("ramp", [0.1, 1.0])
+@mark.parametrize("order", [["grip"], ["arm"], ["grip", "arm"], ["grip", None], [None]])
 def test_in_a_pause_what_is_cancelled_is_answered_and_what_is_not_goes_on(order, ramp):
     """It was answered when the pause ended: its way to rest was in the trajectory's time, which stood still."""
     rig = both_under_way()
@@ -83,7 +80,7 @@ def test_in_a_pause_what_is_cancelled_is_answered_and_what_is_not_goes_on(order,
     rig.run(1.0)
     cancelled = [("arm", True), ("grip", True)] if len(order) > 1 or order == [None] else [(order[0], True)]
     assert sorted(rig.ended) == cancelled
-    stands = rig.references[-1].q
+    stands = rig.newest.q
     rig.set_speed(1.0)
     rig.run(4.0)
     rig.require_smooth(12.0)
@@ -102,16 +99,14 @@ def test_cancelling_everything_answers_for_both():
 
 
 def test_a_newer_partial_goal_brings_the_joints_it_does_not_name_to_rest():
-    rig = Rig()
-    rig.submit(arm_goal(base=0.6, wrist=0.5), "first")
-    rig.run(1.3)
+    rig = executing(arm_goal(base=0.6, wrist=0.5), 1.3, "first")
     assert abs(rig["v"][-1, 3]) > 0.1
     rig.submit(part(2.0, base=HOME[0]), "second")
     assert rig.kinds("first")[-1] is EventKind.PREEMPTED
     rig.run(3.0)
     rig.require_smooth(12.0)
     assert rig.ended == [("second", False)]
-    assert HOME[3] < rig["q"][-1, 3] < HOME[3] + 0.5 and rig["q"][-1, 0] == pytest.approx(HOME[0])
+    assert HOME[3] < rig["q"][-1, 3] < HOME[3] + 0.5 and rig["q"][-1, 0] == approx(HOME[0])
 
 
 def test_a_whole_goal_displaces_both():
@@ -121,26 +116,24 @@ def test_a_whole_goal_displaces_both():
 
 
 def test_the_gripper_does_not_take_its_joint_from_a_motion_or_a_stream():
-    rig = Rig()
-    rig.submit(goal(HOME), "all")
-    with pytest.raises(PickerError, match="scissor belongs to the motion that is being executed"):
+    rig = executing(goal(HOME))
+    with raises(PickerError, match="scissor belongs to the motion that is being executed"):
         rig.submit(grip(0.1))
     rig.tick(10)
     rig.cancel()
     assert rig.phase is Phase.STOPPING and rig.submit(grip(0.1)) is not None
-    rig = Rig()
-    rig.submit(goal(HOME), "all")
+    rig = executing(goal(HOME))
     assert rig.submit(arm_goal()) is not None and rig.submit(grip(0.1)) is not None
     rig = Rig()
     rig.push(HOME)
-    with pytest.raises(PickerError, match="a stream moves scissor"):
+    with raises(PickerError, match="a stream moves scissor"):
         rig.submit(grip(0.1))
 
 
 def test_the_whole_arm_is_checked_whatever_the_goal_names():
     out = part(9.0, shoulder=0.0)
     assert Rig().submit(out) is not None, "the elbow is folded"
-    with pytest.raises(InfeasibleError, match="shoulder"):
+    with raises(InfeasibleError, match="shoulder"):
         Rig(pose=[0.0, 0.9, -0.2, -0.2, 0.5]).submit(out)
 
 
@@ -148,9 +141,9 @@ def test_what_is_left_of_a_motion_is_told_whoever_moves_beside_it():
     rig = Rig()
     rig.submit(arm_goal(base=0.5), "arm", TIGHT)
     rig.run(1.0)
-    assert rig.feedback["arm"][-1] == pytest.approx(1.0)
+    assert rig.feedback["arm"][-1] == approx(1.0)
     rig.submit(grip(0.1, 0.5), "grip")
     rig.run(1.0)
-    assert rig.feedback["arm"][-1] == pytest.approx(2.0)
+    assert rig.feedback["arm"][-1] == approx(2.0)
     rig.run(2.0)
-    assert rig.answer("arm").text == "" and rig.feedback["arm"][-1] == pytest.approx(3.0, abs=2 * rig.period_s)
+    assert rig.answer("arm").text == "" and rig.feedback["arm"][-1] == approx(3.0, abs=2 * rig.period_s)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from arm_fixtures import validator
-from execution_rig import DECELERATION, HOME, Rig, goal, moved
+from execution_rig import DECELERATION, HOME, Rig, executing, goal, moved
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,11 +14,9 @@ QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCh
 speeds = st.sampled_from([0.0, 0.1, 0.35, 0.5, 0.8, 1.0])
 
 
-def started(duration: float = 2.0, **by) -> Rig:
-    """A rig that executes the goal ``g``."""
-    rig = Rig()
-    rig.submit(goal(moved(**by), times=[duration]), "g")
-    return rig
+def started(run_s: float = 0.0, duration: float = 3.0, **by) -> Rig:
+    """A rig that has executed the goal ``g`` for so long."""
+    return executing(goal(moved(**by), times=[duration]), run_s)
 
 
 def path_of(rig: Rig, name: str = "g", count: int = 501):
@@ -39,7 +37,7 @@ def require_consistent(rig: Rig, acceleration: float) -> None:
 @given(st.lists(st.tuples(st.floats(0.0, 1.2), speeds), min_size=1, max_size=5))
 @QUICK
 def test_changes_of_speed_at_any_time_keep_the_path_and_all_bounds(changes):
-    rig = started(base=0.6, shoulder=-0.3, elbow=0.3)
+    rig = started(duration=2.0, base=0.6, shoulder=-0.3, elbow=0.3)
     for wait, speed in [*changes, (0.5, 1.0)]:
         rig.run(wait)
         rig.set_speed(speed)
@@ -51,7 +49,7 @@ def test_changes_of_speed_at_any_time_keep_the_path_and_all_bounds(changes):
     gaps = np.abs(rig["q"][:, None] - path[0][None, ::8]).max(axis=2).min(axis=1)
     assert gaps.max() < 2e-3, "on the same path"
     assert rig.ended == [("g", False)]
-    np.testing.assert_allclose(rig.references[-1].q, path[0][-1], atol=1e-9)
+    np.testing.assert_allclose(rig.newest.q, path[0][-1], atol=1e-9)
 
 
 @pytest.mark.parametrize("speed", [0.1, 0.5, 0.9])
@@ -67,8 +65,7 @@ def test_a_motion_at_a_share_of_its_speed_takes_that_much_longer(speed):
 
 
 def test_zero_is_a_pause_from_which_it_goes_on():
-    rig = started(base=0.5)
-    rig.run(0.8)
+    rig = started(0.8, 2.0, base=0.5)
     rig.set_speed(0.0)
     paused = rig.run(2.0)[-1]
     assert not paused.v.any() and not paused.a.any() and HOME[0] < paused.q[0] < HOME[0] + 0.5
@@ -81,8 +78,7 @@ def test_zero_is_a_pause_from_which_it_goes_on():
 @given(st.floats(0.1, 1.5), speeds, st.floats(0.0, 0.6), speeds)
 @QUICK
 def test_a_goal_that_takes_over_does_so_without_a_step_at_any_speed_and_in_any_ramp(first, speed, wait, then):
-    rig = started(3.0, base=0.6)
-    rig.run(first)
+    rig = started(first, base=0.6)
     rig.set_speed(speed)
     rig.run(wait)
     rig.submit(goal(moved(shoulder=0.2, wrist=0.3), times=[3.0]), "second")
@@ -98,8 +94,7 @@ def test_a_goal_that_takes_over_does_so_without_a_step_at_any_speed_and_in_any_r
 @given(st.floats(0.1, 1.5), speeds, st.floats(0.0, 0.6))
 @QUICK
 def test_cancel_stops_at_the_wanted_deceleration_at_any_speed_also_in_a_pause(first, speed, wait):
-    rig = started(3.0, base=0.6)
-    rig.run(first)
+    rig = started(first, base=0.6)
     rig.set_speed(speed)
     rig.run(wait)
     before = rig.time_s
@@ -112,12 +107,11 @@ def test_cancel_stops_at_the_wanted_deceleration_at_any_speed_also_in_a_pause(fi
 
 
 def test_stopping_and_then_moving_on_at_half_speed_has_no_step():
-    rig = started(3.0, base=0.6)
-    rig.run(1.5)
+    rig = started(1.5, base=0.6)
     rig.cancel()
     rig.set_speed(0.5)
     rig.run(0.03)
-    assert rig.phase is Phase.STOPPING and np.abs(rig.references[-1].v).max() > 0.05
+    assert rig.phase is Phase.STOPPING and np.abs(rig.newest.v).max() > 0.05
     rig.submit(goal(moved(base=0.6), times=[3.0]))
     assert rig.last.speed > 0.9, "it moves as fast as it moves"
     rig.to_rest()

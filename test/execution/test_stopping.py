@@ -5,6 +5,7 @@ The torques are MuJoCo's: inverse dynamics of the simulated arm, which knows no 
 
 from __future__ import annotations
 
+import arm_fixtures
 import numpy as np
 import pytest
 from execution_rig import DECELERATION, Rig, goal
@@ -15,8 +16,7 @@ from picker_dynamics.execution.execution import Limits
 from picker_dynamics.execution.reference_generator import Phase
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import motion_validator
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms, description, servo_map
+from picker_dynamics.robot import arms
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
 from picker_dynamics.trajectory.trajectory import stop_trajectory
@@ -25,10 +25,8 @@ STAGES = np.linspace(0.02, 0.98, 9)
 
 
 def picker(tip_speed: float, payload: float = 0.0):
-    arm = description.load(resource("urdf/picker.urdf"))
-    servos = servo_map.load(resource("config/servos.yaml"), arm.joint_names)
-    model = RigidBody(arm, armature=servos.armature)
-    model = model.with_payload(payload, (0.0, 0.0, 0.0)) if payload else model
+    arm, servos = arm_fixtures.picker(), arm_fixtures.servos(simulated=False)
+    model = RigidBody(arm, servos.armature).with_payload(payload)
     return arm, Limits(TorqueLimits.of_servos(servos), model, tip_speed), Plant(arm, servos, payload=payload)
 
 
@@ -80,12 +78,12 @@ def test_a_cancel_at_any_moment_stays_within_torque_and_position_limits(name):
     for begin, wanted, duration in motions(arm, limits, 8, seed=5):
         for stage in STAGES * duration:
             rig = under_way(arm, limits, begin, wanted, stage)
-            state = rig.references[-1]
+            state = rig.newest
             rig.cancel()
             assert rig.phase is Phase.STOPPING
             rig.at(stage)
             for part in "qva":
-                np.testing.assert_allclose(getattr(rig.references[-1], part), getattr(state, part), atol=1e-9)
+                np.testing.assert_allclose(getattr(rig.newest, part), getattr(state, part), atol=1e-9)
             rig.to_rest()
             q, v, a = rig["q"], rig["v"], rig["a"]
             assert (q >= arm.lower - 1e-6).all() and (q <= arm.upper + 1e-6).all()
@@ -100,7 +98,7 @@ def test_without_a_check_it_stops_as_fast_as_it_may():
     arm, limits, _ = picker(0.25)
     begin, wanted, duration = next(motions(arm, limits, 1, seed=1))
     rig = under_way(arm, limits, begin, wanted, 0.5 * duration)
-    state = rig.references[-1]
+    state = rig.newest
     straight = stop_trajectory(state.q, state.v, state.a, DECELERATION, joint_names=arm.joint_names)
     rig.execution.change_some(model=None)
     rig.cancel()

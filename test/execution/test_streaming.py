@@ -1,9 +1,9 @@
 """A stream of positions: followed sample by sample, refused by name, stopped by silence."""
 
 import numpy as np
-import pytest
 from arm_fixtures import rigid_body
-from execution_rig import HOME, Rig, goal, moved
+from execution_rig import HOME, ZERO, Rig, goal, moved
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.events import EventKind
@@ -12,7 +12,7 @@ from picker_dynamics.execution.reference_generator import Phase
 PERIOD = 0.02
 
 
-@pytest.fixture
+@fixture
 def rig() -> Rig:
     return Rig(period_s=PERIOD)
 
@@ -45,7 +45,7 @@ def test_the_reference_follows_the_stream_without_steps(rig):
     feed(rig, swing(100))
     q, v = rig["q"][:, 0], rig["v"][:, 0]
     assert np.abs(np.diff(q)).max() < 0.3 * PERIOD * 1.6
-    assert v[50:] == pytest.approx(0.3, abs=0.02)
+    assert v[50:] == approx(0.3, abs=0.02)
     assert abs(q[-1] - swing(100)[-1][0]) < 0.3 * 2 * PERIOD, "no more than two samples behind"
     assert rig.execution.stream_counts.accepted == 100
 
@@ -58,7 +58,7 @@ def test_silence_decelerates_to_a_hold(rig):
     assert rig.phase is Phase.STOPPING
     rig.run(1.0)
     assert [event.text for event in rig.events] == ["holding", "the stream ended: holding", "stopped: holding"]
-    assert not rig.references[-1].v.any() and rig.phase is Phase.HOLDING
+    assert not rig.newest.v.any() and rig.phase is Phase.HOLDING
 
 
 def test_nan_is_ignored_and_counted(rig):
@@ -68,14 +68,14 @@ def test_nan_is_ignored_and_counted(rig):
 
 
 def test_a_first_command_away_from_the_held_pose_does_not_move_the_arm(rig):
-    for zeros in (np.zeros(5), moved(base=0.06)):
-        with pytest.raises(LimitError, match="first command") as caught:
+    for zeros in (ZERO, moved(base=0.06)):
+        with raises(LimitError, match="first command") as caught:
             rig.push(zeros)
         assert caught.value.limit == 0.05
     np.testing.assert_array_equal(rig.at(1.0).reference.q, HOME)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     ("step", "text"),
     [
         (dict(base=0.3), r"base moves at 15\.0000 rad/s, limit 7\.4800"),
@@ -85,7 +85,7 @@ def test_a_first_command_away_from_the_held_pose_does_not_move_the_arm(rig):
 )
 def test_a_sample_too_fast_or_beyond_its_limit_stops_the_stream(rig, step, text):
     feed(rig, [HOME] * 5)
-    with pytest.raises(LimitError, match=text):
+    with raises(LimitError, match=text):
         rig.push(moved(**step))
     assert rig.execution.stream_counts.refused == 1
     rig.run(1.0)
@@ -94,19 +94,19 @@ def test_a_sample_too_fast_or_beyond_its_limit_stops_the_stream(rig, step, text)
 
 def test_a_stream_into_a_pose_that_needs_too_much_torque_is_refused(rig):
     reached = HOME.copy()
-    with pytest.raises(InfeasibleError, match="shoulder"):
+    with raises(InfeasibleError, match="shoulder"):
         for k in range(2000):
             reached = HOME + min(k * PERIOD * 0.12, 1.8) * np.array([0, -1.0, 1.0, 0, 0]) / np.sqrt(2)
             reached[1] = max(reached[1], 0.0)
             feed(rig, [reached])
     torque = rigid_body().gravity(reached)[1]
-    assert torque == pytest.approx(0.6 * 1.08, abs=0.02), "as far as it could still hold if the stream ended"
+    assert torque == approx(0.6 * 1.08, abs=0.02), "as far as it could still hold if the stream ended"
 
 
 def test_a_stream_does_not_interrupt_a_goal(rig):
     rig.submit(goal(moved(base=0.3)))
     rig.run(0.5)
-    with pytest.raises(PickerError, match="a goal is being executed"):
+    with raises(PickerError, match="a goal is being executed"):
         rig.push(HOME)
     assert rig.phase is Phase.EXECUTING, "the goal goes on"
 
@@ -119,22 +119,22 @@ def test_a_goal_takes_over_from_a_stream_which_is_taken_up_again_only_at_rest(ri
     rig.require_smooth(60.0)
     rig.push(swing(50)[-1])
     rig.tick()
-    with pytest.raises(LimitError, match="ahead of the arm|moves"):
+    with raises(LimitError, match="ahead of the arm|moves"):
         rig.push(moved(base=1.0))
 
 
 def test_while_blocked_a_stream_is_refused_and_the_arm_stops(rig):
     feed(rig, swing(50))
     rig.execution.block("two controllers on one arm", rig.now_s)
-    with pytest.raises(PickerError, match="two controllers on one arm"):
+    with raises(PickerError, match="two controllers on one arm"):
         rig.push(swing(51)[-1])
     rig.to_rest()
     rig.execution.block("", rig.now_s)
-    with pytest.raises(LimitError, match="first command|only at rest"):
+    with raises(LimitError, match="first command|only at rest"):
         rig.push(swing(80)[-1])
 
 
-@pytest.mark.parametrize("joint", ["base", "shoulder", "wrist"])
+@mark.parametrize("joint", ["base", "shoulder", "wrist"])
 def test_the_way_to_a_first_command_is_no_faster_than_the_tip_may_be(rig, joint):
     assert keep_sending(rig, moved(**{joint: 0.045}), 100) == []
     assert rig.fastest_tip() < 0.25 * 1.05
@@ -152,7 +152,7 @@ def test_velocity_is_by_the_sender_s_clock_where_it_gives_one(rig):
 
 
 def test_a_sender_s_clock_that_lies_does_not_make_the_arm_faster(rig):
-    with pytest.raises(LimitError, match="ahead of the arm"):
+    with raises(LimitError, match="ahead of the arm"):
         for k, q in enumerate(swing(500, 3.0)):  # ten times what it says
             rig.push(q, sent_s=k * PERIOD * 10.0)
             rig.tick()
@@ -161,7 +161,7 @@ def test_a_sender_s_clock_that_lies_does_not_make_the_arm_faster(rig):
 
 def test_a_stream_that_was_refused_is_taken_up_where_it_stands_not_where_it_passes(rig):
     for k in range(125):  # through the held pose, to -0.5
-        with pytest.raises(LimitError, match="first command|only at rest"):
+        with raises(LimitError, match="first command|only at rest"):
             rig.push(moved(base=0.5 - 0.4 * PERIOD * k))
         np.testing.assert_array_equal(rig.tick().reference.q, HOME)
     rig.at(3.0)
@@ -172,11 +172,11 @@ def test_after_a_deactivation_too(rig):
     feed(rig, swing(50))
     rig.execution.deactivate("relaxed")
     rig.execution.start(swing(51)[-1])
-    with pytest.raises(LimitError, match="only at rest"):
+    with raises(LimitError, match="only at rest"):
         rig.push(swing(52)[-1])
 
 
-@pytest.mark.parametrize("gap", [57, 60])
+@mark.parametrize("gap", [57, 60])
 def test_a_sender_that_stumbles_goes_on(rig, gap):
     path = swing(120)
     feed(rig, path[:50])
@@ -192,7 +192,7 @@ def test_a_sender_that_stumbles_goes_on(rig, gap):
 def test_one_that_was_away_for_longer_begins_anew(rig):
     feed(rig, swing(50))
     rig.tick(30)
-    with pytest.raises(LimitError, match="first command"):
+    with raises(LimitError, match="first command"):
         rig.push(swing(81)[-1])
 
 
@@ -205,15 +205,15 @@ def test_a_refusal_that_goes_on_is_said_now_and_then():
     times = []
     for _ in range(500):
         before, now_s = said(), rig.now_s
-        keep_sending(rig, np.zeros(5), 1)
+        keep_sending(rig, ZERO, 1)
         times += [now_s] * (said() - before)
-    assert times == pytest.approx([0.0, 2.0, 4.0])
+    assert times == approx([0.0, 2.0, 4.0])
     keep_sending(rig, moved(scissor=0.5), 1)
     assert said() == 4, "another reason is news"
     rig.at(6.0)
     rig.push(HOME)
     rig.cancel()
     rig.to_rest()
-    keep_sending(rig, np.zeros(5), 1)
+    keep_sending(rig, ZERO, 1)
     assert said() == 5, "and so is a new beginning"
     assert rig.events[-1].error.subject == rig.events[1].error.subject

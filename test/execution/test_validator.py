@@ -5,37 +5,24 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
-from arm_fixtures import picker, validator
-from execution_rig import HOME, Rig, goal, limits, moved
+from arm_fixtures import picker, servos, validator
+from execution_rig import HOME, NAMES, REACH, ZERO, Rig, executing, goal, limits, moved
+from pytest import approx, mark, raises
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError
 from picker_dynamics.execution.checks import HoldTorque, MotorSpeed, PeakTorque, SampledMotion, SetpointRange, Usage
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, MotionValidator, torque_validator
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import servo_map
+from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, torque_validator
 from picker_dynamics.trajectory import profiles
 from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
 
 STALL = 1.08
-REACH = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
-"""Shoulder torque, stretched out: every mass times its distance; 0.98 N·m."""
 BERRY = 9.81 * 0.025 * 0.425
-NAMES, ZERO = picker().joint_names, np.zeros(5)
-SWING = moved(base=0.8) - HOME
-
-
-@pytest.fixture(scope="module")
-def servos():
-    return servo_map.load(resource("config/servos.yaml"), NAMES)
-
-
-@pytest.fixture(scope="module")
-def gate(servos) -> MotionValidator:
-    """Of torques alone."""
-    return torque_validator(RigidBody(picker(), servos.armature), servos)
+SERVOS = servos(simulated=False)
+REST = np.array(SERVOS.rest)
+GATE = torque_validator(RigidBody(picker(), SERVOS.armature), SERVOS)
+"""Of torques alone."""
 
 
 def move(q0, q1, duration_s, name="quintic", blend=None) -> Trajectory:
@@ -43,203 +30,199 @@ def move(q0, q1, duration_s, name="quintic", blend=None) -> Trajectory:
     return profiles.along(law, q0, q1, duration_s, NAMES)
 
 
+def raised(torque: float) -> np.ndarray:
+    """Stretched out, the shoulder as high as it bears this."""
+    return np.array([0.0, np.arccos(torque / REACH), 0.0, 0.0, 0.0])
+
+
 def swing(duration: float) -> Trajectory:
-    return from_points([0.0, duration], [HOME, HOME + SWING], [ZERO] * 2, [ZERO] * 2, joint_names=NAMES)
+    return from_points([0.0, duration], [HOME, moved(base=0.8)], [ZERO] * 2, [ZERO] * 2, joint_names=NAMES)
 
 
 # -- torques --------------------------------------------------------------------------------------------------
 
 
-def test_an_easy_motion_passes_with_its_shares(gate, servos):
-    path = move(servos.rest, servos.home, 2.0)
-    found = gate.validate(path)
+def test_an_easy_motion_passes_with_its_shares():
+    path = move(REST, HOME, 2.0)
+    found = GATE.validate(path)
     assert found.trajectory is path and found.factor == 1.0 and found.passed
-    torque = np.abs(gate.model.inverse_dynamics(*path.sample(np.linspace(0.0, 2.0, 1001)))).max(axis=0)
+    torque = np.abs(GATE.model.inverse_dynamics(*path.sample(np.linspace(0.0, 2.0, 1001)))).max(axis=0)
     np.testing.assert_allclose(np.abs(found.motion.torque).max(axis=0), torque, atol=2e-3)
-    np.testing.assert_allclose(found.motion.rest_torque, gate.model.gravity(servos.home), atol=1e-12)
+    np.testing.assert_allclose(found.motion.rest_torque, GATE.model.gravity(HOME), atol=1e-12)
     hold, peak = found.usages[:2]
-    assert [type(check) for check in gate.checks] == [HoldTorque, PeakTorque, MotorSpeed, SetpointRange]
-    assert hold.share == pytest.approx(np.abs(found.motion.rest_torque).max() / (0.6 * STALL), abs=1e-12)
-    assert peak.share == pytest.approx(torque.max() / (0.8 * STALL), abs=3e-3)
+    assert [type(check) for check in GATE.checks] == [HoldTorque, PeakTorque, MotorSpeed, SetpointRange]
+    assert hold.share == approx(np.abs(found.motion.rest_torque).max() / (0.6 * STALL), abs=1e-12)
+    assert peak.share == approx(torque.max() / (0.8 * STALL), abs=3e-3)
     worst = max((hold, peak), key=lambda usage: usage.share)
-    assert worst.subject == "shoulder" and worst.time_s == pytest.approx(2.0)
+    assert worst.subject == "shoulder" and worst.time_s == approx(2.0)
     assert found.motion.times.shape == (len(found.motion.torque),)
 
 
-def test_full_reach_is_refused_naming_joint_time_torque_and_limit(gate, servos):
-    with pytest.raises(InfeasibleError) as caught:
-        gate.validate(move(servos.home, ZERO, 2.1))
+def test_full_reach_is_refused_naming_joint_time_torque_and_limit():
+    with raises(InfeasibleError) as caught:
+        GATE.validate(move(HOME, ZERO, 2.1))
     error = caught.value
     assert str(error) == ("shoulder needs 0.98 N·m to hold its pose at 2.10 s, allowed 0.65 (0.60 of 1.08 stall)")
-    assert (error.subject, error.time_s) == ("shoulder", pytest.approx(2.1))
-    assert error.value == pytest.approx(REACH, abs=1e-12)
-    assert error.limit == pytest.approx(0.6 * STALL)
+    assert (error.subject, error.time_s) == ("shoulder", approx(2.1))
+    assert error.value == approx(REACH, abs=1e-12)
+    assert error.limit == approx(0.6 * STALL)
 
 
-def test_the_payload_counts(gate):
+def test_the_payload_counts():
     """A pose whose shoulder torque lies between the hold limit less a berry's and the hold limit."""
     wanted = 0.6 * STALL - 0.5 * BERRY
-    pose = np.array([0.0, np.arccos(wanted / REACH), 0.0, 0.0, 0.0])  # stretched, but raised
-    start = pose + [0.0, 0.2, 0.0, 0.0, 0.0]
-    loaded = dataclasses.replace(gate, model=gate.model.with_payload(0.025))
-    assert gate.validate(move(start, pose, 3.0)).motion.rest_torque[1] == pytest.approx(wanted)
-    with pytest.raises(InfeasibleError, match="shoulder") as caught:
-        loaded.validate(move(start, pose, 3.0))
-    assert caught.value.value == pytest.approx(wanted * (1 + BERRY / REACH))
+    pose = raised(wanted)
+    way = move(pose + [0.0, 0.2, 0.0, 0.0, 0.0], pose, 3.0)
+    loaded = dataclasses.replace(GATE, model=GATE.model.with_payload(0.025))
+    assert GATE.validate(way).motion.rest_torque[1] == approx(wanted)
+    with raises(InfeasibleError, match="shoulder") as caught:
+        loaded.validate(way)
+    assert caught.value.value == approx(wanted * (1 + BERRY / REACH))
 
 
-def test_a_way_through_a_pose_too_heavy_is_refused_where_it_gets_too_heavy(gate):
+def test_a_way_through_a_pose_too_heavy_is_refused_where_it_gets_too_heavy():
     """From raised to raised over the horizontal: both ends can be held, the middle not, however slowly."""
     up, down = np.array([0.0, 1.0, 0.0, 0.0, 0.0]), np.array([0.0, -0.34, -1.9, 0.5, 0.0])
     start = np.array([0.0, -0.34, 0.0, 0.0, 0.0])
     path = from_points([0.0, 20.0, 40.0], [up, start, down], [ZERO] * 3, joint_names=NAMES)
-    with pytest.raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m at .* \(0\.80 of 1\.08 stall\)") as caught:
-        gate.validate(path)
+    with raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m at .* \(0\.80 of 1\.08 stall\)") as caught:
+        GATE.validate(path)
     first = caught.value.time_s
     times = np.linspace(0.0, 40.0, 4001)
-    torque = np.abs(gate.model.inverse_dynamics(*path.sample(times)))[:, 1]
-    assert first == pytest.approx(times[(torque > 0.8 * STALL).argmax()], abs=0.02)
-    assert caught.value.value == pytest.approx(torque.max(), abs=1e-4)
-    with pytest.raises(InfeasibleError) as again:
-        gate.scaled(path)
+    torque = np.abs(GATE.model.inverse_dynamics(*path.sample(times)))[:, 1]
+    assert first == approx(times[(torque > 0.8 * STALL).argmax()], abs=0.02)
+    assert caught.value.value == approx(torque.max(), abs=1e-4)
+    with raises(InfeasibleError) as again:
+        GATE.scaled(path)
     assert str(again.value) == str(caught.value)
 
 
-def test_a_motion_too_fast_for_the_motor(gate, servos):
+def test_a_motion_too_fast_for_the_motor():
     """Waving the scissor takes no torque to speak of; its speed alone is too much."""
-    closed, opened = np.array(servos.rest), np.array(servos.rest)
-    opened[4] = 1.2
-    wave = move(closed, opened, 1.2 / 7.48 * 1.2)  # mean speed 6.2 rad/s, below 7.48; the quintic's peak 11.7
-    with pytest.raises(InfeasibleError, match=r"scissor is too fast: .* \(7\.48 rad/s without load\)") as caught:
-        gate.validate(wave)
-    assert caught.value.limit == pytest.approx(STALL)
-    _, _, v, _ = gate.scaled(wave).trajectory.grid(1e-3)
+    wave = move(REST, [*REST[:4], 1.2], 1.2 / 7.48 * 1.2)  # mean speed 6.2 rad/s, below 7.48; the quintic's peak 11.7
+    with raises(InfeasibleError, match=r"scissor is too fast: .* \(7\.48 rad/s without load\)") as caught:
+        GATE.validate(wave)
+    assert caught.value.limit == approx(STALL)
+    _, _, v, _ = GATE.scaled(wave).trajectory.grid(1e-3)
     assert 0.9 * 7.48 < np.abs(v[:, 4]).max() < 7.48
 
 
-def test_an_acceleration_between_the_samples_is_seen(gate, servos):
+def test_an_acceleration_between_the_samples_is_seen():
     """A trapezoidal profile accelerates in its first millisecond only; the samples are 10 ms apart."""
-    with pytest.raises(InfeasibleError):
-        gate.validate(move(servos.rest, servos.home, 1.0, "trapezoidal", 0.001))
-    gate.validate(move(servos.rest, servos.home, 1.0))
+    with raises(InfeasibleError):
+        GATE.validate(move(REST, HOME, 1.0, "trapezoidal", 0.001))
+    GATE.validate(move(REST, HOME, 1.0))
 
 
-def test_setpoints_stay_inside_the_pulses(gate, servos):
+def test_setpoints_stay_inside_the_pulses():
     """A shoulder whose pulses end at 1.45 rad holds q = 1.4 without load but not with it."""
-    shoulder = servos.servos[1]
+    shoulder = SERVOS.servos[1]
     end = shoulder.to_pulse_us(1.4 + 0.005)
     short = dataclasses.replace(
         shoulder, horn_angles=(shoulder.horn_angles[0], 1.405 + shoulder.zero), pulses_us=(500.0, float(end)), rest=0.5
     )
-    tight = torque_validator(gate.model, dataclasses.replace(servos, servos=(servos.servos[0], short, *servos.servos[2:])))
-    start = np.array(servos.home)
-    start[1] = 1.2
-    with pytest.raises(LimitError, match=r"shoulder needs its set-point at 1\.4\d\d rad at .*1\.405") as caught:
-        tight.validate(move(start, servos.home, 3.0))
-    assert caught.value.subject == "shoulder" and caught.value.limit == pytest.approx(1.405)
+    tight = torque_validator(GATE.model, dataclasses.replace(SERVOS, servos=(SERVOS.servos[0], short, *SERVOS.servos[2:])))
+    with raises(LimitError, match=r"shoulder needs its set-point at 1\.4\d\d rad at .*1\.405") as caught:
+        tight.validate(move(moved(shoulder=1.2 - HOME[1]), HOME, 3.0))
+    assert caught.value.subject == "shoulder" and caught.value.limit == approx(1.405)
 
 
-def test_points_of_a_stream(gate, servos):
-    still = gate.validate_state(servos.home, ZERO, ZERO)
-    np.testing.assert_allclose(still.torque[0], gate.model.gravity(servos.home))
-    raised = np.array([0.0, np.arccos(0.7 * STALL / REACH), 0.0, 0.0, 0.0])  # 0.70 of stall: a way, not an end
-    with pytest.raises(InfeasibleError, match=r"shoulder needs 0\.76 N·m to hold"):
-        gate.require_holdable(raised)
-    with pytest.raises(InfeasibleError, match="base is too fast"):
-        gate.validate_state(servos.rest, [7.6, 0, 0, 0, 0], ZERO)
-    with pytest.raises(InfeasibleError, match="shoulder needs"):
-        gate.validate_state(servos.rest, ZERO, [0, 300.0, 0, 0, 0])
+def test_points_of_a_stream():
+    still = GATE.validate_state(HOME, ZERO, ZERO)
+    np.testing.assert_allclose(still.torque[0], GATE.model.gravity(HOME))
+    with raises(InfeasibleError, match=r"shoulder needs 0\.76 N·m to hold"):
+        GATE.require_holdable(raised(0.7 * STALL))  # a way, not an end
+    with raises(InfeasibleError, match="base is too fast"):
+        GATE.validate_state(REST, [7.6, 0, 0, 0, 0], ZERO)
+    with raises(InfeasibleError, match="shoulder needs"):
+        GATE.validate_state(REST, ZERO, [0, 300.0, 0, 0, 0])
 
 
-def test_joints_must_be_the_same(gate, servos):
+def test_joints_must_be_the_same():
     names = tuple(reversed(NAMES))
-    with pytest.raises(JointNamesError, match="the trajectory's joints are scissor"):
-        gate.validate(profiles.along(profiles.profile("quintic"), servos.rest, servos.home, 2.0, names))
-    other = dataclasses.replace(servos, servos=tuple(reversed(servos.servos)))
-    with pytest.raises(JointNamesError, match="the servo map's scissor"):
-        torque_validator(gate.model, other)
+    with raises(JointNamesError, match="the trajectory's joints are scissor"):
+        GATE.validate(profiles.along(profiles.profile("quintic"), REST, HOME, 2.0, names))
+    other = dataclasses.replace(SERVOS, servos=tuple(reversed(SERVOS.servos)))
+    with raises(JointNamesError, match="the servo map's scissor"):
+        torque_validator(GATE.model, other)
     turned = dataclasses.replace(TorqueLimits.of_servos(other), servo_map=None)
-    with pytest.raises(JointNamesError, match="the arm's scissor"):
-        torque_validator(gate.model, turned)
-    with pytest.raises(InputError, match="period_s"):
-        dataclasses.replace(gate, period_s=0.0)
+    with raises(JointNamesError, match="the arm's scissor"):
+        torque_validator(GATE.model, turned)
+    with raises(InputError, match="period_s"):
+        dataclasses.replace(GATE, period_s=0.0)
 
 
 # -- slower ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["quintic", "trapezoidal"])
-def test_stretching_is_by_the_smallest_factor(gate, servos, name):
-    path = move(servos.rest, servos.home, 0.15, name)
-    with pytest.raises(InfeasibleError):
-        gate.validate(path)
-    found = gate.scaled(path, 1.002)
+@mark.parametrize("name", ["quintic", "trapezoidal"])
+def test_stretching_is_by_the_smallest_factor(name):
+    path = move(REST, HOME, 0.15, name)
+    with raises(InfeasibleError):
+        GATE.validate(path)
+    found = GATE.scaled(path, 1.002)
     assert 1.0 < found.factor < MAX_STRETCH
-    assert found.trajectory.duration == pytest.approx(0.15 * found.factor)
-    gate.validate(path.stretched(found.factor))
-    with pytest.raises((InfeasibleError, LimitError)):
-        gate.validate(path.stretched(0.995 * found.factor))
+    assert found.trajectory.duration == approx(0.15 * found.factor)
+    GATE.validate(path.stretched(found.factor))
+    with raises((InfeasibleError, LimitError)):
+        GATE.validate(path.stretched(0.995 * found.factor))
 
 
-def test_stretching_leaves_alone_what_passes_and_refuses_what_moves(gate, servos):
-    path = move(servos.rest, servos.home, 2.0)
-    assert gate.scaled(path).trajectory is path
-    moving = from_points([0, 1], [servos.rest, servos.rest], [[0.1, 0, 0, 0, 0], [0] * 5], joint_names=NAMES)
-    with pytest.raises(InputError, match=r"base starts at 0\.1 rad/s"):
-        gate.scaled(moving)
+def test_stretching_leaves_alone_what_passes_and_refuses_what_moves():
+    path = move(REST, HOME, 2.0)
+    assert GATE.scaled(path).trajectory is path
+    moving = from_points([0, 1], [REST, REST], [[0.1, 0, 0, 0, 0], [0] * 5], joint_names=NAMES)
+    with raises(InputError, match=r"base starts at 0\.1 rad/s"):
+        GATE.scaled(moving)
 
 
 def test_a_slow_motion_is_left_as_it_is():
     assert validator().scaled(swing(6.0)).factor == 1.0
 
 
-@pytest.mark.parametrize("duration", [0.15, 0.4, 1.0])
+@mark.parametrize("duration", [0.15, 0.4, 1.0])
 def test_the_factor_found_is_enough_and_hardly_more_than_needed(duration):
     made = validator()
     factor = made.scaled(swing(duration)).factor
     made.validate(swing(duration * factor))
-    with pytest.raises((LimitError, InfeasibleError)):
+    with raises((LimitError, InfeasibleError)):
         made.validate(swing(duration * factor / RESOLUTION**1.01))
 
 
 def test_what_slowing_cannot_mend_is_refused_with_that_reason():
-    with pytest.raises(InfeasibleError, match="shoulder"):
+    with raises(InfeasibleError, match="shoulder"):
         validator().scale_time(lambda factor: move(HOME, ZERO, 0.8 * factor))
 
 
 def test_a_refusal_has_the_numbers_of_the_motion_as_it_was_asked():
     """From a pose in mid-swing the slowest motion would go far astray; that is no reason to tell anybody."""
-    rig = Rig()
-    rig.submit(goal(moved(base=0.6)))
-    rig.run(1.0)
-    with pytest.raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m to hold its pose at 9\.00 s") as caught:
+    rig = executing(goal(moved(base=0.6)), 1.0)
+    with raises(InfeasibleError, match=r"shoulder needs 0\.98 N·m to hold its pose at 9\.00 s") as caught:
         rig.submit(goal(ZERO, times=[9.0]))
-    assert caught.value.value == pytest.approx(REACH, abs=1e-9) and caught.value.time_s == pytest.approx(9.0)
+    assert caught.value.value == approx(REACH, abs=1e-9) and caught.value.time_s == approx(9.0)
 
 
-@pytest.mark.parametrize("back", [0.6, 0.8, 1.0])
+@mark.parametrize("back", [0.6, 0.8, 1.0])
 def test_a_motion_that_begins_moving_is_slowed_as_far_as_it_does_not_go_astray(back):
-    rig = Rig()
-    rig.submit(goal(moved(base=1.2), times=[2.0]))
-    rig.run(0.8)
+    rig = executing(goal(moved(base=1.2), times=[2.0]), 0.8)
     state, target = tuple(rig[name][-1] for name in "qva"), moved(base=-0.4)
 
     def made(factor: float) -> Trajectory:
         return blend(state, from_points([back * factor], [target], [ZERO], [ZERO], joint_names=NAMES, start=state))
 
     for refused in (1.0, MAX_STRETCH):
-        with pytest.raises(LimitError):
+        with raises(LimitError):
             validator().validate(made(refused))
     assert 1.0 < rig.submit(goal(target, times=[back])).validated.factor < MAX_STRETCH
 
 
 def test_too_fast_even_when_slowed_most_is_refused():
-    with pytest.raises(LimitError):
+    with raises(LimitError):
         validator().scaled(swing(0.9 / MAX_STRETCH / 3.0))
 
 
 def test_stretching_may_be_off():
-    with pytest.raises(LimitError, match=r"tip would move at \d.\d\d m/s") as caught:
+    with raises(LimitError, match=r"tip would move at \d.\d\d m/s") as caught:
         validator(scales_time=False).scaled(swing(0.5))
     assert caught.value.limit == 0.25
 
@@ -279,26 +262,26 @@ WALL = (Wall(0.5, 0.1),)
 
 def test_one_more_check_is_obeyed_by_motions_states_and_the_scaling_of_time():
     made = validator(further=WALL)
-    with pytest.raises(LimitError, match=r"0\.60 rad into the wall"):
+    with raises(LimitError, match=r"0\.60 rad into the wall"):
         made.scale_time(lambda factor: move(HOME, moved(base=0.6), 20.0 * factor))
-    with pytest.raises(LimitError, match="too fast beside the wall"):
+    with raises(LimitError, match="too fast beside the wall"):
         made.validate(move(HOME, moved(base=0.3), 3.0))
     slowed = made.scaled(move(HOME, moved(base=0.3), 3.0))
-    assert np.abs(slowed.motion.v[:, 0]).max() == pytest.approx(0.1, rel=0.05) and slowed.usages[-1].subject == "wall"
+    assert np.abs(slowed.motion.v[:, 0]).max() == approx(0.1, rel=0.05) and slowed.usages[-1].subject == "wall"
     made.validate_state(moved(base=0.4), [0.09, 0, 0, 0, 0], ZERO)
     for pose, speed in ((0.55, 0.0), (0.4, 0.11)):
-        with pytest.raises(LimitError, match="wall"):
+        with raises(LimitError, match="wall"):
             made.validate_state(moved(base=pose), [speed, 0, 0, 0, 0], ZERO)
 
 
 def test_one_more_check_is_obeyed_by_goals_and_streams():
     rig = Rig(limits(further=WALL), period_s=0.02)
-    with pytest.raises(LimitError, match=r"0\.60 rad into the wall"):
+    with raises(LimitError, match=r"0\.60 rad into the wall"):
         rig.submit(goal(moved(base=0.6)))
-    assert rig.submit(goal(moved(base=0.3), times=[3.0])).validated.factor == pytest.approx(1.875, rel=0.05)
+    assert rig.submit(goal(moved(base=0.3), times=[3.0])).validated.factor == approx(1.875, rel=0.05)
     rig.to_rest()
-    assert np.abs(rig["v"][:, 0]).max() == pytest.approx(0.1, rel=0.05)
-    with pytest.raises(LimitError, match="too fast beside the wall") as caught:
+    assert np.abs(rig["v"][:, 0]).max() == approx(0.1, rel=0.05)
+    with raises(LimitError, match="too fast beside the wall") as caught:
         for k in range(20):
             rig.push(moved(base=0.3 + 0.005 * max(k - 9, 0)))
             rig.tick()

@@ -83,6 +83,9 @@ READERS = {
 NOTE_RRP = dict(l2=1.6, l=1.2, l4=0.3, m2=10.8, m3=8.4, M=0.5)
 
 
+every_arm = pytest.mark.parametrize("name", READERS)
+
+
 def load(name: str):
     return description.load(resource(f"urdf/{name}.urdf"))
 
@@ -99,7 +102,7 @@ def close(ours, theirs) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=TOLERANCE * max(1.0, np.abs(theirs).max()))
 
 
-@pytest.mark.parametrize("name", READERS)
+@every_arm
 def test_the_urdf_is_the_closed_form(name):
     arm, model = load(name), closed_form(name)
     assert arm.joint_names == model.joint_names
@@ -112,7 +115,7 @@ def test_the_urdf_is_the_closed_form(name):
         close(other.inverse_dynamics(q, v, a), model.inverse_dynamics(q, v, a))
 
 
-@pytest.mark.parametrize("name", READERS)
+@every_arm
 def test_tip_and_jacobian_are_those_of_the_note_in_the_plane_that_the_file_names(name):
     arm, model, plane = load(name), closed_form(name), READERS[name][1]
     q, _, _ = states(arm)
@@ -120,7 +123,7 @@ def test_tip_and_jacobian_are_those_of_the_note_in_the_plane_that_the_file_names
     close(RigidBody(arm).jacobian(q), plane @ model.jacobian(q))
 
 
-@pytest.mark.parametrize("name", READERS)
+@every_arm
 def test_mujoco_reads_the_same_arm(name):
     arm, model = load(name), closed_form(name)
     plant = TorquePlant(arm)
@@ -133,7 +136,7 @@ def test_the_rrp_has_the_numbers_of_its_note():
     assert READERS["rrp"][0](load("rrp")) == pytest.approx(NOTE_RRP, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", READERS)
+@every_arm
 def test_the_linter_finds_nothing(name):
     assert lint(load(name)) == ()
 
@@ -145,7 +148,7 @@ def test_every_urdf_is_an_arm_and_every_arm_has_a_urdf():
     assert {path.stem for path in (share_directory() / "urdf").glob("*.urdf")} == set(arms.names())
 
 
-@pytest.mark.parametrize("name", READERS)
+@every_arm
 def test_an_arm_can_hold_its_home_pose_and_move_away_from_it(name):
     made = arms.load(name)
     assert made.control == "torque"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 from picker_dynamics.errors import InfeasibleError, InputError
@@ -34,17 +35,17 @@ def test_torque_is_the_formula(servo):
     rng = np.random.default_rng(0)
     q_cmd, q, v = rng.uniform(-0.15, 0.15, (3, 200, 2))
     expected = [[scalar_torque(j, q_cmd[i, j], q[i, j], v[i, j]) for j in range(2)] for i in range(200)]
-    np.testing.assert_allclose(servo.torque(q_cmd, q, v), expected, atol=1e-15)
+    assert_allclose(servo.torque(q_cmd, q, v), expected, atol=1e-15)
 
 
 def test_dead_zone_is_zero_inside_and_continuous():
     x = np.array([-0.02, -0.01, -0.005, 0.0, 0.005, 0.01, 0.02])
-    np.testing.assert_allclose(dead_zone(x, 0.01), [-0.01, 0, 0, 0, 0, 0, 0.01], atol=1e-18)
+    assert_allclose(dead_zone(x, 0.01), [-0.01, 0, 0, 0, 0, 0, 0.01], atol=1e-18)
 
 
 def test_full_pull_moves_at_no_load_speed_and_no_faster(servo):
     far = np.array([3.0, 3.0])
-    np.testing.assert_allclose(servo.torque(far, np.zeros(2), np.full(2, NO_LOAD)), 0.0, atol=1e-15)
+    assert_allclose(servo.torque(far, np.zeros(2), np.full(2, NO_LOAD)), 0.0, atol=1e-15)
     assert (servo.torque(far, np.zeros(2), np.full(2, 1.01 * NO_LOAD)) < 0.0).all()
 
 
@@ -70,10 +71,10 @@ def test_setpoint_is_smooth_where_the_torque_changes_sign(servo):
 def test_rest_balances_the_load_and_undoes_the_setpoint(servo):
     load = np.array([[0.5, -0.4], [-0.2, 0.9], [0.0, 0.0]])
     q = servo.resting_position(np.array([0.3, -0.2]), load)
-    np.testing.assert_allclose(servo.spring_torque(np.array([0.3, -0.2]), q), load, atol=1e-14)
+    assert_allclose(servo.spring_torque(np.array([0.3, -0.2]), q), load, atol=1e-14)
     q_d = np.array([0.7, -1.1])
     reached = servo.resting_position(servo.setpoint(q_d, np.zeros(2), load), load)
-    np.testing.assert_allclose(reached, np.broadcast_to(q_d, (3, 2)), atol=1e-12)
+    assert_allclose(reached, np.broadcast_to(q_d, (3, 2)), atol=1e-12)
 
 
 def test_rest_under_more_than_stall_is_refused_by_name(servo):

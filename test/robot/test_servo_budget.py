@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import yaml
 from arm_fixtures import rigid_body, servos
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import ConfigurationError, InputError
 from picker_dynamics.resources import resource
@@ -30,12 +30,12 @@ def loaded(share, seconds: float = 0.0, step_s: float = 0.02, **options) -> Serv
     return budget
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])
+@mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])
 def test_current_grows_with_torque_from_idle_to_stall(share):
     budget = loaded(-share * SHOULDER)
     motor = SERVOS.servos[1].electric
-    assert budget.current_a[1] == pytest.approx(motor.idle_a + share * (motor.stall_a - motor.idle_a))
-    assert budget.total_a == pytest.approx(budget.current_a[1] + 4 * motor.idle_a)
+    assert budget.current_a[1] == approx(motor.idle_a + share * (motor.stall_a - motor.idle_a))
+    assert budget.total_a == approx(budget.current_a[1] + 4 * motor.idle_a)
 
 
 def test_outputs_that_are_off_draw_nothing_and_cool():
@@ -46,21 +46,21 @@ def test_outputs_that_are_off_draw_nothing_and_cool():
     assert budget.total_a == 0.0 and (budget.celsius < warm).all()
 
 
-@pytest.mark.parametrize("step_s", [0.02, 0.1, 1.0])
+@mark.parametrize("step_s", [0.02, 0.1, 1.0])
 def test_temperature_follows_the_closed_solution_whatever_the_step(step_s):
     motor = SERVOS.servos[1].electric
     for seconds in (5.0, 60.0, 600.0):
         expected = 25.0 + motor.stall_rise_k * 0.5**2 * (1.0 - np.exp(-seconds / motor.thermal_s))
-        assert loaded(0.5 * SHOULDER, seconds, step_s).celsius[1] == pytest.approx(expected, abs=1e-6)
+        assert loaded(0.5 * SHOULDER, seconds, step_s).celsius[1] == approx(expected, abs=1e-6)
 
 
 def test_heat_depends_on_the_square_of_the_torque_not_on_its_sign():
     one, double = loaded(0.2 * SHOULDER, 10.0), loaded(-0.4 * SHOULDER, 10.0)
-    assert (double.celsius[1] - 25.0) / (one.celsius[1] - 25.0) == pytest.approx(4.0)
+    assert (double.celsius[1] - 25.0) / (one.celsius[1] - 25.0) == approx(4.0)
 
 
 def test_the_figures_of_the_map_mean_twenty_two_seconds_of_stall():
-    assert loaded(SHOULDER).seconds_left()[1] == pytest.approx(22.0, abs=0.2)
+    assert loaded(SHOULDER).seconds_left()[1] == approx(22.0, abs=0.2)
     assert loaded(SHOULDER, 21.7).temperature().too_hot is False
     assert loaded(SHOULDER, 22.1).temperature().too_hot is True
 
@@ -100,10 +100,10 @@ def test_more_current_than_the_supply_gives_is_said_once_with_the_largest():
     budget.load(np.array([0.2, 0.9, 0.7, 0.3, 0.1]) * STALL, ALL)
     budget.load(np.zeros(5), ALL)
     peak, text = budget.take_peak()
-    assert peak == pytest.approx(5 * 0.01 + 2.2 * 2.49)
+    assert peak == approx(5 * 0.01 + 2.2 * 2.49)
     assert text == "the servos draw 5.5 A (estimated), the supply gives 5 A: shoulder 2.3 A, elbow 1.8 A"
     peak, text = budget.take_peak()
-    assert peak == pytest.approx(0.05) and text == ""
+    assert peak == approx(0.05) and text == ""
 
 
 def test_without_figures_nothing_is_claimed():
@@ -124,7 +124,7 @@ def test_what_is_assumed_is_said():
 
 
 def test_a_limit_below_the_surroundings_is_refused():
-    with pytest.raises(InputError, match=r"temperature_limit_c is 20 deg C, must be above ambient_c, 25") as caught:
+    with raises(InputError, match=r"temperature_limit_c is 20 deg C, must be above ambient_c, 25") as caught:
         ServoBudget(SERVOS, limit_c=20.0)
     assert (caught.value.value, caught.value.limit) == (20.0, 25.0)
 
@@ -149,7 +149,7 @@ def test_figures_are_read_with_what_of_them_is_assumed(tmp_path):
     assert written(tmp_path, GOOD, {"value": 3.0, "measured": False}).supply_assumed is True
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     ("electric", "supply_a", "said"),
     [
         (GOOD | {"stall_a": 0.0}, 5.0, "base: electric.stall_a is 0.0, must be > 0"),
@@ -169,5 +169,5 @@ def test_figures_are_read_with_what_of_them_is_assumed(tmp_path):
     ids=str,
 )
 def test_figures_that_cannot_be_are_refused_by_name(tmp_path, electric, supply_a, said):
-    with pytest.raises(ConfigurationError, match=re.escape(said)):
+    with raises(ConfigurationError, match=re.escape(said)):
         written(tmp_path, electric, supply_a)

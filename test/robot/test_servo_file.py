@@ -53,6 +53,13 @@ def load(tmp_path, content, overlay=None, joints=JOINTS):
     return servo_map.load(files[0], joints, *files[1:])
 
 
+def refused(tmp_path, content, joint, message):
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        load(tmp_path, content)
+    assert caught.value.subject == joint
+    assert "\n" not in str(caught.value)
+
+
 def test_a_good_map_in_the_order_asked(tmp_path):
     arm = load(tmp_path, GOOD, joints=("elbow", "shoulder"))
     assert arm.joint_names == ("elbow", "shoulder") and arm.channels == (4, 3)
@@ -83,32 +90,7 @@ def test_an_overlay_wins_over_defaults_and_joints_alike(tmp_path):
     [
         ("joints.elbow", ..., "elbow", r"joint elbow is missing; it has shoulder"),
         ("joints.thumb", {}, "thumb", r"unknown 'thumb'; allowed are shoulder, elbow"),
-        ("joints.elbow.chanel", 3, "elbow", r"elbow: unknown 'chanel'"),
-        ("joints.elbow.channel", 3, "elbow", r"elbow: channel 3 already drives shoulder"),
-        ("joints.elbow.channel", 16, "elbow", r"elbow: channel is 16, must be 0 \.\.\. 15"),
-        ("joints.elbow.channel", 1.5, "elbow", r"elbow: channel is 1\.5"),
-        ("joints.elbow.channel", ..., "elbow", r"elbow: channel is missing"),
-        ("joints.elbow.direction", 2, "elbow", r"elbow: direction is 2, must be 1 or -1"),
-        ("joints.elbow.direction", True, "elbow", r"elbow: direction is True"),
-        ("joints.elbow.pulse_map", [[-90, 500], [0, 400], [90, 2500]], "elbow", r"elbow: .* 400 us follows 500 us"),
-        ("joints.elbow.pulse_map", [[90, 500], [-90, 2500]], "elbow", r"elbow: .* -90 deg follows 90 deg"),
-        ("joints.elbow.pulse_map", [[-90, 399], [90, 2500]], "elbow", r"elbow: .* is 399, must be >= 400"),
-        ("joints.elbow.pulse_map", [[-90, 500], [90, 2601]], "elbow", r"elbow: .* is 2601, must be <= 2600"),
-        ("joints.elbow.pulse_map", [[-90, 500]], "elbow", r"elbow: pulse_map is .*two or more"),
-        ("joints.elbow.stiffness_nm_rad", -3, "elbow", r"elbow: stiffness_nm_rad is -3, must be > 0"),
-        ("joints.elbow.stiffness_nm_rad", 0, "elbow", r"elbow: stiffness_nm_rad is 0, must be > 0"),
-        ("joints.elbow.stiffness_nm_rad", "soft", "elbow", r"elbow: stiffness_nm_rad is 'soft', must be a finite number"),
         ("joints.elbow.stiffness_nm_rad", {"value": 20}, "elbow", r"measured is None, must be true or false"),
-        ("joints.elbow.stall_torque_nm", float("nan"), "elbow", r"elbow: stall_torque_nm is nan"),
-        ("joints.elbow.no_load_speed_rad_s", 0, "elbow", r"elbow: no_load_speed_rad_s is 0"),
-        ("joints.elbow.deadband_us", -1, "elbow", r"elbow: deadband_us is -1, must be >= 0"),
-        ("joints.elbow.armature_kg_m2", -1e-3, "elbow", r"elbow: armature_kg_m2 is -0\.001, must be >= 0"),
-        ("joints.elbow.peak_share", 1.1, "elbow", r"elbow: peak_share is 1\.1, must be <= 1"),
-        ("joints.elbow.hold_share", True, "elbow", r"elbow: hold_share is True"),
-        ("joints.elbow.rest_rad", 3.0, "elbow", r"elbow: rest_rad is 3\.0, outside its set-points"),
-        ("joints.elbow.home_rad", -1.7, "elbow", r"elbow: home_rad is -1\.7, outside"),
-        ("joints.elbow.grip", {"contact_rad": 0.0}, "elbow", r"elbow: grip: torque_nm is missing"),
-        ("joints.elbow.grip", {"contact_rad": 1.9, "torque_nm": 1.0}, "elbow", r"elbow: grip leaves no set-points"),
         ("board.quantum_us", 0, "board", r"quantum_us is 0, must be > 0"),
         ("board.oscillator_hz", 25, "board", r"board: oscillator_hz is 25, must be >= 2e\+07"),
         ("board.supply", 3, "board", r"board: supply: expected keys and values, found 3"),
@@ -117,18 +99,49 @@ def test_an_overlay_wins_over_defaults_and_joints_alike(tmp_path):
         ("board.supply", {"adc": 3, "divider": 0.5, "minimum_v": 4.5}, "board", r"supply\.divider is 0\.5, must be >= 1"),
         ("board.supply", {"adc": 3, "divider": 2.0, "minimum_v": 0}, "board", r"supply\.minimum_v is 0, must be > 0"),
         ("board.supply", {"adc": 3, "ratio": 2.0}, "board", r"board: supply: unknown 'ratio'"),
-        ("joints.elbow.feedback_adc", 4, "elbow", r"elbow: feedback_adc is 4, must be one of 0, 1, 2, 3"),
-        ("joints.elbow.feedback_adc", "A1", "elbow", r"elbow: feedback_adc is 'A1'"),
         ("defaults.feedback_adc", 1, "elbow", r"elbow: feedback_adc 1 already measures shoulder"),
         ("board.frame_us", ..., None, r"board: frame_us is missing"),
         ("joints", ["shoulder", "elbow"], None, r"joints: expected keys and values"),
     ],
 )
 def test_errors_name_joint_value_and_limit(tmp_path, path, value, joint, message):
-    with pytest.raises(ConfigurationError, match=message) as caught:
-        load(tmp_path, changed(path, value))
-    assert caught.value.subject == joint
-    assert "\n" not in str(caught.value)
+    refused(tmp_path, changed(path, value), joint, message)
+
+
+@pytest.mark.parametrize(
+    "key, value, message",
+    [
+        ("chanel", 3, r"unknown 'chanel'"),
+        ("channel", 3, r"channel 3 already drives shoulder"),
+        ("channel", 16, r"channel is 16, must be 0 \.\.\. 15"),
+        ("channel", 1.5, r"channel is 1\.5"),
+        ("channel", ..., r"channel is missing"),
+        ("direction", 2, r"direction is 2, must be 1 or -1"),
+        ("direction", True, r"direction is True"),
+        ("pulse_map", [[-90, 500], [0, 400], [90, 2500]], r".* 400 us follows 500 us"),
+        ("pulse_map", [[90, 500], [-90, 2500]], r".* -90 deg follows 90 deg"),
+        ("pulse_map", [[-90, 399], [90, 2500]], r".* is 399, must be >= 400"),
+        ("pulse_map", [[-90, 500], [90, 2601]], r".* is 2601, must be <= 2600"),
+        ("pulse_map", [[-90, 500]], r"pulse_map is .*two or more"),
+        ("stiffness_nm_rad", -3, r"stiffness_nm_rad is -3, must be > 0"),
+        ("stiffness_nm_rad", 0, r"stiffness_nm_rad is 0, must be > 0"),
+        ("stiffness_nm_rad", "soft", r"stiffness_nm_rad is 'soft', must be a finite number"),
+        ("stall_torque_nm", float("nan"), r"stall_torque_nm is nan"),
+        ("no_load_speed_rad_s", 0, r"no_load_speed_rad_s is 0"),
+        ("deadband_us", -1, r"deadband_us is -1, must be >= 0"),
+        ("armature_kg_m2", -1e-3, r"armature_kg_m2 is -0\.001, must be >= 0"),
+        ("peak_share", 1.1, r"peak_share is 1\.1, must be <= 1"),
+        ("hold_share", True, r"hold_share is True"),
+        ("rest_rad", 3.0, r"rest_rad is 3\.0, outside its set-points"),
+        ("home_rad", -1.7, r"home_rad is -1\.7, outside"),
+        ("grip", {"contact_rad": 0.0}, r"grip: torque_nm is missing"),
+        ("grip", {"contact_rad": 1.9, "torque_nm": 1.0}, r"grip leaves no set-points"),
+        ("feedback_adc", 4, r"feedback_adc is 4, must be one of 0, 1, 2, 3"),
+        ("feedback_adc", "A1", r"feedback_adc is 'A1'"),
+    ],
+)
+def test_errors_of_a_joint_name_it_and_value_and_limit(tmp_path, key, value, message):
+    refused(tmp_path, changed(f"joints.elbow.{key}", value), "elbow", "elbow: " + message)
 
 
 @pytest.mark.parametrize(
@@ -140,9 +153,7 @@ def test_errors_name_joint_value_and_limit(tmp_path, path, value, joint, message
     ],
 )
 def test_text_that_is_no_map(tmp_path, text, message):
-    with pytest.raises(ConfigurationError, match=message) as caught:
-        load(tmp_path, text)
-    assert "\n" not in str(caught.value)
+    refused(tmp_path, text, None, message)
 
 
 def test_a_file_that_is_not_there(tmp_path):

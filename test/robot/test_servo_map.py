@@ -5,64 +5,53 @@ from __future__ import annotations
 import dataclasses
 from math import pi, radians
 
-import arm_fixtures
 import numpy as np
-import pytest
+from arm_fixtures import picker, servos
+from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError, LimitError
 from picker_dynamics.robot import servo_map
 
-JOINTS = ("base", "shoulder", "elbow", "wrist", "scissor")
+SHIPPED, SIMULATED, PICKER = servos(simulated=False), servos(), picker()
 
 
-@pytest.fixture
-def shipped():
-    return arm_fixtures.servos(simulated=False)
-
-
-@pytest.fixture
-def simulated():
-    return arm_fixtures.servos()
-
-
-def test_the_data_sheet(shipped):
+def test_the_data_sheet():
     """MG996R at 6 V: 11 kgf·cm, 60 degrees in 0.14 s; a stiffness nobody has measured is its upper bound."""
-    np.testing.assert_allclose(shipped.stall_torque, 11 * 9.81e-2, rtol=2e-3)
-    np.testing.assert_allclose(shipped.no_load_speed, radians(60) / 0.14, rtol=1e-3)
-    np.testing.assert_allclose(shipped.model.damping, 1.08 / 7.48)
-    np.testing.assert_array_equal(shipped.model.stiffness, servo_map.STIFFNESS_UPPER_BOUND)
-    np.testing.assert_allclose(shipped.model.deadband, radians(0.225))  # 2.5 us of 2000 us per 180 degrees
-    assert "shoulder.stiffness_nm_rad" in shipped.unmeasured and "wrist.armature_kg_m2" in shipped.unmeasured
-    assert not any("stall" in name for name in shipped.unmeasured)
+    assert_allclose(SHIPPED.stall_torque, 11 * 9.81e-2, rtol=2e-3)
+    assert_allclose(SHIPPED.no_load_speed, radians(60) / 0.14, rtol=1e-3)
+    assert_allclose(SHIPPED.model.damping, 1.08 / 7.48)
+    assert_array_equal(SHIPPED.model.stiffness, servo_map.STIFFNESS_UPPER_BOUND)
+    assert_allclose(SHIPPED.model.deadband, radians(0.225))  # 2.5 us of 2000 us per 180 degrees
+    assert "shoulder.stiffness_nm_rad" in SHIPPED.unmeasured and "wrist.armature_kg_m2" in SHIPPED.unmeasured
+    assert not any("stall" in name for name in SHIPPED.unmeasured)
 
 
-def test_the_virtual_arm_is_known_and_otherwise_the_same(shipped, simulated):
-    np.testing.assert_array_equal(simulated.model.stiffness, 10.0)
-    np.testing.assert_allclose(simulated.model.deadband, radians(0.225))
-    assert simulated.unmeasured == ()
+def test_the_virtual_arm_is_known_and_otherwise_the_same():
+    assert_array_equal(SIMULATED.model.stiffness, 10.0)
+    assert_allclose(SIMULATED.model.deadband, radians(0.225))
+    assert SIMULATED.unmeasured == ()
     known = {"stiffness": 0.0, "deadband_us": 0.0, "armature": 0.0, "unmeasured": (), "feedback_adc": None}
-    for real, virtual in zip(shipped.servos, simulated.servos):
+    for real, virtual in zip(SHIPPED.servos, SIMULATED.servos):
         assert dataclasses.replace(real, **known) == dataclasses.replace(virtual, **known)
 
 
-def test_the_shipped_arm_agrees_with_its_urdf(shipped):
-    arm = arm_fixtures.picker()
-    assert shipped.joint_names == arm.joint_names
-    np.testing.assert_allclose(arm.effort, shipped.stall_torque)
-    np.testing.assert_allclose(arm.velocity, shipped.no_load_speed)
-    for pose in (shipped.rest, shipped.home):
-        assert (pose >= arm.lower).all() and (pose <= arm.upper).all()
+def test_the_shipped_arm_agrees_with_its_urdf():
+    assert SHIPPED.joint_names == PICKER.joint_names
+    assert_allclose(PICKER.effort, SHIPPED.stall_torque)
+    assert_allclose(PICKER.velocity, SHIPPED.no_load_speed)
+    for pose in (SHIPPED.rest, SHIPPED.home):
+        assert (pose >= PICKER.lower).all() and (pose <= PICKER.upper).all()
 
 
-def test_limits_leave_room_for_compensation(simulated):
+def test_limits_leave_room_for_compensation():
     """At a limit the softest servo has the pulses to bear hold_share of stall torque (but for the grip)."""
-    arm = arm_fixtures.picker()
-    room = np.minimum(arm.lower - simulated.setpoint_lower, simulated.setpoint_upper - arm.upper)[:4]
-    needed = simulated.model.offset(simulated.hold_share * simulated.stall_torque)[:4]
+    room = np.minimum(PICKER.lower - SIMULATED.setpoint_lower, SIMULATED.setpoint_upper - PICKER.upper)[:4]
+    needed = SIMULATED.model.offset(SIMULATED.hold_share * SIMULATED.stall_torque)[:4]
     assert (room >= needed - 1e-9).all(), f"room {room.round(4)} rad, needed {needed.round(4)} rad"
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "joint, angle, pulse",
     [
         ("base", 0.0, 1500.0),
@@ -75,18 +64,18 @@ def test_limits_leave_room_for_compensation(simulated):
         ("scissor", radians(34.4), 1500.0),
     ],
 )
-def test_pulses_by_hand(shipped, joint, angle, pulse):
-    q = np.array(shipped.rest)
-    q[JOINTS.index(joint)] = angle
-    pulses = shipped.to_pulse_us(q)
-    assert pulses[JOINTS.index(joint)] == pytest.approx(pulse, abs=1e-9)
-    np.testing.assert_allclose(shipped.to_angle(pulses), q, atol=1e-12)
+def test_pulses_by_hand(joint, angle, pulse):
+    q = np.array(SHIPPED.rest)
+    q[SHIPPED.joint_names.index(joint)] = angle
+    pulses = SHIPPED.to_pulse_us(q)
+    assert pulses[SHIPPED.joint_names.index(joint)] == approx(pulse, abs=1e-9)
+    assert_allclose(SHIPPED.to_angle(pulses), q, atol=1e-12)
 
 
-def test_batches_round_trip(shipped):
+def test_batches_round_trip():
     rng = np.random.default_rng(0)
-    q = rng.uniform(shipped.setpoint_lower, shipped.setpoint_upper, (4, 7, 5))
-    np.testing.assert_allclose(shipped.to_angle(shipped.to_pulse_us(q)), q, atol=1e-12)
+    q = rng.uniform(SHIPPED.setpoint_lower, SHIPPED.setpoint_upper, (4, 7, 5))
+    assert_allclose(SHIPPED.to_angle(SHIPPED.to_pulse_us(q)), q, atol=1e-12)
 
 
 def test_a_map_of_many_points_bends_where_they_say():
@@ -95,49 +84,49 @@ def test_a_map_of_many_points_bends_where_they_say():
     arm = servo_map.ServoMap((servo,), 0.02, 4.8828125)
     for horn_deg, pulse in ((-80, 600), (-40, 1025), (0, 1450), (45, 1925), (90, 2400)):
         q = [-radians(horn_deg - 10)]
-        assert arm.to_pulse_us(q)[0] == pytest.approx(pulse)
-        assert arm.to_angle([pulse])[0] == pytest.approx(q[0])
-    assert arm.setpoint_lower[0] == pytest.approx(-radians(80)) and arm.setpoint_upper[0] == pytest.approx(radians(90))
-    assert arm.model.deadband[0] == pytest.approx(0.5 * 5.0 * radians(170) / 1800)
+        assert arm.to_pulse_us(q)[0] == approx(pulse)
+        assert arm.to_angle([pulse])[0] == approx(q[0])
+    assert arm.setpoint_lower[0] == approx(-radians(80)) and arm.setpoint_upper[0] == approx(radians(90))
+    assert arm.model.deadband[0] == approx(0.5 * 5.0 * radians(170) / 1800)
 
 
-def test_quantisation_is_a_pca9685_count(shipped):
+def test_quantisation_is_a_pca9685_count():
     rng = np.random.default_rng(1)
     pulses = rng.uniform(500, 2500, 1000)
-    quantised = shipped.quantise_us(pulses)
+    quantised = SHIPPED.quantise_us(pulses)
     counts = quantised / (20000 / 4096)
-    np.testing.assert_allclose(counts, np.round(counts), atol=1e-9)
+    assert_allclose(counts, np.round(counts), atol=1e-9)
     assert np.abs(quantised - pulses).max() <= 20000 / 4096 / 2
-    step = shipped.to_angle(np.full(5, 1500 + shipped.quantum_us)) - shipped.to_angle(np.full(5, 1500.0))
-    np.testing.assert_allclose(np.abs(step), radians(0.44), rtol=2e-3)
+    step = SHIPPED.to_angle(np.full(5, 1500 + SHIPPED.quantum_us)) - SHIPPED.to_angle(np.full(5, 1500.0))
+    assert_allclose(np.abs(step), radians(0.44), rtol=2e-3)
 
 
-def test_setpoints_outside_the_pulses_are_refused_or_clamped_as_asked(shipped):
-    q = np.array(shipped.rest)
+def test_setpoints_outside_the_pulses_are_refused_or_clamped_as_asked():
+    q = np.array(SHIPPED.rest)
     q[1] = 2.8
-    with pytest.raises(LimitError, match=r"shoulder: set-point 2\.8000 rad is outside -0\.4363 \.\.\. 2\.7053") as caught:
-        shipped.to_pulse_us(q)
+    with raises(LimitError, match=r"shoulder: set-point 2\.8000 rad is outside -0\.4363 \.\.\. 2\.7053") as caught:
+        SHIPPED.to_pulse_us(q)
     assert (caught.value.subject, caught.value.value) == ("shoulder", 2.8)
-    assert shipped.to_pulse_us(shipped.clamp(q))[1] == pytest.approx(2500.0)
-    with pytest.raises(LimitError, match=r"wrist: pulse 2600"):
-        shipped.to_angle([1500, 1500, 1500, 2600, 1500])
+    assert SHIPPED.to_pulse_us(SHIPPED.clamp(q))[1] == approx(2500.0)
+    with raises(LimitError, match=r"wrist: pulse 2600"):
+        SHIPPED.to_angle([1500, 1500, 1500, 2600, 1500])
     q[1] = np.nan
-    for call in (shipped.to_pulse_us, shipped.clamp):
-        with pytest.raises(InputError, match="nan"):
+    for call in (SHIPPED.to_pulse_us, SHIPPED.clamp):
+        with raises(InputError, match="nan"):
             call(q)
 
 
-def test_the_grip_limits_torque_beyond_contact(shipped, simulated):
+def test_the_grip_limits_torque_beyond_contact():
     """Blades that have met stand still at contact; the hardest set-point presses with the grip's torque."""
-    for arm in (shipped, simulated):
+    for arm in (SHIPPED, SIMULATED):
         grip = arm.servos[4].grip
         contact = np.array([0.0, 0.0, 0.0, 0.0, grip.contact])
         pressing = arm.model.spring_torque(arm.clamp([0.0, 0.0, 0.0, 0.0, -1.0]), contact)
-        assert pressing[4] == pytest.approx(-grip.torque)
+        assert pressing[4] == approx(-grip.torque)
         assert grip.torque < 0.3 * arm.stall_torque[4]
 
 
-def test_vectors_cannot_be_changed(shipped):
-    for vector in (shipped.rest, shipped.stall_torque, shipped.setpoint_lower):
-        with pytest.raises(ValueError, match="read-only"):
+def test_vectors_cannot_be_changed():
+    for vector in (SHIPPED.rest, SHIPPED.stall_torque, SHIPPED.setpoint_lower):
+        with raises(ValueError, match="read-only"):
             vector[0] = 0.0

@@ -30,6 +30,21 @@ BRANCHED = description.parse(BRANCHED_URDF)
 """Siblings against the alphabet, two continuous joints, general axes, a massless link, a heavy root."""
 
 
+def joint(kind, axis, xyz, mass, com, inertia=(0.0, 0.0, 0.0)):
+    """A joint of a chain, and the body that it carries."""
+    moments = dict(zip(("Ixx", "Iyy", "Izz"), inertia)) | dict.fromkeys(("Ixy", "Ixz", "Iyz"), 0.0)
+    return {"type": kind, "axis": axis, "xyz": xyz, "rpy": (0, 0, 0), "mass": mass, "com": com, "inertia": moments}
+
+
+def planar_bars(*bars):
+    """Bars (length, centre of mass, mass, inertia) that turn about z, each on the end of the one before."""
+    lengths = [0.0, *(bar[0] for bar in bars)]
+    return [
+        joint("R", "z", (offset, 0, 0), mass, (com, 0, 0), (0, 0, inertia))
+        for offset, (_, com, mass, inertia) in zip(lengths, bars)
+    ]
+
+
 def _models():
     for system in ("picker", *NOTES):
         yield system, model_of(system)

@@ -14,7 +14,10 @@ from picker_dynamics.execution.reference_generator import Motion, Phase, Referen
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
 
-NAMES, HOME = picker().joint_names, np.array(servos().home)
+NAMES, HOME, ZERO = picker().joint_names, np.array(servos().home), np.zeros(5)
+REACH = 9.81 * (0.15 * 0.1 + 0.12 * 0.2725 + 0.08 * 0.385 + 0.05 * 0.425)
+"""Shoulder torque of the picker, stretched out: every mass times its distance; 0.98 N·m."""
+
 TIGHT = Tolerances.of([0.05] * 5, [0.01] * 5, 0.01, 0.5)
 DECELERATION = 4.0
 TIP_SPEED = 0.25
@@ -111,12 +114,16 @@ class Rig:
         while self.phase is not Phase.HOLDING:
             assert self.time_s < ends_s, "it never ends"
             self.tick()
-        return self.references[-1]
+        return self.newest
 
     def state(self) -> ArmState | None:
         """The arm follows perfectly, but for ``error``."""
         held = self.execution.sent.at(self.now_s)
         return None if held is None else ArmState(self.now_s, held.q - self.error * np.eye(len(held.q))[0], held.v)
+
+    @property
+    def newest(self) -> Reference:
+        return self.references[-1]
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
@@ -205,3 +212,11 @@ class Rig:
             np.diff(q, axis=0), self.period_s * (v[1:] + v[:-1]) / 2.0, atol=acceleration * self.period_s**2 / 4.0
         )
         assert np.abs(np.diff(v, axis=0)).max() <= acceleration * self.period_s
+
+
+def executing(wanted: Goal, duration_s: float = 0.0, name: str = "g", **options) -> Rig:
+    """A rig that has executed this goal for so long."""
+    rig = Rig(**options)
+    rig.submit(wanted, name)
+    rig.run(duration_s)
+    return rig

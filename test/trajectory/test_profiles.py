@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import arm_fixtures
 import numpy as np
-import pytest
+from numpy.testing import assert_allclose
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.kinematics import PickerKinematics
@@ -14,7 +15,7 @@ NAMES = ("base", "shoulder", "elbow")
 S = np.linspace(0.0, 1.0, 2001)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "name, formula, speed, acceleration",
     [
         ("constant", lambda s: s, 1.0, 0.0),
@@ -24,32 +25,32 @@ S = np.linspace(0.0, 1.0, 2001)
 )
 def test_polynomial_profiles(name, formula, speed, acceleration):
     law = profiles.profile(name)
-    np.testing.assert_allclose(law.sample(S)[0], formula(S), atol=1e-12)
-    np.testing.assert_allclose(law.peaks, (speed, acceleration), rtol=1e-5)
+    assert_allclose(law.sample(S)[0], formula(S), atol=1e-12)
+    assert_allclose(law.peaks, (speed, acceleration), rtol=1e-5)
 
 
-@pytest.mark.parametrize("ramp", [0.1, 0.25, 1 / 3, 0.5])
+@mark.parametrize("ramp", [0.1, 0.25, 1 / 3, 0.5])
 def test_trapezoidal_profile(ramp):
     law = profiles.profile("trapezoidal", ramp)
     s, sd, sdd = law.sample(S)
     speed = 1.0 / (1.0 - ramp)
-    np.testing.assert_allclose(sd, np.interp(S, [0, ramp, 1 - ramp, 1], [0, speed, speed, 0]), atol=1e-12)
-    np.testing.assert_allclose(s, np.concatenate([[0], np.cumsum((sd[1:] + sd[:-1]) / 2 * (S[1] - S[0]))]), atol=1e-6)
-    assert s[0] == 0.0 and s[-1] == pytest.approx(1.0, abs=1e-14)
-    np.testing.assert_allclose(law.peaks, (speed, speed / ramp))
+    assert_allclose(sd, np.interp(S, [0, ramp, 1 - ramp, 1], [0, speed, speed, 0]), atol=1e-12)
+    assert_allclose(s, np.concatenate([[0], np.cumsum((sd[1:] + sd[:-1]) / 2 * (S[1] - S[0]))]), atol=1e-6)
+    assert s[0] == 0.0 and s[-1] == approx(1.0, abs=1e-14)
+    assert_allclose(law.peaks, (speed, speed / ramp))
     assert np.abs(sdd).max() <= speed / ramp + 1e-9
 
 
-@pytest.mark.parametrize("name", profiles.NAMES)
+@mark.parametrize("name", profiles.NAMES)
 def test_derivatives_by_finite_differences(name):
     law, h = profiles.profile(name), 1e-5
     t = np.linspace(0.01, 0.99, 98) + 1e-3
     s = [law.sample(t + k * h)[0] for k in (-1, 0, 1)]
-    np.testing.assert_allclose(law.sample(t)[1], (s[2] - s[0]) / (2 * h), atol=1e-6)
-    np.testing.assert_allclose(law.sample(t)[2], (s[2] - 2 * s[1] + s[0]) / h**2, atol=1e-4)
+    assert_allclose(law.sample(t)[1], (s[2] - s[0]) / (2 * h), atol=1e-6)
+    assert_allclose(law.sample(t)[2], (s[2] - 2 * s[1] + s[0]) / h**2, atol=1e-4)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "arguments, message",
     [
         (("jump",), "profile is 'jump', must be one of constant"),
@@ -58,31 +59,31 @@ def test_derivatives_by_finite_differences(name):
     ],
 )
 def test_bad_profiles(arguments, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         profiles.profile(*arguments)
 
 
-@pytest.mark.parametrize("name", profiles.NAMES)
-@pytest.mark.parametrize("seed", range(5))
+@mark.parametrize("name", profiles.NAMES)
+@mark.parametrize("seed", range(5))
 def test_a_move_is_as_quick_as_its_limits_let_it(name, seed):
     rng = np.random.default_rng(seed)
     q0, q1 = rng.normal(size=(2, 3))
     speed, acceleration = rng.uniform(0.5, 5.0, 3), rng.uniform(1.0, 20.0, 3)
     move = profiles.joint_move(q0, q1, speed, acceleration, joint_names=NAMES, profile_name=name)
-    np.testing.assert_allclose(move.start, q0, atol=1e-12)
-    np.testing.assert_allclose(move.end, q1, atol=1e-12)
+    assert_allclose(move.start, q0, atol=1e-12)
+    assert_allclose(move.end, q1, atol=1e-12)
     _, _, v, a = move.grid(move.duration / 4000)
     use = (np.abs(v) / speed).max()
     if name != "constant":
         use = max(use, (np.abs(a) / acceleration).max())
-    assert use == pytest.approx(1.0, abs=1e-5)
+    assert use == approx(1.0, abs=1e-5)
 
 
 def test_a_move_to_where_the_arm_is_stands():
     move = profiles.joint_move([1, 2, 3], [1, 2, 3], 1.0, 1.0, joint_names=NAMES)
     assert move.duration == profiles.MIN_DURATION_S
     np.testing.assert_array_equal(move.sample(0.01)[1], 0.0)
-    with pytest.raises(InputError, match="velocity limit of joint shoulder is 0"):
+    with raises(InputError, match="velocity limit of joint shoulder is 0"):
         profiles.joint_move([1, 2, 3], [1, 2, 4], [1, 0, 1], 1.0, joint_names=NAMES)
 
 
@@ -95,10 +96,10 @@ def test_tip_speed_by_finite_differences_and_its_limit():
     tip = picker.forward(move.sample(t)[0])
     fastest = (np.linalg.norm(np.diff(tip, axis=0), axis=1) / (t[1] - t[0])).max()
     speed, time_s = profiles.tip_speed(move, picker)
-    assert speed == pytest.approx(fastest, rel=2e-3) and 0.0 < time_s < move.duration
+    assert speed == approx(fastest, rel=2e-3) and 0.0 < time_s < move.duration
     slow = profiles.limit_tip_speed(move, picker, 0.25)
-    assert profiles.tip_speed(slow, picker)[0] == pytest.approx(0.25, rel=5e-3)
-    np.testing.assert_allclose(slow.end, move.end)
+    assert profiles.tip_speed(slow, picker)[0] == approx(0.25, rel=5e-3)
+    assert_allclose(slow.end, move.end)
     assert profiles.limit_tip_speed(slow, picker, 0.3) is slow
-    with pytest.raises(InputError, match="v_max"):
+    with raises(InputError, match="v_max"):
         profiles.limit_tip_speed(move, picker, 0.0)

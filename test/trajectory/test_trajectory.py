@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, fixture, mark, raises
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from picker_dynamics.errors import InputError, TrajectoryError
@@ -24,12 +25,17 @@ NAMES = ("base", "shoulder", "elbow")
 TIMES = np.array([0.0, 0.4, 1.0, 1.3, 2.5])
 
 
-@pytest.fixture
+@fixture
 def points():
     rng = np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, 5, 3))
     v[-1] = a[-1] = v[0] = a[0] = 0.0
     return q, v, a
+
+
+@fixture
+def path(points):
+    return from_points(TIMES, *points, joint_names=NAMES)
 
 
 def inner(count=4001):
@@ -40,21 +46,21 @@ def test_positions_only_are_joined_by_lines(points):
     q = points[0]
     path = from_points(TIMES, q, joint_names=NAMES)
     expected = np.stack([np.interp(inner(), TIMES, q[:, j]) for j in range(3)], axis=-1)
-    np.testing.assert_allclose(path.sample(inner())[0], expected, atol=1e-12)
-    np.testing.assert_array_equal(path.sample(inner())[2], 0.0)
+    assert_allclose(path.sample(inner())[0], expected, atol=1e-12)
+    assert_array_equal(path.sample(inner())[2], 0.0)
 
 
 def test_velocities_make_cubics(points):
     q, v, _ = points
     reference = CubicHermiteSpline(TIMES, q, v)
     for got, order in zip(from_points(TIMES, q, v, joint_names=NAMES).sample(inner()), range(3)):
-        np.testing.assert_allclose(got, reference(inner(), order), atol=1e-9)
+        assert_allclose(got, reference(inner(), order), atol=1e-9)
 
 
 def test_accelerations_make_quintics(points):
     reference = BPoly.from_derivatives(TIMES, np.stack(points, axis=1))
     for got, order in zip(from_points(TIMES, *points, joint_names=NAMES).sample(inner()), range(3)):
-        np.testing.assert_allclose(got, reference(inner(), order), atol=1e-8)
+        assert_allclose(got, reference(inner(), order), atol=1e-8)
 
 
 def test_the_degree_is_chosen_segment_by_segment(points):
@@ -70,22 +76,21 @@ def test_a_later_first_point_starts_from_the_given_state(points):
     q, v, a = points
     start = (q[0] + 0.5, v[2], a[2])
     path = from_points(TIMES[1:], q[1:], v[1:], a[1:], joint_names=NAMES, start=start)
-    for got, expected in zip(path.sample(0.0), start):
-        np.testing.assert_allclose(got, expected, atol=1e-12)
-    np.testing.assert_allclose(path.sample(TIMES[1])[0], q[1], atol=1e-12)
+    assert_allclose(path.sample(0.0), start, atol=1e-12)
+    assert_allclose(path.sample(TIMES[1])[0], q[1], atol=1e-12)
     only_position = from_points([1.0], [q[1]], [v[4]], joint_names=NAMES, start=(q[0], None, None))
-    np.testing.assert_allclose(only_position.sample(0.25)[0], 0.75 * q[0] + 0.25 * q[1], atol=1e-12)
+    assert_allclose(only_position.sample(0.25)[0], 0.75 * q[0] + 0.25 * q[1], atol=1e-12)
 
 
 def test_a_first_point_at_0_must_be_where_the_arm_is(points):
     q = points[0]
     from_points(TIMES, q, joint_names=NAMES, start=(q[0] + 0.04, None, None))
-    with pytest.raises(TrajectoryError, match=r"elbow would jump by 0\.0600 rad, limit 0\.05") as caught:
+    with raises(TrajectoryError, match=r"elbow would jump by 0\.0600 rad, limit 0\.05") as caught:
         from_points(TIMES, q, joint_names=NAMES, start=(q[0] + [0.0, 0.0, 0.06], None, None))
     assert caught.value.subject == "elbow"
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "arguments, start, message",
     [
         (dict(times_s=[0.5], positions=[[1, 2, 3]]), None, r"point 0 is at 0\.5 s, and no state at 0 s"),
@@ -99,42 +104,38 @@ def test_a_first_point_at_0_must_be_where_the_arm_is(points):
     ],
 )
 def test_what_is_refused(arguments, start, message):
-    with pytest.raises(TrajectoryError, match=message):
+    with raises(TrajectoryError, match=message):
         from_points(**arguments, joint_names=NAMES, start=start)
 
 
 def test_an_end_that_moves_if_allowed():
     path = from_points([0, 1], [[0.0], [1.0]], [[0.0], [0.5]], joint_names=["j"], allow_nonzero_end_velocity=True)
-    assert path.sample(1.0)[1][0] == pytest.approx(0.5)
+    assert path.sample(1.0)[1][0] == approx(0.5)
     assert path.sample(1.0 + 1e-9)[1][0] == 0.0
 
 
-def test_before_and_after_the_arm_stands(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_before_and_after_the_arm_stands(path):
     for t, q in ((-0.1, path.start), (2.6, path.end)):
         for sample in (path.sample(t), [x[0] for x in path.sample(np.array([t]))]):
-            np.testing.assert_allclose(sample[0], q, atol=1e-12)
-            np.testing.assert_array_equal(sample[1:], 0.0)
+            assert_allclose(sample[0], q, atol=1e-12)
+            assert_array_equal(sample[1:], 0.0)
 
 
-def test_one_time_and_many_are_the_same(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_one_time_and_many_are_the_same(path):
     times = np.concatenate([TIMES, np.linspace(-0.2, 2.7, 83)]).reshape(2, 44)
     many = path.sample(times)
     assert many[0].shape == (2, 44, 3)
     for index in np.ndindex(2, 44):
-        for one, all_of_them in zip(path.sample(times[index]), many):
-            np.testing.assert_allclose(one, all_of_them[index], atol=1e-11)
+        assert_allclose(path.sample(times[index]), [x[index] for x in many], atol=1e-11)
     for t in (np.nan, np.array([0.0, np.nan])):
-        with pytest.raises(InputError, match="nan"):
+        with raises(InputError, match="nan"):
             path.sample(t)
 
 
-def test_samples_cannot_be_changed(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_samples_cannot_be_changed(path):
     for t in (0.3, -1.0, 9.0):
         for x in path.sample(t):
-            with pytest.raises(ValueError, match="read-only"):
+            with raises(ValueError, match="read-only"):
                 x[0] = 1.0
 
 
@@ -142,27 +143,25 @@ def test_the_grid_has_both_sides_of_every_break(points):
     path = from_points(TIMES, points[0], joint_names=NAMES)
     t, q, v, _ = path.grid(0.07)
     assert (np.diff(t) >= 0.0).all() and np.diff(t).max() <= 0.07 + 1e-12
-    assert t[0] == 0.0 and t[-1] == pytest.approx(TIMES[-1])
+    assert t[0] == 0.0 and t[-1] == approx(TIMES[-1])
     slopes = np.diff(points[0], axis=0) / np.diff(TIMES)[:, None]
     for k in (1, 2, 3):
         at = np.flatnonzero(np.isclose(t, TIMES[k], atol=1e-12))
-        np.testing.assert_allclose(v[at[0]], slopes[k - 1])
-        np.testing.assert_allclose(v[at[-1]], slopes[k])
-    np.testing.assert_allclose(q, path.sample(t)[0], atol=1e-12)
+        assert_allclose(v[at[0]], slopes[k - 1])
+        assert_allclose(v[at[-1]], slopes[k])
+    assert_allclose(q, path.sample(t)[0], atol=1e-12)
 
 
-def test_stretching_slows_the_same_path(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_stretching_slows_the_same_path(path):
     slow = path.stretched(2.5)
-    assert slow.duration == pytest.approx(2.5 * path.duration)
+    assert slow.duration == approx(2.5 * path.duration)
     for fast_x, slow_x, order in zip(path.sample(inner(101)), slow.sample(2.5 * inner(101)), range(3)):
-        np.testing.assert_allclose(slow_x, fast_x / 2.5**order, atol=1e-9)
-    with pytest.raises(InputError, match="factor"):
+        assert_allclose(slow_x, fast_x / 2.5**order, atol=1e-9)
+    with raises(InputError, match="factor"):
         path.stretched(0.0)
 
 
-def test_limits_are_those_of_a_fine_sampling(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_limits_are_those_of_a_fine_sampling(path):
     _, q, v, _ = path.grid(1e-4)
     for x, of_velocity in ((q, False), (v, True)):
         for margin, accepted in ((1e-3, True), (-1e-3, False)):
@@ -170,21 +169,19 @@ def test_limits_are_those_of_a_fine_sampling(points):
             found = path.worst_velocity(reach) if of_velocity else path.worst_position(-reach, reach)
             assert (found is None) is accepted
             if found is not None:
-                assert (
-                    abs(found.value) - abs(found.limit) == pytest.approx(1e-3, rel=1e-2)
-                    and abs(found.limit) == reach[found.joint]
-                )
+                assert abs(found.value) - abs(found.limit) == approx(1e-3, rel=1e-2)
+                assert abs(found.limit) == reach[found.joint]
 
 
 def test_a_broken_limit_names_joint_value_limit_and_time():
     path = from_points([0, 1], [[0, 0, 0], [0, 1.0, 0]], [[0, 0, 0]] * 2, joint_names=NAMES)
-    assert path.worst_position(-np.ones(3), np.array([1, 0.9, 1])) == (1, pytest.approx(1.0), 0.9, pytest.approx(1.0))
-    assert path.worst_velocity(np.full(3, 1.4)) == (1, pytest.approx(1.5), 1.4, pytest.approx(0.5))
+    assert path.worst_position(-np.ones(3), np.array([1, 0.9, 1])) == (1, approx(1.0), 0.9, approx(1.0))
+    assert path.worst_velocity(np.full(3, 1.4)) == (1, approx(1.5), 1.4, approx(0.5))
     assert path.worst_position(np.zeros(3), np.array([0, 1, 0])) is None
     assert path.worst_velocity(np.array([0, 1.5, 0])) is None
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "beyond, goal, accepted",
     [(1e-4, 0.5, True), (0.04, 0.5, True), (0.06, 0.5, False), (1e-4, 1.001, False), (1e-4, 1.0001, True)],
 )
@@ -195,19 +192,17 @@ def test_an_arm_just_beyond_a_limit_may_come_back(beyond, goal, accepted):
     assert (found is None) is accepted and (accepted or found.joint == 0)
 
 
-@pytest.mark.parametrize("blend_s", [0.05, 0.4, 0.7, 99.0])
-@pytest.mark.parametrize("fields", [1, 2, 3])
+@mark.parametrize("blend_s", [0.05, 0.4, 0.7, 99.0])
+@mark.parametrize("fields", [1, 2, 3])
 def test_blending_starts_where_the_arm_is_and_ends_as_asked(points, blend_s, fields):
     path = from_points(TIMES, *points[:fields], joint_names=NAMES)
     rng = np.random.default_rng(5)
     current = path.start + 0.05 * rng.normal(size=3), rng.normal(size=3), rng.normal(size=3)
     blended = blend(current, path, blend_s)
-    for got, expected in zip(blended.sample(0.0), current):
-        np.testing.assert_allclose(got, expected, atol=1e-10)
+    assert_allclose(blended.sample(0.0), current, atol=1e-10)
     later = np.linspace(min(blend_s, path.duration), path.duration, 200)[1:-1]
     later = later[np.abs(later[:, None] - TIMES).min(axis=1) > 1e-9]
-    for got, expected in zip(blended.sample(later), path.sample(later)):
-        np.testing.assert_allclose(got, expected, atol=1e-8)
+    assert_allclose(blended.sample(later), path.sample(later), atol=1e-8)
     assert blended.duration == path.duration
     steps = []
     for count in (10_001, 20_001):  # what is continuous steps half as far in half the time
@@ -217,20 +212,18 @@ def test_blending_starts_where_the_arm_is_and_ends_as_asked(points, blend_s, fie
     assert (np.divide(steps[1], steps[0]) < 0.6).all()
 
 
-def test_blending_from_the_first_point_changes_nothing(points):
-    path = from_points(TIMES, *points, joint_names=NAMES)
+def test_blending_from_the_first_point_changes_nothing(path):
     assert blend(path.sample(0.0), path) is path
 
 
-@pytest.mark.parametrize("seed", range(20))
+@mark.parametrize("seed", range(20))
 def test_stopping(seed):
     rng = np.random.default_rng(seed)
     q, v, a = rng.normal(size=(3, 3)) * np.array([1.0, 3.0, 10.0])[:, None]
     limit = rng.uniform(3.0, 30.0, 3)
     stop = stop_trajectory(q, v, a, limit, joint_names=NAMES)
-    for got, expected in zip(stop.sample(0.0), (q, v, a)):
-        np.testing.assert_allclose(got, expected, atol=1e-10)
-    np.testing.assert_allclose(stop.sample(stop.duration)[1:], 0.0, atol=1e-9)
+    assert_allclose(stop.sample(0.0), (q, v, a), atol=1e-10)
+    assert_allclose(stop.sample(stop.duration)[1:], 0.0, atol=1e-9)
     peak = np.abs(stop.sample(np.linspace(0.0, stop.duration, 2001))[2]).max(axis=0)
     assert (peak <= np.maximum(limit, np.abs(a)) * (1 + 1e-6)).all()
     shortest = (1.5 * np.abs(v) / np.maximum(limit, np.abs(a))).max()
@@ -240,10 +233,10 @@ def test_stopping(seed):
 def test_stopping_without_acceleration_goes_straight_and_is_as_short_as_allowed():
     q, v = np.zeros(3), np.array([1.0, -2.0, 0.5])
     stop = stop_trajectory(q, v, np.zeros(3), 10.0, joint_names=NAMES)
-    assert stop.duration == pytest.approx(1.5 * 2.0 / 10.0)
-    np.testing.assert_allclose(stop.end, v * stop.duration / 2)
+    assert stop.duration == approx(1.5 * 2.0 / 10.0)
+    assert_allclose(stop.end, v * stop.duration / 2)
     along = stop.sample(np.linspace(0, stop.duration, 50))[0]
-    np.testing.assert_allclose(along[:, 1], -2.0 * along[:, 0], atol=1e-12)
+    assert_allclose(along[:, 1], -2.0 * along[:, 0], atol=1e-12)
 
 
 def test_stopping_keeps_to_a_limit_that_is_near():
@@ -256,8 +249,8 @@ def test_stopping_keeps_to_a_limit_that_is_near():
 
 def test_stopping_at_rest_holds():
     stop = stop_trajectory([1, 2, 3], [0, 0, 0], [0, 0, 0], 5.0, joint_names=NAMES)
-    np.testing.assert_array_equal(stop.sample(np.linspace(0, 1, 20))[0], np.tile([1, 2, 3], (20, 1)))
-    with pytest.raises(InputError, match="max_decel of joint shoulder is 0"):
+    assert_array_equal(stop.sample(np.linspace(0, 1, 20))[0], np.tile([1, 2, 3], (20, 1)))
+    with raises(InputError, match="max_decel of joint shoulder is 0"):
         stop_trajectory([1, 2, 3], [0, 0, 0], [0, 0, 0], [1, 0, 1], joint_names=NAMES)
 
 
@@ -265,7 +258,7 @@ def test_a_trajectory_is_its_own_copy():
     breaks, coefficients = np.array([0.0, 1.0]), np.zeros((1, 6, 3))
     path = Trajectory(NAMES, breaks, coefficients)
     coefficients[:] = 1.0
-    np.testing.assert_array_equal(path.end, 0.0)
+    assert_array_equal(path.end, 0.0)
 
 
 # --- what is left of a trajectory, and joints side by side: the same motion as in the parts ---
@@ -291,8 +284,8 @@ def test_the_tail_is_the_rest_of_the_motion(seed, share):
     rest = remainder(whole, begin)
     t = np.linspace(0.0, whole.duration, 101)
     for ours, theirs in zip(rest.sample(t), whole.sample(max(begin, 0.0) + t)):
-        np.testing.assert_allclose(ours[1:], theirs[1:], atol=1e-6)
-    np.testing.assert_allclose(rest.end, whole.end, atol=1e-9)
+        assert_allclose(ours[1:], theirs[1:], atol=1e-6)
+    assert_allclose(rest.end, whole.end, atol=1e-9)
 
 
 @given(seeds, seeds, st.booleans())
@@ -305,8 +298,8 @@ def test_joints_side_by_side_move_as_each_would_alone(seed_a, seed_b, stands):
     t = np.random.default_rng(seed_a).uniform(0.0, both.duration * 1.1, 200)
     t = t[np.abs(t[:, None] - np.concatenate([moving.breaks, others.breaks])[None]).min(axis=1) > 1e-6]  # a may jump there
     for part, alone, beyond in zip(both.sample(t), moving.sample(t), others.sample(t)):
-        np.testing.assert_allclose(part[:, columns], alone, atol=1e-8)
-        np.testing.assert_allclose(part[:, [0, 2]], beyond[:, [0, 2]], atol=1e-8)
+        assert_allclose(part[:, columns], alone, atol=1e-8)
+        assert_allclose(part[:, [0, 2]], beyond[:, [0, 2]], atol=1e-8)
 
 
 def test_breaks_that_are_nearly_the_same_are_one():
@@ -320,5 +313,5 @@ def test_breaks_that_are_nearly_the_same_are_one():
 def test_some_joints_of_a_motion():
     whole = random_trajectory(3, 4)
     t = np.linspace(0.0, whole.duration, 50)
-    np.testing.assert_array_equal(select_joints(whole, [2, 0]).sample(t)[0], whole.sample(t)[0][:, [2, 0]])
+    assert_array_equal(select_joints(whole, [2, 0]).sample(t)[0], whole.sample(t)[0][:, [2, 0]])
     assert select_joints(whole, [2, 0]).joint_names == ("j2", "j0")
