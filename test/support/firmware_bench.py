@@ -165,6 +165,11 @@ class Bench:
         assert self.firmware.state is BoardState.MOVE
         return self
 
+    def tells(self, **expected):
+        """Telemetry as of now has to say this."""
+        last = self.last
+        assert {name: getattr(last, name) for name in expected} == expected, last
+
     @property
     def last(self):
         """Telemetry as of now."""
