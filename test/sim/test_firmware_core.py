@@ -1,7 +1,7 @@
 """Boot, outputs, requests, telemetry and noise: the firmware in simulated time, through real frames."""
 
 import pytest
-from firmware_bench import ALL, CONFIG, FRAME_US, FUZZ, GOLDEN, LIMITS, MIDDLE, Bench, play_golden_session
+from firmware_bench import ALL, CONFIG, FRAME_US, FUZZ, GOLDEN, LIMITS, MIDDLE, Bench, golden, play_golden_session, wire
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -216,16 +216,16 @@ def test_damage_and_gaps_are_counted():
     bench.run(FRAME_US).tells(bad_frames=1, missed_frames=3, accepted=0, rejected=0)
 
 
-@pytest.mark.parametrize("entry", GOLDEN["not_understood"], ids=lambda entry: entry["name"])
-def test_frames_that_are_not_understood_are_refused_by_name(entry):
-    [refused] = Bench().send_bytes(bytes.fromhex(entry["wire"]))
-    assert refused.reason is Reason[entry["reason"]]
+@golden("not_understood", "name")
+def test_frames_that_are_not_understood_are_refused_by_name(vector):
+    [refused] = Bench().send_bytes(wire(vector))
+    assert refused.reason is Reason[vector["reason"]]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MESSAGES if kind & 0x80], ids=lambda kind: kind.name)
 def test_a_board_refuses_the_messages_of_a_board(kind):
     entry = next(entry for entry in GOLDEN["frames"] if entry["message"] == kind.name)
-    [refused] = Bench().send_bytes(bytes.fromhex(entry["wire"]))
+    [refused] = Bench().send_bytes(wire(entry))
     assert refused.reason is Reason.UNKNOWN_TYPE
 
 
@@ -275,13 +275,13 @@ def test_no_sequence_of_messages_breaks_a_limit(script):
     for message, pause_us, damaged in script:
         if isinstance(message, SetPoint):
             message = SetPoint((bench.now_us + message.time_us) % 2**32, message.pulses)
-        wire = bytearray(encode(message, bench.sequence))
+        sent_bytes = bytearray(encode(message, bench.sequence))
         bench.sequence += 1
         if damaged:
-            wire[3] ^= 0x20
+            sent_bytes[3] ^= 0x20
         elif isinstance(message, SetPoint):
             sent += 1
-        answers = bench.send_bytes(bytes(wire))
+        answers = bench.send_bytes(bytes(sent_bytes))
         refused += sum(isinstance(one, Nack) and one.request_type == SetPoint.TYPE for one in answers)
         before, live = bench.pulses, bench.live
         for _ in range(pause_us // FRAME_US):

@@ -12,7 +12,7 @@ PATIENCE_S = 60.0
 
 def until(
     condition: Callable[[], Any],
-    what: str | Callable[[], str],
+    what: str | Callable[[], str] = "what was waited for",
     *,
     step: Callable[[], object] = lambda: time.sleep(0.005),
     patience_s: float = PATIENCE_S,
