@@ -26,6 +26,7 @@ from picker_dynamics.sim.pty_port import Wire
 OVERLAY = resource("config/servos.sim.yaml")
 ARM, SERVOS = picker(), servos()
 ALL = (1 << ARM.n) - 1
+BOARD = [sys.executable, "-m", "picker_dynamics.sim.board"]
 
 
 def units(q):
@@ -62,12 +63,8 @@ def make_board(tmp_path):
         board.stop()
 
 
-def port_of(board):
-    return str(board.port.link)
-
-
 def linked(board, **options):
-    return Link(port_of(board), **options)
+    return Link(str(board.port.link), **options)
 
 
 # --- the chain ------------------------------------------------------------------------------------------
@@ -162,7 +159,7 @@ def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
         assert link.info.boot_id == 2
     with linked(board) as link:  # our link leaves it up
         assert link.info.boot_id == 2
-    descriptor = os.open(port_of(board), os.O_RDWR | os.O_NOCTTY)
+    descriptor = os.open(board.port.link, os.O_RDWR | os.O_NOCTTY)
     attributes = termios.tcgetattr(descriptor)
     attributes[2] |= termios.HUPCL  # a client as others are
     termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
@@ -208,7 +205,7 @@ def test_a_pulled_cable_is_noticed_and_the_board_holds(make_board):
         link.request(Enable(ALL, units(SERVOS.rest)))
         control.unplug(0.5)
         until(lambda: losses)
-        assert not link.connected and not os.path.lexists(port_of(board))
+        assert not link.connected and not os.path.lexists(board.port.link)
         until(lambda: control.truth().faults == ("HOST_LOST",))
         link.reconnect(give_up_s=8.0)
         assert link.telemetry.live == ALL == link.telemetry.owned and link.telemetry.faults == Fault.HOST_LOST.bit
@@ -309,9 +306,7 @@ def test_a_port_whose_name_was_taken_while_unplugged_ends_the_board_with_a_word(
 
 
 def run_board(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "picker_dynamics.sim.board", *map(str, arguments)], capture_output=True, text=True, timeout=30
-    )
+    return subprocess.run([*BOARD, *map(str, arguments)], capture_output=True, text=True, timeout=30)
 
 
 def test_what_cannot_be_made_or_read_gets_one_line_and_a_code(tmp_path):
@@ -341,16 +336,8 @@ def test_a_second_board_does_not_take_the_first_ones_place(tmp_path):
 
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
 def test_it_ends_cleanly_or_the_next_one_cleans_up(tmp_path, number, code):
-    command = [
-        sys.executable,
-        "-m",
-        "picker_dynamics.sim.board",
-        "--link",
-        str(tmp_path / "tty"),
-        "--control",
-        str(tmp_path / "tty.control"),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    link = tmp_path / "tty"
+    process = subprocess.Popen([*BOARD, "--link", link, "--control", f"{link}.control"], stdout=subprocess.PIPE, text=True)
     assert "tty" in process.stdout.readline()
     process.send_signal(number)
     assert process.wait(timeout=10.0) == code
