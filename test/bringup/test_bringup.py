@@ -110,7 +110,7 @@ def test_the_numbers_that_are_refused_are_those_that_the_nodes_refuse():
     """Read from the sources: a node is not made for it."""
     sources = " ".join(
         "".join(Path(resource(f"picker_dynamics/nodes/{name}.py")).read_text().split())
-        for name in ("trajectory_controller", "controller_parameters", "payload", "torque_arm_sim")
+        for name in ("trajectory_controller", "controller_parameters", "control_node", "torque_arm_sim")
     )
     for name, (low, high, _) in RANGES.items():
         name = name.replace("payload_mass", "payload.mass")
