@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from avr_bench import ALL, COUNT_EIGHTHS, FRAME_US, MIDDLE, AvrBench, picker, started_at, with_inputs
+from avr_bench import ALL, COUNT_EIGHTHS, FRAME_US, MIDDLE, SPEED, AvrBench, picker, started_at, with_inputs
 from firmware_tools import require
 
 from picker_dynamics.board.firmware.config import board_limits
@@ -25,10 +25,6 @@ from picker_dynamics.sim.avr_uno import Cause
 
 require("avr", "sim")
 
-SPEED = 762
-"""Of every joint of the picker [1/8 us per frame]; one test makes sure of it."""
-BLOCKED_MAX_US = 40.0
-
 
 def ramp(start_us, count, *, spacing_us=FRAME_US, speed=300):
     """Points from the middle on at ``speed`` [1/8 us per frame], ``count`` of them later standing at the end."""
@@ -48,8 +44,7 @@ def test_a_motion_is_played_to_half_a_count():
     offset_us = bench.firmware.board_time_us(0)
     bench.stream(ramp(start_us, 16))
     bench.run(600_000)
-    last = bench.last
-    assert last.state is BoardState.HOLD and last.faults == 0 and last.underruns == 0
+    bench.tells(state=BoardState.HOLD, faults=0, underruns=0)
     for time_us, pulses in bench.track:
         board_us = time_us + offset_us
         played_us = board_us // FRAME_US * FRAME_US + FRAME_US // 2  # the frame that this sample lies in
@@ -68,8 +63,7 @@ def test_jitter_of_20_ms_on_the_host_leaves_the_pulses_unchanged():
             at_us = begin_us + 10_000 * k + rng.randrange(jitter_us + 1)
             bench.run(max(0, at_us - bench.now_us), host_alive=False, step_us=500)
             bench.write(SetPoint(time_us, pulses))
-        bench.run(300_000)
-        assert bench.last.rejected == 0 and bench.last.underruns == 0
+        bench.run(300_000).tells(rejected=0, underruns=0)
         grid = {time_us: pulses for time_us, pulses in bench.track if time_us % FRAME_US == 15_000}
         return [grid[time_us] for time_us in sorted(grid) if begin_us < time_us < begin_us + 900_000]
 
@@ -88,7 +82,7 @@ def test_time_stamps_wrap_around(tmp_path):
     before, usual = played(AvrBench(elf=started_at(2**32 - 330_000, tmp_path))), played(AvrBench())
     assert before.telemetry[0].time_us >= 2**32 - 330_000 and before.telemetry[-1].time_us < 2_000_000
     assert before.track == usual.track
-    assert before.last.accepted == 23 and before.last.rejected == 0
+    before.tells(accepted=23, rejected=0)
 
 
 def test_the_queue_holds_24_points_and_refuses_the_next():
@@ -98,14 +92,14 @@ def test_the_queue_holds_24_points_and_refuses_the_next():
     bench.run(60_000)
     [refusal] = [answer for answer in bench.answers if not isinstance(answer, Ack)]
     assert isinstance(refusal, Nack) and refusal.reason is Reason.QUEUE_FULL
-    assert (bench.last.queue_depth, bench.last.accepted, bench.last.rejected) == (24, 24, 1)
+    bench.tells(queue_depth=24, accepted=24, rejected=1)
     bench.run(1_000_000)
     assert bench.pulses_us[0] * 8 == pytest.approx(points[-1][1][0], abs=COUNT_EIGHTHS)
 
 
 def test_an_underrun_brakes_within_the_limit_and_is_counted_once():
     bench = AvrBench().enabled().moving(700, 8).run(1_000_000)
-    assert bench.last.underruns == 1 and bench.last.faults == 0 and bench.last.state is BoardState.HOLD
+    bench.tells(underruns=1, faults=0, state=BoardState.HOLD)
     steps = bench.steps()
     assert max(map(abs, steps)) <= SPEED + COUNT_EIGHTHS
     assert steps[-1] < 200  # it did not stop dead
@@ -126,7 +120,7 @@ def test_a_leap_is_played_at_the_speed_limit():
 def test_nothing_moves_before_the_host_asks():
     bench = AvrBench().run(500_000)
     assert bench.pulses_us == (None,) * 5
-    assert bench.last.live == bench.last.owned == 0
+    bench.tells(live=0, owned=0)
 
 
 def test_live_outputs_are_found_kept_and_adopted_at_boot():
@@ -135,15 +129,14 @@ def test_live_outputs_are_found_kept_and_adopted_at_boot():
     before = bench.pulses_us
     bench.run(300_000)
     assert bench.pulses_us == before
-    last = bench.last
-    assert last.live == 0b11011 and last.owned == 0 and last.state is BoardState.IDLE
-    for pulse, wanted in zip(last.pulses, found):
+    bench.tells(live=0b11011, owned=0, state=BoardState.IDLE)
+    for pulse, wanted in zip(bench.last.pulses, found):
         assert pulse / 8 == pytest.approx(wanted or 0.0, abs=2.5)
     assert isinstance(bench.send(Hello()), Info)
     bench.refused(Adopt(ALL), Reason.NOT_LIVE)
     bench.acked(Adopt(0b11011))
-    bench.run(100_000)
-    assert bench.pulses_us == before and bench.last.owned == 0b11011
+    bench.run(100_000).tells(owned=0b11011)
+    assert bench.pulses_us == before
 
 
 def trimmed(servos: ServoMap, oscillator_hz: float) -> ServoMap:
@@ -174,8 +167,8 @@ def test_timer_driven_pins_keep_their_pulses_under_load():
 def test_timer_driven_pins_stop_with_a_reset():
     bench = AvrBench("timer").enabled().run(100_000)
     bench.firmware.reboot(bench.now_us)
-    bench.run(200_000)
-    assert bench.pulses_us == (None,) * 5 and bench.last.live == 0
+    bench.run(200_000).tells(live=0)
+    assert bench.pulses_us == (None,) * 5
 
 
 # --- resets ---------------------------------------------------------------------------------------------------------
@@ -191,10 +184,9 @@ def test_a_reset_in_mid_motion_leaves_the_outputs_where_they_are(cause, says):
     stood = bench.pulses_us
     begin_us = bench.now_us
     bench.run(400_000)
-    last = bench.last
+    assert bench.last.boot_id != boot_id
     assert bench.steps(since_us=begin_us) == [] and bench.pulses_us == stood
-    assert last.boot_id != boot_id and last.faults == says
-    assert (last.live, last.owned, last.state, last.queue_depth) == (ALL, 0, BoardState.IDLE, 0)
+    bench.tells(faults=says, live=ALL, owned=0, state=BoardState.IDLE, queue_depth=0)
 
 
 def test_opening_the_port_resets_an_uno_whose_boot_loader_hides_the_cause():
@@ -204,7 +196,7 @@ def test_opening_the_port_resets_an_uno_whose_boot_loader_hides_the_cause():
     said = len(bench.telemetry)
     bench.run(990_000)
     assert len(bench.telemetry) == said and bench.uno.statistics.deaf > 0
-    assert bench.last.boot_id == boot_id + 1 and bench.last.faults == 0
+    bench.tells(boot_id=boot_id + 1, faults=0)
 
 
 # --- the wire -------------------------------------------------------------------------------------------------------
@@ -218,8 +210,9 @@ def test_a_client_at_another_speed_is_noise_and_no_harm():
     bench.run(600_000)
     bench.firmware.line_speed(500_000)
     bench.run(50_000)
-    assert bench.last.faults == Fault.HOST_LOST.bit and bench.last.bad_frames > 0
-    assert bench.pulses_us == stood and isinstance(bench.send(Ping()), Ack)
+    bench.tells(faults=Fault.HOST_LOST.bit)
+    assert bench.last.bad_frames > 0 and bench.pulses_us == stood
+    bench.acked(Ping())
 
 
 def test_nothing_is_lost_at_250_set_points_a_second():
@@ -229,9 +222,8 @@ def test_nothing_is_lost_at_250_set_points_a_second():
     for k in range(sent):
         bench.write(SetPoint(begin_us + 4000 * k, tuple(pulse + k for pulse in MIDDLE)))
         bench.run(4000, host_alive=False)
-    last, counts = bench.last, bench.uno.statistics
-    assert last.accepted == sent and last.rejected == last.bad_frames == last.missed_frames == 0
-    assert counts.overruns == 0 and counts.longest_blocked_us <= BLOCKED_MAX_US
+    bench.tells(accepted=sent, rejected=0, bad_frames=0, missed_frames=0)
+    bench.require_unhurt()
 
 
 def test_a_flood_without_a_pause_is_survived():
@@ -239,7 +231,7 @@ def test_a_flood_without_a_pause_is_survived():
     rng = random.Random(9)
     bench.firmware.receive(rng.randbytes(20_000), bench.now_us)
     bench.run(500_000)
-    assert bench.uno.statistics.overruns == 0 and bench.uno.statistics.longest_blocked_us <= BLOCKED_MAX_US
+    bench.require_unhurt()
     bench.write(Ping())
     bench.acked(Ping())
     assert bench.live == ALL

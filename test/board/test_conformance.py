@@ -5,7 +5,7 @@ from dataclasses import replace
 import conformance_motion_mutants  # noqa: F401  adds its own to MUTANTS
 import conformance_request_mutants  # noqa: F401  so does this
 import pytest
-from conformance_bench import CONFIG, FROM_OUTSIDE, START, START_US, ended, failures, session_with, virtual
+from conformance_bench import CONFIG, FROM_OUTSIDE, START, START_US, WIRE, ended, passed, session_with, virtual
 from conformance_mutants import MUTANTS
 from firmware_bench import golden
 
@@ -20,20 +20,14 @@ from picker_dynamics.errors import LinkError, VersionError
 
 def test_the_virtual_board_passes_every_check_and_is_left_as_it_was_found():
     board = virtual()
-    session = session_with(board)
-    outcomes = run(session)
-    session.leave()
-    assert failures(outcomes) == {} and ended(outcomes, Status.SKIPPED) == {}
+    assert ended(passed(session_with(board)), Status.SKIPPED) == {}
     assert (board.live, board.owned, board.faults) == (0, 0, 0)
 
 
 def test_a_board_whose_outputs_run_is_checked_without_letting_go_of_the_arm():
     board = virtual(found_us=START_US)
     lowest_live = []
-    session = session_with(board, start=())
-    outcomes = run(session, FROM_OUTSIDE, on_outcome=lambda _: lowest_live.append(board.live))
-    session.leave()
-    assert failures(outcomes) == {}
+    outcomes = passed(session_with(board, start=()), FROM_OUTSIDE, on_outcome=lambda _: lowest_live.append(board.live))
     assert set(lowest_live) == {0b11111} and board.pulses == START and board.faults == 0
     assert {one.name for one in CHECKS if one.off} <= set(ended(outcomes, Status.SKIPPED))
 
@@ -51,16 +45,13 @@ def test_a_board_whose_outputs_run_is_checked_without_letting_go_of_the_arm():
 )
 def test_other_boards_pass_too(config):
     start = (*START, 12000, 12000, 12000)[: len(config.joints)]
-    outcomes = run(session_with(virtual(config=config), limits=config.joints, start=start))
-    assert failures(outcomes) == {}
+    passed(session_with(virtual(config=config), limits=config.joints, start=start))
 
 
 @pytest.mark.parametrize("before_wrap_s", [3, 20, 26])
 def test_the_time_stamp_may_wrap_around_in_any_check(before_wrap_s):
     config = replace(CONFIG, start_time_us=2**32 - before_wrap_s * 1_000_000)
-    session = session_with(virtual(config=config))
-    outcomes = run(session, [one for one in CHECKS if one.name != "telemetry-from-boot"])
-    assert failures(outcomes) == {}
+    passed(session_with(virtual(config=config)), [one for one in CHECKS if one.name != "telemetry-from-boot"])
 
 
 def test_the_same_session_twice_says_the_same():
@@ -78,12 +69,9 @@ def test_the_same_session_twice_says_the_same():
 def test_without_permission_nothing_is_switched_or_moved():
     board = virtual(found_us=(1500.0, None, 1000.0, None, None))
     sent = []
-    board_receive, board.receive = (
-        board.receive,
-        lambda data, now_us: (sent.append((board.pulses, board.owned)), board_receive(data, now_us)),
-    )
-    outcomes = run(session_with(board, allowed=Need.WIRE))
-    assert failures(outcomes) == {}
+    receive = board.receive
+    board.receive = lambda *data: sent.append((board.pulses, board.owned)) or receive(*data)
+    outcomes = passed(session_with(board, allowed=Need.WIRE))
     assert set(sent) == {((12000, 0, 8000, 0, 0), 0)}
     assert all(one.status is Status.SKIPPED for one in outcomes if one.check.need > Need.WIRE)
 
@@ -99,10 +87,7 @@ def test_slow_checks_move_slowly_and_stay_near():
     board = virtual(found_us=START_US)
     track = []
     advance, board.advance = board.advance, lambda now_us: (advance(now_us), track.append(board.pulses))
-    session = session_with(board, allowed=Need.MOTION, start=())
-    outcomes = run(session, FROM_OUTSIDE)
-    session.leave()
-    assert failures(outcomes) == {}
+    passed(session_with(board, allowed=Need.MOTION, start=()), FROM_OUTSIDE)
     frames = [pulses for pulses, after in zip(track, track[1:]) if pulses != after]
     assert len(frames) > 200
     assert max(abs(pulse - start) for pulses in frames for pulse, start in zip(pulses, START)) <= 340  # 42 us, under 4 degrees
@@ -112,8 +97,8 @@ def test_slow_checks_move_slowly_and_stay_near():
 def test_a_joint_outside_its_limits_is_left_alone():
     board = virtual(found_us=(490.0, *START_US[1:]))
     session = session_with(board, start=(), allowed=Need.MOTION)
-    outcomes = run(session)
-    assert failures(outcomes) == {} and session.usable == 0b11110
+    passed(session)
+    assert session.usable == 0b11110
     assert board.pulses[0] == 3920 and not board.owned & 1
 
 
@@ -123,19 +108,15 @@ def test_joints_that_a_lost_host_left_behind_are_no_trouble(allowed):
     board.receive(encode(Adopt(0b11111), 900), 0)
     board.advance(600_000)
     assert board.faults == Fault.HOST_LOST.bit
-    session = meet(Host(LockStepWire(board, now_us=600_000)), limits=CONFIG.joints, allowed=allowed)
-    outcomes = run(session, FROM_OUTSIDE)
-    session.leave()
-    assert failures(outcomes) == {}
+    passed(meet(Host(LockStepWire(board, now_us=600_000)), limits=CONFIG.joints, allowed=allowed), FROM_OUTSIDE)
     assert (board.live, board.owned, board.pulses) == (0b11111, 0b11111, START)
 
 
 def test_a_latched_fault_whose_cause_stays_is_told_and_moves_nothing():
     board = virtual()
     board.set_supply(3000)
-    outcomes = run(session_with(board), [one for one in CHECKS if one.need is Need.WIRE and not one.owned])
-    assert failures(outcomes) == {}
-    assert all("SUPPLY_LOW" in detail for detail in ended(outcomes, Status.SKIPPED).values()) and ended(outcomes, Status.SKIPPED)
+    skipped = ended(passed(session_with(board), WIRE), Status.SKIPPED)
+    assert skipped and all("SUPPLY_LOW" in detail for detail in skipped.values())
 
 
 def test_hurry_stops_before_it_leaves():
@@ -156,31 +137,22 @@ class Speaker:
     """Something that says the same over and over."""
 
     def __init__(self, data):
-        self.data = data
-
-    def advance(self, now_us):
-        pass
-
-    def receive(self, data, now_us):
-        pass
-
-    def transmit(self):
-        return self.data
+        self.transmit = lambda: data
+        self.advance = self.receive = lambda *_: None
 
 
 @pytest.mark.parametrize(
     ("data", "error", "text"),
-    [(b"", LinkError, "silent for 4 s"), (b"hello world\0", LinkError, "speaks something else: .* at 500000 baud")],
-    ids=["silent", "something else"],
+    [
+        (b"", LinkError, "silent for 4 s"),
+        (b"hello world\0", LinkError, "speaks something else: .* at 500000 baud"),
+        (build(2, 0x84, 1, b"whatever it says"), VersionError, "speaks protocol version 2, this program 1"),
+    ],
+    ids=["silent", "something else", "another version"],
 )
 def test_what_is_no_board_is_told(data, error, text):
     with pytest.raises(error, match=text):
         meet(Host(LockStepWire(Speaker(data))))
-
-
-def test_another_version_is_told():
-    with pytest.raises(VersionError, match="speaks protocol version 2, this program 1"):
-        meet(Host(LockStepWire(Speaker(build(2, 0x84, 1, b"whatever it says")))))
 
 
 def test_a_reset_while_the_port_is_opened_is_no_gap():
@@ -190,7 +162,7 @@ def test_a_reset_while_the_port_is_opened_is_no_gap():
     board.reboot(50_000, silence_us=300_000)
     session = meet(host, limits=CONFIG.joints, start=START)
     assert {one.boot_id for one in session.first} == {session.info.boot_id} == {2}
-    assert failures(run(session, [named("telemetry-from-boot")])) == {}
+    passed(session, [named("telemetry-from-boot")])
 
 
 def test_a_board_that_falls_silent_ends_the_suite():

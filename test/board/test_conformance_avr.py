@@ -6,9 +6,9 @@ from firmware_tools import require
 require("avr", "sim")
 
 import pytest  # noqa: E402
-from conformance_bench import FROM_OUTSIDE, START, START_US, SUPPLY_MV, ended, failures, session_with  # noqa: E402
+from conformance_bench import FROM_OUTSIDE, START, START_US, SUPPLY_MV, WIRE, ended, passed, session_with  # noqa: E402
 
-from picker_dynamics.board.conformance import CHECKS, Need, Status, run  # noqa: E402
+from picker_dynamics.board.conformance import Need, Status, run  # noqa: E402
 
 
 def uno(*backend, **options):
@@ -30,34 +30,25 @@ def uno(*backend, **options):
 def test_the_firmware_passes_every_check(backend, inputs, baud, skipped, tmp_path):
     servos = with_inputs(tmp_path) if inputs else None
     board = uno(backend, servos=servos, baud=baud)
-    session = session_with(board, baud=baud)
-    outcomes = run(session)
-    session.leave()
-    assert failures(outcomes) == {}
-    assert set(ended(outcomes, Status.SKIPPED)) == skipped
+    assert set(ended(passed(session_with(board, baud=baud)), Status.SKIPPED)) == skipped
     assert board.pulses_us == (None,) * 5 and board.uno.statistics.overruns == 0
 
 
 def test_outputs_that_run_already_are_kept():
     board = uno(found_us=START_US)
     found = board.pulses_us
-    session = session_with(board, start=(), allowed=Need.MOTION)
-    outcomes = run(session, FROM_OUTSIDE)
-    session.leave()
-    assert failures(outcomes) == {}
+    passed(session_with(board, start=(), allowed=Need.MOTION), FROM_OUTSIDE)
     assert board.live == 0b11111 and board.pulses_us == pytest.approx(found, abs=4.9)
 
 
 def test_the_time_stamp_may_wrap_around(tmp_path):
-    board = uno(elf=started_at(2**32 - 22_000_000, tmp_path))
-    outcomes = run(session_with(board))
-    assert failures(outcomes) == {}
+    passed(session_with(uno(elf=started_at(2**32 - 22_000_000, tmp_path))))
 
 
 def test_two_runs_are_alike_to_the_bit():
     def told():
         session = session_with(uno(), start=START)
-        run(session, [one for one in CHECKS if one.need is Need.WIRE and not one.owned])
+        run(session, WIRE)
         return session.host.heard
 
     assert told() == told()

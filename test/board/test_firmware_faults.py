@@ -28,8 +28,7 @@ def test_stop_flushes_decelerates_holds_and_latches():
     bench.acked(Stop())
     bench.run(1_000_000)
     assert steps(bench.track)[:6] == [160, 120, 80, 40, 0, 0]
-    assert (bench.last.state, bench.last.faults, bench.last.queue_depth) == (BoardState.HOLD, 1, 0)
-    assert (bench.last.live, bench.last.owned) == (ALL, ALL)
+    bench.tells(state=BoardState.HOLD, faults=1, queue_depth=0, live=ALL, owned=ALL)
     bench.refused(SetPoint(bench.now_us + 50_000, MIDDLE), Reason.FAULT, Fault.STOPPED.bit)
     held = bench.pulses
     bench.acked(Reset())
@@ -67,7 +66,7 @@ def test_a_lost_host_means_standstill_within_half_a_second_and_holding_for_ever(
     latched = next(one for one in bench.telemetry if one.faults)
     assert latched.faults == Fault.HOST_LOST.bit
     assert 250_000 < latched.time_us - lost_us <= 290_000
-    assert bench.last.live == bench.last.owned == ALL
+    bench.tells(live=ALL, owned=ALL)
     bench.acked(Reset())
     assert bench.faults == 0
 
@@ -76,9 +75,8 @@ def test_a_host_lost_long_before_its_queue_ends_is_not_followed():
     bench = Bench().enabled().run(FRAME_US)
     bench.stream([(bench.now_us + 1_900_000, (18000,) * 3)])
     bench.run(3_000_000, host_alive=False)
-    assert bench.last.faults == Fault.HOST_LOST.bit
+    bench.tells(faults=Fault.HOST_LOST.bit, queue_depth=0)
     assert bench.pulses[0] < 12000 + 6000 * 400 / 1900
-    assert bench.last.queue_depth == 0
 
 
 def test_any_valid_frame_keeps_the_watch_quiet_and_damage_does_not():
@@ -94,14 +92,14 @@ def test_any_valid_frame_keeps_the_watch_quiet_and_damage_does_not():
 
 
 def test_an_idle_board_misses_no_host():
-    assert Bench(found_us=(1500.0,) * 3).run(10_000_000, host_alive=False).last.faults == 0
+    Bench(found_us=(1500.0,) * 3).run(10_000_000, host_alive=False).tells(faults=0)
 
 
 def test_a_fault_stays_latched_until_its_cause_is_gone():
     bench = Bench().enabled().moving()
     bench.firmware.set_cause(Fault.OUTPUT_FAILED, True)
     bench.run(500_000)
-    assert (bench.last.faults, bench.last.state) == (Fault.OUTPUT_FAILED.bit, BoardState.HOLD)
+    bench.tells(faults=Fault.OUTPUT_FAILED.bit, state=BoardState.HOLD)
     bench.send(Stop())
     bench.refused(Reset(), Reason.FAULT_PERSISTS, Fault.OUTPUT_FAILED.bit)
     assert bench.faults == Fault.OUTPUT_FAILED.bit  # the stop, whose cause is gone, was cleared
@@ -114,11 +112,10 @@ def test_a_fault_stays_latched_until_its_cause_is_gone():
 def test_low_supply_is_a_fault_where_it_is_measured():
     bench = Bench(FirmwareConfig(LIMITS, supply_min_mv=4800)).enabled()
     bench.firmware.set_supply(5900)
-    assert bench.run(FRAME_US).last.supply_mv == 5900
-    assert bench.last.faults == 0
+    bench.run(FRAME_US).tells(supply_mv=5900, faults=0)
     bench.firmware.set_supply(4700)
-    assert bench.last.faults == 0  # telemetry was built before
-    assert bench.run(FRAME_US).last.faults == Fault.SUPPLY_LOW.bit
+    bench.tells(faults=0)  # telemetry was built before
+    bench.run(FRAME_US).tells(faults=Fault.SUPPLY_LOW.bit)
     bench.firmware.set_supply(5900)
     bench.acked(Reset())
 
@@ -146,6 +143,5 @@ def test_a_reset_in_mid_motion_keeps_the_pulses_and_tells_by_its_boot_id():
 def test_timer_driven_pins_stop_at_a_reset():
     bench = Bench().enabled()
     bench.firmware.reboot(bench.now_us, keep_outputs=False, fault=Fault.RESTARTED)
-    assert bench.run(FRAME_US).last.live == 0
-    assert bench.last.faults == Fault.RESTARTED.bit
+    bench.run(FRAME_US).tells(live=0, faults=Fault.RESTARTED.bit)
     bench.refused(Enable(ALL, MIDDLE), Reason.FAULT)

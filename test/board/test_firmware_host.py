@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from firmware_bench import GOLDEN, golden, play_golden_session
+from firmware_bench import wire as wire_of
 from firmware_host import HostFirmware, core
 from firmware_tools import require
 
@@ -74,13 +75,13 @@ def test_golden_interpolation(vector):
     assert core().picker_interpolate(*(vector[key] for key in ("start_us", "start", "end_us", "end", "at_us"))) == vector["pulse"]
 
 
-@pytest.mark.parametrize("frame", GOLDEN["frames"], ids=lambda frame: frame["name"])
-def test_golden_frames_are_read_and_written_alike(frame):
-    wire = bytes.fromhex(frame["wire"])
+@golden("frames", "name")
+def test_golden_frames_are_read_and_written_alike(vector):
+    wire = wire_of(vector)
     body = unstuffed(wire[:-1])
     version, kind, sequence = struct.unpack_from("<BBH", body)
     payload = body[4:-2]
-    assert (kind, sequence) == (MessageType[frame["message"]], frame["sequence"])
+    assert (kind, sequence) == (MessageType[vector["message"]], vector["sequence"])
     assert encode(version, kind, sequence, payload) == wire
     frames, kept, length, bad = decode(wire)
     assert (frames, length, bad) == (1, len(payload), 0)
@@ -100,10 +101,10 @@ def test_golden_stuffing(vector):
 
 @golden("damaged", "name")
 def test_golden_damage_yields_no_frame_and_is_counted(vector):
-    wire = bytes.fromhex(vector["wire"])
+    wire = wire_of(vector)
     frames, _, _, bad = decode(wire)
     assert frames == 0 and bad >= 1
-    good = bytes.fromhex(GOLDEN["frames"][0]["wire"])
+    good = wire_of(GOLDEN["frames"][0])
     assert decode(wire + good)[0] == 1  # and the next frame is read
 
 
@@ -112,7 +113,7 @@ def test_golden_refusals():
     config = FirmwareConfig((JointLimits(4000, 20000, 200, 50),) * 2)
     for vector in GOLDEN["not_understood"]:
         firmware = HostFirmware(config)
-        firmware.receive(bytes.fromhex(vector["wire"]), 1000)
+        firmware.receive(wire_of(vector), 1000)
         reasons = [
             message.reason for _, message in FrameDecoder().feed(firmware.transmit()) if not isinstance(message, Telemetry)
         ]

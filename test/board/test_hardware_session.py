@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import session_bench
 from arm_fixtures import rigid_body
-from board_on_pty import ALL, wait_until
-from session_bench import HOME, LEAD_S, PERIOD_S, SERVOS, accounted, moved, units
+from board_on_pty import ALL
+from session_bench import ADOPTED, HOME, LEAD_S, PERIOD_S, SERVOS, accounted, moved, units
+from waiting import until
 
 from picker_dynamics.board.hardware_session import NEAR, PAST_S, REJOIN_S, CommandCounts, State
 from picker_dynamics.board.protocol import Fault
-from picker_dynamics.errors import BoardFaultError, InputError, LimitError
+from picker_dynamics.errors import InputError, LimitError
 
 board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling
 pytestmark = pytest.mark.realtime
@@ -25,16 +26,16 @@ def test_connecting_moves_and_owns_nothing(rig):
     session = rig.connected()
     rig.news()
     assert session.state is State.IDLE and session.problem == ""
-    assert (rig.board.firmware.owned, rig.board.firmware.live) == (0, ALL)
+    assert (rig.firmware.owned, rig.firmware.live) == (0, ALL)
     assert rig.pulses() == units(HOME)
 
 
 def test_running_outputs_are_adopted_without_moving_them(rig):
     session = rig.connected()
-    assert session.activate(at_rest_pose=False) == "outputs were running: adopted"
+    assert session.activate(at_rest_pose=False) == ADOPTED
     rig.news(10)
     assert session.state is State.ACTIVE and session.epoch == 1
-    assert rig.board.firmware.owned == ALL
+    assert rig.firmware.owned == ALL
     assert {pulses for _, pulses, _ in rig.history} == {units(HOME)}
     np.testing.assert_allclose(session.setpoint, HOME, atol=1e-3)
 
@@ -50,16 +51,14 @@ def test_the_held_pose_is_where_the_springs_bear_the_arm(rig):
 def test_outputs_that_are_off_stay_off_until_somebody_vouches_for_the_pose(rigs):
     rig = rigs(found=None)
     session = rig.connected()
-    with pytest.raises(BoardFaultError, match=r"put it at its rest pose \(base 0.00 rad, shoulder 1.90 rad"):
-        session.activate(at_rest_pose=False)
+    rig.not_activated(r"put it at its rest pose \(base 0.00 rad, shoulder 1.90 rad", at_rest_pose=False)
     rig.news()
-    assert session.state is State.IDLE and rig.board.firmware.live == 0
+    assert session.state is State.IDLE and rig.firmware.live == 0
 
 
 def test_outputs_are_switched_on_one_at_a_time_at_the_rest_pose(rigs, quick_enabling):
     rig = rigs(found=None)
-    session = rig.connected()
-    session.activate(at_rest_pose=True)
+    session = rig.enabling()
     assert session.state is State.ENABLING
     rig.tick_until(lambda: session.state is State.ACTIVE, "enabling")
     rig.news()
@@ -76,8 +75,7 @@ def test_joints_that_run_keep_their_pulses_while_the_others_are_switched_on(rigs
     found[[1, 4]] = np.nan
     rig = rigs(found=found)
     session = rig.connected()
-    with pytest.raises(BoardFaultError, match="pose is unknown"):
-        session.activate(at_rest_pose=False)
+    rig.not_activated("pose is unknown", at_rest_pose=False)
     session.activate(at_rest_pose=True)
     rig.tick_until(lambda: session.state is State.ACTIVE, "enabling")
     expected = np.where(np.isnan(found), SERVOS.rest, found)
@@ -87,31 +85,25 @@ def test_joints_that_run_keep_their_pulses_while_the_others_are_switched_on(rigs
 
 def test_a_stop_ends_the_enabling_and_keeps_what_runs(rigs, quick_enabling):
     rig = rigs(found=None)
-    session = rig.connected()
-    session.activate(at_rest_pose=True)
-    rig.tick_until(lambda: rig.board.firmware.live == 0b11, "the second joint")
+    session = rig.enabling()
+    rig.tick_until(lambda: rig.firmware.live == 0b11, "the second joint")
     session.stop()
-    rig.tick_until(lambda: rig.board.firmware.faults == Fault.STOPPED.bit, "stop")
-    live = rig.board.firmware.live
+    rig.tick_until(lambda: rig.firmware.faults == Fault.STOPPED.bit, "stop")
+    live = rig.firmware.live
     rig.news(15)
-    assert session.state is State.IDLE and rig.board.firmware.live == live and live & 0b11 == 0b11 and live != ALL
+    assert session.state is State.IDLE and rig.firmware.live == live and live & 0b11 == 0b11 and live != ALL
 
 
 def test_enabling_outlives_a_damaged_cable(rigs, quick_enabling):
     """Every second chunk is lost for a while: the board does not answer in time, and is asked again."""
     rig = rigs(found=None)
-    session = rig.connected()
-    session.activate(at_rest_pose=True)
-    rig.tick_until(lambda: rig.board.firmware.live == 0b1, "the first joint")
-    with rig.board.lock:
-        rig.board.wire_in = lambda data: b""
-    deaf_until = time.monotonic() + 0.4
-    rig.tick_until(lambda: time.monotonic() > deaf_until, "silence")
-    with rig.board.lock:
-        rig.board.wire_in = lambda data: data
+    session = rig.enabling()
+    rig.tick_until(lambda: rig.firmware.live == 0b1, "the first joint")
+    with rig.board.deaf():
+        rig.tick_for(0.4)
     rig.tick_until(lambda: session.state is not State.ENABLING, "enabling")
     assert session.state is State.ACTIVE, session.problem
-    assert rig.board.firmware.live == ALL
+    assert rig.firmware.live == ALL
 
 
 def test_outputs_that_hold_no_pose_are_not_taken_over(rigs, monkeypatch):
@@ -144,10 +136,9 @@ def test_commands_are_followed_to_the_last_one_and_all_are_counted(rig):
     rig.tick_until(lambda: rig.pulses() == units(goal), "arrival")
     rig.require_no_step()
     assert accounted(session.counts) == total
-    wait_until(lambda: session.link.telemetry.accepted + session.link.telemetry.rejected == session.counts.sent, "counts")
+    until(lambda: session.link.telemetry.accepted + session.link.telemetry.rejected == session.counts.sent, "counts")
     assert session.link.telemetry.pulses == units(goal)
-    until = time.monotonic() + 1.0
-    rig.tick_until(lambda: time.monotonic() > until, "the model to settle")
+    rig.tick_for(1.0)  # for the model to settle
     np.testing.assert_allclose(session.model.q, session.model.settle(goal), atol=1.5 * SERVOS.model.deadband.max())
 
 

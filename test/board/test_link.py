@@ -1,16 +1,16 @@
 """The link against a VirtualFirmware on a real pseudo-terminal.  No wall-clock figure is asserted, only order."""
 
 import os
-import pty
 import random
 import termios
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import serial
-from board_on_pty import ALL, LIMITS, MIDDLE, PATIENCE_S, BoardOnPty, speaker, wait_until
+from board_on_pty import ALL, LIMITS, MIDDLE, PATIENCE_S, BoardOnPty, speaker
+from waiting import until
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.link import Link
@@ -43,12 +43,11 @@ def test_handshake_learns_who_the_board_is(link):
 def test_nothing_is_sent_before_the_board_speaks():
     with BoardOnPty() as board:
         with board.lock:
-            board.firmware.reboot(board.now_us(), silence_us=400_000)
+            board.reset(silence_us=400_000)
             board.firmware.transmit()
             board.received.clear()
-        opened = Future()
         link = Link(board.port)
-        threading.Thread(target=lambda: opened.set_result(link.open(PATIENCE_S))).start()
+        opened = ThreadPoolExecutor().submit(link.open, PATIENCE_S)
         heard_before_it_spoke = b""
         while not opened.done():
             with board.lock:
@@ -87,10 +86,9 @@ def test_a_stream_joined_in_mid_frame_is_no_damage(board):
 
     board.paused = True
     link = Link(board.port)
-    opened = Future()
-    threading.Thread(target=lambda: opened.set_result(link.open(PATIENCE_S))).start()
+    opened = ThreadPoolExecutor().submit(link.open, PATIENCE_S)
     reader = f"link {board.port}"
-    wait_until(
+    until(
         lambda: reader in {thread.name for thread in threading.enumerate()}, "opening of the port"
     )  # which discards what came before
     time.sleep(0.05)
@@ -102,21 +100,23 @@ def test_a_stream_joined_in_mid_frame_is_no_damage(board):
     link.close()
 
 
+def not_opened(port, why, *timeout_s):
+    with pytest.raises(LinkError, match=why):
+        Link(str(port)).open(*timeout_s)
+
+
 def test_no_such_port(tmp_path):
-    with pytest.raises(LinkError, match=f"no serial port {tmp_path}/nothing"):
-        Link(f"{tmp_path}/nothing").open()
+    not_opened(tmp_path / "nothing", f"no serial port {tmp_path}/nothing")
 
 
 def test_not_a_serial_port(tmp_path):
     path = tmp_path / "file"
     path.write_text("not a port")
-    with pytest.raises(LinkError, match="cannot be used as a serial port"):
-        Link(str(path)).open()
+    not_opened(path, "cannot be used as a serial port")
 
 
 def test_busy_port(link, board):
-    with pytest.raises(LinkError, match="is busy: another program has it open"):
-        Link(board.port).open()
+    not_opened(board.port, "is busy: another program has it open")
     assert link.connected
 
 
@@ -125,26 +125,20 @@ def test_no_permission(monkeypatch):
         raise serial.SerialException(13, "Permission denied")
 
     monkeypatch.setattr(serial, "Serial", refuse)
-    with pytest.raises(LinkError, match="no permission to open /dev/ttyX: add yourself to its group"):
-        Link("/dev/ttyX").open()
+    not_opened("/dev/ttyX", "no permission to open /dev/ttyX: add yourself to its group")
 
 
 def test_silent_board():
-    master, slave = pty.openpty()
-    try:
-        with pytest.raises(LinkError, match=r"is silent for 0\.2 s"):
-            Link(os.ttyname(slave)).open(0.2)
-    finally:
-        os.close(master)
-        os.close(slave)
+    with speaker(lambda: b"") as port:
+        not_opened(port, r"is silent for 0\.2 s", 0.2)
 
 
 @pytest.mark.parametrize(
     "say", [lambda: b"ok T:21.3 /0.0\r\n", lambda: random.Random(1).randbytes(50), lambda: b"\0"], ids=["text", "noise", "zeros"]
 )
 def test_a_board_that_speaks_something_else(say):
-    with speaker(say) as port, pytest.raises(LinkError, match="speaks something else: [0-9]+ bytes at 500000"):
-        Link(port).open(0.3)
+    with speaker(say) as port:
+        not_opened(port, "speaks something else: [0-9]+ bytes at 500000", 0.3)
 
 
 def test_a_board_with_another_protocol_version():
@@ -160,10 +154,9 @@ def test_opening_twice_is_refused_and_closing_twice_is_not(link):
     link.close()
     link.close()
     assert not link.connected
-    with pytest.raises(LinkError, match="is not connected"):
-        link.send(Stop())
-    with pytest.raises(LinkError, match="is not connected"):
-        link.request(Stop())
+    for say in (link.send, link.request):
+        with pytest.raises(LinkError, match="is not connected"):
+            say(Stop())
 
 
 def test_closing_will_not_drop_the_line_that_resets_a_board(link, board):
@@ -176,8 +169,7 @@ def test_closing_will_not_drop_the_line_that_resets_a_board(link, board):
 
 def test_a_failed_opening_leaves_the_port_free(board):
     board.paused = True
-    with pytest.raises(LinkError, match="silent"):
-        Link(board.port).open(0.05)
+    not_opened(board.port, "silent", 0.05)
     board.paused = False
     with Link(board.port) as link:
         assert link.connected
@@ -194,7 +186,7 @@ def test_telemetry_is_handed_on_and_a_failing_callback_is_logged_not_fatal(link,
         raise RuntimeError("a bug in the callback")
 
     link.on_telemetry = callback
-    wait_until(lambda: len(seen) > 3, "telemetry")
+    until(lambda: len(seen) > 3, "telemetry")
     assert "a callback of the serial link failed" in caplog.text
     assert all(a[1] <= b[1] for a, b in zip(seen, seen[1:]))
     link.request(Ping(), PATIENCE_S)
@@ -211,7 +203,7 @@ def test_waiting_inside_a_callback_is_refused_but_async_requests_work(link):
             outcomes.append(link.request_async(Ping(), PATIENCE_S))
 
     link.on_telemetry = callback
-    wait_until(lambda: outcomes, "callback")
+    until(lambda: outcomes, "callback")
     assert isinstance(outcomes[0].result(PATIENCE_S), Ack)
 
 
@@ -223,18 +215,18 @@ def test_board_time_is_known_across_the_wrap_around(clock_rate):
     config = FirmwareConfig(LIMITS, start_time_us=2**32 - 1_200_000)
     with BoardOnPty(config, clock_rate=clock_rate) as board, Link(board.port) as link:
         board_time_0 = board.firmware.board_time_us(board.now_us())
-        wait_until(lambda: board.firmware.board_time_us(board.now_us()) < 2**31, "wrap-around")
-        wait_until(lambda: board.firmware.board_time_us(board.now_us()) > 800_000, "time to pass")
+        until(lambda: board.firmware.board_time_us(board.now_us()) < 2**31, "wrap-around")
+        until(lambda: board.firmware.board_time_us(board.now_us()) > 800_000, "time to pass")
         assert board_time_0 > 2**31
         error_us = min(abs(ahead_us(link.board_time_us(), board.firmware.board_time_us(board.now_us()))) for _ in range(20))
         assert error_us < 20_000  # a sanity check: a busy machine delays everything
-        wait_until(lambda: link.statistics.drift_ppm == pytest.approx(1e6 * (clock_rate - 1.0), abs=3000), "the drift")
+        until(lambda: link.statistics.drift_ppm == pytest.approx(1e6 * (clock_rate - 1.0), abs=3000), "the drift")
 
 
 def test_an_idle_host_keeps_the_watch_quiet(link, board):
     link.request(Enable(ALL, MIDDLE))
     start_us = link.telemetry.time_us
-    wait_until(lambda: ahead_us(link.telemetry.time_us, start_us) > 700_000, "time to pass")
+    until(lambda: ahead_us(link.telemetry.time_us, start_us) > 700_000, "time to pass")
     assert link.telemetry.faults == 0
     assert link.statistics.round_trip_median_ms > 0.0
 
@@ -242,9 +234,9 @@ def test_an_idle_host_keeps_the_watch_quiet(link, board):
 def test_a_host_that_closes_is_missed_by_the_board(board):
     with Link(board.port) as link:
         link.request(Enable(ALL, MIDDLE))
-    wait_until(lambda: board.firmware.faults == Fault.HOST_LOST.bit, "HOST_LOST")
+    until(lambda: board.firmware.faults == Fault.HOST_LOST.bit, "HOST_LOST")
     assert board.firmware.pulses == MIDDLE  # and holds
     with Link(board.port) as link:
         assert link.telemetry.owned == ALL
         link.request(Reset())
-        wait_until(lambda: link.telemetry.faults == 0, "reset")
+        until(lambda: link.telemetry.faults == 0, "reset")

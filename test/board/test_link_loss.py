@@ -2,10 +2,11 @@
 
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from board_on_pty import ALL, MIDDLE, PATIENCE_S, BoardOnPty, speaker, wait_until
+from board_on_pty import ALL, MIDDLE, PATIENCE_S, BoardOnPty, speaker
+from waiting import until
 
 from picker_dynamics.board.link import Link, connection
 from picker_dynamics.board.link.port import BACKLOG_MAX
@@ -21,11 +22,10 @@ def test_a_pulled_cable_is_reported_everywhere(board):
     link = Link(board.port, on_loss=losses.append)
     link.open()
     try:
-        with board.lock:
-            board.wire_in = lambda data: b""
-        waiting = link.request_async(Stop(), PATIENCE_S)
-        board.unplug()
-        wait_until(lambda: losses, "loss")
+        with board.deaf():
+            waiting = link.request_async(Stop(), PATIENCE_S)
+            board.unplug()
+        until(lambda: losses, "loss")
         assert "is gone, was the cable pulled?" in str(losses[0])
         with pytest.raises(LinkError, match="cable pulled"):
             waiting.result(PATIENCE_S)
@@ -42,7 +42,7 @@ def test_a_board_that_falls_silent_is_lost(board, monkeypatch):
     losses = []
     with Link(board.port, on_loss=losses.append):
         board.paused = True
-        wait_until(lambda: losses, "loss")
+        until(lambda: losses, "loss")
         board.paused = False
     assert "is silent for 0.3 s" in str(losses[0])
 
@@ -57,8 +57,7 @@ def test_reconnecting_to_the_same_board(tmp_path, board):
     board.unplug()
     assert lost.wait(PATIENCE_S)
     port.unlink()
-    returned = Future()
-    threading.Thread(target=lambda: returned.set_result(link.reconnect())).start()
+    returned = ThreadPoolExecutor().submit(link.reconnect)
     time.sleep(0.1)  # the port is not there: attempts fail
     assert not returned.done()
     with BoardOnPty(boot_id=7) as again:
@@ -75,8 +74,7 @@ def test_reconnecting_notices_that_the_board_was_reset_meanwhile(board):
     link = Link(board.port, on_boot=lambda *ids: restarts.append(ids))
     link.open()
     link.close()
-    with board.lock:
-        board.firmware.reboot(board.now_us())
+    board.reset()
     link.reconnect(give_up_s=PATIENCE_S)
     assert restarts == [(7, 8)]
     assert link.info.boot_id == 8
@@ -104,23 +102,20 @@ def test_a_board_reset_in_mid_motion(board):
         link.request(Enable(ALL, MIDDLE))
         for k in range(1, 11):
             link.send_setpoint(link.board_time_us(time.monotonic() + 0.5 + 0.1 * k), (12000 + 100 * k,) * 5)
-        wait_until(lambda: link.telemetry.state is BoardState.MOVE, "motion")
-        with board.lock:
-            board.wire_in = lambda data: b""
-        waiting = link.request_async(Enable(ALL, MIDDLE), PATIENCE_S)
-        with board.lock:
-            board.firmware.reboot(board.now_us(), keep_outputs=True)
-            frozen = board.firmware.pulses
-        wait_until(lambda: restarts, "news of the reset")
-        with board.lock:
-            board.wire_in = lambda data: data
+        until(lambda: link.telemetry.state is BoardState.MOVE, "motion")
+        with board.deaf():
+            waiting = link.request_async(Enable(ALL, MIDDLE), PATIENCE_S)
+            with board.lock:
+                board.reset()
+                frozen = board.firmware.pulses
+            until(lambda: restarts, "news of the reset")
         assert restarts == [(7, 8)]
         assert link.info.boot_id == 8
         with pytest.raises(LinkError, match="has started anew"):
             waiting.result(PATIENCE_S)  # not sent to the new board: it would switch outputs on
         assert link.statistics.board_restarts == 1
         link.send_setpoint(link.board_time_us(time.monotonic() + 0.2), (15000,) * 5)
-        wait_until(lambda: link.telemetry.boot_id == 8 and link.telemetry.rejected == 1, "refusal")
+        until(lambda: link.telemetry.boot_id == 8 and link.telemetry.rejected == 1, "refusal")
         assert link.telemetry.last_reason is Reason.NOT_ENABLED
         assert (link.telemetry.live, link.telemetry.owned) == (ALL, 0)
         assert board.firmware.pulses == frozen
@@ -134,6 +129,6 @@ def test_a_board_that_takes_no_data_fails_loudly_and_bounded(link, board):
     assert link.statistics.setpoints_not_sent == 1
     board.paused = False
     sent = link.statistics.setpoints_sent
-    wait_until(lambda: link.telemetry.rejected == sent & 0xFFFF, "what was taken to arrive")
+    until(lambda: link.telemetry.rejected == sent & 0xFFFF, "what was taken to arrive")
     assert link.telemetry.bad_frames == 0
     assert sent * 22 > BACKLOG_MAX

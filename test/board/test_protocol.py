@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from firmware_bench import GOLDEN, golden
+from firmware_bench import FUZZ, GOLDEN, golden, wire
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +34,8 @@ from picker_dynamics.board.protocol.framing import STUFFED_MAX, build, crc16, st
 from picker_dynamics.board.protocol.messages import MESSAGES, Unknown
 from picker_dynamics.errors import InputError, ProtocolError
 
-FUZZ = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+POINT = SetPoint(1, (12000,))
+FUZZ = settings(FUZZ, max_examples=200)
 
 
 def message_of(entry):
@@ -43,22 +44,18 @@ def message_of(entry):
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry["fields"].items()})
 
 
-def by_name(entries):
-    return pytest.mark.parametrize("entry", entries, ids=[entry["name"] for entry in entries])
-
-
 # -- golden bytes --------------------------------------------------------------------------------------
 
 
-@by_name(GOLDEN["frames"])
-def test_golden_frame_is_encoded(entry):
-    assert encode(message_of(entry), entry["sequence"]).hex() == entry["wire"]
+@golden("frames", "name")
+def test_golden_frame_is_encoded(vector):
+    assert encode(message_of(vector), vector["sequence"]).hex() == vector["wire"]
 
 
-@by_name(GOLDEN["frames"])
-def test_golden_frame_is_decoded(entry):
+@golden("frames", "name")
+def test_golden_frame_is_decoded(vector):
     decoder = FrameDecoder()
-    assert decoder.feed(bytes.fromhex(entry["wire"])) == [(entry["sequence"], message_of(entry))]
+    assert decoder.feed(wire(vector)) == [(vector["sequence"], message_of(vector))]
     assert decoder.counters.broken == 0
 
 
@@ -67,18 +64,18 @@ def test_every_message_type_has_a_golden_frame():
     assert set(MESSAGES) == set(MessageType)
 
 
-@by_name(GOLDEN["damaged"])
-def test_damaged_bytes_yield_nothing_and_are_counted(entry):
+@golden("damaged", "name")
+def test_damaged_bytes_yield_nothing_and_are_counted(vector):
     decoder = FrameDecoder()
-    assert decoder.feed(bytes.fromhex(entry["wire"])) == []
+    assert decoder.feed(wire(vector)) == []
     assert decoder.counters.broken >= 1
 
 
-@by_name(GOLDEN["not_understood"])
-def test_good_frames_that_are_not_understood_say_why(entry):
-    [(_, message)] = FrameDecoder().feed(bytes.fromhex(entry["wire"]))
+@golden("not_understood", "name")
+def test_good_frames_that_are_not_understood_say_why(vector):
+    [(_, message)] = FrameDecoder().feed(wire(vector))
     assert isinstance(message, Unknown)
-    assert message.reason is Reason[entry["reason"]]
+    assert message.reason is Reason[vector["reason"]]
 
 
 def test_set_point_for_five_joints_is_small():
@@ -198,24 +195,24 @@ def test_decoder_never_raises_and_chunks_do_not_matter(noise, cuts):
 def test_decoder_finds_its_way_back_after_garbage(garbage):
     decoder = FrameDecoder()
     decoder.feed(garbage)
-    wire = encode(SetPoint(1, (12000,)), 9)
-    assert decoder.feed(b"\0" + wire)[-1] == (9, SetPoint(1, (12000,)))
+    sent = encode(POINT, 9)
+    assert decoder.feed(b"\0" + sent)[-1] == (9, POINT)
 
 
 @FUZZ
 @given(st.lists(st.sampled_from(GOLDEN["frames"]), min_size=1, max_size=6), st.lists(st.integers(0, 500), max_size=6))
 def test_a_stream_of_frames_in_any_chunks(entries, cuts):
     decoder = FrameDecoder()
-    stream = b"".join(bytes.fromhex(entry["wire"]) for entry in entries)
+    stream = b"".join(wire(entry) for entry in entries)
     got = [frame for chunk in chunks(stream, cuts) for frame in decoder.feed(chunk)]
     assert got == [(entry["sequence"], message_of(entry)) for entry in entries]
 
 
-@by_name(GOLDEN["frames"])
-def test_no_single_flipped_bit_goes_unnoticed(entry):
-    wire, after = bytes.fromhex(entry["wire"]), encode(Hello(), 77)
-    for bit in range(8 * (len(wire) - 1)):
-        flipped = bytearray(wire)
+@golden("frames", "name")
+def test_no_single_flipped_bit_goes_unnoticed(vector):
+    sent, after = wire(vector), encode(Hello(), 77)
+    for bit in range(8 * (len(sent) - 1)):
+        flipped = bytearray(sent)
         flipped[bit // 8] ^= 1 << bit % 8
         decoder = FrameDecoder()
         assert decoder.feed(bytes(flipped) + after) == [(77, Hello())], f"bit {bit}"
@@ -223,11 +220,11 @@ def test_no_single_flipped_bit_goes_unnoticed(entry):
 
 
 def test_a_stream_joined_in_its_middle_is_no_damage():
-    wire = encode(SetPoint(1, (12000,)), 9)
+    sent = encode(POINT, 9)
     decoder = FrameDecoder(in_step=False)
-    assert decoder.feed(wire[5:] + wire) == [(9, SetPoint(1, (12000,)))]
+    assert decoder.feed(sent[5:] + sent) == [(9, POINT)]
     assert decoder.counters.broken == 0
-    assert decoder.counters.skipped_bytes == len(wire) - 6
+    assert decoder.counters.skipped_bytes == len(sent) - 6
 
 
 def test_oversize_is_counted_once():
@@ -320,11 +317,13 @@ def test_faults_in_words():
 
 
 def test_telemetry_speaks_in_microseconds_and_names():
-    entry = next(entry for entry in GOLDEN["frames"] if entry["name"] == "telemetry_found")
-    assert message_of(entry).pulses_us == (1500.0, 1500.125, 1500.25, 1500.375, 1500.5)
-    entry = next(entry for entry in GOLDEN["frames"] if entry["name"] == "telemetry_idle")
-    assert message_of(entry).pulses_us == (None,) * 5
-    assert message_of(entry).fault_text == ""
+    found, idle = (
+        next(message_of(entry) for entry in GOLDEN["frames"] if entry["name"] == f"telemetry_{name}")
+        for name in ("found", "idle")
+    )
+    assert found.pulses_us == (1500.0, 1500.125, 1500.25, 1500.375, 1500.5)
+    assert idle.pulses_us == (None,) * 5
+    assert idle.fault_text == ""
 
 
 def test_time_differences_wrap_around():

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import session_bench
 from arm_fixtures import picker, servos
-from board_on_pty import ALL, NAMES, PATIENCE_S, speaker, wait_until
-from session_bench import HOME, LIMITS, SERVOS, Rig, accounted, make_board, moved, units
+from board_on_pty import ALL, NAMES, PATIENCE_S, speaker
+from session_bench import ADOPTED, HOME, LIMITS, SERVOS, Rig, accounted, make_board, moved, units
+from waiting import until
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.hardware_session import State
@@ -25,29 +26,26 @@ pytestmark = pytest.mark.realtime
 
 
 def test_stop_latches_and_nothing_resumes_before_enable(rig):
-    session = rig.active()
-    rig.stream_until(moved(base=0.6), rig.moving, "motion")
+    session = rig.in_motion()
     session.stop()
     assert session.state is State.IDLE and session.stop_latched
     rig.tick_until(lambda: session.link.telemetry.state is BoardState.HOLD, "standstill")
     assert session.link.telemetry.faults == Fault.STOPPED.bit
     held = rig.pulses()
     assert rig.send(moved(base=0.6)) is False and session.counts.not_active == 1
-    with pytest.raises(BoardFaultError, match="stop is latched"):
-        session.activate(at_rest_pose=True)
+    rig.not_activated("stop is latched", at_rest_pose=True)
     session.reset()
     rig.news(10)
     assert session.state is State.IDLE and not session.stop_latched and session.problem == ""
     assert session.link.telemetry.faults == 0 and rig.pulses() == held
-    assert session.activate(at_rest_pose=False) == "outputs were running: adopted"
+    assert session.activate(at_rest_pose=False) == ADOPTED
     rig.news()
     assert session.epoch == 2 and rig.pulses() == held
     rig.require_no_step()
 
 
 def test_enabling_right_after_a_stop_waits_until_the_arm_stands(rig):
-    session = rig.active()
-    rig.stream_until(moved(base=0.6), rig.moving, "motion")
+    session = rig.in_motion()
     session.stop()
     session.reset()
     session.activate(at_rest_pose=False)
@@ -60,41 +58,31 @@ def test_enabling_right_after_a_stop_waits_until_the_arm_stands(rig):
 
 def test_a_stop_that_gets_lost_on_the_wire_is_said_again(rig):
     session = rig.active()
-    with rig.board.lock:
-        rig.board.wire_in = lambda data: b""
-    session.stop()
-    deaf_until = time.monotonic() + 0.8
-    rig.tick_until(lambda: time.monotonic() > deaf_until, "silence")
-    with rig.board.lock:
-        rig.board.wire_in = lambda data: data
-    rig.tick_until(lambda: rig.board.firmware.faults & Fault.STOPPED.bit, "the stop")
+    with rig.board.deaf():
+        session.stop()
+        rig.tick_for(0.8)
+    rig.tick_until(lambda: rig.firmware.faults & Fault.STOPPED.bit, "the stop")
 
 
 def test_relax_cuts_all_pulses_and_needs_reset_and_a_vouched_pose(rig, quick_enabling):
     session = rig.active()
     session.relax()
-    rig.tick_until(lambda: rig.board.firmware.live == 0, "relax")
+    rig.tick_until(lambda: rig.firmware.live == 0, "relax")
     assert session.state is State.IDLE and "relaxed" in session.problem
-    with pytest.raises(BoardFaultError, match="stop is latched"):
-        session.activate(at_rest_pose=True)
+    rig.not_activated("stop is latched", at_rest_pose=True)
     session.reset()
     rig.news()
-    with pytest.raises(BoardFaultError, match="pose is unknown"):
-        session.activate(at_rest_pose=False)
-    assert rig.board.firmware.live == 0
+    rig.not_activated("pose is unknown", at_rest_pose=False)
+    assert rig.firmware.live == 0
 
 
 def test_a_relax_that_gets_lost_on_the_wire_is_said_again(rig):
     """Somebody's hand may be in there."""
     session = rig.active()
-    with rig.board.lock:
-        rig.board.wire_in = lambda data: b""
-    session.relax()
-    deaf_until = time.monotonic() + 0.8
-    rig.tick_until(lambda: time.monotonic() > deaf_until, "silence")
-    with rig.board.lock:
-        rig.board.wire_in = lambda data: data
-    rig.tick_until(lambda: rig.board.firmware.live == 0, "relax")
+    with rig.board.deaf():
+        session.relax()
+        rig.tick_for(0.8)
+    rig.tick_until(lambda: rig.firmware.live == 0, "relax")
 
 
 def test_while_outputs_are_off_nobody_claims_to_know_the_pose(rig):
@@ -110,9 +98,9 @@ def test_disable_switches_off_and_release_keeps_holding(rig):
     session = rig.active()
     session.release()
     rig.news()
-    assert session.state is State.IDLE and rig.board.firmware.live == ALL and rig.pulses() == units(HOME)
+    assert session.state is State.IDLE and rig.firmware.live == ALL and rig.pulses() == units(HOME)
     session.disable()
-    assert session.state is State.IDLE and rig.board.firmware.live == 0
+    assert session.state is State.IDLE and rig.firmware.live == 0
 
 
 def test_without_a_board_stop_latches_and_the_others_say_why_not(rig):
@@ -124,25 +112,24 @@ def test_without_a_board_stop_latches_and_the_others_say_why_not(rig):
             action()
         assert session.state is State.OFFLINE
     session.connect()
-    rig.tick_until(lambda: rig.board.firmware.faults & Fault.STOPPED.bit, "the stop")
+    rig.tick_until(lambda: rig.firmware.faults & Fault.STOPPED.bit, "the stop")
 
 
 # -- faults --------------------------------------------------------------------------------------------
 
 
 def test_a_board_reset_in_mid_motion_leaves_the_arm_where_it_is(rig):
-    session = rig.active()
-    rig.stream_until(moved(base=0.6), rig.moving, "motion")
+    session = rig.in_motion()
     with rig.board.lock:
-        rig.board.firmware.reboot(rig.board.now_us(), keep_outputs=True)
-        kept = rig.board.firmware.pulses
+        rig.board.reset()
+        kept = rig.firmware.pulses
     rig.tick_until(lambda: session.state is State.IDLE, "notice")
     assert "board was reset (boot id 7 -> 8)" in session.problem
     before = session.counts.not_active
     assert rig.send(moved(base=0.6)) is False and session.counts.not_active == before + 1
     rig.news(10)
-    assert rig.pulses() == kept and rig.board.firmware.owned == 0
-    assert session.activate(at_rest_pose=False) == "outputs were running: adopted"
+    assert rig.pulses() == kept and rig.firmware.owned == 0
+    assert session.activate(at_rest_pose=False) == ADOPTED
     rig.news()
     assert rig.pulses() == kept and session.state is State.ACTIVE
     rig.stream(session.setpoint + 0.1 * np.eye(5)[0])
@@ -152,27 +139,23 @@ def test_a_board_reset_in_mid_motion_leaves_the_arm_where_it_is(rig):
 
 def test_a_board_whose_outputs_go_off_with_the_reset_is_not_switched_on_again(rig):
     session = rig.active()
-    with rig.board.lock:
-        rig.board.firmware.reboot(rig.board.now_us(), keep_outputs=False)
+    rig.board.reset(keep_outputs=False)
     rig.tick_until(lambda: session.state is State.IDLE, "notice")
-    with pytest.raises(BoardFaultError, match="pose is unknown"):
-        session.activate(at_rest_pose=False)
-    assert rig.board.firmware.live == 0
+    rig.not_activated("pose is unknown", at_rest_pose=False)
+    assert rig.firmware.live == 0
 
 
 def test_a_fault_in_mid_motion_brakes_latches_and_names_itself(rig):
-    session = rig.active()
-    rig.stream_until(moved(base=0.6), rig.moving, "motion")
+    session = rig.in_motion()
     with rig.board.lock:
-        rig.board.firmware.set_cause(Fault.OUTPUT_FAILED, True)
+        rig.firmware.set_cause(Fault.OUTPUT_FAILED, True)
     rig.tick_until(lambda: session.state is State.IDLE, "notice")
     assert "fault 4 OUTPUT_FAILED" in session.problem
     with pytest.raises(BoardFaultError, match="OUTPUT_FAILED"):
         session.reset()
-    with pytest.raises(BoardFaultError, match="OUTPUT_FAILED"):
-        session.activate(at_rest_pose=True)
+    rig.not_activated("OUTPUT_FAILED", at_rest_pose=True)
     with rig.board.lock:
-        rig.board.firmware.set_cause(Fault.OUTPUT_FAILED, False)
+        rig.firmware.set_cause(Fault.OUTPUT_FAILED, False)
     session.reset()
     session.activate(at_rest_pose=False)
     assert session.state is State.ACTIVE
@@ -191,15 +174,15 @@ def test_a_lost_host_is_forgiven_at_the_next_activation_and_nothing_jumps(rigs):
     rig.active()
     rig.session.disconnect()
     assert rig.session.state is State.OFFLINE
-    wait_until(lambda: rig.board.firmware.faults == Fault.HOST_LOST.bit, "watchdog")
+    until(lambda: rig.firmware.faults == Fault.HOST_LOST.bit, "watchdog")
     assert rig.pulses() == units(HOME)
     again = Rig(rig.board)
     try:
         session = again.connected()
         assert session.state is State.IDLE and session.problem == ""
-        assert session.activate(at_rest_pose=False) == "outputs were running: adopted"
+        assert session.activate(at_rest_pose=False) == ADOPTED
         again.news()
-        assert session.state is State.ACTIVE and rig.board.firmware.faults == 0 and again.pulses() == units(HOME)
+        assert session.state is State.ACTIVE and rig.firmware.faults == 0 and again.pulses() == units(HOME)
     finally:
         again.session.disconnect()
 
@@ -218,7 +201,7 @@ def test_an_unplugged_cable_is_noticed_and_the_way_back_never_jumps(tmp_path):
     port.unlink()
     returned = threading.Thread(target=session.connect, daemon=True)
     returned.start()
-    wait_until(lambda: "no serial port" in session.problem, "the reason why it is not back")
+    until(lambda: "no serial port" in session.problem, "the reason why it is not back")
     with make_board(found=moved(base=0.2)) as again:
         rig.board = again
         rig.history.clear()
@@ -227,7 +210,7 @@ def test_an_unplugged_cable_is_noticed_and_the_way_back_never_jumps(tmp_path):
         assert session.state is State.IDLE
         rig.news(10)
         assert again.firmware.owned == 0 and rig.pulses() == units(moved(base=0.2))
-        assert session.activate(at_rest_pose=False) == "outputs were running: adopted"
+        assert session.activate(at_rest_pose=False) == ADOPTED
         rig.news()
         assert rig.pulses() == units(moved(base=0.2))
         np.testing.assert_allclose(session.setpoint, moved(base=0.2), atol=1e-3)
@@ -237,7 +220,7 @@ def test_an_unplugged_cable_is_noticed_and_the_way_back_never_jumps(tmp_path):
 def test_a_command_that_the_cable_did_not_take_is_counted(rig):
     session = rig.active()
     rig.board.unplug()
-    wait_until(lambda: not session.link.connected, "loss")
+    until(lambda: not session.link.connected, "loss")
     with pytest.raises(LinkError, match="cable pulled"):
         rig.send(session.setpoint)
     assert accounted(session.counts) == 1 and session.counts.sent == 0
@@ -274,7 +257,7 @@ def test_a_port_that_does_not_exist_is_named_while_looking_for_it_and_looking_ca
 
     looking = threading.Thread(target=connect, daemon=True)
     looking.start()
-    wait_until(lambda: f"no serial port {tmp_path / 'tty'}: is the board plugged in?" in rig.session.problem, "the reason")
+    until(lambda: f"no serial port {tmp_path / 'tty'}: is the board plugged in?" in rig.session.problem, "the reason")
     rig.session.cancelled.set()
     looking.join(PATIENCE_S)
     assert len(failed) == 1 and rig.session.state is State.OFFLINE
@@ -286,7 +269,7 @@ def test_disconnecting_does_not_wait_for_a_board_that_is_silent():
         rig = Rig(None, port)
         looking = threading.Thread(target=lambda: pytest.raises(LinkError, rig.session.connect), daemon=True)
         looking.start()
-        wait_until(lambda: any(one.name == f"link {port}" for one in threading.enumerate()), "the port to be open")
+        until(lambda: any(one.name == f"link {port}" for one in threading.enumerate()), "the port to be open")
         began = time.monotonic()
         rig.session.disconnect()
         looking.join(PATIENCE_S)

@@ -11,6 +11,8 @@ from picker_dynamics.bringup.bringup import RANGES, Options, graph, misspelt, vi
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource
 
+SERIAL = {"hardware": "serial", "port": "/dev/ttyACM0"}
+
 
 def parameters(made, node):
     return next(spec.parameters for spec in made.nodes if spec.name == node)
@@ -26,7 +28,7 @@ def test_simulation_runs_the_virtual_board_and_every_node_knows_its_servos(tmp_p
 
 
 def test_on_a_real_port_nothing_is_simulated_and_nobody_claims_the_rest_pose():
-    made = graph(Options(hardware="serial", port="/dev/ttyACM0"))
+    made = graph(Options(**SERIAL))
     assert made.board is None
     hardware = parameters(made, "hardware")
     assert hardware["port"] == "/dev/ttyACM0" and hardware["at_rest_pose"] is False
@@ -82,17 +84,14 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
         ),
         ({"rate_hz": 200.1}, "rate_hz is 200.1, must be 10 to 200 Hz"),
         ({"arm": "picker", "rate_hz": 500.0}, "rate_hz is 500, must be 10 to 200 Hz"),
-        ({"hardware": "serial", "port": "/dev/ttyACM0", "rate_hz": 201.0}, "rate_hz is 201, must be 10 to 200 Hz"),
+        (SERIAL | {"rate_hz": 201.0}, "rate_hz is 201, must be 10 to 200 Hz"),
         ({"arm": "rrp", "rate_hz": 501.0}, "rate_hz is 501, must be 10 to 500 Hz$"),
         ({"tip_speed_limit": 0.0}, "tip_speed_limit is 0, must be 0.01 to 2 m/s"),
         ({"plant_error": 3.0}, "plant_error is 3, must be 0 to 0.5$"),
-        ({"hardware": "serial", "port": "/dev/ttyACM0", "plant_error": 0.1}, "only a simulated arm has errors to choose"),
-        ({"hardware": "serial", "port": "/dev/ttyACM0", "board": "avr"}, "board is avr, but hardware is serial"),
+        (SERIAL | {"plant_error": 0.1}, "only a simulated arm has errors to choose"),
+        (SERIAL | {"board": "avr"}, "board is avr, but hardware is serial"),
         ({"arm": "picer"}, "picer"),
-        (
-            {"arm": "rrp", "hardware": "serial", "port": "/dev/ttyACM0"},
-            "arm rrp has torque-controlled joints: there is no driver",
-        ),
+        (SERIAL | {"arm": "rrp"}, "arm rrp has torque-controlled joints: there is no driver"),
         ({"arm": "rrp", "compensation": "full"}, "compensation is given, but arm rrp has torque-controlled joints"),
         ({"arm": "rrp", "board": "avr"}, "board is avr, but arm rrp has torque-controlled joints"),
         ({"arm": "rrp", "urdf": str(resource("urdf/picker.urdf"))}, "not both"),

@@ -86,16 +86,27 @@ def wait_until_ready(record: Path) -> None:
     until(lambda: len(started(record)) == 4, "four processes")
 
 
-def test_all_run_in_groups_of_their_own_and_end_in_order(graph, record, capfd):
-    with GraphRunner(graph(), grace_s=PATIENCE_S) as runner:
+def nobody_left(record: Path) -> bool:
+    return not any(alive(pid) for pid, _ in started(record).values())
+
+
+@contextlib.contextmanager
+def running(made: Graph, record: Path, grace_s: float = PATIENCE_S):
+    """All processes of a graph; they are ended afterwards."""
+    with GraphRunner(made, grace_s=grace_s) as runner:
         wait_until_ready(record)
+        yield runner
+
+
+def test_all_run_in_groups_of_their_own_and_end_in_order(graph, record, capfd):
+    with running(graph(), record) as runner:
         assert runner.dead() is None
         processes = started(record)
         assert all(group == pid for pid, group in processes.values()), "Ctrl-C must reach the runner alone"
         assert Path(runner.graph.port).parent.stat().st_mode & 0o077 == 0, "nobody else opens the port"
     ended = [words[0] for words in lines(record) if words[1] == "ends"]
     assert ended[0] == "hardware" and ended[-1] == "board" and len(ended) == 4
-    assert not any(alive(pid) for pid, _ in processes.values())
+    assert nobody_left(record)
     assert "killed" not in capfd.readouterr().err
     assert not Path(runner.graph.port).parent.exists()
 
@@ -117,29 +128,27 @@ def test_a_process_that_ends_by_itself_is_named_with_its_exit_code(graph, record
             runner.wait(lambda: False)
         assert (caught.value.subject, caught.value.value) == ("dynamics", 3)
         wait_until_ready(record)
-    assert not any(alive(pid) for pid, _ in started(record).values())
+    assert nobody_left(record)
 
 
 def test_a_process_that_was_killed_is_named_with_the_signal(graph, record):
-    with GraphRunner(graph(), grace_s=PATIENCE_S) as runner:
-        wait_until_ready(record)
+    with running(graph(), record) as runner:
         os.kill(started(record)["trajectory_controller"][0], signal.SIGKILL)
         with pytest.raises(ProcessEndedError, match="trajectory_controller was ended by signal 9"):
             runner.wait(lambda: False)
 
 
 def test_waiting_ends_when_told(graph, record):
-    with GraphRunner(graph(), grace_s=PATIENCE_S) as runner:
-        wait_until_ready(record)
+    with running(graph(), record) as runner:
         asked = []
         runner.wait(lambda: asked.append(1) or len(asked) == 3)
         assert runner.dead() is None
 
 
 def test_who_does_not_end_is_killed_and_named(graph, record, capfd):
-    with GraphRunner(graph(board="stubborn"), grace_s=0.2):
-        wait_until_ready(record)
-    assert not any(alive(pid) for pid, _ in started(record).values())
+    with running(graph(board="stubborn"), record, 0.2):
+        pass
+    assert nobody_left(record)
     said = capfd.readouterr().err
     assert "virtual_board did not end within" in said and "hardware" not in said
 
@@ -155,7 +164,7 @@ def test_the_hardware_node_has_time_to_park_unless_hurried(graph, record, capfd)
     assert alive(hardware) and not any(words[1] == "ends" for words in lines(record)), "it parks, and the others wait"
     runner.hurry()
     ending.join(PATIENCE_S)
-    assert not ending.is_alive() and not any(alive(pid) for pid, _ in started(record).values())
+    assert not ending.is_alive() and nobody_left(record)
     assert "killed" not in capfd.readouterr().err
 
 
@@ -165,7 +174,7 @@ def test_a_hardware_node_that_hangs_is_killed_once_hurried(graph, record, capfd)
     wait_until_ready(record)
     runner.hurry()
     runner.stop()
-    assert not any(alive(pid) for pid, _ in started(record).values())
+    assert nobody_left(record)
     assert "hardware did not end within" in capfd.readouterr().err
 
 
@@ -182,8 +191,7 @@ def test_a_killed_board_leaves_no_files_and_other_peoples_files_stay(graph, reco
     folder.mkdir()
     others = folder / "notes"
     others.write_text("mine")
-    with GraphRunner(made, grace_s=0.2):
-        wait_until_ready(record)
+    with running(made, record, 0.2):
         for path in (made.port, made.control, f"{made.port}.lock"):
             Path(path).touch()
     assert [path.name for path in folder.iterdir()] == ["notes"]
@@ -207,42 +215,42 @@ def up(domain, tmp_path_factory):
     with contextlib.ExitStack() as ends:
 
         def start(*options: str, words: str) -> tuple[Up, dict[str, int]]:
-            running = ends.enter_context(Up(tmp_path_factory.mktemp("up"), *options))
-            until(lambda: words in running.said() or running.process.poll() is not None, f"{words!r}")
-            assert running.process.poll() is None, running.said()
-            return running, process_tree(running.process.pid)
+            arm = ends.enter_context(Up(tmp_path_factory.mktemp("up"), *options))
+            until(lambda: words in arm.said() or arm.process.poll() is not None, f"{words!r}")
+            assert arm.process.poll() is None, arm.said()
+            return arm, process_tree(arm.process.pid)
 
         yield start
 
 
 @pytest.mark.ros
 def test_ctrl_c_ends_picker_up_and_all_that_it_started(up):
-    running, mine = up("--sim", words=UP)
+    arm, mine = up("--sim", words=UP)
     assert set(mine) == {BOARD, "trajectory_controller", "dynamics", "hardware"}
-    os.killpg(running.process.pid, signal.SIGINT)
-    code, said = running.ended()
+    os.killpg(arm.process.pid, signal.SIGINT)
+    code, said = arm.ended()
     assert code == 0, said
     assert not any(alive(pid) for pid in mine.values())
     assert "Traceback" not in said and "killed" not in said
-    assert [path.name for path in running.directory.iterdir()] == ["log"], "no folder is left behind"
+    assert [path.name for path in arm.directory.iterdir()] == ["log"], "no folder is left behind"
 
 
 @pytest.mark.ros
 def test_picker_up_ends_with_its_own_code_when_the_board_dies(up):
-    running, mine = up("--sim", words=UP)
+    arm, mine = up("--sim", words=UP)
     os.kill(mine[BOARD], signal.SIGKILL)
-    code, said = running.ended()
+    code, said = arm.ended()
     assert code == ProcessEndedError.exit_code == 12
     assert "error: virtual_board was ended by signal 9; stopping the others" in said
     assert not any(alive(pid) for pid in mine.values()) and "Traceback" not in said
-    assert [path.name for path in running.directory.iterdir()] == ["log"]
+    assert [path.name for path in arm.directory.iterdir()] == ["log"]
 
 
 @pytest.mark.ros
 def test_picker_up_looks_for_a_port_that_is_not_there_until_its_terminal_is_closed(up, tmp_path):
     port = str(tmp_path / "ttyACM7")
-    running, mine = up("--port", port, words=f"no serial port {port}: is the board plugged in?; trying again")
+    arm, mine = up("--port", port, words=f"no serial port {port}: is the board plugged in?; trying again")
     assert set(mine) == {"trajectory_controller", "dynamics", "hardware"}, "it stays alive"
-    os.killpg(running.process.pid, signal.SIGHUP)
-    code, said = running.ended()
+    os.killpg(arm.process.pid, signal.SIGHUP)
+    code, said = arm.ended()
     assert code == 0 and not any(alive(pid) for pid in mine.values()) and "killed" not in said

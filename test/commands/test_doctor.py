@@ -13,9 +13,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from board_on_pty import BoardOnPty, speaker, wait_until
+from board_on_pty import BoardOnPty, speaker
 from conformance_bench import CONFIG, START, START_US
 from conformance_request_mutants import HelloResets
+from waiting import until
 
 from picker_dynamics.board.conformance import session as conformance_session
 from picker_dynamics.board.doctor_report import Potentiometer, estimate
@@ -167,7 +168,7 @@ def test_an_interrupt_in_motion_brings_the_joints_back(number):
             stdout=subprocess.PIPE,
             text=True,
         )
-        wait_until(lambda: board.firmware.pulses[0] > START[0] + 100, "motion")
+        until(lambda: board.firmware.pulses[0] > START[0] + 100, "motion")
         process.send_signal(number)
         out, _ = process.communicate(timeout=30)
         assert (board.firmware.live, board.firmware.pulses, board.firmware.faults) == (0b11111, START, 0)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import serial
 from avr_bench import picker, with_inputs
-from board_on_pty import wait_until
 from conformance_bench import units
 from firmware_tools import require
+from waiting import until
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.link import Link
@@ -47,7 +47,7 @@ def test_the_link_finds_the_real_firmware_and_moves_the_arm(board):
         assert (info.joints, info.queue_capacity, info.resolution_ns) == (5, 24, 4883)
         assert info.limits_crc == limits_checksum(made.firmware.config.joints)
         link.request(Enable(ALL, units(servos, servos.rest)))
-        wait_until(lambda: control.truth().live == ALL, "all outputs on")
+        until(lambda: control.truth().live == ALL, "all outputs on")
         truth = control.truth()
         for pulse_us, wanted in zip(truth.pulses_us, servos.to_pulse_us(servos.rest)):
             assert pulse_us == pytest.approx(wanted, abs=2.5)
@@ -62,7 +62,7 @@ def test_a_brown_out_is_told_and_the_arm_stays_where_it_is(board):
         link.request(Enable(ALL, units(servos, servos.rest)))
         before, boot_id = control.truth().pulses_us, link.telemetry.boot_id
         control.reset(fault="RESTARTED")
-        wait_until(lambda: link.telemetry and link.telemetry.boot_id != boot_id, "another boot id")
+        until(lambda: link.telemetry and link.telemetry.boot_id != boot_id, "another boot id")
         assert link.telemetry.faults == Fault.RESTARTED.bit
         link.request(Reset())
         link.request(Adopt(ALL))
@@ -75,7 +75,7 @@ def test_the_chip_can_be_unplugged_by_the_side_door(board):
     made, control = board
     with Link(str(made.port.link)) as link:
         control.cause("OUTPUT_FAILED", True)
-        wait_until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit, "OUTPUT_FAILED")
+        until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit, "OUTPUT_FAILED")
 
 
 def test_a_client_at_another_speed_understands_nothing(board):
@@ -84,7 +84,7 @@ def test_a_client_at_another_speed_understands_nothing(board):
         Link(str(made.port.link), baud=115_200).open(timeout_s=1.5)
     assert made.firmware.uno.statistics.noise > 0
     with serial.Serial(str(made.port.link), 500_000) as port:
-        wait_until(lambda: made.firmware.telemetry is not None and port.in_waiting > 100, "telemetry at the right speed")
+        until(lambda: made.firmware.telemetry is not None and port.in_waiting > 100, "telemetry at the right speed")
 
 
 def test_it_runs_as_a_process_and_refuses_what_is_not_compiled_in(tmp_path):

@@ -23,6 +23,11 @@ def monitor(tmp_path):
     return Monitor(tmp_path)
 
 
+@pytest.fixture
+def uno(monitor):
+    return monitor.uno
+
+
 def act(monitor, control, data=None):
     """One action of the I2C master: its status, or None where it does not end."""
     if data is not None:
@@ -57,11 +62,15 @@ def awake(monitor):
     return monitor
 
 
+def pulse_of_100(monitor):
+    """The chip awake, output 0 at 100 counts."""
+    write_chip(awake(monitor), LED0, 0, 0, 100, 0)
+
+
 # --- USART ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_byte_takes_ten_bit_times_each_way(monitor):
-    uno = monitor.uno
+def test_a_byte_takes_ten_bit_times_each_way(uno):
     begin = uno.cycle
     uno.send(b"c")
     assert uno.line_free - begin == 320
@@ -70,37 +79,36 @@ def test_a_byte_takes_ten_bit_times_each_way(monitor):
     assert 640 < answer.cycle - begin < 800  # in, a few instructions, out
 
 
-def test_three_bytes_wait_and_the_fourth_is_lost(monitor):
+def test_three_bytes_wait_and_the_fourth_is_lost(monitor, uno):
     monitor.ask(b"s\x02", 100)
-    monitor.uno.send(b"ccccccc")
+    uno.send(b"ccccccc")
     assert len(monitor.run_us(4000)) == 3
-    assert monitor.uno.statistics.overruns == 4
+    assert uno.statistics.overruns == 4
     assert monitor.ask(b"c") == bytes([PORF])  # and it hears again
 
 
-def test_bytes_that_are_taken_in_time_are_not_lost(monitor):
-    monitor.uno.send(b"c" * 100)
+def test_bytes_that_are_taken_in_time_are_not_lost(monitor, uno):
+    uno.send(b"c" * 100)
     assert monitor.run_us(5000) == bytes([PORF]) * 100
-    assert monitor.uno.statistics.overruns == 0
+    assert uno.statistics.overruns == 0
 
 
 @pytest.mark.parametrize("baud, understood", [(500_000, True), (490_000, True), (0, True), (470_000, False), (115_200, False)])
-def test_another_speed_is_noise(monitor, baud, understood):
-    monitor.uno.line_speed(baud)
+def test_another_speed_is_noise(monitor, uno, baud, understood):
+    uno.line_speed(baud)
     said = monitor.ask(b"c" * 20, 4000)
     assert (said == bytes([PORF]) * 20) == understood
-    assert (monitor.uno.statistics.noise == 0) == understood
-    assert monitor.uno.board_speed == 500_000
+    assert (uno.statistics.noise == 0) == understood
+    assert uno.board_speed == 500_000
 
 
-def test_a_frame_of_seven_bits_is_noise(monitor):
+def test_a_frame_of_seven_bits_is_noise(monitor, uno):
     monitor.write(0xC2, 0x04)
-    assert monitor.uno.board_speed == 0
+    assert uno.board_speed == 0
     assert monitor.ask(b"c") != bytes([PORF])
 
 
-def test_sleep_ends_with_a_byte_and_is_counted(monitor):
-    uno = monitor.uno
+def test_sleep_ends_with_a_byte_and_is_counted(monitor, uno):
     uno.send(b"z")
     monitor.run_us(1000)
     uno.clear_statistics()
@@ -133,107 +141,105 @@ def test_the_bit_rate_counts(monitor):
     assert monitor.read(TWCR) & 0x80
 
 
-def test_outputs_change_at_the_stop_only(monitor):
+def test_outputs_change_at_the_stop_only(monitor, uno):
     awake(monitor)
-    assert monitor.uno.chip_count_us == 4.88
+    assert uno.chip_count_us == 4.88
     act(monitor, START)
     for byte in (ADDRESS, LED0, 0, 0, 0x33, 0x01):
         act(monitor, GO, byte)
-    assert monitor.uno.chip_counts(0) == 0
+    assert uno.chip_counts(0) == 0
     monitor.write(TWCR, STOP)
-    assert monitor.uno.chip_counts(0) == 0x133
+    assert uno.chip_counts(0) == 0x133
     assert read_chip(monitor, LED0, 4) == [0, 0, 0x33, 0x01]
 
 
-def test_prescale_takes_only_asleep(monitor):
+def test_prescale_takes_only_asleep(monitor, uno):
     awake(monitor)
     write_chip(monitor, PRE_SCALE, 50)
-    assert monitor.uno.chip_register(PRE_SCALE) == 121
+    assert uno.chip_register(PRE_SCALE) == 121
     write_chip(monitor, MODE1, 0x30)
     write_chip(monitor, PRE_SCALE, 50)
-    assert monitor.uno.chip_register(PRE_SCALE) == 50
+    assert uno.chip_register(PRE_SCALE) == 50
 
 
-def test_without_auto_increment_the_register_stays(monitor):
+def test_without_auto_increment_the_register_stays(monitor, uno):
     write_chip(monitor, LED0 + 2, 1, 2, 3)
-    assert [monitor.uno.chip_register(LED0 + 2 + i) for i in range(2)] == [3, 0x10]
+    assert [uno.chip_register(LED0 + 2 + i) for i in range(2)] == [3, 0x10]
 
 
-def test_all_call_is_on_after_power_on_and_can_be_switched_off(monitor):
-    assert monitor.uno.chip_register(MODE1) == 0x11
+def test_all_call_is_on_after_power_on_and_can_be_switched_off(monitor, uno):
+    assert uno.chip_register(MODE1) == 0x11
     assert write_chip(monitor, MODE2, 0x04, address=0xE0)[1] == 0x18
     write_chip(monitor, MODE1, 0x10)
     assert write_chip(monitor, MODE2, 0x04, address=0xE0)[1] == 0x20
 
 
-def test_all_led_sets_all_and_reads_nothing(monitor):
+def test_all_led_sets_all_and_reads_nothing(monitor, uno):
     awake(monitor)
     write_chip(monitor, ALL_LED, 0, 0, 100, 0)
-    assert {monitor.uno.chip_counts(channel) for channel in range(16)} == {100}
+    assert {uno.chip_counts(channel) for channel in range(16)} == {100}
     assert read_chip(monitor, ALL_LED + 2) == [0]
 
 
-def test_sleep_stops_the_outputs_until_restart(monitor):
-    awake(monitor)
-    write_chip(monitor, LED0, 0, 0, 100, 0)
+def test_sleep_stops_the_outputs_until_restart(monitor, uno):
+    pulse_of_100(monitor)
     write_chip(monitor, MODE1, 0x30)
-    assert monitor.uno.chip_counts(0) == 0 and monitor.uno.chip_register(MODE1) & 0x80
+    assert uno.chip_counts(0) == 0 and uno.chip_register(MODE1) & 0x80
     write_chip(monitor, MODE1, 0x20)
-    assert monitor.uno.chip_counts(0) == 0
+    assert uno.chip_counts(0) == 0
     write_chip(monitor, MODE1, 0xA0)
-    assert monitor.uno.chip_counts(0) == 100 and not monitor.uno.chip_register(MODE1) & 0x80
+    assert uno.chip_counts(0) == 100 and not uno.chip_register(MODE1) & 0x80
 
 
-def test_fully_on_and_off(monitor):
+def test_fully_on_and_off(monitor, uno):
     awake(monitor)
     write_chip(monitor, LED0, 0, 0x10, 0, 0)
-    assert monitor.uno.chip_counts(0) == 4096
+    assert uno.chip_counts(0) == 4096
     write_chip(monitor, LED0, 0, 0x10, 0, 0x10)
-    assert monitor.uno.chip_counts(0) == 0
+    assert uno.chip_counts(0) == 0
 
 
-def test_software_reset(monitor):
+def test_software_reset(monitor, uno):
     awake(monitor)
     write_chip(monitor, 0x06, address=0x00)
-    assert monitor.uno.chip_register(MODE1) == 0x11
+    assert uno.chip_register(MODE1) == 0x11
 
 
-def test_the_true_oscillator(monitor):
+def test_the_true_oscillator(monitor, uno):
     awake(monitor)
-    monitor.uno.chip_oscillator(26e6)
-    assert monitor.uno.chip_count_us == pytest.approx(122 / 26)
+    uno.chip_oscillator(26e6)
+    assert uno.chip_count_us == pytest.approx(122 / 26)
 
 
-def test_a_chip_without_wires_goes_on_and_without_supply_forgets(monitor):
-    awake(monitor)
-    write_chip(monitor, LED0, 0, 0, 100, 0)
-    monitor.uno.chip_connected(False)
+def test_a_chip_without_wires_goes_on_and_without_supply_forgets(monitor, uno):
+    pulse_of_100(monitor)
+    uno.chip_connected(False)
     assert write_chip(monitor, LED0, 0, 0, 50, 0)[1] == 0x20
-    assert monitor.uno.chip_counts(0) == 100
-    monitor.uno.chip_connected(True)
-    monitor.uno.chip_power(False)
-    assert monitor.uno.chip_counts(0) == 0
-    monitor.uno.chip_power(True)
-    assert monitor.uno.chip_register(MODE1) == 0x11
+    assert uno.chip_counts(0) == 100
+    uno.chip_connected(True)
+    uno.chip_power(False)
+    assert uno.chip_counts(0) == 0
+    uno.chip_power(True)
+    assert uno.chip_register(MODE1) == 0x11
 
 
 @pytest.mark.parametrize("state", [Bus.SDA_HELD, Bus.SDA_SHORT, Bus.SCL_SHORT])
-def test_no_start_on_a_stuck_bus(monitor, state):
-    monitor.uno.bus(state)
+def test_no_start_on_a_stuck_bus(monitor, uno, state):
+    uno.bus(state)
     assert act(monitor, START) is None
-    monitor.uno.bus(Bus.FREE)
+    uno.bus(Bus.FREE)
     assert monitor.read(TWCR) & 0x80 and monitor.read(TWSR) & 0xF8 == 0x08
 
 
-def test_arbitration_is_lost_where_sda_falls_between_the_bytes(monitor):
+def test_arbitration_is_lost_where_sda_falls_between_the_bytes(monitor, uno):
     assert act(monitor, START) == 0x08
-    monitor.uno.bus(Bus.SDA_SHORT)
+    uno.bus(Bus.SDA_SHORT)
     assert act(monitor, GO, ADDRESS) == 0x38
 
 
 @pytest.mark.parametrize("state, freed", [(Bus.SDA_HELD, True), (Bus.SDA_SHORT, False)])
-def test_nine_clocks_free_a_slave_in_the_middle_of_a_byte(monitor, state, freed):
-    monitor.uno.bus(state)
+def test_nine_clocks_free_a_slave_in_the_middle_of_a_byte(monitor, uno, state, freed):
+    uno.bus(state)
     assert monitor.read(PINC) & 0x30 == 0x20
     for clock in range(9):
         monitor.write(DDRC, 0x20)
@@ -246,8 +252,7 @@ def test_nine_clocks_free_a_slave_in_the_middle_of_a_byte(monitor, state, freed)
 # --- pins, ADC, memory ------------------------------------------------------------------------------------------------
 
 
-def test_pulses_on_a_pin_are_measured(monitor):
-    uno = monitor.uno
+def test_pulses_on_a_pin_are_measured(monitor, uno):
     monitor.write(0x2A, 0x10)  # DDRD
     monitor.write(0x2B, 0x10)  # PORTD
     rose = uno.cycle
@@ -258,8 +263,8 @@ def test_pulses_on_a_pin_are_measured(monitor):
     assert pulse.count == 1 and pulse.width == pytest.approx(uno.cycle - rose, abs=2000) and pulse.rose < rose
 
 
-def test_the_adc_sees_millivolts_against_5_v(monitor):
-    monitor.uno.adc(2, 2500)
+def test_the_adc_sees_millivolts_against_5_v(monitor, uno):
+    uno.adc(2, 2500)
     monitor.write(0x7C, 0x42)  # ADMUX: AVCC, channel 2
     monitor.write(0x7A, 0xC7)  # ADCSRA: enabled, started
     assert monitor.read(0x7A) & 0x50 == 0x10
@@ -268,9 +273,8 @@ def test_the_adc_sees_millivolts_against_5_v(monitor):
 
 
 @pytest.mark.parametrize("cause, flag", [(Cause.EXTERNAL, EXTRF), (Cause.BROWN_OUT, BORF), (Cause.WATCHDOG, WDRF)])
-def test_what_survives_a_reset(monitor, cause, flag):
-    uno = awake(monitor).uno
-    write_chip(monitor, LED0, 0, 0, 100, 0)
+def test_what_survives_a_reset(monitor, uno, cause, flag):
+    pulse_of_100(monitor)
     monitor.ask(b"e\x07\x00\x55", 5000)
     uno.poke(0x700, b"\x12")
     monitor.write(0x2A, 0x10)
@@ -283,8 +287,7 @@ def test_what_survives_a_reset(monitor, cause, flag):
     assert monitor.read(0x2A) == 0
 
 
-def test_a_boot_loader_eats_bytes_and_may_hide_the_cause(monitor):
-    uno = monitor.uno
+def test_a_boot_loader_eats_bytes_and_may_hide_the_cause(monitor, uno):
     begin = uno.cycle
     uno.reset(Cause.EXTERNAL, 16_000, hide_cause=True)
     assert uno.started == begin + 16_000
@@ -294,9 +297,9 @@ def test_a_boot_loader_eats_bytes_and_may_hide_the_cause(monitor):
     assert monitor.ask(b"c") == b"\0"
 
 
-def test_a_watchdog_that_bites(monitor):
+def test_a_watchdog_that_bites(monitor, uno):
     assert monitor.ask(b"x", 40_000) == b""
-    assert monitor.uno.statistics.watchdog_resets == 1
+    assert uno.statistics.watchdog_resets == 1
     assert monitor.ask(b"c") == bytes([WDRF])
 
 
@@ -308,14 +311,14 @@ def test_clearing_one_flag_of_a_timer_leaves_the_others(monitor):
     assert monitor.read(0x36) & 0x07 == 0x05
 
 
-def test_markers_carry_their_cycle(monitor):
-    begin = monitor.uno.cycle
+def test_markers_carry_their_cycle(monitor, uno):
+    begin = uno.cycle
     for value in (1, 2):
         monitor.write(0x3E, value)
-    first, second = monitor.uno.markers()
+    first, second = uno.markers()
     assert (first.value, second.value) == (1, 2)
-    assert begin < first.cycle < second.cycle < monitor.uno.cycle
-    assert monitor.uno.markers() == []
+    assert begin < first.cycle < second.cycle < uno.cycle
+    assert uno.markers() == []
 
 
 def test_how_far_a_call_runs_changes_nothing(tmp_path):

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 from arm_fixtures import picker, servos
-from board_on_pty import wait_until
+from waiting import until
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
@@ -26,6 +26,7 @@ from picker_dynamics.sim.pty_port import Wire
 OVERLAY = resource("config/servos.sim.yaml")
 ARM, SERVOS = picker(), servos()
 ALL = (1 << ARM.n) - 1
+BOARD = [sys.executable, "-m", "picker_dynamics.sim.board"]
 
 
 def units(q):
@@ -62,12 +63,8 @@ def make_board(tmp_path):
         board.stop()
 
 
-def port_of(board):
-    return str(board.port.link)
-
-
 def linked(board, **options):
-    return Link(port_of(board), **options)
+    return Link(str(board.port.link), **options)
 
 
 # --- the chain ------------------------------------------------------------------------------------------
@@ -92,11 +89,11 @@ def test_handshake_enable_move_truth(tmp_path):
             assert link.statistics.setpoints_refused == {} and not telemetry.faults
             held = truth.tip
             link.request(Stop())
-            wait_until(lambda: link.telemetry.state is BoardState.HOLD)
+            until(lambda: link.telemetry.state is BoardState.HOLD)
             control.attach(0.3)
-            wait_until(lambda: control.truth().tip[2] < held[2] - 0.01)
+            until(lambda: control.truth().tip[2] < held[2] - 0.01)
             control.detach()
-            wait_until(lambda: abs(control.truth().tip[2] - held[2]) < 0.003)
+            until(lambda: abs(control.truth().tip[2] - held[2]) < 0.003)
     assert os.listdir(tmp_path) == []
 
 
@@ -120,7 +117,7 @@ def test_a_machine_that_stalls_is_caught_up_with_or_reported(make_board):
         advance(pulses, duration_s)
 
     board.plant.advance = stall
-    wait_until(lambda: control.truth().behind_max_s > 0.45)
+    until(lambda: control.truth().behind_max_s > 0.45)
     after = control.truth()
     assert after.skipped_s - before.skipped_s > 0.3
     elapsed = after.monotonic_s - before.monotonic_s  # the board's clock has not stopped
@@ -132,7 +129,7 @@ def test_the_board_of_an_arm_at_rest_sleeps_and_its_telemetry_comes_in_time(make
     waits = []
     wait = board.wait
     with linked(board) as link:
-        wait_until(lambda: board.plant.at_rest)
+        until(lambda: board.plant.at_rest)
         before = link.statistics
         board.wait = lambda until_s: waits.append(1) or wait(until_s)
         time.sleep(0.5)
@@ -148,7 +145,7 @@ def test_relax_lets_the_arm_fall(make_board):
         time.sleep(0.2)
         assert control.truth().q[1] > 0.6
         link.request(Relax())
-        wait_until(lambda: control.truth().q[1] < -0.2)
+        until(lambda: control.truth().q[1] < -0.2)
         assert control.truth().live == 0 == link.telemetry.live
 
 
@@ -162,7 +159,7 @@ def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
         assert link.info.boot_id == 2
     with linked(board) as link:  # our link leaves it up
         assert link.info.boot_id == 2
-    descriptor = os.open(port_of(board), os.O_RDWR | os.O_NOCTTY)
+    descriptor = os.open(board.port.link, os.O_RDWR | os.O_NOCTTY)
     attributes = termios.tcgetattr(descriptor)
     attributes[2] |= termios.HUPCL  # a client as others are
     termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
@@ -190,14 +187,14 @@ def test_a_reset_in_motion_is_noticed_and_the_arm_stays(make_board):
         link.request(Enable(ALL, units(SERVOS.rest)))
         move(link, SERVOS.rest, SERVOS.home, settle_s=0.0)
         control.reset(fault="RESTARTED")
-        wait_until(lambda: boots)
+        until(lambda: boots)
         truth = control.truth()
         assert boots == [(1, 2)] and truth.boot_id == 2
         assert truth.live == ALL and truth.owned == 0 and truth.faults == ("RESTARTED",)
         time.sleep(0.3)
         assert control.truth().q[1] == pytest.approx(truth.q[1], abs=0.1)
         control.reset(keep_outputs=False)
-        wait_until(lambda: len(boots) == 2)
+        until(lambda: len(boots) == 2)
         assert control.truth().live == 0
 
 
@@ -207,9 +204,9 @@ def test_a_pulled_cable_is_noticed_and_the_board_holds(make_board):
     with linked(board, on_loss=losses.append) as link:
         link.request(Enable(ALL, units(SERVOS.rest)))
         control.unplug(0.5)
-        wait_until(lambda: losses)
-        assert not link.connected and not os.path.lexists(port_of(board))
-        wait_until(lambda: control.truth().faults == ("HOST_LOST",))
+        until(lambda: losses)
+        assert not link.connected and not os.path.lexists(board.port.link)
+        until(lambda: control.truth().faults == ("HOST_LOST",))
         link.reconnect(give_up_s=8.0)
         assert link.telemetry.live == ALL == link.telemetry.owned and link.telemetry.faults == Fault.HOST_LOST.bit
         link.request(Reset())
@@ -222,9 +219,9 @@ def test_damaged_bytes_are_counted_and_requests_get_through(make_board):
         control.wire(drop=0.004, corrupt=0.004)
         for _ in range(20):
             link.request(Reset(), timeout_s=3.0)
-        wait_until(lambda: link.statistics.frames_damaged + link.statistics.frames_missed > 0)
+        until(lambda: link.statistics.frames_damaged + link.statistics.frames_missed > 0)
         control.wire()
-        wait_until(lambda: link.telemetry.bad_frames + link.statistics.frames_damaged > 0)
+        until(lambda: link.telemetry.bad_frames + link.statistics.frames_damaged > 0)
 
 
 def test_another_speed_is_noise(make_board):
@@ -237,11 +234,11 @@ def test_another_speed_is_noise(make_board):
 def test_clocks_drift_and_jump(make_board):
     board, control = make_board(clock_drift_ppm=4000.0)
     with linked(board) as link:
-        wait_until(lambda: link.statistics.drift_ppm == pytest.approx(4000.0, abs=1000.0))
+        until(lambda: link.statistics.drift_ppm == pytest.approx(4000.0, abs=1000.0))
         before = link.telemetry.time_us
         control.clock(jump_s=30.0)
-        wait_until(lambda: link.telemetry.time_us - before > 30e6)
-        wait_until(lambda: abs(link.board_time_us() - link.telemetry.time_us) < 0.1e6)
+        until(lambda: link.telemetry.time_us - before > 30e6)
+        until(lambda: abs(link.board_time_us() - link.telemetry.time_us) < 0.1e6)
 
 
 def test_a_supply_that_fails_latches_a_fault(make_board):
@@ -249,11 +246,11 @@ def test_a_supply_that_fails_latches_a_fault(make_board):
     with linked(board) as link:
         assert link.telemetry.supply_mv == 6000
         control.supply(3.9)
-        wait_until(lambda: link.telemetry.faults == Fault.SUPPLY_LOW.bit)
+        until(lambda: link.telemetry.faults == Fault.SUPPLY_LOW.bit)
         control.supply(6.0)
         link.request(Reset())
         control.cause("OUTPUT_FAILED", True)
-        wait_until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit)
+        until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit)
 
 
 # --- the side door ---------------------------------------------------------------------------------------
@@ -301,7 +298,7 @@ def test_a_port_whose_name_was_taken_while_unplugged_ends_the_board_with_a_word(
         control.unplug(0.2)
         (tmp_path / "tty").write_text("mine")
         with pytest.raises(LinkError, match="is gone|does not answer"):
-            wait_until(lambda: control.truth() is None)
+            until(lambda: control.truth() is None)
     assert (tmp_path / "tty").read_text() == "mine"
 
 
@@ -309,9 +306,7 @@ def test_a_port_whose_name_was_taken_while_unplugged_ends_the_board_with_a_word(
 
 
 def run_board(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "picker_dynamics.sim.board", *map(str, arguments)], capture_output=True, text=True, timeout=30
-    )
+    return subprocess.run([*BOARD, *map(str, arguments)], capture_output=True, text=True, timeout=30)
 
 
 def test_what_cannot_be_made_or_read_gets_one_line_and_a_code(tmp_path):
@@ -341,16 +336,8 @@ def test_a_second_board_does_not_take_the_first_ones_place(tmp_path):
 
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
 def test_it_ends_cleanly_or_the_next_one_cleans_up(tmp_path, number, code):
-    command = [
-        sys.executable,
-        "-m",
-        "picker_dynamics.sim.board",
-        "--link",
-        str(tmp_path / "tty"),
-        "--control",
-        str(tmp_path / "tty.control"),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    link = tmp_path / "tty"
+    process = subprocess.Popen([*BOARD, "--link", link, "--control", f"{link}.control"], stdout=subprocess.PIPE, text=True)
     assert "tty" in process.stdout.readline()
     process.send_signal(number)
     assert process.wait(timeout=10.0) == code

@@ -1,7 +1,7 @@
 """Boot, outputs, requests, telemetry and noise: the firmware in simulated time, through real frames."""
 
 import pytest
-from firmware_bench import ALL, CONFIG, FRAME_US, FUZZ, GOLDEN, LIMITS, MIDDLE, Bench, play_golden_session
+from firmware_bench import ALL, CONFIG, FRAME_US, FUZZ, GOLDEN, LIMITS, MIDDLE, Bench, golden, play_golden_session, wire
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,14 +50,12 @@ def test_hello_is_answered_with_who_the_board_is():
 
 def test_outputs_found_running_are_kept_and_reported_until_adopted():
     bench = Bench(found_us=(1500.0, None, 1000.5)).run(300_000, host_alive=False)
-    assert (bench.last.live, bench.last.owned, bench.last.state) == (0b101, 0, BoardState.IDLE)
-    assert bench.last.pulses == (12000, 0, 8004)
+    bench.tells(live=0b101, owned=0, state=BoardState.IDLE, pulses=(12000, 0, 8004))
     bench.refused(SetPoint(bench.now_us + 50_000, MIDDLE), Reason.NOT_ENABLED)
     bench.refused(Adopt(0b010), Reason.NOT_LIVE)
     bench.acked(Adopt(0b101))
     bench.run(100_000)
-    assert (bench.last.owned, bench.last.state) == (0b101, BoardState.HOLD)
-    assert bench.last.pulses == (12000, 0, 8004)
+    bench.tells(owned=0b101, state=BoardState.HOLD, pulses=(12000, 0, 8004))
 
 
 def test_found_outputs_may_be_disarmed_instead():
@@ -80,11 +78,9 @@ def test_a_found_pulse_just_outside_its_limit_is_moved_to_it_and_a_far_one_refus
 def test_joints_are_enabled_one_at_a_time_at_given_pulses():
     bench = Bench()
     for joint in range(3):
-        pulses = [0, 0, 0]
-        pulses[joint] = 9000 + joint
-        bench.acked(Enable(1 << joint, tuple(pulses)))
+        bench.acked(Enable(1 << joint, tuple(9000 + joint if k == joint else 0 for k in range(3))))
         bench.run(100_000)
-        assert bench.last.live == bench.last.owned == (1 << joint + 1) - 1
+        bench.tells(live=(1 << joint + 1) - 1, owned=(1 << joint + 1) - 1)
     assert bench.pulses == (9000, 9001, 9002)
 
 
@@ -139,10 +135,8 @@ def test_relax_cuts_all_pulses_at_once_and_ends_ownership():
     bench = Bench().enabled().moving()
     bench.acked(Relax())
     assert bench.pulses_us == (None, None, None)
-    assert bench.run(FRAME_US).last.queue_depth == 0
-    bench.run(500_000)
-    assert (bench.last.live, bench.last.owned, bench.last.queue_depth) == (0, 0, 0)
-    assert (bench.last.state, bench.last.faults) == (BoardState.IDLE, 0)
+    bench.run(FRAME_US).tells(queue_depth=0)
+    bench.run(500_000).tells(live=0, owned=0, queue_depth=0, state=BoardState.IDLE, faults=0)
     bench.refused(SetPoint(bench.now_us + 50_000, MIDDLE), Reason.NOT_ENABLED)
 
 
@@ -210,8 +204,7 @@ def test_telemetry_carries_feedback_and_the_last_sequence():
     bench = Bench().enabled().run(FRAME_US)
     bench.firmware.feedback = (512, None, 1023)
     bench.send(SetPoint(bench.now_us + 100_000, MIDDLE), sequence=4242)
-    assert bench.run(FRAME_US).last.feedback == (512, None, 1023)
-    assert (bench.last.last_sequence, bench.last.accepted) == (4242, 1)
+    bench.run(FRAME_US).tells(feedback=(512, None, 1023), last_sequence=4242, accepted=1)
 
 
 def test_damage_and_gaps_are_counted():
@@ -220,21 +213,19 @@ def test_damage_and_gaps_are_counted():
     damaged[8] ^= 1
     bench.send_bytes(bytes(damaged))
     bench.send(Ping(), sequence=bench.sequence + 3)
-    bench.run(FRAME_US)
-    assert (bench.last.bad_frames, bench.last.missed_frames) == (1, 3)
-    assert (bench.last.accepted, bench.last.rejected) == (0, 0)
+    bench.run(FRAME_US).tells(bad_frames=1, missed_frames=3, accepted=0, rejected=0)
 
 
-@pytest.mark.parametrize("entry", GOLDEN["not_understood"], ids=lambda entry: entry["name"])
-def test_frames_that_are_not_understood_are_refused_by_name(entry):
-    [refused] = Bench().send_bytes(bytes.fromhex(entry["wire"]))
-    assert refused.reason is Reason[entry["reason"]]
+@golden("not_understood", "name")
+def test_frames_that_are_not_understood_are_refused_by_name(vector):
+    [refused] = Bench().send_bytes(wire(vector))
+    assert refused.reason is Reason[vector["reason"]]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MESSAGES if kind & 0x80], ids=lambda kind: kind.name)
 def test_a_board_refuses_the_messages_of_a_board(kind):
     entry = next(entry for entry in GOLDEN["frames"] if entry["message"] == kind.name)
-    [refused] = Bench().send_bytes(bytes.fromhex(entry["wire"]))
+    [refused] = Bench().send_bytes(wire(entry))
     assert refused.reason is Reason.UNKNOWN_TYPE
 
 
@@ -284,13 +275,13 @@ def test_no_sequence_of_messages_breaks_a_limit(script):
     for message, pause_us, damaged in script:
         if isinstance(message, SetPoint):
             message = SetPoint((bench.now_us + message.time_us) % 2**32, message.pulses)
-        wire = bytearray(encode(message, bench.sequence))
+        sent_bytes = bytearray(encode(message, bench.sequence))
         bench.sequence += 1
         if damaged:
-            wire[3] ^= 0x20
+            sent_bytes[3] ^= 0x20
         elif isinstance(message, SetPoint):
             sent += 1
-        answers = bench.send_bytes(bytes(wire))
+        answers = bench.send_bytes(bytes(sent_bytes))
         refused += sum(isinstance(one, Nack) and one.request_type == SetPoint.TYPE for one in answers)
         before, live = bench.pulses, bench.live
         for _ in range(pause_us // FRAME_US):
@@ -304,9 +295,7 @@ def test_no_sequence_of_messages_breaks_a_limit(script):
                     assert after[joint] == 0
             before = after
         assert bench.live == live  # time alone switches nothing
-    bench.run(FRAME_US, host_alive=False)
-    assert bench.last.accepted + bench.last.rejected == sent
-    assert bench.last.rejected == refused
+    bench.run(FRAME_US, host_alive=False).tells(accepted=sent - refused, rejected=refused)
 
 
 # -- the contract with the real firmware ---------------------------------------------------------------

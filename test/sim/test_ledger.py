@@ -58,15 +58,19 @@ class Rig:
         return count
 
     boot_us = 0
-
-    @property
-    def counts(self):
-        return self.ledger.counts
+    counts = property(lambda self: self.ledger.counts)
 
     def require_balance(self) -> None:
         counts = self.counts
         assert counts.arrived == counts.deaf + counts.rejected + counts.accepted
         assert counts.accepted == counts.executed + counts.dropped + self.ledger.as_dict()["queued"]
+
+
+def streamed(seconds, **options):
+    """Another rig, after a swing."""
+    rig = Rig()
+    rig.stream(seconds, **options)
+    return rig
 
 
 def test_a_motion_is_executed_to_the_last_set_point():
@@ -76,14 +80,13 @@ def test_a_motion_is_executed_to_the_last_set_point():
     rig.require_balance()
     assert (rig.counts.arrived, rig.counts.executed) == (sent, sent)
     assert rig.counts.frames_compared > 90 and rig.counts.telemetry_compared > 90
-    assert (rig.counts.frames_off_line, rig.counts.telemetry_wrong, rig.counts.dropped, rig.counts.repeated) == (0, 0, 0, 0)
+    assert rig.counts.frames_off_line == rig.counts.telemetry_wrong == rig.counts.dropped == rig.counts.repeated == 0
     assert rig.counts.first_trouble == "" and 0.1 < rig.counts.worst_step_share <= 1.0
 
 
 @pytest.mark.parametrize("end", ["stop", "relax", "fault", "reset"])
 def test_what_a_stop_a_fault_or_a_reset_drops_has_a_cause(end):
-    rig = Rig()
-    rig.stream(0.5)
+    rig = streamed(0.5)
     if end == "fault":
         rig.firmware.set_cause(Fault.OUTPUT_FAILED, True)
     elif end == "reset":
@@ -99,8 +102,7 @@ def test_what_a_stop_a_fault_or_a_reset_drops_has_a_cause(end):
 
 
 def test_a_stop_that_is_reset_at_once_is_a_cause_still():
-    rig = Rig()
-    rig.stream(0.5)
+    rig = streamed(0.5)
     rig.send(Stop())
     rig.send(Reset())
     rig.run(300_000)
@@ -122,8 +124,7 @@ def test_refused_set_points_are_counted_by_reason_and_the_deaf_boot_loader_too()
 
 
 def test_frames_lost_on_the_wire_are_excused_only_while_it_is_disturbed():
-    rig = Rig()
-    rig.stream(0.3, lost=(5, 6))
+    rig = streamed(0.3, lost=(5, 6))
     assert (rig.counts.lost_frames, rig.counts.lost_frames_without_cause) == (2, 2)
     rig.ledger.disturbed()
     rig.stream(0.3, lost=(5, 29))
@@ -147,8 +148,7 @@ def test_a_board_that_loses_a_set_point_from_its_queue_is_found_out(monkeypatch)
             push(queue, point)
 
     monkeypatch.setattr(SetPointQueue, "push", forgetful)
-    rig = Rig()
-    rig.stream(1.0)
+    rig = streamed(1.0)
     assert rig.counts.telemetry_wrong > 0 and "the books of" in rig.counts.first_trouble
 
 
@@ -160,22 +160,19 @@ def test_a_board_that_executes_a_set_point_twice_is_found_out(monkeypatch):
         push(queue, point._replace(time_us=point.time_us + 1))
 
     monkeypatch.setattr(SetPointQueue, "push", twice)
-    rig = Rig()
-    rig.stream(1.0)
+    rig = streamed(1.0)
     assert rig.counts.telemetry_wrong > 0
 
 
 def test_a_board_that_evaluates_its_queue_at_the_wrong_time_is_found_out(monkeypatch):
     at = SetPointQueue.at
     monkeypatch.setattr(SetPointQueue, "at", lambda queue, at_us, joint: at(queue, queue.anchor.time_us, joint))
-    rig = Rig()
-    rig.stream(1.0)
+    rig = streamed(1.0)
     assert rig.counts.frames_off_line > 10 and "the line is at" in rig.counts.first_trouble
 
 
 def test_a_board_that_gives_up_without_a_reason_is_found_out(monkeypatch):
-    rig = Rig()
-    rig.stream(0.5)
+    rig = streamed(0.5)
     frame = OutputMotion.frame
     monkeypatch.setattr(OutputMotion, "frame", lambda motion, at_us: (motion.brake(), frame(motion, at_us)))
     rig.run(FRAME_US)
@@ -183,8 +180,7 @@ def test_a_board_that_gives_up_without_a_reason_is_found_out(monkeypatch):
 
 
 def test_a_board_that_jumps_is_found_out(monkeypatch):
-    rig = Rig()
-    rig.stream(0.5)
+    rig = streamed(0.5)
     frame = OutputMotion.frame
 
     def jump(motion, at_us):

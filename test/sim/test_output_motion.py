@@ -17,6 +17,11 @@ def ready():
     return Bench().enabled().run(FRAME_US)
 
 
+def leap(bench, ahead_us, pulses, until_us=30_000):
+    """Send a point, and once more the same, where the motion ends."""
+    bench.stream_ahead([(ahead_us, pulses), (until_us, pulses)])
+
+
 # -- interpolation -------------------------------------------------------------------------------------
 
 
@@ -110,39 +115,36 @@ def test_a_first_point_is_reached_on_a_ramp_from_the_held_pose():
 def test_the_speed_limit_holds_a_joint_back_and_says_so():
     bench = ready()
     bench.track = [bench.pulses]
-    bench.stream_ahead([(30_000, (16000, 12100, 12000)), (60_000, (16000, 12100, 12000))])
+    leap(bench, 30_000, (16000, 12100, 12000), 60_000)
     bench.run(40_000)
-    assert bench.last.limited == 0b001
+    bench.tells(limited=0b001)
     bench.run(400_000)
     assert set(steps(bench.track)) == {SPEED, 0}
     assert bench.pulses == (16000, 12100, 12000)
-    assert (bench.last.limited, bench.last.state, bench.last.underruns) == (0, BoardState.HOLD, 0)
+    bench.tells(limited=0, state=BoardState.HOLD, underruns=0)
 
 
-def refusal_cases():
-    late, far = -50_000, 2_000_001
-    yield "past", (late, MIDDLE), Reason.PAST, 0
-    yield "played already", (5_000, MIDDLE), Reason.PAST, 0
-    yield "too far", (far, MIDDLE), Reason.TOO_FAR, 0
-    yield "half a turn of the clock ahead", (2**31 - 1, MIDDLE), Reason.TOO_FAR, 0
-    yield "pulse too short", (50_000, (12000, 3999, 12000)), Reason.OUT_OF_LIMITS, 1
-    yield "pulse too long", (50_000, (12000, 12000, 20001)), Reason.OUT_OF_LIMITS, 2
-    yield "pulse zero", (50_000, (0, 12000, 12000)), Reason.OUT_OF_LIMITS, 0
-    yield "joint missing", (50_000, (12000, 12000)), Reason.BAD_LENGTH, 0
-    yield "joint too many", (50_000, (12000,) * 4), Reason.BAD_LENGTH, 0
+REFUSED = {
+    "past": ((-50_000, MIDDLE), Reason.PAST, 0),
+    "played already": ((5_000, MIDDLE), Reason.PAST, 0),
+    "too far": ((2_000_001, MIDDLE), Reason.TOO_FAR, 0),
+    "half a turn of the clock ahead": ((2**31 - 1, MIDDLE), Reason.TOO_FAR, 0),
+    "pulse too short": ((50_000, (12000, 3999, 12000)), Reason.OUT_OF_LIMITS, 1),
+    "pulse too long": ((50_000, (12000, 12000, 20001)), Reason.OUT_OF_LIMITS, 2),
+    "pulse zero": ((50_000, (0, 12000, 12000)), Reason.OUT_OF_LIMITS, 0),
+    "joint missing": ((50_000, (12000, 12000)), Reason.BAD_LENGTH, 0),
+    "joint too many": ((50_000, (12000,) * 4), Reason.BAD_LENGTH, 0),
+}
 
 
-@pytest.mark.parametrize(
-    ("point", "reason", "detail"), [case[1:] for case in refusal_cases()], ids=[case[0] for case in refusal_cases()]
-)
+@pytest.mark.parametrize(("point", "reason", "detail"), REFUSED.values(), ids=REFUSED)
 def test_a_refused_set_point_is_counted_named_and_moves_nothing(point, reason, detail):
     bench = Bench().enabled().run(100_000)
     lead_us, pulses = point
     answer = bench.send(SetPoint((bench.now_us + lead_us) % 2**32, pulses), sequence=50)
     assert answer == Nack(50, 6, reason, detail)
-    bench.run(FRAME_US)
-    assert (bench.last.rejected, bench.last.last_reason, bench.last.accepted) == (1, reason, 0)
-    assert (bench.last.queue_depth, bench.pulses) == (0, MIDDLE)
+    bench.run(FRAME_US).tells(rejected=1, last_reason=reason, accepted=0, queue_depth=0)
+    assert bench.pulses == MIDDLE
 
 
 def test_points_must_follow_one_another():
@@ -150,8 +152,7 @@ def test_points_must_follow_one_another():
     at = bench.now_us + 100_000
     answers = bench.stream([(at, MIDDLE), (at, MIDDLE), (at - 1, MIDDLE), (at + 1, MIDDLE)])
     assert [answer.reason for answer in answers] == [Reason.NOT_LATER, Reason.NOT_LATER]
-    bench.run(FRAME_US)
-    assert (bench.last.accepted, bench.last.rejected) == (2, 2)
+    bench.run(FRAME_US).tells(accepted=2, rejected=2)
 
 
 def test_a_full_queue_refuses_and_keeps_what_it_has():
@@ -160,7 +161,7 @@ def test_a_full_queue_refuses_and_keeps_what_it_has():
     answers = bench.stream(points)
     assert [answer.reason for answer in answers] == [Reason.QUEUE_FULL] * 4
     bench.run(FRAME_US)  # whose evaluation passes the first point
-    assert (bench.last.accepted, bench.last.rejected, bench.last.queue_depth) == (16, 4, 15)
+    bench.tells(accepted=16, rejected=4, queue_depth=15)
     bench.run(400_000)
     assert bench.pulses[0] >= points[15][1][0]
 
@@ -184,15 +185,14 @@ def test_a_queue_that_runs_out_in_motion_is_braked_counted_and_held():
     brake = [step for step in steps(bench.track) if step]
     assert brake[-3:] == [120, 80, 40] and 160 <= brake[-4] <= 200
     assert set(brake[:-4]) <= {200}
-    assert (bench.last.state, bench.last.underruns, bench.last.faults) == (BoardState.HOLD, 1, 0)
+    bench.tells(state=BoardState.HOLD, underruns=1, faults=0)
     assert bench.track[-1] == bench.track[-10]
 
 
 def test_the_last_accepted_point_is_reached_at_least():
     bench = ready()
     bench.stream_ahead([(40_000, (12000, 12000, 12000)), (79_000, (12039, 12300, 11970))])
-    bench.run(500_000)
-    assert bench.last.underruns == 1
+    bench.run(500_000).tells(underruns=1)
     assert bench.pulses[0] >= 12039 and bench.pulses[2] <= 11970
     assert 12300 <= bench.pulses[1] <= 12300 + 400
 
@@ -200,16 +200,14 @@ def test_the_last_accepted_point_is_reached_at_least():
 def test_braking_ends_at_the_pulse_limit():
     bench = Bench().enabled((19500, 12000, 12000)).run(FRAME_US)
     bench.stream_ahead([(20_000 * k, (min(20000, 19500 + 100 * k), 12000, 12000)) for k in range(1, 6)])
-    bench.run(1_000_000)
+    bench.run(1_000_000).tells(state=BoardState.HOLD)
     assert bench.pulses[0] == 20000
-    assert bench.last.state is BoardState.HOLD
 
 
 def test_a_motion_that_ends_at_rest_is_no_underrun():
     bench = ready()
-    bench.stream_ahead([(100_000, (12800, 12000, 11500)), (120_000, (12800, 12000, 11500))])
-    bench.run(500_000)
-    assert (bench.last.underruns, bench.last.state) == (0, BoardState.HOLD)
+    leap(bench, 100_000, (12800, 12000, 11500), 120_000)
+    bench.run(500_000).tells(underruns=0, state=BoardState.HOLD)
     assert bench.pulses == (12800, 12000, 11500)
 
 
@@ -222,9 +220,8 @@ def test_a_creeping_motion_that_is_cut_off_is_no_underrun():
 
 def test_a_stop_brakes_a_joint_that_lags_behind_its_target():
     bench = ready()
-    bench.stream_ahead([(30_000, (18000, 12000, 12000)), (50_000, (18000, 12000, 12000))])
-    bench.run(100_000)
-    assert (bench.last.limited, bench.last.queue_depth) == (0b001, 0)
+    leap(bench, 30_000, (18000, 12000, 12000), 50_000)
+    bench.run(100_000).tells(limited=0b001, queue_depth=0)
     bench.track = [bench.pulses]
     bench.send(Stop())
     bench.run(400_000)
@@ -233,7 +230,7 @@ def test_a_stop_brakes_a_joint_that_lags_behind_its_target():
 
 def test_a_point_that_finds_the_arm_lagging_starts_its_line_at_the_target():
     bench = ready()
-    bench.stream_ahead([(29_000, (13000, 12000, 12000)), (30_000, (13000, 12000, 12000))])
+    leap(bench, 29_000, (13000, 12000, 12000))
     bench.run(FRAME_US)
     assert (bench.pulses[0], bench.last.queue_depth) == (12400, 0)
     bench.stream([(bench.now_us + HALF_US + 80_000, (13000, 12000, 12000))])
@@ -244,9 +241,9 @@ def test_a_point_that_finds_the_arm_lagging_starts_its_line_at_the_target():
 
 def test_a_motion_that_ended_leaves_no_speed_behind():
     bench = ready()
-    bench.stream_ahead([(29_000, (12600, 12000, 12000)), (30_000, (12600, 12000, 12000))])
+    leap(bench, 29_000, (12600, 12000, 12000))
     bench.run(200_000)  # arrives with a step of 200
-    assert bench.last.state is BoardState.HOLD
+    bench.tells(state=BoardState.HOLD)
     bench.stream([(bench.now_us + 15_000, (12601, 12000, 12000))])
     bench.run(200_000)
     assert (bench.last.underruns, bench.pulses[0]) == (0, 12601)
@@ -254,7 +251,7 @@ def test_a_motion_that_ended_leaves_no_speed_behind():
 
 def test_a_late_host_is_joined_again_within_the_speed_limit():
     bench = Bench().enabled().moving(speed=300, lead_us=20_000).run(200_000)
-    assert bench.last.underruns == 1
+    bench.tells(underruns=1)
     at, start = bench.now_us, bench.pulses[0]
     bench.track = [bench.pulses]
     assert bench.stream([(at + 60_000, (start - 2000,) * 3), (at + 100_000, (start - 2000,) * 3)]) == []

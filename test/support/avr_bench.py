@@ -21,6 +21,9 @@ from picker_dynamics.sim.avr_uno import CYCLES_PER_US, Uno
 MONITOR = Path(__file__).parents[1] / "data" / "uno_monitor.c"
 ALL = 0b11111
 MIDDLE = (12000,) * 5
+SPEED = 762
+"""Of every joint of the picker [1/8 us per frame]; test_avr_firmware.py makes sure of it."""
+BLOCKED_MAX_US = 40.0
 COUNT_EIGHTHS = 8 * 4.88
 """A count of the PCA9685 in 1/8 us: 122 ticks of 25 MHz."""
 
@@ -111,6 +114,11 @@ class AvrBench(Bench):
         self.run(150_000)
         assert self.telemetry[-1].state is BoardState.MOVE
         return self
+
+    def require_unhurt(self) -> None:
+        """No byte was lost, no interrupt waited long."""
+        counts = self.uno.statistics
+        assert counts.overruns == 0 and counts.longest_blocked_us <= BLOCKED_MAX_US, counts
 
     @property
     def last(self) -> Telemetry:

@@ -1,16 +1,16 @@
 """A VirtualFirmware on a cable that can be pulled and put back while the board goes on; no arm.  Every frame is noted."""
 
-import threading
-import time
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
+
+from board_on_pty import LiveBoard
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.protocol import Fault
-from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.pty_port import PtyPort
 
 TICK_S = 0.002
+BOOT_SILENCE_US = 50_000
+"""Of the boot loader, after each reset."""
 
 
 @dataclass(frozen=True)
@@ -22,47 +22,36 @@ class FrameRecord:
     boot_id: int
 
 
-class BoardOnCable(AbstractContextManager):
-    """A board; ``lock`` is held while it works.
+class BoardOnCable(LiveBoard):
+    """A board that looks at its cable every ``TICK_S``.
 
     Args:
         port: name under which it appears.
         config: of the firmware.
-        boot_silence_s: of the boot loader, after each reset.
         found_us: outputs that run already.
     """
 
-    def __init__(self, port, config: FirmwareConfig, *, boot_silence_s: float = 0.05, found_us=None):
-        self.config, self.boot_silence_s = config, boot_silence_s
-        self.lock = threading.RLock()
+    def __init__(self, port, config: FirmwareConfig, *, found_us=None):
         self.frames: list[FrameRecord] = []
         self.port = PtyPort(port, 0)
-        self._start_s = time.monotonic()
-        self.firmware = VirtualFirmware(config, boot_id=7, found_us=found_us)
-        self._advanced_us = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        super().__init__(config, boot_id=7, found_us=found_us)
 
-    def now_us(self) -> int:
-        return int((time.monotonic() - self._start_s) * 1e6)
-
-    def _run(self) -> None:
-        while not self._over.wait(TICK_S):
-            with self.lock:
-                self.port.rose()  # it looks who is there; this board has a capacitor against resets by DTR
-                self._advance()
-                data = self.port.read()
-                if data:
-                    self.firmware.receive(data, self._advanced_us)
-                self.port.write(self.firmware.transmit())
+    def work(self) -> None:
+        self.over.wait(TICK_S)
+        with self.lock:
+            self.port.rose()  # it looks who is there; this board has a capacitor against resets by DTR
+            self._advance()
+            data = self.port.read()
+            if data:
+                self.firmware.receive(data, self.time_us)
+            self.port.write(self.firmware.transmit())
 
     def _advance(self) -> None:
         """Frame by frame, so that none goes by unseen."""
         now_us, firmware = self.now_us(), self.firmware
-        while self._advanced_us < now_us:
-            self._advanced_us = min(now_us, self._advanced_us + self.config.frame_us // 4)
-            firmware.advance(self._advanced_us)
+        while self.time_us < now_us:
+            self.time_us = min(now_us, self.time_us + firmware.config.frame_us // 4)
+            firmware.advance(self.time_us)
             record = FrameRecord(firmware.pulses, firmware.live, firmware.boot_id)
             if not self.frames or self.frames[-1] != record:
                 self.frames.append(record)
@@ -77,9 +66,8 @@ class BoardOnCable(AbstractContextManager):
         with self.lock:
             self.port.plug_in()
 
-    def reset(self, *, keep_outputs: bool = True) -> None:
-        with self.lock:
-            self.firmware.reboot(self._advanced_us, keep_outputs=keep_outputs, silence_us=int(self.boot_silence_s * 1e6))
+    def reset(self, **options) -> None:
+        super().reset(silence_us=BOOT_SILENCE_US, **options)
 
     def touch(self, fault: Fault) -> None:
         """A cause that comes and goes: somebody hits the stop switch at the board, a supply dips."""
@@ -88,6 +76,5 @@ class BoardOnCable(AbstractContextManager):
             self.firmware.set_cause(fault, False)
 
     def __exit__(self, *_exception) -> None:
-        self._over.set()
-        self._thread.join()
+        self.end()
         self.port.close()

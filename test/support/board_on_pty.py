@@ -22,25 +22,17 @@ MIDDLE = (12000,) * 5
 PATIENCE_S = 20.0  # for what happens within milliseconds on an idle machine
 
 
-class BoardOnPty:
-    """A board; replace ``wire_in`` and ``wire_out`` to change or swallow what passes the cable.
+class LiveBoard(contextlib.AbstractContextManager):
+    """A VirtualFirmware in real time: ``work`` is called over and over in a thread, and holds ``lock`` meanwhile.
 
-    Args: the firmware's config and keyword arguments, and how much faster than the host's its clock runs.
+    Attributes:
+        time_us: the board's owner's time that the firmware has been brought to.
     """
 
-    def __init__(self, config: FirmwareConfig = CONFIG, *, clock_rate: float = 1.0, **firmware):
-        self._master, self._slave = pty.openpty()
-        tty.setraw(self._slave)
-        os.set_blocking(self._master, False)
-        self.port = os.ttyname(self._slave)
-        self.clock_rate = clock_rate
-        self.lock = threading.Lock()
-        self.received = bytearray()
-        self.wire_in = self.wire_out = lambda data: data
-        self.paused = False
+    def __init__(self, config: FirmwareConfig, *, clock_rate: float = 1.0, **firmware):
+        self.clock_rate, self.lock, self.over, self.time_us = clock_rate, threading.RLock(), threading.Event(), 0
         self._start_s = time.monotonic()
-        self.firmware = VirtualFirmware(config, now_us=0, **firmware)
-        self._running = True
+        self.firmware = VirtualFirmware(config, **firmware)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -49,43 +41,70 @@ class BoardOnPty:
         return int((time.monotonic() - self._start_s) * 1e6 * self.clock_rate)
 
     def _run(self) -> None:
-        while self._running:
-            readable, _, _ = select.select([self._master], [], [], 0.001)
-            if self.paused:
-                time.sleep(0.001)
-                continue
-            data = os.read(self._master, 4096) if readable else b""
-            self.received += data
-            with self.lock:
-                now_us = self.now_us()
-                self.firmware.receive(self.wire_in(data), now_us)
-                self.firmware.advance(now_us)
-                out = self.wire_out(self.firmware.transmit())
-            with contextlib.suppress(BlockingIOError):  # nobody reads: the pty is full
-                os.write(self._master, out)
+        while not self.over.is_set():
+            self.work()
+
+    def reset(self, **options) -> None:
+        """Start anew, with the options of ``VirtualFirmware.reboot``."""
+        with self.lock:
+            self.firmware.reboot(self.time_us, **options)
+
+    def end(self) -> None:
+        """Work no more."""
+        self.over.set()
+        self._thread.join()
+
+
+class BoardOnPty(LiveBoard):
+    """A board; replace ``wire_in`` and ``wire_out`` to change or swallow what passes the cable.
+
+    Args: the firmware's config and keyword arguments, and how much faster than the host's its clock runs.
+    """
+
+    def __init__(self, config: FirmwareConfig = CONFIG, **options):
+        self._ends = self._master, slave = pty.openpty()
+        tty.setraw(slave)
+        os.set_blocking(self._master, False)
+        self.port = os.ttyname(slave)
+        self.received = bytearray()
+        self.wire_in = self.wire_out = lambda data: data
+        self.paused = False
+        super().__init__(config, **options)
+
+    def work(self) -> None:
+        readable, _, _ = select.select([self._master], [], [], 0.001)
+        if self.paused:
+            time.sleep(0.001)
+            return
+        data = os.read(self._master, 4096) if readable else b""
+        self.received += data
+        with self.lock:
+            self.time_us = self.now_us()
+            self.firmware.receive(self.wire_in(data), self.time_us)
+            self.firmware.advance(self.time_us)
+            out = self.wire_out(self.firmware.transmit())
+        with contextlib.suppress(BlockingIOError):  # nobody reads: the pty is full
+            os.write(self._master, out)
+
+    @contextlib.contextmanager
+    def deaf(self):
+        """What is said to the board meanwhile is lost."""
+        with self.lock:
+            self.wire_in = lambda data: b""
+        yield
+        with self.lock:
+            self.wire_in = lambda data: data
 
     def unplug(self) -> None:
         """Pull the cable: the host's end of the terminal hangs up."""
-        self._running = False
-        self._thread.join()
-        for fd in (self._master, self._slave):
+        self.end()
+        for fd in self._ends:
             with contextlib.suppress(OSError):
                 os.close(fd)
 
-    def __enter__(self) -> BoardOnPty:
-        return self
-
     def __exit__(self, *exc_info) -> None:
-        if self._running:
+        if not self.over.is_set():
             self.unplug()
-
-
-def wait_until(condition, what="what was waited for"):
-    """Wait for a condition that is sure to come; fail with ``what`` where it does not."""
-    until_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < until_s, f"{what} did not happen"
-        time.sleep(0.002)
 
 
 @contextlib.contextmanager

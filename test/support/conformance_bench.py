@@ -2,7 +2,7 @@
 
 from arm_fixtures import servos
 
-from picker_dynamics.board.conformance import CHECKS, Host, LockStepWire, Need, Session, Status, meet
+from picker_dynamics.board.conformance import CHECKS, Host, LockStepWire, Need, Session, Status, meet, run
 from picker_dynamics.board.protocol import pulse_units
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.virtual_board import firmware_config
@@ -19,6 +19,7 @@ START = units(SERVOS, SERVOS.rest)
 START_US = tuple(pulse / 8 for pulse in START)
 SUPPLY_MV = 6000
 FROM_OUTSIDE = [one for one in CHECKS if not one.owned]
+WIRE = [one for one in FROM_OUTSIDE if one.need is Need.WIRE]
 
 
 def ended(outcomes, status: Status) -> dict[str, str]:
@@ -29,6 +30,14 @@ def ended(outcomes, status: Status) -> dict[str, str]:
 def failures(outcomes) -> dict[str, str]:
     """Name -> detail of the checks that failed."""
     return ended(outcomes, Status.FAILED)
+
+
+def passed(session, *checks, **options) -> list:
+    """The outcomes of a run in which no check fails, and after which the session ends."""
+    outcomes = run(session, *checks, **options)
+    session.leave()
+    assert failures(outcomes) == {}, failures(outcomes)
+    return outcomes
 
 
 def virtual(kind=VirtualFirmware, config=CONFIG, **firmware) -> VirtualFirmware:

@@ -35,7 +35,12 @@ MIDDLE = (12000, 12000, 12000)
 
 def golden(name, key):
     """Mark for a test of each vector of that name in the golden file."""
-    return pytest.mark.parametrize("vector", GOLDEN[name], ids=lambda vector: f"{vector[key]}"[:18])
+    return pytest.mark.parametrize("vector", GOLDEN[name], ids=lambda vector: f"{vector[key]}"[:30])
+
+
+def wire(vector):
+    """The bytes of a golden vector on the line."""
+    return bytes.fromhex(vector["wire"])
 
 
 def play_golden_session(make):
@@ -49,7 +54,7 @@ def play_golden_session(make):
     for frame_us, *expected in session["expected"]:
         while host and host[0]["at_us"] < frame_us:
             event = host.pop(0)
-            firmware.receive(bytes.fromhex(event["wire"]), event["at_us"])
+            firmware.receive(wire(event), event["at_us"])
         firmware.advance(frame_us)
         assert [*firmware.pulses, firmware.state, firmware.faults] == expected, f"frame at {frame_us}"
         answers += [message for _, message in decoder.feed(firmware.transmit()) if not isinstance(message, Telemetry)]
@@ -164,6 +169,11 @@ class Bench:
         self.run(100_000)
         assert self.firmware.state is BoardState.MOVE
         return self
+
+    def tells(self, **expected):
+        """Telemetry as of now has to say this."""
+        last = self.last
+        assert {name: getattr(last, name) for name in expected} == expected, last
 
     @property
     def last(self):

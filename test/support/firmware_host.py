@@ -50,16 +50,11 @@ def _declare(library: c.CDLL) -> c.CDLL:
         ("transmit", size, [board, data, size]),
         ("look", None, [board, c.POINTER(_View)]),
         ("set_cause", None, [board, u8, c.c_int]),
-        ("latch", None, [board, u8]),
         ("set_supply", None, [board, u16]),
-        ("set_feedback", None, [board, u8, u16]),
-        ("outputs_found", None, [board, c.POINTER(u16)]),
         ("crc16", u16, [data, size]),
         ("interpolate", u16, [u32, u16, u32, u16, u32]),
         ("encode", size, [u8, u8, u16, data, size, data]),
         ("decode", size, [data, size, data, c.POINTER(u8), c.POINTER(u16)]),
-        ("gravity_joints", u8, []),
-        ("gravity_difference", None, [c.POINTER(u16), c.POINTER(u16), c.POINTER(c.c_int16)]),
     ):
         function = getattr(library, f"picker_{name}")
         function.restype, function.argtypes = result, arguments
@@ -73,9 +68,9 @@ def core() -> c.CDLL:
 
 
 class HostFirmware:
-    """One board.  ``config`` is a ``FirmwareConfig``; ``small_transmit``: see picker_core.h."""
+    """One board.  ``config`` is a ``FirmwareConfig``."""
 
-    def __init__(self, config, *, boot_id=1, found=(), now_us=0, gravity=False, small_transmit=False):
+    def __init__(self, config, *, boot_id=1, found=(), now_us=0, gravity=False):
         limits = [(joint.lowest, joint.highest, joint.speed, joint.brake) for joint in config.joints]
         self._library = library = core()
         self._view, self._booted_us, self.config = _View(), now_us, config
@@ -93,7 +88,6 @@ class HostFirmware:
             config.start_time_us,
             _Pulses(*found),
             gravity,
-            small_transmit,
         )
         self._board = library.picker_create(c.byref(settings))
         assert self._board, "these settings do not fit the core"
@@ -130,19 +124,9 @@ class HostFirmware:
     faults = property(lambda self: self._look().faults)
     live = property(lambda self: self._look().live)
     owned = property(lambda self: self._look().owned)
-    limited = property(lambda self: self._look().limited)
 
     def set_cause(self, fault: Fault, present: bool):
         self._library.picker_set_cause(self._board, fault, present)
 
-    def latch(self, fault: Fault):
-        self._library.picker_latch(self._board, fault)
-
     def set_supply(self, supply_mv):
         self._library.picker_set_supply(self._board, supply_mv)
-
-    def set_feedback(self, joint, value):
-        self._library.picker_set_feedback(self._board, joint, value)
-
-    def outputs_found(self, pulses):
-        self._library.picker_outputs_found(self._board, _Pulses(*pulses))

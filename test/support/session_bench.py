@@ -18,12 +18,14 @@ from picker_dynamics.board.hardware_session import CommandCounts, HardwareSessio
 from picker_dynamics.board.link import Link
 from picker_dynamics.board.protocol import BoardState
 from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.errors import BoardFaultError
 
 SERVOS = servos()
 LIMITS = board_limits(SERVOS)
 HOME = np.array(SERVOS.home)
 LEAD_S = 0.06
 PERIOD_S = 0.01
+ADOPTED = "outputs were running: adopted"
 UNHURRIED_MS = 10_000
 """Watch over the host, for tests about something else: a busy machine is no lost host."""
 
@@ -63,10 +65,34 @@ class Rig:
         self.session.connect()
         return self.session
 
+    @property
+    def firmware(self):
+        return self.board.firmware
+
     def active(self) -> HardwareSession:
         """Outputs run already: adopted."""
         self.connected().activate(at_rest_pose=False)
         return self.session
+
+    def in_motion(self) -> HardwareSession:
+        """Active, and on the way to another pose."""
+        session = self.active()
+        self.stream_until(moved(base=0.6), self.moving, "motion")
+        return session
+
+    def enabling(self) -> HardwareSession:
+        """Outputs are off: somebody vouches for the rest pose."""
+        self.connected().activate(at_rest_pose=True)
+        return self.session
+
+    def not_activated(self, why: str, *, at_rest_pose: bool) -> None:
+        """To activate is refused for this reason."""
+        with pytest.raises(BoardFaultError, match=why):
+            self.session.activate(at_rest_pose=at_rest_pose)
+
+    def tick_for(self, seconds: float) -> None:
+        until_s = time.monotonic() + seconds
+        self.tick_until(lambda: time.monotonic() > until_s, "time to pass")
 
     def tick_until(self, condition, what: str) -> None:
         """Tick as the node does, until ``condition()``."""
@@ -113,7 +139,7 @@ class Rig:
 
     def pulses(self) -> tuple[int, ...]:
         with self.board.lock:
-            return self.board.firmware.pulses
+            return self.firmware.pulses
 
     def require_no_step(self) -> None:
         """No set-point on the outputs ever moved faster than its servo can: per servo frame, of 20 ms."""
