@@ -1,7 +1,5 @@
 """The ``picker`` command given something wrong: one line, and an exit code of its own; nothing was started."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -55,7 +53,7 @@ def bad_urdf(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "named"),
+    "words, code, named",
     [
         (["--namespace", "2 bad"], 4, "namespace is '2 bad'"),
         (["--namespace", "left//right"], 4, "namespace is 'left//right'"),
@@ -77,7 +75,7 @@ def test_up_refuses_what_does_not_exist_or_fit(picker_command, words, code, name
 
 
 @pytest.mark.parametrize(
-    ("urdf", "named"),
+    "urdf, named",
     [
         ("<robot name='arm'><link name=", "arm.urdf"),
         ("no XML at all", "arm.urdf"),
@@ -158,7 +156,7 @@ def target(*words: str):
 
 
 @pytest.mark.parametrize(
-    ("words", "error", "named"),
+    "words, error, named",
     [
         (["--tip", "1", "0", "0.1"], UnreachableError, "1.00"),
         (["--tip", "0.26", "0", "0.17", "--pitch-deg", "-179"], UnreachableError, "pitch|limit"),

@@ -1,7 +1,5 @@
 """``picker demo``: its poses can be held, its summary has the promised keys, and it does not call a failure a success."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json
@@ -10,15 +8,13 @@ import math
 import numpy as np
 import pytest
 import yaml
-from arm_fixtures import goal_check, picker, servos
+from arm_fixtures import picker, servos, validator
 from numpy.testing import assert_allclose
 from ros_graph import BOOT_SILENCE_S, HOST_TIMEOUT_S, own_domain
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.commands.demo import picking, report, tour
+from picker_dynamics.commands.demo import measure, picking, report, tour
 from picker_dynamics.commands.demo.beliefs import sides
-from picker_dynamics.commands.demo.measure import MODES, ModeResult
-from picker_dynamics.commands.demo.picking import Live, Pick
 from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
@@ -73,7 +69,7 @@ def test_every_way_passes_the_gate_with_what_is_carried(scene):
     """As the controller will ask: from rest to rest in the time that the demo asks for, slowed where it has to be."""
     still, before = [0.0] * 5, scene.home
     for stop in (stop for stops in scene.picks for stop in stops):
-        check = goal_check(scene.payload_kg if stop.carrying else 0.0)
+        check = validator(scene.payload_kg if stop.carrying else 0.0)
 
         def build(factor, start=before, end=stop.q):
             return from_points(
@@ -85,19 +81,19 @@ def test_every_way_passes_the_gate_with_what_is_carried(scene):
                 joint_names=picker().joint_names,
             )
 
-        assert check.fit(build).factor < 10.0
+        assert check.scale_time(build).factor < 10.0
         before = stop.q
 
 
 def test_the_payload_makes_a_difference_to_the_gate(scene):
     """Else the test above would show nothing: with ten berries at once some way is refused."""
     poses = np.array([stop.q for stops in scene.picks for stop in stops if stop.carrying])
-    needed = np.abs(goal_check(10 * scene.payload_kg).model.gravity(poses))
+    needed = np.abs(validator(10 * scene.payload_kg).model.gravity(poses))
     assert (needed > servos().hold_share * servos().stall_torque).any()
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
+    "change, named",
     [
         ({"payload_kg": "heavy"}, "heavy"),
         ({"tray": None}, "demo.yaml"),
@@ -115,10 +111,10 @@ def test_a_scene_that_makes_no_sense_is_refused(tmp_path, change, named):
 # -- the report ----------------------------------------------------------------------------------------
 
 
-def good_live(**changes) -> Live:
+def good_live(**changes) -> picking.Live:
     return dataclasses.replace(
-        Live(
-            picks=[Pick([0.2, 0.0, 0.1], 0.0012, True)] * 3,
+        picking.Live(
+            picks=[picking.Pick([0.2, 0.0, 0.1], 0.0012, True)] * 3,
             refused={"joint": "shoulder", "torque_nm": 0.98, "limit_nm": 0.65},
             loop={"rate_hz": 100.0, "jitter_p99_ms": 0.1, "latency_p99_ms": 1.0, "missed": 0},
             cross_check_worst=1e-15,
@@ -128,11 +124,11 @@ def good_live(**changes) -> Live:
 
 
 @pytest.mark.parametrize(
-    ("changes", "verdict"),
+    "changes, verdict",
     [
         ({}, True),
         ({"picks": []}, False),
-        ({"picks": [Pick([0.2, 0.0, 0.1], 0.0012, True), Pick([0.2, 0.0, 0.1], 0.0062, False)]}, False),
+        ({"picks": [picking.Pick([0.2, 0.0, 0.1], 0.0012, True), picking.Pick([0.2, 0.0, 0.1], 0.0062, False)]}, False),
         ({"faults": ["fault 2 HOST_LOST"]}, False),
         ({"refused": {}}, False),
     ],
@@ -142,13 +138,15 @@ def test_only_a_demo_without_miss_and_fault_is_a_success(changes, verdict):
     assert report.passed(good_live(**changes)) is verdict
 
 
-def held(*millimetres) -> ModeResult:
+def held(*millimetres) -> measure.ModeResult:
     """Hold errors, as measured; of the recording nothing is needed."""
-    return ModeResult(1e-3 * np.array(millimetres), 0.0005, Recording(*[np.zeros(0)] * len(dataclasses.fields(Recording))))
+    return measure.ModeResult(
+        1e-3 * np.array(millimetres), 0.0005, Recording(*[np.zeros(0)] * len(dataclasses.fields(Recording)))
+    )
 
 
 def test_the_summary_has_the_promised_keys_and_millimetres():
-    measured = {mode: held(1.0, 3.0, 2.0) for mode in MODES}
+    measured = {mode: held(1.0, 3.0, 2.0) for mode in measure.MODES}
     summary = json.loads(json.dumps(report.summarise(good_live(), measured, "avr")))
     require_promised(summary)
     assert summary["board"] == "avr" and "calibration" not in summary
@@ -156,10 +154,10 @@ def test_the_summary_has_the_promised_keys_and_millimetres():
     assert summary["hold_error_mm"]["full"] == {"median": 2.0, "max": 3.0} and summary["tracking_rms_mm"]["none"] == 0.5
 
 
-@pytest.mark.parametrize(("floor_mm", "shipped_mm", "reached"), [(1.5, 7.0, True), (0.9, 7.0, False), (1.5, 5.0, False)])
+@pytest.mark.parametrize("floor_mm, shipped_mm, reached", [(1.5, 7.0, True), (0.9, 7.0, False), (1.5, 5.0, False)])
 def test_the_summary_says_whether_a_calibration_reached_what_it_should(floor_mm, shipped_mm, reached):
     worth = {"shipped": held(shipped_mm), "configured": held(3.0), "floor": held(floor_mm)}
-    found = report.summarise(good_live(), {mode: held(2.0) for mode in MODES}, "virtual", "out/x", worth)["calibration"]
+    found = report.summarise(good_live(), {mode: held(2.0) for mode in measure.MODES}, "virtual", "out/x", worth)["calibration"]
     assert found["folder"] == "out/x" and found["reached"] is reached
     assert found["above_floor_mm"] == pytest.approx(2.0 - floor_mm)
     assert found["times_smaller"] == pytest.approx(shipped_mm / 2.0)
@@ -209,7 +207,7 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
 
 
 @pytest.mark.parametrize(
-    ("changes", "named"),
+    "changes, named",
     [
         ({"seed": 4}, "another simulated arm: give --plant-error 0.15 --seed 3 --horn-error 1"),
         ({"horn_error": 0.0}, "another simulated arm"),

@@ -1,7 +1,5 @@
 """``picker doctor`` on boards behind a pseudo-terminal: what it says, what it moves, how it leaves."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -19,8 +17,7 @@ from conformance_request_mutants import HelloResets
 
 from picker_dynamics.board.conformance import session as conformance_session
 from picker_dynamics.board.doctor_report import Potentiometer, estimate
-from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry
-from picker_dynamics.board.protocol.framing import build
+from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry, framing
 from picker_dynamics.commands import doctor, examination
 from picker_dynamics.errors import InputError
 
@@ -201,9 +198,9 @@ def test_a_board_that_vanishes_is_told(picker):
 
 
 @pytest.mark.parametrize(
-    ("data", "code", "text"),
+    "data, code, text",
     [
-        (build(2, 0x84, 0, b"whatever"), 8, "speaks protocol version 2, this program 1: flash the firmware"),
+        (framing.build(2, 0x84, 0, b"whatever"), 8, "speaks protocol version 2, this program 1: flash the firmware"),
         (b"hello\r\n", 9, "speaks something else"),
         (b"", 9, "is silent for 0.5 s: is it powered"),
     ],
@@ -217,7 +214,7 @@ def test_what_is_no_board_of_ours_is_told(picker, monkeypatch, data, code, text)
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "text"),
+    "words, code, text",
     [
         (("--check", "no-such-check"), 5, "there is no check no-such-check, only telemetry-from-boot"),
         (("--pot", "shoulder"), 5, "is not of the form"),

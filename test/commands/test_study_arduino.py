@@ -1,7 +1,5 @@
 """The simplified Arduino formulas, and what the study says of them, against figures worked out beforehand (10⁶ states)."""
 
-from __future__ import annotations
-
 import json
 import math
 

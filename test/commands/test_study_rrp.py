@@ -1,15 +1,12 @@
 """The RRP study: the requirements at two loads, what diverges, and the command as a whole."""
 
-from __future__ import annotations
-
 import json
 import math
 
 import numpy as np
 import pytest
 
-from picker_dynamics.commands.study import rrp
-from picker_dynamics.commands.study.rrp_report import number
+from picker_dynamics.commands.study import rrp, rrp_report
 from picker_dynamics.errors import InputError, UnreachableError
 
 
@@ -139,7 +136,7 @@ def test_a_folder_that_cannot_be_is_one_line(tmp_path, run_picker):
 
 @pytest.mark.parametrize("value, text", [(0.0, "<1e-5"), (3e-6, "<1e-5"), (0.0123, "0.012"), (1.234, "1.23"), (763.2, "763")])
 def test_numbers_are_short(value, text):
-    assert number(value) == text
+    assert rrp_report.number(value) == text
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Tool paths, lean models and the two ways to simulate, against slower and independent ways."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,15 +7,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
-from picker_dynamics.commands.study import rrp, simulate
-from picker_dynamics.commands.study.lean import LeanModel, solve
+from picker_dynamics.commands.study import lean, rrp, simulate, tool_path
 from picker_dynamics.commands.study.simulate import continuous, sampled
-from picker_dynamics.commands.study.tool_path import straight
 from picker_dynamics.control.laws import ComputedTorque, ControlLaw, FeedForward, Pid, Reference
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError, PickerError, UnreachableError
-from picker_dynamics.trajectory.profiles import NAMES
-from picker_dynamics.trajectory.trajectory import from_points
+from picker_dynamics.trajectory import profiles, trajectory
 
 ARM = rrp.arm(0.8)
 
@@ -25,7 +20,7 @@ ARM = rrp.arm(0.8)
 # --- tool path --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", NAMES)
+@pytest.mark.parametrize("profile", profiles.NAMES)
 def test_the_joint_motion_keeps_the_tool_on_the_line(profile):
     way = rrp.path(profile)
     t = np.linspace(0.0, way.duration_s, 4001)[1:-1]
@@ -63,7 +58,7 @@ def test_the_path_is_the_one_asked_for():
 )
 def test_paths_refused(arguments, error, message):
     with pytest.raises(error, match=message):
-        straight(ARM.full, *arguments)
+        tool_path.straight(ARM.full, *arguments)
 
 
 # --- lean model -------------------------------------------------------------------------------------------
@@ -86,12 +81,12 @@ def test_small_systems_are_solved(n):
     rng = np.random.default_rng(n)
     A, b = rng.normal(size=(n, n)), rng.normal(size=n)
     A = A @ A.T + np.eye(n)
-    assert_allclose(solve(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-10)
+    assert_allclose(lean.solve(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-10)
 
 
 def test_lean_refuses_rotors():
     with pytest.raises(InputError, match="rrp: armature is"):
-        LeanModel(type(ARM.full)(ARM.full.joint_names, ARM.full.constants, armature=(0.0, 0.1, 0.0)))
+        lean.LeanModel(type(ARM.full)(ARM.full.joint_names, ARM.full.constants, armature=(0.0, 0.1, 0.0)))
 
 
 # --- simulation -------------------------------------------------------------------------------------------
@@ -215,8 +210,8 @@ def test_a_law_that_jumps_does_not_hang_the_integrator(monkeypatch, most):
 
 def test_other_arms_can_be_simulated():
     """Nothing in the simulators is the RRP arm's: a mass that a PID brings to 0, in closed form."""
-    mass = LeanModel(lagrangian.make("spring_mass", m=2.0, k=0.0))
-    still = from_points([0.0, 1.0], [[0.0], [0.0]], joint_names=mass.joint_names)
+    mass = lean.LeanModel(lagrangian.make("spring_mass", m=2.0, k=0.0))
+    still = trajectory.from_points([0.0, 1.0], [[0.0], [0.0]], joint_names=mass.joint_names)
     run = sampled(Pid(mass, 20.0, 5.0, 10.0), mass, still, (0.1,), 1.0)
     # e = sum of c_i exp(s_i t) with e(0) = -0.1, ed(0) = 0, edd(0) = -Kp e(0) / m
     s = np.roots([2.0, 10.0, 20.0, 5.0])

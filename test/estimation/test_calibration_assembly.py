@@ -1,7 +1,5 @@
 """Assemblies that cannot be taken apart, the reach of a link, and measured links against what is drawn."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -22,8 +20,7 @@ from picker_dynamics.estimation.calibration.mass_properties import (
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.write_back import geometry_findings
 from picker_dynamics.robot.model import GRAVITY
-from picker_dynamics.sim.plant import Plant
-from picker_dynamics.sim.plant_error import draw
+from picker_dynamics.sim import plant, plant_error
 
 CARRIED = ("upper_arm", "forearm", "hand", "scissor")
 SHOULDER = 1
@@ -34,8 +31,10 @@ class Hidden:
 
     def __init__(self, seed: int, share: float = 0.15, noise: float = 1.0):
         arm = picker()
-        self.plant = Plant(
-            arm, servos(), plant_error=replace(draw(arm, servos().stall_torque, share, seed), armature=np.full(arm.n, 1e-12))
+        self.plant = plant.Plant(
+            arm,
+            servos(),
+            plant_error=replace(plant_error.draw(arm, servos().stall_torque, share, seed), armature=np.full(arm.n, 1e-12)),
         )
         self.rng, self.noise = np.random.default_rng(seed), noise
 
@@ -71,7 +70,7 @@ def test_an_assembly_is_split_by_the_urdfs_ratio():
     """All links 1.3 times as heavy and inert as drawn: the ratios hold, and what is found is pulled a little to the URDF's."""
     heavy = Hidden(0, share=0.0, noise=0.0)
     factors = dict.fromkeys(heavy.plant.error.mass, 1.3)
-    heavy.plant = Plant(picker(), servos(), plant_error=replace(heavy.plant.error, mass=factors, inertia=factors))
+    heavy.plant = plant.Plant(picker(), servos(), plant_error=replace(heavy.plant.error, mass=factors, inertia=factors))
     found = properties(picker(), {"upper_arm": heavy.arm_and_all()})
     assert tuple(found) == CARRIED
     for name, one in found.items():
@@ -122,7 +121,7 @@ def test_without_swings_inertias_stay_with_the_urdf():
 
 
 @pytest.mark.parametrize(
-    ("first", "holds", "message"),
+    "first, holds, message",
     [
         ("forearm", ("upper_arm",), "assembly of forearm: upper_arm does not hang on it; there are hand, scissor, tool0"),
         ("upper_arm", ("hand",), "assembly of upper_arm: hand hangs on forearm, which is left out"),
@@ -170,7 +169,7 @@ def test_measured_links_in_order_have_no_finding():
 
 
 @pytest.mark.parametrize(
-    ("changes", "what", "reason"),
+    "changes, what, reason",
     [
         ({"mass": Measured(2.5, 1e-3)}, "mass", "kg/m³ for the"),
         ({"mass": Measured(0.06, 1e-3)}, "mass", r"0\.4 times the 0\.15 kg of the URDF: was it weighed without its servo"),

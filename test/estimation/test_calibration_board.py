@@ -1,7 +1,5 @@
 """A calibration session with a board on a pseudo-terminal, an arm behind it, and a person who reads the arm's truth."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal
@@ -15,18 +13,20 @@ import pytest
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.errors import BoardFaultError, LinkError
-from picker_dynamics.estimation.calibration import guided, mover
-from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
-from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
-from picker_dynamics.estimation.calibration.droop_model import SensorModel
-from picker_dynamics.estimation.calibration.mover import Mover
-from picker_dynamics.estimation.calibration.poses import Station, Weight
-from picker_dynamics.estimation.calibration.rehearsal import SimulatedPerson
+from picker_dynamics.estimation.calibration import (
+    arm_estimate,
+    board_bench,
+    droop_model,
+    guided,
+    mover,
+    poses,
+    rehearsal,
+    step_context,
+    write_back,
+)
 from picker_dynamics.estimation.calibration.session import Session, checksums
-from picker_dynamics.estimation.calibration.step_context import StepContext
+from picker_dynamics.estimation.calibration.steps import droop
 from picker_dynamics.estimation.calibration.steps import droop as droop_step
-from picker_dynamics.estimation.calibration.steps.droop import StationReader
-from picker_dynamics.estimation.calibration.write_back import urdf_text
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
@@ -57,7 +57,7 @@ class Truthful:
         raise AssertionError(f"{name} is not to be weighed here")
 
 
-class Reader(SimulatedPerson):
+class Reader(rehearsal.SimulatedPerson):
     """Looks at the wrist alone; does something unforeseen when asked a question for the first time."""
 
     def __init__(self, world, mishaps=()):
@@ -103,16 +103,16 @@ class Bench:
         self.port, self.control = board
         self.folder = folder
         plain = descriptions.load(resource("urdf/picker.urdf"))
-        self.arm = descriptions.parse(urdf_text(plain, {}, "", limits=NARROW))
+        self.arm = descriptions.parse(write_back.urdf_text(plain, {}, "", limits=NARROW))
         self.overlay = folder / "turned.yaml"
         self.overlay.write_text(TURNED)
         files = resource("config/servos.yaml"), self.overlay
         self.servos = servo_maps.load(files[0], self.arm.joint_names, files[1])
         self.tied = checksums(self.arm.urdf, *files)
 
-    def outputs(self) -> BoardOutputs:
+    def outputs(self) -> board_bench.BoardOutputs:
         names = self.arm.joint_names
-        return BoardOutputs(Link(str(self.port), joint_names=names), board_limits(self.servos), names)
+        return board_bench.BoardOutputs(Link(str(self.port), joint_names=names), board_limits(self.servos), names)
 
     def walk(self, *steps, mishaps=(), then=None):
         """Some steps; who answered, what is believed, and what ``then`` makes of it."""
@@ -121,8 +121,10 @@ class Bench:
         session = Session.open(self.folder, self.tied, {})
         outputs.take()
         try:
-            context = StepContext(session, person, Mover(outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay))
-            estimate = guided.run_steps(context, ArmEstimate(self.arm, self.servos), steps)
+            context = step_context.StepContext(
+                session, person, mover.Mover(outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay)
+            )
+            estimate = guided.run_steps(context, arm_estimate.ArmEstimate(self.arm, self.servos), steps)
             return person, estimate, then and then(context, estimate)
         finally:
             outputs.let_go()
@@ -166,14 +168,14 @@ def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench)
 
 
 def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
-    station = Station(
+    station = poses.Station(
         np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]),
-        Weight(0.1),
-        tuple(SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand")),
+        poses.Weight(0.1),
+        tuple(droop_model.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand")),
     )
 
     def look(context, estimate):
-        reader = StationReader(context, estimate)
+        reader = droop.StationReader(context, estimate)
         values = reader.read_station(estimate.validator(), station, 1.0, (1, 2, 3))
         hanging = bench.control.truth().payload_kg
         reader.finish()
@@ -199,14 +201,14 @@ def test_another_arms_board_is_refused(bench):
 
 def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_holds(bench):
     pulses = bench.control.truth().pulses_us
-    sensors = tuple(SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand"))
+    sensors = tuple(droop_model.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand"))
     quantised = bench.servos.quantise_us(pulses)
-    station = Station(quantised, Weight(), sensors)
+    station = poses.Station(quantised, poses.Weight(), sensors)
     looked = []
 
     def look(context, estimate):
         looked.append(context.person)
-        return StationReader(context, estimate).read_station(estimate.validator(), station, -1.0, (1, 2, 3))
+        return droop.StationReader(context, estimate).read_station(estimate.validator(), station, -1.0, (1, 2, 3))
 
     def stop():
         raise KeyboardInterrupt

@@ -1,7 +1,5 @@
 """``picker compare``: which numbers differ, what they are worth on an arm with hidden errors, and on a ruler."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
@@ -13,9 +11,7 @@ from small_urdfs import TWO_LINKS
 
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError
-from picker_dynamics.estimation.calibration import compare
-from picker_dynamics.estimation.calibration.compare import ruler_report, student_95
-from picker_dynamics.estimation.calibration.evaluate import Errors, TipErrorReport
+from picker_dynamics.estimation.calibration import compare, evaluate
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 
@@ -50,7 +46,7 @@ def test_only_what_differs_is_listed(folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "named"),
+    "name, named",
     [
         ("/nowhere", "no such file or folder: /nowhere; give a folder"),
         (f"{URDF},/nowhere.yaml", "no such file or folder: /nowhere.yaml"),
@@ -92,7 +88,7 @@ def test_other_arms_are_not_compared(folder, tmp_path):
 
 def test_what_counts_as_no_worse():
     def worth(before, after):
-        return TipErrorReport(*(Errors(1e-3 * np.array(one), 1e-3 * np.array(one)) for one in (before, after)))
+        return evaluate.TipErrorReport(*(evaluate.Errors(1e-3 * np.array(one), 1e-3 * np.array(one)) for one in (before, after)))
 
     assert worth([5.0, 6.0, 7.0], [1.0, 2.0, 9.0]).no_worse
     assert worth([1.0], [1.05]).no_worse and not worth([1.0], [1.2]).no_worse
@@ -103,25 +99,27 @@ def test_what_counts_as_no_worse():
 
 
 def test_student_is_that_of_the_tables():
-    assert student_95(2) == pytest.approx(4.303, rel=0.04)
-    assert student_95(4) == pytest.approx(2.776, rel=0.01) and student_95(30) == pytest.approx(2.042, rel=1e-3)
+    assert compare.student_95(2) == pytest.approx(4.303, rel=0.04)
+    assert compare.student_95(4) == pytest.approx(2.776, rel=0.01) and compare.student_95(30) == pytest.approx(2.042, rel=1e-3)
 
 
 def test_pairs_on_a_ruler_have_an_interval_that_contains_the_truth():
     rng, inside, rounds = np.random.default_rng(0), 0, 400
     for _ in range(rounds):
         true = rng.uniform(6.0, 12.0, 5)
-        found = ruler_report([(max(0.0, a + rng.normal(0.0, 0.5)), max(0.0, a - 5.0 + rng.normal(0.0, 0.5))) for a in true])
+        found = compare.ruler_report(
+            [(max(0.0, a + rng.normal(0.0, 0.5)), max(0.0, a - 5.0 + rng.normal(0.0, 0.5))) for a in true]
+        )
         inside += found.interval_mm[0] <= 5.0 <= found.interval_mm[1]
         assert found.no_worse and found.interval_mm[0] > 0.0
     assert inside >= 0.94 * rounds
-    assert not ruler_report([(1.0, 9.0), (2.0, 8.0), (1.0, 11.0)]).no_worse
-    same = ruler_report([(1.0, 1.5), (2.0, 1.5), (1.0, 1.0)])
+    assert not compare.ruler_report([(1.0, 9.0), (2.0, 8.0), (1.0, 11.0)]).no_worse
+    same = compare.ruler_report([(1.0, 1.5), (2.0, 1.5), (1.0, 1.0)])
     assert same.no_worse and not same.interval_mm[0] > 0.0
 
 
 @pytest.mark.parametrize(
-    ("pairs", "named"),
+    "pairs, named",
     [
         ([(1.0, 2.0)], "1 pairs of ruler readings, must be at least 3"),
         ([(1.0, -2.0)] * 3, "ruler, pose 1 after: -2 mm, must be 0 to 300"),
@@ -131,7 +129,7 @@ def test_pairs_on_a_ruler_have_an_interval_that_contains_the_truth():
 )
 def test_ruler_readings_that_cannot_be(pairs, named):
     with pytest.raises(InputError, match=named):
-        ruler_report(pairs)
+        compare.ruler_report(pairs)
 
 
 # -- the command ---------------------------------------------------------------------------------------
@@ -156,7 +154,7 @@ def test_the_command_fails_where_after_is_worse(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "named"),
+    "words, code, named",
     [
         (["/nowhere", "shipped"], 4, "no such file or folder: /nowhere"),
         (["shipped", "shipped", "--poses", "-1"], 5, "poses is -1, must be >= 0"),

@@ -1,7 +1,5 @@
 """Servo figures from droop, against MuJoCo's arm at rest: hidden masses, stiffness, deadband, zeros and scales."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +9,7 @@ from calibration_truth import COLUMNS, JOINTS, hidden
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.calibration import procedure
-from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit
-from picker_dynamics.estimation.calibration.droop_model import FIGURES, DroopModel, Reading, SensorModel
-from picker_dynamics.estimation.calibration.mass_properties import link_properties
+from picker_dynamics.estimation.calibration import droop_fit, droop_model, mass_properties, procedure, simulated, write_back
 from picker_dynamics.estimation.calibration.poses import (
     INSTRUMENTS,
     SIDES,
@@ -27,9 +22,7 @@ from picker_dynamics.estimation.calibration.poses import (
     sensors,
     way,
 )
-from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
 from picker_dynamics.estimation.calibration.statics import PointMass, elevation, gravity_torques, links_of, loads
-from picker_dynamics.estimation.calibration.write_back import calibrated_servos, figures_from, overlay_text, urdf_text, write
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
@@ -39,11 +32,11 @@ ARM = picker()
 BELIEVED = servos(simulated=False)
 SIMULATED = servos()
 SENSORS = sensors(ARM, JOINTS)
-KNOWN = FIGURES[:4]
+KNOWN = droop_model.FIGURES[:4]
 """Figures that the simulated arm has; what its friction holds back on average is none of its numbers."""
 
 
-class ExactBench(RestingBench):
+class ExactBench(simulated.RestingBench):
     """Neither friction nor noise in what is read of the droop."""
 
     def read_station(self, validator, station, side, columns):
@@ -51,7 +44,7 @@ class ExactBench(RestingBench):
         return [float(sensor.of(poses)) for sensor in station.sensors]
 
 
-def bench(seed, kind=RestingBench):
+def bench(seed, kind=simulated.RestingBench):
     return kind.with_errors(ARM, SIMULATED, seed=seed)
 
 
@@ -106,13 +99,13 @@ def test_the_sensors_of_each_instrument():
 
 
 def test_derivatives_of_the_readings_are_those_of_differences():
-    links = {name: link_properties(name, bench(0).link(name)) for name in ("upper_arm", "hand")}
-    model = DroopModel(ARM, BELIEVED, JOINTS, links)
+    links = {name: mass_properties.link_properties(name, bench(0).link(name)) for name in ("upper_arm", "hand")}
+    model = droop_model.DroopModel(ARM, BELIEVED, JOINTS, links)
     mean, sd = model.prior()
     rng = np.random.default_rng(3)
     poses = [[0.0, *rng.uniform([1.0, -1.5, -1.0], [2.0, -0.5, 1.0]), 1.2] for _ in range(4)]
     readings = [
-        Reading(BELIEVED.to_pulse_us(q), sensor, 0.0, 0, weight, "tool0", (0.05, 0.0, 0.0), side)
+        droop_model.Reading(BELIEVED.to_pulse_us(q), sensor, 0.0, 0, weight, "tool0", (0.05, 0.0, 0.0), side)
         for q, weight, side in zip(poses, (0.0, 0.2, 0.1, 0.3), (1.0, -1.0, 0.0, 1.0))
         for sensor in sensors(ARM, JOINTS, "both")
     ]
@@ -151,7 +144,7 @@ def test_exact_readings_give_exact_figures():
     for joint in JOINTS:
         assert found.fit.stiffness(joint).value * hidden(arm.plant, joint)[2] == pytest.approx(1.0, abs=0.02)
         assert found.fit.figure(joint, "deadband").value == pytest.approx(hidden(arm.plant, joint)[3], rel=0.15)
-    assert found.fit.misfit < 0.1 and (found.fit.friction < FRICTION_SD).all()
+    assert found.fit.misfit < 0.1 and (found.fit.friction < droop_fit.FRICTION_SD).all()
 
 
 def test_a_calibrated_map_says_where_the_joints_really_go(calibrated):
@@ -165,7 +158,7 @@ def test_a_misread_inclinometer_is_shown_as_an_outlier(calibrated):
     fitted = calibrated[1][1].fit
     readings = list(fitted.readings)
     readings[7] = replace(readings[7], value=readings[7].value + np.radians(4.0))
-    assert fit(fitted.model, readings).outliers == (7,)
+    assert droop_fit.fit(fitted.model, readings).outliers == (7,)
 
 
 def test_slips_of_sign_and_too_few_readings_are_refused(calibrated):
@@ -174,18 +167,18 @@ def test_slips_of_sign_and_too_few_readings_are_refused(calibrated):
     readings = list(fitted.readings)
     readings[index] = replace(readings[index], value=-readings[index].value)
     with pytest.raises(InputError, match=rf"reading {index + 1}, elevation of .* sign, unit or link mixed up\?"):
-        fit(fitted.model, readings)
+        droop_fit.fit(fitted.model, readings)
     with pytest.raises(InputError, match="5 readings for 15 figures: take more"):
-        fit(fitted.model, readings[:5])
+        droop_fit.fit(fitted.model, readings[:5])
     with pytest.raises(InputError, match=r"a weight of 200 kg was hung on, .* are these grams\?"):
         replace(readings[0], weight=200.0)
     with pytest.raises(InputError, match="reading is of 'depth', must be elevation or height"):
-        SensorModel("depth", "hand")
+        droop_model.SensorModel("depth", "hand")
 
 
 def test_chosen_poses_tell_more_than_the_first_ones_that_come():
-    links = {name: link_properties(name, bench(0).link(name)) for name in procedure.measured_links(ARM, JOINTS)}
-    model = DroopModel(ARM, BELIEVED, JOINTS, links)
+    links = {name: mass_properties.link_properties(name, bench(0).link(name)) for name in procedure.measured_links(ARM, JOINTS)}
+    model = droop_model.DroopModel(ARM, BELIEVED, JOINTS, links)
     validator = cautious_validator(RigidBody(ARM), BELIEVED)
     stations = candidates(model, validator, WEIGHTS, SENSORS, count=40, seed=2)
     chosen = choose(model, validator, stations, 6)
@@ -210,7 +203,7 @@ def test_a_way_that_cannot_be_borne_goes_by_home_or_is_refused():
 
 def test_the_arm_comes_to_stations_from_both_sides_and_is_read_at_rest():
     """The bench that moves: real pulses, real time steps, friction; what it reads is the balance of StaticBench."""
-    moving = SimulatedBench.with_errors(ARM, SIMULATED, seed=2)
+    moving = simulated.SimulatedBench.with_errors(ARM, SIMULATED, seed=2)
     still = bench(2, ExactBench)
     validator = cautious_validator(RigidBody(ARM), BELIEVED)
     pulses = BELIEVED.quantise_us(BELIEVED.to_pulse_us(np.array([0.0, 1.7, -1.2, -0.6, 1.2])))
@@ -224,8 +217,8 @@ def test_the_arm_comes_to_stations_from_both_sides_and_is_read_at_rest():
 def test_files_are_written_beside_what_was_there_and_read_back(calibrated, tmp_path):
     _, found = calibrated[1]
     overlay, urdf = tmp_path / "servos.yaml", tmp_path / "arm.urdf"
-    assert write(overlay, "old") is None
-    assert write(overlay, overlay_text(found.servos, found.figures, "today")) == tmp_path / "servos.yaml.1"
+    assert write_back.write(overlay, "old") is None
+    assert write_back.write(overlay, write_back.overlay_text(found.servos, found.figures, "today")) == tmp_path / "servos.yaml.1"
     assert (tmp_path / "servos.yaml.1").read_text() == "old"
     again = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay)
     np.testing.assert_allclose(again.model.stiffness, found.servos.model.stiffness, rtol=1e-4)
@@ -236,7 +229,7 @@ def test_files_are_written_beside_what_was_there_and_read_back(calibrated, tmp_p
     assert {"base.stiffness_nm_rad", "scissor.stiffness_nm_rad"} <= set(again.unmeasured)
     assert "shoulder.stiffness_nm_rad" not in again.unmeasured
 
-    write(urdf, urdf_text(ARM, found.links, "today"))
+    write_back.write(urdf, write_back.urdf_text(ARM, found.links, "today"))
     arm = descriptions.load(urdf)
     assert arm.links["upper_arm"].mass == pytest.approx(found.links["upper_arm"].mass.value, abs=1e-6)
     assert arm.links["upper_arm"].inertia[1, 1] == pytest.approx(found.links["upper_arm"].inertia.value, rel=1e-5)
@@ -252,5 +245,5 @@ def test_joints_that_bear_nothing_get_zero_and_scale_only(calibrated):
         one = found.figures[joint]
         assert abs(one.zero.value - zero) < 4.0 * one.zero.sd and abs(one.scale.value - scale) < 4.0 * one.scale.sd
         assert one.stiffness is None
-    assert figures_from(found.fit, {})["wrist"].how.startswith("droop at 28 visits")
-    assert calibrated_servos(BELIEVED, {}) == BELIEVED
+    assert write_back.figures_from(found.fit, {})["wrist"].how.startswith("droop at 28 visits")
+    assert write_back.calibrated_servos(BELIEVED, {}) == BELIEVED

@@ -1,7 +1,5 @@
 """The session's steps with a simulated arm whose numbers are hidden: what is found, what is told, and going on after a break."""
 
-from __future__ import annotations
-
 import json
 import math
 from argparse import ArgumentParser
@@ -14,17 +12,11 @@ from arm_fixtures import picker, servos
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
-from picker_dynamics.estimation.calibration import evaluate, guided, poses
-from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
+from picker_dynamics.estimation.calibration import arm_estimate, evaluate, guided, poses, rehearsal, simulated, step_context
 from picker_dynamics.estimation.calibration.joint_map import MapPoint, levelled, mapped
 from picker_dynamics.estimation.calibration.mover import Mover
-from picker_dynamics.estimation.calibration.rehearsal import PlantOutputs, PlantWorld, SimulatedPerson
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.calibration.simulated import SimulatedBench
-from picker_dynamics.estimation.calibration.step_context import LeaveError, StepContext
-from picker_dynamics.estimation.calibration.steps import result
-from picker_dynamics.estimation.calibration.steps.result import merged
-from picker_dynamics.estimation.calibration.steps.sweep import BARE, DISTANCES, LAYING, LOADED
+from picker_dynamics.estimation.calibration.steps import result, sweep
 from picker_dynamics.estimation.calibration.sweep import lever_loads
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
@@ -39,7 +31,7 @@ COARSE_S = 2e-3
 WRIST = ARM.joint_names.index("wrist")
 
 
-class Person(SimulatedPerson):
+class Person(rehearsal.SimulatedPerson):
     """Looks at some joints alone, types prepared answers to some questions, and breaks off at others."""
 
     def __init__(self, world, rng, *, joints=ARM.joint_names, typed=(), breaks=(), oscillator_hz=25e6):
@@ -67,20 +59,20 @@ class Rig:
 
     def __init__(self, folder, *, believed=BELIEVED, seed=0, plant_error=0.15):
         self.folder, self.believed = folder, believed
-        self.bench = SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=seed)
+        self.bench = simulated.SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=seed)
         true = self.bench.plant
         self.bench.plant = Plant(ARM, true.servo_map, plant_error=true.error, dt=COARSE_S, q=SIMULATED.rest, support=True)
-        self.outputs = PlantOutputs(self.bench.plant, believed)
+        self.outputs = rehearsal.PlantOutputs(self.bench.plant, believed)
 
     def walk(self, *steps, **options):
         """Some steps: who answered, and what is believed then."""
-        person = Person(PlantWorld(self.bench, self.outputs), np.random.default_rng(1), **options)
-        context = StepContext(
+        person = Person(rehearsal.PlantWorld(self.bench, self.outputs), np.random.default_rng(1), **options)
+        context = step_context.StepContext(
             Session.open(self.folder, {}, {}), person, Mover(self.outputs), self.folder, when="today", settle_s=1.5
         )
         context.switched |= {"on"} if not np.isnan(self.outputs.pulses_us).any() else set()
         self.last = person
-        return person, guided.run_steps(context, ArmEstimate(ARM, self.believed), steps)
+        return person, guided.run_steps(context, arm_estimate.ArmEstimate(ARM, self.believed), steps)
 
     def true_angles(self, joint, pulses):
         return self.bench.plant.servo_map.servos[ARM.joint_names.index(joint)].to_angle(np.array(pulses))
@@ -115,7 +107,7 @@ def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
 
 def test_who_flashes_later_goes_on_with_measuring_again(tmp_path):
     rig = Rig(tmp_path)
-    with pytest.raises(LeaveError, match="flash the firmware, then run the same command"):
+    with pytest.raises(step_context.LeaveError, match="flash the firmware, then run the same command"):
         rig.walk("trim", oscillator_hz=25.5e6, typed={"1.flashed": ["later"]})
     person, estimate = rig.walk("trim", oscillator_hz=25.5e6)
     assert "0.pulse" not in person.keys and estimate.servos.oscillator_hz == pytest.approx(25.5e6, rel=0.002)
@@ -139,7 +131,7 @@ def test_direction_and_zero_of_a_joint_that_turns_the_other_way_are_found(tmp_pa
 def test_a_joint_that_does_not_move_is_told_at_once_and_may_be_put_right(tmp_path):
     rig = Rig(tmp_path)
     stuck = {"wrist.0.forearm": ["-23"], "wrist.0.hand": ["-90"], "wrist.1.forearm": ["-23"], "wrist.1.hand": ["-90.1"]}
-    with pytest.raises(LeaveError, match="wrist does not move; put it right"):
+    with pytest.raises(step_context.LeaveError, match="wrist does not move; put it right"):
         rig.walk("map", joints=("wrist",), typed={**stuck, "wrist.still": ["leave"]})
     told = " ".join(rig.last.said)
     assert "wrist does not move: it was sent 10 deg away and turned 0.1. Is its plug on channel 3" in told
@@ -241,7 +233,7 @@ def test_jogging_ends_where_the_servos_cannot_surely_hold(tmp_path):
 
 def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
     rng, (speed, stall, lag) = np.random.default_rng(5), (5.0, 0.8, 0.03)
-    loads = np.array(lever_loads(0.3, 0.15, LAYING, LAYING + DISTANCES[-1]))
+    loads = np.array(lever_loads(0.3, 0.15, sweep.LAYING, sweep.LAYING + sweep.DISTANCES[-1]))
     shares = 1.0 / (1.0 - loads / stall)
     slowed = float(np.mean(0.5 * (shares[1:] + shares[:-1])))
     gathering = (BELIEVED.servos[0].armature + 0.3 * 0.15**2) * speed / stall
@@ -253,10 +245,10 @@ def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
         "base.mass": ["300 kg", "300"],
         "base.lever": ["1 m", "150"],
     }
-    for i in range(3 * BARE):
-        typed[f"base.bare.{i}"] = [f"{lag + DISTANCES[i % 3] / speed + rng.normal(0.0, 2e-3):.4f} s"]
-    for i in range(LOADED):
-        took = lag + DISTANCES[-1] / speed * slowed + gathering * (1.0 + change)
+    for i in range(3 * sweep.BARE):
+        typed[f"base.bare.{i}"] = [f"{lag + sweep.DISTANCES[i % 3] / speed + rng.normal(0.0, 2e-3):.4f} s"]
+    for i in range(sweep.LOADED):
+        took = lag + sweep.DISTANCES[-1] / speed * slowed + gathering * (1.0 + change)
         typed[f"base.loaded.{i}"] = [f"{took + rng.normal(0.0, 2e-3):.4f} s"]
     typed["base.bare.0"].insert(0, "3000")
     person, estimate = Rig(tmp_path).walk("sweep", typed=typed)
@@ -348,12 +340,12 @@ def test_an_earlier_overlay_is_in_the_new_one(tmp_path):
         "  wrist: {channel: 9}\n"
     )
     found = "# Differences\nboard:\n  oscillator_hz: 26000000\njoints:\n  base:  # how\n    rest_rad: 0.2  # jogged\n"
-    text = merged(found, str(before))
+    text = result.merged(found, str(before))
     assert yaml.safe_load(text) == {
         "board": {"supply_a": 8.0, "oscillator_hz": 26000000},
         "defaults": {"deadband_us": 4.0},
         "joints": {"base": {"channel": 7, "rest_rad": 0.2}, "wrist": {"channel": 9}},
     }
     assert "# jogged" in text and text.count("# as before") == 4
-    assert yaml.safe_load(merged("# none\njoints: {}\n", str(before)))["joints"]["wrist"] == {"channel": 9}
-    assert merged("# none\njoints: {}\n", "") == "# none\njoints: {}\n"
+    assert yaml.safe_load(result.merged("# none\njoints: {}\n", str(before)))["joints"]["wrist"] == {"channel": 9}
+    assert result.merged("# none\njoints: {}\n", "") == "# none\njoints: {}\n"

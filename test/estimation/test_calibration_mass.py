@@ -1,7 +1,5 @@
 """Measured numbers, and mass properties from scale, edge and stopwatch, against bodies whose properties are known."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What people type, right and wrong."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -11,7 +9,7 @@ from picker_dynamics.estimation.calibration import readings
 
 
 @pytest.mark.parametrize(
-    ("text", "kilograms"),
+    "text, kilograms",
     [("82", 0.082), ("82 g", 0.082), ("0.082 kg", 0.082), ("82,5g", 0.0825), (" 1.2e2 G ", 0.12), ("82000 mg", 0.082)],
 )
 def test_masses(text, kilograms):
@@ -19,7 +17,7 @@ def test_masses(text, kilograms):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    "text, why",
     [
         ("-3", "-3 g, must be above 0: was the scale set to zero"),
         ("0", "must be above 0"),
@@ -38,13 +36,13 @@ def test_masses_that_cannot_be(text, why):
         readings.mass("hand", text, 0.08)
 
 
-@pytest.mark.parametrize(("text", "metres"), [("40", 0.04), ("40 mm", 0.04), ("4 cm", 0.04), ("0.04 m", 0.04), ("0", 0.0)])
+@pytest.mark.parametrize("text, metres", [("40", 0.04), ("40 mm", 0.04), ("4 cm", 0.04), ("0.04 m", 0.04), ("0", 0.0)])
 def test_lengths(text, metres):
     assert readings.length("balance point", text, 0.2) == pytest.approx(metres)
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    "text, why",
     [
         ("-40", "must not be negative"),
         ("0.04", "were these metres. then type 40 mm"),
@@ -59,7 +57,7 @@ def test_lengths_that_cannot_be(text, why):
 
 
 @pytest.mark.parametrize(
-    ("text", "degrees"),
+    "text, degrees",
     [
         ("-12.5", -12.5),
         ("12.5 deg", 12.5),
@@ -81,7 +79,7 @@ def test_angles_that_cannot_be(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    "text, found",
     [
         ("20 swings in 11.4 s", (20, 11.4)),
         ("20 in 11.4", (20, 11.4)),
@@ -96,7 +94,7 @@ def test_swings(text, found):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    "text, why",
     [
         ("2 in 1.1", "2 swings, must be at least 5"),
         ("20 in 0.57", "the time of all of them"),
@@ -119,7 +117,7 @@ def test_pulses():
 
 
 @pytest.mark.parametrize(
-    ("degrees", "why"),
+    "degrees, why",
     [
         (-50.0, "the sign"),
         (40.0, ""),

@@ -1,7 +1,5 @@
 """Files of a calibration: numbers with provenance, backups, nothing half written, and nothing that fails the check."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 
@@ -10,9 +8,8 @@ import pytest
 from arm_fixtures import picker, servos
 
 from picker_dynamics.errors import ConfigurationError, DescriptionError
-from picker_dynamics.estimation.calibration.mass_properties import LinkProperties, LinkReadings
+from picker_dynamics.estimation.calibration import mass_properties, sweep
 from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.sweep import Sweep
 from picker_dynamics.estimation.calibration.write_back import (
     ServoFigures,
     calibrated_servos,
@@ -29,15 +26,15 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 
 BELIEVED = servo_maps.load(resource("config/servos.yaml"), picker().joint_names)
-LINKS = {"upper_arm": LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
-READINGS = {"upper_arm": LinkReadings([0.16] * 3, [0.105] * 4, [17.2] * 2, 20)}
+LINKS = {"upper_arm": mass_properties.LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
+READINGS = {"upper_arm": mass_properties.LinkReadings([0.16] * 3, [0.105] * 4, [17.2] * 2, 20)}
 FIGURES = {
     "shoulder": ServoFigures(Measured(0.03, 0.002), Measured(-0.02, 0.001), Measured(11.0, 0.3), Measured(0.004, 5e-4), "droop"),
     "base": ServoFigures(Measured(-0.01, 0.002), Measured(0.01, 0.002), how="two places of the tip on a ruler"),
 }
 SWEEPS = {
-    "shoulder": Sweep(Measured(6.8, 0.1), Measured(0.97, 0.02), Measured(0.2, 0.01), 1.02),
-    "wrist": Sweep(Measured(7.1, 0.2), None, Measured(0.2, 0.01), 0.9),
+    "shoulder": sweep.Sweep(Measured(6.8, 0.1), Measured(0.97, 0.02), Measured(0.2, 0.01), 1.02),
+    "wrist": sweep.Sweep(Measured(7.1, 0.2), None, Measured(0.2, 0.01), 0.9),
 }
 
 
@@ -146,7 +143,7 @@ def test_a_result_in_order_is_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("urdf_change", "overlay", "named"),
+    "urdf_change, overlay, named",
     [
         (('<mass value="0.12"/>', '<mass value="-0.12"/>'), "joints: {}", "forearm"),
         (('iyy="5.000e-4"', 'iyy="-5.000e-4"'), "joints: {}", "a principal moment is negative"),

@@ -1,7 +1,5 @@
 """The session on file: every answer at once, the same arm only, taken up where it was left; and what a person meets."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -94,7 +92,7 @@ def test_what_was_chosen_at_first_stays(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tied", "why"),
+    "tied, why",
     [
         ({**TIED, "urdf_sha256": "x"}, "another URDF"),
         ({**TIED, "servos_sha256": "x"}, "another servo map"),
@@ -253,7 +251,7 @@ def test_without_a_terminal_there_is_nobody_to_ask(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "why"),
+    "words, code, why",
     [
         (("--repeats", "0"), 5, "repeats is 0"),
         (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),

@@ -1,7 +1,5 @@
 """How sure a calibration says it is, and what it says of poses, servos and readings that tell it nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +9,9 @@ from calibration_truth import COLUMNS, JOINTS, hidden
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration import evaluate, procedure
+from picker_dynamics.estimation.calibration import droop_model, evaluate, mass_properties, procedure, simulated
 from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit, friction_round, moved_shares, update
-from picker_dynamics.estimation.calibration.droop_model import FIGURES, PRIORS, DroopModel
-from picker_dynamics.estimation.calibration.mass_properties import link_properties, weighings
 from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_validator, sensors
-from picker_dynamics.estimation.calibration.simulated import RestingBench
 
 ARM = picker()
 BELIEVED = servos(simulated=False)
@@ -26,7 +21,7 @@ SIMULATED = servos()
 @pytest.fixture(scope="module")
 def found():
     """A calibrated arm and its bench."""
-    bench = RestingBench.with_errors(ARM, SIMULATED, seed=1)
+    bench = simulated.RestingBench.with_errors(ARM, SIMULATED, seed=1)
     return bench, procedure.calibrate(ARM, BELIEVED, bench, WEIGHTS, seed=1)
 
 
@@ -36,13 +31,13 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
     model, stations = found[1].fit.model, stations_of(found[1].fit)
     off = []
     for seed in range(100, 110):
-        bench = RestingBench.with_errors(ARM, SIMULATED, seed=seed)
-        links = {name: link_properties(name, bench.link(name)) for name in model.links}
-        one = fit(DroopModel(ARM, BELIEVED, JOINTS, links), looked(bench, stations))
+        bench = simulated.RestingBench.with_errors(ARM, SIMULATED, seed=seed)
+        links = {name: mass_properties.link_properties(name, bench.link(name)) for name in model.links}
+        one = fit(droop_model.DroopModel(ARM, BELIEVED, JOINTS, links), looked(bench, stations))
         off += [
             (one.figure(joint, figure).value - truth) / one.figure(joint, figure).sd
             for joint in JOINTS
-            for figure, truth in zip(FIGURES, hidden(bench.plant, joint))
+            for figure, truth in zip(droop_model.FIGURES, hidden(bench.plant, joint))
         ]
     share, count = np.mean(np.abs(off) < 1.96), len(off)
     assert count == 120 and abs(share - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / count), share
@@ -103,7 +98,7 @@ def test_left_out_stations_are_foretold_as_if_fitted_without_them(found):
 
 def test_a_displaced_tip_is_that_of_the_readings():
     """Elevations of an arm that rests elsewhere by known angles."""
-    model = DroopModel(ARM, BELIEVED, JOINTS, {})
+    model = droop_model.DroopModel(ARM, BELIEVED, JOINTS, {})
     station = Station(BELIEVED.to_pulse_us([0.3, 1.3, -0.9, -0.4, 1.2]), Weight(), sensors(ARM, JOINTS))
     looks, turned = station.readings(ARM.tool), np.array([0.0, 1e-4, -2e-4, 3e-4, 0.0])
     q = model.resting(model.prior()[0], looks[:1])[0]
@@ -125,7 +120,7 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
     ]
     some = fit(whole.fit.model, looked(bench, folded))
     wanted = evaluate.open_figures(some)
-    assert wanted[0].sd > wanted[0].limit == evaluate.OPEN_SHARE * PRIORS[wanted[0].figure][1]
+    assert wanted[0].sd > wanted[0].limit == evaluate.OPEN_SHARE * droop_model.PRIORS[wanted[0].figure][1]
     assert {"compliance", "deadband"} <= {one.figure for one in wanted if one.joint == "wrist"}
     validator, seen = cautious_validator(RigidBody(whole.description), whole.servos), sensors(ARM, JOINTS)
     better = evaluate.better_station(some, validator, WEIGHTS, seen)
@@ -206,4 +201,4 @@ def test_the_tip_is_within_what_is_stated(found):
 
 
 def test_light_links_are_weighed_more_often():
-    assert [weighings(mass) for mass in (0.3, 0.15, 0.08, 0.05, 0.0)] == [1, 1, 4, 9, 10]
+    assert [mass_properties.weighings(mass) for mass in (0.3, 0.15, 0.08, 0.05, 0.0)] == [1, 1, 4, 9, 10]

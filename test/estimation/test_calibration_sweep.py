@@ -1,7 +1,5 @@
 """Speed and stall torque from timed moves, against MuJoCo's servo with hidden figures."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -144,7 +142,7 @@ GOOD = [TimedMove(0.5, 0.30), TimedMove(1.5, 0.45), TimedMove(2.5, 0.60)]
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes, message",
     [
         ({"time_s": -0.2}, "servo: timed move 2: time is -0.2 s, must be above 0"),
         ({"time_s": 450.0}, r"servo: timed move 2: 1\.50 rad in 450 s is slower than any servo .* are these milliseconds\?"),

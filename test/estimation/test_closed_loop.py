@@ -1,7 +1,5 @@
 """The whole chain against the simulated arm's truth: what compensation achieves, and what each part of it is for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

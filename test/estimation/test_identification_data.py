@@ -1,7 +1,5 @@
 """Recordings as CSV and bags, what is refused of them, and how they are filtered."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -71,7 +69,7 @@ def test_csv_takes_degrees_and_currents(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "constants", "reason"),
+    "text, constants, reason",
     [
         ("", {}, "no column time_s; it has none"),
         (lines(time_s="t"), {}, "no column time_s; it has t, note"),
@@ -134,7 +132,7 @@ def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("samples", "kind", "reason"),
+    "samples, kind, reason",
     [
         (changed(q=at(wave().q, 5, 1, np.nan)), InputError, "q of theta2 is nan in sample 5"),
         (changed(tau=at(wave().tau, 7, 2, np.inf)), InputError, "tau of d3 is inf in sample 7"),

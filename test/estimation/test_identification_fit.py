@@ -1,7 +1,5 @@
 """An arm with hidden numbers on MuJoCo: the motion chosen for it, what is found, what that predicts, what is written."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
@@ -11,11 +9,11 @@ from identification_bench import ARM, TIP_SPEED, bench, found
 from numpy.testing import assert_allclose, assert_array_equal
 
 from picker_dynamics.commands import cli
-from picker_dynamics.dynamics import check
-from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.dynamics import check, rigid_body
 from picker_dynamics.errors import DescriptionError, InfeasibleError, InputError, TrajectoryError
 from picker_dynamics.estimation.identification import (
     base,
+    fourier,
     limits,
     motion_file,
     parameters,
@@ -26,7 +24,6 @@ from picker_dynamics.estimation.identification import (
 )
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Search
-from picker_dynamics.estimation.identification.fourier import Fourier
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, description, servo_map
 
@@ -35,7 +32,7 @@ from picker_dynamics.robot import arms, description, servo_map
 
 def test_fourier_series_starts_and_ends_at_rest_and_is_its_own_derivative():
     rng = np.random.default_rng(0)
-    motion = Fourier(np.zeros(3), rng.normal(size=(2, 4, 3)), 5.0, periods=2)
+    motion = fourier.Fourier(np.zeros(3), rng.normal(size=(2, 4, 3)), 5.0, periods=2)
     q, v, a = motion.sample([0.0, 5.0, 10.0])
     assert_allclose(v, 0.0, atol=1e-12)
     assert_allclose(a, 0.0, atol=1e-11)
@@ -175,7 +172,7 @@ def still_but(moving: int):
     q, v, a = one.excitation.motion.sample(one.run.samples.t)
     for column in {0, 1, 2} - {moving}:
         q[:, column], v[:, column], a[:, column] = arms.load(ARM).home[column], 0.0, 0.0
-    tau = RigidBody(one.truth).inverse_dynamics(q, v, a) + np.random.default_rng(0).normal(0.0, 0.02, q.shape)
+    tau = rigid_body.RigidBody(one.truth).inverse_dynamics(q, v, a) + np.random.default_rng(0).normal(0.0, 0.02, q.shape)
     return dataclasses.replace(one.run.samples, q=q, tau=tau)
 
 

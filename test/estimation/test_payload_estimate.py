@@ -1,7 +1,5 @@
 """What the scissor holds: by droop against MuJoCo's arm with hidden numbers, by efforts against its dynamics."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -14,24 +12,23 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError
 from picker_dynamics.estimation.calibration.droop_model import INCLINOMETER_SD, SensorModel
 from picker_dynamics.estimation.calibration.measured import Measured
+from picker_dynamics.estimation.payload import droop
 from picker_dynamics.estimation.payload import simulated as rehearsal
-from picker_dynamics.estimation.payload.droop import DroopScale, Measurement, Potentiometer
 from picker_dynamics.estimation.payload.mass import estimate, require_mass
 from picker_dynamics.estimation.payload.poses import plan, poses, visits
 from picker_dynamics.estimation.payload.torque import EffortSamples, weigh_by_effort
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms
+from picker_dynamics.robot import arms, kinematic_tree
 from picker_dynamics.robot import servo_map as servo_maps
-from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.torque_plant import TorquePlant
 
 ARM = picker()
 SERVOS = servos()
 OVERLAY = str(resource("config/servos.sim.yaml"))
-SCALE, VALIDATOR = DroopScale(ARM, SERVOS), torque_validator(RigidBody(ARM, SERVOS.armature), SERVOS)
+SCALE, VALIDATOR = droop.DroopScale(ARM, SERVOS), torque_validator(RigidBody(ARM, SERVOS.armature), SERVOS)
 FOREARM = SensorModel("elevation", "forearm")
-POTS = tuple(Potentiometer(name) for name in ("shoulder", "elbow", "wrist"))
+POTS = tuple(droop.Potentiometer(name) for name in ("shoulder", "elbow", "wrist"))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +36,7 @@ def where():
     return poses(SCALE, VALIDATOR, [FOREARM], SERVOS.home, 6)
 
 
-def exact(scale: DroopScale, made, sensors, mass: float, noise: float = 0.0, seed: int = 0) -> list[Measurement]:
+def exact(scale: droop.DroopScale, made, sensors, mass: float, noise: float = 0.0, seed: int = 0) -> list[droop.Measurement]:
     """Readings of an arm whose balance is found with Pinocchio's gravity, noise in standard deviations."""
     rng, looks = np.random.default_rng(seed), []
     for visit in made:
@@ -47,9 +44,10 @@ def exact(scale: DroopScale, made, sensors, mass: float, noise: float = 0.0, see
         told = q = scale.servos.to_angle(visit.pulses_us)
         for _ in range(60):
             q = scale.servos.model.resting_position(told, model.gravity(q))
-        frames = link_poses(scale.description, q)
+        frames = kinematic_tree.link_poses(scale.description, q)
         values = [
-            q[ARM.joint_names.index(one.joint)] if isinstance(one, Potentiometer) else float(one.of(frames)) for one in sensors
+            q[ARM.joint_names.index(one.joint)] if isinstance(one, droop.Potentiometer) else float(one.of(frames))
+            for one in sensors
         ]
         looks += visit.measurements(sensors, [value + noise * one.sd * rng.normal() for one, value in zip(sensors, values)])
     return looks
@@ -152,7 +150,7 @@ def test_a_pose_that_says_nothing_is_named_and_a_better_one_proposed():
     up = SERVOS.quantise_us(SERVOS.to_pulse_us(np.array([0.0, 1.9, -2.3, -1.1, 0.0])))
     turret = SensorModel("elevation", "turret")
     value = exact(SCALE, visits([up], False), (turret,), 0.0)[0].value
-    looks = [Measurement(up, turret, value, number, bool(number)) for number in range(2)]
+    looks = [droop.Measurement(up, turret, value, number, bool(number)) for number in range(2)]
     with pytest.raises(InputError, match="at shoulder 109°, elbow -132°.* says nothing.* better: shoulder 80°"):
         SCALE.weigh(looks, "better: shoulder 80°")
 
@@ -161,11 +159,11 @@ def test_a_servo_that_saturates_and_figures_that_nobody_measured_are_said():
     far = SERVOS.quantise_us(SERVOS.to_pulse_us(np.array([0.0, 0.3, -0.2, 0.0, 0.0])))
     values = SCALE.predict(visits([far], True)[0].measurements([FOREARM]), 0.3)
     with pytest.raises(InfeasibleError, match="shoulder would bear 2.* stalls at 1.08"):
-        SCALE.weigh([Measurement(far, FOREARM, float(values[0]), 0, True)] * 12)
+        SCALE.weigh([droop.Measurement(far, FOREARM, float(values[0]), 0, True)] * 12)
     with pytest.raises(ConfigurationError, match="stiffness of shoulder was never measured.*picker calibrate"):
-        DroopScale(ARM, servo_maps.load(resource("config/servos.yaml"), ARM.joint_names))
+        droop.DroopScale(ARM, servo_maps.load(resource("config/servos.yaml"), ARM.joint_names))
     with pytest.raises(InputError, match="are these millimetres"):
-        DroopScale(ARM, SERVOS, (20.0, 0.0, 0.0))
+        droop.DroopScale(ARM, SERVOS, (20.0, 0.0, 0.0))
 
 
 def test_the_noise_is_that_of_an_inclinometer():
@@ -233,7 +231,7 @@ def test_the_command_weighs_typed_readings(where, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "named"),
+    "words, code, named",
     [
         (["--reading", "forearm"], 5, "'forearm' is not NAME=DEGREES"),
         (["--reading", "forearm=12.3"], 4, "stiffness of shoulder was never measured"),

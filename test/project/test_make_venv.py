@@ -1,7 +1,5 @@
 """When `make setup` does nothing, and which ROS 2 it finds."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

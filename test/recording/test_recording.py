@@ -1,7 +1,5 @@
 """Recordings: what is written is what other people's readers find; what is read is what was sent; figures of it."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import resource as system
@@ -28,18 +26,15 @@ from recordings import (
 from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import StoragePlugin
 
-from picker_dynamics.commands import cli
-from picker_dynamics.commands.plot import limits_of, summary
+from picker_dynamics.commands import cli, plot
 from picker_dynamics.commands.record import record
 from picker_dynamics.errors import ConfigurationError, InputError, MissingDependencyError, RecordingError
-from picker_dynamics.recording import definitions, writer
-from picker_dynamics.recording.definitions import missing
+from picker_dynamics.recording import definitions, topics, writer
 from picker_dynamics.recording.reader import Series, read
-from picker_dynamics.recording.topics import TOPICS
 from picker_dynamics.recording.tracking import GAP_S, tracking_error, with_gaps
 from picker_dynamics.recording.writer import Recording, checked_path
 
-KNOWN = [topic for topic in TOPICS if topic.kind in STORE.fielddefs]
+KNOWN = [topic for topic in topics.TOPICS if topic.kind in STORE.fielddefs]
 LIMIT_BYTES = 100_000
 
 
@@ -87,7 +82,7 @@ def test_a_file_is_an_mcap_file_of_the_ros2_profile(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("out", "said"),
+    "out, said",
     [
         ("", "name of a file"),
         ("  ", "name of a file"),
@@ -164,7 +159,7 @@ def test_without_the_packages_it_says_which_and_how_to_get_them():
         done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
         assert done.returncode == MissingDependencyError.exit_code, done.stderr
         assert package in done.stderr and 'pip install "picker_dynamics[record]"' in done.stderr
-    assert "matplotlib" in str(missing(ImportError("no", name="matplotlib")))
+    assert "matplotlib" in str(definitions.missing(ImportError("no", name="matplotlib")))
 
 
 # -- reading -----------------------------------------------------------------------------------------------------
@@ -219,7 +214,7 @@ def test_a_file_cut_short_is_read_up_to_there(tmp_path, share):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    "name, content, said",
     [
         ("a.mcap", b"", "no MCAP recording"),
         ("a.mcap", b"\x89MCAP0\r\n", "no MCAP"),
@@ -282,18 +277,18 @@ def test_the_error_is_taken_at_the_time_of_the_state_and_not_across_gaps():
 
 def test_limits_are_those_of_the_arm_that_was_recorded(tmp_path):
     found = read(written_by_us(tmp_path / "a.mcap"))
-    limits = limits_of(found)
+    limits = plot.limits_of(found)
     assert_allclose(limits.stall, 1.08)
     assert (limits.hold < limits.peak).all() and (limits.peak < limits.stall).all() and limits.units == ("rad",) * 5
     stranger = dataclasses.replace(found, joint_names=("a", "b", "c", "d", "e"), arm="")
-    assert limits_of(stranger) is None
+    assert plot.limits_of(stranger) is None
     with pytest.raises(ConfigurationError, match="the recording has the joints a, b"):
-        limits_of(stranger, arm="picker")
+        plot.limits_of(stranger, arm="picker")
     with pytest.raises(ConfigurationError, match="no arm 'nobody'"):
-        limits_of(found, arm="nobody")
-    lines = summary(found, limits)
+        plot.limits_of(found, arm="nobody")
+    lines = plot.summary(found, limits)
     assert "shoulder: error at most 0.0100 rad, rms 0.0100, torque at most 0.500 N·m (46 % of stall)" in lines
-    assert any("rad or m" in line for line in summary(stranger, None))
+    assert any("rad or m" in line for line in plot.summary(stranger, None))
 
 
 def test_plot_writes_three_figures_and_says_where(tmp_path, capsys):
@@ -313,7 +308,7 @@ def test_plot_writes_three_figures_and_says_where(tmp_path, capsys):
 def test_what_is_drawn_are_the_series(tmp_path):
     figures = pytest.importorskip("picker_dynamics.recording.figures", reason="matplotlib is an extra")
     found = read(written_by_us(tmp_path / "a.mcap"))
-    axes = figures.error_figure(found, limits_of(found), 100.0).axes
+    axes = figures.error_figure(found, plot.limits_of(found), 100.0).axes
     lines = {line.get_label(): line for line in axes[1].lines}
     assert_allclose(np.abs(lines["error"].get_ydata()[1:-1]), 10.0, atol=0.1)
     assert figures.error_figure(dataclasses.replace(found, reference=Series(np.zeros(0), np.zeros((0, 5)))), None, 100.0) is None
