@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from arm_fixtures import picker, servos
+from pytest import approx, fixture, mark, raises
 from ros_graph import own_domain
 from small_urdfs import TWO_LINKS, broken
 
@@ -20,7 +20,7 @@ from picker_dynamics.resources import resource
 PICKER = str(Path(sys.executable).with_name("picker"))
 
 
-@pytest.fixture
+@fixture
 def picker_command(run_picker, monkeypatch):
     """Run it in this process; (exit code, what it printed, its complaints).  Nothing may start a process."""
 
@@ -39,7 +39,7 @@ def picker_command(run_picker, monkeypatch):
         signal.signal(number, handler)
 
 
-@pytest.fixture
+@fixture
 def bad_urdf(tmp_path):
     def write(text: str) -> str:
         path = tmp_path / "arm.urdf"
@@ -52,7 +52,7 @@ def bad_urdf(tmp_path):
 # -- picker up -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "words, code, named",
     [
         (["--namespace", "2 bad"], 4, "namespace is '2 bad'"),
@@ -74,7 +74,7 @@ def test_up_refuses_what_does_not_exist_or_fit(picker_command, words, code, name
     assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0]
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "urdf, named",
     [
         ("<robot name='arm'><link name=", "arm.urdf"),
@@ -95,7 +95,7 @@ def test_up_refuses_servos_that_do_not_belong_to_the_arm(picker_command, bad_urd
     assert code == 4 and len(complaints) == 1 and "servos.yaml" in complaints[0]
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "words",
     [
         ["up", "--sim", "--port", "/dev/ttyACM0"],
@@ -112,12 +112,12 @@ def test_up_refuses_servos_that_do_not_belong_to_the_arm(picker_command, bad_urd
     ids=" ".join,
 )
 def test_words_that_make_no_command_get_the_usage(picker_command, words):
-    with pytest.raises(SystemExit) as ended:
+    with raises(SystemExit) as ended:
         picker_command(*words)
     assert ended.value.code == 2
 
 
-@pytest.mark.ros
+@mark.ros
 def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path):
     file = tmp_path / "slow.yaml"
     file.write_text("/**/trajectory_controller: {ros__parameters: {rate_hz: 5.0}}")
@@ -133,7 +133,7 @@ def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path
 # -- commands to a running graph -----------------------------------------------------------------------
 
 
-@pytest.mark.ros
+@mark.ros
 def test_where_nothing_runs_a_command_says_so(picker_command, monkeypatch):
     from picker_dynamics.nodes import client
 
@@ -155,7 +155,7 @@ def target(*words: str):
     return arm_commands.target_of(options, picker(), servos().home)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "words, error, named",
     [
         (["--tip", "1", "0", "0.1"], UnreachableError, "1.00"),
@@ -170,14 +170,14 @@ def target(*words: str):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_move_names_what_it_cannot_do(words, error, named):
-    with pytest.raises(error, match=named) as caught:
+    with raises(error, match=named) as caught:
         target(*words)
     assert "\n" not in str(caught.value) and caught.value.exit_code == 5
 
 
 def test_move_means_degrees_and_metres():
     moved = target("--joints", "base=90", "wrist=-45")
-    assert moved[0] == pytest.approx(1.5708, abs=1e-4) and moved[3] == pytest.approx(-0.7854, abs=1e-4)
+    assert moved[0] == approx(1.5708, abs=1e-4) and moved[3] == approx(-0.7854, abs=1e-4)
     assert (moved[[1, 2, 4]] == servos().home[[1, 2, 4]]).all()
 
 

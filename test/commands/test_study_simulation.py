@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, mark, raises
 from scipy.integrate import solve_ivp
 
 from picker_dynamics.commands.study import lean, rrp, simulate, tool_path
@@ -20,7 +20,7 @@ ARM = rrp.arm(0.8)
 # --- tool path --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", profiles.NAMES)
+@mark.parametrize("profile", profiles.NAMES)
 def test_the_joint_motion_keeps_the_tool_on_the_line(profile):
     way = rrp.path(profile)
     t = np.linspace(0.0, way.duration_s, 4001)[1:-1]
@@ -40,12 +40,12 @@ def test_the_path_is_the_one_asked_for():
     way = rrp.path()
     assert_allclose(way.begin, ARM.full.forward_kinematics((0.2, 2.2, 0.5)), rtol=1e-14)
     assert_allclose(way.end, ARM.full.forward_kinematics((0.6, 2.0, 0.7)), rtol=1e-14)
-    assert way.length == pytest.approx(0.66, abs=0.01)
+    assert way.length == approx(0.66, abs=0.01)
     assert_allclose(way.trajectory.sample(9.0)[0], (0.6, 2.0, 0.7), atol=1e-12)
     assert way.trajectory.duration == 2.0
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "arguments, error, message",
     [
         (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 0.0), InputError, "duration is 0.0 s"),
@@ -57,7 +57,7 @@ def test_the_path_is_the_one_asked_for():
     ],
 )
 def test_paths_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
+    with raises(error, match=message):
         tool_path.straight(ARM.full, *arguments)
 
 
@@ -76,7 +76,7 @@ def test_lean_is_the_model_itself():
     assert_array_equal(ARM.inverse_dynamics(*batch), ARM.full.inverse_dynamics(*batch))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@mark.parametrize("n", [1, 2, 3, 5])
 def test_small_systems_are_solved(n):
     rng = np.random.default_rng(n)
     A, b = rng.normal(size=(n, n)), rng.normal(size=n)
@@ -85,7 +85,7 @@ def test_small_systems_are_solved(n):
 
 
 def test_lean_refuses_rotors():
-    with pytest.raises(InputError, match="rrp: armature is"):
+    with raises(InputError, match="rrp: armature is"):
         lean.LeanModel(type(ARM.full)(ARM.full.joint_names, ARM.full.constants, armature=(0.0, 0.1, 0.0)))
 
 
@@ -106,7 +106,7 @@ def independent(law: ControlLaw, way, q0, duration_s: float) -> np.ndarray:
     return solve_ivp(rate, (0.0, duration_s), start, method="DOP853", rtol=1e-10, atol=1e-11, max_step=0.02).y[:6, -1]
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "name, profile", [("feed_forward", "quintic"), ("pid", "trapezoidal"), ("robust", "cubic"), ("adaptive", "quintic")]
 )
 def test_continuous_agrees_with_another_integrator(name, profile):
@@ -159,9 +159,7 @@ def test_a_jump_of_the_reference_is_seen_at_its_time():
     assert run.t.size == 2501
 
 
-@pytest.mark.parametrize(
-    "profile, jumps", [("quintic", [2.0]), ("cubic", [2.0]), ("constant", [2.0]), ("trapezoidal", [0.5, 1.5, 2.0])]
-)
+@mark.parametrize("profile, jumps", [("quintic", [2.0]), ("cubic", [2.0]), ("constant", [2.0]), ("trapezoidal", [0.5, 1.5, 2.0])])
 def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, monkeypatch):
     starts = []
 
@@ -171,11 +169,11 @@ def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, mo
 
     monkeypatch.setattr("scipy.integrate.solve_ivp", noting)
     continuous(rrp.law("computed_torque"), ARM, rrp.path(profile).trajectory, rrp.Q_BEGIN, 2.5)
-    assert [end for _, end in starts] == pytest.approx([*jumps, 2.5])
+    assert [end for _, end in starts] == approx([*jumps, 2.5])
 
 
-@pytest.mark.parametrize("simulator", [continuous, sampled])
-@pytest.mark.parametrize(
+@mark.parametrize("simulator", [continuous, sampled])
+@mark.parametrize(
     "q0, duration, message",
     [
         ((0.2, 2.2), 3.0, r"q0 has shape \(2,\)"),
@@ -186,16 +184,16 @@ def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, mo
     ],
 )
 def test_starts_refused(simulator, q0, duration, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         simulator(rrp.law("pid"), ARM, rrp.path().trajectory, q0, duration)
 
 
 def test_a_period_of_nothing_is_refused():
-    with pytest.raises(InputError, match="period is 0.0 s"):
+    with raises(InputError, match="period is 0.0 s"):
         sampled(rrp.law("pid"), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 1.0, period_s=0.0)
 
 
-@pytest.mark.parametrize("most", [500, 200_000])
+@mark.parametrize("most", [500, 200_000])
 def test_a_law_that_jumps_does_not_hang_the_integrator(monkeypatch, most):
     """Whether the integrator gives up, or would go on for ever."""
 
@@ -204,7 +202,7 @@ def test_a_law_that_jumps_does_not_hang_the_integrator(monkeypatch, most):
             return self.model.gravity(q) + 50.0 * np.sign(reference.q - q + 0.1 * (reference.v - v)), state
 
     monkeypatch.setattr(simulate, "MOST_EVALUATIONS", most)
-    with pytest.raises(PickerError, match="does not get beyond 0.*stiff, or jumps"):
+    with raises(PickerError, match="does not get beyond 0.*stiff, or jumps"):
         continuous(Relay(rrp.arm(0.5), 1.0, 1.0), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 3.0)
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pytest
+from pytest import approx, fixture, raises
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
@@ -79,7 +79,7 @@ class Reader(rehearsal.SimulatedPerson):
         return super().answer(question)
 
 
-@pytest.fixture(autouse=True)
+@fixture(autouse=True)
 def hurry(monkeypatch):
     """Nobody stands beside this arm: it may move three times as fast."""
     monkeypatch.setattr(mover, "TRAVEL_SPEED", 2.4)
@@ -88,7 +88,7 @@ def hurry(monkeypatch):
     monkeypatch.setattr(droop_step, "COMING_SPEED", 0.5)
 
 
-@pytest.fixture(scope="module")
+@fixture(scope="module")
 def board(tmp_path_factory):
     """A board with its arm, in a process of its own: port and side door."""
     port = tmp_path_factory.mktemp("board") / "tty"
@@ -130,7 +130,7 @@ class Bench:
             outputs.let_go()
 
 
-@pytest.fixture(scope="module")
+@fixture(scope="module")
 def bench(board, tmp_path_factory):
     return Bench(board, tmp_path_factory.mktemp("session"))
 
@@ -141,7 +141,7 @@ def interrupt_soon():
 
 
 def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
-    with pytest.raises(KeyboardInterrupt):
+    with raises(KeyboardInterrupt):
         bench.walk("trim", "map", mishaps={"wrist.1.forearm": None, "wrist.1.hand": interrupt_soon})
         time.sleep(1.0)
     truth = bench.control.truth()
@@ -152,7 +152,7 @@ def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
 
 
 def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench):
-    with pytest.raises(LinkError, match="is the board plugged in|cable pulled|is gone"):
+    with raises(LinkError, match="is the board plugged in|cable pulled|is gone"):
         bench.walk("map", mishaps={"wrist.2.hand": lambda: bench.control.unplug(0.6)})
     answered = Session.open(bench.folder, bench.tied, {}).count("map")
     assert answered > 10  # of the first two places, and the pulses of the third
@@ -163,7 +163,7 @@ def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench)
     true = servo_maps.load(resource("config/servos.yaml"), bench.arm.joint_names).servos[3]
     assert servo.direction == true.direction == -1
     for pulse in (2246.0, 1900.0):
-        assert servo.to_angle(pulse) == pytest.approx(true.to_angle(pulse), abs=math.radians(1.0))
+        assert servo.to_angle(pulse) == approx(true.to_angle(pulse), abs=math.radians(1.0))
     assert Session.open(bench.folder, bench.tied, {}).done.keys() == {"trim", "map"}
 
 
@@ -183,19 +183,19 @@ def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
 
     person, estimate, (values, hanging) = bench.walk("limits", "rest", then=look)
     low, high = estimate.limits["wrist"]
-    assert low == pytest.approx(-1.4, abs=0.06) and high == pytest.approx(-0.6, abs=0.06)
-    assert estimate.known_servos.rest == pytest.approx(bench.servos.rest, abs=0.02)
+    assert low == approx(-1.4, abs=0.06) and high == approx(-0.6, abs=0.06)
+    assert estimate.known_servos.rest == approx(bench.servos.rest, abs=0.02)
     truth = bench.control.truth()
     assert hanging == 0.1 and truth.payload_kg == 0.0
     q = truth.q
-    assert values == pytest.approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
+    assert values == approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
     assert truth.live == 0b11111 and not set(truth.faults) - {"HOST_LOST"}
 
 
 def test_another_arms_board_is_refused(bench):
     outputs = bench.outputs()
     outputs.limits = tuple(board_limits(bench.servos)[:4])
-    with pytest.raises(BoardFaultError, match="was flashed for 5 joints, the servo map has 4"):
+    with raises(BoardFaultError, match="was flashed for 5 joints, the servo map has 4"):
         outputs.take()
 
 
@@ -216,9 +216,9 @@ def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_
     session = Session.open(bench.folder, bench.tied, {})
     assert session.done.keys() >= {"rest"}
     key = f"-@{'/'.join(f'{pulse:.0f}' for pulse in quantised)}#1.elevation.hand"
-    with pytest.raises(KeyboardInterrupt):
+    with raises(KeyboardInterrupt):
         bench.walk("rest", mishaps={key: stop}, then=look)
     moved = bench.control.truth().pulses_us
     _, _, values = bench.walk("rest", then=look)
-    assert len(values) == 3 and bench.control.truth().pulses_us == pytest.approx(moved, abs=0.2)
+    assert len(values) == 3 and bench.control.truth().pulses_us == approx(moved, abs=0.2)
     assert [key for key in looked[-1].keys if "elevation" in key] == [key]

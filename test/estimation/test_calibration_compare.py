@@ -5,8 +5,8 @@ import json
 import sys
 
 import numpy as np
-import pytest
 from arm_fixtures import picker, servos
+from pytest import approx, fixture, mark, raises
 from small_urdfs import TWO_LINKS
 
 from picker_dynamics.commands import cli
@@ -18,7 +18,7 @@ from picker_dynamics.robot import description
 URDF, SIM = str(resource("urdf/picker.urdf")), str(resource("config/servos.sim.yaml"))
 
 
-@pytest.fixture
+@fixture
 def folder(tmp_path):
     """What a calibration might have written: a heavier forearm, a stiffer shoulder."""
     made = tmp_path / "calibrated"
@@ -36,16 +36,16 @@ def test_only_what_differs_is_listed(folder):
     before, after = compare.load(compare.SHIPPED), compare.load(str(folder))
     found = {(one.where, one.figure): one for one in compare.differences(before, after)}
     assert set(found) == {("shoulder", "stiffness_nm_rad"), ("shoulder", "zero_deg"), ("forearm", "mass_kg")}
-    assert found["shoulder", "stiffness_nm_rad"].percent == pytest.approx(-50.0)
-    assert found["forearm", "mass_kg"].percent == pytest.approx(10.0)
+    assert found["shoulder", "stiffness_nm_rad"].percent == approx(-50.0)
+    assert found["forearm", "mass_kg"].percent == approx(10.0)
     zero = found["shoulder", "zero_deg"]
-    assert (zero.before, zero.after) == pytest.approx((-65.0, -66.0)) and zero.percent is None
+    assert (zero.before, zero.after) == approx((-65.0, -66.0)) and zero.percent is None
     assert (before.tip_mm, after.tip_mm) == (None, 1.13)
     assert compare.differences(before, compare.load(URDF)) == []
     assert compare.load(f"{URDF},{SIM}").servos == servos()
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "name, named",
     [
         ("/nowhere", "no such file or folder: /nowhere; give a folder"),
@@ -54,16 +54,16 @@ def test_only_what_differs_is_listed(folder):
     ],
 )
 def test_what_is_not_there_is_named(name, named):
-    with pytest.raises(ConfigurationError, match=named):
+    with raises(ConfigurationError, match=named):
         compare.load(name)
 
 
 def test_a_folder_has_to_be_whole(folder):
     (folder / "report.json").write_text("{")
-    with pytest.raises(ConfigurationError, match="cannot read .*report.json"):
+    with raises(ConfigurationError, match="cannot read .*report.json"):
         compare.load(str(folder))
     (folder / "servos.calibrated.yaml").unlink()
-    with pytest.raises(ConfigurationError, match=r"has no servos\.calibrated\.yaml"):
+    with raises(ConfigurationError, match=r"has no servos\.calibrated\.yaml"):
         compare.load(str(folder))
 
 
@@ -71,7 +71,7 @@ def test_other_arms_are_not_compared(folder, tmp_path):
     before = compare.load(compare.SHIPPED)
     other = tmp_path / "renamed.urdf"
     other.write_text(picker().urdf.replace('"hand"', '"fist"'))
-    with pytest.raises(JointNamesError, match="do not have the same links: fist, hand"):
+    with raises(JointNamesError, match="do not have the same links: fist, hand"):
         compare.differences(before, compare.load(str(other)))
     joints, channels = tmp_path / "two.urdf", tmp_path / "two.yaml"
     joints.write_text(TWO_LINKS)
@@ -79,7 +79,7 @@ def test_other_arms_are_not_compared(folder, tmp_path):
     lines = resource("config/servos.yaml").read_text().partition("joints:")[0]
     entry = "  {}: {{channel: {}, direction: 1, zero_deg: 0.0, rest_rad: 0.0, home_rad: 0.0}}\n"
     channels.write_text(lines + "joints:\n" + "".join(entry.format(name, i) for i, name in enumerate(names)))
-    with pytest.raises(JointNamesError, match="shipped has the joints base, shoulder.* not the same arm"):
+    with raises(JointNamesError, match="shipped has the joints base, shoulder.* not the same arm"):
         compare.differences(before, compare.load(str(joints), str(channels)))
 
 
@@ -92,15 +92,15 @@ def test_what_counts_as_no_worse():
 
     assert worth([5.0, 6.0, 7.0], [1.0, 2.0, 9.0]).no_worse
     assert worth([1.0], [1.05]).no_worse and not worth([1.0], [1.2]).no_worse
-    assert worth([5.0, 6.0, 7.0], [1.0, 2.0, 9.0]).summary()["after"]["hold"] == pytest.approx({"median": 2.0, "max": 9.0})
+    assert worth([5.0, 6.0, 7.0], [1.0, 2.0, 9.0]).summary()["after"]["hold"] == approx({"median": 2.0, "max": 9.0})
 
 
 # -- on a ruler ----------------------------------------------------------------------------------------
 
 
 def test_student_is_that_of_the_tables():
-    assert compare.student_95(2) == pytest.approx(4.303, rel=0.04)
-    assert compare.student_95(4) == pytest.approx(2.776, rel=0.01) and compare.student_95(30) == pytest.approx(2.042, rel=1e-3)
+    assert compare.student_95(2) == approx(4.303, rel=0.04)
+    assert compare.student_95(4) == approx(2.776, rel=0.01) and compare.student_95(30) == approx(2.042, rel=1e-3)
 
 
 def test_pairs_on_a_ruler_have_an_interval_that_contains_the_truth():
@@ -118,7 +118,7 @@ def test_pairs_on_a_ruler_have_an_interval_that_contains_the_truth():
     assert same.no_worse and not same.interval_mm[0] > 0.0
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "pairs, named",
     [
         ([(1.0, 2.0)], "1 pairs of ruler readings, must be at least 3"),
@@ -128,7 +128,7 @@ def test_pairs_on_a_ruler_have_an_interval_that_contains_the_truth():
     ],
 )
 def test_ruler_readings_that_cannot_be(pairs, named):
-    with pytest.raises(InputError, match=named):
+    with raises(InputError, match=named):
         compare.ruler_report(pairs)
 
 
@@ -144,7 +144,7 @@ def test_the_command_says_what_better_numbers_are_worth(capsys, tmp_path):
     hold = {side: kinds["hold"]["median"] for side, kinds in report["errors_mm"].items()}
     assert hold["before"] > 2.0 * hold["after"] > 2.0 * hold["floor"] > 0.0
     assert report["truth"] == "the simulated arm (plant error 0.15, seed 1)" and report["no_worse"] is True
-    assert report["ruler"]["nearer_mm"] == pytest.approx(8.67, abs=0.01) and figure.stat().st_size > 1000
+    assert report["ruler"]["nearer_mm"] == approx(8.67, abs=0.01) and figure.stat().st_size > 1000
 
 
 def test_the_command_fails_where_after_is_worse(capsys):
@@ -153,7 +153,7 @@ def test_the_command_fails_where_after_is_worse(capsys):
     assert "after is WORSE than before" in out and "stiffness_nm_rad" in out
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "words, code, named",
     [
         (["/nowhere", "shipped"], 4, "no such file or folder: /nowhere"),

@@ -6,9 +6,9 @@ from argparse import ArgumentParser
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import yaml
 from arm_fixtures import picker, servos
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
@@ -81,7 +81,7 @@ class Rig:
 # -- oscillator ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", ["pulse", "frequency", "angles"])
+@mark.parametrize("way", ["pulse", "frequency", "angles"])
 def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
     true_hz = 28.26e6  # 1500 us commanded, 1327 us measured
     typed = {
@@ -97,20 +97,20 @@ def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
         "1.board.1800": ["27.0"],
     }
     person, estimate = Rig(tmp_path).walk("trim", typed=typed, oscillator_hz=true_hz)
-    assert estimate.servos.oscillator_hz == pytest.approx(true_hz, rel=0.003)
+    assert estimate.servos.oscillator_hz == approx(true_hz, rel=0.003)
     assert any("flash" in text for text in person.said) and any("good enough" in text for text in person.said)
     overlay = yaml.safe_load((tmp_path / "servos.trim.yaml").read_text())
-    assert overlay["board"]["oscillator_hz"] == pytest.approx(true_hz, rel=0.003)
+    assert overlay["board"]["oscillator_hz"] == approx(true_hz, rel=0.003)
     if way != "angles":
         assert any("were these ms" in text or "must be 20 to 30" in text for text in person.said)
 
 
 def test_who_flashes_later_goes_on_with_measuring_again(tmp_path):
     rig = Rig(tmp_path)
-    with pytest.raises(step_context.LeaveError, match="flash the firmware, then run the same command"):
+    with raises(step_context.LeaveError, match="flash the firmware, then run the same command"):
         rig.walk("trim", oscillator_hz=25.5e6, typed={"1.flashed": ["later"]})
     person, estimate = rig.walk("trim", oscillator_hz=25.5e6)
-    assert "0.pulse" not in person.keys and estimate.servos.oscillator_hz == pytest.approx(25.5e6, rel=0.002)
+    assert "0.pulse" not in person.keys and estimate.servos.oscillator_hz == approx(25.5e6, rel=0.002)
 
 
 # -- map ------------------------------------------------------------------------------------------------------------------
@@ -124,14 +124,14 @@ def test_direction_and_zero_of_a_joint_that_turns_the_other_way_are_found(tmp_pa
     assert any("wrist turns the other way than the servo map says: its direction is -1 now" in text for text in person.said)
     pulses = [900.0, 1500.0, 2100.0]
     servo = estimate.servos.servos[WRIST]
-    assert servo.direction == -1 and servo.pulse_range == pytest.approx((-1.57, 1.57), abs=0.15)
+    assert servo.direction == -1 and servo.pulse_range == approx((-1.57, 1.57), abs=0.15)
     np.testing.assert_allclose(servo.to_angle(np.array(pulses)), rig.true_angles("wrist", pulses), atol=math.radians(1.2))
 
 
 def test_a_joint_that_does_not_move_is_told_at_once_and_may_be_put_right(tmp_path):
     rig = Rig(tmp_path)
     stuck = {"wrist.0.forearm": ["-23"], "wrist.0.hand": ["-90"], "wrist.1.forearm": ["-23"], "wrist.1.hand": ["-90.1"]}
-    with pytest.raises(step_context.LeaveError, match="wrist does not move; put it right"):
+    with raises(step_context.LeaveError, match="wrist does not move; put it right"):
         rig.walk("map", joints=("wrist",), typed={**stuck, "wrist.still": ["leave"]})
     told = " ".join(rig.last.said)
     assert "wrist does not move: it was sent 10 deg away and turned 0.1. Is its plug on channel 3" in told
@@ -153,7 +153,7 @@ def test_a_bent_servo_gets_a_bent_map_and_a_straight_one_a_line():
     pulses = np.linspace(700.0, 2300.0, 5)
     straight, off = mapped(servo, [MapPoint(pulse, 0.0016 * (pulse - 1450.0)) for pulse in pulses])
     assert len(straight.pulses_us) == 2 and off < 1e-9
-    assert straight.to_angle(1450.0) == pytest.approx(0.0) and straight.pulses_us == servo.pulses_us
+    assert straight.to_angle(1450.0) == approx(0.0) and straight.pulses_us == servo.pulses_us
 
     def bend(pulse):
         return 0.0015 * (pulse - 1500.0) + 0.15 * ((pulse - 1500.0) / 800.0) ** 2
@@ -161,9 +161,9 @@ def test_a_bent_servo_gets_a_bent_map_and_a_straight_one_a_line():
     bent, off = mapped(servo, [MapPoint(pulse, bend(pulse)) for pulse in pulses])
     assert len(bent.pulses_us) > 2 and bent.pulses_us[0] == 500.0 and bent.pulses_us[-1] == 2500.0
     np.testing.assert_allclose(bent.to_angle(pulses), [bend(pulse) for pulse in pulses], atol=1e-9)
-    with pytest.raises(InputError, match="turns 401 deg in 1000 us, expected about 90"):
+    with raises(InputError, match="turns 401 deg in 1000 us, expected about 90"):
         mapped(servo, [MapPoint(pulse, 0.007 * pulse) for pulse in pulses])
-    with pytest.raises(InputError, match="take two that are further apart"):
+    with raises(InputError, match="take two that are further apart"):
         mapped(servo, [MapPoint(1500.0, 0.0), MapPoint(1510.0, 0.02)])
 
 
@@ -172,7 +172,7 @@ def test_which_joints_an_inclinometer_tells():
     assert found["base"] is None and found["scissor"] is None
     assert found["shoulder"].links == ("upper_arm",) and found["wrist"].links == ("forearm", "hand")
     across_the_half_turn = {"forearm": math.radians(170.0), "hand": math.radians(-150.0)}
-    assert found["wrist"].angle(across_the_half_turn) == pytest.approx(math.radians(40.0))
+    assert found["wrist"].angle(across_the_half_turn) == approx(math.radians(40.0))
 
 
 # -- limits, rest ----------------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def test_limits_stay_a_margin_inside_and_within_the_pulses(tmp_path):
     person, estimate = rig.walk("limits", joints=("base", "scissor"), typed=typed)
     said = " ".join(person.said)
     assert "jog by 60 deg, must be at most 30 at once" in said
-    assert estimate.limits["base"] == pytest.approx((math.radians(-28.0), math.radians(38.0)), abs=0.01)
+    assert estimate.limits["base"] == approx((math.radians(-28.0), math.radians(38.0)), abs=0.01)
     assert "no further: scissor" in said or "its pulses end here" in said
     servo = estimate.known_servos.servos[4]
     assert estimate.known_description.upper[4] <= servo.pulse_range[1]
@@ -211,19 +211,19 @@ def test_a_rest_pose_outside_of_the_limits_is_not_taken(tmp_path):
     said = " ".join(person.said)
     assert "base rests" in said and "outside its limits. Jog to another pose" in said
     assert "'knee 3' is not of the form JOINT DEGREES" in said and "is no number" in said
-    assert math.degrees(estimate.known_servos.rest[0]) == pytest.approx(2.0, abs=0.5)
+    assert math.degrees(estimate.known_servos.rest[0]) == approx(2.0, abs=0.5)
 
 
 def test_jogging_ends_where_the_servos_cannot_surely_hold(tmp_path):
     rig = Rig(tmp_path)
     _, estimate = rig.walk("trim", "rest")
     mover, validator = Mover(rig.outputs), estimate.validator()
-    with pytest.raises(InfeasibleError, match="shoulder|elbow"):
+    with raises(InfeasibleError, match="shoulder|elbow"):
         mover.jog(validator, 2, 1.0)
         for _ in range(60):
             mover.jog(validator, 1, -0.1)
             mover.jog(validator, 2, 0.1)
-    with pytest.raises(LimitError, match="pulses end here|its pulses allow"):
+    with raises(LimitError, match="pulses end here|its pulses allow"):
         for _ in range(60):
             mover.jog(validator, 0, 0.1)
 
@@ -253,7 +253,7 @@ def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
     typed["base.bare.0"].insert(0, "3000")
     person, estimate = Rig(tmp_path).walk("sweep", typed=typed)
     found = estimate.known_servos.servos[0]
-    assert found.no_load_speed == pytest.approx(speed, rel=0.1) and found.stall_torque == pytest.approx(stall, rel=0.25)
+    assert found.no_load_speed == approx(speed, rel=0.1) and found.stall_torque == approx(stall, rel=0.25)
     said = " ".join(person.said)
     assert "must be 24 to 1000" in said and "are these grams" in said and "must be 0.02 to 5" in said
 
@@ -261,7 +261,7 @@ def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
 # -- all of it -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
+@fixture
 def few_stations(monkeypatch):
     monkeypatch.setattr(poses, "BARE", 3)
     monkeypatch.setattr(poses, "LOADED", 3)
@@ -281,7 +281,7 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
     assert any("the readings leave its" in text for text in whole.last.said)  # with so few stations
     visit = next(key for key in whole.last.keys if key.endswith(".elevation.forearm"))
     for where in ("forearm.balance.1", visit, "hang", "take"):
-        with pytest.raises(KeyboardInterrupt):
+        with raises(KeyboardInterrupt):
             broken.walk("links", "droop", "result", breaks=(where,))
     person, estimate = broken.walk("links", "droop", "result", typed=enough)
     assert not any(key.startswith("upper_arm.mass") for key in person.keys)
@@ -289,13 +289,13 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
     stations = [Session.open(tmp_path / name, {}, {}).value("droop", "stations.bare") for name in ("whole", "broken")]
     assert len(stations[0]) == 3 and len(estimate.fit.readings) == len(expected.fit.readings) == 36
     for joint in ("shoulder", "elbow"):
-        assert estimate.fit.stiffness(joint).value == pytest.approx(expected.fit.stiffness(joint).value, rel=0.15)
+        assert estimate.fit.stiffness(joint).value == approx(expected.fit.stiffness(joint).value, rel=0.15)
     assert broken.bench.plant.payload == 0.0
 
 
 def test_readings_at_a_station_that_cannot_be_are_asked_again_repeated_or_left_out(tmp_path, few_stations):
     rig = Rig(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
+    with raises(KeyboardInterrupt):
         rig.walk("links", "droop", breaks=("hang",))
     session = Session.open(tmp_path, {}, {})
     keys = [one["key"] for one in session.answers if one["step"] == "droop" and "elevation" in one["key"]]
@@ -319,10 +319,10 @@ def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
     said = capsys.readouterr()
     report = json.loads(said.out)
     assert code == 0 and report["hold_mm"]["after"]["median"] < report["hold_mm"]["before"]["median"]
-    assert report["joints"]["shoulder"]["stiffness_nm_rad"]["found"] == pytest.approx(
+    assert report["joints"]["shoulder"]["stiffness_nm_rad"]["found"] == approx(
         report["joints"]["shoulder"]["stiffness_nm_rad"]["truth"], rel=0.25
     )
-    assert report["links"]["hand"]["mass_kg"]["found"] == pytest.approx(report["links"]["hand"]["mass_kg"]["truth"], abs=3e-3)
+    assert report["links"]["hand"]["mass_kg"]["found"] == approx(report["links"]["hand"]["mass_kg"]["truth"], abs=3e-3)
     assert report["cross_validation_mm"]["median"] < 5.0 and "foretold from all others" in said.err
     session = Session.open(tmp_path, json.loads((tmp_path / "session.json").read_text())["arm"], {})
     assert list(session.done) == list(command.STEP_NAMES) == [step.NAME for step in guided.STEPS]

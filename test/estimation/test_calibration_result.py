@@ -4,8 +4,8 @@ import os
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from arm_fixtures import picker, servos
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.estimation.calibration import mass_properties, sweep
@@ -51,14 +51,14 @@ def test_speed_and_stall_of_a_sweep_go_into_the_overlay(tmp_path):
     figures = with_sweeps(FIGURES, SWEEPS)
     again, text = written(tmp_path, figures, calibrated_servos(BELIEVED, figures))
     shoulder, wrist, elbow = (again.servos[again.joint_names.index(name)] for name in ("shoulder", "wrist", "elbow"))
-    assert (shoulder.no_load_speed, shoulder.stall_torque) == pytest.approx((6.8, 0.97))
-    assert shoulder.damping == pytest.approx(0.97 / 6.8)
-    assert (wrist.no_load_speed, wrist.stall_torque) == pytest.approx((7.1, 1.08))
+    assert (shoulder.no_load_speed, shoulder.stall_torque) == approx((6.8, 0.97))
+    assert shoulder.damping == approx(0.97 / 6.8)
+    assert (wrist.no_load_speed, wrist.stall_torque) == approx((7.1, 1.08))
     assert (elbow.no_load_speed, elbow.stall_torque) == (7.48, 1.08)
     assert "stall_torque_nm: 0.9700  # 0.93 ... 1.01" in text and "no_load_speed_rad_s: 7.1000  # 6.71 ... 7.49" in text
     assert "shoulder:  # droop; speed by timed moves, misfit 1.02" in text
     assert wrist.zero == BELIEVED.servos[3].zero and wrist.pulses_us == BELIEVED.servos[3].pulses_us
-    assert shoulder.stiffness == pytest.approx(11.0) and elbow.stiffness == pytest.approx(11.0)  # the mean of those measured
+    assert shoulder.stiffness == approx(11.0) and elbow.stiffness == approx(11.0)  # the mean of those measured
     assert "elbow.stiffness_nm_rad" in again.unmeasured and "shoulder.stiffness_nm_rad" not in again.unmeasured
 
 
@@ -90,7 +90,7 @@ def test_every_number_of_the_urdf_says_where_it_comes_from():
         "3 weighings, 4 balances, 2 times of 20 swings -->"
     ) in text
     arm = descriptions.parse(text)
-    assert (arm.links["upper_arm"].mass, arm.links["upper_arm"].com[0]) == pytest.approx((0.16, 0.105))
+    assert (arm.links["upper_arm"].mass, arm.links["upper_arm"].com[0]) == approx((0.16, 0.105))
     assert arm.joint("shoulder").lower == -0.2000 and arm.joint("shoulder").upper == 2.5000
     assert "<!-- limits measured 2026-05-04 -->" in text
     assert arm.joint("elbow").lower == picker().joint("elbow").lower
@@ -108,9 +108,9 @@ def test_a_link_without_inertial_never_gets_anothers():
     start = text.index('<link name="upper_arm">')
     begin, end = text.index("<inertial>", start), text.index("</inertial>", start) + len("</inertial>")
     bare = replace(picker(), urdf=text[:begin] + text[end:])
-    with pytest.raises(DescriptionError, match="link upper_arm: no <inertial> to replace"):
+    with raises(DescriptionError, match="link upper_arm: no <inertial> to replace"):
         urdf_text(bare, LINKS, "today")
-    with pytest.raises(DescriptionError, match="joint knee: no <limit> to replace"):
+    with raises(DescriptionError, match="joint knee: no <limit> to replace"):
         urdf_text(picker(), {}, "today", limits={"knee": (0.0, 1.0)})
 
 
@@ -128,7 +128,7 @@ def test_what_was_there_is_kept_and_stays_where_writing_fails(tmp_path, monkeypa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with raises(OSError, match="No space left"):
         write(path, "four")
     assert path.read_text() == "three" and not [one for one in path.parent.iterdir() if one.name.startswith(".")]
 
@@ -142,7 +142,7 @@ def test_a_result_in_order_is_written(tmp_path):
     assert set(write_result(tmp_path, urdf, overlay)) == {"arm.urdf", "servos.calibrated.yaml"}
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "urdf_change, overlay, named",
     [
         (('<mass value="0.12"/>', '<mass value="-0.12"/>'), "joints: {}", "forearm"),
@@ -155,14 +155,14 @@ def test_a_result_in_order_is_written(tmp_path):
 def test_a_result_that_fails_the_check_is_not_written(tmp_path, urdf_change, overlay, named):
     (tmp_path / "arm.urdf").write_text("as it was")
     urdf = picker().urdf.replace(*urdf_change, 1) if urdf_change[0] else picker().urdf
-    with pytest.raises(DescriptionError, match=named):
+    with raises(DescriptionError, match=named):
         write_result(tmp_path, urdf, overlay)
     assert os.listdir(tmp_path) == ["arm.urdf"] and (tmp_path / "arm.urdf").read_text() == "as it was"
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(ConfigurationError, match="cannot write .*file/arm.urdf: "):
+    with raises(ConfigurationError, match="cannot write .*file/arm.urdf: "):
         write_result(tmp_path / "file", picker().urdf, "joints: {}")
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from arm_fixtures import servos
+from pytest import approx, raises
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration.sweep import BEYOND_RAD, FRAME_S, TimedMove, lever_loads, timed_sweep, video_sd
@@ -86,15 +87,15 @@ def read(moves, rng, sd, repeats, reaction=0.18):
 
 def test_exact_times_give_the_figures(exact):
     found = timed_sweep("servo", [replace(move, sd=0.002) for move in exact])
-    assert found.speed.value == pytest.approx(SPEED, rel=0.005)
-    assert found.stall.value == pytest.approx(STALL, rel=0.01)
+    assert found.speed.value == approx(SPEED, rel=0.005)
+    assert found.stall.value == approx(STALL, rel=0.01)
 
 
 def test_a_video_tells_speed_and_stall(exact):
     found = timed_sweep("servo", read(exact, np.random.default_rng(0), video_sd(60.0), 3))
     assert found.speed.contains(SPEED) and found.speed.sd < 0.06 * SPEED
     assert found.stall.contains(STALL) and found.stall.sd < 0.06 * STALL
-    assert found.lag.value == pytest.approx(0.18 + FRAME_S / 2.0, abs=0.02) and 0.5 < found.misfit < 1.5
+    assert found.lag.value == approx(0.18 + FRAME_S / 2.0, abs=0.02) and 0.5 < found.misfit < 1.5
 
 
 def test_a_stopwatch_tells_a_stall_torque_less_well(exact):
@@ -117,8 +118,8 @@ def test_dry_friction_is_part_of_the_servo():
         ARM, sweeper.servos, quantise=False, plant_error=replace(draw(ARM, [STALL]), coulomb=np.array([friction]))
     )
     found = timed_sweep("servo", [replace(move, sd=0.002) for move in timed(sweeper)])
-    assert found.speed.value == pytest.approx(SPEED * (1.0 - friction / STALL), rel=0.01)
-    assert found.stall.value == pytest.approx(STALL - friction, rel=0.02)
+    assert found.speed.value == approx(SPEED * (1.0 - friction / STALL), rel=0.01)
+    assert found.stall.value == approx(STALL - friction, rel=0.02)
 
 
 def test_without_a_weight_there_is_a_speed_only(exact):
@@ -130,12 +131,12 @@ def test_the_line_is_that_of_the_servo_model():
     """Constant load and no inertia: v = (tau_stall - load) / D, which the servo model says of any steady turning."""
     servo = Sweeper().servos.model
     speed = (servo.stall_torque[0] - 0.4) / servo.damping[0]
-    assert servo.torque([3.0], [0.0], [speed])[0] == pytest.approx(0.4)
+    assert servo.torque([3.0], [0.0], [speed])[0] == approx(0.4)
     moves = [TimedMove(s, 0.1 + s / SPEED, 0.001, inertia=0.0) for s in (0.5, 1.5, 2.5)]
     moves += [TimedMove(s, 0.1 + s / speed, 0.001, loads=(0.4,), inertia=0.0) for s in (0.5, 1.5)]
     found = timed_sweep("servo", moves)
-    assert (found.speed.value, found.stall.value) == pytest.approx((SPEED, STALL), rel=1e-6)
-    assert found.lag.value == pytest.approx(0.1)
+    assert (found.speed.value, found.stall.value) == approx((SPEED, STALL), rel=1e-6)
+    assert found.lag.value == approx(0.1)
 
 
 GOOD = [TimedMove(0.5, 0.30), TimedMove(1.5, 0.45), TimedMove(2.5, 0.60)]
@@ -161,26 +162,26 @@ def test_readings_that_cannot_be(changes, message):
     if message is None:  # two distances are enough
         assert timed_sweep("servo", [replace(move, sd=0.01, time_s=0.2 + move.distance / 6.0) for move in moves]).speed.value > 0
         return
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         timed_sweep("servo", moves)
 
 
 def test_readings_that_do_not_tell():
-    with pytest.raises(InputError, match="1 distances, must be at least 3 over 2"):
+    with raises(InputError, match="1 distances, must be at least 3 over 2"):
         timed_sweep("servo", [GOOD[0]] * 4)
-    with pytest.raises(InputError, match="longer moves took no longer"):
+    with raises(InputError, match="longer moves took no longer"):
         timed_sweep("servo", [replace(one, time_s=0.9 - 0.1 * one.distance) for one in GOOD])
-    with pytest.raises(InputError, match="do not tell the speed, it may be anything above"):
+    with raises(InputError, match="do not tell the speed, it may be anything above"):
         timed_sweep("servo", [replace(one, sd=0.2) for one in GOOD])
-    with pytest.raises(InputError, match="one loaded move, must be two or none"):
+    with raises(InputError, match="one loaded move, must be two or none"):
         timed_sweep("servo", [*GOOD, TimedMove(1.5, 0.7, loads=(0.3,))])
     light = [TimedMove(1.5, 0.46, loads=(0.01,)), TimedMove(2.5, 0.6, loads=(0.01,))]
-    with pytest.raises(InputError, match="do not tell the stall torque"):
+    with raises(InputError, match="do not tell the stall torque"):
         timed_sweep("servo", [*GOOD, *light])
 
 
 def test_a_lever_that_never_reaches_full_speed_is_named():
     moves = [TimedMove(s, 0.1 + s / SPEED, 0.002) for s in (0.5, 1.5, 2.5)]
     moves += [TimedMove(s, 0.1 + s / (0.5 * SPEED) + 0.05 * SPEED / 0.8, 0.002, loads=(0.4,), inertia=0.05) for s in (0.4, 0.6)]
-    with pytest.raises(InputError, match="timed move 4 lasted .* to gather speed: longer moves"):
+    with raises(InputError, match="timed move 4 lasted .* to gather speed: longer moves"):
         timed_sweep("servo", moves)

@@ -4,8 +4,8 @@ import dataclasses
 import math
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
+from pytest import approx, mark, raises
 from recordings import joint_state, written_by_us
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError, RecordingError
@@ -41,7 +41,7 @@ def at(array: np.ndarray, row: int, column: int, value: float) -> np.ndarray:
 # -- files -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("velocity", [True, False])
+@mark.parametrize("velocity", [True, False])
 def test_csv_comes_back(tmp_path, velocity):
     path = tmp_path / "a.csv"
     path.write_text(sample_files.csv_text(wave(velocity=velocity), RRP.position_units))
@@ -68,7 +68,7 @@ def test_csv_takes_degrees_and_currents(tmp_path):
     assert_allclose(read.tau[:, 2], 200.0)
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "text, constants, reason",
     [
         ("", {}, "no column time_s; it has none"),
@@ -84,9 +84,9 @@ def test_csv_takes_degrees_and_currents(tmp_path):
 def test_csv_that_is_none_is_refused(tmp_path, text, constants, reason):
     path = tmp_path / "a.csv"
     path.write_text(text)
-    with pytest.raises(InputError, match=reason):
+    with raises(InputError, match=reason):
         sample_files.read_csv(path, RRP, constants)
-    with pytest.raises(InputError, match="cannot read"):
+    with raises(InputError, match="cannot read"):
         sample_files.read_csv(tmp_path / "b.csv", RRP)
 
 
@@ -113,25 +113,25 @@ def test_bag_comes_back(tmp_path):
     assert_allclose(read.tau, wave(300).tau)
     doubled = read.times_constants({"d3": 2.0})
     assert_allclose(doubled.tau, read.tau * [1.0, 1.0, 2.0])
-    with pytest.raises(JointNamesError, match="torque constant for 'x'"):
+    with raises(JointNamesError, match="torque constant for 'x'"):
         read.times_constants({"x": 1.0})
-    with pytest.raises(InputError, match="torque constant of d3 is 0"):
+    with raises(InputError, match="torque constant of d3 is 0"):
         read.times_constants({"d3": 0.0})
 
 
 def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path):
-    with pytest.raises(InputError, match="no efforts"):
+    with raises(InputError, match="no efforts"):
         sample_files.read_bag(recorded(tmp_path / "a.mcap", wave(120), efforts=False), RRP)
-    with pytest.raises(JointNamesError, match="no joint theta3, theta4"):
+    with raises(JointNamesError, match="no joint theta3, theta4"):
         sample_files.read_bag(tmp_path / "a.mcap", arms.load("three_link").description)
-    with pytest.raises(RecordingError, match="no recording"):
+    with raises(RecordingError, match="no recording"):
         sample_files.read_bag(tmp_path / "b.mcap", RRP)
 
 
 # -- what cannot be --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "samples, kind, reason",
     [
         (changed(q=at(wave().q, 5, 1, np.nan)), InputError, "q of theta2 is nan in sample 5"),
@@ -152,12 +152,12 @@ def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path)
     ],
 )
 def test_readings_that_cannot_be_are_refused(samples, kind, reason):
-    with pytest.raises(kind, match=reason):
+    with raises(kind, match=reason):
         checked(samples, RRP)
 
 
 def test_sound_readings_pass():
-    assert checked(wave(), RRP).between(1.0, 2.0).t == pytest.approx(wave().t[250:501])
+    assert checked(wave(), RRP).between(1.0, 2.0).t == approx(wave().t[250:501])
 
 
 # -- filtering -------------------------------------------------------------------------------------------------
@@ -199,9 +199,9 @@ def test_equations_hold_for_what_was_measured():
     assert one.spikes == 0
 
 
-@pytest.mark.parametrize("cutoff_hz", [0.0, 100.0, -1.0])
+@mark.parametrize("cutoff_hz", [0.0, 100.0, -1.0])
 def test_cutoffs_that_cannot_be_are_refused(cutoff_hz):
-    with pytest.raises(InputError, match="cutoff is"):
+    with raises(InputError, match="cutoff is"):
         filtering.motion(wave(), cutoff_hz)
-    with pytest.raises(InputError, match="too short"):
+    with raises(InputError, match="too short"):
         filtering.motion(wave(), 1.0)

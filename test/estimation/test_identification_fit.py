@@ -4,9 +4,9 @@ import dataclasses
 import json
 
 import numpy as np
-import pytest
 from identification_bench import ARM, TIP_SPEED, bench, found
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, raises
 
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import check, rigid_body
@@ -71,9 +71,9 @@ def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through():
 def test_no_motion_is_found_where_the_arm_cannot_even_stand():
     one = bench()
     weak = dataclasses.replace(one.search.limits, peak=1e-3 * one.search.limits.peak)
-    with pytest.raises(InfeasibleError, match="no motion about the home pose"):
+    with raises(InfeasibleError, match="no motion about the home pose"):
         Search(one.search.base, weak, 10.0).run(arms.load(ARM).home, 0, drawn=3, bettered=0)
-    with pytest.raises(InputError, match="period is 0.1 s"):
+    with raises(InputError, match="period is 0.1 s"):
         Search(one.search.base, weak, 0.1)
 
 
@@ -87,10 +87,10 @@ def test_motion_file_comes_back(tmp_path):
     content = json.loads(path.read_text())
     content["points"][3]["time_from_start"] = 0.0
     path.write_text(json.dumps(content))
-    with pytest.raises(TrajectoryError):
+    with raises(TrajectoryError):
         motion_file.read(path)
     path.write_text('{"points": []}')
-    with pytest.raises(InputError, match="is no motion of `picker identify excite`"):
+    with raises(InputError, match="is no motion of `picker identify excite`"):
         motion_file.read(path)
 
 
@@ -179,15 +179,15 @@ def still_but(moving: int):
 def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
     one = bench()
     frictionless = Columns.of(one.believed, friction=False)
-    with pytest.raises(InputError, match=r"leaves open: .*(bar3|theta3).*picker identify excite"):
+    with raises(InputError, match=r"leaves open: .*(bar3|theta3).*picker identify excite"):
         identified(Columns.of(one.believed), still_but(0))
-    with pytest.raises(InputError, match=r"leaves open: .*picker identify excite"):
+    with raises(InputError, match=r"leaves open: .*picker identify excite"):
         identified(frictionless, still_but(2))
     allowed = identified(frictionless, still_but(2), allow_open=True)
     assert allowed.base.open and all(pseudo_inertia.physical(pi) for pi in allowed.bodies.bodies)
-    with pytest.raises(InputError, match="too short for a cutoff of 5 Hz"):
+    with raises(InputError, match="too short for a cutoff of 5 Hz"):
         identified(one.columns, one.run.samples.between(0.0, 2.5))
-    with pytest.raises(InputError, match="no recording"):
+    with raises(InputError, match="no recording"):
         identified(one.columns)
 
 
@@ -221,7 +221,7 @@ def test_links_of_all_shapes_are_written():
     assert_allclose(parameters.of_description(written), pi)
     assert not written.links["b"].has_inertial and written.friction[0] == 0.2 and written.damping[0] == 0.1
     odd = dataclasses.replace(arm, urdf=text.replace("name='b'", "name='&#98;'"))
-    with pytest.raises(DescriptionError, match="link b: not found"):
+    with raises(DescriptionError, match="link b: not found"):
         write_back.urdf_text(odd, pi, np.zeros(1), np.zeros(1))
 
 
@@ -257,7 +257,7 @@ def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
     code, out, _ = run("predict", str(folder / "other.csv"), "--arm", ARM, "--json")
     fitted = json.loads(out)["overall_percent"]
     code, out, _ = run("predict", str(folder / "other.csv"), "--urdf", str(folder / "identified.urdf"), "--fit", "none", "--json")
-    assert code == 0 and json.loads(out)["overall_percent"] == pytest.approx(fitted, rel=1e-3)
+    assert code == 0 and json.loads(out)["overall_percent"] == approx(fitted, rel=1e-3)
     assert run("predict", str(folder / "other.csv"), "--arm", ARM, "--fit", "none", "--limit-percent", "5")[0] == 1
 
     wrong, samples = InputError.exit_code, str(folder / "samples.csv")

@@ -1,8 +1,8 @@
 """Regressor, base parameters and pseudo-inertias against models, literature and differences."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, mark
 from small_urdfs import random_arm
 
 from benchmarks.dynamics import serial_arm
@@ -20,7 +20,7 @@ def states(n: int, count: int = 20, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-2.0, 2.0, (3, count, n))
 
 
-@pytest.mark.parametrize("seed", range(6))  # trees, sliding and continuous joints, welded links, in any order of names
+@mark.parametrize("seed", range(6))  # trees, sliding and continuous joints, welded links, in any order of names
 def test_regressor_times_parameters_is_the_torque_of_rnea_and_of_the_equations_by_hand(seed):
     arm = description.parse(random_arm(seed))
     q, v, a = states(arm.n)
@@ -57,7 +57,7 @@ def test_all_columns_together_are_the_required_torque():
     assert len(columns.names) == len(set(columns.names)) == columns.count
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "urdf, count, rotors_hidden",
     [
         ("planar_2r", 6, 1),  # (Iyy, mx, mz) of both links, upright; the first rotor turns as its link does
@@ -88,7 +88,7 @@ def test_base_parameters_are_named_with_their_combination():
 
 def test_standard_parameters_and_the_body_are_each_others_inverse():
     body = parameters.body(PLATE)
-    assert body.mass == pytest.approx(0.7)
+    assert body.mass == approx(0.7)
     assert_allclose(body.com, [0.1, -0.05, 0.2])
     assert_allclose(body.inertia, np.diag([2e-3, 5e-3, 6e-3]), atol=1e-15)
     assert_allclose(parameters.standard(body), PLATE)
@@ -111,7 +111,7 @@ def test_slopes_are_those_of_differences():
         )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@mark.parametrize("seed", range(20))
 def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
     form, theta = pseudo_inertia.LogCholesky(PLATE), np.random.default_rng(seed).normal(0.0, 1.0, 10)
     pi = form.standard(theta)
@@ -122,7 +122,7 @@ def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
     U = np.linalg.solve(form.L, pseudo_inertia.upper_factor(J))
     assert_allclose(np.r_[np.log(np.diag(U)), U[np.triu_indices(4, 1)]], theta, atol=1e-9)
     ratio, roots = np.linalg.solve(J0, J), pseudo_inertia.divergence_roots(theta)[0]
-    assert roots @ roots == pytest.approx(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0, rel=1e-8)
+    assert roots @ roots == approx(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0, rel=1e-8)
     assert_allclose(form.standard(np.zeros(10)), PLATE, atol=1e-15)
 
 
