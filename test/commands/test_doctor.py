@@ -216,14 +216,14 @@ def test_what_is_no_board_of_ours_is_told(picker, monkeypatch, data, code, text)
 @mark.parametrize(
     "words, code, text",
     [
-        (("--check", "no-such-check"), 5, "there is no check no-such-check, only telemetry-from-boot"),
-        (("--pot", "shoulder"), 5, "is not of the form"),
-        (("--pot", "knee=200@1000,800@2000"), 5, "there is no joint knee"),
-        (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),
+        ("--check no-such-check", 5, "there is no check no-such-check, only telemetry-from-boot"),
+        ("--pot shoulder", 5, "is not of the form"),
+        ("--pot knee=200@1000,800@2000", 5, "there is no joint knee"),
+        ("--servos /nowhere.yaml", 4, "/nowhere.yaml"),
     ],
 )
 def test_what_cannot_be_used_is_told_before_the_port_is_opened(picker, words, code, text):
-    told, _, err = picker("--port", "/dev/ttyNOWHERE", *words)
+    told, _, err = picker("--port", "/dev/ttyNOWHERE", *words.split())
     assert told == code and text in err
 
 

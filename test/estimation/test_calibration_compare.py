@@ -156,15 +156,15 @@ def test_the_command_fails_where_after_is_worse(capsys):
 @mark.parametrize(
     "words, code, named",
     [
-        (["/nowhere", "shipped"], 4, "no such file or folder: /nowhere"),
-        (["shipped", "shipped", "--poses", "-1"], 5, "poses is -1, must be >= 0"),
-        (["shipped", "shipped", "--seed", "-1"], 5, "seed is -1"),
-        (["shipped", "shipped", "--plant-error", "1.5"], 5, "plant error is 1.5"),
-        (["shipped", "shipped", "--ruler", "12"], 5, "--ruler '12': must be BEFORE,AFTER in millimetres"),
+        ("/nowhere shipped", 4, "no such file or folder: /nowhere"),
+        ("shipped shipped --poses -1", 5, "poses is -1, must be >= 0"),
+        ("shipped shipped --seed -1", 5, "seed is -1"),
+        ("shipped shipped --plant-error 1.5", 5, "plant error is 1.5"),
+        ("shipped shipped --ruler 12", 5, "--ruler '12': must be BEFORE,AFTER in millimetres"),
     ],
 )
 def test_the_command_refuses_in_one_line(words, code, named, capsys):
-    assert cli.main(["compare", *words]) == code
+    assert cli.main(["compare", *words.split()]) == code
     complaints = capsys.readouterr().err.splitlines()
     assert len(complaints) == 1 and named in complaints[0]
 

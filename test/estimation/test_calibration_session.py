@@ -256,19 +256,19 @@ def test_without_a_terminal_there_is_nobody_to_ask(tmp_path):
 @mark.parametrize(
     "words, code, why",
     [
-        (("--repeats", "0"), 5, "repeats is 0"),
-        (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),
-        (("--urdf", "/nowhere.urdf"), 3, "/nowhere.urdf"),
-        (("--simulated", "--seed", "-1"), 5, "seed is -1"),
-        (("--out", "/proc/nowhere"), 5, "cannot write"),
-        (("--port", "/dev/ttyNOWHERE", "--simulated"), 2, "not allowed with"),
-        (("--step", "nothing"), 2, "invalid choice"),
-        (("--list", "--restart"), 5, "do not go together"),
+        ("--repeats 0", 5, "repeats is 0"),
+        ("--servos /nowhere.yaml", 4, "/nowhere.yaml"),
+        ("--urdf /nowhere.urdf", 3, "/nowhere.urdf"),
+        ("--simulated --seed -1", 5, "seed is -1"),
+        ("--out /proc/nowhere", 5, "cannot write"),
+        ("--port /dev/ttyNOWHERE --simulated", 2, "not allowed with"),
+        ("--step nothing", 2, "invalid choice"),
+        ("--list --restart", 5, "do not go together"),
     ],
 )
 def test_what_cannot_be_used_is_told_at_once(tmp_path, capsys, words, code, why):
     try:
-        returned = cli.main(["calibrate", "--out", str(tmp_path), *words])
+        returned = cli.main(["calibrate", "--out", str(tmp_path), *words.split()])
     except SystemExit as error:  # of argparse
         returned = error.code
     assert returned == code and why in " ".join(capsys.readouterr().err.split())

@@ -37,6 +37,11 @@ def errors_mm(paths, mode, *, servos=SERVOS, believed=None, half_frame=True, dri
     return 1e3 * hold, 1e3 * rms
 
 
+def hold_mm(paths, **options):
+    """Errors of holding [mm] at four poses, without and with compensation."""
+    return {mode: errors_mm(paths[:4], mode, **options)[0] for mode in ("none", "full")}
+
+
 @fixture(scope="module")
 def exact(paths):
     """Errors of holding and tracking [mm] per mode, with exact parameters."""
@@ -74,12 +79,12 @@ def test_every_pose_is_better_with_compensation(exact):
 
 @mark.parametrize("factor", [1.15, 0.85])
 def test_masses_that_are_15_percent_off_cost_a_sixth(paths, factor):
-    hold = {mode: errors_mm(paths[:4], mode, plant_error=scaled_masses(ARM, factor))[0] for mode in ("none", "full")}
+    hold = hold_mm(paths, plant_error=scaled_masses(ARM, factor))
     assert np.median(hold["none"]) >= 5.0 * np.median(hold["full"])
 
 
 def test_an_arm_with_errors_everywhere_is_still_better_off_at_every_pose(paths):
-    hold = {mode: errors_mm(paths[:4], mode, plant_error=0.15, seed=1)[0] for mode in ("none", "full")}
+    hold = hold_mm(paths, plant_error=0.15, seed=1)
     assert (hold["full"] < hold["none"]).all()
     assert np.median(hold["none"]) >= 4.0 * np.median(hold["full"])
 
@@ -111,7 +116,7 @@ def test_the_deadband_term_is_what_makes_the_difference(paths, exact):
 
 def test_a_stiffness_believed_too_low_does_harm_and_one_too_high_does_not(paths, exact):
     stiff = servos_with(stiffness=25.0)
-    hold = {mode: errors_mm(paths[:4], mode, servos=stiff, believed=SERVOS)[0] for mode in ("none", "full")}
+    hold = hold_mm(paths, servos=stiff, believed=SERVOS)
     assert np.median(hold["full"]) > np.median(hold["none"])
     careful, _ = errors_mm(paths[:4], "full", believed=stiff)
     assert (careful < exact["none"][0][:4]).all()

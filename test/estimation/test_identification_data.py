@@ -32,20 +32,24 @@ def changed(**values) -> Samples:
     return dataclasses.replace(wave(), **values)
 
 
-def at(array: np.ndarray, row: int, column: int, value: float) -> np.ndarray:
+def at(array: np.ndarray, index, value: float) -> np.ndarray:
     array = array.copy()
-    array[row, column] = value
+    array[index] = value
     return array
 
 
 # -- files -----------------------------------------------------------------------------------------------------
 
 
+def read_text(folder, text: str, *constants) -> Samples:
+    path = folder / "a.csv"
+    path.write_text(text)
+    return sample_files.read_csv(path, RRP, *constants)
+
+
 @mark.parametrize("velocity", [True, False])
 def test_csv_comes_back(tmp_path, velocity):
-    path = tmp_path / "a.csv"
-    path.write_text(sample_files.csv_text(wave(velocity=velocity), RRP.position_units))
-    read = sample_files.read_csv(path, RRP)
+    read = read_text(tmp_path, sample_files.csv_text(wave(velocity=velocity), RRP.position_units))
     assert_allclose(read.q, wave().q, atol=1e-8)
     assert_allclose(read.tau, wave().tau, rtol=1e-7, atol=1e-6)
     assert (read.v is None) is not velocity
@@ -61,9 +65,8 @@ def lines(**replaced: str) -> str:
 
 
 def test_csv_takes_degrees_and_currents(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text(lines(position_theta1_rad="position_theta1_deg", effort_d3_n="current_d3_a"))
-    read = sample_files.read_csv(path, RRP, {"d3": 50.0})
+    text = lines(position_theta1_rad="position_theta1_deg", effort_d3_n="current_d3_a")
+    read = read_text(tmp_path, text, {"d3": 50.0})
     assert_allclose(read.q[:, 0], np.radians([90.0, 45.0]))
     assert_allclose(read.tau[:, 2], 200.0)
 
@@ -82,10 +85,8 @@ def test_csv_takes_degrees_and_currents(tmp_path):
     ],
 )
 def test_csv_that_is_none_is_refused(tmp_path, text, constants, reason):
-    path = tmp_path / "a.csv"
-    path.write_text(text)
     with raises(InputError, match=reason):
-        sample_files.read_csv(path, RRP, constants)
+        read_text(tmp_path, text, constants)
     with raises(InputError, match="cannot read"):
         sample_files.read_csv(tmp_path / "b.csv", RRP)
 
@@ -94,16 +95,9 @@ def recorded(path, samples: Samples, efforts: bool = True):
     """Such samples as an MCAP recording of ``joint_states``, joints in another order."""
     order = [2, 0, 1]
     names = [samples.joint_names[i] for i in order]
-    told = [
-        (
-            "/joint_states",
-            "sensor_msgs/msg/JointState",
-            100.0 + t,
-            joint_state(100.0 + t, q[order], tau[order] if efforts else (), names),
-        )
-        for t, q, tau in zip(samples.t, samples.q, samples.tau)
-    ]
-    return written_by_us(path, told)
+    rows = zip(100.0 + samples.t, samples.q, samples.tau)
+    states = [(t, joint_state(t, q[order], tau[order] if efforts else (), names)) for t, q, tau in rows]
+    return written_by_us(path, [("/joint_states", "sensor_msgs/msg/JointState", t, state) for t, state in states])
 
 
 def test_bag_comes_back(tmp_path):
@@ -134,10 +128,10 @@ def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path)
 @mark.parametrize(
     "samples, kind, reason",
     [
-        (changed(q=at(wave().q, 5, 1, np.nan)), InputError, "q of theta2 is nan in sample 5"),
-        (changed(tau=at(wave().tau, 7, 2, np.inf)), InputError, "tau of d3 is inf in sample 7"),
-        (changed(t=at(wave().t[:, None], 9, 0, 0.0)[:, 0]), InputError, "time does not increase at sample 9"),
-        (changed(t=at(wave().t[:, None], 9, 0, np.nan)[:, 0]), InputError, "time of sample 9 is not finite"),
+        (changed(q=at(wave().q, (5, 1), np.nan)), InputError, "q of theta2 is nan in sample 5"),
+        (changed(tau=at(wave().tau, (7, 2), np.inf)), InputError, "tau of d3 is inf in sample 7"),
+        (changed(t=at(wave().t, 9, 0.0)), InputError, "time does not increase at sample 9"),
+        (changed(t=at(wave().t, 9, np.nan)), InputError, "time of sample 9 is not finite"),
         (changed(t=1000.0 * wave().t), InputError, r"0.25 samples a second.*milliseconds given for seconds\?"),
         (changed(t=0.01 * wave().t), InputError, "0.040 s long"),
         (wave(50), InputError, "50 samples, at least 100"),
@@ -173,8 +167,7 @@ def derivatives(samples: Samples) -> float:
 
 
 def test_filtered_derivatives_have_no_lag():
-    assert derivatives(wave(velocity=False)) < 2e-3
-    assert derivatives(wave()) < 2e-3
+    assert max(derivatives(wave(velocity=False)), derivatives(wave())) < 2e-3
 
 
 def test_uneven_times_gaps_and_spikes_do_no_harm():

@@ -233,44 +233,39 @@ def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.BETTERED", 60)
     monkeypatch.chdir(tmp_path)
 
-    def run(*words) -> tuple[int, str, str]:
-        code = cli.main(["identify", *words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+    def run(words) -> tuple[int, str, str]:
+        code = cli.main(["identify", *words.split()])
+        return code, *capsys.readouterr()
 
-    code, out, _ = run("rehearse", "--arm", ARM, "--tip-speed", "2", "--seed", "2", "--json", "--period", "6", "--periods", "1")
+    code, out, _ = run(f"rehearse --arm {ARM} --tip-speed 2 --seed 2 --json --period 6 --periods 1")
     result = json.loads(out)
     assert code == 0 and result["identified"]["overall_percent"] < 2.0 < result["urdf"]["overall_percent"]
     folder = tmp_path / "out/identification"
-    assert {path.name for path in folder.iterdir()} == {
-        "excitation.json",
-        "samples.csv",
-        "other.csv",
-        "identified.urdf",
-        "fit.json",
-    }
+    made = {"excitation.json", "samples.csv", "other.csv", "identified.urdf", "fit.json"}
+    assert {path.name for path in folder.iterdir()} == made
     before = (folder / "identified.urdf").read_text()
 
-    code, out, _ = run("fit", str(folder / "samples.csv"), "--arm", ARM, "--tip-speed", "2")
+    code, out, _ = run(f"fit {folder}/samples.csv --arm {ARM} --tip-speed 2")
     assert code == 0 and "15 base parameters" in out and "kept as identified.urdf.1" in out
     assert (folder / "identified.urdf.1").read_text() == before
-    code, out, _ = run("predict", str(folder / "other.csv"), "--arm", ARM, "--json")
+    other = f"predict {folder}/other.csv"
+    code, out, _ = run(f"{other} --arm {ARM} --json")
     fitted = json.loads(out)["overall_percent"]
-    code, out, _ = run("predict", str(folder / "other.csv"), "--urdf", str(folder / "identified.urdf"), "--fit", "none", "--json")
+    code, out, _ = run(f"{other} --urdf {folder}/identified.urdf --fit none --json")
     assert code == 0 and json.loads(out)["overall_percent"] == approx(fitted, rel=1e-3)
-    assert run("predict", str(folder / "other.csv"), "--arm", ARM, "--fit", "none", "--limit-percent", "5")[0] == 1
+    assert run(f"{other} --arm {ARM} --fit none --limit-percent 5")[0] == 1
 
-    wrong, samples = InputError.exit_code, str(folder / "samples.csv")
-    for words, code, reason in (
-        (("fit", "nowhere.csv", "--arm", ARM), wrong, "cannot read nowhere.csv"),
-        (("fit", samples, "--arm", "rrp"), wrong, "no column position_theta1"),
-        (("fit", samples, "--arm", ARM, "--to", "0.2"), wrong, "samples, at least 100"),
-        (("fit", samples, "--arm", ARM, "--torque-constant", "theta2=x"), wrong, "JOINT=NUMBER"),
-        (("predict", samples, "--arm", ARM, "--fit", "no.json"), wrong, "no.json is no result"),
-        (("excite", "--arm", ARM, "--seed", "-1"), wrong, "seed is -1"),
-        (("excite", "--arm", ARM, "--tip-speed", "0"), wrong, "tip speed is 0.0"),
-        (("run", "no.json"), wrong, "no.json is no motion"),
+    samples = folder / "samples.csv"
+    for words, reason in (
+        (f"fit nowhere.csv --arm {ARM}", "cannot read nowhere.csv"),
+        (f"fit {samples} --arm rrp", "no column position_theta1"),
+        (f"fit {samples} --arm {ARM} --to 0.2", "samples, at least 100"),
+        (f"fit {samples} --arm {ARM} --torque-constant theta2=x", "JOINT=NUMBER"),
+        (f"predict {samples} --arm {ARM} --fit no.json", "no.json is no result"),
+        (f"excite --arm {ARM} --seed -1", "seed is -1"),
+        (f"excite --arm {ARM} --tip-speed 0", "tip speed is 0.0"),
+        ("run no.json", "no.json is no motion"),
     ):
-        got, _, err = run(*words)
-        assert got == code and reason in err and len(err.splitlines()) == 1, err
+        code, _, err = run(words)
+        assert code == InputError.exit_code and reason in err and len(err.splitlines()) == 1, err
     assert len(list(folder.iterdir())) == 7  # two backups; what was refused wrote nothing
