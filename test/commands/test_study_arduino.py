@@ -60,13 +60,11 @@ def test_the_parts_add_up_and_a_batch_is_its_states():
 def test_errors_over_random_states(summary, joint, rms, largest, torque, percent, motion_percent, inertia, coriolis, berry):
     """1 % is several times what 3·10⁵ samples scatter; ``largest`` is the worst state there is."""
     row = summary["joints"][joint]
-    assert row["rms_error"] == approx(rms, rel=0.01)
+    of_torque = [row[name] for name in ("rms_error", "rms_torque", "error_percent_of_torque")]
+    assert of_torque == approx([rms, torque, percent], rel=0.01)
     assert 0.5 * largest < row["largest_error"] <= largest
-    assert row["rms_torque"] == approx(torque, rel=0.01)
-    assert row["error_percent_of_torque"] == approx(percent, rel=0.01)
     assert row["error_percent_of_motion_torque"] == approx(motion_percent, abs=1.0)
-    assert row["rms_error_of_inertia"] == approx(inertia, rel=0.012)
-    assert row["rms_error_of_coriolis"] == approx(coriolis, rel=0.012)
+    assert [row["rms_error_of_inertia"], row["rms_error_of_coriolis"]] == approx([inertia, coriolis], rel=0.012)
     assert row["rms_error_with_berry"] == approx(berry, rel=0.03)
     assert row["rms_error_of_gravity"] < 1e-14
 
@@ -90,23 +88,22 @@ def test_the_coriolis_terms_remove_little(summary):
 )
 def test_inertia_stretched_out(summary, joint, simplified, exact, ratio):
     row = summary["stretched_out"][joint]
-    assert row["simplified"] == approx(simplified, rel=5e-3) and row["exact"] == approx(exact, rel=5e-3)
+    assert [row["simplified"], row["exact"]] == approx([simplified, exact], rel=5e-3)
     assert row["ratio"] == approx(ratio, abs=0.01)
 
 
 @mark.parametrize("joint, slip, needed", [("shoulder", 0.68, 0.47), ("elbow", 0.28, 0.20), ("wrist", 0.071, 0.050)])
 def test_what_degrees_cost(summary, joint, slip, needed):
     row = summary["degrees"]["joints"][joint]
-    assert row["rms_error_of_gravity"] == approx(slip, rel=0.02) and row["rms_gravity"] == approx(needed, rel=0.02)
+    assert [row["rms_error_of_gravity"], row["rms_gravity"]] == approx([slip, needed], rel=0.02)
 
 
 def test_degrees_turn_the_sign_at_the_first_pose(summary):
     slip = summary["degrees"]
-    assert slip["joints"]["shoulder"]["start_pose_said"] == approx(0.659, abs=5e-4)
-    assert slip["joints"]["shoulder"]["start_pose_needed"] == approx(-0.331, abs=5e-4)
+    shoulder, elbow = slip["joints"]["shoulder"], slip["elbow_coriolis_at_1_rad_s"]
+    assert [shoulder["start_pose_said"], shoulder["start_pose_needed"]] == approx([0.659, -0.331], abs=5e-4)
     assert slip["rate_products_times"] == approx(3283, abs=1)
-    assert slip["elbow_coriolis_at_1_rad_s"]["radians"] == approx(0.0058, rel=1e-9)
-    assert slip["elbow_coriolis_at_1_rad_s"]["degrees"] == approx(19.0, abs=0.05)
+    assert elbow["radians"] == approx(0.0058, rel=1e-9) and elbow["degrees"] == approx(19.0, abs=0.05)
 
 
 def test_the_same_seed_says_the_same():

@@ -14,7 +14,8 @@ from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError, PickerError, UnreachableError
 from picker_dynamics.trajectory import profiles, trajectory
 
-ARM = rrp.arm(0.8)
+ARM, WAY = rrp.arm(0.8), rrp.path()
+BEGIN, END = (0.2, 2.2, 0.5), (0.6, 2.0, 0.7)
 
 
 # --- tool path --------------------------------------------------------------------------------------------
@@ -37,23 +38,22 @@ def test_the_joint_motion_keeps_the_tool_on_the_line(profile):
 
 
 def test_the_path_is_the_one_asked_for():
-    way = rrp.path()
-    assert_allclose(way.begin, ARM.full.forward_kinematics((0.2, 2.2, 0.5)), rtol=1e-14)
-    assert_allclose(way.end, ARM.full.forward_kinematics((0.6, 2.0, 0.7)), rtol=1e-14)
-    assert way.length == approx(0.66, abs=0.01)
-    assert_allclose(way.trajectory.sample(9.0)[0], (0.6, 2.0, 0.7), atol=1e-12)
-    assert way.trajectory.duration == 2.0
+    assert_allclose(WAY.begin, ARM.full.forward_kinematics(BEGIN), rtol=1e-14)
+    assert_allclose(WAY.end, ARM.full.forward_kinematics(END), rtol=1e-14)
+    assert WAY.length == approx(0.66, abs=0.01)
+    assert_allclose(WAY.trajectory.sample(9.0)[0], END, atol=1e-12)
+    assert WAY.trajectory.duration == 2.0
 
 
 @mark.parametrize(
     "arguments, error, message",
     [
-        (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 0.0), InputError, "duration is 0.0 s"),
-        (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), math.nan), InputError, "duration is nan s"),
-        (((0.2, 2.2), (0.6, 2.0, 0.7), 2.0), InputError, r"q_begin has shape \(2,\)"),
-        (((0.2, 2.2, 0.5), (0.6, math.inf, 0.7), 2.0), InputError, "q_end.* is inf"),
-        (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 2.0, "sinus"), InputError, "profile is 'sinus'"),
-        (((0.2, 2.2, 0.5), (0.2 + math.pi, 2.2, 0.5), 2.0), UnreachableError, "closer than l2"),
+        ((BEGIN, END, 0.0), InputError, "duration is 0.0 s"),
+        ((BEGIN, END, math.nan), InputError, "duration is nan s"),
+        (((0.2, 2.2), END, 2.0), InputError, r"q_begin has shape \(2,\)"),
+        ((BEGIN, (0.6, math.inf, 0.7), 2.0), InputError, "q_end.* is inf"),
+        ((BEGIN, END, 2.0, "sinus"), InputError, "profile is 'sinus'"),
+        ((BEGIN, (0.2 + math.pi, 2.2, 0.5), 2.0), UnreachableError, "closer than l2"),
     ],
 )
 def test_paths_refused(arguments, error, message):
@@ -111,28 +111,27 @@ def independent(law: ControlLaw, way, q0, duration_s: float) -> np.ndarray:
 )
 def test_continuous_agrees_with_another_integrator(name, profile):
     law, way = rrp.law(name), rrp.path(profile)
-    run = continuous(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0)
-    expected = independent(law, way, rrp.Q_BEGIN, 1.0)
+    run = continuous(law, ARM, way.trajectory, BEGIN, 1.0)
+    expected = independent(law, way, BEGIN, 1.0)
     assert_allclose(np.concatenate([run.q[-1], run.v[-1]]), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_runs_hold_what_they_say():
-    way = rrp.path()
     for simulator in (continuous, sampled):
-        run = simulator(rrp.law("adaptive"), ARM, way.trajectory, rrp.Q_BEGIN, 2.3)
+        run = simulator(rrp.law("adaptive"), ARM, WAY.trajectory, BEGIN, 2.3)
         assert run.t.shape == (2301,) and run.state.shape == (2301, 1)
         assert run.q.shape == run.v.shape == run.tau.shape == (2301, 3)
-        assert run.t[0] == 0.0 and run.t[-1] == 2.3 and np.array_equal(run.q[0], rrp.Q_BEGIN) and not run.v[0].any()
+        assert run.t[0] == 0.0 and run.t[-1] == 2.3 and np.array_equal(run.q[0], BEGIN) and not run.v[0].any()
         assert all(np.isfinite(x).all() for x in (run.q, run.v, run.tau, run.state))
-        tau, _ = rrp.law("adaptive")(run.q[700], run.v[700], Reference(*way.trajectory.sample(0.7)), run.state[700])
+        tau, _ = rrp.law("adaptive")(run.q[700], run.v[700], Reference(*WAY.trajectory.sample(0.7)), run.state[700])
         assert_allclose(run.tau[700], tau, rtol=1e-9)
 
 
 def test_sampling_finer_comes_nearer_to_continuous_time():
     """The zero-order hold errs by O(period)."""
-    law, way = rrp.law("computed_torque"), rrp.path()
-    exact = continuous(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0).q[-1]
-    runs = (sampled(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0, period_s=h) for h in (4e-3, 1e-3))
+    law = rrp.law("computed_torque")
+    exact = continuous(law, ARM, WAY.trajectory, BEGIN, 1.0).q[-1]
+    runs = (sampled(law, ARM, WAY.trajectory, BEGIN, 1.0, period_s=h) for h in (4e-3, 1e-3))
     coarse, fine = (np.abs(run.q[-1] - exact).max() for run in runs)
     assert 1e-8 < fine < coarse / 3.5 < 1e-3
 
@@ -144,7 +143,7 @@ def test_the_held_effort_moves_the_arm_as_it_should():
         def __call__(self, q, v, reference, state):
             return np.zeros_like(q), state
 
-    run = sampled(Limp(ARM), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 0.4)
+    run = sampled(Limp(ARM), ARM, WAY.trajectory, BEGIN, 0.4)
     energy = ARM.full.kinetic_energy(run.q, run.v) + ARM.full.potential_energy(run.q)
     assert np.ptp(run.q[:, 1]) > 0.1
     assert_allclose(energy, np.full_like(energy, energy[0]), rtol=1e-11)
@@ -153,7 +152,7 @@ def test_the_held_effort_moves_the_arm_as_it_should():
 def test_a_jump_of_the_reference_is_seen_at_its_time():
     """Constant profile: the reference stops dead at 2 s, a feed-forward effort follows it within a step."""
     way = rrp.path("constant")
-    run = continuous(FeedForward(rrp.arm(0.8)), ARM, way.trajectory, rrp.Q_BEGIN, 2.5)
+    run = continuous(FeedForward(rrp.arm(0.8)), ARM, way.trajectory, BEGIN, 2.5)
     planned = ARM.full.inverse_dynamics(*way.trajectory.sample(run.t))
     assert_allclose(run.tau, planned, rtol=1e-12, atol=1e-12)
     assert run.t.size == 2501
@@ -168,7 +167,7 @@ def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, mo
         return solve_ivp(rate, span, *arguments, **options)
 
     monkeypatch.setattr("scipy.integrate.solve_ivp", noting)
-    continuous(rrp.law("computed_torque"), ARM, rrp.path(profile).trajectory, rrp.Q_BEGIN, 2.5)
+    continuous(rrp.law("computed_torque"), ARM, rrp.path(profile).trajectory, BEGIN, 2.5)
     assert [end for _, end in starts] == approx([*jumps, 2.5])
 
 
@@ -179,18 +178,18 @@ def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, mo
         ((0.2, 2.2), 3.0, r"q0 has shape \(2,\)"),
         ((0.2, math.nan, 0.5), 3.0, r"q0\[1\] is nan"),
         (np.ones((2, 3)), 3.0, r"q0 has shape \(2, 3\)"),
-        (rrp.Q_BEGIN, -1.0, "duration is -1.0 s"),
-        (rrp.Q_BEGIN, math.inf, "duration is inf s"),
+        (BEGIN, -1.0, "duration is -1.0 s"),
+        (BEGIN, math.inf, "duration is inf s"),
     ],
 )
 def test_starts_refused(simulator, q0, duration, message):
     with raises(InputError, match=message):
-        simulator(rrp.law("pid"), ARM, rrp.path().trajectory, q0, duration)
+        simulator(rrp.law("pid"), ARM, WAY.trajectory, q0, duration)
 
 
 def test_a_period_of_nothing_is_refused():
     with raises(InputError, match="period is 0.0 s"):
-        sampled(rrp.law("pid"), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 1.0, period_s=0.0)
+        sampled(rrp.law("pid"), ARM, WAY.trajectory, BEGIN, 1.0, period_s=0.0)
 
 
 @mark.parametrize("most", [500, 200_000])
@@ -203,7 +202,7 @@ def test_a_law_that_jumps_does_not_hang_the_integrator(monkeypatch, most):
 
     monkeypatch.setattr(simulate, "MOST_EVALUATIONS", most)
     with raises(PickerError, match="does not get beyond 0.*stiff, or jumps"):
-        continuous(Relay(rrp.arm(0.5), 1.0, 1.0), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 3.0)
+        continuous(Relay(rrp.arm(0.5), 1.0, 1.0), ARM, WAY.trajectory, BEGIN, 3.0)
 
 
 def test_other_arms_can_be_simulated():

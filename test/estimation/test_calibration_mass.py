@@ -71,18 +71,9 @@ def test_intervals_contain_the_truth_as_often_as_they_say():
     rng, inside, rounds = np.random.default_rng(3), np.zeros(3), 400
     time_s = swing_time(ROD_KG, ROD_M / 2, ROD_INERTIA)
     for _ in range(rounds):
-        found = link_properties(
-            "rod",
-            rod(
-                masses_kg=rng.normal(ROD_KG, 1e-3, 3),
-                balances_m=rng.normal(ROD_M / 2, 5e-4, 3),
-                swing_times_s=rng.normal(time_s, 5e-2, 3),
-            ),
-        )
-        inside += [
-            one.contains(truth)
-            for one, truth in ((found.mass, ROD_KG), (found.distance, ROD_M / 2), (found.inertia, ROD_INERTIA))
-        ]
+        draws = [rng.normal(true, sd, 3) for true, sd in ((ROD_KG, 1e-3), (ROD_M / 2, 5e-4), (time_s, 5e-2))]
+        found = link_properties("rod", LinkReadings(*draws))
+        inside += [found.mass.contains(ROD_KG), found.distance.contains(ROD_M / 2), found.inertia.contains(ROD_INERTIA)]
         assert abs(found.inertia.value / ROD_INERTIA - 1.0) < 0.15
     share = inside / rounds
     assert (share > 0.90).all() and (share < 1.0).all(), share

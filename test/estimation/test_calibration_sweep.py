@@ -9,7 +9,7 @@ from arm_fixtures import servos
 from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.sweep import BEYOND_RAD, FRAME_S, TimedMove, lever_loads, video_sd
+from picker_dynamics.estimation.calibration.sweep import BEYOND_RAD, FRAME_S, TimedMove, lever_loads, timed_sweep, video_sd
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw
