@@ -319,7 +319,5 @@ def test_figures_that_cannot_be_written_are_said(tmp_path):
     path = written_by_us(tmp_path / "a.mcap")
     (tmp_path / "file").touch()
     options = argparse.Namespace(file=str(path), out=str(tmp_path / "file"), namespace=None, arm="", urdf="", servos="")
-    from picker_dynamics.commands.plot import plot
-
     with raises(ConfigurationError, match="cannot write figures"):
-        plot(options)
+        plot.plot(options)
