@@ -1,15 +1,14 @@
 """The ``picker`` command given something wrong: one line, and an exit code of its own; nothing was started."""
 
-from __future__ import annotations
-
 import json
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from arm_fixtures import picker, servos
+from pytest import approx, fixture, mark, raises
 from ros_graph import own_domain
 from small_urdfs import TWO_LINKS, broken
 
@@ -22,7 +21,7 @@ from picker_dynamics.resources import resource
 PICKER = str(Path(sys.executable).with_name("picker"))
 
 
-@pytest.fixture
+@fixture
 def picker_command(run_picker, monkeypatch):
     """Run it in this process; (exit code, what it printed, its complaints).  Nothing may start a process."""
 
@@ -41,7 +40,7 @@ def picker_command(run_picker, monkeypatch):
         signal.signal(number, handler)
 
 
-@pytest.fixture
+@fixture
 def bad_urdf(tmp_path):
     def write(text: str) -> str:
         path = tmp_path / "arm.urdf"
@@ -54,30 +53,29 @@ def bad_urdf(tmp_path):
 # -- picker up -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "named"),
+@mark.parametrize(
+    "words, named",
     [
-        (["--namespace", "2 bad"], 4, "namespace is '2 bad'"),
-        (["--namespace", "left//right"], 4, "namespace is 'left//right'"),
-        (["--urdf", "/nowhere/arm.urdf"], 4, "urdf: no such file: /nowhere/arm.urdf"),
-        (["--servos", "/nowhere/servos.yaml"], 4, "servos: no such file: /nowhere/servos.yaml"),
-        (["--servo-overlay", "/nowhere/o.yaml"], 4, "servo_overlay: no such file"),
-        (["--params-file", "/nowhere/p.yaml"], 4, "params_file: no such file"),
-        (["--payload-mass", "-1"], 4, "payload_mass is -1, must be 0 to 5 kg"),
-        (["--rate", "5"], 4, "rate_hz is 5, must be 10 to 200 Hz for servos on a board"),
-        (["--plant-error", "3"], 4, "plant_error is 3, must be 0 to 0.5"),
-        (["--arm", "picer"], 4, "no arm 'picer'"),
+        ("--namespace '2 bad'", "namespace is '2 bad'"),
+        ("--namespace left//right", "namespace is 'left//right'"),
+        ("--urdf /nowhere/arm.urdf", "urdf: no such file: /nowhere/arm.urdf"),
+        ("--servos /nowhere/servos.yaml", "servos: no such file: /nowhere/servos.yaml"),
+        ("--servo-overlay /nowhere/o.yaml", "servo_overlay: no such file"),
+        ("--params-file /nowhere/p.yaml", "params_file: no such file"),
+        ("--payload-mass -1", "payload_mass is -1, must be 0 to 5 kg"),
+        ("--rate 5", "rate_hz is 5, must be 10 to 200 Hz for servos on a board"),
+        ("--plant-error 3", "plant_error is 3, must be 0 to 0.5"),
+        ("--arm picer", "no arm 'picer'"),
     ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_up_refuses_what_does_not_exist_or_fit(picker_command, words, code, named):
-    got, _, complaints = picker_command("up", "--sim", *words)
-    assert got == code
+def test_up_refuses_what_does_not_exist_or_fit(picker_command, words, named):
+    code, _, complaints = picker_command("up", "--sim", *shlex.split(words))
+    assert code == 4
     assert len(complaints) == 1 and complaints[0].startswith("error: ") and named in complaints[0]
 
 
-@pytest.mark.parametrize(
-    ("urdf", "named"),
+@mark.parametrize(
+    "urdf, named",
     [
         ("<robot name='arm'><link name=", "arm.urdf"),
         ("no XML at all", "arm.urdf"),
@@ -97,29 +95,28 @@ def test_up_refuses_servos_that_do_not_belong_to_the_arm(picker_command, bad_urd
     assert code == 4 and len(complaints) == 1 and "servos.yaml" in complaints[0]
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "words",
     [
-        ["up", "--sim", "--port", "/dev/ttyACM0"],
-        ["up", "--compensation", "most"],
-        ["up", "--on-shutdown", "drop"],
-        ["up", "--rate", "fast"],
-        ["move", "--tip", "0.2", "0.1"],
-        ["jog", "base"],
-        ["jog", "base", "far"],
-        ["payload", "heavy"],
-        ["dance"],
-        [],
+        "up --sim --port /dev/ttyACM0",
+        "up --compensation most",
+        "up --on-shutdown drop",
+        "up --rate fast",
+        "move --tip 0.2 0.1",
+        "jog base",
+        "jog base far",
+        "payload heavy",
+        "dance",
+        "",
     ],
-    ids=" ".join,
 )
 def test_words_that_make_no_command_get_the_usage(picker_command, words):
-    with pytest.raises(SystemExit) as ended:
-        picker_command(*words)
+    with raises(SystemExit) as ended:
+        picker_command(*words.split())
     assert ended.value.code == 2
 
 
-@pytest.mark.ros
+@mark.ros
 def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path):
     file = tmp_path / "slow.yaml"
     file.write_text("/**/trajectory_controller: {ros__parameters: {rate_hz: 5.0}}")
@@ -135,7 +132,7 @@ def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path
 # -- commands to a running graph -----------------------------------------------------------------------
 
 
-@pytest.mark.ros
+@mark.ros
 def test_where_nothing_runs_a_command_says_so(picker_command, monkeypatch):
     from picker_dynamics.nodes import client
 
@@ -151,35 +148,34 @@ def test_a_namespace_that_is_none_is_refused_by_name(picker_command):
     assert code == 4 and complaints == ["error: namespace is '2 bad', must be names of letters, digits and _, separated by /"]
 
 
-def target(*words: str):
+def target(words: str):
     """Joint positions that ``picker move`` would ask for, from the home pose."""
-    options = cli.parser().parse_args(["move", *words])
+    options = cli.parser().parse_args(["move", *words.split()])
     return arm_commands.target_of(options, picker(), servos().home)
 
 
-@pytest.mark.parametrize(
-    ("words", "error", "named"),
+@mark.parametrize(
+    "words, error, named",
     [
-        (["--tip", "1", "0", "0.1"], UnreachableError, "1.00"),
-        (["--tip", "0.26", "0", "0.17", "--pitch-deg", "-179"], UnreachableError, "pitch|limit"),
-        (["--tip", "nan", "0", "0.1"], InputError, "nan|finite"),
-        (["--joints", "tail=10"], JointNamesError, "no joint 'tail'; the arm has base, shoulder"),
-        (["--joints", "base=much"], InputError, "base: 'much' is not an angle in degrees"),
-        (["--joints", "base"], InputError, "base: '' is not an angle"),
-        ([], InputError, "either --tip X Y Z or --joints"),
-        (["--tip", "0.2", "0", "0.2", "--joints", "base=1"], InputError, "either"),
+        ("--tip 1 0 0.1", UnreachableError, "1.00"),
+        ("--tip 0.26 0 0.17 --pitch-deg -179", UnreachableError, "pitch|limit"),
+        ("--tip nan 0 0.1", InputError, "nan|finite"),
+        ("--joints tail=10", JointNamesError, "no joint 'tail'; the arm has base, shoulder"),
+        ("--joints base=much", InputError, "base: 'much' is not an angle in degrees"),
+        ("--joints base", InputError, "base: '' is not an angle"),
+        ("", InputError, "either --tip X Y Z or --joints"),
+        ("--tip 0.2 0 0.2 --joints base=1", InputError, "either"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_move_names_what_it_cannot_do(words, error, named):
-    with pytest.raises(error, match=named) as caught:
-        target(*words)
+    with raises(error, match=named) as caught:
+        target(words)
     assert "\n" not in str(caught.value) and caught.value.exit_code == 5
 
 
 def test_move_means_degrees_and_metres():
-    moved = target("--joints", "base=90", "wrist=-45")
-    assert moved[0] == pytest.approx(1.5708, abs=1e-4) and moved[3] == pytest.approx(-0.7854, abs=1e-4)
+    moved = target("--joints base=90 wrist=-45")
+    assert moved[0] == approx(1.5708, abs=1e-4) and moved[3] == approx(-0.7854, abs=1e-4)
     assert (moved[[1, 2, 4]] == servos().home[[1, 2, 4]]).all()
 
 

@@ -1,25 +1,21 @@
 """``picker demo``: its poses can be held, its summary has the promised keys, and it does not call a failure a success."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json
 import math
 
 import numpy as np
-import pytest
 import yaml
-from arm_fixtures import validator, picker, servos
+from arm_fixtures import picker, servos, validator
 from numpy.testing import assert_allclose
 from patient import patience, patient_clients
+from pytest import approx, fixture, mark, raises
 from ros_graph import own_domain
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.commands.demo import picking, report, tour
+from picker_dynamics.commands.demo import measure, picking, report, tour
 from picker_dynamics.commands.demo.beliefs import sides
-from picker_dynamics.commands.demo.measure import MODES, ModeResult
-from picker_dynamics.commands.demo.picking import Live, Pick
 from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
@@ -47,7 +43,7 @@ INNER_KEYS = {
 }
 
 
-@pytest.fixture(scope="module")
+@fixture(scope="module")
 def scene():
     return load_scene(SCENE_FILE, picker(), servos())
 
@@ -65,7 +61,7 @@ def test_every_berry_is_approached_cut_carried_and_placed(scene):
             assert_allclose(kinematics.forward(stop.q), stop.target, atol=1e-9)
             assert (stop.q >= picker().lower).all() and (stop.q <= picker().upper).all()
         berry, close, placed = stops[1], stops[2], stops[5]
-        assert berry.q[4] == pytest.approx(math.radians(60.0)) and close.q[4] == pytest.approx(math.radians(5.0))
+        assert berry.q[4] == approx(math.radians(60.0)) and close.q[4] == approx(math.radians(5.0))
         assert_allclose(close.q[:4], berry.q[:4], atol=1e-9)
         assert_allclose(placed.target, tray)
 
@@ -97,8 +93,8 @@ def test_the_payload_makes_a_difference_to_the_validator(scene):
     assert (needed > servos().hold_share * servos().stall_torque).any()
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
+@mark.parametrize(
+    "change, named",
     [
         ({"payload_kg": "heavy"}, "heavy"),
         ({"tray": None}, "demo.yaml"),
@@ -108,7 +104,7 @@ def test_the_payload_makes_a_difference_to_the_validator(scene):
 def test_a_scene_that_makes_no_sense_is_refused(tmp_path, change, named):
     path = tmp_path / "demo.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(SCENE_FILE.read_text()) | change))
-    with pytest.raises(ConfigurationError, match=named) as caught:
+    with raises(ConfigurationError, match=named) as caught:
         load_scene(path, picker(), servos())
     assert "\n" not in str(caught.value)
 
@@ -116,10 +112,10 @@ def test_a_scene_that_makes_no_sense_is_refused(tmp_path, change, named):
 # -- the report ----------------------------------------------------------------------------------------
 
 
-def good_live(**changes) -> Live:
+def good_live(**changes) -> picking.Live:
     return dataclasses.replace(
-        Live(
-            picks=[Pick([0.2, 0.0, 0.1], 0.0012, True)] * 3,
+        picking.Live(
+            picks=[picking.Pick([0.2, 0.0, 0.1], 0.0012, True)] * 3,
             refused={"joint": "shoulder", "torque_nm": 0.98, "limit_nm": 0.65},
             loop={"rate_hz": 100.0, "jitter_p99_ms": 0.1, "latency_p99_ms": 1.0, "missed": 0},
             cross_check_worst=1e-15,
@@ -128,12 +124,12 @@ def good_live(**changes) -> Live:
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "verdict"),
+@mark.parametrize(
+    "changes, verdict",
     [
         ({}, True),
         ({"picks": []}, False),
-        ({"picks": [Pick([0.2, 0.0, 0.1], 0.0012, True), Pick([0.2, 0.0, 0.1], 0.0062, False)]}, False),
+        ({"picks": [picking.Pick([0.2, 0.0, 0.1], 0.0012, True), picking.Pick([0.2, 0.0, 0.1], 0.0062, False)]}, False),
         ({"faults": ["fault 2 HOST_LOST"]}, False),
         ({"refused": {}}, False),
     ],
@@ -143,13 +139,15 @@ def test_only_a_demo_without_miss_and_fault_is_a_success(changes, verdict):
     assert report.passed(good_live(**changes)) is verdict
 
 
-def held(*millimetres) -> ModeResult:
+def held(*millimetres) -> measure.ModeResult:
     """Hold errors, as measured; of the recording nothing is needed."""
-    return ModeResult(1e-3 * np.array(millimetres), 0.0005, Recording(*[np.zeros(0)] * len(dataclasses.fields(Recording))))
+    return measure.ModeResult(
+        1e-3 * np.array(millimetres), 0.0005, Recording(*[np.zeros(0)] * len(dataclasses.fields(Recording)))
+    )
 
 
 def test_the_summary_has_the_promised_keys_and_millimetres():
-    measured = {mode: held(1.0, 3.0, 2.0) for mode in MODES}
+    measured = {mode: held(1.0, 3.0, 2.0) for mode in measure.MODES}
     summary = json.loads(json.dumps(report.summarise(good_live(), measured, "avr")))
     require_promised(summary)
     assert summary["board"] == "avr" and "calibration" not in summary
@@ -157,13 +155,13 @@ def test_the_summary_has_the_promised_keys_and_millimetres():
     assert summary["hold_error_mm"]["full"] == {"median": 2.0, "max": 3.0} and summary["tracking_rms_mm"]["none"] == 0.5
 
 
-@pytest.mark.parametrize(("floor_mm", "shipped_mm", "reached"), [(1.5, 7.0, True), (0.9, 7.0, False), (1.5, 5.0, False)])
+@mark.parametrize("floor_mm, shipped_mm, reached", [(1.5, 7.0, True), (0.9, 7.0, False), (1.5, 5.0, False)])
 def test_the_summary_says_whether_a_calibration_reached_what_it_should(floor_mm, shipped_mm, reached):
     worth = {"shipped": held(shipped_mm), "configured": held(3.0), "floor": held(floor_mm)}
-    found = report.summarise(good_live(), {mode: held(2.0) for mode in MODES}, "virtual", "out/x", worth)["calibration"]
+    found = report.summarise(good_live(), {mode: held(2.0) for mode in measure.MODES}, "virtual", "out/x", worth)["calibration"]
     assert found["folder"] == "out/x" and found["reached"] is reached
-    assert found["above_floor_mm"] == pytest.approx(2.0 - floor_mm)
-    assert found["times_smaller"] == pytest.approx(shipped_mm / 2.0)
+    assert found["above_floor_mm"] == approx(2.0 - floor_mm)
+    assert found["times_smaller"] == approx(shipped_mm / 2.0)
     assert found["hold_error_mm"]["shipped"] == {"median": shipped_mm, "max": shipped_mm}
 
 
@@ -175,7 +173,7 @@ def options(**changes):
     return argparse.Namespace(**(usual | changes))
 
 
-@pytest.fixture
+@fixture
 def calibrated(tmp_path):
     """As picker calibrate --simulated leaves it."""
     folder = tmp_path / "calibrated"
@@ -194,13 +192,13 @@ def test_without_a_calibration_nothing_is_hidden_but_the_plants_errors(tmp_path)
 
 def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp_path):
     known = sides(options(calibrated=str(calibrated)), tmp_path)
-    assert known.believed[1].servos[1].zero == pytest.approx(math.radians(-66.0))
+    assert known.believed[1].servos[1].zero == approx(math.radians(-66.0))
     rehearsed = SimulatedBench.with_errors(picker(), servos(), plant_error=0.15, seed=3).plant.servo_map
     assert known.true[1] == rehearsed != known.configured[1]
     words = bringup.graph(known.graph).board.arguments
     board = servo_map.load(resource("config/servos.yaml"), picker().joint_names, words[words.index("--servo-overlay") + 1])
     for ours, true in zip(board.servos, rehearsed.servos):
-        assert ours.zero == pytest.approx(true.zero, abs=1e-12)
+        assert ours.zero == approx(true.zero, abs=1e-12)
         assert_allclose(ours.horn_angles, true.horn_angles, atol=1e-12)
     assert (board.servos[0].feedback_adc, board.servos[0].stiffness, board.supply.adc) == (0, 10.0, 6)
     assert words[words.index("--urdf") + 1] == str(resource("urdf/picker.urdf"))
@@ -209,8 +207,8 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
         assert node.parameters["servo_overlay"] == str(calibrated / "servos.calibrated.yaml")
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
+@mark.parametrize(
+    "changes, named",
     [
         ({"seed": 4}, "another simulated arm: give --plant-error 0.15 --seed 3 --horn-error 1"),
         ({"horn_error": 0.0}, "another simulated arm"),
@@ -218,15 +216,15 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
     ],
 )
 def test_a_calibration_of_another_arm_is_refused(calibrated, tmp_path, changes, named):
-    with pytest.raises(ConfigurationError, match=named):
+    with raises(ConfigurationError, match=named):
         sides(options(**({"calibrated": str(calibrated)} | changes)), tmp_path)
 
 
 def test_a_calibration_of_a_real_arm_is_refused(calibrated, tmp_path):
     (calibrated / "report.json").write_text("{}")
-    with pytest.raises(ConfigurationError, match="says nothing of a simulated arm"):
+    with raises(ConfigurationError, match="says nothing of a simulated arm"):
         sides(options(calibrated=str(calibrated)), tmp_path)
-    with pytest.raises(ConfigurationError, match="--horn-error is 3.0, must be 0 to 2"):
+    with raises(ConfigurationError, match="--horn-error is 3.0, must be 0 to 2"):
         sides(options(horn_error=3.0), tmp_path)
 
 
@@ -244,8 +242,8 @@ def require_promised(summary: dict) -> None:
 # -- the whole, with one berry -------------------------------------------------------------------------
 
 
-@pytest.mark.ros
-@pytest.mark.slow
+@mark.ros
+@mark.slow
 def test_one_berry_is_picked_by_the_real_graph_and_measured_in_every_mode(monkeypatch, tmp_path):
     """The demo as it is, cut short to one berry; the board waits longer for a host that this machine may starve."""
     whole = tour.load_scene

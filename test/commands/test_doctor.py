@@ -1,7 +1,5 @@
 """``picker doctor`` on boards behind a pseudo-terminal: what it says, what it moves, how it leaves."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -12,25 +10,24 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import pytest
 from board_on_pty import BoardOnPty, speaker
 from conformance_bench import CONFIG, START, START_US
 from conformance_request_mutants import HelloResets
+from pytest import approx, fixture, mark, raises
 from waiting import until
 
 from picker_dynamics.board.conformance import session as conformance_session
 from picker_dynamics.board.doctor_report import Potentiometer, estimate
-from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry
-from picker_dynamics.board.protocol.framing import build
+from picker_dynamics.board.protocol import BoardState, Fault, JointLimits, Telemetry, framing
 from picker_dynamics.commands import doctor, examination
 from picker_dynamics.errors import InputError
 
 PICKER = str(Path(sys.executable).with_name("picker"))
 QUICK = ("--check", "ping-is-acknowledged", "--check", "stop-is-latched-and-reset-clears-it")
-pytestmark = pytest.mark.realtime
+pytestmark = mark.realtime
 
 
-@pytest.fixture
+@fixture
 def picker(run_picker, monkeypatch):
     """Run ``picker doctor`` in this process, watching the wire but briefly: (exit code, output, complaints)."""
     monkeypatch.setattr(examination, "WATCH_US", 300_000)
@@ -146,10 +143,10 @@ def test_outputs_that_were_off_are_off_again(picker):
     assert "switched on at the rest pose, where the arm has to stand now: base 1500, shoulder 1987.38" in out
 
 
-@pytest.mark.parametrize("answer", ["", "no", "y"])
+@mark.parametrize("answer", ["", "no", "y"])
 def test_nothing_moves_unless_somebody_agrees(answer):
     with BoardOnPty(CONFIG, found_us=START_US) as board:
-        with pytest.raises(InputError, match="nothing was moved: nobody agreed"):
+        with raises(InputError, match="nothing was moved: nobody agreed"):
             asked(board.port, answer, "--motion", "--check", "hold-stands-still")
         assert (board.firmware.owned, board.firmware.pulses) == (0, START)
 
@@ -160,7 +157,7 @@ def test_somebody_agrees():
         assert board.firmware.owned == 0b11111
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_in_motion_brings_the_joints_back(number):
     with BoardOnPty(replace(CONFIG, host_timeout_ms=10_000), found_us=START_US) as board:
         process = subprocess.Popen(
@@ -202,10 +199,10 @@ def test_a_board_that_vanishes_is_told(picker):
     assert code == 9 and board.port in err
 
 
-@pytest.mark.parametrize(
-    ("data", "code", "text"),
+@mark.parametrize(
+    "data, code, text",
     [
-        (build(2, 0x84, 0, b"whatever"), 8, "speaks protocol version 2, this program 1: flash the firmware"),
+        (framing.build(2, 0x84, 0, b"whatever"), 8, "speaks protocol version 2, this program 1: flash the firmware"),
         (b"hello\r\n", 9, "speaks something else"),
         (b"", 9, "is silent for 0.5 s: is it powered"),
     ],
@@ -218,17 +215,17 @@ def test_what_is_no_board_of_ours_is_told(picker, monkeypatch, data, code, text)
     assert told == code and text in err and port in err
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "text"),
+@mark.parametrize(
+    "words, code, text",
     [
-        (("--check", "no-such-check"), 5, "there is no check no-such-check, only telemetry-from-boot"),
-        (("--pot", "shoulder"), 5, "is not of the form"),
-        (("--pot", "knee=200@1000,800@2000"), 5, "there is no joint knee"),
-        (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),
+        ("--check no-such-check", 5, "there is no check no-such-check, only telemetry-from-boot"),
+        ("--pot shoulder", 5, "is not of the form"),
+        ("--pot knee=200@1000,800@2000", 5, "there is no joint knee"),
+        ("--servos /nowhere.yaml", 4, "/nowhere.yaml"),
     ],
 )
 def test_what_cannot_be_used_is_told_before_the_port_is_opened(picker, words, code, text):
-    told, _, err = picker("--port", "/dev/ttyNOWHERE", *words)
+    told, _, err = picker("--port", "/dev/ttyNOWHERE", *words.split())
     assert told == code and text in err
 
 
@@ -245,11 +242,11 @@ def test_the_oscillator_is_estimated_from_a_potentiometer():
     pot = Potentiometer.parse("base=200@1000,800@2000")
     raw = round(200 + 600 * (1500 / 1.03 - 1000) / 1000)  # the oscillator is 3 % fast: every pulse is shorter
     found = estimate(pot, 0, [telemetry(raw)] * 20, 25e6, 5.0)
-    assert found.hz == pytest.approx(25.75e6, abs=found.error_hz) and found.joint == "base"
+    assert found.hz == approx(25.75e6, abs=found.error_hz) and found.joint == "base"
     assert 0.04e6 < found.error_hz < 0.1e6
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "seen",
     [
         [telemetry(500)] * 9,

@@ -1,19 +1,16 @@
 """The RRP study: the requirements at two loads, what diverges, and the command as a whole."""
 
-from __future__ import annotations
-
 import json
 import math
 
 import numpy as np
-import pytest
+from pytest import approx, fixture, mark, raises
 
-from picker_dynamics.commands.study import rrp
-from picker_dynamics.commands.study.rrp_report import number
+from picker_dynamics.commands.study import rrp, rrp_report
 from picker_dynamics.errors import InputError, UnreachableError
 
 
-@pytest.fixture(scope="module")
+@fixture(scope="module")
 def way():
     return rrp.path()
 
@@ -21,13 +18,13 @@ def way():
 # --- requirements -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("load", [0.0, 1.0])
-@pytest.mark.parametrize("mode", ["continuous", "sampled"])
-@pytest.mark.parametrize("law", ["robust", "adaptive"])
+@mark.parametrize("load", [0.0, 1.0])
+@mark.parametrize("mode", ["continuous", "sampled"])
+@mark.parametrize("law", ["robust", "adaptive"])
 def test_robust_and_adaptive_meet_the_requirements(law, mode, load, way):
     case = rrp.simulate(law, load, mode, way)
     np.testing.assert_allclose(case.tool[0], way.begin + (0.0, 0.0, 0.01), atol=1e-12)
-    assert case.error[0] == pytest.approx(1.0 / way.length, rel=1e-9)
+    assert case.error[0] == approx(1.0 / way.length, rel=1e-9)
     assert case.worst_from(1.5) <= 0.15
     assert case.error_at(3.0) <= (0.06 if (law, mode) == ("robust", "sampled") else 0.02)
     assert np.isfinite(case.run.tau).all()
@@ -37,7 +34,7 @@ def test_robust_and_adaptive_meet_the_requirements(law, mode, load, way):
     assert (case.total_variation(1.5) <= 1.05 * ideal_variation).all()
     assert (np.abs(case.run.tau).max(axis=0) < (20.0, 250.0, 120.0)).all()
     if law == "adaptive":
-        assert case.run.state[-1, 0] == pytest.approx(load, abs=0.02)
+        assert case.run.state[-1, 0] == approx(load, abs=0.02)
         assert case.run.state.min() > -0.06
 
 
@@ -72,7 +69,7 @@ def test_feed_forward_alone_diverges(way):
     assert wrong.passes(0.5) < 0.2 and wrong.passes(100.0) < 1.5 and wrong.error_at(2.0) > 300.0
     assert cases["0.5 kg, 1 cm too high"].error_at(3.0) > 500.0
     tiny, small = cases["0.5 kg, 1 um too high"], cases["0.5 kg, 1 cm too high"]
-    assert small.error[-1] / small.error[0] == pytest.approx(tiny.error[-1] / tiny.error[0], rel=0.1)
+    assert small.error[-1] / small.error[0] == approx(tiny.error[-1] / tiny.error[0], rel=0.1)
     assert tiny.passes(100.0) is None
 
 
@@ -82,7 +79,7 @@ def test_the_arm_is_unstable_in_open_loop():
     for name, q in (("begin", np.array(rrp.Q_BEGIN)), ("end", np.array(rrp.Q_END))):
         stiffness = np.stack([(model.gravity(q + h * e) - model.gravity(q - h * e)) / (2 * h) for e in np.eye(3)], axis=-1)
         lowest = np.linalg.eigvals(np.linalg.solve(model.mass_matrix(q), stiffness)).real.min()
-        assert rrp.unstable_poles(0.5)[name] == pytest.approx(math.sqrt(-lowest), rel=1e-6)
+        assert rrp.unstable_poles(0.5)[name] == approx(math.sqrt(-lowest), rel=1e-6)
         assert rrp.unstable_poles(0.5)[name] > 2.0
 
 
@@ -107,7 +104,7 @@ def strict_json(text: str) -> dict:
     return json.loads(text, parse_constant=refuse)
 
 
-@pytest.mark.slow
+@mark.slow
 def test_the_command_ends_in_tables_figures_and_a_summary(tmp_path, run_picker, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     code, shown, _ = run_picker("study", "rrp", "--out", str(tmp_path / "study"))
@@ -124,7 +121,7 @@ def test_the_command_ends_in_tables_figures_and_a_summary(tmp_path, run_picker, 
         for mode, loads in modes.items():
             assert set(loads) == {"0", "0.25", "0.5", "0.75", "1"}, (law, mode)
     for load, case in summary["laws"]["adaptive"]["sampled"].items():
-        assert case["load_estimate_kg"] == pytest.approx(float(load), abs=0.02)
+        assert case["load_estimate_kg"] == approx(float(load), abs=0.02)
         assert case["end_percent"] <= 0.02
     assert set(summary["profiles"]) == {"constant", "trapezoidal", "cubic", "quintic"}
     # A robust time for a loaded test machine; benchmarks/study.py measures against the limit of 0.5 s.
@@ -137,12 +134,12 @@ def test_a_folder_that_cannot_be_is_one_line(tmp_path, run_picker):
     assert code == 4 and "cannot make the folder" in error
 
 
-@pytest.mark.parametrize("value, text", [(0.0, "<1e-5"), (3e-6, "<1e-5"), (0.0123, "0.012"), (1.234, "1.23"), (763.2, "763")])
+@mark.parametrize("value, text", [(0.0, "<1e-5"), (3e-6, "<1e-5"), (0.0123, "0.012"), (1.234, "1.23"), (763.2, "763")])
 def test_numbers_are_short(value, text):
-    assert number(value) == text
+    assert rrp_report.number(value) == text
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "arguments, error, message",
     [
         (("bang_bang", 0.5, "sampled"), InputError, "no law 'bang_bang'; there are feed_forward"),
@@ -152,10 +149,10 @@ def test_numbers_are_short(value, text):
     ],
 )
 def test_cases_refused(arguments, error, message, way):
-    with pytest.raises(error, match=message):
+    with raises(error, match=message):
         rrp.simulate(*arguments, way)
 
 
 def test_a_start_out_of_reach_is_refused(way):
-    with pytest.raises(UnreachableError, match="closer than l2"):
+    with raises(UnreachableError, match="closer than l2"):
         rrp.simulate("pid", 0.5, "sampled", way, start_off=-way.begin + (0.1, 0.1, 0.1))

@@ -1,31 +1,27 @@
 """Tool paths, lean models and the two ways to simulate, against slower and independent ways."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, mark, raises
 from scipy.integrate import solve_ivp
 
-from picker_dynamics.commands.study import rrp, simulate
-from picker_dynamics.commands.study.lean import LeanModel, solve
+from picker_dynamics.commands.study import lean, rrp, simulate, tool_path
 from picker_dynamics.commands.study.simulate import continuous, sampled
-from picker_dynamics.commands.study.tool_path import straight
 from picker_dynamics.control.laws import ComputedTorque, ControlLaw, FeedForward, Pid, Reference
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError, PickerError, UnreachableError
-from picker_dynamics.trajectory.profiles import NAMES
-from picker_dynamics.trajectory.trajectory import from_points
+from picker_dynamics.trajectory import profiles, trajectory
 
-ARM = rrp.arm(0.8)
+ARM, WAY = rrp.arm(0.8), rrp.path()
+BEGIN, END = (0.2, 2.2, 0.5), (0.6, 2.0, 0.7)
 
 
 # --- tool path --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", NAMES)
+@mark.parametrize("profile", profiles.NAMES)
 def test_the_joint_motion_keeps_the_tool_on_the_line(profile):
     way = rrp.path(profile)
     t = np.linspace(0.0, way.duration_s, 4001)[1:-1]
@@ -42,28 +38,27 @@ def test_the_joint_motion_keeps_the_tool_on_the_line(profile):
 
 
 def test_the_path_is_the_one_asked_for():
-    way = rrp.path()
-    assert_allclose(way.begin, ARM.full.forward_kinematics((0.2, 2.2, 0.5)), rtol=1e-14)
-    assert_allclose(way.end, ARM.full.forward_kinematics((0.6, 2.0, 0.7)), rtol=1e-14)
-    assert way.length == pytest.approx(0.66, abs=0.01)
-    assert_allclose(way.trajectory.sample(9.0)[0], (0.6, 2.0, 0.7), atol=1e-12)
-    assert way.trajectory.duration == 2.0
+    assert_allclose(WAY.begin, ARM.full.forward_kinematics(BEGIN), rtol=1e-14)
+    assert_allclose(WAY.end, ARM.full.forward_kinematics(END), rtol=1e-14)
+    assert WAY.length == approx(0.66, abs=0.01)
+    assert_allclose(WAY.trajectory.sample(9.0)[0], END, atol=1e-12)
+    assert WAY.trajectory.duration == 2.0
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "arguments, error, message",
     [
-        (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 0.0), InputError, "duration is 0.0 s"),
-        (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), math.nan), InputError, "duration is nan s"),
-        (((0.2, 2.2), (0.6, 2.0, 0.7), 2.0), InputError, r"q_begin has shape \(2,\)"),
-        (((0.2, 2.2, 0.5), (0.6, math.inf, 0.7), 2.0), InputError, "q_end.* is inf"),
-        (((0.2, 2.2, 0.5), (0.6, 2.0, 0.7), 2.0, "sinus"), InputError, "profile is 'sinus'"),
-        (((0.2, 2.2, 0.5), (0.2 + math.pi, 2.2, 0.5), 2.0), UnreachableError, "closer than l2"),
+        ((BEGIN, END, 0.0), InputError, "duration is 0.0 s"),
+        ((BEGIN, END, math.nan), InputError, "duration is nan s"),
+        (((0.2, 2.2), END, 2.0), InputError, r"q_begin has shape \(2,\)"),
+        ((BEGIN, (0.6, math.inf, 0.7), 2.0), InputError, "q_end.* is inf"),
+        ((BEGIN, END, 2.0, "sinus"), InputError, "profile is 'sinus'"),
+        ((BEGIN, (0.2 + math.pi, 2.2, 0.5), 2.0), UnreachableError, "closer than l2"),
     ],
 )
 def test_paths_refused(arguments, error, message):
-    with pytest.raises(error, match=message):
-        straight(ARM.full, *arguments)
+    with raises(error, match=message):
+        tool_path.straight(ARM.full, *arguments)
 
 
 # --- lean model -------------------------------------------------------------------------------------------
@@ -81,17 +76,17 @@ def test_lean_is_the_model_itself():
     assert_array_equal(ARM.inverse_dynamics(*batch), ARM.full.inverse_dynamics(*batch))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@mark.parametrize("n", [1, 2, 3, 5])
 def test_small_systems_are_solved(n):
     rng = np.random.default_rng(n)
     A, b = rng.normal(size=(n, n)), rng.normal(size=n)
     A = A @ A.T + np.eye(n)
-    assert_allclose(solve(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-10)
+    assert_allclose(lean.solve(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-10)
 
 
 def test_lean_refuses_rotors():
-    with pytest.raises(InputError, match="rrp: armature is"):
-        LeanModel(type(ARM.full)(ARM.full.joint_names, ARM.full.constants, armature=(0.0, 0.1, 0.0)))
+    with raises(InputError, match="rrp: armature is"):
+        lean.LeanModel(type(ARM.full)(ARM.full.joint_names, ARM.full.constants, armature=(0.0, 0.1, 0.0)))
 
 
 # --- simulation -------------------------------------------------------------------------------------------
@@ -111,33 +106,32 @@ def independent(law: ControlLaw, way, q0, duration_s: float) -> np.ndarray:
     return solve_ivp(rate, (0.0, duration_s), start, method="DOP853", rtol=1e-10, atol=1e-11, max_step=0.02).y[:6, -1]
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "name, profile", [("feed_forward", "quintic"), ("pid", "trapezoidal"), ("robust", "cubic"), ("adaptive", "quintic")]
 )
 def test_continuous_agrees_with_another_integrator(name, profile):
     law, way = rrp.law(name), rrp.path(profile)
-    run = continuous(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0)
-    expected = independent(law, way, rrp.Q_BEGIN, 1.0)
+    run = continuous(law, ARM, way.trajectory, BEGIN, 1.0)
+    expected = independent(law, way, BEGIN, 1.0)
     assert_allclose(np.concatenate([run.q[-1], run.v[-1]]), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_runs_hold_what_they_say():
-    way = rrp.path()
     for simulator in (continuous, sampled):
-        run = simulator(rrp.law("adaptive"), ARM, way.trajectory, rrp.Q_BEGIN, 2.3)
+        run = simulator(rrp.law("adaptive"), ARM, WAY.trajectory, BEGIN, 2.3)
         assert run.t.shape == (2301,) and run.state.shape == (2301, 1)
         assert run.q.shape == run.v.shape == run.tau.shape == (2301, 3)
-        assert run.t[0] == 0.0 and run.t[-1] == 2.3 and np.array_equal(run.q[0], rrp.Q_BEGIN) and not run.v[0].any()
+        assert run.t[0] == 0.0 and run.t[-1] == 2.3 and np.array_equal(run.q[0], BEGIN) and not run.v[0].any()
         assert all(np.isfinite(x).all() for x in (run.q, run.v, run.tau, run.state))
-        tau, _ = rrp.law("adaptive")(run.q[700], run.v[700], Reference(*way.trajectory.sample(0.7)), run.state[700])
+        tau, _ = rrp.law("adaptive")(run.q[700], run.v[700], Reference(*WAY.trajectory.sample(0.7)), run.state[700])
         assert_allclose(run.tau[700], tau, rtol=1e-9)
 
 
 def test_sampling_finer_comes_nearer_to_continuous_time():
     """The zero-order hold errs by O(period)."""
-    law, way = rrp.law("computed_torque"), rrp.path()
-    exact = continuous(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0).q[-1]
-    runs = (sampled(law, ARM, way.trajectory, rrp.Q_BEGIN, 1.0, period_s=h) for h in (4e-3, 1e-3))
+    law = rrp.law("computed_torque")
+    exact = continuous(law, ARM, WAY.trajectory, BEGIN, 1.0).q[-1]
+    runs = (sampled(law, ARM, WAY.trajectory, BEGIN, 1.0, period_s=h) for h in (4e-3, 1e-3))
     coarse, fine = (np.abs(run.q[-1] - exact).max() for run in runs)
     assert 1e-8 < fine < coarse / 3.5 < 1e-3
 
@@ -149,7 +143,7 @@ def test_the_held_effort_moves_the_arm_as_it_should():
         def __call__(self, q, v, reference, state):
             return np.zeros_like(q), state
 
-    run = sampled(Limp(ARM), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 0.4)
+    run = sampled(Limp(ARM), ARM, WAY.trajectory, BEGIN, 0.4)
     energy = ARM.full.kinetic_energy(run.q, run.v) + ARM.full.potential_energy(run.q)
     assert np.ptp(run.q[:, 1]) > 0.1
     assert_allclose(energy, np.full_like(energy, energy[0]), rtol=1e-11)
@@ -158,15 +152,13 @@ def test_the_held_effort_moves_the_arm_as_it_should():
 def test_a_jump_of_the_reference_is_seen_at_its_time():
     """Constant profile: the reference stops dead at 2 s, a feed-forward effort follows it within a step."""
     way = rrp.path("constant")
-    run = continuous(FeedForward(rrp.arm(0.8)), ARM, way.trajectory, rrp.Q_BEGIN, 2.5)
+    run = continuous(FeedForward(rrp.arm(0.8)), ARM, way.trajectory, BEGIN, 2.5)
     planned = ARM.full.inverse_dynamics(*way.trajectory.sample(run.t))
     assert_allclose(run.tau, planned, rtol=1e-12, atol=1e-12)
     assert run.t.size == 2501
 
 
-@pytest.mark.parametrize(
-    "profile, jumps", [("quintic", [2.0]), ("cubic", [2.0]), ("constant", [2.0]), ("trapezoidal", [0.5, 1.5, 2.0])]
-)
+@mark.parametrize("profile, jumps", [("quintic", [2.0]), ("cubic", [2.0]), ("constant", [2.0]), ("trapezoidal", [0.5, 1.5, 2.0])])
 def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, monkeypatch):
     starts = []
 
@@ -175,32 +167,32 @@ def test_the_integrator_starts_anew_where_the_reference_jumps(profile, jumps, mo
         return solve_ivp(rate, span, *arguments, **options)
 
     monkeypatch.setattr("scipy.integrate.solve_ivp", noting)
-    continuous(rrp.law("computed_torque"), ARM, rrp.path(profile).trajectory, rrp.Q_BEGIN, 2.5)
-    assert [end for _, end in starts] == pytest.approx([*jumps, 2.5])
+    continuous(rrp.law("computed_torque"), ARM, rrp.path(profile).trajectory, BEGIN, 2.5)
+    assert [end for _, end in starts] == approx([*jumps, 2.5])
 
 
-@pytest.mark.parametrize("simulator", [continuous, sampled])
-@pytest.mark.parametrize(
+@mark.parametrize("simulator", [continuous, sampled])
+@mark.parametrize(
     "q0, duration, message",
     [
         ((0.2, 2.2), 3.0, r"q0 has shape \(2,\)"),
         ((0.2, math.nan, 0.5), 3.0, r"q0\[1\] is nan"),
         (np.ones((2, 3)), 3.0, r"q0 has shape \(2, 3\)"),
-        (rrp.Q_BEGIN, -1.0, "duration is -1.0 s"),
-        (rrp.Q_BEGIN, math.inf, "duration is inf s"),
+        (BEGIN, -1.0, "duration is -1.0 s"),
+        (BEGIN, math.inf, "duration is inf s"),
     ],
 )
 def test_starts_refused(simulator, q0, duration, message):
-    with pytest.raises(InputError, match=message):
-        simulator(rrp.law("pid"), ARM, rrp.path().trajectory, q0, duration)
+    with raises(InputError, match=message):
+        simulator(rrp.law("pid"), ARM, WAY.trajectory, q0, duration)
 
 
 def test_a_period_of_nothing_is_refused():
-    with pytest.raises(InputError, match="period is 0.0 s"):
-        sampled(rrp.law("pid"), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 1.0, period_s=0.0)
+    with raises(InputError, match="period is 0.0 s"):
+        sampled(rrp.law("pid"), ARM, WAY.trajectory, BEGIN, 1.0, period_s=0.0)
 
 
-@pytest.mark.parametrize("most", [500, 200_000])
+@mark.parametrize("most", [500, 200_000])
 def test_a_law_that_jumps_does_not_hang_the_integrator(monkeypatch, most):
     """Whether the integrator gives up, or would go on for ever."""
 
@@ -209,14 +201,14 @@ def test_a_law_that_jumps_does_not_hang_the_integrator(monkeypatch, most):
             return self.model.gravity(q) + 50.0 * np.sign(reference.q - q + 0.1 * (reference.v - v)), state
 
     monkeypatch.setattr(simulate, "MOST_EVALUATIONS", most)
-    with pytest.raises(PickerError, match="does not get beyond 0.*stiff, or jumps"):
-        continuous(Relay(rrp.arm(0.5), 1.0, 1.0), ARM, rrp.path().trajectory, rrp.Q_BEGIN, 3.0)
+    with raises(PickerError, match="does not get beyond 0.*stiff, or jumps"):
+        continuous(Relay(rrp.arm(0.5), 1.0, 1.0), ARM, WAY.trajectory, BEGIN, 3.0)
 
 
 def test_other_arms_can_be_simulated():
     """Nothing in the simulators is the RRP arm's: a mass that a PID brings to 0, in closed form."""
-    mass = LeanModel(lagrangian.make("spring_mass", m=2.0, k=0.0))
-    still = from_points([0.0, 1.0], [[0.0], [0.0]], joint_names=mass.joint_names)
+    mass = lean.LeanModel(lagrangian.make("spring_mass", m=2.0, k=0.0))
+    still = trajectory.from_points([0.0, 1.0], [[0.0], [0.0]], joint_names=mass.joint_names)
     run = sampled(Pid(mass, 20.0, 5.0, 10.0), mass, still, (0.1,), 1.0)
     # e = sum of c_i exp(s_i t) with e(0) = -0.1, ed(0) = 0, edd(0) = -Kp e(0) / m
     s = np.roots([2.0, 10.0, 20.0, 5.0])

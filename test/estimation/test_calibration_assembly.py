@@ -1,13 +1,11 @@
 """Assemblies that cannot be taken apart, the reach of a link, and measured links against what is drawn."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from arm_fixtures import picker, servos
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError, JointNamesError
 from picker_dynamics.estimation.calibration.mass_properties import (
@@ -22,8 +20,7 @@ from picker_dynamics.estimation.calibration.mass_properties import (
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.write_back import geometry_findings
 from picker_dynamics.robot.model import GRAVITY
-from picker_dynamics.sim.plant import Plant
-from picker_dynamics.sim.plant_error import draw
+from picker_dynamics.sim import plant, plant_error
 
 CARRIED = ("upper_arm", "forearm", "hand", "scissor")
 SHOULDER = 1
@@ -34,8 +31,10 @@ class Hidden:
 
     def __init__(self, seed: int, share: float = 0.15, noise: float = 1.0):
         arm = picker()
-        self.plant = Plant(
-            arm, servos(), plant_error=replace(draw(arm, servos().stall_torque, share, seed), armature=np.full(arm.n, 1e-12))
+        self.plant = plant.Plant(
+            arm,
+            servos(),
+            plant_error=replace(plant_error.draw(arm, servos().stall_torque, share, seed), armature=np.full(arm.n, 1e-12)),
         )
         self.rng, self.noise = np.random.default_rng(seed), noise
 
@@ -71,14 +70,14 @@ def test_an_assembly_is_split_by_the_urdfs_ratio():
     """All links 1.3 times as heavy and inert as drawn: the ratios hold, and what is found is pulled a little to the URDF's."""
     heavy = Hidden(0, share=0.0, noise=0.0)
     factors = dict.fromkeys(heavy.plant.error.mass, 1.3)
-    heavy.plant = Plant(picker(), servos(), plant_error=replace(heavy.plant.error, mass=factors, inertia=factors))
+    heavy.plant = plant.Plant(picker(), servos(), plant_error=replace(heavy.plant.error, mass=factors, inertia=factors))
     found = properties(picker(), {"upper_arm": heavy.arm_and_all()})
     assert tuple(found) == CARRIED
     for name, one in found.items():
         mass, distance, inertia = heavy.truth(name)
-        assert one.mass.value == pytest.approx(mass, rel=5e-3)
-        assert one.distance.value == pytest.approx(distance, abs=5e-4)
-        assert one.inertia.value == pytest.approx(inertia, rel=0.05)
+        assert one.mass.value == approx(mass, rel=5e-3)
+        assert one.distance.value == approx(distance, abs=5e-4)
+        assert one.inertia.value == approx(inertia, rel=0.05)
         assert 0.3 * RATIO_SD < one.mass.sd / mass < 1.5 * RATIO_SD  # a ratio was believed, not measured
 
 
@@ -87,7 +86,7 @@ def test_what_is_split_adds_up_to_what_was_read():
     for pose in ((0.0, 0.0, 0.0), (-0.6, -0.4, 0.5)):
         readings = hidden.arm_and_all(pose)
         found = properties(picker(), {"upper_arm": readings})
-        assert sum(one.mass.value for one in found.values()) == pytest.approx(np.mean(readings.masses_kg), abs=1e-4)
+        assert sum(one.mass.value for one in found.values()) == approx(np.mean(readings.masses_kg), abs=1e-4)
         expected = [hidden.truth(name)[0] for name in CARRIED]
         for one, mass in zip(found.values(), expected):
             assert abs(one.mass.value - mass) < 3.0 * one.mass.sd
@@ -121,8 +120,8 @@ def test_without_swings_inertias_stay_with_the_urdf():
     assert all(one.inertia is None for one in found.values())
 
 
-@pytest.mark.parametrize(
-    ("first", "holds", "message"),
+@mark.parametrize(
+    "first, holds, message",
     [
         ("forearm", ("upper_arm",), "assembly of forearm: upper_arm does not hang on it; there are hand, scissor, tool0"),
         ("upper_arm", ("hand",), "assembly of upper_arm: hand hangs on forearm, which is left out"),
@@ -131,14 +130,14 @@ def test_without_swings_inertias_stay_with_the_urdf():
     ],
 )
 def test_assemblies_that_are_none(first, holds, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         properties(picker(), {first: LinkReadings([0.2], [0.05], [12.0], holds=holds)})
 
 
 def test_a_part_heavier_than_the_whole_is_refused():
     hidden = Hidden(6)
     heavy = replace(hidden.link("hand"), masses_kg=(0.9, 0.9, 0.9))
-    with pytest.raises(InputError, match="assembly of upper_arm: the readings leave .* was something else weighed"):
+    with raises(InputError, match="assembly of upper_arm: the readings leave .* was something else weighed"):
         properties(picker(), {"upper_arm": hidden.arm_and_all(), "hand": heavy})
 
 
@@ -147,17 +146,17 @@ def test_a_part_heavier_than_the_whole_is_refused():
 
 def test_the_reach_of_a_link_is_that_of_its_drawing():
     arm = picker()
-    assert reach(arm, "upper_arm") == pytest.approx(REACH_SLACK * math.hypot(0.20, 0.012), rel=0.05)
+    assert reach(arm, "upper_arm") == approx(REACH_SLACK * math.hypot(0.20, 0.012), rel=0.05)
     stretched, folded = (reach(arm, "upper_arm", CARRIED[1:], {"elbow": elbow}) for elbow in (0.0, -2.5))
     assert stretched > REACH_SLACK * (0.20 + 0.145 + 0.08) > folded
-    with pytest.raises(JointNamesError, match="has no joint 'knee'"):
+    with raises(JointNamesError, match="has no joint 'knee'"):
         reach(arm, "upper_arm", pose={"knee": 1.0})
 
 
 def test_a_balance_point_beyond_the_drawing_is_refused():
     hidden = Hidden(7)
     far = replace(hidden.link("forearm"), balances_m=(0.19, 0.19, 0.19))
-    with pytest.raises(InputError, match=r"forearm: balance point is 0\.19 m, .* or from the other end\?"):
+    with raises(InputError, match=r"forearm: balance point is 0\.19 m, .* or from the other end\?"):
         properties(picker(), {"forearm": far})
 
 
@@ -169,8 +168,8 @@ def test_measured_links_in_order_have_no_finding():
     assert geometry_findings(picker(), {name: link_properties(name, hidden.link(name)) for name in CARRIED}) == ()
 
 
-@pytest.mark.parametrize(
-    ("changes", "what", "reason"),
+@mark.parametrize(
+    "changes, what, reason",
     [
         ({"mass": Measured(2.5, 1e-3)}, "mass", "kg/m³ for the"),
         ({"mass": Measured(0.06, 1e-3)}, "mass", r"0\.4 times the 0\.15 kg of the URDF: was it weighed without its servo"),
@@ -183,5 +182,5 @@ def test_what_the_drawing_contradicts_is_named(changes, what, reason):
     one = replace(link_properties("upper_arm", Hidden(9).link("upper_arm")), **changes)
     found = geometry_findings(picker(), {"upper_arm": one})
     assert any(finding.what.startswith(what) and finding.link == "upper_arm" for finding in found)
-    with pytest.raises(AssertionError, match=reason):
+    with raises(AssertionError, match=reason):
         raise AssertionError(" / ".join(map(str, found)))

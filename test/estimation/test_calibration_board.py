@@ -1,7 +1,5 @@
 """A calibration session with a board on a pseudo-terminal, an arm behind it, and a person who reads the arm's truth."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal
@@ -10,23 +8,25 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pytest
+from pytest import approx, fixture, raises
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
 from picker_dynamics.errors import BoardFaultError, LinkError
-from picker_dynamics.estimation.calibration import guided, mover
-from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
-from picker_dynamics.estimation.calibration.board_bench import BoardOutputs
-from picker_dynamics.estimation.calibration.droop_model import SensorModel
-from picker_dynamics.estimation.calibration.mover import Mover
-from picker_dynamics.estimation.calibration.poses import Station, Weight
-from picker_dynamics.estimation.calibration.rehearsal import SimulatedPerson
+from picker_dynamics.estimation.calibration import (
+    arm_estimate,
+    board_bench,
+    droop_model,
+    guided,
+    mover,
+    poses,
+    rehearsal,
+    step_context,
+    write_back,
+)
 from picker_dynamics.estimation.calibration.session import Session, checksums
-from picker_dynamics.estimation.calibration.step_context import StepContext
+from picker_dynamics.estimation.calibration.steps import droop
 from picker_dynamics.estimation.calibration.steps import droop as droop_step
-from picker_dynamics.estimation.calibration.steps.droop import StationReader
-from picker_dynamics.estimation.calibration.write_back import urdf_text
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
@@ -58,7 +58,7 @@ class Truthful:
         raise AssertionError(f"{name} is not to be weighed here")
 
 
-class Reader(SimulatedPerson):
+class Reader(rehearsal.SimulatedPerson):
     """Looks at the wrist alone; does something unforeseen when asked a question for the first time."""
 
     def __init__(self, world, mishaps=()):
@@ -80,7 +80,7 @@ class Reader(SimulatedPerson):
         return super().answer(question)
 
 
-@pytest.fixture(autouse=True)
+@fixture(autouse=True)
 def hurry(monkeypatch):
     """Nobody stands beside this arm: it may move three times as fast."""
     monkeypatch.setattr(mover, "TRAVEL_SPEED", 2.4)
@@ -89,7 +89,7 @@ def hurry(monkeypatch):
     monkeypatch.setattr(droop_step, "COMING_SPEED", 0.5)
 
 
-@pytest.fixture(scope="module")
+@fixture(scope="module")
 def board(tmp_path_factory):
     """A board with its arm, in a process of its own: port and side door."""
     port = tmp_path_factory.mktemp("board") / "tty"
@@ -104,16 +104,16 @@ class Bench:
         self.port, self.control = board
         self.folder = folder
         plain = descriptions.load(resource("urdf/picker.urdf"))
-        self.arm = descriptions.parse(urdf_text(plain, {}, "", limits=NARROW))
+        self.arm = descriptions.parse(write_back.urdf_text(plain, {}, "", limits=NARROW))
         self.overlay = folder / "turned.yaml"
         self.overlay.write_text(TURNED)
         files = resource("config/servos.yaml"), self.overlay
         self.servos = servo_maps.load(files[0], self.arm.joint_names, files[1])
         self.tied = checksums(self.arm.urdf, *files)
 
-    def outputs(self) -> BoardOutputs:
+    def outputs(self) -> board_bench.BoardOutputs:
         names = self.arm.joint_names
-        return BoardOutputs(Link(str(self.port), joint_names=names), board_limits(self.servos), names)
+        return board_bench.BoardOutputs(Link(str(self.port), joint_names=names), board_limits(self.servos), names)
 
     def walk(self, *steps, mishaps=(), then=None):
         """Some steps; who answered, what is believed, and what ``then`` makes of it."""
@@ -122,14 +122,16 @@ class Bench:
         session = Session.open(self.folder, self.tied, {})
         outputs.take()
         try:
-            context = StepContext(session, person, Mover(outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay))
-            estimate = guided.run_steps(context, ArmEstimate(self.arm, self.servos), steps)
+            context = step_context.StepContext(
+                session, person, mover.Mover(outputs), self.folder, settle_s=SETTLE_S, overlay=str(self.overlay)
+            )
+            estimate = guided.run_steps(context, arm_estimate.ArmEstimate(self.arm, self.servos), steps)
             return person, estimate, then and then(context, estimate)
         finally:
             outputs.let_go()
 
 
-@pytest.fixture(scope="module")
+@fixture(scope="module")
 def bench(board, tmp_path_factory):
     return Bench(board, tmp_path_factory.mktemp("session"))
 
@@ -140,7 +142,7 @@ def interrupt_soon():
 
 
 def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
-    with pytest.raises(KeyboardInterrupt):
+    with raises(KeyboardInterrupt):
         bench.walk("trim", "map", mishaps={"wrist.1.forearm": None, "wrist.1.hand": interrupt_soon})
         time.sleep(1.0)
     truth = bench.control.truth()
@@ -151,7 +153,7 @@ def test_ctrl_c_in_a_motion_stops_the_arm_and_keeps_what_was_answered(bench):
 
 
 def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench):
-    with pytest.raises(LinkError, match="is the board plugged in|cable pulled|is gone"):
+    with raises(LinkError, match="is the board plugged in|cable pulled|is gone"):
         bench.walk("map", mishaps={"wrist.2.hand": lambda: bench.control.unplug(0.6)})
     answered = Session.open(bench.folder, bench.tied, {}).count("map")
     assert answered > 10  # of the first two places, and the pulses of the third
@@ -162,19 +164,19 @@ def test_a_pulled_cable_is_told_and_the_session_goes_on_with_what_is_open(bench)
     true = servo_maps.load(resource("config/servos.yaml"), bench.arm.joint_names).servos[3]
     assert servo.direction == true.direction == -1
     for pulse in (2246.0, 1900.0):
-        assert servo.to_angle(pulse) == pytest.approx(true.to_angle(pulse), abs=math.radians(1.0))
+        assert servo.to_angle(pulse) == approx(true.to_angle(pulse), abs=math.radians(1.0))
     assert Session.open(bench.folder, bench.tied, {}).done.keys() == {"trim", "map"}
 
 
 def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
-    station = Station(
+    station = poses.Station(
         np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]),
-        Weight(0.1),
-        tuple(SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand")),
+        poses.Weight(0.1),
+        tuple(droop_model.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand")),
     )
 
     def look(context, estimate):
-        reader = StationReader(context, estimate)
+        reader = droop.StationReader(context, estimate)
         values = reader.read_station(estimate.validator(), station, 1.0, (1, 2, 3))
         hanging = bench.control.truth().payload_kg
         reader.finish()
@@ -182,32 +184,32 @@ def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
 
     person, estimate, (values, hanging) = bench.walk("limits", "rest", then=look)
     low, high = estimate.limits["wrist"]
-    assert low == pytest.approx(-1.4, abs=0.06) and high == pytest.approx(-0.6, abs=0.06)
-    assert estimate.known_servos.rest == pytest.approx(bench.servos.rest, abs=0.02)
+    assert low == approx(-1.4, abs=0.06) and high == approx(-0.6, abs=0.06)
+    assert estimate.known_servos.rest == approx(bench.servos.rest, abs=0.02)
     truth = bench.control.truth()
     assert hanging == 0.1 and truth.payload_kg == 0.0
     q = truth.q
-    assert values == pytest.approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
+    assert values == approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
     assert truth.live == 0b11111 and not set(truth.faults) - {"HOST_LOST"}
 
 
 def test_another_arms_board_is_refused(bench):
     outputs = bench.outputs()
     outputs.limits = tuple(board_limits(bench.servos)[:4])
-    with pytest.raises(BoardFaultError, match="was flashed for 5 joints, the servo map has 4"):
+    with raises(BoardFaultError, match="was flashed for 5 joints, the servo map has 4"):
         outputs.take()
 
 
 def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_holds(bench):
     pulses = bench.control.truth().pulses_us
-    sensors = tuple(SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand"))
+    sensors = tuple(droop_model.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand"))
     quantised = bench.servos.quantise_us(pulses)
-    station = Station(quantised, Weight(), sensors)
+    station = poses.Station(quantised, poses.Weight(), sensors)
     looked = []
 
     def look(context, estimate):
         looked.append(context.person)
-        return StationReader(context, estimate).read_station(estimate.validator(), station, -1.0, (1, 2, 3))
+        return droop.StationReader(context, estimate).read_station(estimate.validator(), station, -1.0, (1, 2, 3))
 
     def stop():
         raise KeyboardInterrupt
@@ -215,9 +217,9 @@ def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_
     session = Session.open(bench.folder, bench.tied, {})
     assert session.done.keys() >= {"rest"}
     key = f"-@{'/'.join(f'{pulse:.0f}' for pulse in quantised)}#1.elevation.hand"
-    with pytest.raises(KeyboardInterrupt):
+    with raises(KeyboardInterrupt):
         bench.walk("rest", mishaps={key: stop}, then=look)
     moved = bench.control.truth().pulses_us
     _, _, values = bench.walk("rest", then=look)
-    assert len(values) == 3 and bench.control.truth().pulses_us == pytest.approx(moved, abs=0.2)
+    assert len(values) == 3 and bench.control.truth().pulses_us == approx(moved, abs=0.2)
     assert [key for key in looked[-1].keys if "elevation" in key] == [key]

@@ -1,20 +1,15 @@
 """Servo figures from droop, against MuJoCo's arm at rest: hidden masses, stiffness, deadband, zeros and scales."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from arm_fixtures import picker, servos
-from calibration_truth import COLUMNS, JOINTS, hidden
+from calibration_truth import ARM, BELIEVED, COLUMNS, JOINTS, SENSORS, SIMULATED, VALIDATOR, bench, hidden, weighed
+from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.calibration import procedure
-from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit
-from picker_dynamics.estimation.calibration.droop_model import FIGURES, DroopModel, Reading, SensorModel
-from picker_dynamics.estimation.calibration.mass_properties import link_properties
+from picker_dynamics.estimation.calibration import droop_fit, droop_model, procedure, simulated, write_back
 from picker_dynamics.estimation.calibration.poses import (
     INSTRUMENTS,
     SIDES,
@@ -22,51 +17,37 @@ from picker_dynamics.estimation.calibration.poses import (
     Station,
     Weight,
     candidates,
-    cautious_validator,
     choose,
     sensors,
     way,
 )
-from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
 from picker_dynamics.estimation.calibration.statics import PointMass, elevation, gravity_torques, links_of, loads
-from picker_dynamics.estimation.calibration.write_back import calibrated_servos, figures_from, overlay_text, urdf_text, write
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-ARM = picker()
-BELIEVED = servos(simulated=False)
-SIMULATED = servos()
-SENSORS = sensors(ARM, JOINTS)
-KNOWN = FIGURES[:4]
-"""Figures that the simulated arm has; what its friction holds back on average is none of its numbers."""
 
-
-class ExactBench(RestingBench):
+class ExactBench(simulated.RestingBench):
     """Neither friction nor noise in what is read of the droop."""
 
-    def read_station(self, validator, station, side, columns):
+    def read_station(self, _validator, station, _side, columns):
         poses = link_poses(ARM, self.resting(station, columns, np.zeros(ARM.n)))
         return [float(sensor.of(poses)) for sensor in station.sensors]
 
 
-def bench(seed, kind=RestingBench):
-    return kind.with_errors(ARM, SIMULATED, seed=seed)
-
-
-@pytest.mark.parametrize("name", ["picker", "rrp", "three_link", "cylindrical"])
+@mark.parametrize("name", ["picker", "rrp", "three_link", "cylindrical"])
 def test_gravity_torques_are_those_of_pinocchio(name):
     arm = descriptions.load(resource(f"urdf/{name}.urdf"))
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (40, arm.n))
-    np.testing.assert_allclose(gravity_torques(arm, q, links_of(arm)), RigidBody(arm).gravity(q), atol=1e-12 * 1e3)
+    assert_allclose(gravity_torques(arm, q, links_of(arm)), RigidBody(arm).gravity(q), atol=1e-12 * 1e3)
 
 
 def test_a_weight_bears_as_a_payload_does():
     q = np.random.default_rng(1).uniform(-1.0, 1.0, (20, ARM.n))
     point = np.array([-0.03, 0.01, 0.02])
     ours = gravity_torques(ARM, q, [*links_of(ARM), PointMass("tool0", 0.3, point)])
-    np.testing.assert_allclose(ours, RigidBody(ARM).with_payload(0.3, tuple(point)).gravity(q), atol=1e-12)
+    assert_allclose(ours, RigidBody(ARM).with_payload(0.3, tuple(point)).gravity(q), atol=1e-12)
 
 
 def test_which_joints_a_droop_tells_of():
@@ -77,10 +58,10 @@ def test_which_joints_a_droop_tells_of():
 def test_elevation_goes_on_beyond_the_vertical():
     for angle in (-0.3, 1.0, 2.5):
         q = np.array([0.4, angle, 0.0, 0.0, 0.0])
-        assert elevation(link_poses(ARM, q)["upper_arm"]) == pytest.approx(angle)
+        assert elevation(link_poses(ARM, q)["upper_arm"]) == approx(angle)
 
 
-@pytest.mark.parametrize("name", ["picker", "rrp"])
+@mark.parametrize("name", ["picker", "rrp"])
 def test_derivatives_of_the_loads_are_those_of_differences(name):
     arm = descriptions.load(resource(f"urdf/{name}.urdf"))
     q, masses, h = np.random.default_rng(2).uniform(-1.0, 1.0, (7, arm.n)), links_of(arm), 1e-6
@@ -88,54 +69,50 @@ def test_derivatives_of_the_loads_are_those_of_differences(name):
     for joint in range(arm.n):
         step = h * np.eye(arm.n)[joint]
         by_q = (gravity_torques(arm, q + step, masses) - gravity_torques(arm, q - step, masses)) / (2.0 * h)
-        np.testing.assert_allclose(found.by_q[..., joint], by_q, atol=1e-7)
+        assert_allclose(found.by_q[..., joint], by_q, atol=1e-7)
     for k, one in enumerate(masses):
         ahead = [replace(other, point=other.point + np.array([h, 0.0, 0.0])) if other is one else other for other in masses]
         heavier = [replace(other, mass=other.mass + h) if other is one else other for other in masses]
         for changed, derivative in ((ahead, found.by_x), (heavier, found.by_mass)):
-            np.testing.assert_allclose(derivative[..., k], (gravity_torques(arm, q, changed) - found.torque) / h, atol=1e-6)
+            assert_allclose(derivative[..., k], (gravity_torques(arm, q, changed) - found.torque) / h, atol=1e-6)
 
 
 def test_the_sensors_of_each_instrument():
     inclinometer, ruler, both = (sensors(ARM, JOINTS, one) for one in INSTRUMENTS)
     assert [one.link for one in inclinometer] == ["upper_arm", "forearm", "hand"]
-    assert [(one.kind, one.link) for one in ruler] == [("height", "forearm"), ("height", "hand"), ("height", "tool0")]
+    assert [(one.kind, one.link) for one in ruler] == [("height", link) for link in ("forearm", "hand", "tool0")]
     assert both == inclinometer + ruler
-    with pytest.raises(InputError, match="instrument is 'laser', must be inclinometer, ruler, both"):
+    with raises(InputError, match="instrument is 'laser', must be inclinometer, ruler, both"):
         sensors(ARM, JOINTS, "laser")
 
 
 def test_derivatives_of_the_readings_are_those_of_differences():
-    links = {name: link_properties(name, bench(0).link(name)) for name in ("upper_arm", "hand")}
-    model = DroopModel(ARM, BELIEVED, JOINTS, links)
+    model = droop_model.DroopModel(ARM, BELIEVED, JOINTS, weighed(bench(0), ("upper_arm", "hand")))
     mean, sd = model.prior()
     rng = np.random.default_rng(3)
     poses = [[0.0, *rng.uniform([1.0, -1.5, -1.0], [2.0, -0.5, 1.0]), 1.2] for _ in range(4)]
     readings = [
-        Reading(BELIEVED.to_pulse_us(q), sensor, 0.0, 0, weight, "tool0", (0.05, 0.0, 0.0), side)
+        droop_model.Reading(BELIEVED.to_pulse_us(q), sensor, 0.0, 0, weight, "tool0", (0.05, 0.0, 0.0), side)
         for q, weight, side in zip(poses, (0.0, 0.2, 0.1, 0.3), (1.0, -1.0, 0.0, 1.0))
         for sensor in sensors(ARM, JOINTS, "both")
     ]
     unknowns = mean + 0.2 * sd * rng.normal(size=len(mean))
     expected, by_unknowns, _ = model.linearised(unknowns, readings)
-    np.testing.assert_allclose(expected, model.predict(unknowns, readings), atol=1e-12)
+    assert_allclose(expected, model.predict(unknowns, readings), atol=1e-12)
     for i, step in enumerate(1e-5 * sd):
         shifted = [model.predict(unknowns + sign * step * np.eye(len(mean))[i], readings) for sign in (1.0, -1.0)]
-        np.testing.assert_allclose(by_unknowns[:, i], (shifted[0] - shifted[1]) / (2.0 * step), rtol=1e-4, atol=1e-6)
+        assert_allclose(by_unknowns[:, i], (shifted[0] - shifted[1]) / (2.0 * step), rtol=1e-4, atol=1e-6)
 
 
-@pytest.fixture(scope="module")
+@fixture(scope="module")
 def calibrated():
     """Calibrations of arms at rest, by seed: each with its bench."""
-    made = {}
-    for seed in (0, 1):
-        arm = bench(seed)
-        made[seed] = arm, procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=seed, when="today")
-    return made
+    arms = bench(0), bench(1)
+    return [(arm, procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=seed, when="today")) for seed, arm in enumerate(arms)]
 
 
 def test_stiffness_zero_and_scale_are_found(calibrated):
-    for arm, found in calibrated.values():
+    for arm, found in calibrated:
         for joint in JOINTS:
             zero, scale, compliance, _ = hidden(arm.plant, joint)
             assert abs(found.fit.stiffness(joint).value * compliance - 1.0) < 0.08
@@ -149,9 +126,10 @@ def test_exact_readings_give_exact_figures():
     arm = bench(5, ExactBench)
     found = procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=5)
     for joint in JOINTS:
-        assert found.fit.stiffness(joint).value * hidden(arm.plant, joint)[2] == pytest.approx(1.0, abs=0.02)
-        assert found.fit.figure(joint, "deadband").value == pytest.approx(hidden(arm.plant, joint)[3], rel=0.15)
-    assert found.fit.misfit < 0.1 and (found.fit.friction < FRICTION_SD).all()
+        _, _, compliance, deadband = hidden(arm.plant, joint)
+        assert found.fit.stiffness(joint).value * compliance == approx(1.0, abs=0.02)
+        assert found.fit.figure(joint, "deadband").value == approx(deadband, rel=0.15)
+    assert found.fit.misfit < 0.1 and (found.fit.friction < droop_fit.FRICTION_SD).all()
 
 
 def test_a_calibrated_map_says_where_the_joints_really_go(calibrated):
@@ -165,7 +143,7 @@ def test_a_misread_inclinometer_is_shown_as_an_outlier(calibrated):
     fitted = calibrated[1][1].fit
     readings = list(fitted.readings)
     readings[7] = replace(readings[7], value=readings[7].value + np.radians(4.0))
-    assert fit(fitted.model, readings).outliers == (7,)
+    assert droop_fit.fit(fitted.model, readings).outliers == (7,)
 
 
 def test_slips_of_sign_and_too_few_readings_are_refused(calibrated):
@@ -173,22 +151,20 @@ def test_slips_of_sign_and_too_few_readings_are_refused(calibrated):
     index = max(range(len(fitted.readings)), key=lambda i: abs(fitted.readings[i].value))
     readings = list(fitted.readings)
     readings[index] = replace(readings[index], value=-readings[index].value)
-    with pytest.raises(InputError, match=rf"reading {index + 1}, elevation of .* sign, unit or link mixed up\?"):
-        fit(fitted.model, readings)
-    with pytest.raises(InputError, match="5 readings for 15 figures: take more"):
-        fit(fitted.model, readings[:5])
-    with pytest.raises(InputError, match=r"a weight of 200 kg was hung on, .* are these grams\?"):
+    with raises(InputError, match=rf"reading {index + 1}, elevation of .* sign, unit or link mixed up\?"):
+        droop_fit.fit(fitted.model, readings)
+    with raises(InputError, match="5 readings for 15 figures: take more"):
+        droop_fit.fit(fitted.model, readings[:5])
+    with raises(InputError, match=r"a weight of 200 kg was hung on, .* are these grams\?"):
         replace(readings[0], weight=200.0)
-    with pytest.raises(InputError, match="reading is of 'depth', must be elevation or height"):
-        SensorModel("depth", "hand")
+    with raises(InputError, match="reading is of 'depth', must be elevation or height"):
+        droop_model.SensorModel("depth", "hand")
 
 
 def test_chosen_poses_tell_more_than_the_first_ones_that_come():
-    links = {name: link_properties(name, bench(0).link(name)) for name in procedure.measured_links(ARM, JOINTS)}
-    model = DroopModel(ARM, BELIEVED, JOINTS, links)
-    validator = cautious_validator(RigidBody(ARM), BELIEVED)
-    stations = candidates(model, validator, WEIGHTS, SENSORS, count=40, seed=2)
-    chosen = choose(model, validator, stations, 6)
+    model = droop_model.DroopModel(ARM, BELIEVED, JOINTS, weighed(bench(0), procedure.measured_links(ARM, JOINTS)))
+    stations = candidates(model, VALIDATOR, WEIGHTS, SENSORS, count=40, seed=2)
+    chosen = choose(model, VALIDATOR, stations, 6)
 
     def spread(some):
         readings = [one for number, station in enumerate(some) for one in station.readings(ARM.tool, visit=number)]
@@ -200,49 +176,46 @@ def test_chosen_poses_tell_more_than_the_first_ones_that_come():
 
 
 def test_a_way_that_cannot_be_borne_goes_by_home_or_is_refused():
-    validator = cautious_validator(RigidBody(ARM), BELIEVED)
     home = np.array(BELIEVED.home)
     lean_back = np.array([0.0, 1.75, -0.3, 0.0, 1.2])
-    np.testing.assert_array_equal(way(validator, home, lean_back)[-1], lean_back)
-    with pytest.raises(InfeasibleError, match="shoulder"):
-        way(validator, home, np.array([0.0, 0.0, 0.0, 0.0, 1.2]))
+    assert_array_equal(way(VALIDATOR, home, lean_back)[-1], lean_back)
+    with raises(InfeasibleError, match="shoulder"):
+        way(VALIDATOR, home, np.array([0.0, 0.0, 0.0, 0.0, 1.2]))
 
 
 def test_the_arm_comes_to_stations_from_both_sides_and_is_read_at_rest():
     """The bench that moves: real pulses, real time steps, friction; what it reads is the balance of StaticBench."""
-    moving = SimulatedBench.with_errors(ARM, SIMULATED, seed=2)
+    moving = simulated.SimulatedBench.with_errors(ARM, SIMULATED, seed=2)
     still = bench(2, ExactBench)
-    validator = cautious_validator(RigidBody(ARM), BELIEVED)
     pulses = BELIEVED.quantise_us(BELIEVED.to_pulse_us(np.array([0.0, 1.7, -1.2, -0.6, 1.2])))
     station = Station(pulses, Weight(0.2), SENSORS)
-    expected = still.read_station(validator, station, 1.0, COLUMNS)
+    expected = still.read_station(VALIDATOR, station, 1.0, COLUMNS)
     for side in SIDES:
-        np.testing.assert_allclose(moving.read_station(validator, station, side, COLUMNS), expected, atol=np.radians(1.2))
+        assert_allclose(moving.read_station(VALIDATOR, station, side, COLUMNS), expected, atol=np.radians(1.2))
     assert moving.plant.payload == 0.0
 
 
 def test_files_are_written_beside_what_was_there_and_read_back(calibrated, tmp_path):
     _, found = calibrated[1]
     overlay, urdf = tmp_path / "servos.yaml", tmp_path / "arm.urdf"
-    assert write(overlay, "old") is None
-    assert write(overlay, overlay_text(found.servos, found.figures, "today")) == tmp_path / "servos.yaml.1"
+    assert write_back.write(overlay, "old") is None
+    assert write_back.write(overlay, write_back.overlay_text(found.servos, found.figures, "today")) == tmp_path / "servos.yaml.1"
     assert (tmp_path / "servos.yaml.1").read_text() == "old"
     again = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, overlay)
-    np.testing.assert_allclose(again.model.stiffness, found.servos.model.stiffness, rtol=1e-4)
-    np.testing.assert_allclose(again.model.deadband, found.servos.model.deadband, rtol=1e-3)
-    np.testing.assert_allclose(
-        again.to_angle(BELIEVED.to_pulse_us(BELIEVED.home)), found.servos.to_angle(BELIEVED.to_pulse_us(BELIEVED.home)), atol=1e-5
-    )
+    pulses = BELIEVED.to_pulse_us(BELIEVED.home)
+    assert_allclose(again.model.stiffness, found.servos.model.stiffness, rtol=1e-4)
+    assert_allclose(again.model.deadband, found.servos.model.deadband, rtol=1e-3)
+    assert_allclose(again.to_angle(pulses), found.servos.to_angle(pulses), atol=1e-5)
     assert {"base.stiffness_nm_rad", "scissor.stiffness_nm_rad"} <= set(again.unmeasured)
     assert "shoulder.stiffness_nm_rad" not in again.unmeasured
 
-    write(urdf, urdf_text(ARM, found.links, "today"))
-    arm = descriptions.load(urdf)
-    assert arm.links["upper_arm"].mass == pytest.approx(found.links["upper_arm"].mass.value, abs=1e-6)
-    assert arm.links["upper_arm"].inertia[1, 1] == pytest.approx(found.links["upper_arm"].inertia.value, rel=1e-5)
+    write_back.write(urdf, write_back.urdf_text(ARM, found.links, "today"))
+    arm, text, measured = descriptions.load(urdf), urdf.read_text(), found.links["upper_arm"]
+    assert arm.links["upper_arm"].mass == approx(measured.mass.value, abs=1e-6)
+    assert arm.links["upper_arm"].inertia[1, 1] == approx(measured.inertia.value, rel=1e-5)
     assert arm.links["turret"].mass == ARM.links["turret"].mass
-    assert urdf.read_text().count("measured today") == 4 and "Safety" not in urdf.read_text()
-    assert "Frames.  base_link lies in the mounting plane" in urdf.read_text()
+    assert text.count("measured today") == 4 and "Safety" not in text
+    assert "Frames.  base_link lies in the mounting plane" in text
 
 
 def test_joints_that_bear_nothing_get_zero_and_scale_only(calibrated):
@@ -252,5 +225,5 @@ def test_joints_that_bear_nothing_get_zero_and_scale_only(calibrated):
         one = found.figures[joint]
         assert abs(one.zero.value - zero) < 4.0 * one.zero.sd and abs(one.scale.value - scale) < 4.0 * one.scale.sd
         assert one.stiffness is None
-    assert figures_from(found.fit, {})["wrist"].how.startswith("droop at 28 visits")
-    assert calibrated_servos(BELIEVED, {}) == BELIEVED
+    assert write_back.figures_from(found.fit, {})["wrist"].how.startswith("droop at 28 visits")
+    assert write_back.calibrated_servos(BELIEVED, {}) == BELIEVED

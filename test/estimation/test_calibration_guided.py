@@ -1,54 +1,43 @@
 """The session's steps with a simulated arm whose numbers are hidden: what is found, what is told, and going on after a break."""
 
-from __future__ import annotations
-
 import json
 import math
 from argparse import ArgumentParser
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import yaml
-from arm_fixtures import picker, servos
+from calibration_truth import ARM, BELIEVED, SIMULATED
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError
-from picker_dynamics.estimation.calibration import evaluate, guided, poses
-from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
+from picker_dynamics.estimation.calibration import arm_estimate, evaluate, guided, poses, rehearsal, simulated, step_context
 from picker_dynamics.estimation.calibration.joint_map import MapPoint, levelled, mapped
 from picker_dynamics.estimation.calibration.mover import Mover
-from picker_dynamics.estimation.calibration.rehearsal import PlantOutputs, PlantWorld, SimulatedPerson
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.calibration.simulated import SimulatedBench
-from picker_dynamics.estimation.calibration.step_context import LeaveError, StepContext
-from picker_dynamics.estimation.calibration.steps import result
-from picker_dynamics.estimation.calibration.steps.result import merged
-from picker_dynamics.estimation.calibration.steps.sweep import BARE, DISTANCES, LAYING, LOADED
+from picker_dynamics.estimation.calibration.steps import result, sweep
 from picker_dynamics.estimation.calibration.sweep import lever_loads
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.plant import Plant
 
-ARM = picker()
-BELIEVED = servos(simulated=False)
-SIMULATED = servos()
 COARSE_S = 2e-3
 """Step of the simulated arms [s]: four times the usual one, for motions that are slow."""
 WRIST = ARM.joint_names.index("wrist")
 
 
-class Person(SimulatedPerson):
+class Person(rehearsal.SimulatedPerson):
     """Looks at some joints alone, types prepared answers to some questions, and breaks off at others."""
 
     def __init__(self, world, rng, *, joints=ARM.joint_names, typed=(), breaks=(), oscillator_hz=25e6):
         super().__init__(world, rng, oscillator_hz)
         self.joints, self.typed, self.breaks = joints, {key: list(lines) for key, lines in dict(typed).items()}, set(breaks)
-        self.said, self.keys = [], []
+        self.said, self.keys = "", []
 
     def tell(self, text, style=""):
-        self.said.append(text)
+        self.said += f" {text}"
 
     def answer(self, question):
         if question.key in self.breaks:
@@ -67,20 +56,20 @@ class Rig:
 
     def __init__(self, folder, *, believed=BELIEVED, seed=0, plant_error=0.15):
         self.folder, self.believed = folder, believed
-        self.bench = SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=seed)
+        self.bench = simulated.SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=seed)
         true = self.bench.plant
         self.bench.plant = Plant(ARM, true.servo_map, plant_error=true.error, dt=COARSE_S, q=SIMULATED.rest, support=True)
-        self.outputs = PlantOutputs(self.bench.plant, believed)
+        self.outputs = rehearsal.PlantOutputs(self.bench.plant, believed)
 
     def walk(self, *steps, **options):
         """Some steps: who answered, and what is believed then."""
-        person = Person(PlantWorld(self.bench, self.outputs), np.random.default_rng(1), **options)
-        context = StepContext(
+        person = Person(rehearsal.PlantWorld(self.bench, self.outputs), np.random.default_rng(1), **options)
+        context = step_context.StepContext(
             Session.open(self.folder, {}, {}), person, Mover(self.outputs), self.folder, when="today", settle_s=1.5
         )
         context.switched |= {"on"} if not np.isnan(self.outputs.pulses_us).any() else set()
         self.last = person
-        return person, guided.run_steps(context, ArmEstimate(ARM, self.believed), steps)
+        return person, guided.run_steps(context, arm_estimate.ArmEstimate(ARM, self.believed), steps)
 
     def true_angles(self, joint, pulses):
         return self.bench.plant.servo_map.servos[ARM.joint_names.index(joint)].to_angle(np.array(pulses))
@@ -89,7 +78,7 @@ class Rig:
 # -- oscillator ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", ["pulse", "frequency", "angles"])
+@mark.parametrize("way", ["pulse", "frequency", "angles"])
 def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
     true_hz = 28.26e6  # 1500 us commanded, 1327 us measured
     typed = {
@@ -105,20 +94,20 @@ def test_the_oscillator_is_trimmed_until_the_pulses_are_right(tmp_path, way):
         "1.board.1800": ["27.0"],
     }
     person, estimate = Rig(tmp_path).walk("trim", typed=typed, oscillator_hz=true_hz)
-    assert estimate.servos.oscillator_hz == pytest.approx(true_hz, rel=0.003)
-    assert any("flash" in text for text in person.said) and any("good enough" in text for text in person.said)
+    assert estimate.servos.oscillator_hz == approx(true_hz, rel=0.003)
+    assert "flash" in person.said and "good enough" in person.said
     overlay = yaml.safe_load((tmp_path / "servos.trim.yaml").read_text())
-    assert overlay["board"]["oscillator_hz"] == pytest.approx(true_hz, rel=0.003)
+    assert overlay["board"]["oscillator_hz"] == approx(true_hz, rel=0.003)
     if way != "angles":
-        assert any("were these ms" in text or "must be 20 to 30" in text for text in person.said)
+        assert "were these ms" in person.said or "must be 20 to 30" in person.said
 
 
 def test_who_flashes_later_goes_on_with_measuring_again(tmp_path):
     rig = Rig(tmp_path)
-    with pytest.raises(LeaveError, match="flash the firmware, then run the same command"):
+    with raises(step_context.LeaveError, match="flash the firmware, then run the same command"):
         rig.walk("trim", oscillator_hz=25.5e6, typed={"1.flashed": ["later"]})
     person, estimate = rig.walk("trim", oscillator_hz=25.5e6)
-    assert "0.pulse" not in person.keys and estimate.servos.oscillator_hz == pytest.approx(25.5e6, rel=0.002)
+    assert "0.pulse" not in person.keys and estimate.servos.oscillator_hz == approx(25.5e6, rel=0.002)
 
 
 # -- map ------------------------------------------------------------------------------------------------------------------
@@ -129,20 +118,19 @@ def test_direction_and_zero_of_a_joint_that_turns_the_other_way_are_found(tmp_pa
     believed = replace(BELIEVED, servos=(*BELIEVED.servos[:WRIST], wrist, *BELIEVED.servos[WRIST + 1 :]))
     rig = Rig(tmp_path, believed=believed)
     person, estimate = rig.walk("map", joints=("wrist",))
-    assert any("wrist turns the other way than the servo map says: its direction is -1 now" in text for text in person.said)
+    assert "wrist turns the other way than the servo map says: its direction is -1 now" in person.said
     pulses = [900.0, 1500.0, 2100.0]
     servo = estimate.servos.servos[WRIST]
-    assert servo.direction == -1 and servo.pulse_range == pytest.approx((-1.57, 1.57), abs=0.15)
+    assert servo.direction == -1 and servo.pulse_range == approx((-1.57, 1.57), abs=0.15)
     np.testing.assert_allclose(servo.to_angle(np.array(pulses)), rig.true_angles("wrist", pulses), atol=math.radians(1.2))
 
 
 def test_a_joint_that_does_not_move_is_told_at_once_and_may_be_put_right(tmp_path):
     rig = Rig(tmp_path)
     stuck = {"wrist.0.forearm": ["-23"], "wrist.0.hand": ["-90"], "wrist.1.forearm": ["-23"], "wrist.1.hand": ["-90.1"]}
-    with pytest.raises(LeaveError, match="wrist does not move; put it right"):
+    with raises(step_context.LeaveError, match="wrist does not move; put it right"):
         rig.walk("map", joints=("wrist",), typed={**stuck, "wrist.still": ["leave"]})
-    told = " ".join(rig.last.said)
-    assert "wrist does not move: it was sent 10 deg away and turned 0.1. Is its plug on channel 3" in told
+    assert "wrist does not move: it was sent 10 deg away and turned 0.1. Is its plug on channel 3" in rig.last.said
     person, estimate = rig.walk("map", joints=("wrist",), typed={**stuck, "wrist.still": ["again"]})
     assert person.keys.count("wrist.still") == 1
     assert estimate.servos.servos[WRIST].direction == -1
@@ -151,7 +139,7 @@ def test_a_joint_that_does_not_move_is_told_at_once_and_may_be_put_right(tmp_pat
 def test_slips_while_mapping_are_doubted(tmp_path):
     rig = Rig(tmp_path)
     person, estimate = rig.walk("map", joints=("base",), typed={"base.2.angle": ["67.5", "-1.18", "67.5 mm"]})
-    said = " ".join(person.said)
+    said = person.said
     assert "base is 67.5 deg, expected about -6" in said and "the sign?" in said and "is it in rad?" in said
     assert estimate.figures["base"].zero.sd < math.radians(0.2)
 
@@ -161,7 +149,7 @@ def test_a_bent_servo_gets_a_bent_map_and_a_straight_one_a_line():
     pulses = np.linspace(700.0, 2300.0, 5)
     straight, off = mapped(servo, [MapPoint(pulse, 0.0016 * (pulse - 1450.0)) for pulse in pulses])
     assert len(straight.pulses_us) == 2 and off < 1e-9
-    assert straight.to_angle(1450.0) == pytest.approx(0.0) and straight.pulses_us == servo.pulses_us
+    assert straight.to_angle(1450.0) == approx(0.0) and straight.pulses_us == servo.pulses_us
 
     def bend(pulse):
         return 0.0015 * (pulse - 1500.0) + 0.15 * ((pulse - 1500.0) / 800.0) ** 2
@@ -169,9 +157,9 @@ def test_a_bent_servo_gets_a_bent_map_and_a_straight_one_a_line():
     bent, off = mapped(servo, [MapPoint(pulse, bend(pulse)) for pulse in pulses])
     assert len(bent.pulses_us) > 2 and bent.pulses_us[0] == 500.0 and bent.pulses_us[-1] == 2500.0
     np.testing.assert_allclose(bent.to_angle(pulses), [bend(pulse) for pulse in pulses], atol=1e-9)
-    with pytest.raises(InputError, match="turns 401 deg in 1000 us, expected about 90"):
+    with raises(InputError, match="turns 401 deg in 1000 us, expected about 90"):
         mapped(servo, [MapPoint(pulse, 0.007 * pulse) for pulse in pulses])
-    with pytest.raises(InputError, match="take two that are further apart"):
+    with raises(InputError, match="take two that are further apart"):
         mapped(servo, [MapPoint(1500.0, 0.0), MapPoint(1510.0, 0.02)])
 
 
@@ -180,7 +168,7 @@ def test_which_joints_an_inclinometer_tells():
     assert found["base"] is None and found["scissor"] is None
     assert found["shoulder"].links == ("upper_arm",) and found["wrist"].links == ("forearm", "hand")
     across_the_half_turn = {"forearm": math.radians(170.0), "hand": math.radians(-150.0)}
-    assert found["wrist"].angle(across_the_half_turn) == pytest.approx(math.radians(40.0))
+    assert found["wrist"].angle(across_the_half_turn) == approx(math.radians(40.0))
 
 
 # -- limits, rest ----------------------------------------------------------------------------------------------------------
@@ -195,9 +183,9 @@ def test_limits_stay_a_margin_inside_and_within_the_pulses(tmp_path):
         "scissor.high": ["", "less", "30", "30", "30", "30", "30", "stop"],
     }
     person, estimate = rig.walk("limits", joints=("base", "scissor"), typed=typed)
-    said = " ".join(person.said)
+    said = person.said
     assert "jog by 60 deg, must be at most 30 at once" in said
-    assert estimate.limits["base"] == pytest.approx((math.radians(-28.0), math.radians(38.0)), abs=0.01)
+    assert estimate.limits["base"] == approx((math.radians(-28.0), math.radians(38.0)), abs=0.01)
     assert "no further: scissor" in said or "its pulses end here" in said
     servo = estimate.known_servos.servos[4]
     assert estimate.known_description.upper[4] <= servo.pulse_range[1]
@@ -207,7 +195,7 @@ def test_limits_stay_a_margin_inside_and_within_the_pulses(tmp_path):
 def test_limits_too_narrow_are_asked_again(tmp_path):
     typed = {"base.low": ["stop", "-30", "stop"], "base.high": ["stop", "30", "stop"]}
     person, estimate = Rig(tmp_path).walk("limits", joints=("base",), typed=typed)
-    assert any("too little to work with" in text for text in person.said)
+    assert "too little to work with" in person.said
 
 
 def test_a_rest_pose_outside_of_the_limits_is_not_taken(tmp_path):
@@ -216,22 +204,22 @@ def test_a_rest_pose_outside_of_the_limits_is_not_taken(tmp_path):
     person, estimate = rig.walk(
         "limits", "rest", joints=("base",), typed={**typed, "pulses": ["base 25", "knee 3", "base far", "done", "base 2", "done"]}
     )
-    said = " ".join(person.said)
+    said = person.said
     assert "base rests" in said and "outside its limits. Jog to another pose" in said
     assert "'knee 3' is not of the form JOINT DEGREES" in said and "is no number" in said
-    assert math.degrees(estimate.known_servos.rest[0]) == pytest.approx(2.0, abs=0.5)
+    assert math.degrees(estimate.known_servos.rest[0]) == approx(2.0, abs=0.5)
 
 
 def test_jogging_ends_where_the_servos_cannot_surely_hold(tmp_path):
     rig = Rig(tmp_path)
     _, estimate = rig.walk("trim", "rest")
     mover, validator = Mover(rig.outputs), estimate.validator()
-    with pytest.raises(InfeasibleError, match="shoulder|elbow"):
+    with raises(InfeasibleError, match="shoulder|elbow"):
         mover.jog(validator, 2, 1.0)
         for _ in range(60):
             mover.jog(validator, 1, -0.1)
             mover.jog(validator, 2, 0.1)
-    with pytest.raises(LimitError, match="pulses end here|its pulses allow"):
+    with raises(LimitError, match="pulses end here|its pulses allow"):
         for _ in range(60):
             mover.jog(validator, 0, 0.1)
 
@@ -241,7 +229,7 @@ def test_jogging_ends_where_the_servos_cannot_surely_hold(tmp_path):
 
 def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
     rng, (speed, stall, lag) = np.random.default_rng(5), (5.0, 0.8, 0.03)
-    loads = np.array(lever_loads(0.3, 0.15, LAYING, LAYING + DISTANCES[-1]))
+    loads = np.array(lever_loads(0.3, 0.15, sweep.LAYING, sweep.LAYING + sweep.DISTANCES[-1]))
     shares = 1.0 / (1.0 - loads / stall)
     slowed = float(np.mean(0.5 * (shares[1:] + shares[:-1])))
     gathering = (BELIEVED.servos[0].armature + 0.3 * 0.15**2) * speed / stall
@@ -253,23 +241,23 @@ def test_speed_and_stall_torque_come_from_timed_moves(tmp_path):
         "base.mass": ["300 kg", "300"],
         "base.lever": ["1 m", "150"],
     }
-    for i in range(3 * BARE):
-        typed[f"base.bare.{i}"] = [f"{lag + DISTANCES[i % 3] / speed + rng.normal(0.0, 2e-3):.4f} s"]
-    for i in range(LOADED):
-        took = lag + DISTANCES[-1] / speed * slowed + gathering * (1.0 + change)
+    for i in range(3 * sweep.BARE):
+        typed[f"base.bare.{i}"] = [f"{lag + sweep.DISTANCES[i % 3] / speed + rng.normal(0.0, 2e-3):.4f} s"]
+    for i in range(sweep.LOADED):
+        took = lag + sweep.DISTANCES[-1] / speed * slowed + gathering * (1.0 + change)
         typed[f"base.loaded.{i}"] = [f"{took + rng.normal(0.0, 2e-3):.4f} s"]
     typed["base.bare.0"].insert(0, "3000")
     person, estimate = Rig(tmp_path).walk("sweep", typed=typed)
     found = estimate.known_servos.servos[0]
-    assert found.no_load_speed == pytest.approx(speed, rel=0.1) and found.stall_torque == pytest.approx(stall, rel=0.25)
-    said = " ".join(person.said)
+    assert found.no_load_speed == approx(speed, rel=0.1) and found.stall_torque == approx(stall, rel=0.25)
+    said = person.said
     assert "must be 24 to 1000" in said and "are these grams" in said and "must be 0.02 to 5" in said
 
 
 # -- all of it -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
+@fixture
 def few_stations(monkeypatch):
     monkeypatch.setattr(poses, "BARE", 3)
     monkeypatch.setattr(poses, "LOADED", 3)
@@ -281,29 +269,30 @@ def few_stations(monkeypatch):
 
 
 def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tmp_path, few_stations):
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "broken").mkdir()
-    whole, broken = Rig(tmp_path / "whole"), Rig(tmp_path / "broken")
+    folders = tmp_path / "whole", tmp_path / "broken"
+    for folder in folders:
+        folder.mkdir()
+    whole, broken = map(Rig, folders)
     enough = {"more.0": ["enough"]}
     _, expected = whole.walk("links", "droop", "result", typed=enough)
-    assert any("the readings leave its" in text for text in whole.last.said)  # with so few stations
+    assert "the readings leave its" in whole.last.said  # with so few stations
     visit = next(key for key in whole.last.keys if key.endswith(".elevation.forearm"))
     for where in ("forearm.balance.1", visit, "hang", "take"):
-        with pytest.raises(KeyboardInterrupt):
+        with raises(KeyboardInterrupt):
             broken.walk("links", "droop", "result", breaks=(where,))
     person, estimate = broken.walk("links", "droop", "result", typed=enough)
     assert not any(key.startswith("upper_arm.mass") for key in person.keys)
     assert estimate.fit.misfit < 2.0 and not estimate.fit.outliers
-    stations = [Session.open(tmp_path / name, {}, {}).value("droop", "stations.bare") for name in ("whole", "broken")]
+    stations = [Session.open(folder, {}, {}).value("droop", "stations.bare") for folder in folders]
     assert len(stations[0]) == 3 and len(estimate.fit.readings) == len(expected.fit.readings) == 36
     for joint in ("shoulder", "elbow"):
-        assert estimate.fit.stiffness(joint).value == pytest.approx(expected.fit.stiffness(joint).value, rel=0.15)
+        assert estimate.fit.stiffness(joint).value == approx(expected.fit.stiffness(joint).value, rel=0.15)
     assert broken.bench.plant.payload == 0.0
 
 
 def test_readings_at_a_station_that_cannot_be_are_asked_again_repeated_or_left_out(tmp_path, few_stations):
     rig = Rig(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
+    with raises(KeyboardInterrupt):
         rig.walk("links", "droop", breaks=("hang",))
     session = Session.open(tmp_path, {}, {})
     keys = [one["key"] for one in session.answers if one["step"] == "droop" and "elevation" in one["key"]]
@@ -312,8 +301,10 @@ def test_readings_at_a_station_that_cannot_be_are_asked_again_repeated_or_left_o
     degrees = math.degrees(right)
     typed = {keys[0]: [f"{degrees + 60:.1f}", "400", "repeat"], keys[3]: ["skip"], "more.0": ["enough"]}
     person, estimate = rig.walk("droop", typed=typed)
-    said = " ".join(person.said)
-    assert f"upper_arm is {degrees + 60:.1f} deg, expected about" in said and "upper_arm is 400 deg, must be within" in said
+    assert (
+        f"upper_arm is {degrees + 60:.1f} deg, expected about" in person.said
+        and "upper_arm is 400 deg, must be within" in person.said
+    )
     assert len({one.visit for one in estimate.fit.readings}) == 11
     assert person.keys.count(keys[0]) == 4
 
@@ -327,10 +318,8 @@ def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
     said = capsys.readouterr()
     report = json.loads(said.out)
     assert code == 0 and report["hold_mm"]["after"]["median"] < report["hold_mm"]["before"]["median"]
-    assert report["joints"]["shoulder"]["stiffness_nm_rad"]["found"] == pytest.approx(
-        report["joints"]["shoulder"]["stiffness_nm_rad"]["truth"], rel=0.25
-    )
-    assert report["links"]["hand"]["mass_kg"]["found"] == pytest.approx(report["links"]["hand"]["mass_kg"]["truth"], abs=3e-3)
+    stiffness, mass = report["joints"]["shoulder"]["stiffness_nm_rad"], report["links"]["hand"]["mass_kg"]
+    assert stiffness["found"] == approx(stiffness["truth"], rel=0.25) and mass["found"] == approx(mass["truth"], abs=3e-3)
     assert report["cross_validation_mm"]["median"] < 5.0 and "foretold from all others" in said.err
     session = Session.open(tmp_path, json.loads((tmp_path / "session.json").read_text())["arm"], {})
     assert list(session.done) == list(command.STEP_NAMES) == [step.NAME for step in guided.STEPS]
@@ -348,12 +337,12 @@ def test_an_earlier_overlay_is_in_the_new_one(tmp_path):
         "  wrist: {channel: 9}\n"
     )
     found = "# Differences\nboard:\n  oscillator_hz: 26000000\njoints:\n  base:  # how\n    rest_rad: 0.2  # jogged\n"
-    text = merged(found, str(before))
+    text = result.merged(found, str(before))
     assert yaml.safe_load(text) == {
         "board": {"supply_a": 8.0, "oscillator_hz": 26000000},
         "defaults": {"deadband_us": 4.0},
         "joints": {"base": {"channel": 7, "rest_rad": 0.2}, "wrist": {"channel": 9}},
     }
     assert "# jogged" in text and text.count("# as before") == 4
-    assert yaml.safe_load(merged("# none\njoints: {}\n", str(before)))["joints"]["wrist"] == {"channel": 9}
-    assert merged("# none\njoints: {}\n", "") == "# none\njoints: {}\n"
+    assert yaml.safe_load(result.merged("# none\njoints: {}\n", str(before)))["joints"]["wrist"] == {"channel": 9}
+    assert result.merged("# none\njoints: {}\n", "") == "# none\njoints: {}\n"

@@ -1,11 +1,9 @@
 """Measured numbers, and mass properties from scale, edge and stopwatch, against bodies whose properties are known."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
-import pytest
+from pytest import approx, importorskip, mark, raises
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration.mass_properties import LinkReadings, link_properties, swing_slowdown
@@ -34,15 +32,15 @@ def rod(**changes):
 def test_the_mean_is_never_better_than_its_instrument_nor_than_its_spread():
     assert mean("x", [1.0, 1.0, 1.0, 1.0], 0.1) == Measured(1.0, 0.05)
     spread = mean("x", [0.0, 2.0], 0.1)
-    assert (spread.value, spread.sd) == pytest.approx((1.0, 1.0))
+    assert (spread.value, spread.sd) == approx((1.0, 1.0))
     low, high = Measured(5.0, 1.0).interval
-    assert (high - low) / 2 == pytest.approx(1.96, abs=1e-3) and Measured(5.0, 1.0).contains(6.9)
+    assert (high - low) / 2 == approx(1.96, abs=1e-3) and Measured(5.0, 1.0).contains(6.9)
     assert not Measured(5.0, 1.0).contains(7.0)
 
 
-@pytest.mark.parametrize("readings, message", [([], "no reading"), ([1.0, math.nan], "not a finite number")])
+@mark.parametrize("readings, message", [([], "no reading"), ([1.0, math.nan], "not a finite number")])
 def test_readings_that_are_none(readings, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         mean("mass", readings, 0.1)
 
 
@@ -51,46 +49,37 @@ def test_propagation_agrees_with_random_draws():
     found = propagate(lambda x, y: x * y**2, a, b)
     rng = np.random.default_rng(0)
     drawn = rng.normal(a.value, a.sd, 200_000) * rng.normal(b.value, b.sd, 200_000) ** 2
-    assert found.value == pytest.approx(0.5)
-    assert found.sd == pytest.approx(drawn.std(), rel=0.01)
+    assert found.value == approx(0.5)
+    assert found.sd == approx(drawn.std(), rel=0.01)
 
 
 def test_a_rod_is_found_from_exact_readings():
     found = link_properties("rod", rod(), length_m=ROD_M)
-    assert found.mass.value == pytest.approx(ROD_KG)
-    assert found.distance.value == pytest.approx(ROD_M / 2)
-    assert found.inertia.value == pytest.approx(ROD_INERTIA, rel=1e-9)
+    assert found.mass.value == approx(ROD_KG)
+    assert found.distance.value == approx(ROD_M / 2)
+    assert found.inertia.value == approx(ROD_INERTIA, rel=1e-9)
 
 
 def test_the_slowdown_of_wide_swings_is_that_of_the_elliptic_integral():
-    special = pytest.importorskip("scipy.special", reason="scipy has the elliptic integral")
+    special = importorskip("scipy.special", reason="scipy has the elliptic integral")
     for amplitude in (0.1, 0.5, 0.9):
         exact = 2.0 / math.pi * special.ellipk(math.sin(amplitude / 2.0) ** 2)
-        assert swing_slowdown(amplitude) == pytest.approx(exact, rel=1e-3)
+        assert swing_slowdown(amplitude) == approx(exact, rel=1e-3)
 
 
 def test_intervals_contain_the_truth_as_often_as_they_say():
     rng, inside, rounds = np.random.default_rng(3), np.zeros(3), 400
     time_s = swing_time(ROD_KG, ROD_M / 2, ROD_INERTIA)
     for _ in range(rounds):
-        found = link_properties(
-            "rod",
-            rod(
-                masses_kg=rng.normal(ROD_KG, 1e-3, 3),
-                balances_m=rng.normal(ROD_M / 2, 5e-4, 3),
-                swing_times_s=rng.normal(time_s, 5e-2, 3),
-            ),
-        )
-        inside += [
-            one.contains(truth)
-            for one, truth in ((found.mass, ROD_KG), (found.distance, ROD_M / 2), (found.inertia, ROD_INERTIA))
-        ]
+        draws = [rng.normal(true, sd, 3) for true, sd in ((ROD_KG, 1e-3), (ROD_M / 2, 5e-4), (time_s, 5e-2))]
+        found = link_properties("rod", LinkReadings(*draws))
+        inside += [found.mass.contains(ROD_KG), found.distance.contains(ROD_M / 2), found.inertia.contains(ROD_INERTIA)]
         assert abs(found.inertia.value / ROD_INERTIA - 1.0) < 0.15
     share = inside / rounds
     assert (share > 0.90).all() and (share < 1.0).all(), share
 
 
-@pytest.mark.parametrize(
+@mark.parametrize(
     "changes, message",
     [
         ({"masses_kg": [150.0]}, r"rod: mass is 150 kg, .* are these grams\?"),
@@ -104,7 +93,7 @@ def test_intervals_contain_the_truth_as_often_as_they_say():
     ],
 )
 def test_readings_that_cannot_be(changes, message):
-    with pytest.raises(InputError, match=message):
+    with raises(InputError, match=message):
         link_properties("rod", rod(**changes), length_m=ROD_M)
 
 

@@ -1,25 +1,23 @@
 """What people type, right and wrong."""
 
-from __future__ import annotations
-
 import math
 
-import pytest
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import readings
 
 
-@pytest.mark.parametrize(
-    ("text", "kilograms"),
+@mark.parametrize(
+    "text, kilograms",
     [("82", 0.082), ("82 g", 0.082), ("0.082 kg", 0.082), ("82,5g", 0.0825), (" 1.2e2 G ", 0.12), ("82000 mg", 0.082)],
 )
 def test_masses(text, kilograms):
-    assert readings.mass("hand", text) == pytest.approx(kilograms)
+    assert readings.mass("hand", text) == approx(kilograms)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
+@mark.parametrize(
+    "text, why",
     [
         ("-3", "-3 g, must be above 0: was the scale set to zero"),
         ("0", "must be above 0"),
@@ -34,17 +32,17 @@ def test_masses(text, kilograms):
     ],
 )
 def test_masses_that_cannot_be(text, why):
-    with pytest.raises(InputError, match=why):
+    with raises(InputError, match=why):
         readings.mass("hand", text, 0.08)
 
 
-@pytest.mark.parametrize(("text", "metres"), [("40", 0.04), ("40 mm", 0.04), ("4 cm", 0.04), ("0.04 m", 0.04), ("0", 0.0)])
+@mark.parametrize("text, metres", [("40", 0.04), ("40 mm", 0.04), ("4 cm", 0.04), ("0.04 m", 0.04), ("0", 0.0)])
 def test_lengths(text, metres):
-    assert readings.length("balance point", text, 0.2) == pytest.approx(metres)
+    assert readings.length("balance point", text, 0.2) == approx(metres)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
+@mark.parametrize(
+    "text, why",
     [
         ("-40", "must not be negative"),
         ("0.04", "were these metres. then type 40 mm"),
@@ -54,12 +52,12 @@ def test_lengths(text, metres):
     ],
 )
 def test_lengths_that_cannot_be(text, why):
-    with pytest.raises(InputError, match=why):
+    with raises(InputError, match=why):
         readings.length("balance point", text, 0.2)
 
 
-@pytest.mark.parametrize(
-    ("text", "degrees"),
+@mark.parametrize(
+    "text, degrees",
     [
         ("-12.5", -12.5),
         ("12.5 deg", 12.5),
@@ -71,17 +69,17 @@ def test_lengths_that_cannot_be(text, why):
     ],
 )
 def test_angles(text, degrees):
-    assert math.degrees(readings.angle("hand", text)) == pytest.approx(degrees, abs=1e-3)
+    assert math.degrees(readings.angle("hand", text)) == approx(degrees, abs=1e-3)
 
 
-@pytest.mark.parametrize("text", ["400", "up", "12 mm", "0 at 0", "12 rad"])
+@mark.parametrize("text", ["400", "up", "12 mm", "0 at 0", "12 rad"])
 def test_angles_that_cannot_be(text):
-    with pytest.raises(InputError):
+    with raises(InputError):
         readings.angle("hand", text)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@mark.parametrize(
+    "text, found",
     [
         ("20 swings in 11.4 s", (20, 11.4)),
         ("20 in 11.4", (20, 11.4)),
@@ -92,11 +90,11 @@ def test_angles_that_cannot_be(text):
     ],
 )
 def test_swings(text, found):
-    assert readings.swings("hand", text) == pytest.approx(found)
+    assert readings.swings("hand", text) == approx(found)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
+@mark.parametrize(
+    "text, why",
     [
         ("2 in 1.1", "2 swings, must be at least 5"),
         ("20 in 0.57", "the time of all of them"),
@@ -106,20 +104,20 @@ def test_swings(text, found):
     ],
 )
 def test_swings_that_cannot_be(text, why):
-    with pytest.raises(InputError, match=why):
+    with raises(InputError, match=why):
         readings.swings("hand", text)
 
 
 def test_pulses():
     assert readings.pulse("pulse", "1327") == readings.pulse("pulse", "1.327 ms") == 1327.0
-    with pytest.raises(InputError, match="were these ms. then type 1500 us"):
+    with raises(InputError, match="were these ms. then type 1500 us"):
         readings.pulse("pulse", "1.5")
-    with pytest.raises(InputError, match="servo pulses are 500 to 2500 us long"):
+    with raises(InputError, match="servo pulses are 500 to 2500 us long"):
         readings.pulse("pulse", "50")
 
 
-@pytest.mark.parametrize(
-    ("degrees", "why"),
+@mark.parametrize(
+    "degrees, why",
     [
         (-50.0, "the sign"),
         (40.0, ""),

@@ -1,18 +1,15 @@
 """Files of a calibration: numbers with provenance, backups, nothing half written, and nothing that fails the check."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from arm_fixtures import picker, servos
+from pytest import approx, mark, raises
 
 from picker_dynamics.errors import ConfigurationError, DescriptionError
-from picker_dynamics.estimation.calibration.mass_properties import LinkProperties, LinkReadings
+from picker_dynamics.estimation.calibration import mass_properties, sweep
 from picker_dynamics.estimation.calibration.measured import Measured
-from picker_dynamics.estimation.calibration.sweep import Sweep
 from picker_dynamics.estimation.calibration.write_back import (
     ServoFigures,
     calibrated_servos,
@@ -28,23 +25,23 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 
-BELIEVED = servo_maps.load(resource("config/servos.yaml"), picker().joint_names)
-LINKS = {"upper_arm": LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
-READINGS = {"upper_arm": LinkReadings([0.16] * 3, [0.105] * 4, [17.2] * 2, 20)}
+ARM, BELIEVED = picker(), servos(simulated=False)
+LINKS = {"upper_arm": mass_properties.LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
+READINGS = {"upper_arm": mass_properties.LinkReadings([0.16] * 3, [0.105] * 4, [17.2] * 2, 20)}
 FIGURES = {
     "shoulder": ServoFigures(Measured(0.03, 0.002), Measured(-0.02, 0.001), Measured(11.0, 0.3), Measured(0.004, 5e-4), "droop"),
     "base": ServoFigures(Measured(-0.01, 0.002), Measured(0.01, 0.002), how="two places of the tip on a ruler"),
 }
 SWEEPS = {
-    "shoulder": Sweep(Measured(6.8, 0.1), Measured(0.97, 0.02), Measured(0.2, 0.01), 1.02),
-    "wrist": Sweep(Measured(7.1, 0.2), None, Measured(0.2, 0.01), 0.9),
+    "shoulder": sweep.Sweep(Measured(6.8, 0.1), Measured(0.97, 0.02), Measured(0.2, 0.01), 1.02),
+    "wrist": sweep.Sweep(Measured(7.1, 0.2), None, Measured(0.2, 0.01), 0.9),
 }
 
 
 def written(tmp_path, figures, servos_after, **more):
     path = tmp_path / "overlay.yaml"
     path.write_text(overlay_text(servos_after, figures, "2026-05-04", **more))
-    return servo_maps.load(resource("config/servos.yaml"), picker().joint_names, path), path.read_text()
+    return servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, path), path.read_text()
 
 
 # -- the overlay ---------------------------------------------------------------------------------------
@@ -54,14 +51,14 @@ def test_speed_and_stall_of_a_sweep_go_into_the_overlay(tmp_path):
     figures = with_sweeps(FIGURES, SWEEPS)
     again, text = written(tmp_path, figures, calibrated_servos(BELIEVED, figures))
     shoulder, wrist, elbow = (again.servos[again.joint_names.index(name)] for name in ("shoulder", "wrist", "elbow"))
-    assert (shoulder.no_load_speed, shoulder.stall_torque) == pytest.approx((6.8, 0.97))
-    assert shoulder.damping == pytest.approx(0.97 / 6.8)
-    assert (wrist.no_load_speed, wrist.stall_torque) == pytest.approx((7.1, 1.08))
+    assert (shoulder.no_load_speed, shoulder.stall_torque) == approx((6.8, 0.97))
+    assert shoulder.damping == approx(0.97 / 6.8)
+    assert (wrist.no_load_speed, wrist.stall_torque) == approx((7.1, 1.08))
     assert (elbow.no_load_speed, elbow.stall_torque) == (7.48, 1.08)
     assert "stall_torque_nm: 0.9700  # 0.93 ... 1.01" in text and "no_load_speed_rad_s: 7.1000  # 6.71 ... 7.49" in text
     assert "shoulder:  # droop; speed by timed moves, misfit 1.02" in text
     assert wrist.zero == BELIEVED.servos[3].zero and wrist.pulses_us == BELIEVED.servos[3].pulses_us
-    assert shoulder.stiffness == pytest.approx(11.0) and elbow.stiffness == pytest.approx(11.0)  # the mean of those measured
+    assert shoulder.stiffness == approx(11.0) and elbow.stiffness == approx(11.0)  # the mean of those measured
     assert "elbow.stiffness_nm_rad" in again.unmeasured and "shoulder.stiffness_nm_rad" not in again.unmeasured
 
 
@@ -87,34 +84,34 @@ def test_nothing_found_is_an_overlay_without_differences(tmp_path):
 
 
 def test_every_number_of_the_urdf_says_where_it_comes_from():
-    text = urdf_text(picker(), LINKS, "2026-05-04", readings=READINGS, limits={"shoulder": (-0.20005, 2.50009)})
+    text = urdf_text(ARM, LINKS, "2026-05-04", readings=READINGS, limits={"shoulder": (-0.20005, 2.50009)})
     assert (
         "measured 2026-05-04: mass ± 0.0012 kg, centre ± 0.6 mm, iyy ± 3.9e-05 by pendulum; "
         "3 weighings, 4 balances, 2 times of 20 swings -->"
     ) in text
     arm = descriptions.parse(text)
-    assert (arm.links["upper_arm"].mass, arm.links["upper_arm"].com[0]) == pytest.approx((0.16, 0.105))
+    assert (arm.links["upper_arm"].mass, arm.links["upper_arm"].com[0]) == approx((0.16, 0.105))
     assert arm.joint("shoulder").lower == -0.2000 and arm.joint("shoulder").upper == 2.5000
     assert "<!-- limits measured 2026-05-04 -->" in text
-    assert arm.joint("elbow").lower == picker().joint("elbow").lower
+    assert arm.joint("elbow").lower == ARM.joint("elbow").lower
     again = urdf_text(arm, LINKS, "2026-06-01", limits={"shoulder": (-0.1, 2.4)})
     assert again.count("limits measured") == 1 and again.count("measured 2026-06-01") == 2
-    whole = urdf_text(picker(), LINKS, "x", readings={"upper_arm": replace(READINGS["upper_arm"], holds=("forearm", "hand"))})
+    whole = urdf_text(ARM, LINKS, "x", readings={"upper_arm": replace(READINGS["upper_arm"], holds=("forearm", "hand"))})
     assert "as one with forearm, hand -->" in whole
     two = LINKS | {"forearm": LINKS["upper_arm"]}
-    parts = urdf_text(picker(), two, "x", readings={"upper_arm": replace(READINGS["upper_arm"], holds=("forearm",))})
+    parts = urdf_text(ARM, two, "x", readings={"upper_arm": replace(READINGS["upper_arm"], holds=("forearm",))})
     assert "by the URDF's share of what was read with upper_arm -->" in parts
 
 
 def test_a_link_without_inertial_never_gets_anothers():
-    text = picker().urdf
+    text = ARM.urdf
     start = text.index('<link name="upper_arm">')
     begin, end = text.index("<inertial>", start), text.index("</inertial>", start) + len("</inertial>")
-    bare = replace(picker(), urdf=text[:begin] + text[end:])
-    with pytest.raises(DescriptionError, match="link upper_arm: no <inertial> to replace"):
+    bare = replace(ARM, urdf=text[:begin] + text[end:])
+    with raises(DescriptionError, match="link upper_arm: no <inertial> to replace"):
         urdf_text(bare, LINKS, "today")
-    with pytest.raises(DescriptionError, match="joint knee: no <limit> to replace"):
-        urdf_text(picker(), {}, "today", limits={"knee": (0.0, 1.0)})
+    with raises(DescriptionError, match="joint knee: no <limit> to replace"):
+        urdf_text(ARM, {}, "today", limits={"knee": (0.0, 1.0)})
 
 
 # -- files ---------------------------------------------------------------------------------------------
@@ -131,52 +128,52 @@ def test_what_was_there_is_kept_and_stays_where_writing_fails(tmp_path, monkeypa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with raises(OSError, match="No space left"):
         write(path, "four")
     assert path.read_text() == "three" and not [one for one in path.parent.iterdir() if one.name.startswith(".")]
 
 
 def test_a_result_in_order_is_written(tmp_path):
     after = calibrated_servos(BELIEVED, FIGURES)
-    urdf, overlay = urdf_text(picker(), LINKS, "today"), overlay_text(after, FIGURES, "today")
+    urdf, overlay = urdf_text(ARM, LINKS, "today"), overlay_text(after, FIGURES, "today")
     assert check_result(urdf, overlay).passed and check_result(urdf).report.findings == ()
     assert write_result(tmp_path, urdf, overlay, more={"report.json": "{}"}) == {}
     assert sorted(os.listdir(tmp_path)) == ["arm.urdf", "report.json", "servos.calibrated.yaml"]
     assert set(write_result(tmp_path, urdf, overlay)) == {"arm.urdf", "servos.calibrated.yaml"}
 
 
-@pytest.mark.parametrize(
-    ("urdf_change", "overlay", "named"),
+@mark.parametrize(
+    "urdf_change, overlay, named",
     [
         (('<mass value="0.12"/>', '<mass value="-0.12"/>'), "joints: {}", "forearm"),
         (('iyy="5.000e-4"', 'iyy="-5.000e-4"'), "joints: {}", "a principal moment is negative"),
-        (("", ""), "joints:\n  shoulder: {stiffness_nm_rad: -3}", "stiffness_nm_rad is -3, must be > 0"),
-        (("", ""), "joints:\n  knee: {}", "servos.calibrated.yaml: joints: unknown 'knee'"),
+        ((), "joints:\n  shoulder: {stiffness_nm_rad: -3}", "stiffness_nm_rad is -3, must be > 0"),
+        ((), "joints:\n  knee: {}", "servos.calibrated.yaml: joints: unknown 'knee'"),
     ],
     ids=["mass", "inertia", "stiffness", "joint"],
 )
 def test_a_result_that_fails_the_check_is_not_written(tmp_path, urdf_change, overlay, named):
     (tmp_path / "arm.urdf").write_text("as it was")
-    urdf = picker().urdf.replace(*urdf_change, 1) if urdf_change[0] else picker().urdf
-    with pytest.raises(DescriptionError, match=named):
+    urdf = ARM.urdf.replace(*urdf_change, 1) if urdf_change else ARM.urdf
+    with raises(DescriptionError, match=named):
         write_result(tmp_path, urdf, overlay)
     assert os.listdir(tmp_path) == ["arm.urdf"] and (tmp_path / "arm.urdf").read_text() == "as it was"
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(ConfigurationError, match="cannot write .*file/arm.urdf: "):
-        write_result(tmp_path / "file", picker().urdf, "joints: {}")
+    with raises(ConfigurationError, match="cannot write .*file/arm.urdf: "):
+        write_result(tmp_path / "file", ARM.urdf, "joints: {}")
 
 
 def test_limits_that_the_pulses_do_not_reach_are_told_and_can_be_narrowed():
     overlay = "joints:\n  shoulder: {zero_deg: -50.0}"
-    checked = check_result(picker().urdf, overlay)
+    checked = check_result(ARM.urdf, overlay)
     assert checked.passed
     assert checked.notes == ("joint shoulder: its pulses reach -0.350 ... 2.443 rad only; targets beyond are cut there",)
     after = tuple(replace(one, zero=np.radians(-50.0)) if one.joint == "shoulder" else one for one in BELIEVED.servos)
-    limits = reachable_limits(picker(), replace(BELIEVED, servos=after))
-    assert check_result(urdf_text(picker(), {}, "today", limits=limits), overlay).notes == ()
+    limits = reachable_limits(ARM, replace(BELIEVED, servos=after))
+    assert check_result(urdf_text(ARM, {}, "today", limits=limits), overlay).notes == ()
 
 
 def test_the_simulated_servos_are_not_touched():

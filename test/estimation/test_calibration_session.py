@@ -1,7 +1,5 @@
 """The session on file: every answer at once, the same arm only, taken up where it was left; and what a person meets."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -9,7 +7,7 @@ import sys
 from argparse import ArgumentParser
 from pathlib import Path
 
-import pytest
+from pytest import fixture, mark, raises
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.commands import cli
@@ -20,6 +18,10 @@ from picker_dynamics.resources import resource
 
 PICKER = str(Path(sys.executable).with_name("picker"))
 TIED = {"urdf_sha256": "u", "servos_sha256": "s"}
+FILE = "session.json"
+LINKS = "--step", "links"
+ONCE = *LINKS, "--repeats", "1"
+KEEP = ["keep"] * 4
 LINK = {"mass": "140", "balance": "100 mm", "swings": "20 swings in 14.9 s"}
 
 
@@ -56,11 +58,16 @@ class Quiet(Terminal):
         self.said.append(text)
 
 
-def calibrate(*words, lines=()):
-    """``picker calibrate`` in this process with typed lines."""
+@fixture
+def calibrate(tmp_path):
+    """``picker calibrate`` in this process with typed lines; its session is in ``tmp_path``."""
     commands = ArgumentParser().add_subparsers()
     command.add_parser(commands)
-    return command.run(commands.choices["calibrate"].parse_args(list(words)), ask=Typist(*lines))
+
+    def run(*words, lines=()):
+        return command.run(commands.choices["calibrate"].parse_args(["--out", str(tmp_path), *words]), ask=Typist(*lines))
+
+    return run
 
 
 def test_every_answer_is_on_file_at_once_and_the_latest_counts(tmp_path):
@@ -72,7 +79,7 @@ def test_every_answer_is_on_file_at_once_and_the_latest_counts(tmp_path):
     assert [entry["typed"] for entry in again.answers] == ["70 g", "80 g"] and all(entry["at"] for entry in again.answers)
     again.forget("links")
     assert session(tmp_path).value("links", "hand.mass.0") is None
-    assert [path.name for path in tmp_path.iterdir()] == ["session.json"]  # nothing half-written is left
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]  # nothing half-written is left
 
 
 def test_taking_back_takes_what_rests_on_it_but_no_facts(tmp_path):
@@ -93,8 +100,8 @@ def test_what_was_chosen_at_first_stays(tmp_path):
     assert session(tmp_path, settings={"seed": 9}).settings == {"seed": 1}
 
 
-@pytest.mark.parametrize(
-    ("tied", "why"),
+@mark.parametrize(
+    "tied, why",
     [
         ({**TIED, "urdf_sha256": "x"}, "another URDF"),
         ({**TIED, "servos_sha256": "x"}, "another servo map"),
@@ -103,38 +110,38 @@ def test_what_was_chosen_at_first_stays(tmp_path):
 )
 def test_a_session_of_another_arm_is_refused_and_left_alone(tmp_path, tied, why):
     session(tmp_path).record("links", "a", 1)
-    before = (tmp_path / "session.json").read_bytes()
-    with pytest.raises(InputError, match=f"belongs to another arm .{why}.*--out, or --restart"):
+    before = (tmp_path / FILE).read_bytes()
+    with raises(InputError, match=f"belongs to another arm .{why}.*--out, or --restart"):
         session(tmp_path, tied=tied)
-    assert (tmp_path / "session.json").read_bytes() == before
+    assert (tmp_path / FILE).read_bytes() == before
     assert session(tmp_path, tied=tied, restart=True).answers == []
     assert (tmp_path / "session.json.1").read_bytes() == before
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1}', "not JSON"])
+@mark.parametrize("text", ["", "[]", "{}", '{"version": 1}', "not JSON"])
 def test_a_file_that_is_no_session_is_left_alone(tmp_path, text):
-    (tmp_path / "session.json").write_text(text)
-    with pytest.raises(InputError, match="is no session of picker calibrate"):
+    (tmp_path / FILE).write_text(text)
+    with raises(InputError, match="is no session of picker calibrate"):
         session(tmp_path)
-    assert (tmp_path / "session.json").read_text() == text
+    assert (tmp_path / FILE).read_text() == text
 
 
 def test_a_session_of_a_later_version_is_refused(tmp_path):
-    (tmp_path / "session.json").write_text(json.dumps({"version": 2, "arm": {}, "answers": [], "done": {}}))
-    with pytest.raises(InputError, match="is of version 2, this program writes 1"):
+    (tmp_path / FILE).write_text(json.dumps({"version": 2, "arm": {}, "answers": [], "done": {}}))
+    with raises(InputError, match="is of version 2, this program writes 1"):
         session(tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot write .*file.*--out"):
+    with raises(InputError, match="cannot write .*file.*--out"):
         session(tmp_path / "file")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_permission_is_told(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="cannot write"):
+    with raises(InputError, match="cannot write"):
         session(tmp_path)
 
 
@@ -142,7 +149,7 @@ def test_a_disc_that_is_full_loses_no_answer_that_was_on_it(tmp_path, monkeypatc
     one = session(tmp_path)
     one.record("links", "a", 1)
     monkeypatch.setattr(os, "fsync", lambda _fd: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(InputError, match="No space left on device"):
+    with raises(InputError, match="No space left on device"):
         one.record("links", "b", 2)
     monkeypatch.undo()
     assert session(tmp_path).value("links", "a") == 1
@@ -161,7 +168,7 @@ def test_a_guide_asks_only_for_what_is_open_and_again_for_what_cannot_be(tmp_pat
     assert guide.read("a", "how many?", parse, doubt=lambda value: doubt.get(value, "")) == 7
     assert "x is no number" in person.said and any("five is odd" in text and "once more" in text for text in person.said)
     assert Guide(session(tmp_path), None, "links").read("a", "how many?", parse) == 7
-    with pytest.raises(OpenQuestionError, match="how many"):
+    with raises(OpenQuestionError, match="how many"):
         Guide(session(tmp_path), None, "links").read("b", "how many?", parse)
 
 
@@ -173,9 +180,9 @@ def test_a_doubted_reading_that_is_read_again_is_taken(tmp_path):
 # -- at the terminal -------------------------------------------------------------------------------------------------
 
 
-def test_links_are_weighed_at_the_table_with_slips_refused_and_an_answer_taken_back(tmp_path, capsys):
+def test_links_are_weighed_at_the_table_with_slips_refused_and_an_answer_taken_back(calibrate, tmp_path, capsys):
     lines = ["", "0.14", "140 kg", "150", "back", "140", "100 mm", "20 swings in 5 s", LINK["swings"], "keep", "keep", "keep"]
-    assert calibrate("--step", "links", "--repeats", "1", "--out", str(tmp_path), lines=lines) == 0
+    assert calibrate(*ONCE, lines=lines) == 0
     said = " ".join(capsys.readouterr().out.split())
     for told in (
         "were these kilograms? then type 140 g",
@@ -185,58 +192,52 @@ def test_links_are_weighed_at_the_table_with_slips_refused_and_an_answer_taken_b
         "upper_arm: 140.0 ± 2.0 g",
     ):
         assert told in said, told
-    found = json.loads((tmp_path / "session.json").read_text())
+    found = json.loads((tmp_path / FILE).read_text())
     assert "links" in found["done"] and found["answers"][-1]["typed"] == "keep"
 
 
-def test_an_interrupted_session_goes_on_with_the_first_open_question(tmp_path, capsys):
-    words = ("--step", "links", "--repeats", "1", "--out", str(tmp_path))
-    assert calibrate(*words, lines=["", LINK["mass"], LINK["balance"], KeyboardInterrupt()]) == 130
+def test_an_interrupted_session_goes_on_with_the_first_open_question(calibrate, tmp_path, capsys):
+    assert calibrate(*ONCE, lines=["", LINK["mass"], LINK["balance"], KeyboardInterrupt()]) == 130
     assert "every answer is kept" in capsys.readouterr().out
-    with pytest.raises(InputError, match="the input has ended; what was answered is kept"):
-        calibrate(*words, lines=[LINK["swings"], "with"])
-    assert calibrate(*words, lines=["250 g", "139", "17.0"]) == 0
+    with raises(InputError, match="the input has ended; what was answered is kept"):
+        calibrate(*ONCE, lines=[LINK["swings"], "with"])
+    assert calibrate(*ONCE, lines=["250 g", "139", "17.0"]) == 0
     said = capsys.readouterr().out
     assert said.count("Weigh upper_arm") == 0 and "going on after" in said
     assert "forearm with hand, scissor" in said
-    assert calibrate("--step", "result", "--out", str(tmp_path)) == 0
+    assert calibrate("--step", "result") == 0
     assert (tmp_path / "arm.urdf").exists() and (tmp_path / "servos.calibrated.yaml").exists()
-    assert calibrate("--step", "result", "--out", str(tmp_path)) == 0
+    assert calibrate("--step", "result") == 0
     assert (tmp_path / "arm.urdf.1").exists() and cli.main(["check", str(tmp_path / "arm.urdf")]) == 0
     capsys.readouterr()
-    assert calibrate("--list", "--out", str(tmp_path)) == 0
+    assert calibrate("--list") == 0
     assert "done" in capsys.readouterr().out
 
 
-def test_a_step_that_is_done_is_done_again_only_if_the_person_says_so(tmp_path):
-    words = ("--step", "links", "--repeats", "1", "--out", str(tmp_path))
-    assert calibrate(*words, lines=["keep"] * 4) == 0
-    assert calibrate(*words, lines=["no"]) == 0
+def test_a_step_that_is_done_is_done_again_only_if_the_person_says_so(calibrate, tmp_path):
+    assert calibrate(*ONCE, lines=KEEP) == 0
+    assert calibrate(*ONCE, lines=["no"]) == 0
     assert not (tmp_path / "session.json.1").exists()
-    assert calibrate(*words, lines=["yes", *["keep"] * 4]) == 0
+    assert calibrate(*ONCE, lines=["yes", *KEEP]) == 0
     assert (tmp_path / "session.json.1").exists()
 
 
-def test_steps_that_move_need_a_port(tmp_path):
-    with pytest.raises(InputError, match="give its --port"):
-        calibrate("--out", str(tmp_path), lines=[])
+@mark.parametrize("words, why", [((), "give its --port"), (("--step", "result"), "nothing was measured yet")])
+def test_what_cannot_be_done_yet_is_told(calibrate, words, why):
+    with raises(InputError, match=why):
+        calibrate(*words)
 
 
-def test_to_look_what_is_open_writes_nothing(tmp_path, capsys):
+def test_to_look_what_is_open_writes_nothing(calibrate, tmp_path, capsys):
     assert calibrate("--list", "--out", str(tmp_path / "new")) == 0
     assert capsys.readouterr().out.count("│ open") == 8 and not (tmp_path / "new").exists()
 
 
-def test_a_rehearsal_leaves_the_session_of_a_real_arm_alone(tmp_path):
-    assert calibrate("--step", "links", "--out", str(tmp_path), lines=["keep"] * 4) == 0
-    with pytest.raises(InputError, match="belongs to another arm .a real arm, not a simulated arm"):
-        calibrate("--simulated", "--out", str(tmp_path))
+def test_a_rehearsal_leaves_the_session_of_a_real_arm_alone(calibrate, tmp_path):
+    assert calibrate(*LINKS, lines=KEEP) == 0
+    with raises(InputError, match="belongs to another arm .a real arm, not a simulated arm"):
+        calibrate("--simulated")
     assert not (tmp_path / "session.json.1").exists()
-
-
-def test_a_result_of_nothing_is_refused(tmp_path):
-    with pytest.raises(InputError, match="nothing was measured yet"):
-        calibrate("--step", "result", "--out", str(tmp_path))
 
 
 def test_without_a_terminal_there_is_nobody_to_ask(tmp_path):
@@ -252,45 +253,45 @@ def test_without_a_terminal_there_is_nobody_to_ask(tmp_path):
     assert "there is nobody to ask: standard input is no terminal; --simulated walks unattended" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "why"),
+@mark.parametrize(
+    "words, code, why",
     [
-        (("--repeats", "0"), 5, "repeats is 0"),
-        (("--servos", "/nowhere.yaml"), 4, "/nowhere.yaml"),
-        (("--urdf", "/nowhere.urdf"), 3, "/nowhere.urdf"),
-        (("--simulated", "--seed", "-1"), 5, "seed is -1"),
-        (("--out", "/proc/nowhere"), 5, "cannot write"),
-        (("--port", "/dev/ttyNOWHERE", "--simulated"), 2, "not allowed with"),
-        (("--step", "nothing"), 2, "invalid choice"),
-        (("--list", "--restart"), 5, "do not go together"),
+        ("--repeats 0", 5, "repeats is 0"),
+        ("--servos /nowhere.yaml", 4, "/nowhere.yaml"),
+        ("--urdf /nowhere.urdf", 3, "/nowhere.urdf"),
+        ("--simulated --seed -1", 5, "seed is -1"),
+        ("--out /proc/nowhere", 5, "cannot write"),
+        ("--port /dev/ttyNOWHERE --simulated", 2, "not allowed with"),
+        ("--step nothing", 2, "invalid choice"),
+        ("--list --restart", 5, "do not go together"),
     ],
 )
 def test_what_cannot_be_used_is_told_at_once(tmp_path, capsys, words, code, why):
     try:
-        returned = cli.main(["calibrate", "--out", str(tmp_path), *words])
+        returned = cli.main(["calibrate", "--out", str(tmp_path), *words.split()])
     except SystemExit as error:  # of argparse
         returned = error.code
     assert returned == code and why in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_missing_port_is_told_and_nothing_is_lost(tmp_path):
-    assert calibrate("--step", "links", "--out", str(tmp_path), lines=["keep"] * 4) == 0
-    before = json.loads((tmp_path / "session.json").read_text())["answers"]
-    with pytest.raises(LinkError, match="no serial port /dev/ttyNOWHERE: is the board plugged in"):
-        calibrate("--port", "/dev/ttyNOWHERE", "--out", str(tmp_path), lines=[])
-    assert json.loads((tmp_path / "session.json").read_text())["answers"] == before
+def test_a_missing_port_is_told_and_nothing_is_lost(calibrate, tmp_path):
+    assert calibrate(*LINKS, lines=KEEP) == 0
+    before = json.loads((tmp_path / FILE).read_text())["answers"]
+    with raises(LinkError, match="no serial port /dev/ttyNOWHERE: is the board plugged in"):
+        calibrate("--port", "/dev/ttyNOWHERE")
+    assert json.loads((tmp_path / FILE).read_text())["answers"] == before
 
 
-def test_another_urdf_is_another_arm(tmp_path):
-    assert calibrate("--step", "links", "--out", str(tmp_path), lines=["keep"] * 4) == 0
+def test_another_urdf_is_another_arm(calibrate, tmp_path):
+    assert calibrate(*LINKS, lines=KEEP) == 0
     other = tmp_path / "other.urdf"
     other.write_text(Path(resource("urdf/picker.urdf")).read_text().replace('mass value="0.15"', 'mass value="0.16"') + "\n")
-    with pytest.raises(InputError, match=r"belongs to another arm \(another URDF\)"):
-        calibrate("--step", "links", "--out", str(tmp_path), "--urdf", str(other), lines=[])
+    with raises(InputError, match=r"belongs to another arm \(another URDF\)"):
+        calibrate(*LINKS, "--urdf", str(other))
 
 
 def test_help_explains(capsys):
-    with pytest.raises(SystemExit):
+    with raises(SystemExit):
         cli.main(["calibrate", "--help"])
     said = " ".join(capsys.readouterr().out.split())
     for told in ("--port /dev/ttyACM0", "Ctrl-C", "exit codes", "trim, map, limits, rest, links, droop, sweep, result"):

@@ -1,33 +1,23 @@
 """How sure a calibration says it is, and what it says of poses, servos and readings that tell it nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from arm_fixtures import picker, servos
-from calibration_truth import COLUMNS, JOINTS, hidden
+from calibration_truth import ARM, BELIEVED, COLUMNS, JOINTS, SENSORS, SIMULATED, VALIDATOR, bench, hidden, weighed
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration import evaluate, procedure
+from picker_dynamics.estimation.calibration import droop_model, evaluate, mass_properties, procedure
 from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit, friction_round, moved_shares, update
-from picker_dynamics.estimation.calibration.droop_model import FIGURES, PRIORS, DroopModel
-from picker_dynamics.estimation.calibration.mass_properties import link_properties, weighings
 from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_validator, sensors
-from picker_dynamics.estimation.calibration.simulated import RestingBench
-
-ARM = picker()
-BELIEVED = servos(simulated=False)
-SIMULATED = servos()
 
 
-@pytest.fixture(scope="module")
+@fixture(scope="module")
 def found():
     """A calibrated arm and its bench."""
-    bench = RestingBench.with_errors(ARM, SIMULATED, seed=1)
-    return bench, procedure.calibrate(ARM, BELIEVED, bench, WEIGHTS, seed=1)
+    arm = bench(1)
+    return arm, procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=1)
 
 
 def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
@@ -36,13 +26,12 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
     model, stations = found[1].fit.model, stations_of(found[1].fit)
     off = []
     for seed in range(100, 110):
-        bench = RestingBench.with_errors(ARM, SIMULATED, seed=seed)
-        links = {name: link_properties(name, bench.link(name)) for name in model.links}
-        one = fit(DroopModel(ARM, BELIEVED, JOINTS, links), looked(bench, stations))
+        arm = bench(seed)
+        one = fit(droop_model.DroopModel(ARM, BELIEVED, JOINTS, weighed(arm, model.links)), looked(arm, stations))
         off += [
             (one.figure(joint, figure).value - truth) / one.figure(joint, figure).sd
             for joint in JOINTS
-            for figure, truth in zip(FIGURES, hidden(bench.plant, joint))
+            for figure, truth in zip(droop_model.FIGURES, hidden(arm.plant, joint))
         ]
     share, count = np.mean(np.abs(off) < 1.96), len(off)
     assert count == 120 and abs(share - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / count), share
@@ -53,9 +42,7 @@ def stations_of(some):
     """Where readings were taken, each once."""
     return list(
         {
-            one.pose[:-4] + (one.weight, one.weight_point): Station(
-                one.pulses_us, Weight(one.weight, one.weight_point), sensors(ARM, JOINTS)
-            )
+            one.pose[:-4] + (one.weight, one.weight_point): Station(one.pulses_us, Weight(one.weight, one.weight_point), SENSORS)
             for one in some.readings
         }.values()
     )
@@ -63,11 +50,11 @@ def stations_of(some):
 
 def looked(bench, stations, seen=None):
     """Readings at the stations, from both sides."""
-    readings, validator = [], cautious_validator(RigidBody(ARM), BELIEVED)
+    readings = []
     for station in stations:
-        station = station if seen is None else replace(station, sensors=seen)
+        station = replace(station, sensors=seen or station.sensors)
         for side in SIDES:
-            readings += station.readings(ARM.tool, bench.read_station(validator, station, side, COLUMNS), len(readings), side)
+            readings += station.readings(ARM.tool, bench.read_station(VALIDATOR, station, side, COLUMNS), len(readings), side)
     return readings
 
 
@@ -98,37 +85,33 @@ def test_left_out_stations_are_foretold_as_if_fitted_without_them(found):
             looks = [one for one in gone if one.visit == visit]
             off = np.array([one.value for one in looks]) - whole.model.predict(without.unknowns, looks)
             square.append(evaluate.tip_off(whole.model, without.unknowns, looks, off) ** 2)
-        assert left.tip_m == pytest.approx(np.sqrt(np.mean(square)), rel=0.1)
+        assert left.tip_m == approx(np.sqrt(np.mean(square)), rel=0.1)
 
 
 def test_a_displaced_tip_is_that_of_the_readings():
     """Elevations of an arm that rests elsewhere by known angles."""
-    model = DroopModel(ARM, BELIEVED, JOINTS, {})
-    station = Station(BELIEVED.to_pulse_us([0.3, 1.3, -0.9, -0.4, 1.2]), Weight(), sensors(ARM, JOINTS))
+    model = droop_model.DroopModel(ARM, BELIEVED, JOINTS, {})
+    station = Station(BELIEVED.to_pulse_us([0.3, 1.3, -0.9, -0.4, 1.2]), Weight(), SENSORS)
     looks, turned = station.readings(ARM.tool), np.array([0.0, 1e-4, -2e-4, 3e-4, 0.0])
     q = model.resting(model.prior()[0], looks[:1])[0]
     body = RigidBody(ARM)
     apart = np.linalg.norm(body.forward_kinematics(q + turned) - body.forward_kinematics(q))
     off = np.array([turned[1], turned[1] + turned[2], turned[1:4].sum()])
-    assert evaluate.tip_off(model, model.prior()[0], looks, off) == pytest.approx(apart, rel=0.02)
+    assert evaluate.tip_off(model, model.prior()[0], looks, off) == approx(apart, rel=0.02)
 
 
 def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
     bench, whole = found
     folded = [
-        Station(
-            BELIEVED.quantise_us(BELIEVED.to_pulse_us([0.0, 1.45 + 0.02 * i, -1.6 - 0.02 * i, 0.1, 1.2])),
-            Weight(),
-            sensors(ARM, JOINTS),
-        )
+        Station(BELIEVED.quantise_us(BELIEVED.to_pulse_us([0.0, 1.45 + 0.02 * i, -1.6 - 0.02 * i, 0.1, 1.2])), Weight(), SENSORS)
         for i in range(4)
     ]
     some = fit(whole.fit.model, looked(bench, folded))
     wanted = evaluate.open_figures(some)
-    assert wanted[0].sd > wanted[0].limit == evaluate.OPEN_SHARE * PRIORS[wanted[0].figure][1]
+    assert wanted[0].sd > wanted[0].limit == evaluate.OPEN_SHARE * droop_model.PRIORS[wanted[0].figure][1]
     assert {"compliance", "deadband"} <= {one.figure for one in wanted if one.joint == "wrist"}
-    validator, seen = cautious_validator(RigidBody(whole.description), whole.servos), sensors(ARM, JOINTS)
-    better = evaluate.better_station(some, validator, WEIGHTS, seen)
+    validator = cautious_validator(RigidBody(whole.description), whole.servos)
+    better = evaluate.better_station(some, validator, WEIGHTS, SENSORS)
     more = fit(whole.fit.model, looked(bench, [*folded, better]))
     again = fit(whole.fit.model, looked(bench, [*folded, folded[0]]))
     open_share = [sum((one.sd / one.limit) ** 2 for one in evaluate.open_figures(each)) for each in (more, again)]
@@ -139,27 +122,27 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
 def test_a_joint_that_never_moves_is_named(found):
     bench, whole = found
     told = {one.visit: whole.servos.to_angle(one.pulses_us) for one in whole.fit.readings}
-    chain = dict(zip((one.link for one in sensors(ARM, JOINTS)), (1, 2, 3)))
+    chain = {one.link: column for column, one in enumerate(SENSORS, start=1)}
     shares = moved_shares(whole.fit.model, whole.fit.model.prior()[0], whole.fit.readings)
-    assert all(share == pytest.approx(1.0, abs=0.1) for share in shares.values()) and set(shares) == set(JOINTS)
+    assert all(share == approx(1.0, abs=0.1) for share in shares.values()) and set(shares) == set(JOINTS)
     for dead, joint in enumerate(JOINTS, start=1):  # it stays where it was at the first visit
         readings = [
             replace(one, value=one.value - (told[one.visit][dead] - told[0][dead]) * (chain[one.sensor.link] >= dead))
             for one in whole.fit.readings
         ]
-        with pytest.raises(InputError, match=rf"{joint} moved -?\d+ % of what it was told"):
+        with raises(InputError, match=rf"{joint} moved -?\d+ % of what it was told"):
             fit(whole.fit.model, readings)
 
 
 def test_a_servo_that_bears_more_than_it_can_is_named(found):
     whole = found[1].fit
     assert not evaluate.saturated(whole.model, whole.unknowns, whole.readings)
-    heavy = Station(BELIEVED.to_pulse_us([0.0, 0.2, 0.0, 0.0, 1.2]), Weight(0.4), sensors(ARM, JOINTS))
+    heavy = Station(BELIEVED.to_pulse_us([0.0, 0.2, 0.0, 0.0, 1.2]), Weight(0.4), SENSORS)
     one, *_ = evaluate.saturated(whole.model, whole.unknowns, heavy.readings(ARM.tool, visit=7))
     rest = whole.model.resting(whole.unknowns, heavy.readings(ARM.tool))[0]
     load = RigidBody(found[1].description).with_payload(0.4).gravity(rest)
-    assert (one.visit, one.joint) == (7, "shoulder") and one.torque == pytest.approx(load[1], rel=2e-3)
-    assert one.torque > one.limit == pytest.approx(0.9 * 1.08, rel=0.01)
+    assert (one.visit, one.joint) == (7, "shoulder") and one.torque == approx(load[1], rel=2e-3)
+    assert one.torque > one.limit == approx(0.9 * 1.08, rel=0.01)
 
 
 def test_ruler_and_inclinometer_agree(found):
@@ -186,7 +169,7 @@ def test_exact_beliefs_are_those_of_the_plant(found):
     np.testing.assert_allclose(servos.to_angle(pulses), plant.servo_map.to_angle(pulses))
 
 
-@pytest.mark.parametrize("after_mm, reached", [(1.4, True), (2.3, False), (2.1, True), (0.9, True)])
+@mark.parametrize("after_mm, reached", [(1.4, True), (2.3, False), (2.1, True), (0.9, True)])
 def test_what_a_calibration_is_to_reach(after_mm, reached):
     """Within a millimetre of a floor of 1.2 mm, and a third of 6.6 mm."""
     before, after, floor = (evaluate.Errors(1e-3 * np.array([0.5, value, 9.0]), np.zeros(3)) for value in (6.6, after_mm, 1.2))
@@ -206,4 +189,4 @@ def test_the_tip_is_within_what_is_stated(found):
 
 
 def test_light_links_are_weighed_more_often():
-    assert [weighings(mass) for mass in (0.3, 0.15, 0.08, 0.05, 0.0)] == [1, 1, 4, 9, 10]
+    assert [mass_properties.weighings(mass) for mass in (0.3, 0.15, 0.08, 0.05, 0.0)] == [1, 1, 4, 9, 10]

@@ -1,13 +1,11 @@
 """The whole chain against the simulated arm's truth: what compensation achieves, and what each part of it is for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from arm_fixtures import picker, rigid_body, servos
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.board.protocol import Fault
 from picker_dynamics.errors import BoardFaultError, PickerError
@@ -28,7 +26,7 @@ FINE = servos_with(quantum_us=0.001, deadband_us=0.0)
 """Servos without deadband on outputs without steps: what is left is the chain's own error."""
 
 
-@pytest.fixture(scope="module")
+@fixture(scope="module")
 def paths():
     return paths_between(feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 6, seed=3, start=SERVOS.home), VALIDATOR)
 
@@ -39,7 +37,12 @@ def errors_mm(paths, mode, *, servos=SERVOS, believed=None, half_frame=True, dri
     return 1e3 * hold, 1e3 * rms
 
 
-@pytest.fixture(scope="module")
+def hold_mm(paths, **options):
+    """Errors of holding [mm] at four poses, without and with compensation."""
+    return {mode: errors_mm(paths[:4], mode, **options)[0] for mode in ("none", "full")}
+
+
+@fixture(scope="module")
 def exact(paths):
     """Errors of holding and tracking [mm] per mode, with exact parameters."""
     return {mode: errors_mm(paths, mode) for mode in ("none", "gravity", "full")}
@@ -54,7 +57,7 @@ def test_without_compensation_it_sags_as_statics_say(paths, exact):
             g = np.round(MODEL.gravity(q), 9)
             q = path.end - g / SERVOS.model.stiffness - SERVOS.model.deadband * np.sign(g)
         sag = np.linalg.norm(MODEL.forward_kinematics(q) - MODEL.forward_kinematics(path.end))
-        assert error == pytest.approx(1e3 * sag, abs=2.0)  # quantisation, and the base anywhere in its deadband
+        assert error == approx(1e3 * sag, abs=2.0)  # quantisation, and the base anywhere in its deadband
     assert 15.0 < np.median(hold) < 35.0
 
 
@@ -74,14 +77,14 @@ def test_every_pose_is_better_with_compensation(exact):
     assert (exact["full"][0] < exact["none"][0]).all() and (exact["gravity"][0] < exact["none"][0]).all()
 
 
-@pytest.mark.parametrize("factor", [1.15, 0.85])
+@mark.parametrize("factor", [1.15, 0.85])
 def test_masses_that_are_15_percent_off_cost_a_sixth(paths, factor):
-    hold = {mode: errors_mm(paths[:4], mode, plant_error=scaled_masses(ARM, factor))[0] for mode in ("none", "full")}
+    hold = hold_mm(paths, plant_error=scaled_masses(ARM, factor))
     assert np.median(hold["none"]) >= 5.0 * np.median(hold["full"])
 
 
 def test_an_arm_with_errors_everywhere_is_still_better_off_at_every_pose(paths):
-    hold = {mode: errors_mm(paths[:4], mode, plant_error=0.15, seed=1)[0] for mode in ("none", "full")}
+    hold = hold_mm(paths, plant_error=0.15, seed=1)
     assert (hold["full"] < hold["none"]).all()
     assert np.median(hold["none"]) >= 4.0 * np.median(hold["full"])
 
@@ -113,7 +116,7 @@ def test_the_deadband_term_is_what_makes_the_difference(paths, exact):
 
 def test_a_stiffness_believed_too_low_does_harm_and_one_too_high_does_not(paths, exact):
     stiff = servos_with(stiffness=25.0)
-    hold = {mode: errors_mm(paths[:4], mode, servos=stiff, believed=SERVOS)[0] for mode in ("none", "full")}
+    hold = hold_mm(paths, servos=stiff, believed=SERVOS)
     assert np.median(hold["full"]) > np.median(hold["none"])
     careful, _ = errors_mm(paths[:4], "full", believed=stiff)
     assert (careful < exact["none"][0][:4]).all()
@@ -129,7 +132,7 @@ def test_a_berry_that_is_announced_is_held_and_one_that_is_not_sags(paths):
     announced = loop.hold(2.5)
     droop = 1e3 * (without.tip[-1, 2] - unannounced.tip[-1, 2])
     J = MODEL.jacobian(paths[0].end)
-    assert droop == pytest.approx(1e3 * 0.025 * 9.81 * (J[2] @ (J[2] / SERVOS.model.stiffness)), rel=0.15)
+    assert droop == approx(1e3 * 0.025 * 9.81 * (J[2] @ (J[2] / SERVOS.model.stiffness)), rel=0.15)
     assert 1e3 * announced.tip_error[-1] < 2.0 < 1e3 * unannounced.tip_error[-1]
 
 
@@ -137,7 +140,7 @@ def test_a_recording_says_what_happened(paths):
     loop = ClosedLoop(Plant(ARM, FINE), MODEL, FINE, "full", rate_hz=200.0)
     loop.start(paths[0].start)
     run = loop.hold(0.5).joined(loop.run(paths[0], 0.5))
-    assert np.allclose(np.diff(run.t), 0.005) and run.t[-1] == pytest.approx(1.0 + 0.06 + paths[0].duration, abs=0.006)
+    assert np.allclose(np.diff(run.t), 0.005) and run.t[-1] == approx(1.0 + 0.06 + paths[0].duration, abs=0.006)
     assert_array_equal(run.q_ref[0], paths[0].start)
     assert_array_equal(run.q_ref[-1], paths[0].end)
     assert_allclose(run.tip_ref, MODEL.forward_kinematics(run.q_ref))
@@ -153,7 +156,7 @@ def test_what_the_board_refuses_or_reports_ends_the_run(paths):
     loop.start(SERVOS.home)
     loop.hold(0.1)
     loop.firmware.set_cause(Fault.OUTPUT_FAILED, True)
-    with pytest.raises(BoardFaultError, match="OUTPUT_FAILED"):
+    with raises(BoardFaultError, match="OUTPUT_FAILED"):
         loop.hold(0.1)
 
 
@@ -170,5 +173,5 @@ def test_random_poses_are_reproducible_and_pass_the_gate():
         assert (np.abs(MODEL.gravity(path.end)) <= limit).all()
     tips = MODEL.forward_kinematics(poses[1:])
     assert (np.hypot(tips[:, 0], tips[:, 1]) >= 0.2).all() and (tips[:, 2] >= 0.02).all()
-    with pytest.raises(PickerError, match="of 1 random poses"):
+    with raises(PickerError, match="of 1 random poses"):
         feasible_poses(VALIDATOR, ARM.lower, ARM.upper, 1, seed=0, start=SERVOS.home, reach_m=1.0)

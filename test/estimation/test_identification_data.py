@@ -1,13 +1,11 @@
 """Recordings as CSV and bags, what is refused of them, and how they are filtered."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
+from pytest import approx, mark, raises
 from recordings import joint_state, written_by_us
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError, RecordingError
@@ -34,20 +32,24 @@ def changed(**values) -> Samples:
     return dataclasses.replace(wave(), **values)
 
 
-def at(array: np.ndarray, row: int, column: int, value: float) -> np.ndarray:
+def at(array: np.ndarray, index, value: float) -> np.ndarray:
     array = array.copy()
-    array[row, column] = value
+    array[index] = value
     return array
 
 
 # -- files -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("velocity", [True, False])
+def read_text(folder, text: str, *constants) -> Samples:
+    path = folder / "a.csv"
+    path.write_text(text)
+    return sample_files.read_csv(path, RRP, *constants)
+
+
+@mark.parametrize("velocity", [True, False])
 def test_csv_comes_back(tmp_path, velocity):
-    path = tmp_path / "a.csv"
-    path.write_text(sample_files.csv_text(wave(velocity=velocity), RRP.position_units))
-    read = sample_files.read_csv(path, RRP)
+    read = read_text(tmp_path, sample_files.csv_text(wave(velocity=velocity), RRP.position_units))
     assert_allclose(read.q, wave().q, atol=1e-8)
     assert_allclose(read.tau, wave().tau, rtol=1e-7, atol=1e-6)
     assert (read.v is None) is not velocity
@@ -63,15 +65,14 @@ def lines(**replaced: str) -> str:
 
 
 def test_csv_takes_degrees_and_currents(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text(lines(position_theta1_rad="position_theta1_deg", effort_d3_n="current_d3_a"))
-    read = sample_files.read_csv(path, RRP, {"d3": 50.0})
+    text = lines(position_theta1_rad="position_theta1_deg", effort_d3_n="current_d3_a")
+    read = read_text(tmp_path, text, {"d3": 50.0})
     assert_allclose(read.q[:, 0], np.radians([90.0, 45.0]))
     assert_allclose(read.tau[:, 2], 200.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "constants", "reason"),
+@mark.parametrize(
+    "text, constants, reason",
     [
         ("", {}, "no column time_s; it has none"),
         (lines(time_s="t"), {}, "no column time_s; it has t, note"),
@@ -84,11 +85,9 @@ def test_csv_takes_degrees_and_currents(tmp_path):
     ],
 )
 def test_csv_that_is_none_is_refused(tmp_path, text, constants, reason):
-    path = tmp_path / "a.csv"
-    path.write_text(text)
-    with pytest.raises(InputError, match=reason):
-        sample_files.read_csv(path, RRP, constants)
-    with pytest.raises(InputError, match="cannot read"):
+    with raises(InputError, match=reason):
+        read_text(tmp_path, text, constants)
+    with raises(InputError, match="cannot read"):
         sample_files.read_csv(tmp_path / "b.csv", RRP)
 
 
@@ -96,16 +95,9 @@ def recorded(path, samples: Samples, efforts: bool = True):
     """Such samples as an MCAP recording of ``joint_states``, joints in another order."""
     order = [2, 0, 1]
     names = [samples.joint_names[i] for i in order]
-    told = [
-        (
-            "/joint_states",
-            "sensor_msgs/msg/JointState",
-            100.0 + t,
-            joint_state(100.0 + t, q[order], tau[order] if efforts else (), names),
-        )
-        for t, q, tau in zip(samples.t, samples.q, samples.tau)
-    ]
-    return written_by_us(path, told)
+    rows = zip(100.0 + samples.t, samples.q, samples.tau)
+    states = [(t, joint_state(t, q[order], tau[order] if efforts else (), names)) for t, q, tau in rows]
+    return written_by_us(path, [("/joint_states", "sensor_msgs/msg/JointState", t, state) for t, state in states])
 
 
 def test_bag_comes_back(tmp_path):
@@ -115,31 +107,31 @@ def test_bag_comes_back(tmp_path):
     assert_allclose(read.tau, wave(300).tau)
     doubled = read.times_constants({"d3": 2.0})
     assert_allclose(doubled.tau, read.tau * [1.0, 1.0, 2.0])
-    with pytest.raises(JointNamesError, match="torque constant for 'x'"):
+    with raises(JointNamesError, match="torque constant for 'x'"):
         read.times_constants({"x": 1.0})
-    with pytest.raises(InputError, match="torque constant of d3 is 0"):
+    with raises(InputError, match="torque constant of d3 is 0"):
         read.times_constants({"d3": 0.0})
 
 
 def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path):
-    with pytest.raises(InputError, match="no efforts"):
+    with raises(InputError, match="no efforts"):
         sample_files.read_bag(recorded(tmp_path / "a.mcap", wave(120), efforts=False), RRP)
-    with pytest.raises(JointNamesError, match="no joint theta3, theta4"):
+    with raises(JointNamesError, match="no joint theta3, theta4"):
         sample_files.read_bag(tmp_path / "a.mcap", arms.load("three_link").description)
-    with pytest.raises(RecordingError, match="no recording"):
+    with raises(RecordingError, match="no recording"):
         sample_files.read_bag(tmp_path / "b.mcap", RRP)
 
 
 # -- what cannot be --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("samples", "kind", "reason"),
+@mark.parametrize(
+    "samples, kind, reason",
     [
-        (changed(q=at(wave().q, 5, 1, np.nan)), InputError, "q of theta2 is nan in sample 5"),
-        (changed(tau=at(wave().tau, 7, 2, np.inf)), InputError, "tau of d3 is inf in sample 7"),
-        (changed(t=at(wave().t[:, None], 9, 0, 0.0)[:, 0]), InputError, "time does not increase at sample 9"),
-        (changed(t=at(wave().t[:, None], 9, 0, np.nan)[:, 0]), InputError, "time of sample 9 is not finite"),
+        (changed(q=at(wave().q, (5, 1), np.nan)), InputError, "q of theta2 is nan in sample 5"),
+        (changed(tau=at(wave().tau, (7, 2), np.inf)), InputError, "tau of d3 is inf in sample 7"),
+        (changed(t=at(wave().t, 9, 0.0)), InputError, "time does not increase at sample 9"),
+        (changed(t=at(wave().t, 9, np.nan)), InputError, "time of sample 9 is not finite"),
         (changed(t=1000.0 * wave().t), InputError, r"0.25 samples a second.*milliseconds given for seconds\?"),
         (changed(t=0.01 * wave().t), InputError, "0.040 s long"),
         (wave(50), InputError, "50 samples, at least 100"),
@@ -154,12 +146,12 @@ def test_bags_of_other_arms_without_efforts_or_none_at_all_are_refused(tmp_path)
     ],
 )
 def test_readings_that_cannot_be_are_refused(samples, kind, reason):
-    with pytest.raises(kind, match=reason):
+    with raises(kind, match=reason):
         checked(samples, RRP)
 
 
 def test_sound_readings_pass():
-    assert checked(wave(), RRP).between(1.0, 2.0).t == pytest.approx(wave().t[250:501])
+    assert checked(wave(), RRP).between(1.0, 2.0).t == approx(wave().t[250:501])
 
 
 # -- filtering -------------------------------------------------------------------------------------------------
@@ -175,8 +167,7 @@ def derivatives(samples: Samples) -> float:
 
 
 def test_filtered_derivatives_have_no_lag():
-    assert derivatives(wave(velocity=False)) < 2e-3
-    assert derivatives(wave()) < 2e-3
+    assert max(derivatives(wave(velocity=False)), derivatives(wave())) < 2e-3
 
 
 def test_uneven_times_gaps_and_spikes_do_no_harm():
@@ -201,9 +192,9 @@ def test_equations_hold_for_what_was_measured():
     assert one.spikes == 0
 
 
-@pytest.mark.parametrize("cutoff_hz", [0.0, 100.0, -1.0])
+@mark.parametrize("cutoff_hz", [0.0, 100.0, -1.0])
 def test_cutoffs_that_cannot_be_are_refused(cutoff_hz):
-    with pytest.raises(InputError, match="cutoff is"):
+    with raises(InputError, match="cutoff is"):
         filtering.motion(wave(), cutoff_hz)
-    with pytest.raises(InputError, match="too short"):
+    with raises(InputError, match="too short"):
         filtering.motion(wave(), 1.0)

@@ -1,21 +1,19 @@
 """An arm with hidden numbers on MuJoCo: the motion chosen for it, what is found, what that predicts, what is written."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
 import numpy as np
-import pytest
 from identification_bench import ARM, TIP_SPEED, bench, found
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, raises
 
 from picker_dynamics.commands import cli
-from picker_dynamics.dynamics import check
-from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.dynamics import check, rigid_body
 from picker_dynamics.errors import DescriptionError, InfeasibleError, InputError, TrajectoryError
 from picker_dynamics.estimation.identification import (
     base,
+    fourier,
     limits,
     motion_file,
     parameters,
@@ -26,7 +24,6 @@ from picker_dynamics.estimation.identification import (
 )
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Search
-from picker_dynamics.estimation.identification.fourier import Fourier
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, description, servo_map
 
@@ -35,7 +32,7 @@ from picker_dynamics.robot import arms, description, servo_map
 
 def test_fourier_series_starts_and_ends_at_rest_and_is_its_own_derivative():
     rng = np.random.default_rng(0)
-    motion = Fourier(np.zeros(3), rng.normal(size=(2, 4, 3)), 5.0, periods=2)
+    motion = fourier.Fourier(np.zeros(3), rng.normal(size=(2, 4, 3)), 5.0, periods=2)
     q, v, a = motion.sample([0.0, 5.0, 10.0])
     assert_allclose(v, 0.0, atol=1e-12)
     assert_allclose(a, 0.0, atol=1e-11)
@@ -74,9 +71,9 @@ def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through():
 def test_no_motion_is_found_where_the_arm_cannot_even_stand():
     one = bench()
     weak = dataclasses.replace(one.search.limits, peak=1e-3 * one.search.limits.peak)
-    with pytest.raises(InfeasibleError, match="no motion about the home pose"):
+    with raises(InfeasibleError, match="no motion about the home pose"):
         Search(one.search.base, weak, 10.0).run(arms.load(ARM).home, 0, drawn=3, bettered=0)
-    with pytest.raises(InputError, match="period is 0.1 s"):
+    with raises(InputError, match="period is 0.1 s"):
         Search(one.search.base, weak, 0.1)
 
 
@@ -90,10 +87,10 @@ def test_motion_file_comes_back(tmp_path):
     content = json.loads(path.read_text())
     content["points"][3]["time_from_start"] = 0.0
     path.write_text(json.dumps(content))
-    with pytest.raises(TrajectoryError):
+    with raises(TrajectoryError):
         motion_file.read(path)
     path.write_text('{"points": []}')
-    with pytest.raises(InputError, match="is no motion of `picker identify excite`"):
+    with raises(InputError, match="is no motion of `picker identify excite`"):
         motion_file.read(path)
 
 
@@ -175,22 +172,22 @@ def still_but(moving: int):
     q, v, a = one.excitation.motion.sample(one.run.samples.t)
     for column in {0, 1, 2} - {moving}:
         q[:, column], v[:, column], a[:, column] = arms.load(ARM).home[column], 0.0, 0.0
-    tau = RigidBody(one.truth).inverse_dynamics(q, v, a) + np.random.default_rng(0).normal(0.0, 0.02, q.shape)
+    tau = rigid_body.RigidBody(one.truth).inverse_dynamics(q, v, a) + np.random.default_rng(0).normal(0.0, 0.02, q.shape)
     return dataclasses.replace(one.run.samples, q=q, tau=tau)
 
 
 def test_a_motion_that_tells_too_little_is_refused_by_name_and_can_be_allowed():
     one = bench()
     frictionless = Columns.of(one.believed, friction=False)
-    with pytest.raises(InputError, match=r"leaves open: .*(bar3|theta3).*picker identify excite"):
+    with raises(InputError, match=r"leaves open: .*(bar3|theta3).*picker identify excite"):
         identified(Columns.of(one.believed), still_but(0))
-    with pytest.raises(InputError, match=r"leaves open: .*picker identify excite"):
+    with raises(InputError, match=r"leaves open: .*picker identify excite"):
         identified(frictionless, still_but(2))
     allowed = identified(frictionless, still_but(2), allow_open=True)
     assert allowed.base.open and all(pseudo_inertia.physical(pi) for pi in allowed.bodies.bodies)
-    with pytest.raises(InputError, match="too short for a cutoff of 5 Hz"):
+    with raises(InputError, match="too short for a cutoff of 5 Hz"):
         identified(one.columns, one.run.samples.between(0.0, 2.5))
-    with pytest.raises(InputError, match="no recording"):
+    with raises(InputError, match="no recording"):
         identified(one.columns)
 
 
@@ -224,7 +221,7 @@ def test_links_of_all_shapes_are_written():
     assert_allclose(parameters.of_description(written), pi)
     assert not written.links["b"].has_inertial and written.friction[0] == 0.2 and written.damping[0] == 0.1
     odd = dataclasses.replace(arm, urdf=text.replace("name='b'", "name='&#98;'"))
-    with pytest.raises(DescriptionError, match="link b: not found"):
+    with raises(DescriptionError, match="link b: not found"):
         write_back.urdf_text(odd, pi, np.zeros(1), np.zeros(1))
 
 
@@ -236,44 +233,39 @@ def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("picker_dynamics.estimation.identification.excitation.BETTERED", 60)
     monkeypatch.chdir(tmp_path)
 
-    def run(*words) -> tuple[int, str, str]:
-        code = cli.main(["identify", *words])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+    def run(words) -> tuple[int, str, str]:
+        code = cli.main(["identify", *words.split()])
+        return code, *capsys.readouterr()
 
-    code, out, _ = run("rehearse", "--arm", ARM, "--tip-speed", "2", "--seed", "2", "--json", "--period", "6", "--periods", "1")
+    code, out, _ = run(f"rehearse --arm {ARM} --tip-speed 2 --seed 2 --json --period 6 --periods 1")
     result = json.loads(out)
     assert code == 0 and result["identified"]["overall_percent"] < 2.0 < result["urdf"]["overall_percent"]
     folder = tmp_path / "out/identification"
-    assert {path.name for path in folder.iterdir()} == {
-        "excitation.json",
-        "samples.csv",
-        "other.csv",
-        "identified.urdf",
-        "fit.json",
-    }
+    made = {"excitation.json", "samples.csv", "other.csv", "identified.urdf", "fit.json"}
+    assert {path.name for path in folder.iterdir()} == made
     before = (folder / "identified.urdf").read_text()
 
-    code, out, _ = run("fit", str(folder / "samples.csv"), "--arm", ARM, "--tip-speed", "2")
+    code, out, _ = run(f"fit {folder}/samples.csv --arm {ARM} --tip-speed 2")
     assert code == 0 and "15 base parameters" in out and "kept as identified.urdf.1" in out
     assert (folder / "identified.urdf.1").read_text() == before
-    code, out, _ = run("predict", str(folder / "other.csv"), "--arm", ARM, "--json")
+    other = f"predict {folder}/other.csv"
+    code, out, _ = run(f"{other} --arm {ARM} --json")
     fitted = json.loads(out)["overall_percent"]
-    code, out, _ = run("predict", str(folder / "other.csv"), "--urdf", str(folder / "identified.urdf"), "--fit", "none", "--json")
-    assert code == 0 and json.loads(out)["overall_percent"] == pytest.approx(fitted, rel=1e-3)
-    assert run("predict", str(folder / "other.csv"), "--arm", ARM, "--fit", "none", "--limit-percent", "5")[0] == 1
+    code, out, _ = run(f"{other} --urdf {folder}/identified.urdf --fit none --json")
+    assert code == 0 and json.loads(out)["overall_percent"] == approx(fitted, rel=1e-3)
+    assert run(f"{other} --arm {ARM} --fit none --limit-percent 5")[0] == 1
 
-    wrong, samples = InputError.exit_code, str(folder / "samples.csv")
-    for words, code, reason in (
-        (("fit", "nowhere.csv", "--arm", ARM), wrong, "cannot read nowhere.csv"),
-        (("fit", samples, "--arm", "rrp"), wrong, "no column position_theta1"),
-        (("fit", samples, "--arm", ARM, "--to", "0.2"), wrong, "samples, at least 100"),
-        (("fit", samples, "--arm", ARM, "--torque-constant", "theta2=x"), wrong, "JOINT=NUMBER"),
-        (("predict", samples, "--arm", ARM, "--fit", "no.json"), wrong, "no.json is no result"),
-        (("excite", "--arm", ARM, "--seed", "-1"), wrong, "seed is -1"),
-        (("excite", "--arm", ARM, "--tip-speed", "0"), wrong, "tip speed is 0.0"),
-        (("run", "no.json"), wrong, "no.json is no motion"),
+    samples = folder / "samples.csv"
+    for words, reason in (
+        (f"fit nowhere.csv --arm {ARM}", "cannot read nowhere.csv"),
+        (f"fit {samples} --arm rrp", "no column position_theta1"),
+        (f"fit {samples} --arm {ARM} --to 0.2", "samples, at least 100"),
+        (f"fit {samples} --arm {ARM} --torque-constant theta2=x", "JOINT=NUMBER"),
+        (f"predict {samples} --arm {ARM} --fit no.json", "no.json is no result"),
+        (f"excite --arm {ARM} --seed -1", "seed is -1"),
+        (f"excite --arm {ARM} --tip-speed 0", "tip speed is 0.0"),
+        ("run no.json", "no.json is no motion"),
     ):
-        got, _, err = run(*words)
-        assert got == code and reason in err and len(err.splitlines()) == 1, err
+        code, _, err = run(words)
+        assert code == InputError.exit_code and reason in err and len(err.splitlines()) == 1, err
     assert len(list(folder.iterdir())) == 7  # two backups; what was refused wrote nothing

@@ -1,7 +1,5 @@
 """``picker identify run`` on the rrp arm's three nodes: the motion is made, and what is measured obeys the equations."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -12,10 +10,8 @@ from scenarios.bench import wait_until_up
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification import motion_file, procedure, sample_files
+from picker_dynamics.estimation.identification import excitation, fourier, motion_file, procedure, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
-from picker_dynamics.estimation.identification.excitation import Excitation
-from picker_dynamics.estimation.identification.fourier import Fourier
 from picker_dynamics.robot import arms
 
 pytestmark = pytest.mark.ros
@@ -23,16 +19,16 @@ pytestmark = pytest.mark.ros
 RRP = arms.load("rrp")
 
 
-def motion_of(period_s: float) -> Fourier:
+def motion_of(period_s: float) -> fourier.Fourier:
     """A small swing about the home pose that the tip-speed limit lets pass."""
     free = np.zeros((2, 4, 3))
     free[0, 0], free[1, 1] = [0.15, 0.06, 0.08], [-0.1, 0.05, 0.05]
-    return Fourier(RRP.home, free, period_s)
+    return fourier.Fourier(RRP.home, free, period_s)
 
 
 def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
     motion, path, out = motion_of(4.0), tmp_path / "motion.json", tmp_path / "samples.csv"
-    path.write_text(motion_file.text(Excitation(motion, 1.0, 1.0), "rrp", RRP.description))
+    path.write_text(motion_file.text(excitation.Excitation(motion, 1.0, 1.0), "rrp", RRP.description))
     made, log = bringup.graph(bringup.Options(arm="rrp")), tmp_path / "nodes.log"
     with own_domain(), running_nodes(made, log, RRP.description.joint_names) as running:
         wait_until_up(running.client)

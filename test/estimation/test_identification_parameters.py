@@ -1,10 +1,8 @@
 """Regressor, base parameters and pseudo-inertias against models, literature and differences."""
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, mark
 from small_urdfs import random_arm
 
 from benchmarks.dynamics import serial_arm
@@ -13,7 +11,6 @@ from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.identification import base, parameters, pseudo_inertia
 from picker_dynamics.estimation.identification.columns import Columns
-from picker_dynamics.estimation.identification.pseudo_inertia import LogCholesky, divergence_roots
 from picker_dynamics.robot import arms, description
 
 PLATE = parameters.standard(Body(0.7, np.array([0.1, -0.05, 0.2]), np.diag([2e-3, 5e-3, 6e-3])))
@@ -23,7 +20,7 @@ def states(n: int, count: int = 20, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-2.0, 2.0, (3, count, n))
 
 
-@pytest.mark.parametrize("seed", range(6))  # trees, sliding and continuous joints, welded links, in any order of names
+@mark.parametrize("seed", range(6))  # trees, sliding and continuous joints, welded links, in any order of names
 def test_regressor_times_parameters_is_the_torque_of_rnea_and_of_the_equations_by_hand(seed):
     arm = description.parse(random_arm(seed))
     q, v, a = states(arm.n)
@@ -60,8 +57,8 @@ def test_all_columns_together_are_the_required_torque():
     assert len(columns.names) == len(set(columns.names)) == columns.count
 
 
-@pytest.mark.parametrize(
-    ("urdf", "count", "rotors_hidden"),
+@mark.parametrize(
+    "urdf, count, rotors_hidden",
     [
         ("planar_2r", 6, 1),  # (Iyy, mx, mz) of both links, upright; the first rotor turns as its link does
         ("pendulum", 3, 1),
@@ -91,7 +88,7 @@ def test_base_parameters_are_named_with_their_combination():
 
 def test_standard_parameters_and_the_body_are_each_others_inverse():
     body = parameters.body(PLATE)
-    assert body.mass == pytest.approx(0.7)
+    assert body.mass == approx(0.7)
     assert_allclose(body.com, [0.1, -0.05, 0.2])
     assert_allclose(body.inertia, np.diag([2e-3, 5e-3, 6e-3]), atol=1e-15)
     assert_allclose(parameters.standard(body), PLATE)
@@ -103,16 +100,20 @@ def differences(function, x: np.ndarray, step: float = 1e-6) -> np.ndarray:
 
 
 def test_slopes_are_those_of_differences():
-    form, theta = LogCholesky(PLATE), np.random.default_rng(0).normal(0.0, 0.4, 10)
+    form, theta = pseudo_inertia.LogCholesky(PLATE), np.random.default_rng(0).normal(0.0, 0.4, 10)
     assert_allclose(form.jacobian(theta), differences(form.standard, theta), atol=1e-8)
     assert_allclose(parameters.figures_slope(PLATE), differences(parameters.figures, PLATE), atol=1e-7)
     for x in (theta, 1e-5 * theta, np.zeros(10)):
-        assert_allclose(np.diag(divergence_roots(x)[1]), differences(lambda y: divergence_roots(y)[0], x), atol=1e-6)
+        assert_allclose(
+            np.diag(pseudo_inertia.divergence_roots(x)[1]),
+            differences(lambda y: pseudo_inertia.divergence_roots(y)[0], x),
+            atol=1e-6,
+        )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@mark.parametrize("seed", range(20))
 def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
-    form, theta = LogCholesky(PLATE), np.random.default_rng(seed).normal(0.0, 1.0, 10)
+    form, theta = pseudo_inertia.LogCholesky(PLATE), np.random.default_rng(seed).normal(0.0, 1.0, 10)
     pi = form.standard(theta)
     body = parameters.body(pi)
     least, middle, largest = np.linalg.eigvalsh(body.inertia)
@@ -120,8 +121,8 @@ def test_any_theta_is_a_body_that_can_exist_and_comes_back(seed):
     J, J0 = (pseudo_inertia.pseudo_inertia(one) for one in (pi, PLATE))
     U = np.linalg.solve(form.L, pseudo_inertia.upper_factor(J))
     assert_allclose(np.r_[np.log(np.diag(U)), U[np.triu_indices(4, 1)]], theta, atol=1e-9)
-    ratio, roots = np.linalg.solve(J0, J), divergence_roots(theta)[0]
-    assert roots @ roots == pytest.approx(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0, rel=1e-8)
+    ratio, roots = np.linalg.solve(J0, J), pseudo_inertia.divergence_roots(theta)[0]
+    assert roots @ roots == approx(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0, rel=1e-8)
     assert_allclose(form.standard(np.zeros(10)), PLATE, atol=1e-15)
 
 

@@ -1,7 +1,5 @@
 """When `make setup` does nothing, and which ROS 2 it finds."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys
@@ -24,11 +22,8 @@ def tool(tmp_path, monkeypatch):
     for name in ("setup.py", "setup.cfg", "constraints/wheels.txt", "constraints/ros.txt"):
         (tmp_path / name).write_text(name)
     venv = tmp_path / ".venv"
-    monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr(module, "VENV", venv)
-    monkeypatch.setattr(module, "VENV_PYTHON", venv / "bin" / "python")
-    monkeypatch.setattr(module, "STAMP", venv / "made_from.json")
-    module.done = []
+    module.ROOT, module.VENV, module.VENV_PYTHON = tmp_path, venv, venv / "bin" / "python"
+    module.STAMP, module.done = venv / "made_from.json", []
 
     def create(ros):
         module.done.append(f"create {ros}".strip())
@@ -36,12 +31,12 @@ def tool(tmp_path, monkeypatch):
         if not module.VENV_PYTHON.exists():
             module.VENV_PYTHON.symlink_to(sys.executable)
 
-    monkeypatch.setattr(module, "create", create)
-    monkeypatch.setattr(module, "install", lambda ros: module.done.append(f"install {ros}".strip()))
+    module.create = create
+    module.install = lambda ros: module.done.append(f"install {ros}".strip())
     return module
 
 
-def done_by_another_run(tool) -> list[str]:
+def run_again(tool) -> list[str]:
     tool.done.clear()
     tool.main()
     return tool.done
@@ -58,16 +53,16 @@ def source_ros(prefix: Path, monkeypatch, rclpy: str = "") -> str:
 
 
 def test_a_second_run_does_nothing(tool):
-    assert done_by_another_run(tool) == ["create", "install"]
-    assert done_by_another_run(tool) == []
+    assert run_again(tool) == ["create", "install"]
+    assert run_again(tool) == []
 
 
 @pytest.mark.parametrize("changed", ["setup.py", "constraints/wheels.txt"])
 def test_changed_requirements_are_installed_into_the_same_environment(tool, changed):
     tool.main()
     (tool.ROOT / changed).write_text("changed")
-    assert done_by_another_run(tool) == ["install"]
-    assert done_by_another_run(tool) == []
+    assert run_again(tool) == ["install"]
+    assert run_again(tool) == []
 
 
 def test_an_interrupted_install_is_taken_up_again(tool, monkeypatch):
@@ -75,30 +70,30 @@ def test_an_interrupted_install_is_taken_up_again(tool, monkeypatch):
         interrupted.setattr(tool, "install", lambda ros: sys.exit("no network"))
         with pytest.raises(SystemExit):
             tool.main()
-    assert done_by_another_run(tool) == ["install"]
+    assert run_again(tool) == ["install"]
 
 
 def test_a_moved_tree_gets_a_new_environment(tool):
     tool.main()
     stamp = json.loads(tool.STAMP.read_text())
     tool.STAMP.write_text(json.dumps(stamp | {"root": "/elsewhere"}))
-    assert done_by_another_run(tool) == ["create", "install"]
+    assert run_again(tool) == ["create", "install"]
 
 
 def test_a_python_is_replaced_only_where_another_is_asked_for(tool, monkeypatch):
     tool.main()
     stamp = json.loads(tool.STAMP.read_text())
     tool.STAMP.write_text(json.dumps(stamp | {"python": "3.9"}))
-    assert done_by_another_run(tool) == []
+    assert run_again(tool) == []
     monkeypatch.setenv("PYTHON", sys.executable)
-    assert done_by_another_run(tool) == ["create", "install"]
+    assert run_again(tool) == ["create", "install"]
 
 
 def test_a_sourced_ros_is_used(tool, monkeypatch, tmp_path):
     tool.main()
     prefix = source_ros(tmp_path / "ros", monkeypatch)
-    assert done_by_another_run(tool) == [f"create {prefix}", f"install {prefix}"]
-    assert done_by_another_run(tool) == []
+    assert run_again(tool) == [f"create {prefix}", f"install {prefix}"]
+    assert run_again(tool) == []
 
 
 def test_an_environment_made_on_ros_is_kept_where_ros_is_not_sourced(tool, monkeypatch, tmp_path):

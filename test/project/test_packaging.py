@@ -1,7 +1,5 @@
 """The package as colcon, pip and import-linter see it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

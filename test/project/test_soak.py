@@ -1,7 +1,5 @@
 """Seconds of the soak: every fault once, and its books; what breaks an invariant is seen to."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

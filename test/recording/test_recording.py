@@ -1,7 +1,5 @@
 """Recordings: what is written is what other people's readers find; what is read is what was sent; figures of it."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import resource as system
@@ -10,8 +8,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pytest import approx, fixture, importorskip, mark, raises
 from recordings import (
     NAMES,
     STATES,
@@ -28,25 +26,22 @@ from recordings import (
 from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import StoragePlugin
 
-from picker_dynamics.commands import cli
-from picker_dynamics.commands.plot import limits_of, summary
+from picker_dynamics.commands import cli, plot
 from picker_dynamics.commands.record import record
 from picker_dynamics.errors import ConfigurationError, InputError, MissingDependencyError, RecordingError
-from picker_dynamics.recording import definitions, writer
-from picker_dynamics.recording.definitions import missing
+from picker_dynamics.recording import definitions, topics, writer
 from picker_dynamics.recording.reader import Series, read
-from picker_dynamics.recording.topics import TOPICS
 from picker_dynamics.recording.tracking import GAP_S, tracking_error, with_gaps
 from picker_dynamics.recording.writer import Recording, checked_path
 
-KNOWN = [topic for topic in TOPICS if topic.kind in STORE.fielddefs]
+KNOWN = [topic for topic in topics.TOPICS if topic.kind in STORE.fielddefs]
 LIMIT_BYTES = 100_000
 
 
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("topic", KNOWN, ids=lambda topic: topic.name)
+@mark.parametrize("topic", KNOWN, ids=lambda topic: topic.name)
 def test_the_definition_of_each_type_is_rosbags_own(tmp_path, topic):
     from rosbags.typesys import get_types_from_msg
 
@@ -57,7 +52,7 @@ def test_the_definition_of_each_type_is_rosbags_own(tmp_path, topic):
 
 
 def test_a_type_that_is_not_installed_is_named():
-    with pytest.raises(ConfigurationError, match="no_msgs/Nothing"):
+    with raises(ConfigurationError, match="no_msgs/Nothing"):
         definitions.definition("no_msgs/msg/Nothing")
 
 
@@ -86,8 +81,8 @@ def test_a_file_is_an_mcap_file_of_the_ros2_profile(tmp_path):
         assert made.statistics.message_count == sum(1 for _ in reader.iter_messages()) == len(story())
 
 
-@pytest.mark.parametrize(
-    ("out", "said"),
+@mark.parametrize(
+    "out, said",
     [
         ("", "name of a file"),
         ("  ", "name of a file"),
@@ -101,7 +96,7 @@ def test_a_file_is_an_mcap_file_of_the_ros2_profile(tmp_path):
 def test_a_name_that_cannot_be_is_refused_with_the_reason(tmp_path, monkeypatch, out, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.mcap").touch()
-    with pytest.raises(ConfigurationError, match=said):
+    with raises(ConfigurationError, match=said):
         Recording(checked_path(out))
     assert [path.name for path in tmp_path.iterdir()] == ["there.mcap"]
 
@@ -114,19 +109,19 @@ def test_odd_names_that_can_be_are_taken(tmp_path, monkeypatch):
     assert checked_path(None, "/cell/left").name.startswith("picker_cell_left_2")
     assert not checked_path("missing_link").exists()
     (tmp_path / "dangling.mcap").symlink_to("gone")
-    with pytest.raises(ConfigurationError, match="exists"):
+    with raises(ConfigurationError, match="exists"):
         checked_path("dangling")
 
 
 def test_a_folder_that_may_not_be_written_is_said(tmp_path, monkeypatch):
-    with pytest.raises(ConfigurationError, match="File name too long"):
+    with raises(ConfigurationError, match="File name too long"):
         Recording(checked_path(str(tmp_path / ("n" * 300))))
 
 
-@pytest.mark.parametrize("duration", [0.0, -1.0, float("nan"), float("inf")])
+@mark.parametrize("duration", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_duration_that_cannot_be_is_refused_before_anything_is_made(tmp_path, monkeypatch, duration):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="--duration"):
+    with raises(InputError, match="--duration"):
         record("a", duration, "")
     assert not list(tmp_path.iterdir())
 
@@ -137,7 +132,7 @@ def test_a_disk_that_takes_no_more_is_said_once_and_what_is_there_can_be_read(tm
     told = [row for row in story() if "status" not in row[0]] * 10
     system.setrlimit(system.RLIMIT_FSIZE, (LIMIT_BYTES, before[1]))
     try:
-        with pytest.raises(RecordingError, match=r"stopped after \d+ messages: File too large; .*full.mcap can") as caught:
+        with raises(RecordingError, match=r"stopped after \d+ messages: File too large; .*full.mcap can") as caught:
             written_by_us(path, told)
     finally:
         system.setrlimit(system.RLIMIT_FSIZE, before)
@@ -150,7 +145,7 @@ def test_a_disk_that_takes_no_more_is_said_once_and_what_is_there_can_be_read(tm
 def test_a_full_disk_is_called_by_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr(writer, "open", lambda *_: open("/dev/full", "wb"), raising=False)
     recording = Recording(tmp_path / "a.mcap")
-    with pytest.raises(RecordingError, match="stopped after 0 messages: the disk is full"):
+    with raises(RecordingError, match="stopped after 0 messages: the disk is full"):
         recording.flush()
     recording.close()  # harmless
 
@@ -164,13 +159,13 @@ def test_without_the_packages_it_says_which_and_how_to_get_them():
         done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
         assert done.returncode == MissingDependencyError.exit_code, done.stderr
         assert package in done.stderr and 'pip install "picker_dynamics[record]"' in done.stderr
-    assert "matplotlib" in str(missing(ImportError("no", name="matplotlib")))
+    assert "matplotlib" in str(definitions.missing(ImportError("no", name="matplotlib")))
 
 
 # -- reading -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["ours", "mcap bag", "sqlite3 bag", "sqlite3 file"])
+@fixture(params=["ours", "mcap bag", "sqlite3 bag", "sqlite3 file"])
 def recorded(request, tmp_path) -> Path:
     if request.param == "ours":
         return written_by_us(tmp_path / "a.mcap")
@@ -192,10 +187,10 @@ def test_series_are_those_that_were_sent_wherever_they_were_recorded(recorded):
 
 def test_of_several_arms_one_has_to_be_chosen(tmp_path):
     path = written_by_us(tmp_path / "two.mcap", sorted(story("/left") + story("/cell/right", 0.02), key=lambda row: row[2]))
-    with pytest.raises(RecordingError, match="2 arms: choose with --namespace one of 'cell/right', 'left'"):
+    with raises(RecordingError, match="2 arms: choose with --namespace one of 'cell/right', 'left'"):
         read(path)
-    assert np.nanmax(tracking_error(*_pair(read(path, "/cell/right"))).values) == pytest.approx(0.02, abs=1e-3)
-    with pytest.raises(RecordingError, match="no arm in namespace 'up'"):
+    assert np.nanmax(tracking_error(*_pair(read(path, "/cell/right"))).values) == approx(0.02, abs=1e-3)
+    with raises(RecordingError, match="no arm in namespace 'up'"):
         read(path, "up")
 
 
@@ -209,7 +204,7 @@ def test_states_of_other_joints_on_the_same_topic_are_left_out(tmp_path):
     assert len(read(written_by_us(tmp_path / "a.mcap", told)).state) == STATES
 
 
-@pytest.mark.parametrize("share", [0.3, 0.55, 0.9])
+@mark.parametrize("share", [0.3, 0.55, 0.9])
 def test_a_file_cut_short_is_read_up_to_there(tmp_path, share):
     whole = written_by_us(tmp_path / "a.mcap", story() * 10).read_bytes()
     cut = tmp_path / "cut.mcap"
@@ -218,8 +213,8 @@ def test_a_file_cut_short_is_read_up_to_there(tmp_path, share):
     assert "no end" in found.damaged and 20 < len(found.state) < 10 * STATES
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
+@mark.parametrize(
+    "name, content, said",
     [
         ("a.mcap", b"", "no MCAP recording"),
         ("a.mcap", b"\x89MCAP0\r\n", "no MCAP"),
@@ -236,7 +231,7 @@ def test_what_is_no_recording_gets_one_clear_line(tmp_path, name, content, said)
         path.mkdir()
     elif content is not ...:
         path.write_bytes(content)
-    with pytest.raises(RecordingError, match=said) as caught:
+    with raises(RecordingError, match=said) as caught:
         read(path)
     assert "\n" not in str(caught.value) and name in str(caught.value)
 
@@ -261,7 +256,7 @@ def test_a_foreign_controllers_state_serves_as_reference(tmp_path):
 
 def test_a_recording_of_something_else_says_what_was_looked_for(tmp_path):
     told = [("/chatter", "std_msgs/msg/String", 1.0, message("std_msgs/msg/String", data="hello"))]
-    with pytest.raises(RecordingError, match="no messages of an arm.*joint_states"):
+    with raises(RecordingError, match="no messages of an arm.*joint_states"):
         read(written_by_us(tmp_path / "a.mcap", told))
 
 
@@ -282,23 +277,23 @@ def test_the_error_is_taken_at_the_time_of_the_state_and_not_across_gaps():
 
 def test_limits_are_those_of_the_arm_that_was_recorded(tmp_path):
     found = read(written_by_us(tmp_path / "a.mcap"))
-    limits = limits_of(found)
+    limits = plot.limits_of(found)
     assert_allclose(limits.stall, 1.08)
     assert (limits.hold < limits.peak).all() and (limits.peak < limits.stall).all() and limits.units == ("rad",) * 5
     stranger = dataclasses.replace(found, joint_names=("a", "b", "c", "d", "e"), arm="")
-    assert limits_of(stranger) is None
-    with pytest.raises(ConfigurationError, match="the recording has the joints a, b"):
-        limits_of(stranger, arm="picker")
-    with pytest.raises(ConfigurationError, match="no arm 'nobody'"):
-        limits_of(found, arm="nobody")
-    lines = summary(found, limits)
+    assert plot.limits_of(stranger) is None
+    with raises(ConfigurationError, match="the recording has the joints a, b"):
+        plot.limits_of(stranger, arm="picker")
+    with raises(ConfigurationError, match="no arm 'nobody'"):
+        plot.limits_of(found, arm="nobody")
+    lines = plot.summary(found, limits)
     assert "shoulder: error at most 0.0100 rad, rms 0.0100, torque at most 0.500 N·m (46 % of stall)" in lines
-    assert any("rad or m" in line for line in summary(stranger, None))
+    assert any("rad or m" in line for line in plot.summary(stranger, None))
 
 
 def test_plot_writes_three_figures_and_says_where(tmp_path, capsys):
     recorded = written_by_us(tmp_path / "a.mcap")
-    plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is an extra")
+    plt = importorskip("matplotlib.pyplot", reason="matplotlib is an extra")
     out = tmp_path / "figures"
     assert cli.main(["plot", str(recorded), "-o", str(out)]) == 0
     said = capsys.readouterr().out
@@ -311,20 +306,18 @@ def test_plot_writes_three_figures_and_says_where(tmp_path, capsys):
 
 
 def test_what_is_drawn_are_the_series(tmp_path):
-    figures = pytest.importorskip("picker_dynamics.recording.figures", reason="matplotlib is an extra")
+    figures = importorskip("picker_dynamics.recording.figures", reason="matplotlib is an extra")
     found = read(written_by_us(tmp_path / "a.mcap"))
-    axes = figures.error_figure(found, limits_of(found), 100.0).axes
+    axes = figures.error_figure(found, plot.limits_of(found), 100.0).axes
     lines = {line.get_label(): line for line in axes[1].lines}
     assert_allclose(np.abs(lines["error"].get_ydata()[1:-1]), 10.0, atol=0.1)
     assert figures.error_figure(dataclasses.replace(found, reference=Series(np.zeros(0), np.zeros((0, 5)))), None, 100.0) is None
 
 
 def test_figures_that_cannot_be_written_are_said(tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is an extra")
+    importorskip("matplotlib", reason="matplotlib is an extra")
     path = written_by_us(tmp_path / "a.mcap")
     (tmp_path / "file").touch()
     options = argparse.Namespace(file=str(path), out=str(tmp_path / "file"), namespace=None, arm="", urdf="", servos="")
-    from picker_dynamics.commands.plot import plot
-
-    with pytest.raises(ConfigurationError, match="cannot write figures"):
-        plot(options)
+    with raises(ConfigurationError, match="cannot write figures"):
+        plot.plot(options)

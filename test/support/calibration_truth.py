@@ -1,15 +1,32 @@
-"""The picker's droop joints, and what is hidden of their servos on a simulated arm."""
+"""The picker as believed and as simulated, its droop joints, and what is hidden of the simulated servos."""
 
 from arm_fixtures import picker, servos
 
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.estimation.calibration.mass_properties import link_properties
+from picker_dynamics.estimation.calibration.poses import cautious_validator, sensors
+from picker_dynamics.estimation.calibration.simulated import RestingBench
+
+ARM, BELIEVED, SIMULATED = picker(), servos(simulated=False), servos()
 JOINTS = ("shoulder", "elbow", "wrist")
-COLUMNS = tuple(picker().joint_names.index(name) for name in JOINTS)
+COLUMNS = tuple(map(ARM.joint_names.index, JOINTS))
+SENSORS = sensors(ARM, JOINTS)
+VALIDATOR = cautious_validator(RigidBody(ARM), BELIEVED)
+
+
+def bench(seed, kind=RestingBench):
+    return kind.with_errors(ARM, SIMULATED, seed=seed)
+
+
+def weighed(arm, names):
+    """The properties of these links, as the readings of a bench tell them."""
+    return {name: link_properties(name, arm.link(name)) for name in names}
 
 
 def hidden(plant, joint):
     """The truth about zero [rad], scale, compliance [rad/(N·m)] and deadband [rad] of a joint."""
-    column = picker().joint_names.index(joint)
-    true, was = plant.servo_map.servos[column], servos(simulated=False).servos[column]
+    column = ARM.joint_names.index(joint)
+    true, was = plant.servo_map.servos[column], BELIEVED.servos[column]
     return (
         -was.direction * (true.zero - was.zero),
         true.horn_angles[-1] / was.horn_angles[-1] - 1.0,

@@ -1,15 +1,12 @@
 """What the tests of identification share: an arm with hidden numbers, measured along a motion that was chosen for it."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 
 from picker_dynamics.estimation.identification import base, limits, procedure, simulated
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Excitation, Search
-from picker_dynamics.robot import arms
-from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot import arms, description
 
 TIP_SPEED = 2.0
 ARM = "three_link"
@@ -19,8 +16,8 @@ ARM = "three_link"
 class Bench:
     """``run`` is to be fitted, ``other`` to be predicted."""
 
-    believed: ArmDescription
-    truth: ArmDescription
+    believed: description.ArmDescription
+    truth: description.ArmDescription
     columns: Columns
     search: Search
     excitation: Excitation

@@ -1,16 +1,12 @@
 """Recordings made for tests: messages of rosbags' types, a story of three seconds, files written by us and by others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from picker_dynamics.recording import definitions
-from picker_dynamics.recording.topics import TOPICS
-from picker_dynamics.recording.writer import Recording
+from picker_dynamics.recording import definitions, topics, writer
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 NAMES = ("base", "shoulder", "elbow", "wrist", "scissor")
@@ -70,13 +66,13 @@ def story(namespace: str = "", offset=0.01) -> list[tuple[str, str, float, objec
         said.append(("arm_controller/reference", t - 0.06, reference(t, wanted(t))))
         said.append(("joint_commands", t - 0.055, joint_state(t, wanted(t) + 0.05, 0.5 * np.cos(t - 100.0) * np.ones(5))))
         said.append(("joint_states", t + 0.013, joint_state(t + 0.01, (wanted(t + 0.01) + offset)[::-1], names=NAMES[::-1])))
-    kinds = {topic.name: topic.kind for topic in TOPICS}
+    kinds = {topic.name: topic.kind for topic in topics.TOPICS}
     return [(f"{namespace}/{name}", kinds[name], t, one) for name, t, one in sorted(said, key=lambda row: row[1])]
 
 
 def written_by_us(path: Path, told=None, store=STORE, text=definitions.definition) -> Path:
     """An MCAP file of (topic, type, time, message), default the story; ``text``: type -> its definition."""
-    recording, channels = Recording(path), {}
+    recording, channels = writer.Recording(path), {}
     for topic, kind, t, one in told or story():
         if topic not in channels:
             channels[topic] = recording.add_topic(topic, kind, text(kind), latched="status" in topic, depth=1)
