@@ -39,7 +39,7 @@ TURNED = "joints:\n  wrist: {direction: 1, zero_deg: 5.0}\n"
 """What the session is told of the wrist's servo; in truth its direction is -1 and its zero 0."""
 
 SETTLE_S = 0.3
-pytestmark = pytest.mark.realtime
+pytestmark = mark.realtime
 
 
 class Truthful:
