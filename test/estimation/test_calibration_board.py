@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from pytest import approx, fixture, raises
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
