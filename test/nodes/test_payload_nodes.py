@@ -37,8 +37,14 @@ def test_the_torque_arm_finds_what_hangs_on_it(domain, tmp_path):
         client.create_subscription(InertiaStamped, "payload", lambda message: told.append(message.inertia.m), LATCHED)
         wait_until_up(client)
         client.set_parameters("dynamics", payload__mass=0.8)
-        with pytest.raises(PickerError, match="payload.mass is 0.8 kg, above payload.follow_max, 0.5 kg"):
-            client.set_parameters("dynamics", payload__follow=True)
+
+        def refusal() -> str:
+            with pytest.raises(PickerError) as caught:
+                client.set_parameters("dynamics", payload__follow=True)
+            return str(caught.value)
+
+        until(client, lambda: "have not been heard of yet" not in refusal(), "the hardware's word that states are measured")
+        assert "payload.mass is 0.8 kg, above payload.follow_max, 0.5 kg" in refusal()
         client.set_parameters("dynamics", payload__mass=0.0)
         client.set_parameters("hardware", attached_kg=0.3)
         client.set_parameters("dynamics", payload__follow=True, payload__follow_rate=1.0)
