@@ -1,5 +1,5 @@
 """From a goal to a checked reference: what was asked, whether it may start, what is sent, and what became of it.  Free of ROS
-and of clocks.  Imports ``robot``, ``trajectory`` and ``control``; models come in as ``DynamicsModel``.
+and of clocks.  Imports ``robot`` and ``trajectory``; models come in as ``DynamicsModel``.
 """
 
 __all__ = [

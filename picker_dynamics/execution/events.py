@@ -50,6 +50,7 @@ class Event:
         kind: what.
         text: in words.
         phase: of the reference, right after it.
+        accepted, refused: goals so far.
         identifier: what the sender calls the goal; empty: no goal's.
         motion: what the goal became.
         error: why it was refused.
@@ -58,6 +59,8 @@ class Event:
     kind: EventKind
     text: str
     phase: Phase
+    accepted: int = 0
+    refused: int = 0
     identifier: str = ""
     motion: Motion | None = None
     error: PickerError | None = None

@@ -35,7 +35,7 @@ REACH_BACK_S = 0.5
 
 @dataclass(frozen=True)
 class Timing:
-    """When references are sent.
+    """Timing of the reference: rate, lead, and how often goals are judged.
 
     Attributes:
         rate_hz: of :meth:`Execution.tick`.
@@ -50,7 +50,7 @@ class Timing:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What motions are held to; replaced as a whole (``Execution.change``).
+    """Limits of motions, with the model that they hold for; replaced as a whole (``Execution.change``).
 
     Attributes:
         torque: of the joints.
@@ -80,10 +80,10 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Tick:
-    """What one tick brings.
+    """Outcome of one tick of the execution.
 
     Attributes:
-        reference: to be sent; None: the arm is not active.
+        reference: that was sent; None: the arm is not active.
         events: what happened since the tick before, in order.
         error: of the arm's state against what was sent, at the rate of the monitor, where somebody watches; None: not now.
         progress_s, speed: how far the trajectory is that is followed, in its own time, and the share of its speed.
@@ -105,6 +105,7 @@ class Execution:
         timing: when references are sent.
         max_deceleration: [rad/s²] with which a cancelled motion comes to rest, and which a change of speed may add.
         clock: for the time that checks take [s].
+        send: called with each reference at once, before goals are looked at, which may take a while.
 
     Attributes:
         sent: the references that were sent of late.
@@ -118,13 +119,14 @@ class Execution:
         timing: Timing = Timing(),
         max_deceleration: float = 4.0,
         clock: Callable[[], float] = time.monotonic,
+        send: Callable[[Reference], None] = lambda _reference: None,
     ):
-        self.description, self.timing = description, timing
+        self.description, self.timing, self.send = description, timing, send
         self.sent = SentReferences(math.ceil((timing.lead_s + REACH_BACK_S) * timing.rate_hz))
         self.blocked_by = ""
         self._generator = ReferenceGenerator(description, max_deceleration)
         self._stream = Stream(self._generator)
-        self._goals = GoalManager(self._generator, self._stream, self.sent, self._tell, clock)
+        self._goals = GoalManager(self._generator, self._stream, self.sent, self.tell, clock)
         self._events: list[Event] = []
         self._until_monitor = timing.monitor_every
         self._wanted_speed: float | None = None
@@ -184,7 +186,7 @@ class Execution:
             self._stream.push(target, now_s, now_s + self.timing.lead_s, sent_s)
         except PickerError as error:
             if self._stream.must_say(error, now_s):
-                self._tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
+                self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
             return error
         return None
 
@@ -197,7 +199,7 @@ class Execution:
     def refuse(self, error: PickerError, identifier: str = "") -> None:
         """Count and tell a message that cannot be a goal."""
         self._goals.refused += 1
-        self._tell(EventKind.REFUSED, f"refused: {error}", identifier=identifier, error=error)
+        self.tell(EventKind.REFUSED, f"refused: {error}", identifier=identifier, error=error)
 
     def change(self, limits: Limits) -> None:
         """Hold motions to other limits from the next one on; the speed applies to those under way too."""
@@ -224,7 +226,7 @@ class Execution:
         """Become active, holding ``pose`` (n,) [rad]; goals under way are aborted."""
         self.deactivate("it is held elsewhere")
         self._generator.start(pose)
-        self._tell(EventKind.REMARK, "holding")
+        self.tell(EventKind.REMARK, "holding")
 
     def deactivate(self, why: str) -> None:
         """Stop sending references: the hardware is not active any more; goals are aborted."""
@@ -234,7 +236,7 @@ class Execution:
         self._stream.reset()
         self.sent.clear()
         if not self._goals.abort_all(f"aborted: {why}"):
-            self._tell(EventKind.NOTICE, f"the hardware is not active: {why}")
+            self.tell(EventKind.NOTICE, f"the hardware is not active: {why}")
 
     def block(self, why: str, now_s: float) -> None:
         """Come to rest, and take no goal and no stream until this is called with an empty text."""
@@ -245,12 +247,12 @@ class Execution:
             self._stream.reset()
             self._generator.cancel(now_s + self.timing.lead_s)
         self.blocked_by = why
-        self._tell(*((EventKind.PROBLEM, why) if why else (EventKind.REMARK, "no other controller any more")))
+        self.tell(*((EventKind.PROBLEM, why) if why else (EventKind.REMARK, "no other controller any more")))
 
     def close(self) -> tuple[Event, ...]:
         """The last words: goals under way are aborted; what is still to be told."""
         self._goals.abort_all("aborted: the controller ends")
-        return self._take_events()
+        return self.take_events()
 
     # -- time ------------------------------------------------------------------------------------------------
 
@@ -270,8 +272,9 @@ class Execution:
                 self._generator.set_speed(self._wanted_speed, time_s)
                 self._wanted_speed = None
             if self._stream.silent(now_s, time_s):
-                self._tell(EventKind.REMARK, "the stream ended: holding")
+                self.tell(EventKind.REMARK, "the stream ended: holding")
             reference, finished = self._generator.sample(time_s)
+            self.send(reference)
             self.sent.append(reference)
             if finished is not None:
                 self._goals.finished(finished, reference)
@@ -279,9 +282,9 @@ class Execution:
         if self._goals.pending:
             self._goals.consider(time_s, self.blocked_by)
         if error is None:
-            return Tick(reference, self._take_events())
+            return Tick(reference, self.take_events())
         progress_s, speed = max(self._generator.progress_at(now_s), 0.0), self._generator.speed_at(now_s)
-        return Tick(reference, self._take_events(), error, progress_s, speed)
+        return Tick(reference, self.take_events(), error, progress_s, speed)
 
     def _monitor(
         self, now_s: float, time_s: float, look: Callable[[], ArmState | None], watched: Callable[[], bool]
@@ -299,9 +302,12 @@ class Execution:
         error = self._goals.monitor(now_s, time_s, look(), due)
         return error if heard else None
 
-    def _tell(self, kind: EventKind, text: str, **fields: Any) -> None:
-        self._events.append(Event(kind, text, self._generator.phase(), **fields))
+    def tell(self, kind: EventKind, text: str, **fields: Any) -> None:
+        """Put what happened in line with all other events; ``fields`` of ``Event``."""
+        accepted, refused = self._goals.accepted, self._goals.refused
+        self._events.append(Event(kind, text, self._generator.phase(), accepted, refused, **fields))
 
-    def _take_events(self) -> tuple[Event, ...]:
+    def take_events(self) -> tuple[Event, ...]:
+        """What happened and was not handed out yet, in order."""
         events, self._events = tuple(self._events), []
         return events

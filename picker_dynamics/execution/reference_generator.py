@@ -53,7 +53,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Motion:
-    """What a goal became.
+    """Motion under way: a trajectory with a start; what a goal became.
 
     Attributes:
         start_s: when it begins.
@@ -107,11 +107,6 @@ class ReferenceGenerator:
     @property
     def active(self) -> bool:
         return self._hold is not None
-
-    @property
-    def under_way(self) -> tuple[Motion, ...]:
-        """What is being executed, the first to end first."""
-        return tuple(self._under_way)
 
     @property
     def trajectory(self) -> Trajectory | None:

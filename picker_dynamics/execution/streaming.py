@@ -46,8 +46,18 @@ LATE_S = 1.0
 """A sample that was stamped longer ago is no command any more: somebody plays something back [s]."""
 
 
+class Reason(Enum):
+    """Reason why a sample is refused; those about one joint with their text."""
+
+    STATE = ""
+    MOTION = "as a motion"
+    AHEAD = "{name}: the stream is {value:.3f} {unit} ahead of the arm, allowed {limit:.3f}"
+    FIRST = "{name}: the first command of a stream is {value:.3f} {unit} from the held pose, allowed {limit:g}"
+    MOVING = "{name}: the stream moves it at {value:.2f} {unit}/s where the arm stands, and it is taken up again only at rest"
+
+
 class Trust(Enum):
-    """What is known of a stream."""
+    """Trust in a stream: what is known of it."""
 
     NEW = auto()
     FOLLOWED = auto()
@@ -59,7 +69,7 @@ class Trust(Enum):
 
 @dataclass(frozen=True)
 class Sample:
-    """What was heard, (n,) [rad], when it came, and when it was sent, on the sender's clock."""
+    """Sample of a stream: positions (n,) [rad], when it came, and when it was sent, on the sender's clock."""
 
     q: Array
     arrival_s: float
@@ -85,18 +95,19 @@ class Stream:
         self.statistics = StreamStatistics()
         self._heard: Sample | None = None
         self._trust = Trust.NEW
-        self._complaint: tuple[type[PickerError], str | None] | None = None
+        self._complaint: tuple[Reason, type[PickerError], str | None] | None = None
+        self._reason = Reason.STATE
         self._complained_s = -np.inf
 
     def reset(self) -> None:
         """Follow no longer: the arm is stopped, or a goal moves it."""
         self._trust = Trust.LEFT
 
-    def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None) -> bool:
-        """Follow a sample; returns whether it was taken.
+    def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None) -> None:
+        """Follow a sample.
 
         Args:
-            q: (n,) [rad], NaN where the sender has no command yet.
+            q: (n,) [rad].
             arrival_s: when it came.
             time_s: time for which the next reference will be sent.
             sent_s: when it was sent, on any clock; None where it does not say, and its arrival has to do.
@@ -108,9 +119,6 @@ class Stream:
             PickerError: the arm is not active, or executes a goal.
         """
         q = np.asarray(q, dtype=float)
-        if np.isnan(q).any():
-            self.statistics.ignored += 1
-            return False
         if sent_s is not None and arrival_s - sent_s > LATE_S:
             late = arrival_s - sent_s
             raise OutdatedError(f"the sample is {late:.1f} s old, allowed {LATE_S} s", subject="stamp", value=late, limit=LATE_S)
@@ -124,14 +132,13 @@ class Stream:
             raise
         self.statistics.accepted += 1
         self._complaint = None
-        return True
 
     def must_say(self, error: PickerError, now_s: float) -> bool:
-        """Whether this refusal is news: about another subject than that of the sample before, or the same for a while.
+        """Whether this refusal is news: for another reason than that of the sample before, or the same for a while.
 
         A sender that keeps its connection alive is refused a hundred times a second.
         """
-        reason = type(error), error.subject
+        reason = self._reason, type(error), error.subject
         if reason == self._complaint and now_s - self._complained_s < COMPLAINT_S:
             return False
         self._complaint, self._complained_s = reason, now_s
@@ -151,7 +158,7 @@ class Stream:
             self.generator.cancel(time_s)
 
     def _follow(self, sample: Sample, before: Sample | None, time_s: float) -> None:
-        generator, q = self.generator, sample.q
+        generator, q, self._reason = self.generator, sample.q, Reason.STATE
         stumbled = self._trust is Trust.STUMBLED and before is not None and sample.arrival_s - before.arrival_s < STUMBLE_S
         if not generator.active:
             raise PickerError("the arm is not active: the stream is not followed", subject="hardware")
@@ -164,23 +171,12 @@ class Stream:
         period = min(_between(before, sample), LONGEST_S) if self._trust is Trust.FOLLOWED and before is not None else LONGEST_S
         gap = q - v * period - state[0]
         if self._trust is Trust.FOLLOWED or stumbled:
-            self._require(
-                "{name}: the stream is {value:.3f} {unit} ahead of the arm, allowed {limit:.3f}",
-                gap,
-                FIRST_TOLERANCE + np.abs(v) * SILENCE_S / 2.0,
-            )
+            self._require(Reason.AHEAD, gap, FIRST_TOLERANCE + np.abs(v) * SILENCE_S / 2.0)
         else:
-            self._require(
-                "{name}: the first command of a stream is {value:.3f} {unit} from the held pose, allowed {limit:g}",
-                q - state[0],
-                FIRST_TOLERANCE,
-            )
+            self._require(Reason.FIRST, q - state[0], FIRST_TOLERANCE)
         if self._trust is Trust.LEFT:
-            self._require(
-                "{name}: the stream moves it at {value:.2f} {unit}/s where the arm stands, and it is taken up again only at rest",
-                v,
-                STANDING,
-            )
+            self._require(Reason.MOVING, v, STANDING)
+        self._reason = Reason.MOTION
         generator.validator.validate_state(q, v, np.zeros_like(q))
         arrival = max(period, self._catch_up_s(generator.validator, q, v, gap))
         there = np.clip(q + v * (arrival - period), generator.lower, generator.upper)
@@ -205,15 +201,17 @@ class Stream:
         tip_s = np.linalg.norm(jacobian @ gap) / max(left, 0.1 * limit)
         return 1.5 * float(max(tip_s, (np.abs(gap) / self.generator.description.velocity).max()))
 
-    def _require(self, text: str, values: Array, limits: Array | float) -> None:
-        """Raise a LimitError of this ``text`` where a joint's value (n,) exceeds its limit, for the one that does most."""
-        description, values = self.generator.description, np.abs(values)
+    def _require(self, reason: Reason, values: Array, limits: Array | float) -> None:
+        """Raise a LimitError where a joint's value (n,) exceeds its limit, for the one that does most."""
+        self._reason, description = reason, self.generator.description
         limits = np.broadcast_to(limits, values.shape)
-        j = int((values - limits).argmax())
-        if values[j] > limits[j]:
-            name, value, limit = description.joint_names[j], float(values[j]), float(limits[j])
-            unit = description.position_units[j]
-            raise LimitError(text.format(name=name, value=value, unit=unit, limit=limit), subject=name, value=value, limit=limit)
+        j = int((np.abs(values) - limits).argmax())
+        if abs(values[j]) > limits[j]:
+            name, unit, limit = description.joint_names[j], description.position_units[j], float(limits[j])
+            value = float(values[j] if reason is Reason.MOVING else abs(values[j]))
+            raise LimitError(
+                reason.value.format(name=name, value=value, unit=unit, limit=limit), subject=name, value=value, limit=limit
+            )
 
 
 def _between(before: Sample, sample: Sample) -> float:

@@ -1,7 +1,7 @@
 """Motion validator: whether the arm may make a motion, and the smallest slowing with which it may.
 
-Goals, streams, cancels, jogs and changes of payload are looked at by the same checks with the same limits.  A further check,
-such as collision, is one more entry of ``checks``.
+Goals (jogs and moves are goals), streams, ways to rest and changes of payload are held to the same limits.  A further check, such
+as collision, is one more entry of ``checks``; one in ``further`` is obeyed by ways to rest too.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ class MotionValidator:
         model: the arm with its present payload.
         limits: torques, of the same joints in the same order.
         checks: in the order in which they refuse.
+        further: those of them that ways to rest have to pass too, beside torque and range.
         scales_time: slow a motion that is too fast instead of refusing it.
         period_s: largest distance of the samples [s].
     """
@@ -88,6 +89,7 @@ class MotionValidator:
     model: DynamicsModel
     limits: TorqueLimits
     checks: tuple[Check, ...]
+    further: tuple[Check, ...] = ()
     scales_time: bool = True
     period_s: float = 0.01
 
@@ -159,7 +161,7 @@ class MotionValidator:
             raise broken[0].refusal()
         by_speed = max((usage.share for usage in broken if usage.by_speed), default=1.0)
         if 1.0 < by_speed < MAX_STRETCH:
-            trial = self._tried(build, min(by_speed * resolution**0.5, MAX_STRETCH))
+            trial = self._tried(build, min(by_speed * resolution**0.5, MAX_STRETCH), whole=False)
             if trial.passed:
                 return trial
         low, best = 1.0, self._tried(build, MAX_STRETCH)
@@ -175,9 +177,9 @@ class MotionValidator:
             factor = next(between, None)
             if factor is None:
                 raise broken[0].refusal()
-            best = self._tried(build, float(factor))
+            best = self._tried(build, float(factor), whole=False)
         while best.factor / low > resolution:
-            trial = self._tried(build, (low * best.factor) ** 0.5)
+            trial = self._tried(build, (low * best.factor) ** 0.5, whole=False)
             if trial.passed:
                 best = trial
             else:
@@ -201,11 +203,15 @@ class MotionValidator:
             )
         return self.scale_time(lambda factor: trajectory if factor == 1.0 else trajectory.stretched(factor), resolution)
 
-    def _tried(self, build: Callable[[float], Trajectory], factor: float) -> Validated:
-        """The motion at that factor with all that it uses, whether it may be made or not."""
+    def _tried(self, build: Callable[[float], Trajectory], factor: float, whole: bool = True) -> Validated:
+        """The motion at that factor with what it uses, whether it may be made or not; not ``whole``: up to the first broken."""
         trajectory = build(factor)
-        motion = self.sampled(trajectory)
-        return Validated(trajectory, factor, motion, tuple(self.usages(motion)))
+        motion, usages = self.sampled(trajectory), list[Usage]()
+        for usage in self.usages(motion):
+            usages.append(usage)
+            if usage.broken and not whole:
+                break
+        return Validated(trajectory, factor, motion, tuple(usages))
 
     # -- changes of a motion that was let pass ---------------------------------------------------------------
 
@@ -225,6 +231,9 @@ class MotionValidator:
             q = states[0]
             beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
             share = self.torque_share(*states) + (np.inf if beyond > 1e-6 else 0.0)
+            if self.further:
+                motion = self.sampled(way)
+                share = max(share, *(check.worst(motion).share for check in self.further))
             if share <= 1.0:
                 return way
             tried.append((share, way))
@@ -279,4 +288,4 @@ def motion_validator(
         SlowedTorque(limits),
         *further,
     )
-    return MotionValidator(model, limits, checks, scales_time)
+    return MotionValidator(model, limits, checks, tuple(further), scales_time)

@@ -24,7 +24,7 @@ from picker_dynamics.robot.joint_order import ordered
 
 from .diagnostics import ERROR, OK, array, name_of, status, values_of
 from .executor import Polled
-from .runtime import LATCHED, LATEST, declare, take_parameters
+from .runtime import LATCHED, LATEST, Epochs, declare, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
@@ -61,6 +61,7 @@ class ControlNode(Node, ABC):
             transition_s=self.transition_s,
         )
         self.pose: np.ndarray | None = None
+        self.epochs = Epochs()
         self.still = np.zeros(self.model.n)
         self.processed = self.rejected = 0
         self.problem = ""
@@ -83,7 +84,7 @@ class ControlNode(Node, ABC):
         self.following.set_payload(*self.following.payload)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
         self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED)
-        self.create_subscription(JointState, "hardware/held_pose", self.on_held_pose, LATCHED)
+        self.create_subscription(JointState, "hardware/held_pose", self.hear_held_pose, LATCHED)
         take_parameters(self, self.change)
         self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
 
@@ -96,6 +97,10 @@ class ControlNode(Node, ABC):
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         self.following.set_provenance(values_of(message).get("provenance", ""))
+
+    def hear_held_pose(self, message: JointState) -> None:
+        if self.epochs.begins(message.header.stamp):
+            self.on_held_pose(message)
 
     @abstractmethod
     def on_held_pose(self, message: JointState) -> None:

@@ -98,6 +98,18 @@ def now_s(node) -> float:
     return node.get_clock().now().nanoseconds * 1e-9
 
 
+class Epochs:
+    """Notes which message about the held pose was the last, so that one which comes twice begins no epoch."""
+
+    def __init__(self) -> None:
+        self._stamp: tuple[int, int] | None = None
+
+    def begins(self, stamp) -> bool:
+        """Whether a message of this stamp is another one than the last; one without a stamp always is."""
+        last, self._stamp = self._stamp, (stamp.sec, stamp.nanosec)
+        return self._stamp != last or self._stamp == (0, 0)
+
+
 def require_known_parameters(node) -> None:
     """Look at what the node was given at the start and does not have: ROS ignores that without a word.
 

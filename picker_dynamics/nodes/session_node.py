@@ -123,7 +123,7 @@ class SessionNode(ABC):
         """Where commands have to start from now on, and what bears the arm there; no names: none are followed."""
         held = JointState()
         held.header.stamp = self.get_clock().now().to_msg()
-        if active:
+        if active and self.session.held is not None:
             held.name, held.position = list(self.arm.joint_names), self.session.held.tolist()
             if self.session.held_effort is not None:
                 held.effort = self.session.held_effort.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
@@ -26,7 +27,7 @@ from .controller_parameters import ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, array, status
 from .duplicate_publishers import DuplicatePublisherMonitor
 from .goal_messages import ArmStates, goal_from
-from .runtime import LATCHED, LATEST, OUTCOMES, declare, now_s, run, seconds, to_stamp
+from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, now_s, payload_in, run, seconds, to_stamp
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
@@ -77,11 +78,11 @@ class TrajectoryController(Node):
         self.parameters = ControllerParameters(self, self.arm, self.on_parameters)
         gripper = declare_gripper(self, self.arm, controlled.grips)
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
-        self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration)
+        self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send)
         self.on_parameters(set())
         self.states: ArmStates | None = None
         self.interfaces = None
-        self.hardware_says = ""
+        self.hardware_says, self.epochs = "", Epochs()
         self.last_message, self.last_level = "waiting for the hardware", WARN
         self.reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
 
@@ -135,13 +136,11 @@ class TrajectoryController(Node):
             self.complain(f"speed_scaling_input refused: {answer.reason}")
 
     def on_payload(self, message: InertiaStamped) -> None:
-        inertia = message.inertia
-        com = (inertia.com.x, inertia.com.y, inertia.com.z)
         try:
-            model = lagrangian.analytic_model(self.arm, self.armature, inertia.m, com)
+            model = lagrangian.analytic_model(self.arm, self.armature, *payload_in(message))
         except PickerError as error:
             self.execution.change_some(model=None)
-            self.report(ERROR, f"payload refused: {error}")
+            self.complain(f"payload refused: {error}", error)
             return
         self.execution.change_some(model=model)
 
@@ -151,12 +150,14 @@ class TrajectoryController(Node):
 
     def on_held_pose(self, message: JointState) -> None:
         """Each message begins an epoch: the reference (re)starts from the pose that is held, or ends where none is."""
+        if not self.epochs.begins(message.header.stamp):
+            return
         self.execution.deactivate(self.hardware_says)
         if message.name:
             try:
                 self.execution.start(ordered(message.name, message.position, self.arm.joint_names, "hardware/held_pose"))
             except PickerError as error:
-                self.report(ERROR, f"no held pose: {error}")
+                self.complain(f"no held pose: {error}", error)
 
     def on_goal(self, message: JointTrajectory) -> None:
         """A goal without points cancels, as in joint_trajectory_controller."""
@@ -184,10 +185,7 @@ class TrajectoryController(Node):
 
     def on_tick(self) -> None:
         tick = self.execution.tick(now_s(self), self.arm_state, self.watched)
-        if tick.reference is not None:
-            self.send(tick.reference)
-        for event in tick.events:
-            self.on_event(event)
+        self.publish_events(tick.events)
         if tick.error is not None:
             self.interfaces.publish_state(tick, self.execution.sent.newest)
 
@@ -208,11 +206,13 @@ class TrajectoryController(Node):
 
     # -- what is said --------------------------------------------------------------------------------------
 
-    def on_event(self, event: Event) -> None:
-        self.report(LEVELS[event.kind.severity], event.text, event)
+    def publish_events(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.report(LEVELS[event.kind.severity], event.text, event)
 
     def complain(self, message: str, error: PickerError | None = None) -> None:
-        self.report(ERROR, message, Event(EventKind.PROBLEM, message, self.execution.phase, error=error))
+        """Say so in a tick, behind what happened before."""
+        self.execution.tell(EventKind.PROBLEM, message, error=error)
 
     def report(self, level, message: str, event: Event | None = None) -> None:
         """Publish what happened to whom, and log what was refused."""
@@ -220,13 +220,13 @@ class TrajectoryController(Node):
         self.last_level, self.last_message = level, message
         if level == ERROR:
             self.get_logger().error(message)
-        counts, error = self.execution.counts, event.error
+        error = event.error
         facts = {
             "phase": event.phase.value,
             "goal": event.identifier,
             "outcome": event.kind.outcome,
-            "accepted": counts["accepted"],
-            "refused": counts["refused"],
+            "accepted": event.accepted,
+            "refused": event.refused,
         }
         if event.motion is not None:
             facts["duration_s"] = event.motion.duration_s
@@ -242,6 +242,7 @@ class TrajectoryController(Node):
 
     def on_diagnostics(self) -> None:
         self.look_for_duplicates()
+        self.publish_events(self.execution.take_events())
         execution, streamed = self.execution, self.execution.stream_counts
         entry = status(
             self.last_level,
@@ -261,8 +262,7 @@ class TrajectoryController(Node):
     def close(self, _hurried) -> None:
         """The last word to whoever waits for a goal."""
         self.ticks.cancel()
-        for event in self.execution.close():
-            self.on_event(event)
+        self.publish_events(self.execution.close())
         if self.interfaces is not None:
             self.interfaces.close()
 
