@@ -1,6 +1,6 @@
 """Goal manager: takes goals, lets the newest of each track be executed, and answers every one exactly once.
 
-Free of ROS.  Two clocks: ``now_s`` is the time of the arm (stamps), ``time_s`` the time for which the next reference will be
+Free of ROS.  Three times: ``now_s`` is the time of the arm (stamps), ``time_s`` the time for which the next reference will be
 sent, a lead ahead; the third, ``clock``, only measures how long things take.
 
 A goal is validated over its whole length before it starts, which takes a millisecond or, for a long one, half a second.  Whoever

@@ -1,4 +1,4 @@
-"""What becomes of a goal that somebody waits for: within its tolerances, arrived, too late, or cancelled.
+"""Goal tracking: what becomes of a goal that somebody waits for, within its tolerances, arrived, too late, or cancelled.
 
 Free of ROS.  The arm's state is what the hardware publishes, measured or modelled; it is compared with the reference that
 held when the state was taken, not with the newest one, which is a lead ahead.
@@ -44,7 +44,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a goal ended; ``text`` names joint and amount.  ``stop``: the arm still moves for it, and must not."""
+    """Result of a goal; ``text`` names joint and amount.  ``stop``: the arm still moves for it, and must not."""
 
     outcome: Outcome
     code: Code
@@ -75,7 +75,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ArmState:
-    """Where the joints are, (n,) each [rad, rad/s]; ``v`` is None where it is not known."""
+    """State of the arm: positions and velocities of its joints, (n,) each [rad, rad/s]; ``v`` is None where it is not known."""
 
     time_s: float
     q: Array
@@ -84,7 +84,7 @@ class ArmState:
 
 @dataclass(frozen=True)
 class Error:
-    """Desired state, actual one, and their difference, at the time of the actual one."""
+    """Tracking error: desired state, actual one, and their difference, at the time of the actual one."""
 
     desired: Reference
     actual: ArmState

@@ -1,4 +1,4 @@
-"""Commands to a gripper of one joint: the goal that they become, and whether it was reached or something is in between."""
+"""Gripper commands for one joint: the goal that they become, and whether it was reached or something is in between."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHORTEST_S = 0.1
 
 @dataclass(frozen=True)
 class GripperSettings:
-    """As the parameters of parallel_gripper_action_controller.
+    """Settings of a gripper, as the parameters of parallel_gripper_action_controller.
 
     Attributes:
         joint: of the gripper.

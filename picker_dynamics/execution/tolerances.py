@@ -1,4 +1,4 @@
-"""How far an arm may be from its reference while it moves, and from its goal when it has arrived.
+"""Path and goal tolerances: how far an arm may be from its reference while it moves, and from its goal when it has arrived.
 
 Meanings as in control_msgs/JointTolerance and joint_trajectory_controller's ``constraints``: a tolerance of a goal that is 0
 stands for the default, -1 takes the default away; a tolerance that is 0 in the end is not looked at.

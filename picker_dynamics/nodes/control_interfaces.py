@@ -1,4 +1,4 @@
-"""What the controller offers where control_msgs is installed: two actions, its state, and a topic for the speed."""
+"""Interfaces of the controller that need control_msgs: two actions, its state, and a topic for the speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the trajectory controller can be changed while it runs; the names are joint_trajectory_controller's."""
+"""Parameters of the trajectory controller that can change while it runs, by joint_trajectory_controller's names; and the gripper's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals and states in messages, as the pure modules want them, and back."""
+"""Conversion of goals and joint states between ROS messages and the execution's types."""
 
 from __future__ import annotations
 
