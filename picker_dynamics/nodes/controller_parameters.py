@@ -1,4 +1,4 @@
-"""Parameters of the trajectory controller that can change while it runs, by joint_trajectory_controller's names; and the gripper's."""
+"""Parameters of the trajectory controller that can change as it runs, by joint_trajectory_controller's names; the gripper's."""
 
 from __future__ import annotations
 
