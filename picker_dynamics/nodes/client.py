@@ -175,6 +175,23 @@ class ArmClient(Node):
         )
         self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, timeout_s, "no joint_states arrive")
 
+    def wait_ready(self, timeout_s: float) -> None:
+        """Wait until all nodes do their part after bring-up: the arm is held, and a goal that moves nothing is executed.
+
+        Raises:
+            LinkError: that takes longer than ``timeout_s``.
+        """
+        self.wait_holding(timeout_s)
+
+        def executed() -> bool:
+            try:
+                self.move_through([0.2], [self.reference()])
+            except GoalRefusedError:
+                return False
+            return True
+
+        self.wait(executed, timeout_s, lambda: f"no goal is taken: {self.controller['message']}")
+
     # -- doing ---------------------------------------------------------------------------------------------
 
     def move_through(self, times_s, positions, timeout_s: float | None = None) -> float:

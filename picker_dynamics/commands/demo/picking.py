@@ -58,7 +58,7 @@ def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: P
     with GraphRunner(graph, log_path=log) as runner, ArmClient(arm.joint_names) as client:
         what = "virtual board" if options.board == "virtual" else "real firmware on a simulated Uno"
         show.say(f"starting the {what} and the three nodes (trajectory_controller, dynamics, hardware)")
-        client.wait_holding(BRINGUP_S)
+        client.wait_ready(BRINGUP_S)
         with BoardControl(graph.control) as board:
             meter = LoopMeter(client)
             client.set_parameters("dynamics", payload__mass=0.0)

@@ -15,7 +15,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from waiting import PATIENCE_S
 
 from picker_dynamics.errors import PickerError
-from picker_dynamics.nodes.client import GoalRefusedError
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import seconds, to_stamp
 from picker_dynamics.sim.control_socket import BoardControl
@@ -63,16 +62,7 @@ def stands(client, board) -> np.ndarray:
 
 def wait_until_up(client) -> None:
     """All three nodes do their part: the arm is held, and goals are taken, for which the controller has to know the payload."""
-    client.wait_holding(PATIENCE_S)
-
-    def goal_taken() -> bool:
-        try:
-            client.move_through([0.2], [client.reference()])
-        except GoalRefusedError:
-            return False
-        return True
-
-    until(client, goal_taken, "a goal that is taken")
+    client.wait_ready(PATIENCE_S)
 
 
 def ready(client) -> None:
