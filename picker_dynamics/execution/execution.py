@@ -24,6 +24,7 @@ from .checks import Check
 from .events import Event, EventKind
 from .goal_manager import GoalManager, GoalRequest
 from .goal_tracking import ArmState, Error, SentReferences
+from .guard import ReferenceGuard
 from .reference_generator import Phase, Reference, ReferenceGenerator
 from .streaming import Stream, StreamStatistics
 from .torque_limits import TorqueLimits
@@ -83,7 +84,7 @@ class Tick:
     """Outcome of one tick of the execution.
 
     Attributes:
-        reference: that was sent; None: the arm is not active.
+        reference: that was sent; None: the arm is not active, or the guard let none pass.
         events: what happened since the tick before, in order.
         error: of the arm's state against what was sent, at the rate of the monitor, where somebody watches; None: not now.
         progress_s, speed: how far the trajectory is that is followed, in its own time, and the share of its speed.
@@ -125,6 +126,8 @@ class Execution:
         self.sent = SentReferences(math.ceil((timing.lead_s + REACH_BACK_S) * timing.rate_hz))
         self.blocked_by = ""
         self._generator = ReferenceGenerator(description, max_deceleration)
+        self._guard = ReferenceGuard(description)
+        self._guard_says = ""
         self._stream = Stream(self._generator)
         self._goals = GoalManager(self._generator, self._stream, self.sent, self.tell, clock)
         self._events: list[Event] = []
@@ -155,6 +158,11 @@ class Execution:
         return {"accepted": goals.accepted, "refused": goals.refused, "overtaken": goals.pending.overtaken}
 
     @property
+    def guard_stopped(self) -> int:
+        """References that the guard did not let pass: none, where there is no mistake in here."""
+        return self._guard.stopped
+
+    @property
     def stream_counts(self) -> StreamStatistics:
         return self._stream.statistics
 
@@ -183,7 +191,9 @@ class Execution:
             if self.blocked_by:
                 raise PickerError(self.blocked_by, subject="reference")
             target = ordered(names, positions, self.description.joint_names, "joint_reference")
-            self._stream.push(target, now_s, now_s + self.timing.lead_s, sent_s)
+            last = self._guard.last
+            time_s = now_s + self.timing.lead_s
+            self._stream.push(target, now_s, time_s if last is None else max(time_s, last.time_s), sent_s)
         except PickerError as error:
             if self._stream.must_say(error, now_s):
                 self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
@@ -226,6 +236,8 @@ class Execution:
         """Become active, holding ``pose`` (n,) [rad]; goals under way are aborted."""
         self.deactivate("it is held elsewhere")
         self._generator.start(pose)
+        self._guard.begin(pose)
+        self._guard_says = ""
         self.tell(EventKind.REMARK, "holding")
 
     def deactivate(self, why: str) -> None:
@@ -273,11 +285,7 @@ class Execution:
                 self._wanted_speed = None
             if self._stream.silent(now_s, time_s):
                 self.tell(EventKind.REMARK, "the stream ended: holding")
-            reference, finished = self._generator.sample(time_s)
-            self.send(reference)
-            self.sent.append(reference)
-            if finished is not None:
-                self._goals.finished(finished, reference)
+            reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
         if self._goals.pending:
             self._goals.consider(time_s, self.blocked_by)
@@ -285,6 +293,38 @@ class Execution:
             return Tick(reference, self.take_events())
         progress_s, speed = max(self._generator.progress_at(now_s), 0.0), self._generator.speed_at(now_s)
         return Tick(reference, self.take_events(), error, progress_s, speed)
+
+    def _send_next(self, time_s: float) -> Reference | None:
+        """Send the reference for ``time_s``, if the guard lets it pass; else the next point of a stop from the last one."""
+        if self._guard.last is None:
+            self._generator.postpone(time_s)
+        reference, finished = self._generator.sample(time_s)
+        if self._guard.repeats(reference):
+            return reference
+        breach = self._guard.breach(reference, self._generator.validator, self._generator.strain)
+        if breach is not None:
+            self._stop_for(breach)
+            reference, finished = self._generator.sample(time_s)
+            if self._guard.breach(reference, self._generator.validator, self._generator.strain) is not None:
+                return None
+        elif self.phase is Phase.HOLDING:
+            self._guard_says = ""
+        self.send(reference)
+        self._guard.sent(reference)
+        self.sent.append(reference)
+        if finished is not None:
+            self._goals.finished(finished, reference)
+        return reference
+
+    def _stop_for(self, breach: PickerError) -> None:
+        """Decelerate from what was sent last; goals and a stream are aborted, once."""
+        self._guard.stopped += 1
+        self._stream.reset()
+        self._generator.brake(self._guard.last)
+        text = f"the reference was stopped: {breach}"
+        if not self._goals.abort_all(f"aborted: {text}") and self._guard_says != text:
+            self.tell(EventKind.PROBLEM, text, error=breach)
+        self._guard_says = text
 
     def _monitor(
         self, now_s: float, time_s: float, look: Callable[[], ArmState | None], watched: Callable[[], bool]

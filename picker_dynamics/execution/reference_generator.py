@@ -24,7 +24,7 @@ from picker_dynamics.trajectory.time_scaling import TimeScaling, stop_along
 from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, remainder, select_joints, standing, stop_trajectory
 
 from .goal import MAIN_TRACK, PAST_TOLERANCE_S, ParsedGoal
-from .validator import MotionValidator, Validated
+from .validator import NO_STRAIN, MotionValidator, Strain, Validated
 
 RATE_HALVINGS = 4
 """How often a change of speed is made more gently until it needs no more torque than allowed."""
@@ -65,6 +65,7 @@ class Motion:
         duration_s: its own, in the trajectory's time.
         cancelled: it comes to rest before its goal.
         validated: what the validator made of it; None: a stop or a stream.
+        strain: of a stop, where it cannot obey its limits.
     """
 
     start_s: float
@@ -76,6 +77,7 @@ class Motion:
     duration_s: float = 0.0
     cancelled: bool = False
     validated: Validated | None = field(default=None, repr=False)
+    strain: Strain = NO_STRAIN
 
 
 class ReferenceGenerator:
@@ -161,6 +163,11 @@ class ReferenceGenerator:
         if self._path is None or self._path.phase is not Phase.EXECUTING:
             return self.speed
         return 1.0 if self._scaling is None else self._scaling.at(time_s).speed
+
+    @property
+    def strain(self) -> Strain:
+        """What the way to rest under way needs of the limits."""
+        return NO_STRAIN if self._path is None else self._path.strain
 
     def sample(self, time_s: float) -> tuple[Reference, Motion | None]:
         """The reference to send for ``time_s``, and the motion that ended with it, if one did."""
@@ -255,6 +262,11 @@ class ReferenceGenerator:
         """Execute a trajectory that was built on :meth:`state_at` ``start_s`` and checked by the caller."""
         return self._begin(Motion(start_s, trajectory, "", phase, duration_s=trajectory.duration))
 
+    def postpone(self, time_s: float) -> None:
+        """What was to begin before ``time_s`` begins then: nothing was sent of it."""
+        if self._path is not None and self._path.start_s < time_s:
+            self._path = replace(self._path, start_s=time_s)
+
     def cancel(self, time_s: float, identifier: str | None = None) -> Motion | None:
         """Decelerate to rest from the last point that was sent; returns the motion cancelled, if any.
 
@@ -275,14 +287,28 @@ class ReferenceGenerator:
                 staying,
             )
             return chosen[0]
-        stop = self._stop_that_fits(start_s)
+        stop, strain = self._gentlest(self._ways_to_rest(start_s))
         stopping = [
-            replace(m, start_s=start_s, trajectory=stop, phase=Phase.STOPPING, duration_s=stop.duration, cancelled=True)
+            replace(
+                m, start_s=start_s, trajectory=stop, phase=Phase.STOPPING, duration_s=stop.duration, cancelled=True, strain=strain
+            )
             for m in chosen
         ]
         self._begin(stopping[0])
         self._under_way = stopping
         return chosen[0]
+
+    def brake(self, last: Reference | None) -> None:
+        """To rest from the reference that was sent last, whatever was to follow it; None was: hold."""
+        if last is None:
+            return
+        if not (last.v.any() or last.a.any()):
+            self.start(last.q)
+            return
+        stop, strain = self._gentlest(self._straight((last.q, last.v, last.a)))
+        motion = Motion(last.time_s, stop, "", Phase.STOPPING, duration_s=stop.duration, cancelled=True, strain=strain)
+        self.start(last.q)
+        self._path, self._under_way = motion, [motion]
 
     def set_speed(self, speed: float, time_s: float) -> None:
         """Go through goals at ``speed``, 0 (pause) to 1 (as fast as they were checked), from ``time_s`` on, smoothly."""
@@ -338,22 +364,28 @@ class ReferenceGenerator:
             upper=self.upper,
         )
 
-    def _stop_that_fits(self, start_s: float) -> Trajectory:
-        """From the reference's state to rest, with no more torque than allowed where that is possible."""
-        ways = self._ways_to_rest(start_s)
-        return next(ways) if self.validator is None else self.validator.gentlest(ways, self.lower, self.upper)
+    def _gentlest(self, ways: Iterator[Trajectory]) -> tuple[Trajectory, Strain]:
+        """To rest with no more torque and speed than allowed where that is possible."""
+        if self.validator is None:
+            return next(ways), NO_STRAIN
+        return self.validator.gentlest(ways, self.lower, self.upper)
 
     def _ways_to_rest(self, start_s: float) -> Iterator[Trajectory]:
         """Straight on, and along the path of a goal; then both ever more gently."""
-        state, path = self.state_at(start_s), self._path
+        path = self._path
         follows = path is not None and path.phase is Phase.EXECUTING and start_s >= path.start_s
+        for halvings, straight in enumerate(self._straight(self.state_at(start_s))):
+            yield straight
+            if path is not None and follows:
+                rate = self._rate(path.trajectory, self.progress_at(start_s)) / 2.0**halvings
+                yield stop_along(path.trajectory, self._scaling or TimeScaling(path.start_s), start_s, rate)
+
+    def _straight(self, state: tuple[Array, Array, Array]) -> Iterator[Trajectory]:
+        """Straight on to rest, ever more gently."""
         for halvings in range(RATE_HALVINGS + 1):
             yield stop_trajectory(
                 *state, self.max_deceleration / 2.0**halvings, joint_names=self.joint_names, lower=self.lower, upper=self.upper
             )
-            if path is not None and follows:
-                rate = self._rate(path.trajectory, self.progress_at(start_s)) / 2.0**halvings
-                yield stop_along(path.trajectory, self._scaling or TimeScaling(path.start_s), start_s, rate)
 
     def _begin(self, motion: Motion, staying: tuple[Motion, ...] = ()) -> Motion:
         """Let ``motion`` take over; one that starts later holds where the present one is until then."""

@@ -45,6 +45,9 @@ SCAN = 12
 BRAKING_PERIOD_S = 0.005
 """Spacing of the instants at which a way to rest is looked at."""
 
+ROUNDING = 1e-3
+"""Share by which a way to rest may exceed a speed: that of a motion that was slowed until it just fits."""
+
 TIP_SPEED = 0.25
 """Largest speed of the tool where nobody says another [m/s]."""
 
@@ -69,6 +72,21 @@ class Validated:
     def passed(self) -> bool:
         """Whether no limit is broken."""
         return not any(usage.broken for usage in self.usages)
+
+
+@dataclass(frozen=True)
+class Strain:
+    """What a way to rest, or to a lower speed, needs of its limits where nothing gentler is possible; 1: no more than allowed.
+
+    Attributes:
+        torque, tip: shares of the allowed torque and of the tip's speed.
+    """
+
+    torque: float = 1.0
+    tip: float = 1.0
+
+
+NO_STRAIN = Strain()
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,25 +237,28 @@ class MotionValidator:
         """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
         return float((np.abs(self.model.required_torque(q, v, a)) / self.limits.peak).max())
 
-    def gentlest(self, ways: Iterable[Trajectory], lower: Array, upper: Array) -> Trajectory:
-        """The first way to rest that needs no more torque than allowed and stays in range; else the one that needs least.
+    def gentlest(self, ways: Iterable[Trajectory], lower: Array, upper: Array) -> tuple[Trajectory, Strain]:
+        """The first way to rest that obeys torque, speed and range; else the one that needs least, and how much that is.
 
         Args:
             lower, upper: (n,) position limits [rad, m], of which one that is passed at the start counts from there.
         """
-        tried: list[tuple[float, Trajectory]] = []
+        tried: list[tuple[float, Trajectory, Strain]] = []
         for way in ways:
-            states = way.sample(np.linspace(0.0, way.duration, int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1))
-            q = states[0]
+            times = np.linspace(0.0, way.duration, int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1)
+            motion = SampledMotion(self.model, times, *way.sample(times), way.end, way)
+            q = motion.q
             beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
-            share = self.torque_share(*states) + (np.inf if beyond > 1e-6 else 0.0)
+            strain = Strain(self.torque_share(q, motion.v, motion.a), float(motion.tip_speed.max() / self.tip_speed))
+            shares = [strain.torque, strain.tip - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
+            shares += [check.worst(motion).share - ROUNDING for check in self.checks if isinstance(check, VelocityLimits)]
             if self.further:
-                motion = self.sampled(way)
-                share = max(share, *(check.worst(motion).share for check in self.further))
-            if share <= 1.0:
-                return way
-            tried.append((share, way))
-        return min(tried, key=lambda one: one[0])[1]
+                sampled = self.sampled(way)
+                shares += [check.worst(sampled).share for check in self.further]
+            if max(shares) <= 1.0:
+                return way, strain
+            tried.append((max(shares), way, strain))
+        return min(tried, key=lambda one: one[0])[1:]
 
 
 def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:

@@ -251,6 +251,7 @@ class TrajectoryController(Node):
             self.arm.name,
             phase=execution.phase.value,
             **{f"goals_{what}": count for what, count in execution.counts.items()},
+            guard_stopped=execution.guard_stopped,
             speed_scaling=execution.speed,
             stream_accepted=streamed.accepted,
             stream_ignored=streamed.ignored,

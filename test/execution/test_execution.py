@@ -142,6 +142,7 @@ def test_a_goal_with_a_stamp_waits_for_it():
 # -- limits ---------------------------------------------------------------------------------------------------
 
 
+@mark.xfail(reason="a motion under way is not slowed yet")
 def test_new_limits_hold_from_the_next_motion_on_and_leave_the_one_under_way_alone():
     rig = Rig()
     first = rig.submit(goal(moved(base=0.5), times=[2.0]), "g")

@@ -51,6 +51,7 @@ class Rig:
     Args:
         lead_s: a reference for the time t is asked for at t - ``lead_s``; ``time_s`` is that of the newest reference.
         pose: where the arm is held; None: it is not active.
+        guard_may_stop: the guard on the reference may refuse what would be sent; else the test fails where it does.
 
     Attributes:
         error: by which the base lags behind its reference [rad].
@@ -68,6 +69,7 @@ class Rig:
         begin_s=0.0,
         pose=HOME,
         monitor_every=1,
+        guard_may_stop=False,
     ):
         description = description or picker()
         self.execution = Execution(
@@ -75,6 +77,7 @@ class Rig:
         )
         self.period_s, self.lead_s, self.time_s, self.error = period_s, lead_s, begin_s, 0.0
         self.events, self.references, self.last = [], [], None
+        self.guard_may_stop = guard_may_stop
         self.requests: dict[str, GoalRequest] = {}
         self.answers: dict[str, list[Verdict]] = {}
         self.feedback: dict[str, list[float]] = {}
@@ -92,6 +95,8 @@ class Rig:
         self.time_s = time_s
         self.last = self.execution.tick(self.now_s, self.state, lambda: True)
         self.events += self.last.events
+        if self.execution.guard_stopped and not self.guard_may_stop:
+            raise AssertionError(f"the guard stopped the reference: {[event.text for event in self.events[-3:]]}")
         if self.last.reference is not None:
             if self.references and self.references[-1].time_s == time_s:
                 self.references.pop()

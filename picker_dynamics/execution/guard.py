@@ -1,0 +1,188 @@
+"""Guard on the reference: the last look at what is about to be sent, against what was sent before; nothing goes around it.
+
+Goals, streams and ways to rest are checked where they are made; this one looks at the very numbers that leave, so that no mistake
+in there reaches the arm.  It should never refuse.  Free of ROS and of clocks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from picker_dynamics.errors import LimitError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import Array
+
+from .checks import SAMPLE_TOLERANCE
+from .reference_generator import Reference
+from .validator import NO_STRAIN, MotionValidator, Strain
+
+SHORTEST_S = 1e-3
+"""Time between two references [s] below which differences are taken over this: a clock of 1970 counts in 0.2 µs."""
+
+SAME = 1e-6
+"""Positions and velocities [rad, rad/s] closer than this are one: float32 messages and the rounding of times."""
+
+LONGEST_S = 0.05
+"""Time between two references [s] up to which their velocities tell an acceleration; over more the pose is another one."""
+
+RATE_TOLERANCE = 0.01
+"""Share by which velocities and the tip may exceed their limits: motions are looked at every 10 ms, and sent in between."""
+
+TORQUE_TOLERANCE = 0.03
+"""Share by which the torque may exceed its limit, for the same reason; accelerations change faster than velocities."""
+
+
+class ReferenceGuard:
+    """Compares each reference with the one before; one for each arm.
+
+    Args:
+        description: position and velocity limits.
+
+    Attributes:
+        last: the newest reference that was sent in this epoch.
+        stopped: how many were not sent.
+    """
+
+    def __init__(self, description: ArmDescription):
+        self.description = description
+        self.stopped = 0
+        self.last: Reference | None = None
+        self._tip: Array | None = None
+        self._looked: tuple[Reference, Array | None] | None = None
+        self.begin(np.zeros(description.n))
+
+    def begin(self, pose: ArrayLike) -> None:
+        """A new epoch: the first reference is ``pose`` (n,) [rad], at rest."""
+        self._held = self._rest = np.array(pose, dtype=float)
+        self.last = self._tip = self._looked = None
+
+    def repeats(self, reference: Reference) -> bool:
+        """Whether the same was sent for the same time."""
+        last = self.last
+        if last is None or reference.time_s != last.time_s:
+            return False
+        return bool(np.abs(reference.q - last.q).max() < SAME and np.abs(reference.v - last.v).max() < SAME)
+
+    def sent(self, reference: Reference) -> None:
+        """It was let pass, and sent."""
+        looked, self._looked = self._looked, None
+        self._tip = looked[1] if looked is not None and looked[0] is reference else None
+        self.last = reference
+        if not reference.v.any():
+            self._rest = reference.q
+
+    def breach(self, reference: Reference, validator: MotionValidator | None, strain: Strain = NO_STRAIN) -> LimitError | None:
+        """The invariant that would be broken if this were sent, with joint, value and limit; None: send it.
+
+        Args:
+            validator: model, torques and tip speed of the present; None: not known, nothing may start.
+            strain: of the way to rest that is under way.
+        """
+        for name, values in (("position", reference.q), ("velocity", reference.v), ("acceleration", reference.a)):
+            if not np.isfinite(values).all():
+                return self._error(f"{name} is {{value}}", int(np.isfinite(values).argmin()), values)
+        if not np.isfinite(reference.time_s):
+            return LimitError(f"its time is {reference.time_s}", subject="time", value=reference.time_s)
+        last = self.last
+        if last is None:
+            return self._first(reference)
+        dt = reference.time_s - last.time_s
+        if dt <= 0.0:
+            return LimitError(f"its time is {-dt:.6f} s before the last one", subject="time", value=dt, limit=0.0)
+        step, change = reference.q - last.q, reference.v - last.v
+        if not (step.any() or reference.v.any() or last.v.any() or reference.a.any()):
+            self._looked = reference, self._tip
+            return None  # it stands: nothing that is sent could be gentler
+        dt = max(dt, SHORTEST_S)
+        return (
+            self._beyond(reference)
+            or self._too_fast(reference, step / dt)
+            or self._jumps(reference, last, step, change, dt, validator)
+            or (None if validator is None else self._too_hard(reference, last, change / dt, dt, validator, strain))
+        )
+
+    # -- the invariants --------------------------------------------------------------------------------------
+
+    def _first(self, reference: Reference) -> LimitError | None:
+        away = np.abs(reference.q - self._held)
+        if away.max() > SAME:
+            return self._error("begins {value:.4f} {unit} from the pose that is held", int(away.argmax()), away, 0.0)
+        if np.abs(reference.v).max() > SAME:
+            return self._error("begins at {value:.4f} {unit}/s", int(np.abs(reference.v).argmax()), reference.v, 0.0)
+        return None
+
+    def _beyond(self, reference: Reference) -> LimitError | None:
+        """Position limits; an arm that stood beyond one may leave from there, not go further."""
+        lower, upper = np.minimum(self.description.lower, self._rest), np.maximum(self.description.upper, self._rest)
+        beyond = np.maximum(lower - reference.q, reference.q - upper)
+        j = int(beyond.argmax())
+        if beyond[j] <= SAMPLE_TOLERANCE:
+            return None
+        limit = float(np.clip(reference.q[j], lower[j], upper[j]))
+        return self._error("would be at {value:.4f} {unit}, limit {limit:.4f}", j, reference.q, limit)
+
+    def _too_fast(self, reference: Reference, mean: Array) -> LimitError | None:
+        limit = self.description.velocity * (1.0 + RATE_TOLERANCE)
+        for what, rate in (("would move at", reference.v), ("would be moved at", mean)):
+            use = np.abs(rate) / limit
+            j = int(use.argmax())
+            if use[j] > 1.0:
+                limit_j = float(self.description.velocity[j])
+                return self._error(f"{what} {{value:.3f}} {{unit}}/s, limit {{limit:.3f}}", j, rate, limit_j)
+        return None
+
+    def _jumps(
+        self, reference: Reference, last: Reference, step: Array, change: Array, dt: float, validator: MotionValidator | None
+    ) -> LimitError | None:
+        """Position belongs to velocity: |step - dt (v + v') / 2| <= dt² A / 4, with A the largest acceleration meanwhile.
+
+        A is what was sent, or, where that does not do (a dash between two references), what the torques can make of the masses.
+        """
+        gap = np.abs(step - dt * (reference.v + last.v) / 2.0)
+        most = np.maximum(np.maximum(np.abs(reference.a), np.abs(last.a)), np.abs(change) / dt)
+        allowed = SAME * (1.0 + np.abs(reference.v)) + dt**2 / 4.0 * most
+        if (gap <= allowed).all():
+            return None
+        if validator is None:
+            allowed = allowed + dt * self.description.velocity / 4.0
+        else:
+            able = np.abs(np.linalg.inv(validator.model.mass_matrix(reference.q))) @ (2.0 * validator.limits.peak)
+            allowed = allowed + dt**2 / 4.0 * able
+        j = int((gap - allowed).argmax())
+        if gap[j] <= allowed[j]:
+            return None
+        more = f" in {1e3 * dt:.0f} ms, where its velocities make {dt * (reference.v[j] + last.v[j]) / 2.0:.4f}"
+        limit = float(allowed[j])
+        return self._error(f"would jump by {{value:.4f}} {{unit}}{more} (allowed {limit:.4f} beside them)", j, step, limit)
+
+    def _too_hard(
+        self, reference: Reference, last: Reference, implied: Array, dt: float, validator: MotionValidator, strain: Strain
+    ) -> LimitError | None:
+        """Torque with the acceleration as sent, and as the velocities imply it; the tip's speed by J v, and by where it was."""
+        model, limits = validator.model, validator.limits
+        q, v, a = reference.q, reference.v, reference.a
+        torque = model.required_torque(q, v, a)
+        allowed = limits.peak * max(strain.torque, 1.0) * (1.0 + TORQUE_TOLERANCE)
+        torques = {"": torque}
+        if dt <= LONGEST_S:
+            torques[" for the change of its velocity"] = torque + model.mass_matrix(q) @ (implied - a)
+        for how, tau in torques.items():
+            use = np.abs(tau) / allowed
+            j = int(use.argmax())
+            if not use[j] <= 1.0:
+                text = f"would need {{value:.2f}} {limits.units[j]}{how}, {limits.text(limits.peak_share, j)}"
+                return self._error(text, j, np.abs(tau), float(limits.peak[j]))
+        tip = model.forward_kinematics(q)
+        before = self._tip if self._tip is not None else model.forward_kinematics(last.q)
+        for rate in (model.jacobian(q) @ v, (tip - before) / dt):
+            speed = float(np.sqrt(rate @ rate))
+            if not speed <= validator.tip_speed * max(strain.tip, 1.0) * (1.0 + RATE_TOLERANCE):
+                text = f"the tip would move at {speed:.3f} m/s, allowed {validator.tip_speed:.3f} m/s"
+                return LimitError(text, subject="tip", value=speed, limit=validator.tip_speed)
+        self._looked = reference, tip
+        return None
+
+    def _error(self, text: str, j: int, values: Array, limit: float | None = None) -> LimitError:
+        name, unit, value = self.description.joint_names[j], self.description.position_units[j], float(values[j])
+        return LimitError(f"{name} {text.format(value=value, unit=unit, limit=limit)}", subject=name, value=value, limit=limit)
