@@ -6,6 +6,7 @@ __all__ = [
     "checks",
     "events",
     "execution",
+    "floor",
     "goal",
     "goal_manager",
     "goal_tracking",

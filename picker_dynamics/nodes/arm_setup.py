@@ -56,12 +56,14 @@ class ControlledArm:
         armature: (n,) rotor inertias [kg·m²], None for none.
         limits: torques of its joints.
         grips: joints that grip, and with which torque they press at the most [N·m].
+        rest: (n,) where it rests: the servo map's pose, or home [rad or m].
     """
 
     description: ArmDescription
     armature: np.ndarray | None
     limits: TorqueLimits
     grips: dict[str, float]
+    rest: np.ndarray
 
 
 def load_controlled_arm(node) -> ControlledArm:
@@ -73,7 +75,7 @@ def load_controlled_arm(node) -> ControlledArm:
         )
     if control == "torque":
         arm = load_torque_arm(node)
-        return ControlledArm(arm.description, None, TorqueLimits.of_arm(arm), {})
+        return ControlledArm(arm.description, None, TorqueLimits.of_arm(arm), {}, arm.home)
     described, servos = load_arm(node)
     grips = {servo.joint: servo.grip.torque for servo in servos.servos if servo.grip is not None}
-    return ControlledArm(described, servos.armature, TorqueLimits.of_servos(servos), grips)
+    return ControlledArm(described, servos.armature, TorqueLimits.of_servos(servos), grips, servos.rest)

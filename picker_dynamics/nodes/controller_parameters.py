@@ -10,6 +10,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.execution.floor import OFF
 from picker_dynamics.execution.gripping import GripperSettings, settings_problem
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.robot.description import ArmDescription
@@ -22,9 +23,10 @@ class ControllerParameters:
 
     Args:
         changed: called after a change, with the names.
+        floor_z: height of the floor where nobody says another [m].
     """
 
-    def __init__(self, node, arm: ArmDescription, changed: Callable[[set[str]], None]):
+    def __init__(self, node, arm: ArmDescription, changed: Callable[[set[str]], None], floor_z: float):
         self.arm, self.changed = arm, changed
         self.values = {}
 
@@ -32,6 +34,12 @@ class ControllerParameters:
             self.values[name] = declare(node, name, default, description, low=low, high=high)
 
         add("tip_speed_limit", 0.25, "largest speed of the tool [m/s]", 0.01, 2.0)
+        add(
+            "floor_z",
+            floor_z,
+            "height in base_link below which no motion takes the tool or a joint; -inf: no floor, "
+            "the default of arms that do not stand on it [m]",
+        )
         add("stretch", True, "slow a goal that is too fast instead of refusing it")
         add("speed_scaling", 1.0, "share of their speed with which goals are executed; 0 pauses", 0.0, 1.0)
         add("allow_partial_joints_goal", False, "take goals that name only some joints; the others hold")
@@ -68,7 +76,7 @@ class ControllerParameters:
         """All of them or none."""
         wanted = {one.name: one.value for one in parameters if one.name in self.values}
         for name, value in wanted.items():
-            if isinstance(value, float) and not math.isfinite(value):
+            if isinstance(value, float) and not math.isfinite(value) and (name, value) != ("floor_z", OFF):
                 return SetParametersResult(successful=False, reason=f"{name} is {value}, not a finite number")
         self.values.update(wanted)
         if wanted:

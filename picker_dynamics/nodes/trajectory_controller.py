@@ -16,6 +16,7 @@ from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError
 from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.execution import Execution, Limits, Timing
+from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.reference_generator import Reference
@@ -75,11 +76,15 @@ class TrajectoryController(Node):
             high=100.0,
             read_only=True,
         )
-        self.parameters = ControllerParameters(self, self.arm, self.on_parameters)
+        floor_z, why_none = standing_floor(self.arm, controlled.rest)
+        self.parameters = ControllerParameters(self, self.arm, self.on_parameters, floor_z)
         gripper = declare_gripper(self, self.arm, controlled.grips)
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
         self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send)
+        self.deceleration = deceleration
         self.on_parameters(set())
+        if self.parameters["floor_z"] == OFF:
+            self.get_logger().info(f"no floor is looked at: {why_none or 'floor_z is -inf'}")
         self.states: ArmStates | None = None
         self.interfaces = None
         self.hardware_says, self.epochs = "", Epochs()
@@ -126,7 +131,10 @@ class TrajectoryController(Node):
         """Hold motions to what the parameters say."""
         values = self.parameters
         self.execution.change_some(
-            tip_speed=values["tip_speed_limit"], scales_time=values["stretch"], speed=values["speed_scaling"]
+            tip_speed=values["tip_speed_limit"],
+            scales_time=values["stretch"],
+            speed=values["speed_scaling"],
+            further=(FloorCheck(self.arm, values["floor_z"], self.deceleration),),
         )
 
     def want_speed(self, share: float) -> None:

@@ -6,6 +6,7 @@ kinematics, and the interface that every dynamics model offers.  Imports nothing
 __all__ = [
     "arms",
     "description",
+    "frame_heights",
     "joint_order",
     "kinematic_tree",
     "kinematics",

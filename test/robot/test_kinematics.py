@@ -11,8 +11,9 @@ from small_urdfs import TWO_LINKS, broken
 
 from picker_dynamics.dynamics.urchin_peer import UrchinArm
 from picker_dynamics.errors import DescriptionError, InputError, UnreachableError
-from picker_dynamics.robot import description
-from picker_dynamics.robot.kinematic_tree import link_poses, rigid_groups, subtree
+from picker_dynamics.robot import arms, description
+from picker_dynamics.robot.frame_heights import FrameHeights, height_changers
+from picker_dynamics.robot.kinematic_tree import link_poses, rigid_groups, sample_poses, subtree
 from picker_dynamics.robot.kinematics import PickerKinematics
 
 ARM = picker()
@@ -269,3 +270,19 @@ def test_subtrees_and_welded_groups():
     assert subtree(ARM, "forearm") == ("forearm", "hand", "scissor", "tool0")
     assert rigid_groups(ARM)["hand"] == ("hand", "tool0")
     assert set(rigid_groups(ARM)) == {"base_link", "turret", "upper_arm", "forearm", "hand", "scissor"}
+
+
+@mark.parametrize("name", arms.names())
+def test_heights_of_joints_and_tool_are_those_of_the_links_walked_one_by_one(name):
+    arm = arms.load(name).description
+    heights, q = FrameHeights(arm), sample_poses(arm, 60).reshape(3, 20, arm.n)
+    poses = link_poses(arm, q)
+    origins = [poses[joint.child].position for joint in arm.movable]
+    expected = np.stack([poses[arm.tool].position, *origins], axis=-2)[..., 2]
+    assert heights.names == ("tip", *arm.joint_names) and heights(q) == approx(expected, abs=EXACT)
+    assert heights(q[0, 0]) == approx(expected[0, 0], abs=EXACT)
+    assert (np.ptp(expected.reshape(60, -1), axis=0) > 1e-9).tolist() == heights.varies.tolist()
+
+
+def test_a_joint_about_the_vertical_changes_no_height_nor_does_one_that_carries_nothing():
+    assert height_changers(FrameHeights(ARM), np.zeros(5)) == ("shoulder", "elbow", "wrist")

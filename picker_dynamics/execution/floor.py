@@ -1,0 +1,108 @@
+"""Floor check: no motion takes the tool or a joint below a plane, that on which the arm stands.
+
+Points are looked at, not shapes: the tool's frame and the origin of every joint.  A link's belly, a cable, or what the tool holds
+may be lower.  An arm that is below already may come up, and is not taken deeper.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.frame_heights import FrameHeights, height_changers
+from picker_dynamics.robot.model import Array
+
+from .checks import SampledMotion, Usage
+
+OFF = -math.inf
+"""The height of no floor."""
+
+TOLERANCE_M, STATE_TOLERANCE_M = 1e-4, 1e-3
+"""How far below the floor a motion may be, and one sample of a stream: rounding of what was computed, of pulses and messages."""
+
+ON_PLANE_M = 1e-3
+"""A joint whose axis is no higher than this above a plane lies in it."""
+
+SHARE_PER_M = 1e3
+"""By how much a motion's share grows with its depth [1/m]: of several ways that are all below, the least deep one is the best."""
+
+
+@dataclass(frozen=True, eq=False)
+class FloorCheck:
+    """Height of the tool and of the joints: none may be below ``floor_z``; no slowing mends that.
+
+    Args:
+        description: the arm.
+        floor_z: height of the floor in the root's frame [m]; ``OFF``: there is none.
+        deceleration: with which a stream is brought to rest [rad/s²]: a sample has to leave room for that.
+
+    Raises:
+        InputError: a height that is no number, or above everything.
+    """
+
+    description: ArmDescription
+    floor_z: float = 0.0
+    deceleration: float = 4.0
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.floor_z) or self.floor_z == math.inf:
+            raise InputError(
+                f"floor_z is {self.floor_z} m, must be a height, or -inf where there is no floor",
+                subject="floor_z",
+                value=self.floor_z,
+            )
+
+    @cached_property
+    def heights(self) -> FrameHeights:
+        return FrameHeights(self.description)
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        """Where the motion is deepest below the floor, or below where it begins."""
+        nothing = Usage(1.0, self.heights.names[0], self.floor_z, self.floor_z, 0.0, "above the floor")
+        if self.floor_z == OFF:
+            return nothing
+        one_state = motion.trajectory is None
+        varies, tolerance = self.heights.varies, STATE_TOLERANCE_M if one_state else TOLERANCE_M
+        z = self.heights(self._stopping(motion) if one_state else motion.q)[:, varies]
+        allowed = np.full(z.shape[1], self.floor_z) if one_state else np.minimum(self.floor_z, z[0])
+        depth = np.where(allowed - z > tolerance, self.floor_z - z, 0.0)
+        if not depth.any():
+            return nothing
+        deepest = depth.max(axis=0)
+        j = int((deepest > deepest.max() - TOLERANCE_M).argmax())  # the tool, where a joint is in the same place
+        k, first = int(depth[:, j].argmax()), int((depth[:, j] > 0.0).argmax())
+        name = [name for name, does in zip(self.heights.names, varies) if does][j]
+        onwards = "" if one_state or first == k else f", below it from {motion.times[first]:.2f} s on"
+        text = (
+            f"{name} would be {1e3 * depth[k, j]:.0f} mm below the floor (floor_z {self.floor_z:.3f} m)"
+            f"{motion.when(0 if one_state else k)}{onwards}"
+        )
+        time_s = 0.0 if one_state else float(motion.times[first])
+        return Usage(1.0 + SHARE_PER_M * float(depth[k, j]), name, float(z[k, j]), self.floor_z, time_s, text)
+
+    def _stopping(self, motion: SampledMotion) -> Array:
+        """(3, n) a single state, and where a stop from it comes to rest: 0.75 v |v| / a onwards, with its way."""
+        q, v = motion.q[0], motion.v[0]
+        way: Array = q + np.array([[0.0], [0.5], [1.0]]) * (0.75 * np.abs(v).max() / self.deceleration * v)
+        return way
+
+
+def standing_floor(description: ArmDescription, rest: ArrayLike) -> tuple[float, str]:
+    """Height of the floor of an arm that nobody says one for [m], or ``OFF`` with the reason.
+
+    An arm stands on the plane of its root where at its rest pose ``rest`` (n,) the tool and every joint are above it, and no axis
+    that raises or lowers anything lies in it.  Others hang, or are drawn about an axis in that plane: links are below by design.
+    """
+    heights, q = FrameHeights(description), np.asarray(rest, dtype=float)
+    at_rest, raising = dict(zip(heights.names, heights(q).tolist())), height_changers(heights, q)
+    for name, z in at_rest.items():
+        if z < -TOLERANCE_M or (name in raising and z <= ON_PLANE_M):
+            where = "below" if z < -TOLERANCE_M else "in"
+            return OFF, f"{name} is {where} the plane of {description.root} where the arm rests"
+    return 0.0, ""

@@ -1,0 +1,173 @@
+"""The floor: no goal, stream, stop or jog takes the tool or a joint below it; heights are Pinocchio's."""
+
+from __future__ import annotations
+
+import math
+
+import arm_fixtures
+import numpy as np
+import pinocchio as pin
+from arm_fixtures import picker, rigid_body, servos
+from execution_rig import HOME, NAMES, ZERO, Rig, goal, limits, part
+from pytest import approx, mark, raises
+
+from picker_dynamics.errors import InputError, LimitError
+from picker_dynamics.execution.checks import SampledMotion
+from picker_dynamics.execution.floor import OFF, STATE_TOLERANCE_M, TOLERANCE_M, FloorCheck, standing_floor
+from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.robot import arms, description
+from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.trajectory.trajectory import from_points
+
+KINEMATICS = PickerKinematics(picker())
+STOP_M = 5e-3
+"""How far beyond its way a stop may swerve [m]: it goes straight in joint space."""
+
+PINOCCHIO = pin.buildModelFromXML(picker().urdf)
+ELBOW = PINOCCHIO.getFrameId("elbow")  # what is before it keeps its height
+FRAMES = [
+    i for i, frame in enumerate(PINOCCHIO.frames) if i >= ELBOW and (frame.type == pin.FrameType.JOINT or frame.name == "tool0")
+]
+
+
+def lowest(q: np.ndarray) -> float:
+    """Of the tool and the joints, over poses (s, n) [m]."""
+    data, heights = PINOCCHIO.createData(), []
+    for pose in np.asarray(q, dtype=float):
+        pin.framesForwardKinematics(PINOCCHIO, data, pose)
+        heights.append(min(data.oMf[frame].translation[2] for frame in FRAMES))
+    return min(heights)
+
+
+def held_to(floor_z: float = 0.0):
+    return limits(further=(FloorCheck(picker(), floor_z),))
+
+
+def down(x: float, z: float, pitch: float = -1.2) -> np.ndarray:
+    """The hand points down to there [m]."""
+    return KINEMATICS.inverse([x, 0.0, z], pitch, near=HOME)
+
+
+def test_goals_below_the_floor_are_refused_with_place_depth_and_time():
+    rig = Rig(held_to())
+    below = KINEMATICS.inverse([0.2, 0.0, -0.08], KINEMATICS.reachable_pitch([0.2, 0.0, -0.08], near=HOME), near=HOME)
+    with raises(LimitError, match=r"tip would be 80 mm below the floor \(floor_z 0\.000 m\) at 2\.00 s, below it from") as caught:
+        rig.submit(goal(below))
+    assert (caught.value.subject, caught.value.limit) == ("tip", 0.0) and caught.value.value == approx(-0.08)
+    with raises(LimitError, match="tip would be 196 mm below the floor"):
+        rig.submit(part(4.0, shoulder=math.radians(-20), elbow=math.radians(-60), wrist=math.radians(-30)))
+    rig.execution.change(held_to(0.14))
+    folded = [0.0, 0.9, -2.3, 1.5, 0.0]
+    with raises(LimitError, match=f"wrist would be {140 - 1e3 * lowest([folded]):.0f} mm below the floor"):
+        rig.submit(goal(folded))
+    assert rig.phase is Phase.HOLDING and rig.execution.counts["refused"] == 3
+
+
+def test_a_motion_is_looked_at_between_its_ends():
+    """Both ends are above; joints that turn on a straight line between them pass below."""
+    begin, end = down(0.291, 0.016, -1.55), down(0.189, 0.012, -0.75)
+    rig = Rig(held_to(), pose=begin)
+    middle = lowest(np.linspace(begin, end, 200))
+    assert middle < -1e-3 < 0.0 < lowest([begin, end])
+    with raises(LimitError, match=rf"tip would be {-1e3 * middle:.0f} mm below the floor .* at \d.\d\d s, below it from \d"):
+        rig.submit(goal(end, times=[5.0]))
+    rig.execution.change(held_to(OFF))
+    assert rig.submit(goal(end, times=[5.0])) is not None
+
+
+def test_down_to_the_floor_is_allowed_and_a_higher_one_counts():
+    rig = Rig(held_to())
+    rig.submit(goal(down(0.2, 0.0)))
+    rig.to_rest()
+    assert lowest(rig["q"]) == approx(0.0, abs=TOLERANCE_M)
+    rig.execution.change(held_to(0.05))
+    rig.submit(goal(HOME))
+    rig.to_rest()
+    with raises(LimitError, match=r"tip would be 50 mm below the floor \(floor_z 0\.050 m\)"):
+        rig.submit(goal(down(0.2, 0.0)))
+
+
+def test_from_below_the_arm_may_come_up_and_no_deeper():
+    rig = Rig(held_to(), pose=down(0.2, -0.03))
+    with raises(LimitError, match="tip would be 40 mm below the floor"):
+        rig.submit(goal(down(0.2, -0.04)))
+    rig.submit(goal(down(0.2, -0.02)))
+    rig.to_rest()
+    rig.submit(goal(down(0.2, 0.02)))
+    rig.to_rest()
+    with raises(LimitError, match="below the floor"):
+        rig.submit(goal(down(0.2, -0.02)))
+    assert lowest(rig["q"]) > -0.03 - TOLERANCE_M
+
+
+@mark.parametrize("speed", [0.02, 0.1, 0.2])
+def test_a_stream_that_goes_down_is_refused_in_time_to_stop_above_the_floor(speed):
+    rig = Rig(held_to(), pose=down(0.2, 0.1), lead_s=0.06)
+    with raises(LimitError, match="tip would be .* mm below the floor") as caught:
+        for k in range(3000):
+            rig.push(down(0.2, 0.1 - speed * 0.01 * max(k - 20, 0)))
+            rig.tick()
+    assert caught.value.subject == "tip"
+    rig.to_rest()
+    assert -STATE_TOLERANCE_M < lowest(rig["q"]) < 0.05
+
+
+def test_a_stop_goes_no_deeper_than_its_way_where_another_way_does_not():
+    """Of the ways to rest, one below the floor is taken only where all are, and then the least deep."""
+    validator = arm_fixtures.validator(further=held_to().further)
+    start = down(0.2, 0.01)
+
+    def way(z: float):
+        return from_points([1.0], [down(0.2, z)], start=(start, ZERO, ZERO), joint_names=NAMES)
+
+    arm = picker()
+    for ways, chosen in (((-0.02, 0.005), 1), ((-0.02, -0.01), 1), ((-0.01, -0.02), 0)):
+        made = [way(z) for z in ways]
+        assert validator.gentlest(made, arm.lower, arm.upper) is made[chosen]
+
+
+def test_cancelled_at_any_moment_a_motion_along_the_floor_stays_above_it():
+    begin, end = down(0.152, 0.002), down(0.233, 0.002, -1.11)
+    for stage in np.linspace(0.1, 1.9, 12):
+        rig = Rig(held_to(-0.005), pose=begin)
+        rig.submit(goal(end))
+        rig.run(round(stage, 2))
+        rig.cancel()
+        rig.to_rest()
+        assert lowest(rig["q"]) > -0.005 - STOP_M
+
+
+def test_a_state_leaves_room_for_its_stop():
+    check, pose = FloorCheck(picker(), 0.0, 4.0), down(0.2, 0.01)
+    falling = np.linalg.pinv(rigid_body().jacobian(pose)) @ [0.0, 0.0, -0.15]
+    assert not check.worst(SampledMotion.at(rigid_body(), pose, ZERO, ZERO)).broken
+    assert not check.worst(SampledMotion.at(rigid_body(), pose, -falling, ZERO)).broken
+    assert check.worst(SampledMotion.at(rigid_body(), pose, falling, ZERO)).broken
+    assert not FloorCheck(picker(), OFF).worst(SampledMotion.at(rigid_body(), pose, falling, ZERO)).broken
+
+
+@mark.parametrize("height", [math.nan, math.inf])
+def test_a_floor_is_a_height_or_nothing(height):
+    with raises(InputError, match="floor_z"):
+        FloorCheck(picker(), height)
+
+
+def test_the_picker_stands_and_the_arms_of_the_notes_do_not():
+    floors = {"picker": standing_floor(picker(), servos().rest)}
+    floors |= {
+        name: standing_floor(arms.load(name).description, arms.load(name).home) for name in arms.names() if name != "picker"
+    }
+    assert floors.pop("picker") == (0.0, "") and len(floors) == 7
+    assert all(height == OFF for height, _ in floors.values())
+    assert floors["pendulum"][1] == "tip is below the plane of base_link where the arm rests"
+    assert floors["rrp"][1] == "theta2 is in the plane of base_link where the arm rests"
+
+
+def test_an_arm_that_hangs_has_no_floor():
+    """The picker, its base joint turned over."""
+    hanging = picker().urdf.replace(
+        '<origin xyz="0 0 0.045"/>\n    <axis', '<origin xyz="0 0 -0.045" rpy="3.14159265 0 0"/>\n    <axis', 1
+    )
+    assert hanging != picker().urdf
+    height, why = standing_floor(description.parse(hanging), servos().rest)
+    assert height == OFF and "below the plane of base_link" in why
