@@ -123,7 +123,7 @@ def test_a_stop_goes_no_deeper_than_its_way_where_another_way_does_not():
     arm = picker()
     for ways, chosen in (((-0.02, 0.005), 1), ((-0.02, -0.01), 1), ((-0.01, -0.02), 0)):
         made = [way(z) for z in ways]
-        assert validator.gentlest(made, arm.lower, arm.upper) is made[chosen]
+        assert validator.gentlest(made, arm.lower, arm.upper)[0] is made[chosen]
 
 
 def test_cancelled_at_any_moment_a_motion_along_the_floor_stays_above_it():
