@@ -46,6 +46,7 @@ def processes(context):
     Whatever may be wrong has to be found here: an action that fails when others of this list have been started already
     ends the launch and leaves them running, a hardware node among them.
     """
+    bringup.require_no_simulated_time(context.launch_configurations)
     for problem in bringup.misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
         logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}

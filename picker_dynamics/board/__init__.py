@@ -12,5 +12,6 @@ __all__ = [
     "link",
     "protocol",
     "session",
+    "stamp_clock",
     "torque_session",
 ]

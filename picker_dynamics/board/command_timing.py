@@ -1,9 +1,7 @@
-"""Command timing: when commands hold, on the host's clocks and on the board's, and how regularly they come."""
+"""Command timing: when commands hold on the board's clock, and how regularly they come."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,25 +13,6 @@ SLOWEST = 0.9
 
 CORRECTION_MAX_US = 100_000
 """Beyond this it is another clock, and set-points are stamped anew [us]."""
-
-CALM_S, READINGS = 2e-4, 4
-"""Between two readings of a clock that counts as uninterrupted [s], and how often that is tried."""
-
-
-def clocks_apart_s(monotonic: Callable[[], float], other: Callable[[], float]) -> float:
-    """How far the monotonic clock is ahead of another one [s].
-
-    Whoever reads one clock and then the other may stand still in between, on a machine that is busy: a set-point would be
-    stamped so much too early, before the one that was sent last.  So the other is read between two readings of the first.
-    """
-    least, apart = math.inf, 0.0
-    for _ in range(READINGS):
-        before, there, after = monotonic(), other(), monotonic()
-        if after - before < least:
-            least, apart = after - before, 0.5 * (before + after) - there
-        if least < CALM_S:
-            break
-    return apart
 
 
 class Stamps:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,6 +64,16 @@ def misspelt(given: Iterable[str], known: Iterable[str]) -> list[str]:
     known = list(known)
     found = ((name, difflib.get_close_matches(name, known, 1, 0.8)) for name in sorted(set(given) - set(known)))
     return [f"there is no argument {name}, did you mean {meant[0]}?" for name, meant in found if meant]
+
+
+def require_no_simulated_time(given: Mapping[str, str]) -> None:
+    """Raise a ConfigurationError where launch arguments ask for the time of /clock, which every node would refuse."""
+    if given.get("use_sim_time", "").strip().lower() in ("true", "1", "yes", "on"):
+        raise ConfigurationError(
+            "use_sim_time is true: the arm is driven by this machine's steady clock, not by /clock; leave it out",
+            subject="use_sim_time",
+            value=given["use_sim_time"],
+        )
 
 
 @dataclass(frozen=True)

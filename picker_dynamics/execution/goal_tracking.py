@@ -21,9 +21,6 @@ from .tolerances import Tolerances
 STATELESS_S = 1.0
 """So long a goal with tolerances goes on without a state of the arm [s]."""
 
-SAME_S = 1e-6
-"""Times closer than this are the same: a stamp has nanoseconds, of seconds since 1970 a float has less [s]."""
-
 
 class Code(IntEnum):
     """Error codes of control_msgs/action/FollowJointTrajectory."""
@@ -114,10 +111,6 @@ class SentReferences:
     @property
     def newest(self) -> Reference | None:
         return self._sent[-1] if self._sent else None
-
-    def has(self, time_s: float) -> bool:
-        """Whether one of them holds at just this time."""
-        return any(abs(sent.time_s - time_s) < SAME_S for sent in self._sent)
 
     def at(self, time_s: float) -> Reference | None:
         """The reference that holds at ``time_s``, between two that were sent; the oldest or newest where there are none."""

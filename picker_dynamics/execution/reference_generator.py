@@ -129,6 +129,7 @@ class ReferenceGenerator:
         """Stop producing a reference; returns the motion that this aborted, if any."""
         aborted = self._path
         self._hold, self._path, self._scaling, self._under_way = None, None, None, []
+        self._sent_s = -np.inf  # what was sent before binds nobody who starts anew
         return aborted
 
     # -- the reference -------------------------------------------------------------------------------------

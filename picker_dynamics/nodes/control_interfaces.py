@@ -52,7 +52,7 @@ class ControlInterfaces:
             output=point(tick.progress_s, reference.q, reference.v, reference.a),
             speed_scaling_factor=float(tick.speed),
         )
-        to_stamp(message.header.stamp, tick.error.actual.time_s)
+        to_stamp(message.header.stamp, self.node.stamps.to_stamp(tick.error.actual.time_s))
         self.state_out.publish(message)
 
     def close(self) -> None:

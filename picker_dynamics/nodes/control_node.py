@@ -11,6 +11,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.payload_follow import Following, Payload, PayloadFollower
 from picker_dynamics.control.reference_reader import ReferenceReader
@@ -24,7 +25,7 @@ from picker_dynamics.robot.joint_order import ordered
 
 from .diagnostics import ERROR, OK, array, name_of, status, values_of
 from .executor import Polled
-from .runtime import LATCHED, LATEST, Epochs, declare, take_parameters
+from .runtime import LATCHED, LATEST, Epochs, declare, seconds, stamp_clock, steady_timer, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
@@ -43,6 +44,8 @@ class ControlNode(Node, ABC):
     def set_up(self, arm: ArmDescription, limits: TorqueLimits, armature=None) -> None:
         """Model and self-test of ``arm``, and the payload's parameters; ``limits`` say what can be held."""
         self.arm, self.limits = arm, limits
+        self.stamps = stamp_clock(self)
+        self.reference_stamps, self.state_stamps = StampReader(self.stamps), StampReader(self.stamps)
         self.model = RigidBody(arm, armature=armature)
         self.cross_check_worst = self.self_test(armature)
         mass = declare(self, "payload.mass", 0.0, "mass at the tool, beside what the URDF has there [kg]", low=0.0, high=5.0)
@@ -86,7 +89,7 @@ class ControlNode(Node, ABC):
         self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED)
         self.create_subscription(JointState, "hardware/held_pose", self.hear_held_pose, LATCHED)
         take_parameters(self, self.change)
-        self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
+        steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
 
     # -- topics and parameters -----------------------------------------------------------------------------
 
@@ -108,13 +111,14 @@ class ControlNode(Node, ABC):
 
     def on_reference(self, message: JointTrajectory) -> None:
         try:
-            self.take(self.reader.read(message.joint_names, message.points), message)
+            reference = self.reader.read(message.joint_names, message.points)
+            self.take(reference, self.reference_stamps.read(seconds(message.header.stamp)), message)
         except PickerError as error:
             self.complain(f"reference ignored: {error}")
 
     @abstractmethod
-    def take(self, reference: Reference, message: JointTrajectory) -> None:
-        """Follow a reference; raises a PickerError where that is not possible."""
+    def take(self, reference: Reference, time_s: float, message: JointTrajectory) -> None:
+        """Follow a reference that holds at ``time_s`` [s, steady]; raises a PickerError where that is not possible."""
 
     def vector(self, message: JointState, field: str) -> np.ndarray:
         """A field of ``joint_states`` in the arm's order."""
@@ -160,7 +164,7 @@ class ControlNode(Node, ABC):
 
     def switch_following(self, on: bool) -> None:
         if on:
-            self.follow_timer = self.create_timer(self.following.period_s, self.on_follow)
+            self.follow_timer = steady_timer(self, self.following.period_s, self.on_follow)
         else:
             self.destroy_timer(self.follow_timer)
 

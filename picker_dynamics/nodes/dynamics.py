@@ -43,7 +43,7 @@ class Dynamics(ControlNode):
             setpoint_lower=self.servos.setpoint_lower,
             setpoint_upper=self.servos.setpoint_upper,
         )
-        self.states, self.last_stamp, self.velocity = None, None, self.still
+        self.states, self.last_s, self.velocity = None, None, self.still
         self.start()
 
     def on_held_pose(self, message: JointState) -> None:
@@ -57,13 +57,12 @@ class Dynamics(ControlNode):
         except PickerError as error:
             self.complain(f"held pose ignored: {error}")
             return
-        self.last_stamp = None
+        self.last_s = None
 
-    def take(self, reference: Reference, message: JointTrajectory) -> None:
-        stamp = seconds(message.header.stamp)
-        step = 0.0 if self.last_stamp is None else min(max(stamp - self.last_stamp, 0.0), LONGEST_STEP_S)
+    def take(self, reference: Reference, time_s: float, message: JointTrajectory) -> None:
+        step = 0.0 if self.last_s is None else min(max(time_s - self.last_s, 0.0), LONGEST_STEP_S)
         setpoint, tau = self.compensator.update(*reference, step)
-        self.last_stamp, self.pose, self.velocity = stamp, reference.q, reference.v
+        self.last_s, self.pose, self.velocity = time_s, reference.q, reference.v
         self.publish_command(message, tau, setpoint)
 
     def change(self, parameters: dict[str, object]) -> None:
@@ -102,7 +101,7 @@ class Dynamics(ControlNode):
             self.following.obstruct(error)
             return
         effort, sure = spring_efforts(self.servos.model, self.command.position, q)
-        self.following.observe(q, v, effort, seconds(message.header.stamp), sure)
+        self.following.observe(q, v, effort, self.state_stamps.read(seconds(message.header.stamp)), sure)
 
     # -- what is said --------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
 
 from .deferred_action import DeferredActionServer
 from .goal_messages import error_points, goal_from
-from .runtime import now_s, seconds, to_stamp
+from .runtime import seconds, to_stamp
 
 
 class FollowAction:
@@ -43,7 +43,7 @@ class FollowAction:
             message = FollowJointTrajectory.Feedback(
                 joint_names=list(self.node.arm.joint_names), desired=desired, actual=actual, error=difference
             )
-            to_stamp(message.header.stamp, error.actual.time_s)
+            to_stamp(message.header.stamp, self.node.stamps.to_stamp(error.actual.time_s))
             handle.publish_feedback(message)
 
         self.requests[key] = GoalRequest(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback)
@@ -53,7 +53,7 @@ class FollowAction:
         request = self.requests.get(bytes(handle.goal_id.uuid))
         if request is None:
             return False
-        self.node.execution.cancel(now_s(self.node), request)
+        self.node.execution.cancel(self.node.stamps.now_s(), request)
         return True
 
 
@@ -73,7 +73,7 @@ class _Wanted:
             raise InputError(
                 "multi_dof_trajectory is given; this arm has joints of one degree of freedom only", subject="multi_dof_trajectory"
             )
-        goal = goal_from(request.trajectory, self.node.parameters["allow_partial_joints_goal"])
+        goal = goal_from(request.trajectory, self.node.parameters["allow_partial_joints_goal"], self.node.stamps)
         self.tolerances = self.node.parameters.tolerances().wanted(
             _joints(request.path_tolerance), _joints(request.goal_tolerance), seconds(request.goal_time_tolerance), names
         )

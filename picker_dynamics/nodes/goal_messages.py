@@ -6,18 +6,19 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from picker_dynamics.board.stamp_clock import StampClock, StampReader
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import ArmState, Error
 from picker_dynamics.robot.joint_order import ordered
 
 from .executor import Polled
-from .runtime import LATEST, now_s, seconds, to_stamp
+from .runtime import LATEST, seconds, to_stamp
 
 
-def goal_from(message: JointTrajectory, partial: bool) -> Goal:
+def goal_from(message: JointTrajectory, partial: bool, stamps: StampClock) -> Goal:
     """The goal in a message; an empty field at every point means that it is not given."""
-    points = message.points
+    points, stamp_s = message.points, seconds(message.header.stamp)
 
     def rows(field):
         values = [getattr(point, field) for point in points]
@@ -29,7 +30,7 @@ def goal_from(message: JointTrajectory, partial: bool) -> Goal:
         [p.positions for p in points],
         rows("velocities"),
         rows("accelerations"),
-        seconds(message.header.stamp) or None,
+        stamps.to_steady(stamp_s, stamps.now_s()) if stamp_s else None,
         partial=partial,
     )
 
@@ -38,7 +39,7 @@ class ArmStates:
     """``joint_states`` of an arm, read when somebody wants to know."""
 
     def __init__(self, node, joint_names):
-        self._node, self._names = node, tuple(joint_names)
+        self._names, self._stamps = tuple(joint_names), StampReader(node.stamps)
         self._topic = Polled(node, JointState, "joint_states", LATEST)
         self.state: ArmState | None = None
         self.problem = ""
@@ -54,7 +55,7 @@ class ArmStates:
         except PickerError as error:
             self.problem = str(error)
             return False
-        self.state = ArmState(seconds(message.header.stamp) or now_s(self._node), q, v)
+        self.state = ArmState(self._stamps.read(seconds(message.header.stamp)), q, v)
         self.problem = ""
         return True
 

@@ -12,7 +12,7 @@ from picker_dynamics.execution.goal_tracking import Error, Verdict
 from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of
 
 from .deferred_action import DeferredActionServer
-from .runtime import now_s, to_stamp
+from .runtime import to_stamp
 
 
 class GripperAction:
@@ -47,7 +47,7 @@ class GripperAction:
         key, command, trackers = bytes(handle.goal_id.uuid), handle.request.command, []
 
         def goal() -> Goal:
-            return self.goal(command, self.node.execution.position(self.index, now_s(self.node)))
+            return self.goal(command, self.node.execution.position(self.index, self.node.stamps.now_s()))
 
         def tracker(motion) -> GripperTracker:
             trackers.append(GripperTracker(self.settings, self.index, float(command.position[0]), motion.start_s))
@@ -70,14 +70,14 @@ class GripperAction:
         request = self.requests.get(bytes(handle.goal_id.uuid))
         if request is None:
             return False
-        self.node.execution.cancel(now_s(self.node), request)
+        self.node.execution.cancel(self.node.stamps.now_s(), request)
         return True
 
     def state(self) -> JointState:
         """Where the gripper is; empty while nobody knows."""
         message, state = JointState(name=[self.settings.joint]), self.node.states.state
         if state is not None:
-            to_stamp(message.header.stamp, state.time_s)
+            to_stamp(message.header.stamp, self.node.stamps.to_stamp(state.time_s))
             message.position = [float(state.q[self.index])]
             if state.v is not None:
                 message.velocity = [float(state.v[self.index])]

@@ -10,10 +10,10 @@ from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from picker_dynamics.board.command_timing import clocks_apart_s
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import BAUD, Link
 from picker_dynamics.board.session import State
+from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError, LinkError, PickerError
@@ -26,7 +26,7 @@ from .diagnostics import array, name_of
 from .hardware_report import PROVENANCE, HardwareReport
 from .lifecycle_guard import GuardedLifecycleNode, transition
 from .park import park
-from .runtime import LATCHED, declare, now_s, payload_in, run, seconds
+from .runtime import LATCHED, declare, payload_in, run, seconds, stamp_clock, steady_timer
 from .session_node import SessionNode
 
 PATIENCE = 1.6
@@ -84,6 +84,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         self.report = HardwareReport(name_of(self), self.port, self.arm.name, self.session)
         self.session.link.on_refused = self.on_refused
         self.refusals: list[str] = []
+        self.command_stamps = StampReader(stamp_clock(self))
         self.connecting: threading.Thread | None = None
         self.gave_up = False
         self.failure: Exception | None = None
@@ -92,7 +93,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         self.commands = self.resolve_topic_name("joint_commands")
         self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
         self.create_subscription(String, "robot_description", self.on_description, LATCHED)
-        self.ticks = self.create_timer(self.tick_period_s, self.on_timer)
+        self.ticks = steady_timer(self, self.tick_period_s, self.on_timer)
         if self.autostart:
             self.trigger_configure()
 
@@ -177,7 +178,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             except PickerError:
                 self.session.counts.invalid += 1
                 raise
-            holds = seconds(message.header.stamp) + clocks_apart_s(time.monotonic, lambda: now_s(self))
+            holds = self.command_stamps.read(seconds(message.header.stamp))
             self.report.timing.note(now, holds)
             self.session.command(holds, q_cmd, now)
         except PickerError as error:

@@ -13,6 +13,8 @@ from picker_dynamics.recording.definitions import definition
 from picker_dynamics.recording.topics import TOPICS, Topic
 from picker_dynamics.recording.writer import Recording
 
+from .runtime import steady_timer
+
 DEPTH = 1000
 """Messages that wait while the disk is busy."""
 
@@ -36,10 +38,10 @@ class Recorder(Node):
         self.counts: dict[str, int] = {}
         for topic in TOPICS:
             self.listen(topic)
-        self.create_timer(FLUSH_S, self.on_flush)
-        self.create_timer(SILENCE_S, self.on_silence)
+        steady_timer(self, FLUSH_S, self.on_flush)
+        steady_timer(self, SILENCE_S, self.on_silence)
         if duration_s is not None:
-            self.create_timer(duration_s, self.on_end)
+            steady_timer(self, duration_s, self.on_end)
         print(f"recording to {recording.path}; Ctrl-C ends", flush=True)
 
     def listen(self, topic: Topic) -> None:

@@ -8,16 +8,19 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import rclpy
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
+from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.errors import ConfigurationError, PickerError
 
 from .executor import FocusedExecutor, given_parameters
@@ -62,17 +65,22 @@ def declare(
         raise ConfigurationError(f"parameter {name}: {error}", subject=name) from error
 
 
-def take_parameters(node, take: Callable[[dict[str, Any]], None]) -> None:
-    """Have new values of parameters, by name, taken by ``take``; a PickerError refuses them, its text is the reason."""
+def refuser(look: Callable[[list[Parameter]], None]) -> Callable[[list[Parameter]], SetParametersResult]:
+    """A callback for new values of parameters that ``look`` sees: a PickerError refuses them, its text is the reason."""
 
-    def answer(parameters) -> SetParametersResult:
+    def answer(parameters: list[Parameter]) -> SetParametersResult:
         try:
-            take({parameter.name: parameter.value for parameter in parameters})
+            look(parameters)
         except PickerError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
-    node.add_on_set_parameters_callback(answer)
+    return answer
+
+
+def take_parameters(node, take: Callable[[dict[str, Any]], None]) -> None:
+    """Have new values of parameters, by name, taken by ``take``; a PickerError refuses them, its text is the reason."""
+    node.add_on_set_parameters_callback(refuser(lambda parameters: take({one.name: one.value for one in parameters})))
 
 
 def payload_in(message) -> tuple[float, tuple[float, float, float]]:
@@ -93,9 +101,18 @@ def to_stamp(stamp, time_s: float):
     return stamp
 
 
-def now_s(node) -> float:
-    """The node's clock [s]."""
-    return node.get_clock().now().nanoseconds * 1e-9
+def stamp_clock(node) -> StampClock:
+    """The steady clock that a node's control goes by, and the way to stamps and back; a jump of the wall clock is logged."""
+
+    def say(size_s: float) -> None:
+        node.get_logger().warning(f"the wall clock jumped by {size_s:+.3f} s: stamps follow it, motions do not notice")
+
+    return StampClock(say)
+
+
+def steady_timer(node, period_s: float, callback: Callable[[], None]):
+    """A timer of the steady clock: those of rclpy's default clock stand still while the wall clock makes up for a step back."""
+    return node.create_timer(period_s, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 class Epochs:
@@ -110,15 +127,29 @@ class Epochs:
         return self._stamp != last or self._stamp == (0, 0)
 
 
+def require_no_simulated_time(parameters: Iterable[Parameter]) -> None:
+    """Raise a ConfigurationError where one of ``parameters`` makes a node go by the topic /clock: the arm does not."""
+    if any(one.name == "use_sim_time" and one.value is True for one in parameters):
+        raise ConfigurationError(
+            "use_sim_time is true: the arm is driven by this machine's steady clock, not by /clock; leave it false",
+            subject="use_sim_time",
+            value=True,
+        )
+
+
 def require_known_parameters(node) -> None:
     """Look at what the node was given at the start and does not have: ROS ignores that without a word.
 
     Parameters for all nodes (``/**``) may be another one's, so an unknown name is only told; but one that looks like a
     name of this node is a mistake.
 
+    Simulated time is refused here, too, now and later.
+
     Raises:
-        ConfigurationError: such a name.
+        ConfigurationError: such a name; use_sim_time.
     """
+    require_no_simulated_time([node.get_parameter("use_sim_time")])
+    node.add_on_set_parameters_callback(refuser(require_no_simulated_time))
     declared = node.get_parameters_by_prefix("")
     unknown = [name for name in given_parameters(node) if name not in declared and not name.startswith("qos_overrides.")]
     for name in unknown:

@@ -15,7 +15,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 
 from .diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, name_of, status
-from .runtime import LATCHED, LATEST, take_parameters
+from .runtime import LATCHED, LATEST, steady_timer, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
 NOTHING = np.zeros(0)
@@ -70,7 +70,7 @@ class SessionNode(ABC):
         serve(Trigger, "reset", lambda _: self.session.reset() or "reset: nothing moves; call enable to go on")
         serve(SetBool, "enable", lambda request: self.enable() if request.data else self.session.disable() or "outputs off")
         serve(Trigger, "relax", lambda _: self.session.relax() or "relaxed: all outputs off")
-        self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
+        steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         take_parameters(self, self.change)
         self.publish_status()
 

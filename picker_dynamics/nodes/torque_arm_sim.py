@@ -16,7 +16,7 @@ from picker_dynamics.robot.joint_order import ordered
 
 from .arm_setup import load_torque_arm
 from .diagnostics import OK, array, name_of, status
-from .runtime import declare, run
+from .runtime import declare, run, steady_timer
 from .session_node import SessionNode
 
 CATCH_UP_S = 0.5
@@ -60,7 +60,7 @@ class TorqueArmSim(SessionNode, Node):
         self.now_s = time.monotonic()
         self.rejected, self.skipped_s = 0, 0.0
         self.offer("stopped: braking, then holding; latched until reset", self.advance)
-        self.create_timer(1.0 / rate, self.on_tick)
+        steady_timer(self, 1.0 / rate, self.on_tick)
 
     def advance(self) -> None:
         """Simulate until now."""

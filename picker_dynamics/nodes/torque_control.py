@@ -16,7 +16,7 @@ from picker_dynamics.execution.torque_limits import TorqueLimits
 from .arm_setup import load_torque_arm
 from .control_node import ControlNode
 from .diagnostics import OK, WARN
-from .runtime import LATEST, declare, now_s, run, seconds
+from .runtime import LATEST, declare, run, seconds
 
 
 class TorqueControl(ControlNode):
@@ -47,13 +47,13 @@ class TorqueControl(ControlNode):
         """At a new epoch the reference starts anew, and when the arm is not active nobody follows the old one."""
         self.loop.start()
 
-    def take(self, reference: Reference, message: JointTrajectory) -> None:
-        self.loop.references.push(seconds(message.header.stamp), reference)
+    def take(self, reference: Reference, time_s: float, _message: JointTrajectory) -> None:
+        self.loop.references.push(time_s, reference)
 
     def on_state(self, message: JointState) -> None:
         try:
             q, v = self.vector(message, "position"), self.vector(message, "velocity")
-            time_s = seconds(message.header.stamp)
+            time_s = self.state_stamps.read(seconds(message.header.stamp))
             tau = self.loop.effort(q, v, time_s)
         except PickerError as error:
             self.complain(f"state ignored: {error}")
@@ -70,7 +70,7 @@ class TorqueControl(ControlNode):
         return PayloadFollower(self.model, drive_effort_sd(self.arm.effort, self.arm.friction), **bounds)
 
     def use_payload(self, payload: Payload) -> None:
-        self.loop.set_payload(*payload, now_s(self))
+        self.loop.set_payload(*payload, self.stamps.now_s())
 
     def condition(self) -> tuple[bytes, str]:
         if not self.processed:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections import deque
 from collections.abc import Iterable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -12,6 +14,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError
 from picker_dynamics.execution.events import Event, EventKind, Severity
@@ -28,12 +31,15 @@ from .controller_parameters import ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, array, status
 from .duplicate_publishers import DuplicatePublisherMonitor
 from .goal_messages import ArmStates, goal_from
-from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, now_s, payload_in, run, seconds, to_stamp
+from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
 DIAGNOSTIC_PERIOD_S = 1.0
 
 GOALS_WAITING = 1000
 """Depth of the goal topic: each goal of a burst is answered, if only that a newer one overtook it."""
+
+OWN_S = 1.0
+"""So long a stamp is known as one of this node's own [s]."""
 
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
@@ -78,6 +84,9 @@ class TrajectoryController(Node):
         )
         floor_z, why_none = standing_floor(self.arm, controlled.rest)
         self.parameters = ControllerParameters(self, self.arm, self.on_parameters, floor_z)
+        self.stamps = stamp_clock(self)
+        self.stream_stamps = StampReader(self.stamps)
+        self.sent_stamps: deque[float] = deque(maxlen=math.ceil(OWN_S * rate_hz))
         gripper = declare_gripper(self, self.arm, controlled.grips)
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
         self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send)
@@ -99,10 +108,12 @@ class TrajectoryController(Node):
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.create_subscription(JointState, "hardware/held_pose", self.on_held_pose, LATCHED)
         self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
-        self.duplicates = DuplicatePublisherMonitor(self, self.reference_out, self.execution.sent.has, self.look_for_duplicates)
+        self.duplicates = DuplicatePublisherMonitor(
+            self, self.reference_out, self.sent_stamps.__contains__, self.look_for_duplicates
+        )
         self.offer_interfaces(gripper)
-        self.ticks = self.create_timer(1.0 / rate_hz, self.on_tick)
-        self.create_timer(DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
+        self.ticks = steady_timer(self, 1.0 / rate_hz, self.on_tick)
+        steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         self.report(WARN, "waiting for the hardware")
 
     def offer_interfaces(self, gripper) -> None:
@@ -171,12 +182,14 @@ class TrajectoryController(Node):
         """A goal without points cancels, as in joint_trajectory_controller."""
         identifier = message.header.frame_id
         if not message.points:
-            cancelled = self.execution.cancel(now_s(self))
+            cancelled = self.execution.cancel(self.stamps.now_s())
             said = "the motion under way is cancelled" if cancelled else "nothing to cancel"
             self.execution.refuse(InputError(f"no points: {said}"), identifier)
             return
         partial = self.parameters["allow_partial_joints_goal"]
-        self.execution.submit(GoalRequest(lambda: goal_from(message, partial), identifier=identifier, tracker=self.path_tracker))
+        self.execution.submit(
+            GoalRequest(lambda: goal_from(message, partial, self.stamps), identifier=identifier, tracker=self.path_tracker)
+        )
 
     def path_tracker(self, motion) -> GoalTracker | None:
         """Of a goal from the topic: only the path tolerance counts, as in joint_trajectory_controller."""
@@ -187,12 +200,14 @@ class TrajectoryController(Node):
         return GoalTracker(self.arm.joint_names, self.arm.position_units, tolerances, motion.start_s)
 
     def on_stream(self, message: JointState) -> None:
-        self.execution.stream(message.name, message.position, now_s(self), seconds(message.header.stamp) or None)
+        stamp_s = seconds(message.header.stamp)
+        sent_s = self.stream_stamps.read(stamp_s) if stamp_s else None
+        self.execution.stream(message.name, message.position, self.stamps.now_s(), sent_s)
 
     # -- time ----------------------------------------------------------------------------------------------
 
     def on_tick(self) -> None:
-        tick = self.execution.tick(now_s(self), self.arm_state, self.watched)
+        tick = self.execution.tick(self.stamps.now_s(), self.arm_state, self.watched)
         self.publish_events(tick.events)
         if tick.error is not None:
             self.interfaces.publish_state(tick, self.execution.sent.newest)
@@ -208,7 +223,7 @@ class TrajectoryController(Node):
 
     def send(self, reference: Reference) -> None:
         point = self.reference.points[0]
-        to_stamp(self.reference.header.stamp, reference.time_s)
+        self.sent_stamps.append(seconds(to_stamp(self.reference.header.stamp, self.stamps.to_stamp(reference.time_s))))
         point.positions, point.velocities, point.accelerations = reference.q.tolist(), reference.v.tolist(), reference.a.tolist()
         self.reference_out.publish(self.reference)
 
@@ -246,7 +261,7 @@ class TrajectoryController(Node):
         return self.get_fully_qualified_name().lstrip("/")
 
     def look_for_duplicates(self) -> None:
-        self.execution.block(self.duplicates.look(), now_s(self))
+        self.execution.block(self.duplicates.look(), self.stamps.now_s())
 
     def on_diagnostics(self) -> None:
         self.look_for_duplicates()

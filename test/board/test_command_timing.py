@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from picker_dynamics.board.clock_fit import ClockFit
-from picker_dynamics.board.command_timing import CORRECTION_MAX_US, READINGS, SLOWEST, CommandTiming, Stamps, clocks_apart_s
+from picker_dynamics.board.command_timing import CORRECTION_MAX_US, SLOWEST, CommandTiming, Stamps
 from picker_dynamics.board.protocol import TIME_MODULUS, ahead_us
 
 
@@ -36,37 +36,6 @@ def test_of_few_commands_nothing_is_said():
     assert timing.take() is None
     timing.note(0.0, 0.06)
     assert timing.take() is None
-
-
-# -- two clocks of the host --------------------------------------------------------------------------------
-
-
-class Busy:
-    """A machine with two clocks, 1000 s apart, that stands still for ``stalls`` [s] before one reading after another."""
-
-    def __init__(self, *stalls):
-        self.time_s, self.stalls, self.readings = 50.0, iter(stalls), 0
-
-    def read(self, ahead_s: float = 0.0) -> float:
-        self.time_s += 1e-6 + next(self.stalls, 0.0)
-        self.readings += 1
-        return self.time_s + ahead_s
-
-    def apart_s(self) -> float:
-        return clocks_apart_s(lambda: self.read(1000.0), self.read)
-
-
-@pytest.mark.parametrize(
-    "stalls", [(), (0.0, 0.03), (0.0, 0.0, 0.03), (0.0, 0.03, 0.0, 0.0, 0.02, 0.0)], ids=["calm", "between", "after", "twice"]
-)
-def test_a_stall_between_two_clocks_does_not_count(stalls):
-    assert Busy(*stalls).apart_s() == pytest.approx(1000.0, abs=1e-5)
-
-
-def test_a_machine_that_stalls_all_the_time_is_not_asked_for_ever():
-    busy = Busy(*itertools.repeat(0.004, 100))
-    assert busy.apart_s() == pytest.approx(1000.0, abs=0.005)
-    assert busy.readings == 3 * READINGS
 
 
 # -- board times of set-points -------------------------------------------------------------------------------

@@ -148,12 +148,11 @@ def test_what_was_sent_for_a_time_lies_between_its_neighbours(share, count):
     assert found.q[0] == pytest.approx(np.interp(x, times, np.sin(times)))
 
 
-def test_only_so_many_are_kept_and_known_by_their_stamps():
+def test_only_so_many_are_kept():
     sent = SentReferences(3)
     assert sent.at(1.0) is None and sent.newest is None
     for t in (1.7e9, 1.7e9 + 0.01, 1.7e9 + 0.02, 1.7e9 + 0.03):
         sent.append(reference(t))
     assert sent.newest.time_s == 1.7e9 + 0.03 and sent.at(1.7e9).time_s == 1.7e9 + 0.01
-    assert sent.has(1.7e9 + 0.02 + 2e-7) and not sent.has(1.7e9 + 0.025) and not sent.has(1.7e9)
     sent.clear()
     assert sent.newest is None

@@ -18,6 +18,7 @@ from scenarios.bench import goal
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
+from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, Outcome
 from picker_dynamics.execution.gripping import GripperSettings
 from picker_dynamics.nodes.runtime import to_stamp
@@ -111,7 +112,7 @@ def made(monkeypatch):
         arm=picker(),
         execution=rig.execution,
         parameters=Parameters(allow_partial_joints_goal=False),
-        get_clock=lambda: types.SimpleNamespace(now=lambda: types.SimpleNamespace(nanoseconds=round(rig.now_s * 1e9))),
+        stamps=StampClock(wall=lambda: rig.now_s, steady=lambda: rig.now_s),
         states=types.SimpleNamespace(state=None),
         published=published,
         complaints=complaints,

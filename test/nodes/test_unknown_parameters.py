@@ -12,6 +12,7 @@ import pytest
 import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from waiting import PATIENCE_S
 
 from picker_dynamics.errors import ConfigurationError
@@ -72,6 +73,20 @@ def test_what_is_given_and_exists_is_not_mentioned(context, capfd):
     node.destroy_node()
 
 
+def test_simulated_time_is_refused_at_the_start_and_later(context):
+    node = made(context, "use_sim_time:=true")
+    with pytest.raises(ConfigurationError, match="use_sim_time is true: the arm is driven by this machine's steady clock"):
+        require_known_parameters(node)
+    node.destroy_node()
+    node = made(context, "rate_hz:=50.0")
+    require_known_parameters(node)
+    for wanted, successful in ((True, False), (False, True)):
+        answer = node.set_parameters([Parameter("use_sim_time", value=wanted)])[0]
+        assert answer.successful is successful and ("steady clock" in answer.reason) is not successful
+        assert node.get_parameter("use_sim_time").value is False and not node.get_clock().ros_time_is_active
+    node.destroy_node()
+
+
 def test_no_name_of_a_node_looks_like_a_misspelt_one_of_another():
     """Else a file with parameters for all nodes (/**) could not be used."""
     text = resource("docs/ros.md").read_text(encoding="utf-8")
@@ -88,13 +103,30 @@ def test_no_name_of_a_node_looks_like_a_misspelt_one_of_another():
 
 
 @pytest.mark.ros
-def test_a_node_ends_with_one_line(domain):
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["trajectory_controller", "--ros-args", "-p", "rate_hs:=50.0"],
+            "parameter rate_hs does not exist, did you mean rate_hz?",
+        ),
+        *(
+            (words, "use_sim_time is true: the arm is driven by this machine's steady clock, not by /clock; leave it false")
+            for words in (
+                *([name, "--ros-args", "-p", "use_sim_time:=true"] for name in (*NODES, "markers")),
+                ["one_process", "--node", "trajectory_controller", "--ros-args", "-p", "use_sim_time:=true", "--"],
+            )
+        ),
+    ],
+    ids=lambda value: f"{value[0]} {value[-1]}" if isinstance(value, list) else "",
+)
+def test_a_node_ends_with_one_line(domain, words, said):
     ended = subprocess.run(
-        [sys.executable, "-m", "picker_dynamics.nodes.trajectory_controller", "--ros-args", "-p", "rate_hs:=50.0"],
+        [sys.executable, "-m", f"picker_dynamics.nodes.{words[0]}", *words[1:]],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
     )
     assert ended.returncode == ConfigurationError.exit_code and "Traceback" not in ended.stderr
     errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
-    assert errors == ["error: parameter rate_hs does not exist, did you mean rate_hz?"]
+    assert errors == [f"error: {said}"]

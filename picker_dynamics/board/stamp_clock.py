@@ -1,0 +1,110 @@
+"""Stamp clock: stamps of the wall clock as seconds of the steady clock, and back, whatever becomes of the wall clock.
+
+Control counts the seconds of the steady clock, which nobody sets.  Stamps in messages are the wall clock's, which is set by hand,
+by NTP, or after a machine slept: it jumps.  So each process remembers how far the two are apart, notices a jump, and reads stamps
+that were written before it, and arrive after it, by what was true then.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+JUMP_S = 5e-3
+"""A change of the clocks' distance from one look to the next that is no slewing any more [s]."""
+
+FOLLOW = 0.05
+"""Share of a smaller change that is followed at each look: a clock that is slewed moves half a millisecond in a second."""
+
+KEPT_S = 2.0
+"""How long after a jump stamps may still come that were written before it [s]."""
+
+CALM_S, READINGS = 2e-4, 4
+"""Between two readings of a clock that counts as uninterrupted [s], and how often that is tried."""
+
+
+def clocks_apart_s(steady: Callable[[], float], other: Callable[[], float]) -> tuple[float, float]:
+    """How far another clock is ahead of the steady one, and how wrong that may be [s].
+
+    Whoever reads one clock and then the other may stand still in between, on a machine that is busy: a set-point would be
+    stamped so much too early, before the one that was sent last.  So the other is read between two readings of the first.
+    """
+    least, apart = math.inf, 0.0
+    for _ in range(READINGS):
+        before, there, after = steady(), other(), steady()
+        if after - before < least:
+            least, apart = after - before, there - 0.5 * (before + after)
+        if least < CALM_S:
+            break
+    return apart, 0.5 * least
+
+
+class StampClock:
+    """Steady seconds of one process, and the stamps that belong to them.
+
+    Args:
+        on_jump: called with the size of each jump of the wall clock [s], once.
+        wall, steady: the clocks [s].
+    """
+
+    def __init__(
+        self,
+        on_jump: Callable[[float], None] = lambda _size_s: None,
+        wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ):
+        self._on_jump, self._wall, self._steady = on_jump, wall, steady
+        self._apart_s = clocks_apart_s(steady, wall)[0]
+        self._former: list[tuple[float, float]] = []  # how far they were apart, and until when that counts
+
+    def now_s(self) -> float:
+        """Steady time [s]."""
+        return self._steady()
+
+    def to_stamp(self, time_s: float) -> float:
+        """The stamp [s since 1970] of a steady time [s]."""
+        self._look()
+        return time_s + self._apart_s
+
+    def to_steady(self, stamp_s: float, expected_s: float) -> float:
+        """The steady time [s] of a stamp [s since 1970]; right after a jump that of two which is nearer to ``expected_s``."""
+        self._look()
+        time_s = stamp_s - self._apart_s
+        for apart_s, _ in self._former:
+            if abs(stamp_s - apart_s - expected_s) < abs(time_s - expected_s):
+                time_s = stamp_s - apart_s
+        return time_s
+
+    def _look(self) -> None:
+        """Notice what became of the wall clock."""
+        apart_s, doubt_s = clocks_apart_s(self._steady, self._wall)
+        change_s, now_s = apart_s - self._apart_s, self._steady()
+        if self._former:
+            self._former = [one for one in self._former if now_s < one[1]]
+        if abs(change_s) > JUMP_S + doubt_s:
+            self._former.append((self._apart_s, now_s + KEPT_S))
+            self._apart_s = apart_s
+            self._on_jump(change_s)
+        elif doubt_s < CALM_S:
+            self._apart_s += FOLLOW * change_s
+
+
+class StampReader:
+    """Reader of one topic's stamps: what comes next is expected as far from its arrival as what came last.
+
+    Args:
+        clock: of this process.
+    """
+
+    FARTHEST_S = 0.5
+
+    def __init__(self, clock: StampClock):
+        self._clock, self._ahead_s = clock, 0.0
+
+    def read(self, stamp_s: float) -> float:
+        """The steady time [s] of a stamp [s since 1970]."""
+        now_s = self._clock.now_s()
+        time_s = self._clock.to_steady(stamp_s, now_s + self._ahead_s)
+        self._ahead_s = min(max(time_s - now_s, -self.FARTHEST_S), self.FARTHEST_S)
+        return time_s

@@ -1,0 +1,103 @@
+"""Stamps of a wall clock that jumps, in steady seconds."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from picker_dynamics.board.stamp_clock import CALM_S, KEPT_S, READINGS, StampClock, StampReader, clocks_apart_s
+
+APART_S = 1.7e9
+NEAR_S = 1e-6
+"""Of seconds since 1970 a float has a quarter of a microsecond."""
+
+
+class Busy:
+    """A machine with two clocks, 1000 s apart, that stands still for ``stalls`` [s] before one reading after another."""
+
+    def __init__(self, *stalls):
+        self.time_s, self.stalls, self.readings = 50.0, iter(stalls), 0
+
+    def read(self, ahead_s: float = 0.0) -> float:
+        self.time_s += 1e-6 + next(self.stalls, 0.0)
+        self.readings += 1
+        return self.time_s + ahead_s
+
+    def apart_s(self) -> tuple[float, float]:
+        return clocks_apart_s(self.read, lambda: self.read(1000.0))
+
+
+@pytest.mark.parametrize(
+    "stalls", [(), (0.0, 0.03), (0.0, 0.0, 0.03), (0.0, 0.03, 0.0, 0.0, 0.02, 0.0)], ids=["calm", "between", "after", "twice"]
+)
+def test_a_stall_between_two_clocks_does_not_count(stalls):
+    apart_s, doubt_s = Busy(*stalls).apart_s()
+    assert apart_s == pytest.approx(1000.0, abs=1e-5) and doubt_s < 1e-5
+
+
+def test_a_machine_that_stalls_all_the_time_is_not_asked_for_ever():
+    busy = Busy(*itertools.repeat(0.004, 100))
+    apart_s, doubt_s = busy.apart_s()
+    assert abs(apart_s - 1000.0) <= doubt_s < 0.005
+    assert busy.readings == 3 * READINGS
+
+
+class Machine:
+    """A steady clock and a wall clock that can be set; ``stamps`` as a process has them."""
+
+    def __init__(self):
+        self.steady_s, self.apart_s, self.stall_s, self.jumps = 100.0, APART_S, 0.0, []
+        self.stamps = self.process()
+
+    def process(self) -> StampClock:
+        return StampClock(self.jumps.append, self.wall_s, lambda: self.steady_s)
+
+    def wall_s(self) -> float:
+        self.steady_s += self.stall_s
+        return self.steady_s + self.apart_s
+
+
+@pytest.mark.parametrize("jump_s", [-5.0, 3600.0, -0.05, 0.02, 1e8])
+def test_a_jump_shifts_stamps_and_no_steady_time_and_is_said_once(jump_s):
+    machine = Machine()
+    other = machine.process()
+    reader, wanted_s = StampReader(other), None
+    for tick in range(400):
+        machine.steady_s += 0.01
+        wanted_s = machine.steady_s + 0.06
+        stamp_s = machine.stamps.to_stamp(wanted_s)
+        if tick == 200:  # the worst moment: it is on its way
+            machine.apart_s += jump_s
+        assert reader.read(stamp_s) == pytest.approx(wanted_s, abs=NEAR_S)
+    assert stamp_s == pytest.approx(wanted_s + APART_S + jump_s, abs=NEAR_S)
+    assert machine.jumps == pytest.approx([jump_s] * 2, abs=NEAR_S), "once in each process"
+
+
+def test_what_was_true_before_is_forgotten():
+    """A goal for ten seconds from now is not taken for one of the old clock's for ever."""
+    machine = Machine()
+    machine.apart_s -= 5.0
+    goal_s = machine.steady_s + 10.0 + machine.apart_s
+    assert machine.stamps.to_steady(goal_s, machine.steady_s) == pytest.approx(machine.steady_s + 5.0, abs=NEAR_S)
+    machine.steady_s += 1.01 * KEPT_S
+    goal_s = machine.steady_s + 10.0 + machine.apart_s
+    assert machine.stamps.to_steady(goal_s, machine.steady_s) == pytest.approx(machine.steady_s + 10.0, abs=NEAR_S)
+
+
+def test_slewing_is_followed_and_is_no_jump():
+    machine = Machine()
+    for _ in range(2000):
+        machine.steady_s += 0.01
+        machine.apart_s += 5e-6  # 500 ppm, the fastest that NTP slews
+        assert machine.stamps.to_stamp(machine.steady_s) == pytest.approx(machine.steady_s + machine.apart_s, abs=2e-4)
+    assert machine.jumps == []
+
+
+def test_a_machine_that_stalls_between_two_clocks_sees_no_jump():
+    machine = Machine()
+    machine.stall_s = 0.03
+    assert machine.stamps.to_stamp(machine.steady_s) == pytest.approx(machine.steady_s + APART_S, abs=CALM_S + 0.03 * READINGS)
+    machine.stall_s = 0.0
+    assert machine.stamps.to_stamp(machine.steady_s) == pytest.approx(machine.steady_s + APART_S, abs=NEAR_S)
+    assert machine.jumps == []

@@ -1,0 +1,62 @@
+"""The wall clock jumps while the arm moves: nothing changes but stamps, and it is said."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from ros_graph import running_graph
+from scenarios import motions
+from scenarios.bench import Watch, moved, outcome, stands, start_swinging, until
+from wall_clock import settable_wall_clock
+
+from picker_dynamics.nodes.client import GoalRefusedError
+
+pytestmark = pytest.mark.ros
+
+ATTEMPTS = 5
+"""A busy machine aborts motions without any help from its clocks."""
+
+
+@pytest.fixture(scope="module")
+def wall_clock(tmp_path_factory):
+    with settable_wall_clock(tmp_path_factory.mktemp("clock")) as clock:
+        yield clock
+
+
+@pytest.fixture(scope="module")
+def arm(domain, wall_clock, tmp_path_factory):
+    with running_graph(tmp_path_factory.mktemp("arm")) as running:
+        motions.comes_up_holding(running.client, running.board)
+        yield running
+
+
+def swings_while_the_clock_jumps(arm, wall_clock, jump_s: float) -> str:
+    """What became of a motion of some seconds in whose middle the wall clock was set."""
+    client, board = arm.client, arm.board
+    try:
+        name = start_swinging(client, board)
+    except GoalRefusedError as error:
+        return str(error)
+    with Watch(board) as watch:
+        wall_clock.jump(jump_s)
+        begin_s = time.monotonic()
+        until(client, lambda: outcome(client, name) != "accepted", "the end of the motion")
+    assert time.monotonic() - begin_s < 40.0, "nobody waits until the clock has made up for its step back"
+    bases = np.array([sample.setpoint[0] for sample in watch.samples])
+    assert np.diff(bases).min() > -0.02, "it never goes back"
+    return outcome(client, name) if outcome(client, name) == "done" else client.outcomes[name].message
+
+
+@pytest.mark.parametrize("jump_s", [-60.0, 3600.0])
+def test_a_jump_in_mid_motion_changes_nothing_but_stamps(arm, wall_clock, jump_s):
+    before, jumps, ended = arm.log.read_text(), 0, ""
+    while ended != "done" and jumps < ATTEMPTS:
+        ended, jumps = swings_while_the_clock_jumps(arm, wall_clock, jump_s), jumps + 1
+    assert ended == "done"
+    np.testing.assert_allclose(stands(arm.client, arm.board), moved(base=0.9), atol=0.03)
+    said = arm.log.read_text().removeprefix(before).splitlines()
+    for process in ("trajectory_controller", "dynamics", "hardware"):
+        warned = [line for line in said if "[WARN]" in line and f"[{process}]: the wall clock jumped by {jump_s:+.3f} s" in line]
+        assert 1 <= len(warned) <= jumps, said
