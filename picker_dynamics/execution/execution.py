@@ -368,6 +368,7 @@ class Execution:
         """Decelerate from what was sent last; goals and a stream are aborted, once."""
         self._guard.stopped += 1
         self._stream.reset()
+        self.lease.end_all()
         self._generator.brake(self._guard.last)
         text = f"the reference was stopped: {breach}"
         if not self._goals.abort_all(f"aborted: {text}") and self._guard_says != text:

@@ -22,6 +22,7 @@ from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 
+from .claims import EXCLUSIVE, Claimant
 from .diagnostics import ERROR, OK, array, name_of, status, values_of
 from .executor import Polled
 from .runtime import LATCHED, LATEST, Epochs, declare, take_parameters
@@ -29,7 +30,7 @@ from .runtime import LATCHED, LATEST, Epochs, declare, take_parameters
 DIAGNOSTIC_PERIOD_S = 1.0
 
 
-class ControlNode(Node, ABC):
+class ControlNode(Claimant, Node, ABC):
     """Owns model, payload and diagnostics; what becomes of references and states is the subclasses'.
 
     A subclass reads its arm, calls ``set_up``, makes its controller, and calls ``start``.
@@ -42,6 +43,7 @@ class ControlNode(Node, ABC):
 
     def set_up(self, arm: ArmDescription, limits: TorqueLimits, armature=None) -> None:
         """Model and self-test of ``arm``, and the payload's parameters; ``limits`` say what can be held."""
+        self.claim(EXCLUSIVE["dynamics"])
         self.arm, self.limits = arm, limits
         self.model = RigidBody(arm, armature=armature)
         self.cross_check_worst = self.self_test(armature)
