@@ -50,6 +50,7 @@ def add_parser(commands) -> None:
 def run(options) -> int:
     """Start the graph and wait for a signal that ends it; a second one hurries."""
     from picker_dynamics.bringup.runner import GraphRunner
+    from picker_dynamics.nodes import claims
 
     stop, runners = [], []
 
@@ -66,6 +67,7 @@ def run(options) -> int:
         signal.signal(number, hear)
     known = {one.name for one in fields(bringup.Options)}
     chosen = {name: value for name, value in vars(options).items() if name in known}
+    claims.require_free(options.namespace)
     graph = bringup.graph(bringup.Options(hardware="serial" if options.port else "sim", **chosen))
     board = "virtual board" if options.board == "virtual" else "simulated Uno"
     what = f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm}"

@@ -54,6 +54,7 @@ class Event:
         identifier: what the sender calls the goal; empty: no goal's.
         motion: what the goal became.
         error: why it was refused.
+        lease: who moves the arm, right after it; empty: nobody.
     """
 
     kind: EventKind
@@ -64,3 +65,4 @@ class Event:
     identifier: str = ""
     motion: Motion | None = None
     error: PickerError | None = None
+    lease: str = ""

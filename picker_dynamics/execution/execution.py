@@ -25,8 +25,9 @@ from .events import Event, EventKind
 from .goal_manager import GoalManager, GoalRequest
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
+from .lease import HeldError, Holder, Kind, Lease
 from .reference_generator import Phase, Reference, ReferenceGenerator
-from .streaming import Stream, StreamStatistics
+from .streaming import COMPLAINT_S, SILENCE_S, Stream, StreamStatistics
 from .torque_limits import TorqueLimits
 from .validator import TIP_SPEED, motion_validator
 
@@ -110,7 +111,7 @@ class Execution:
 
     Attributes:
         sent: the references that were sent of late.
-        blocked_by: why no goal and no stream is taken; empty: they are.
+        lease: who moves the arm.
     """
 
     def __init__(
@@ -124,12 +125,15 @@ class Execution:
     ):
         self.description, self.timing, self.send = description, timing, send
         self.sent = SentReferences(math.ceil((timing.lead_s + REACH_BACK_S) * timing.rate_hz))
-        self.blocked_by = ""
+        self.lease = Lease()
+        self._all = range(len(description.joint_names))
         self._generator = ReferenceGenerator(description, max_deceleration)
         self._guard = ReferenceGuard(description)
         self._guard_says = ""
         self._stream = Stream(self._generator)
-        self._goals = GoalManager(self._generator, self._stream, self.sent, self.tell, clock)
+        self._held_by: str | None = None  # what streams were refused for, as it was last said
+        self._held_said_s = -math.inf
+        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, clock)
         self._events: list[Event] = []
         self._until_monitor = timing.monitor_every
         self._wanted_speed: float | None = None
@@ -176,34 +180,72 @@ class Execution:
         """Take a goal; it is looked at in a tick, unless a newer one comes first, and answered once."""
         self._goals.submit(request)
 
-    def stream(self, names: Sequence[str], positions: ArrayLike, now_s: float, sent_s: float | None = None) -> PickerError | None:
+    def stream(
+        self,
+        names: Sequence[str],
+        positions: ArrayLike,
+        now_s: float,
+        sent_s: float | None = None,
+        sender: str = "",
+        number: int | None = None,
+    ) -> PickerError | None:
         """Follow one sample of a stream; returns why it is refused, which is an event too, once in a while.
 
         Args:
             names, positions: of all joints, in any order [rad]; NaN where the sender has no command yet.
             now_s: when it came.
             sent_s: when it was sent; None where it does not say.
+            sender: what it calls itself; empty where it does not say.
+            number: of the sample, as its sender counts; None: not known.
         """
+        holder = Holder(Kind.STREAM, sender)
         try:
             if np.isnan(positions).any():
                 self._stream.statistics.ignored += 1
                 return None
-            if self.blocked_by:
-                raise PickerError(self.blocked_by, subject="reference")
+            self.lease.require(holder, self._all, now_s, number)
             target = ordered(names, positions, self.description.joint_names, "joint_reference")
             last = self._guard.last
             time_s = now_s + self.timing.lead_s
-            self._stream.push(target, now_s, time_s if last is None else max(time_s, last.time_s), sent_s)
+            try:
+                self._stream.push(target, now_s, time_s if last is None else max(time_s, last.time_s), sent_s)
+            except PickerError:
+                self.lease.end(holder)
+                raise
+            self.lease.grant(holder, self._all, now_s + SILENCE_S, number)
+        except HeldError as error:
+            self._stream.statistics.refused += 1
+            if error.subject != self._held_by or now_s - self._held_said_s >= COMPLAINT_S:
+                self._held_by, self._held_said_s = error.subject, now_s
+                self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
+            return error
         except PickerError as error:
             if self._stream.must_say(error, now_s):
                 self.tell(EventKind.PROBLEM, f"stream refused: {error}", error=error)
             return error
         return None
 
+    def lead(self, driver: str, now_s: float, for_s: float) -> None:
+        """Let a driver have the arm for so long, or longer if it has it: only its own goals and streams move the arm then.
+
+        One that is silent for longer has lost it, and the arm comes to rest.
+
+        Raises:
+            HeldError: somebody else moves the arm.
+        """
+        holder = Holder(Kind.DRIVER, driver)
+        self.lease.require(holder, self._all, now_s)
+        self.lease.grant(holder, self._all, now_s + for_s)
+
+    def leave(self, driver: str) -> None:
+        """The driver does not need the arm any more; what moves for it goes on to its end."""
+        self.lease.end(Holder(Kind.DRIVER, driver))
+
     def cancel(self, now_s: float, request: GoalRequest | None = None) -> bool:
-        """Decelerate to rest: one goal, or all and a stream; returns whether anything moved.  The answers follow."""
+        """Decelerate to rest: one goal, or whatever moves the arm; returns whether anything moved.  The answers follow."""
         if request is None:
             self._stream.reset()
+            self.lease.stop(now_s)
         return self._goals.cancel(now_s + self.timing.lead_s, request)
 
     def refuse(self, error: PickerError, identifier: str = "") -> None:
@@ -246,19 +288,21 @@ class Execution:
             return
         self._generator.deactivate()
         self._stream.reset()
+        self.lease.end_all()
         self.sent.clear()
         if not self._goals.abort_all(f"aborted: {why}"):
             self.tell(EventKind.NOTICE, f"the hardware is not active: {why}")
 
     def block(self, why: str, now_s: float) -> None:
         """Come to rest, and take no goal and no stream until this is called with an empty text."""
-        if why == self.blocked_by:
+        if why == self.lease.blocked:
             return
-        if why and not self.blocked_by and self.active:
+        if why and not self.lease.blocked and self.active:
             self._goals.abort_all(f"aborted: {why}")
             self._stream.reset()
+            self.lease.end_all()
             self._generator.cancel(now_s + self.timing.lead_s)
-        self.blocked_by = why
+        self.lease.blocked = why
         self.tell(*((EventKind.PROBLEM, why) if why else (EventKind.REMARK, "no other controller any more")))
 
     def close(self) -> tuple[Event, ...]:
@@ -285,10 +329,14 @@ class Execution:
                 self._wanted_speed = None
             if self._stream.silent(now_s, time_s):
                 self.tell(EventKind.REMARK, "the stream ended: holding")
+            for lost in self.lease.lapsed(now_s):
+                if lost.kind is Kind.DRIVER:
+                    self.cancel(now_s)
+                    self.tell(EventKind.NOTICE, f"{lost} has said nothing for too long: stopped")
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
         if self._goals.pending:
-            self._goals.consider(time_s, self.blocked_by)
+            self._goals.consider(now_s, time_s)
         if error is None:
             return Tick(reference, self.take_events())
         progress_s, speed = max(self._generator.progress_at(now_s), 0.0), self._generator.speed_at(now_s)
@@ -320,6 +368,7 @@ class Execution:
         """Decelerate from what was sent last; goals and a stream are aborted, once."""
         self._guard.stopped += 1
         self._stream.reset()
+        self.lease.end_all()
         self._generator.brake(self._guard.last)
         text = f"the reference was stopped: {breach}"
         if not self._goals.abort_all(f"aborted: {text}") and self._guard_says != text:
@@ -345,7 +394,7 @@ class Execution:
     def tell(self, kind: EventKind, text: str, **fields: Any) -> None:
         """Put what happened in line with all other events; ``fields`` of ``Event``."""
         accepted, refused = self._goals.accepted, self._goals.refused
-        self._events.append(Event(kind, text, self._generator.phase(), accepted, refused, **fields))
+        self._events.append(Event(kind, text, self._generator.phase(), accepted, refused, lease=str(self.lease), **fields))
 
     def take_events(self) -> tuple[Event, ...]:
         """What happened and was not handed out yet, in order."""

@@ -20,6 +20,7 @@ from picker_dynamics.errors import PickerError, TrajectoryError
 from .events import EventKind
 from .goal import MAIN_TRACK, MAX_GOAL_S, Goal, ParsedGoal, parse
 from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
+from .lease import Holder, Kind, Lease
 from .reference_generator import Motion, Phase, Reference, ReferenceGenerator
 from .streaming import Stream
 
@@ -51,6 +52,7 @@ class GoalRequest:
         make: the goal; called once, when it is looked at.  May raise a PickerError.
         track: goals of one track take each other's place.
         identifier: what the one who sent it calls it.
+        driver: who sent it, where that is one who has the lease on the arm; empty: anybody.
         tracker: made when the motion is known; None: nobody judges it, it is done when the reference is.
         answer: called once, with the verdict.
         feedback: called now and then while it goes on, with the error and how far it is [s].
@@ -62,6 +64,12 @@ class GoalRequest:
     tracker: Callable[[Motion], Tracker | None] = lambda _motion: None
     answer: Callable[[Verdict], None] = lambda _verdict: None
     feedback: Callable[[Error, float], None] | None = None
+    driver: str = ""
+
+    @property
+    def holder(self) -> Holder:
+        """Who asks for the arm."""
+        return Holder(Kind.GOAL, self.driver, self.track, self.identifier)
 
 
 @dataclass
@@ -134,6 +142,7 @@ class GoalManager:
         generator: executes them.
         stream: is forgotten when a goal takes over.
         sent: the references that were sent.
+        lease: on the arm, which a goal has until it is answered.
         tell: called with what happened: kind, text, and keywords of ``Event``.
         clock: for the time that checks take [s].
     """
@@ -143,10 +152,12 @@ class GoalManager:
         generator: ReferenceGenerator,
         stream: Stream,
         sent: SentReferences,
+        lease: Lease,
         tell: Callable[..., None],
         clock: Callable[[], float],
     ):
-        self.generator, self.stream, self.sent, self.tell, self.clock = generator, stream, sent, tell, clock
+        self.generator, self.stream, self.sent, self.lease = generator, stream, sent, lease
+        self.tell, self.clock = tell, clock
         self.pending = PendingGoals()
         self.accepted = self.refused = 0
         self._executing: dict[str, _Executing] = {}
@@ -161,12 +172,8 @@ class GoalManager:
             error = PickerError("overtaken by a newer goal before it was looked at")
             self._refuse(overtaken, error, EventKind.OVERTAKEN)
 
-    def consider(self, time_s: float, blocked: str = "") -> None:
-        """Look at the next goal, if there is one and it is time.
-
-        Args:
-            blocked: why none may be executed; empty: they may.
-        """
+    def consider(self, now_s: float, time_s: float) -> None:
+        """Look at the next goal, if there is one and it is time."""
         begin_s = self.clock()
         pending = self.pending.next(begin_s)
         if pending is None:
@@ -175,8 +182,7 @@ class GoalManager:
         try:
             first_look = pending.goal is None
             goal = pending.goal = pending.goal or parse(request.make(), self.generator.joint_names)
-            if blocked:
-                raise PickerError(blocked)
+            self.lease.require(request.holder, goal.joints.tolist(), now_s)
             later_s = self._not_yet(request, goal, time_s, first_look)
             if later_s is not None:
                 self.pending.put_back(pending, begin_s + later_s)
@@ -196,7 +202,6 @@ class GoalManager:
             raise TrajectoryError(
                 f"the goal starts {wait_s:.0f} s from now (allowed {MAX_GOAL_S:.0f} s)", value=wait_s, limit=MAX_GOAL_S
             )
-        generator.require_free(goal)
         if generator.must_wait(goal, time_s):
             if first_look:
                 self.tell(EventKind.REMARK, f"a goal waits for its start in {wait_s:.2f} s", identifier=request.identifier)
@@ -220,6 +225,8 @@ class GoalManager:
             if entry.request.track == request.track or set(entry.motion.joints) & set(motion.joints):
                 self._preempt(entry)
         self._executing[motion.identifier] = _Executing(request, motion, request.tracker(motion))
+        self.lease.end_kind(Kind.STREAM)
+        self.lease.grant(request.holder, motion.joints, motion.start_s + motion.duration_s)
         factor = 1.0 if motion.validated is None else motion.validated.factor
         share = self.generator.speed
         slowed = f", slowed {factor:.2f} times to fit" if factor > 1.0 else ""
@@ -293,6 +300,7 @@ class GoalManager:
         for entry in chosen:
             if entry.tracker is not None:
                 entry.tracker.cancelling = True
+            self.lease.end(entry.request.holder)
         if not self.generator.active:
             return False
         if request is None:
@@ -309,6 +317,7 @@ class GoalManager:
     def _close(self, entry: _Executing, verdict: Verdict, kind: EventKind | None = None) -> None:
         """The one answer to a goal that was accepted."""
         self._executing.pop(entry.motion.identifier, None)
+        self.lease.end(entry.request.holder)
         text = verdict.text or "done: holding"
         kind = kind or _KINDS[verdict.outcome]
         self.tell(kind, text, identifier=entry.request.identifier, motion=entry.motion)

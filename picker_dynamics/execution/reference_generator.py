@@ -211,18 +211,6 @@ class ReferenceGenerator:
             return False
         return self.progress_at(earliest_s) < self._path.trajectory.duration
 
-    def require_free(self, goal: ParsedGoal) -> None:
-        """A goal of a side track, a gripper's, does not take its joint from what moves the arm: a PickerError."""
-        if goal.track == MAIN_TRACK:
-            return
-        if self.phase() is Phase.STREAMING:
-            raise PickerError(f"a stream moves {', '.join(goal.joint_names)}")
-        for motion in self._under_way:
-            taken = sorted(set(goal.joints.tolist()) & set(motion.joints))
-            if motion.track == MAIN_TRACK and taken and not motion.cancelled:
-                joint = self.joint_names[taken[0]]
-                raise PickerError(f"{joint} belongs to the motion that is being executed", subject=joint)
-
     def submit(self, goal: ParsedGoal, time_s: float, identifier: str = "") -> Motion:
         """Validate a goal and start it from the last point that was sent; a motion under way is blended into it.
 

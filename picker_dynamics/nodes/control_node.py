@@ -23,6 +23,7 @@ from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 
+from .claims import EXCLUSIVE, Claimant
 from .diagnostics import ERROR, OK, array, name_of, status, values_of
 from .executor import Polled
 from .runtime import LATCHED, LATEST, Epochs, declare, seconds, stamp_clock, steady_timer, take_parameters
@@ -30,7 +31,7 @@ from .runtime import LATCHED, LATEST, Epochs, declare, seconds, stamp_clock, ste
 DIAGNOSTIC_PERIOD_S = 1.0
 
 
-class ControlNode(Node, ABC):
+class ControlNode(Claimant, Node, ABC):
     """Owns model, payload and diagnostics; what becomes of references and states is the subclasses'.
 
     A subclass reads its arm, calls ``set_up``, makes its controller, and calls ``start``.
@@ -43,6 +44,7 @@ class ControlNode(Node, ABC):
 
     def set_up(self, arm: ArmDescription, limits: TorqueLimits, armature=None) -> None:
         """Model and self-test of ``arm``, and the payload's parameters; ``limits`` say what can be held."""
+        self.claim(EXCLUSIVE["dynamics"])
         self.arm, self.limits = arm, limits
         self.stamps = stamp_clock(self)
         self.reference_stamps, self.state_stamps = StampReader(self.stamps), StampReader(self.stamps)

@@ -14,6 +14,7 @@ from picker_dynamics.board.session import Session, State
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 
+from .claims import EXCLUSIVE, Claimant
 from .diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, name_of, status
 from .runtime import LATCHED, LATEST, steady_timer, take_parameters
 
@@ -21,7 +22,7 @@ DIAGNOSTIC_PERIOD_S = 1.0
 NOTHING = np.zeros(0)
 
 
-class SessionNode(ABC):
+class SessionNode(Claimant, ABC):
     """Mixin for the node that drives the joints; ``offer`` makes what it has in common with the other one.
 
     Attributes:
@@ -37,6 +38,7 @@ class SessionNode(ABC):
 
     def offer(self, stopped: str, before_service: Callable[[], None] = lambda: None) -> None:
         """Publishers, services and timers; ``stopped`` is what is said of a stop."""
+        self.claim(EXCLUSIVE["hardware"])
         self.status_facts: tuple | None = None
         self.held_epoch: int | None = -1
         self.state = JointState(name=list(self.arm.joint_names))

@@ -27,6 +27,7 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 from .arm_setup import load_controlled_arm
+from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, array, status
 from .duplicate_publishers import DuplicatePublisherMonitor
@@ -44,11 +45,12 @@ OWN_S = 1.0
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
 
-class TrajectoryController(Node):
+class TrajectoryController(Claimant, Node):
     """Carries messages to an :class:`Execution` and back; all decisions are in there."""
 
     def __init__(self, **options):
         super().__init__("trajectory_controller", **options)
+        self.claim(EXCLUSIVE["trajectory_controller"])
         controlled = load_controlled_arm(self)
         self.arm, self.armature = controlled.description, controlled.armature
         rate_hz = declare(

@@ -259,7 +259,7 @@ class AnythingAtAnyTime(RuleBasedStateMachine):
             try:
                 self.rig.push(begin + rate * PERIOD * k * np.eye(5)[0])
             except PickerError:
-                assert self.rig.execution.stream_counts.refused or self.rig.execution.blocked_by
+                assert self.rig.execution.stream_counts.refused or self.rig.execution.lease.blocked
             self.rig.tick()
         assert self.rig.fastest_tip(count) < 1.3 * TIP_SPEED
         self.rig.references = self.rig.references[-1:]  # a stream is followed as it comes, with all its steps

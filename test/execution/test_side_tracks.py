@@ -117,7 +117,7 @@ def test_a_whole_goal_displaces_both():
 
 def test_the_gripper_does_not_take_its_joint_from_a_motion_or_a_stream():
     rig = executing(goal(HOME))
-    with raises(PickerError, match="scissor belongs to the motion that is being executed"):
+    with raises(PickerError, match="a goal g moves the arm for another 2.00 s: this goal is refused"):
         rig.submit(grip(0.1))
     rig.tick(10)
     rig.cancel()
@@ -126,7 +126,7 @@ def test_the_gripper_does_not_take_its_joint_from_a_motion_or_a_stream():
     assert rig.submit(arm_goal()) is not None and rig.submit(grip(0.1)) is not None
     rig = Rig()
     rig.push(HOME)
-    with raises(PickerError, match="a stream moves scissor"):
+    with raises(PickerError, match="a stream moves the arm for another 0.10 s at least: this goal is refused"):
         rig.submit(grip(0.1))
 
 

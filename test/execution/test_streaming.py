@@ -7,6 +7,7 @@ from pytest import approx, fixture, mark, param, raises
 
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.lease import PAUSE_S
 from picker_dynamics.execution.reference_generator import Phase
 
 PERIOD = 0.02
@@ -106,13 +107,14 @@ def test_a_stream_into_a_pose_that_needs_too_much_torque_is_refused(rig):
 def test_a_stream_does_not_interrupt_a_goal(rig):
     rig.submit(goal(moved(base=0.3)))
     rig.run(0.5)
-    with raises(PickerError, match="a goal is being executed"):
+    with raises(PickerError, match="a goal moves the arm for another 1.50 s: this stream is refused"):
         rig.push(HOME)
     assert rig.phase is Phase.EXECUTING, "the goal goes on"
 
 
-def test_a_goal_takes_over_from_a_stream_which_is_taken_up_again_only_at_rest(rig):
+def test_a_goal_after_a_stop_takes_over_from_a_stream_which_is_taken_up_again_only_at_rest(rig):
     feed(rig, swing(50))
+    rig.cancel()
     rig.submit(goal(swing(50)[-1]), "g")
     rig.to_rest()
     assert rig.ended == [("g", False)]
@@ -213,7 +215,7 @@ def test_a_refusal_that_goes_on_is_said_now_and_then():
     rig.at(6.0)
     rig.push(HOME)
     rig.cancel()
-    rig.to_rest()
+    rig.run(PAUSE_S)
     keep_sending(rig, ZERO, 1)
     assert said() == 5, "and so is a new beginning"
     assert rig.events[-1].error.subject == rig.events[1].error.subject

@@ -9,13 +9,14 @@ import uuid
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
-from scenarios.bench import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, start, until
+from scenarios.bench import NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, start, until
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
+from picker_dynamics.nodes.claims import EXCLUSIVE, OccupiedError
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATEST, to_stamp
 from picker_dynamics.resources import resource
@@ -157,31 +158,23 @@ def alone_at_home(client, board) -> None:
     at_home(client, board)
 
 
-def test_two_controllers_on_one_arm_are_noticed_and_the_arm_holds(client, board, tmp_path):
+@pytest.mark.parametrize("executable", ["trajectory_controller", "dynamics", "hardware"])
+def test_a_second_node_of_one_kind_ends_before_it_has_said_a_word(client, board, arm, executable):
+    """Whatever it is called; the motion under way does not notice."""
     alone_at_home(client, board)
-    overlay = str(resource("config/servos.sim.yaml"))
-    second = bringup.NodeSpec("trajectory_controller", {"servo_overlay": overlay}, node_name="second_controller")
-    log = tmp_path / "second.log"
-    name = start(client, goal(moved(base=0.9), times=[60.0]))  # the other one is there long before
-    with (
-        Watch(board),
-        open(log, "ab") as output,
-        subprocess.Popen([sys.executable, "-m", second.module, *second.ros_arguments()], stdout=output, stderr=output) as process,
-    ):
-        try:
-            until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
-            assert "second_controller publishes /arm_controller/reference too" in client.outcomes[name].message
-            assert stands(client, board)[0] < 0.85
-            until(client, lambda: "two controllers on one arm" in log.read_text(), "the other one to say so too")
-            refused = send(client, goal(HOME))  # both hear it
-            until(client, lambda: refused in client.outcomes, "an answer")
-            assert outcome(client, refused) == "refused"
-        finally:
-            process.terminate()
-            process.wait(30)
-    until(client, lambda: "no other controller" in client.controller["message"], "the end of the other")
-    client.wait_holding(PATIENCE_S)
-    client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+    node = bringup.NodeSpec(executable, {"servo_overlay": str(resource("config/servos.sim.yaml"))}, node_name="second")
+    topic = EXCLUSIVE[executable]
+    name = start(client, goal(moved(base=0.3), times=[60.0]))
+    with Watch(board):
+        ended = subprocess.run(
+            [sys.executable, "-m", node.module, *node.ros_arguments()], capture_output=True, text=True, timeout=PATIENCE_S
+        )
+    has_it = arm.runner.processes[executable].pid
+    assert ended.returncode == OccupiedError.exit_code and ended.stdout == ""
+    assert ended.stderr.startswith(f"error: /{topic} in ROS domain") and f"by process {has_it} already" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert outcome(client, name) == "accepted" and client.controller["phase"] == "executing"
+    client.cancel()
 
 
 def test_a_publisher_that_only_is_there_does_no_harm_and_one_reference_of_its_own_is_one_too_many(client, board):

@@ -45,7 +45,7 @@ def test_two_nodes_on_one_port_the_second_says_busy_and_the_first_does_not_notic
         first = Hardware()
         spun = Spun(first)
         spun.until(lambda: first.lifecycle_state == "active", "activation")
-        second = Hardware()
+        second = Hardware(namespace="second")
         both = Spun(first, second)
         both.until(lambda: "busy" in second.session.problem, "the refusal")
         assert f"{port_of(board)} is busy: another program has it open" in second.session.problem

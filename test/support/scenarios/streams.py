@@ -8,6 +8,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from topic_system import KEEP_ALIVE, TopicSystem
+from trajectory_msgs.msg import JointTrajectory
 
 from picker_dynamics.nodes.runtime import LATEST, OUTCOMES
 
@@ -119,12 +120,18 @@ def ros2_control_moves_the_arm(client, board, threshold: float) -> None:
 
 
 def a_goal_takes_the_arm_from_ros2_control(client, board) -> None:
-    """The goal is done, the commands that go on bring nothing back, and the next activation begins where the arm is."""
-    at_home(client, board)
+    """A goal after a stop is done, commands that go on bring nothing back, and the next activation begins where the arm is."""
+    before = at_home(client, board)
     with refusals(client) as said, topic_system(client, threshold=KEEP_ALIVE) as system:
         system.activate()
         more(client, system, 50)
         message = goal(moved(base=0.4), times=[2.0])
+        unaware = message.header.frame_id = "unaware"
+        client.goals.publish(message)
+        until(client, lambda: unaware in client.outcomes, "an answer")
+        assert "a stream moves the arm for another" in client.outcomes[unaware].message
+        is_where_it_was(client, board, before, tolerance=0.03)
+        client.goals.publish(JointTrajectory(joint_names=list(NAMES)))
         name = message.header.frame_id = "from elsewhere"
         client.goals.publish(message)
         until(client, lambda: name in client.outcomes and outcome(client, name) != "accepted", "the end of the goal")
@@ -133,7 +140,7 @@ def a_goal_takes_the_arm_from_ros2_control(client, board) -> None:
         assert abs(there[0] - 0.4) < 0.03
         more(client, system, 100)
         is_where_it_was(client, board, there)
-        assert any("a goal is being executed" in line for line in said) and any("first command" in line for line in said)
+        assert any("goal from elsewhere moves the arm" in line for line in said) and any("first command" in line for line in said)
         assert len(said) < 0.1 * system.sent
         system.activate()
         more(client, system, 50)

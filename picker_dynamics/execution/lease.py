@@ -1,0 +1,173 @@
+"""Lease on an arm: who moves it, until when, and who may take it from whom.
+
+Goals, streams and drivers ask here, whatever way they come in, and whoever reads set-points asks here whose they are.
+
+=============================  ==============  =============  =============  ================
+asks \\ has it                 goal, its track goal, another  stream         driver
+=============================  ==============  =============  =============  ================
+goal of the arm                takes it        takes it       refused        refused
+goal of a side track (gripper) takes it        refused        refused        refused
+stream                         refused         refused        refused        refused
+driver                         refused         refused        refused        refused
+=============================  ==============  =============  =============  ================
+
+A stream and a driver refuse nobody of their own name: a driver sends goals and streams of its own.
+Goals that move different joints, on different tracks, have the arm side by side.
+A goal has it until it is answered; a stream and a driver until they have been silent for a while.
+Stopping needs no lease: it is everybody's, and takes the arm from whoever has it, so who wants it stops it first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from picker_dynamics.errors import PickerError
+
+from .goal import MAIN_TRACK
+
+PAUSE_S = 0.5
+"""After a stop neither the stream nor the driver that it stopped has the arm for this long [s]: time for somebody else."""
+
+LEAP = 100
+"""Largest step in the numbers of one sender's samples: some get lost, but no more than this in the time of a lease."""
+
+
+class Kind(Enum):
+    """Kind of holder: what moves the arm, or wants to."""
+
+    GOAL = "goal"
+    STREAM = "stream"
+    DRIVER = "driver"
+    """Who took the arm for as long as it says that it is there, for goals and streams of its own."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who moves the arm, or wants to.
+
+    Attributes:
+        kind: what it does.
+        name: of the driver, or of whoever streams; empty: it does not say.
+        track: of a goal.
+        identifier: of a goal, as its sender calls it.
+    """
+
+    kind: Kind
+    name: str = ""
+    track: str = MAIN_TRACK
+    identifier: str = ""
+
+    def __str__(self) -> str:
+        what, name = self.kind.value, self.name or self.identifier
+        return f"{what} {name}" if name else what
+
+    def may_displace(self, other: Holder) -> bool:
+        """Whether it takes the arm from somebody who moves the same joints."""
+        if other.kind is Kind.GOAL:
+            return self.kind is Kind.GOAL and self.track in (MAIN_TRACK, other.track)
+        return bool(self.name) and self.name == other.name
+
+
+class HeldError(PickerError):
+    """The arm is somebody else's; subject is who, value how long yet [s]."""
+
+
+@dataclass
+class _Grant:
+    """What somebody has: these joints, until then; ``number`` of the newest sample."""
+
+    joints: frozenset[int]
+    until_s: float
+    number: int | None = None
+
+    def follows(self, number: int | None) -> bool:
+        """Whether a sample of this number can be the next of those who have it."""
+        return number is None or self.number is None or self.number < number <= self.number + LEAP
+
+
+class Lease:
+    """Keeps who has which joints; times are seconds on any one clock.
+
+    Attributes:
+        blocked: why nobody gets the arm; empty: somebody may.
+    """
+
+    def __init__(self) -> None:
+        self.blocked = ""
+        self._grants: dict[Holder, _Grant] = {}
+        self._paused_s = -float("inf")
+
+    def __str__(self) -> str:
+        """Who has it, as last looked at; empty: nobody."""
+        return ", ".join(map(str, self._grants))
+
+    def require(self, asker: Holder, joints: Iterable[int], now_s: float, number: int | None = None) -> None:
+        """Let somebody pass who may have these joints now.
+
+        Args:
+            asker: who.
+            joints: indices, that are asked for.
+            number: of the sample, where its sender counts them: two senders of one name count apart.
+
+        Raises:
+            HeldError: somebody else has them, and is named.
+            PickerError: nobody may have them.
+        """
+        if self.blocked:
+            raise PickerError(self.blocked, subject="reference")
+        if asker.kind is Kind.DRIVER and asker in self._grants and not _lapsed(asker, self._grants[asker], now_s):
+            return
+        wanted = frozenset(joints)
+        for holder, grant in self._grants.items():
+            if _lapsed(holder, grant, now_s) or not wanted & grant.joints:
+                continue
+            same = holder == asker
+            if grant.follows(number) if same else asker.may_displace(holder):
+                continue
+            left_s = max(grant.until_s - now_s, 0.0)
+            left = f" for another {left_s:.2f} s" + ("" if holder.kind is Kind.GOAL else " at least") if left_s else ""
+            raise HeldError(
+                f"{'another' if same else 'a'} {holder} moves the arm{left}: this {asker.kind.value} is refused until that ends, "
+                "or is stopped",
+                subject=str(holder),
+                value=left_s,
+            )
+        if asker.kind is not Kind.GOAL and now_s < self._paused_s:
+            left_s = self._paused_s - now_s
+            raise HeldError(f"the arm was stopped: a {asker} may have it in {left_s:.2f} s", subject="stop", value=left_s)
+
+    def grant(self, holder: Holder, joints: Iterable[int], until_s: float, number: int | None = None) -> None:
+        """Let somebody have these joints, or go on having them, until then; a goal's end is only what is planned."""
+        self._grants[holder] = _Grant(frozenset(joints), until_s, number)
+
+    def end(self, holder: Holder) -> None:
+        """It does not move the arm any more."""
+        self._grants.pop(holder, None)
+
+    def end_kind(self, kind: Kind) -> None:
+        """None of them moves the arm any more."""
+        for holder in [one for one in self._grants if one.kind is kind]:
+            self.end(holder)
+
+    def end_all(self) -> None:
+        """Nobody moves the arm any more."""
+        self._grants.clear()
+
+    def stop(self, now_s: float) -> None:
+        """Take the arm from everybody: it was stopped."""
+        if any(holder.kind is not Kind.GOAL for holder in self._grants):
+            self._paused_s = now_s + PAUSE_S
+        self.end_all()
+
+    def lapsed(self, now_s: float) -> list[Holder]:
+        """Those who have been silent for too long; they do not have it any more."""
+        gone = [holder for holder, grant in self._grants.items() if _lapsed(holder, grant, now_s)]
+        for holder in gone:
+            self.end(holder)
+        return gone
+
+
+def _lapsed(holder: Holder, grant: _Grant, now_s: float) -> bool:
+    return holder.kind is not Kind.GOAL and now_s >= grant.until_s
