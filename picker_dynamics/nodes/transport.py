@@ -1,4 +1,6 @@
-"""DDS transport: Fast DDS over UDP, without its shared memory, which lets whoever joins the graph hold it up.
+"""DDS transport: on this machine alone unless the user says otherwise, and Fast DDS over UDP, without its shared memory.
+
+Shared memory lets whoever joins the graph hold it up.
 
 Two participants that open the port of a third one shortly after each other, in shared memory, find its listener where it
 was, and the second one takes that for a crash and sleeps for 333 ms, inside ``publish`` (Fast DDS 2.14, its issue 6535).
@@ -13,10 +15,17 @@ from collections.abc import MutableMapping
 
 from rclpy.utilities import get_rmw_implementation_identifier
 
+from picker_dynamics.bringup.bringup import local_only
 from picker_dynamics.resources import resource
 
 RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
 PROFILES, BUILTIN = "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_BUILTIN_TRANSPORTS"
+
+
+def prepare_transport(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Choose how this process talks, node or client, before ``rclpy.init``; what the user has chosen stays."""
+    environment.update(local_only(environment))
+    avoid_shared_memory(environment)
 
 
 def avoid_shared_memory(environment: MutableMapping[str, str] = os.environ) -> None:
