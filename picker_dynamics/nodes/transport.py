@@ -11,7 +11,8 @@ is enough, and the motion under way was aborted.  UDP over the loopback costs 1.
 from __future__ import annotations
 
 import os
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 
 from rclpy.utilities import get_rmw_implementation_identifier
 
@@ -26,6 +27,19 @@ def prepare_transport(environment: MutableMapping[str, str] = os.environ) -> Non
     """Choose how this process talks, node or client, before ``rclpy.init``; what the user has chosen stays."""
     environment.update(local_only(environment))
     avoid_shared_memory(environment)
+
+
+@contextmanager
+def prepared_transport() -> Iterator[None]:
+    """The same for what is made meanwhile, a client in somebody's process: its environment is as before afterwards."""
+    before = dict(os.environ)
+    prepare_transport()
+    try:
+        yield
+    finally:
+        for name in (RANGE, PROFILES, BUILTIN):
+            os.environ.pop(name, None)
+            os.environ.update({name: before[name]} if name in before else {})
 
 
 def avoid_shared_memory(environment: MutableMapping[str, str] = os.environ) -> None:

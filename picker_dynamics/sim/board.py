@@ -209,7 +209,8 @@ def main(argv=None) -> int:
             hear(number, None)
         errors = f", every number off by up to {options.plant_error:.0%}" if options.plant_error else ""
         kind = "simulated Uno" if options.board == "avr" else "virtual board"
-        print(f"{kind}: {board.plant.description.name} on {options.link} (process {os.getpid()}){errors}", flush=True)
+        with suppress(OSError):  # who would have read it has ended
+            print(f"{kind}: {board.plant.description.name} on {options.link} (process {os.getpid()}){errors}", flush=True)
         board.run()
     except PickerError as error:
         print(f"virtual board: {error}", file=sys.stderr)

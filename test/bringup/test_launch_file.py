@@ -322,7 +322,7 @@ def test_nodes_together_in_one_process(prefix):
         wait_for(prefix, {"one_process", "virtual_board", "robot_state_publisher", *SHOWING})
         words = records(prefix)["one_process"]["arguments"]
         interrupted(process)
-    made = graph(Options(one_process=True, namespace="left")).processes[0].arguments()
+    made = graph(Options(one_process=True, namespace="left", directory=str(prefix))).processes[0].arguments()
     port = next(word for word in words if word.startswith("port:="))
     assert [word for word in words[: len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
 
