@@ -72,7 +72,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "picker = picker_dynamics.commands.cli:main",
+            "picker = picker_dynamics.__main__:main",
             "trajectory_controller = picker_dynamics.nodes.trajectory_controller:main",
             "dynamics = picker_dynamics.nodes.dynamics:main",
             "hardware = picker_dynamics.nodes.hardware:main",

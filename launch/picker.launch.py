@@ -14,6 +14,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix
 
+from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
 from picker_dynamics.bringup.runner import PARK_S
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
@@ -54,20 +55,25 @@ def processes(context):
     mass = _number("payload_mass", chosen.pop("payload_mass"))
     options = bringup.Options(payload_mass=mass, markers=rviz, one_process=one_process, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
-    graph = bringup.graph(options)
+    graph = bringup.graph(options)  # last, because it makes a folder
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]
     if graph.board is not None:
         actions.append(_board(graph))
     actions += [_node(spec) for spec in graph.processes]
-    actions.append(_state_publisher(options))
+    actions.append(_state_publisher(options, context))
     if rviz:
-        actions.append(_rviz(options))
+        actions.append(_rviz(options, context))
     return actions
 
 
 def _node(spec):
     # A Ctrl-C reaches all processes at once; whoever is still busy after sigterm_timeout (parking, say) is hurried.
-    how = {"sigterm_timeout": str(PARK_S), "output": "screen", "on_exit": _ended if spec.required else None}
+    how = {
+        "sigterm_timeout": str(PARK_S),
+        "output": "screen",
+        "on_exit": _ended if spec.required else None,
+        "additional_env": lifeline.children(),
+    }
     if isinstance(spec, bringup.TogetherSpec):
         return Node(package=spec.package, executable=spec.executable, arguments=spec.arguments(), **how)
     return Node(
@@ -82,18 +88,18 @@ def _node(spec):
 
 
 def _board(graph):
-    Path(graph.port).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # No Node: it would get ROS arguments.
     return ExecuteProcess(
         cmd=[ExecutableInPackage(graph.board.executable, graph.board.package), *graph.board.arguments],
         name=graph.board.executable,
         sigterm_timeout=str(PARK_S),
         output="screen",
+        additional_env=lifeline.children(),
         on_exit=partial(_ended, graph=graph),
     )
 
 
-def _state_publisher(options):
+def _state_publisher(options, context):
     text = Path(options.urdf_path).read_text(encoding="utf-8")
     parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": options.frame_prefix}
     return Node(
@@ -101,18 +107,22 @@ def _state_publisher(options):
         executable="robot_state_publisher",
         namespace=options.namespace,
         parameters=[parameters],
+        exec_name="robot_state_publisher",
+        prefix=bringup.tool_prefix("robot_state_publisher", context.launch_configurations),
         output="log",
         on_exit=_ended,
     )
 
 
-def _rviz(options):
+def _rviz(options, context):
     config, remove = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
     return Node(
         package="rviz2",
         executable="rviz2",
         namespace=options.namespace,
         arguments=["-d", str(config)],
+        exec_name="rviz2",
+        prefix=bringup.tool_prefix("rviz2", context.launch_configurations),
         output="log",
         on_exit=lambda _event, _context: remove(),
     )

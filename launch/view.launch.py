@@ -13,6 +13,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackagePrefix
 
+from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
 from picker_dynamics.errors import MissingDependencyError
 from picker_dynamics.robot import description
@@ -55,14 +56,15 @@ def processes(context):
             output="screen",
             parameters=[spec.params_file, spec.parameters],
             ros_arguments=["--log-level", spec.log_rule],
+            additional_env=lifeline.children(),
         )
         for spec in graph.nodes
     ]
     text = Path(options.urdf_path).read_text(encoding="utf-8")
     parameters = {"robot_description": ParameterValue(text, value_type=str), "frame_prefix": options.frame_prefix}
-    actions.append(_tool("robot_state_publisher", options, parameters=[parameters]))
+    actions.append(_tool("robot_state_publisher", options, context, parameters=[parameters]))
     if sliders:
-        actions.append(_tool("joint_state_publisher_gui", options, on_exit=Shutdown(reason="the sliders were closed")))
+        actions.append(_tool("joint_state_publisher_gui", options, context, on_exit=Shutdown(reason="the sliders were closed")))
     if rviz:
         config, remove = rviz_config.configuration(description.load(options.urdf_path).root, options.frame_prefix)
 
@@ -70,12 +72,14 @@ def processes(context):
             remove()
             return Shutdown(reason="RViz was closed")
 
-        actions.append(_tool("rviz2", options, arguments=["-d", str(config)], on_exit=closed))
+        actions.append(_tool("rviz2", options, context, arguments=["-d", str(config)], on_exit=closed))
     return actions
 
 
-def _tool(name, options, **more):
-    return Node(package=name, executable=name, namespace=options.namespace, output="log", **more)
+def _tool(name, options, context, **more):
+    prefix = bringup.tool_prefix(name, context.launch_configurations)
+    where = {"namespace": options.namespace, "exec_name": name, "prefix": prefix}
+    return Node(package=name, executable=name, output="log", **where, **more)
 
 
 def generate_launch_description():

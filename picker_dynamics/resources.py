@@ -1,9 +1,12 @@
-"""Paths of the files in urdf/, config/, launch/ and rviz/: in a colcon install, or in the source tree."""
+"""Paths of the files in urdf/, config/, launch/ and rviz/, in a colcon install or in the source tree; a folder of one's own."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import sys
+import tempfile
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError
@@ -37,3 +40,14 @@ def resource(relative: str) -> Path:
     if not path.is_file():
         raise ConfigurationError(f"no file {relative} in {share_directory()}", value=relative)
     return path
+
+
+def private_folder(name: str) -> str:
+    """A folder that only this user can enter, the same at each start; a new one where that name is somebody else's, or a link."""
+    path = os.path.join(tempfile.gettempdir(), f"{name}_{os.getuid()}")
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    found = os.lstat(path)
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+        return path
+    return tempfile.mkdtemp(prefix=f"{name}_")

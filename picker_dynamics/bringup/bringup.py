@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from picker_dynamics import lifeline
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import PACKAGE, resource
 from picker_dynamics.robot import arms, servo_arm
@@ -37,6 +38,24 @@ NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
 
 LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 """Discovery stays on this machine unless the user's environment says otherwise."""
+
+REACH = (
+    *LOCAL_ONLY,
+    "ROS_STATIC_PEERS",
+    "ROS_LOCALHOST_ONLY",
+    "ROS_DISCOVERY_SERVER",
+    "FASTRTPS_DEFAULT_PROFILES_FILE",
+    "FASTDDS_DEFAULT_PROFILES_FILE",
+    "CYCLONEDDS_URI",
+    "ZENOH_SESSION_CONFIG_URI",
+    "ZENOH_CONFIG_OVERRIDE",
+)
+"""Variables by which a user says how far discovery reaches."""
+
+
+def local_only(environment: Mapping[str, str]) -> dict[str, str]:
+    """What is to be added to that environment so that ROS stays on this machine: nothing where its user has chosen."""
+    return {} if any(environment.get(name) for name in REACH) else dict(LOCAL_ONLY)
 
 
 def require_namespace(namespace: str) -> None:
@@ -94,8 +113,8 @@ class Options:
         on_shutdown: what the arm does at Ctrl-C.
         plant_error, seed: how far the simulated arm differs from its URDF.
         plant_urdf, plant_overlay: URDF and servo-map overlay of the simulated arm, where the nodes are to believe other ones.
-        directory: for the virtual board's port and control socket; one of this process by default;
-            who runs the graph makes and removes it.
+        directory: that exists, for the virtual board's port and control socket; by default ``graph`` makes one that only
+            this user can enter.  Who runs the graph removes it.
         log_level: of the nodes.
         markers: also what RViz shows beside the model.
         one_process: all required nodes in one process, for many arms on one machine.
@@ -290,18 +309,19 @@ def graph(options: Options) -> Graph:
     """
     if options.torque_controlled:
         return _torque_graph(options)
-    board, port, control, overlay = None, options.port, "", options.servo_overlay
-    if simulated := options.hardware == "sim":
-        directory = Path(options.directory or _directory(options.namespace))
-        port, control = str(directory / "tty"), str(directory / "control")
+    board, port, control, overlay, simulated = None, options.port, "", options.servo_overlay, options.hardware == "sim"
+    if simulated:
         overlay = overlay or str(resource("config/servos.sim.yaml"))
-        board = BoardSpec(_board_arguments(options, port, control, options.plant_overlay or overlay))
     arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
     if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
         from picker_dynamics.board.firmware import toolchain
 
         toolchain.build(servos, arm)
         toolchain.library("sim")
+    if simulated:  # after all that may be wrong, so that nothing is left behind
+        directory = Path(options.directory or _directory(options.namespace))
+        port, control = str(directory / "tty"), str(directory / "control")
+        board = BoardSpec(_board_arguments(options, port, control, options.plant_overlay or overlay))
     shared = _given(urdf=options.urdf, servos=options.servos, servo_overlay=overlay)
     common = _common(options)
     nodes = (
@@ -318,7 +338,7 @@ def graph(options: Options) -> Graph:
         ),
         *_markers(options, shared, common),
     )
-    return Graph(nodes, board, port, control, _environment(), options.one_process)
+    return Graph(nodes, board, port, control, local_only(os.environ), options.one_process)
 
 
 def view_graph(options: Options) -> Graph:
@@ -332,7 +352,7 @@ def view_graph(options: Options) -> Graph:
     else:
         which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay)
         servo_arm.load(options.urdf_path, options.servos, options.servo_overlay)
-    return Graph(_markers(options, which, _common(options)), None, "", "", _environment())
+    return Graph(_markers(options, which, _common(options)), None, "", "", local_only(os.environ))
 
 
 def _torque_graph(options: Options) -> Graph:
@@ -356,7 +376,7 @@ def _torque_graph(options: Options) -> Graph:
         ),
         *_markers(options, {"control": "torque", "arm": arm.name}, common),
     )
-    return Graph(nodes, None, "", "", _environment(), options.one_process)
+    return Graph(nodes, None, "", "", local_only(os.environ), options.one_process)
 
 
 def _markers(options: Options, which_arm: dict[str, object], common: dict[str, str]) -> tuple[NodeSpec, ...]:
@@ -372,8 +392,10 @@ def _common(options: Options) -> dict[str, str]:
     }
 
 
-def _environment() -> dict[str, str]:
-    return {key: value for key, value in LOCAL_ONLY.items() if key not in os.environ}
+def tool_prefix(tool: str, configurations: Mapping[str, str]) -> str:
+    """What stands before the command of a tool that launch starts, so that it ends with launch; then what a person asks for."""
+    asked = configurations.get("launch-prefix", "") if re.match(configurations.get("launch-prefix-filter", ""), tool) else ""
+    return f"{lifeline.command_prefix()} {asked}".strip()
 
 
 def remove_leftovers(made: Graph) -> None:
@@ -387,9 +409,9 @@ def remove_leftovers(made: Graph) -> None:
 
 
 def _directory(namespace: str) -> Path:
-    """A folder for the simulated board of one namespace, which no other process and no other user names."""
-    arm = namespace.strip("/").replace("/", "_") or "arm"
-    return Path(tempfile.gettempdir()) / f"picker_{arm}_{os.getpid()}"
+    """A new folder for the simulated board of one namespace, which nobody can foresee and no other user can enter."""
+    arm = namespace.strip("/").replace("/", "_")[:40] or "arm"
+    return Path(tempfile.mkdtemp(prefix=f"picker_{arm}_"))
 
 
 def _given(**values) -> dict[str, object]:

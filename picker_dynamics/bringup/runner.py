@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from picker_dynamics import lifeline
 from picker_dynamics.errors import PickerError
 
 from .bringup import BoardSpec, Graph, NodeSpec, TogetherSpec, remove_leftovers
@@ -60,9 +61,7 @@ class GraphRunner:
         """Start the board first, then the nodes; each in a process group of its own, so that Ctrl-C reaches us alone."""
         if self.log_path is not None:
             self._log = open(self.log_path, "ab")
-        if self.graph.board is not None:
-            Path(self.graph.port).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        environment = os.environ | self.graph.environment
+        environment = os.environ | self.graph.environment | lifeline.children()
         for spec in filter(None, (self.graph.board, *self.graph.processes)):
             self.processes[_label(spec)] = subprocess.Popen(
                 [sys.executable, "-m", spec.module, *_arguments(spec)],

@@ -25,6 +25,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 from .diagnostics import values_of
 from .goal_messages import point
 from .runtime import LATCHED, LATEST, OUTCOMES
+from .transport import prepared_transport
 
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
@@ -51,9 +52,10 @@ class ArmClient(Node):
 
     def __init__(self, joint_names, namespace: str = ""):
         self.started_rclpy = not rclpy.ok()
-        if self.started_rclpy:
-            rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        super().__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace)
+        with prepared_transport():
+            if self.started_rclpy:
+                rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+            super().__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace)
         self.joint_names = tuple(joint_names)
         self.controller: dict[str, str] = {}
         self.arm_name = ""

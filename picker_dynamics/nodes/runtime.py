@@ -7,7 +7,6 @@ import gc
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -22,9 +21,11 @@ from rclpy.signals import SignalHandlerOptions
 
 from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.lifeline import end_with_parent
+from picker_dynamics.resources import private_folder
 
 from .executor import FocusedExecutor, given_parameters
-from .transport import avoid_shared_memory
+from .transport import prepare_transport
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """For set-points: only the newest counts, and it must arrive."""
@@ -36,7 +37,7 @@ OUTCOMES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durabili
 """For what became of goals: two answers that follow each other closely must both arrive."""
 
 
-ENDS = (signal.SIGINT, signal.SIGTERM)
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 ALIKE = 0.8
 """From which share of equal letters on (difflib's ratio) an unknown parameter is taken for a misspelt one."""
@@ -161,7 +162,7 @@ def require_known_parameters(node) -> None:
 
 
 def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> None:
-    """Begin: ``stop`` gets the number of each SIGINT and SIGTERM, ``notify`` is called then; ROS is initialised.
+    """Begin: ``stop`` gets the number of each signal of ``ENDS``, ``notify`` is called then; ROS is initialised.
 
     rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
     """
@@ -170,11 +171,13 @@ def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> 
         stop.append(received)
         notify()
 
-    avoid_shared_memory()
-    if "HOME" not in os.environ:
-        os.environ.setdefault("ROS_LOG_DIR", os.path.join(tempfile.gettempdir(), "picker_dynamics_log"))
+    prepare_transport()
+    if not {"HOME", "ROS_HOME", "ROS_LOG_DIR"} & set(os.environ):
+        os.environ["ROS_LOG_DIR"] = private_folder("picker_dynamics_log")
     for number in ENDS:
-        signal.signal(number, hear)
+        if signal.getsignal(number) is not signal.SIG_IGN or number != signal.SIGHUP:  # ignored: started under nohup
+            signal.signal(number, hear)
+    end_with_parent()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
 
 

@@ -15,11 +15,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 
+from picker_dynamics import lifeline
 from picker_dynamics.errors import InputError, LinkError, PickerError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description, servo_map
@@ -29,6 +30,7 @@ from .control_socket import BoardControl
 from .virtual_board import BAUD, BOOT_SILENCE_S, HOST_TIMEOUT_S, TICK_S, VirtualBoard
 
 BOARDS = ("virtual", "avr")
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 __all__ = ["BOARDS", "VirtualBoard", "build", "main", "spawn_board"]
 
@@ -51,7 +53,10 @@ def spawn_board(
     """
     control = f"{link}.control" if control is None else control
     command = [sys.executable, "-m", "picker_dynamics.sim.board", "--link", str(link), "--control", str(control), *arguments]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True)
+    environment = os.environ | lifeline.children()
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment
+    )
     try:
         with _ready(process, control, timeout_s) as client:
             yield client
@@ -113,7 +118,8 @@ def _arguments(argv) -> argparse.Namespace:
     add(
         "--linger",
         action="store_true",
-        help="at SIGINT go on until nobody has the port open (the host may be parking); SIGTERM ends at once",
+        help="at SIGINT or SIGHUP, or when the parent ends, go on until nobody has the port open (the host may be parking); "
+        "SIGTERM ends at once",
     )
     return parser.parse_args(argv)
 
@@ -183,19 +189,38 @@ def build(options: argparse.Namespace) -> VirtualBoard:
 
 
 def main(argv=None) -> int:
-    """Run a virtual board until SIGINT, SIGTERM or ``quit``."""
+    """Run a virtual board until a signal, the end of its parent, or ``quit``."""
     options = _arguments(argv)
+    heard: list[int] = []
+    boards: list[VirtualBoard] = []
+
+    def hear(number: int, _frame: object) -> None:
+        heard.append(number)
+        for board in boards:
+            board.stop_when_free() if options.linger and number != signal.SIGTERM else board.stop()
+
+    for number in ENDS:  # before the board is built, so that it is also taken apart
+        signal.signal(number, hear)
+    orphaned = lifeline.end_with_parent(signal.SIGINT)
     try:
         board = build(options)
-        signal.signal(signal.SIGTERM, lambda *_: board.stop())
-        signal.signal(signal.SIGINT, lambda *_: board.stop_when_free() if options.linger else board.stop())
+        boards.append(board)
+        for number in heard[:]:
+            hear(number, None)
         errors = f", every number off by up to {options.plant_error:.0%}" if options.plant_error else ""
         kind = "simulated Uno" if options.board == "avr" else "virtual board"
-        print(f"{kind}: {board.plant.description.name} on {options.link} (process {os.getpid()}){errors}", flush=True)
+        with suppress(OSError):  # who would have read it has ended
+            print(f"{kind}: {board.plant.description.name} on {options.link} (process {os.getpid()}){errors}", flush=True)
         board.run()
     except PickerError as error:
         print(f"virtual board: {error}", file=sys.stderr)
         return error.exit_code
+    finally:
+        for number in ENDS:  # one more, while Python winds up, would look like a crash
+            signal.signal(number, signal.SIG_IGN)
+        if orphaned.is_set():
+            with suppress(OSError):  # somebody's files are in it
+                Path(options.link).parent.rmdir()
     return 0
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -73,6 +74,7 @@ class ControlServer:
         self._pending: dict[socket.socket, bytearray] = {}
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.setblocking(False)
+        os.fchmod(self._listener.fileno(), 0o600)  # nobody else connects, whatever folder it is in
         try:
             self._bind()
         except OSError as error:

@@ -78,7 +78,7 @@ class PtyPort:
     def _reserve(self):
         """A locked file beside the link: whoever holds it owns the name, and a board that was killed holds nothing."""
         try:
-            reserved = open(self._lock_path, "ab")
+            reserved = os.fdopen(os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "ab")
         except OSError as error:
             raise self._cannot(error.strerror) from error
         try:

@@ -2,16 +2,28 @@
 
 import json
 import re
+import stat
+import tempfile
 from pathlib import Path
 
 import pytest
 import yaml
 
-from picker_dynamics.bringup.bringup import RANGES, Options, graph, misspelt, view_graph
+from picker_dynamics import lifeline
+from picker_dynamics.bringup.bringup import RANGES, Options, graph, misspelt, remove_leftovers, tool_prefix, view_graph
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.resources import resource
+from picker_dynamics.resources import private_folder, resource
 
 SERIAL = {"hardware": "serial", "port": "/dev/ttyACM0"}
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    """The folder for temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 def parameters(made, node):
@@ -25,6 +37,47 @@ def test_simulation_runs_the_virtual_board_and_every_node_knows_its_servos(tmp_p
     assert all(spec.parameters["servo_overlay"] == overlay for spec in made.nodes)
     assert made.board.arguments[made.board.arguments.index("--servo-overlay") + 1] == overlay
     assert parameters(made, "hardware")["port"] == made.port == str(tmp_path / "tty")
+
+
+def test_the_simulated_board_has_a_folder_of_its_own_that_nobody_else_enters_and_that_goes_with_it(temporary):
+    one, other = (graph(Options(namespace="/a/left")) for _ in range(2))
+    folder = Path(one.port).parent
+    assert folder.parent == temporary and folder != Path(other.port).parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for made in (one, other):
+        remove_leftovers(made)
+    assert not list(temporary.iterdir())
+
+
+def test_what_is_refused_leaves_no_folder_behind(temporary, tmp_path):
+    (tmp_path / "broken.yaml").write_text("servos: no")
+    with pytest.raises(ConfigurationError):
+        graph(Options(servos=str(tmp_path / "broken.yaml")))
+    assert not list(temporary.iterdir())
+
+
+@pytest.mark.parametrize("trap", ["link", "open to all", "file"])
+def test_a_folder_that_somebody_else_has_prepared_is_not_used(temporary, tmp_path, trap):
+    first = Path(private_folder("log"))
+    assert private_folder("log") == str(first) and stat.S_IMODE(first.stat().st_mode) == 0o700
+    first.rmdir()
+    target = tmp_path / "target"
+    if trap == "link":
+        first.symlink_to(target)
+    elif trap == "file":
+        first.touch()
+    else:
+        first.mkdir()
+        first.chmod(0o777)
+    chosen = Path(private_folder("log"))
+    assert chosen != first and stat.S_IMODE(chosen.stat().st_mode) == 0o700 and not target.exists()
+
+
+def test_tools_that_launch_starts_end_with_it_and_keep_the_prefix_that_was_asked_for(monkeypatch):
+    monkeypatch.setattr(lifeline, "command_prefix", lambda: "setpriv --pdeathsig TERM")
+    assert tool_prefix("rviz2", {}) == "setpriv --pdeathsig TERM"
+    assert tool_prefix("rviz2", {"launch-prefix": "gdb --args"}) == "setpriv --pdeathsig TERM gdb --args"
+    assert tool_prefix("rviz2", {"launch-prefix": "gdb", "launch-prefix-filter": "hard"}) == "setpriv --pdeathsig TERM"
 
 
 def test_on_a_real_port_nothing_is_simulated_and_nobody_claims_the_rest_pose():

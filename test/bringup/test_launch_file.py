@@ -116,6 +116,9 @@ def test_the_board_outlives_a_ctrl_c_until_its_port_is_free(tmp_path):
             before = control.truth().time_s
             until(lambda: control.truth().time_s > before + 0.2, "time of the board")
         os.close(host)
+        while board.poll() is None:  # and again, by launch; and by a person who is in a hurry
+            board.send_signal(signal.SIGINT)
+            time.sleep(0.001)
         assert board.wait(PATIENCE_S) == 0
     finally:
         board.kill()
@@ -319,7 +322,7 @@ def test_nodes_together_in_one_process(prefix):
         wait_for(prefix, {"one_process", "virtual_board", "robot_state_publisher", *SHOWING})
         words = records(prefix)["one_process"]["arguments"]
         interrupted(process)
-    made = graph(Options(one_process=True, namespace="left")).processes[0].arguments()
+    made = graph(Options(one_process=True, namespace="left", directory=str(prefix))).processes[0].arguments()
     port = next(word for word in words if word.startswith("port:="))
     assert [word for word in words[: len(made)] if word != port] == [word for word in made if not word.startswith("port:=")]
 

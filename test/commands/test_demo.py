@@ -195,14 +195,15 @@ def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp
     assert known.believed[1].servos[1].zero == approx(math.radians(-66.0))
     rehearsed = SimulatedBench.with_errors(picker(), servos(), plant_error=0.15, seed=3).plant.servo_map
     assert known.true[1] == rehearsed != known.configured[1]
-    words = bringup.graph(known.graph).board.arguments
+    made = bringup.graph(dataclasses.replace(known.graph, directory=str(tmp_path)))
+    words = made.board.arguments
     board = servo_map.load(resource("config/servos.yaml"), picker().joint_names, words[words.index("--servo-overlay") + 1])
     for ours, true in zip(board.servos, rehearsed.servos):
         assert ours.zero == approx(true.zero, abs=1e-12)
         assert_allclose(ours.horn_angles, true.horn_angles, atol=1e-12)
     assert (board.servos[0].feedback_adc, board.servos[0].stiffness, board.supply.adc) == (0, 10.0, 6)
     assert words[words.index("--urdf") + 1] == str(resource("urdf/picker.urdf"))
-    for node in bringup.graph(known.graph).nodes:
+    for node in made.nodes:
         assert node.parameters["urdf"] == str(calibrated / "arm.urdf")
         assert node.parameters["servo_overlay"] == str(calibrated / "servos.calibrated.yaml")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -9,7 +10,8 @@ import pytest
 from rclpy.utilities import get_rmw_implementation_identifier
 from ros_graph import own_domain
 
-from picker_dynamics.nodes.transport import BUILTIN, PEERS, PROFILES, RANGE, avoid_shared_memory
+from picker_dynamics.bringup.bringup import LOCAL_ONLY, REACH
+from picker_dynamics.nodes.transport import BUILTIN, PEERS, PROFILES, RANGE, avoid_shared_memory, prepare_transport
 from picker_dynamics.resources import resource
 
 pytestmark = [
@@ -22,11 +24,12 @@ pytestmark = [
 LOOK = """
 import os, pathlib, sys
 import rclpy
-from picker_dynamics.nodes.transport import avoid_shared_memory
-if sys.argv[1] == "avoid":
-    avoid_shared_memory()
-rclpy.init()
-node = rclpy.create_node("look")
+from picker_dynamics.nodes import client, runtime
+if sys.argv[1] == "node":
+    runtime.listen(None, [])
+elif sys.argv[1] == "leave":
+    rclpy.init()
+node = rclpy.create_node("look") if rclpy.ok() else client.ArmClient(())
 print(" ".join(path.read_text().strip() for path in pathlib.Path("/proc/self/task").glob("*/comm")))
 inodes = {os.readlink(path) for path in pathlib.Path("/proc/self/fd").iterdir() if path.is_symlink()}
 for row in pathlib.Path("/proc/self/net/udp").read_text().splitlines()[1:]:
@@ -38,16 +41,19 @@ rclpy.shutdown()
 """
 
 
-def looked(*arguments: str) -> tuple[str, list[str]]:
+def looked(who: str, *without: str) -> tuple[str, list[str]]:
     """Names of the threads of a process with a node, and the addresses, in hexadecimal, to which its sockets are bound."""
     with own_domain():
-        done = subprocess.run([sys.executable, "-c", LOOK, *arguments], capture_output=True, text=True, check=True)
+        environment = {name: value for name, value in os.environ.items() if name not in without}
+        done = subprocess.run([sys.executable, "-c", LOOK, who], capture_output=True, text=True, check=True, env=environment)
     threads, *addresses = done.stdout.splitlines()
     return threads, [address.split(":")[0] for address in addresses]
 
 
-def test_with_localhost_there_is_no_shared_memory_and_no_socket_beyond_the_loopback():
-    threads, addresses = looked("avoid")
+@pytest.mark.parametrize("who", ["node", "client"])
+@pytest.mark.parametrize("without", [(), (RANGE,)], ids=["asked for", "nothing said"])
+def test_there_is_no_shared_memory_and_no_socket_beyond_the_loopback(who, without):
+    threads, addresses = looked(who, *without)
     assert "dds.udp" in threads
     assert "dds.shm" not in threads
     assert addresses and set(addresses) <= {"0100007F"}  # 127.0.0.1
@@ -73,3 +79,10 @@ def test_what_the_user_has_chosen_stays(given, chosen):
     environment = dict(given)
     avoid_shared_memory(environment)
     assert environment == chosen
+
+
+@pytest.mark.parametrize("said", [name for name in REACH if name not in LOCAL_ONLY])
+def test_who_says_how_far_discovery_reaches_is_not_overruled(said):
+    environment = {said: "something", RANGE: ""}
+    prepare_transport(environment)
+    assert environment[said] == "something" and not environment[RANGE]

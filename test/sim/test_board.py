@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import termios
@@ -323,6 +324,20 @@ def test_what_cannot_be_made_or_read_gets_one_line_and_a_code(tmp_path):
         done = run_board(*arguments)
         assert done.returncode == code and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert occupied.read_text() == "mine" and sorted(os.listdir(tmp_path)) == ["occupied"]
+
+
+def test_neither_lock_nor_socket_follows_a_link_and_nobody_else_connects(tmp_path):
+    for name in ("tty.lock", "socket"):
+        (tmp_path / name).symlink_to(tmp_path / "made by root")
+    assert run_board("--link", tmp_path / "tty").returncode == 9
+    assert run_board("--link", tmp_path / "other", "--control", tmp_path / "socket").returncode == 9
+    assert not (tmp_path / "made by root").exists()
+    with spawn_board(tmp_path / "third"):
+        assert (
+            stat.S_IMODE((tmp_path / "third.control").stat().st_mode)
+            == stat.S_IMODE((tmp_path / "third.lock").stat().st_mode)
+            == 0o600
+        )
 
 
 def test_a_second_board_does_not_take_the_first_ones_place(tmp_path):

@@ -9,12 +9,15 @@ import signal
 import sys
 import time
 
+from picker_dynamics.lifeline import end_with_parent
+
 
 def main() -> int:
     name, behaviour = sys.argv[1:3]
     heard = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _frame: heard.append(received))
+    end_with_parent()
     record(f"{name} ready {os.getpid()} {os.getpgid(0)}")
     if behaviour == "failing":
         return 3

@@ -1,0 +1,38 @@
+"""``picker``: starts the command so that Ctrl-C ends it without a traceback, from its first moment to its last."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from picker_dynamics.commands.terminal import INTERRUPTED
+
+
+def main() -> int:
+    """Load the commands and run one; returns its exit code, 130 where a person interrupted."""
+    heard: list[int] = []
+
+    def interrupt(number, _frame) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as it is behind & in a script
+    if not ignored:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))  # while modules are loaded nothing is open yet
+    from picker_dynamics.commands.cli import main as run
+
+    if not ignored:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        return run()
+    except BaseException:  # libraries that are being loaded turn an interruption into errors of their own
+        if heard:
+            return INTERRUPTED
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""Lifeline of a process to the one that started it: however the parent ends, by SIGKILL too, its children end as well.
+
+A child watches the process that ``PICKER_PARENT`` names, which only who starts it puts into its environment: a node that a
+person starts by hand has none, and outlives its shell under nohup.  Linux tells the end of a process by a descriptor (pidfd),
+also where a debugger stands between the two; PR_SET_PDEATHSIG would tell the end of the thread that started the child.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import sys
+import threading
+import time
+
+PARENT = "PICKER_PARENT"
+
+POLL_S = 0.5
+"""How often the parent is looked for where there is no pidfd: Linux before 5.3, macOS [s]."""
+
+LIMIT_S = 30.0
+"""How long a child has to end by itself, longer than an arm takes to park; it is killed then [s]."""
+
+
+def children() -> dict[str, str]:
+    """What belongs into the environment of a process that is to end with this one."""
+    return {PARENT: str(os.getpid())}
+
+
+def command_prefix() -> str:
+    """What stands before the command of a program that is not ours, so that it ends with this process; empty outside Linux."""
+    return "setpriv --pdeathsig TERM" if sys.platform == "linux" and shutil.which("setpriv") else ""
+
+
+def end_with_parent(number: int = signal.SIGTERM, limit_s: float = LIMIT_S) -> threading.Event:
+    """From now on this process gets a signal when its parent ends or has ended; without one in the environment nothing happens.
+
+    Args:
+        number: of the signal, which the main thread gets.
+        limit_s: where the process still runs so long after, it is killed [s].
+
+    Returns:
+        An event, set when the parent has ended.
+    """
+    ended = threading.Event()
+    parent = os.environ.pop(PARENT, "")  # what this process starts has another parent
+    if parent.isdecimal():
+        threading.Thread(target=_watch, args=(int(parent), ended, number, limit_s), name="lifeline", daemon=True).start()
+    return ended
+
+
+def _watch(parent: int, ended: threading.Event, number: int, limit_s: float) -> None:
+    _wait_for_end(parent)
+    ended.set()
+    signal.pthread_kill(threading.main_thread().ident or 0, number)
+    time.sleep(limit_s)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _wait_for_end(process: int) -> None:
+    try:
+        descriptor = os.pidfd_open(process)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):
+        while _is_there(process):
+            time.sleep(POLL_S)
+    else:
+        select.select([descriptor], [], [])
+
+
+def _is_there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
