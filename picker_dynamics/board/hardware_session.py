@@ -46,6 +46,7 @@ from .protocol import (
     pulse_units,
 )
 from .session import Session, State
+from .setpoint_guard import SetpointGuard
 
 REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""
@@ -56,23 +57,17 @@ ENABLE_PERIOD_S = 0.3
 PATIENCE_S = 2.0
 """How long a joint's enabling is asked for again where no answer comes."""
 
-NEAR = 0.03
-"""How far the first command may be from the set-point on the outputs [rad]."""
+REJOIN_S = 0.2
+"""After commands have been refused for this long, everyone restarts from the held pose [s]."""
 
-REJOIN_S = 0.3
-"""After commands have been away from the outputs for this long, everyone restarts from the held pose."""
-
-PAUSE_S = 0.3
-"""After so long without a command the next one has to start from the outputs again."""
-
-SPACING_S = 0.003
-"""Commands that follow closer are thinned out [s]: the board's queue has to span the lead, and interpolates anyway."""
+PAUSE_S = 0.25
+"""After so long without a command everyone restarts from the held pose [s]."""
 
 LONGEST_STEP_S = 0.1
 """Of the modelled state: after a pause it goes on from where it was."""
 
-PAST_S = 0.1
-"""A command that should have held this long ago is not sent any more."""
+STALL_S = 0.05
+"""More than this between two ticks is no silence of who commands: this process stood still [s]."""
 
 
 @dataclass
@@ -83,6 +78,7 @@ class CommandCounts:
     not_active: int = 0
     away: int = 0
     stale: int = 0
+    ahead: int = 0
     invalid: int = 0
     failed: int = 0
     thinned: int = 0
@@ -153,9 +149,9 @@ class HardwareSession(Session):
         self._mask = (1 << servos.n) - 1
         self._all_live, self._no_torque = np.ones(servos.n, dtype=bool), np.zeros(servos.n)
         self._boot_id: int | None = None
-        self._last_command: tuple[float, np.ndarray] | None = None
-        self._away_since: float | None = None
-        self._paused_s, self._stamps = 0.0, Stamps()
+        self._guard, self._stamps = SetpointGuard(servos), Stamps()
+        self._refused_since_s: float | None = None
+        self._silent_s, self._why = 0.0, ""
         self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
 
@@ -188,8 +184,8 @@ class HardwareSession(Session):
         if boot_id is None:
             return ""
         if boot_id == self._boot_id:
-            return "the board is back and holds; enable to go on"
-        return f"the board is back, and was reset meanwhile (boot id {boot_id} -> {self._boot_id}); enable to go on"
+            return f"the board is back and holds; {self._to_go_on}"
+        return f"the board is back, and was reset meanwhile (boot id {boot_id} -> {self._boot_id}); {self._to_go_on}"
 
     def disconnect(self) -> None:
         """Close the port; the board holds what it has."""
@@ -218,7 +214,7 @@ class HardwareSession(Session):
                 without feedback jumps from wherever it is to where the first pulse sends it.
 
         Raises:
-            PickerError: stop latched, a fault, no connection, or outputs off and the pose not confirmed.
+            PickerError: stop or a fault latched, no connection, or outputs off and the pose not confirmed.
         """
         self.require_not_stopped()
         telemetry = self.telemetry()
@@ -285,6 +281,7 @@ class HardwareSession(Session):
         self.telemetry()
         self._clear_faults()
         self.stop_latched = self.relax_latched = False
+        self.fault_latched = ""
         if self.state is State.IDLE:
             self.problem = ""
 
@@ -324,48 +321,42 @@ class HardwareSession(Session):
             raise
 
     def _pass_on(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> bool:
-        """Send a command if it may be sent, and count what became of it."""
-        counts = self.counts
+        """Send a command if it may be sent, and count what became of it: nothing else sends set-points."""
+        counts, guard = self.counts, self._guard
         if self.state is not State.ACTIVE:
             counts.not_active += 1
             return False
-        if time_s < now_s - PAST_S:
-            counts.stale += 1
-            return False
-        self.require_finite("set-point", q_cmd)
-        if not self._joins(time_s, q_cmd, now_s):
-            counts.away += 1
-            return False
-        last = self._last_command
-        if last is not None and 0.0 <= time_s - last[0] < SPACING_S:
-            counts.thinned += 1
+        why = "jumped" if guard.last_s is not None else "did not start from the held pose"
+        if guard.last_s is not None and time_s - guard.last_s > PAUSE_S:
+            why = f"paused for {time_s - guard.last_s:.2f} s"
+            guard.restart(self._setpoint_of(self.telemetry()))
+        starts = guard.last_s is None
+        refusal = guard.refusal(time_s, q_cmd, now_s)
+        if refusal:
+            setattr(counts, refusal, getattr(counts, refusal) + 1)
+            if refusal == "away":
+                if self._refused_since_s is None:
+                    self._refused_since_s, self._why = now_s, why
+                self._start_anew_if_due(self.telemetry(), now_s)
             return False
         pulses = tuple(pulse_units(pulse) for pulse in self.servos.to_pulse_us(q_cmd))
-        if last is None:
+        if starts:
             self._stamps.restart()
         self.link.send_setpoint(self._stamps.stamp(time_s, self.link.board_time_us(time_s)), pulses)
-        self._last_command = (time_s, q_cmd)
+        guard.sent(time_s, q_cmd)
+        self._refused_since_s, self._silent_s = None, 0.0
         counts.sent += 1
         return True
 
-    def _joins(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> bool:
-        """Whether a command continues where the outputs are; where none does for a while, all restart from there."""
-        if self._last_command is not None and time_s - self._last_command[0] > PAUSE_S:
-            self._paused_s = time_s - self._last_command[0]
-            self._last_command, self.setpoint = None, self._setpoint_of(self.telemetry())
-        if self._last_command is None:
-            before_s, before = time_s, self.setpoint
-        else:
-            before_s, before = self._last_command
-        if (np.abs(q_cmd - before) <= NEAR + self.servos.no_load_speed * max(time_s - before_s, 0.0)).all():
-            self._away_since, self._paused_s = None, 0.0
-            return True
-        if self._away_since is None:
-            self._away_since = now_s
-        elif now_s - self._away_since > REJOIN_S:
-            why = f"paused for {self._paused_s:.2f} s" if self._paused_s else "did not start from the held pose"
-            self._begin_epoch(self.telemetry(), f"commands {why}: restarting from where the arm is held")
-        return False
+    def _start_anew_if_due(self, telemetry: Telemetry, now_s: float) -> None:
+        """Where commands were refused or missing for a while, and the arm stands: all restart from where it is held."""
+        if self.state is not State.ACTIVE or self.moving:
+            return
+        if self._refused_since_s is not None and now_s - self._refused_since_s > REJOIN_S:
+            said = f"commands {self._why}: restarting from where the arm is held ({self._guard.said})"
+            self._begin_epoch(telemetry, said)
+        elif self._guard.last_s is not None and self._silent_s > PAUSE_S:
+            self._begin_epoch(telemetry, f"no commands for {PAUSE_S} s: holding")
 
     # -- time ----------------------------------------------------------------------------------------------
 
@@ -375,7 +366,7 @@ class HardwareSession(Session):
             self.budget.advance(self._since_last_step(now_s))  # it holds, and goes on warming up
             return
         if not self.link.connected:
-            self._leave(State.OFFLINE, f"{self.lost or 'the link is lost'}; the board holds")
+            self._break_off(State.OFFLINE, f"{self.lost or 'the link is lost'}; the board holds")
             return
         telemetry = self.telemetry()
         self._notice_faults(telemetry)
@@ -386,15 +377,22 @@ class HardwareSession(Session):
         elif self.stop_latched and telemetry.live and not telemetry.faults & Fault.STOPPED.bit:
             self.link.send(Stop())
         self._advance_model(telemetry, now_s)
+        self._start_anew_if_due(telemetry, now_s)
 
     def _notice_faults(self, telemetry: Telemetry) -> None:
         if telemetry.boot_id != self._boot_id:
             old, self._boot_id = self._boot_id, telemetry.boot_id
-            self._leave(State.IDLE, f"the board was reset (boot id {old} -> {telemetry.boot_id}); reset, then enable, to go on")
+            self._break_off(State.IDLE, f"the board was reset (boot id {old} -> {telemetry.boot_id})")
+            self.problem += f"; {self._to_go_on}"
         elif telemetry.faults and self.engaged:
-            self._leave(State.IDLE, describe_faults(telemetry.faults))
+            self._break_off(State.IDLE, describe_faults(telemetry.faults))
         elif self.state is State.ACTIVE and telemetry.live != self._mask:
-            self._leave(State.IDLE, f"output off: {self._off(telemetry)}")
+            self._break_off(State.IDLE, f"output off: {self._off(telemetry)}")
+
+    @property
+    def _to_go_on(self) -> str:
+        """What has to be done until commands are followed again."""
+        return "reset, then enable, to go on" if self.fault_latched else "enable to go on"
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
         try:
@@ -414,8 +412,8 @@ class HardwareSession(Session):
         self.model.reset(held)
         self.held_effort = self.model.servo.spring_torque(self.setpoint, held)
         self.begin_epoch(held, remark)
-        self._last_command = self._away_since = None
-        self._paused_s = 0.0
+        self._guard.restart(self.setpoint)
+        self._refused_since_s, self._silent_s = None, 0.0
 
     def _on_loss(self, error: LinkError) -> None:
         self.lost = str(error)
@@ -423,9 +421,15 @@ class HardwareSession(Session):
     def _on_failure(self, error: LinkError) -> None:
         self.problem = f"{error}; trying again"
 
+    def _break_off(self, state: State, problem: str) -> None:
+        """Leave because something went wrong; where outputs were commanded, nobody goes on before ``reset``."""
+        if self.engaged:
+            self.fault_latched = problem
+        self._leave(state, problem)
+
     def _leave(self, state: State, problem: str) -> None:
         self.state, self.problem = state, problem
-        self._last_command = self._away_since = self._enabling = None
+        self._enabling = self._refused_since_s = None
 
     def _since_last_step(self, now_s: float) -> float:
         dt = 0.0 if self._last_step_s is None else now_s - self._last_step_s
@@ -434,6 +438,7 @@ class HardwareSession(Session):
 
     def _advance_model(self, telemetry: Telemetry, now_s: float) -> None:
         dt = self._since_last_step(now_s)
+        self._silent_s += min(dt, STALL_S)
         torque = self._no_torque
         if telemetry.live != self._mask:
             self.held = None  # the arm falls, or is being switched on: nobody knows where it is
@@ -441,6 +446,9 @@ class HardwareSession(Session):
             setpoint = self._setpoint_of(telemetry)
             q, v = self.model.step(setpoint, min(dt, LONGEST_STEP_S))
             torque = self.model.servo.torque(setpoint, q, v)
+            if self._guard.last_s is not None:  # on its way from where it was held
+                self.held, self.setpoint = q.copy(), setpoint
+                self.held_effort = self.model.servo.spring_torque(setpoint, q)
         self.budget.load(torque, self._outputs(telemetry.live))
         self.budget.advance(dt)
 
@@ -455,6 +463,13 @@ class HardwareSession(Session):
 
     def _rest_text(self) -> str:
         return ", ".join(f"{name} {angle:.2f} rad" for name, angle in zip(self.servos.joint_names, self.servos.rest))
+
+    @property
+    def outputs(self) -> str:
+        telemetry = self.link.telemetry
+        if telemetry is None or not self.link.connected:
+            return "unknown"
+        return "running" if telemetry.live == self._mask else "partly" if telemetry.live else "off"
 
     @property
     def moving(self) -> bool:

@@ -24,8 +24,9 @@ class Session:
         state: ``ACTIVE``: commands are followed.
         problem: what there is to say about it, empty where all is well.
         stop_latched: nothing can be enabled until ``reset``.
+        fault_latched: likewise: what went wrong while outputs were commanded; '' where nothing did.
         epoch: counts how often commands had to start anew from ``held``.
-        held: (n,) pose that is held since the epoch began [rad or m]; None: nobody knows where the arm is.
+        held: (n,) pose that is held, and once commands came where the arm is now [rad or m]; None: nobody knows where.
         held_effort: (n,) with which it is held there [N·m or N]; None: not known.
         setpoint: (n,) on the outputs there [rad]; None: these joints take efforts.
     """
@@ -34,6 +35,7 @@ class Session:
         self.joint_names = tuple(joint_names)
         self.state, self.problem = state, problem
         self.stop_latched = False
+        self.fault_latched = ""
         self.epoch = 0
         self.held: np.ndarray | None = None
         self.held_effort: np.ndarray | None = None
@@ -44,10 +46,17 @@ class Session:
         """Whether the outputs are commanded, or are being switched on for that."""
         return self.state in (State.ACTIVE, State.ENABLING)
 
+    @property
+    def outputs(self) -> str:
+        """Whether they are ``running``, ``partly``, or ``off``; else ``unknown``."""
+        return "unknown"
+
     def require_not_stopped(self) -> None:
-        """Raise a BoardFaultError while a stop is latched."""
+        """Raise a BoardFaultError while a stop or a fault is latched."""
         if self.stop_latched:
             raise BoardFaultError("stop is latched: call reset first")
+        if self.fault_latched:
+            raise BoardFaultError(f"{self.fault_latched}: call reset first")
 
     def require_finite(self, what: str, values: np.ndarray) -> None:
         """Raise an InputError that names the first of ``values`` (n,) that is not finite."""

@@ -28,6 +28,9 @@ MIN_SAMPLES = 100
 SAMPLE_TOLERANCE = 1e-3
 """How far beyond a position limit one sample of a stream may be [rad]: the rounding of pulses and of float32 messages."""
 
+SETPOINT_SHARE = 0.85
+"""Of the speed of a servo's set-point that its joint may move with: compensation adds to it."""
+
 SLOWER = (0.0, 0.25, 0.5, 0.75)
 """Shares of its speed at which a motion must be possible too: it may be slowed, or stopped, anywhere."""
 
@@ -162,12 +165,15 @@ class PositionLimits:
 
 @dataclass(frozen=True, eq=False)
 class VelocityLimits:
-    """The URDF's velocity limits, by the exact extrema of the motion."""
+    """The URDF's velocity limits, and of servos the speed of set-points, by the exact extrema of the motion."""
 
     description: ArmDescription
+    servos: ServoMap | None = None
 
     def worst(self, motion: SampledMotion) -> Usage:
         limit = self.description.velocity
+        if self.servos is not None:
+            limit = np.minimum(limit, SETPOINT_SHARE * self.servos.setpoint_speed)
         use = np.abs(motion.v) / limit
         k, j = (int(i) for i in np.unravel_index(int(use.argmax()), use.shape))
         value, time_s, when = float(motion.v[k, j]), float(motion.times[k]), motion.when(k, 3)

@@ -303,7 +303,7 @@ def motion_validator(
     """
     checks: tuple[Check, ...] = (
         PositionLimits(description),
-        VelocityLimits(description),
+        VelocityLimits(description, limits.servo_map),
         TipSpeed(tip_speed),
         *torque_checks(limits),
         SlowedTorque(limits),

@@ -42,14 +42,14 @@ def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bo
     trajectory = validator.scale_time(build).trajectory
     compensator = Compensator(model, servos.model, setpoint_lower=servos.setpoint_lower, setpoint_upper=servos.setpoint_upper)
     compensator.start(session.setpoint - session.held)
-    begin = time.monotonic() + LEAD_S
+    begin, epoch = time.monotonic() + LEAD_S, session.epoch
     steps = int((trajectory.duration + 2 * LEAD_S) / PERIOD_S) + 1
     for step in range(steps):
         now = time.monotonic()
         t = begin + step * PERIOD_S
         time.sleep(max(0.0, t - LEAD_S - now))
         session.tick(time.monotonic())
-        if session.state is not State.ACTIVE:
+        if session.state is not State.ACTIVE or session.epoch != epoch:
             raise BoardFaultError(f"not parked: {session.problem}")
         if hurried():
             session.stop()

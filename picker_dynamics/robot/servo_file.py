@@ -46,6 +46,7 @@ NUMBERS: dict[str, Bounds] = {
     "hold_share": (0.0, False, 1.0),
     "rest_rad": (-math.inf, False, math.inf),
     "home_rad": (-math.inf, False, math.inf),
+    "setpoint_speed_rad_s": (0.0, False, math.inf),
 }
 BOARD: dict[str, Bounds] = {
     "frame_us": (1000.0, True, 100000.0),
@@ -63,7 +64,13 @@ ELECTRIC: dict[str, Bounds] = {
     "thermal_s": (0.0, False, 100_000.0),
 }
 JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip", "feedback_adc", "electric")
-OPTIONAL: Entry = {"stiffness_nm_rad": "unmeasured", "grip": None, "feedback_adc": None, "electric": None}
+OPTIONAL: Entry = {
+    "stiffness_nm_rad": "unmeasured",
+    "setpoint_speed_rad_s": None,
+    "grip": None,
+    "feedback_adc": None,
+    "electric": None,
+}
 
 
 class _Loader(yaml.SafeLoader):
@@ -149,11 +156,13 @@ def _checked(joint: str, merged: Entry, path: str | Path) -> Entry:
         value = _present(merged, key, f"{path}: {joint}", joint)
         if key == "stiffness_nm_rad" and value == "unmeasured":
             entry[key], entry["unmeasured"] = None, (*entry["unmeasured"], key)
+        elif value is None and OPTIONAL.get(key, 0) is None:
+            entry[key] = None
         elif key in NUMBERS:
             entry[key], measured = _perhaps_assumed(key, value, NUMBERS[key], joint)
             entry["unmeasured"] += () if measured else (key,)
         else:
-            entry[key] = None if value is None and key in OPTIONAL else READERS[key](joint, value)
+            entry[key] = READERS[key](joint, value)
     return entry
 
 

@@ -10,6 +10,7 @@ URDF's narrower limits, so that compensation has room.  Layout of the file: ``co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,6 +93,12 @@ class Servo:
     unmeasured: tuple[str, ...] = ()
     feedback_adc: int | None = None
     electric: Electric | None = None
+    fastest_setpoint: float = math.inf
+
+    @property
+    def setpoint_speed(self) -> float:
+        """Fastest that a set-point may move [rad/s]; never above what the servo makes without load."""
+        return min(self.fastest_setpoint, self.no_load_speed)
 
     @property
     def damping(self) -> float:
@@ -170,6 +177,9 @@ class ServoMap:
 
     no_load_speed = vector_of("servos", "no_load_speed")
     """[rad/s]"""
+
+    setpoint_speed = vector_of("servos", "setpoint_speed")
+    """Fastest that a set-point may move [rad/s]."""
 
     armature = vector_of("servos", "armature")
     """Rotor inertia at the joint [kg·m²]."""
@@ -296,6 +306,7 @@ def _servo(joint: str, entry: Entry) -> Servo:
         unmeasured,
         entry["feedback_adc"],
         entry["electric"] and Electric(**entry["electric"]),
+        entry["setpoint_speed_rad_s"] or math.inf,
     )
     lower, upper = servo.setpoint_range
     if lower >= upper:

@@ -28,9 +28,16 @@ def test_the_board_knows_how_far_the_scissor_may_press():
     assert scissor.lowest == pytest.approx(8.0 * (contact_us - 0.025 * 2000.0 / np.pi - 2.5), abs=1.0)
 
 
-def test_the_speed_limit_is_the_servos_and_direction_does_not_matter():
-    speed = 7.48 * 2000.0 / np.pi * 0.02 * 8.0  # 1/8 us per frame
-    assert all(limit.speed == pytest.approx(speed, abs=1.0) for limit in board_limits(SERVOS))
+def test_the_speed_limit_is_the_set_points_and_it_brakes_as_before():
+    """0.04 rad in 10 ms; the servo's no-load speed, 7.48 rad/s, is braked away in 0.2 s."""
+    unit = 2000.0 / np.pi * 0.02 * 8.0  # 1/8 us per frame, of 1 rad/s
+    assert all(limit.speed == pytest.approx(4.0 * unit, abs=1.0) for limit in board_limits(SERVOS))
+    assert all(limit.brake == pytest.approx(0.1 * 7.48 * unit, abs=1.0) for limit in board_limits(SERVOS))
+    free = replace(SERVOS, servos=tuple(replace(servo, fastest_setpoint=np.inf) for servo in SERVOS.servos))
+    assert all(limit.speed == pytest.approx(7.48 * unit, abs=1.0) for limit in board_limits(free))
+
+
+def test_direction_does_not_matter():
     turned = replace(SERVOS, servos=tuple(replace(servo, direction=-servo.direction, grip=None) for servo in SERVOS.servos))
     straight = replace(SERVOS, servos=tuple(replace(servo, grip=None) for servo in SERVOS.servos))
     assert board_limits(turned) == board_limits(straight)

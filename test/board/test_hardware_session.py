@@ -12,8 +12,9 @@ from board_on_pty import ALL
 from session_bench import ADOPTED, HOME, LEAD_S, PERIOD_S, SERVOS, accounted, moved, units
 from waiting import until
 
-from picker_dynamics.board.hardware_session import NEAR, PAST_S, REJOIN_S, CommandCounts, State
+from picker_dynamics.board.hardware_session import REJOIN_S, CommandCounts, State
 from picker_dynamics.board.protocol import Fault
+from picker_dynamics.board.setpoint_guard import NEAR, PAST_S
 from picker_dynamics.errors import InputError, LimitError
 
 board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling

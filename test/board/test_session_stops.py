@@ -129,6 +129,8 @@ def test_a_board_reset_in_mid_motion_leaves_the_arm_where_it_is(rig):
     assert rig.send(moved(base=0.6)) is False and session.counts.not_active == before + 1
     rig.news(10)
     assert rig.pulses() == kept and rig.firmware.owned == 0
+    rig.not_activated("board was reset .*: call reset first", at_rest_pose=True)
+    session.reset()
     assert session.activate(at_rest_pose=False) == ADOPTED
     rig.news()
     assert rig.pulses() == kept and session.state is State.ACTIVE
@@ -141,8 +143,34 @@ def test_a_board_whose_outputs_go_off_with_the_reset_is_not_switched_on_again(ri
     session = rig.active()
     rig.board.reset(keep_outputs=False)
     rig.tick_until(lambda: session.state is State.IDLE, "notice")
+    assert session.outputs == "off"
+    rig.not_activated("call reset first", at_rest_pose=False)
+    session.reset()
     rig.not_activated("pose is unknown", at_rest_pose=False)
     assert rig.firmware.live == 0
+
+
+def test_a_board_reset_or_a_cable_pulled_while_nobody_commands_needs_no_reset(tmp_path):
+    port = tmp_path / "port"
+    with make_board() as board:
+        port.symlink_to(board.port)
+        rig = Rig(board, str(port))
+        session = rig.connected()
+        board.reset()
+        rig.tick_until(lambda: "board was reset" in session.problem, "notice")
+        assert session.problem.endswith("; enable to go on") and session.outputs == "running"
+        assert session.activate(at_rest_pose=False) == ADOPTED
+        session.release()
+        board.unplug()
+        rig.tick_until(lambda: session.state is State.OFFLINE, "notice")
+        assert session.outputs == "unknown"
+    port.unlink()
+    with make_board() as again:
+        port.symlink_to(again.port)
+        session.connect()
+        assert session.problem.endswith("enable to go on") and "reset, then" not in session.problem
+        assert session.activate(at_rest_pose=False) == ADOPTED
+        session.disconnect()
 
 
 def test_a_fault_in_mid_motion_brakes_latches_and_names_itself(rig):
@@ -153,7 +181,7 @@ def test_a_fault_in_mid_motion_brakes_latches_and_names_itself(rig):
     assert "fault 4 OUTPUT_FAILED" in session.problem
     with pytest.raises(BoardFaultError, match="OUTPUT_FAILED"):
         session.reset()
-    rig.not_activated("OUTPUT_FAILED", at_rest_pose=True)
+    rig.not_activated("OUTPUT_FAILED.*: call reset first", at_rest_pose=True)
     with rig.board.lock:
         rig.firmware.set_cause(Fault.OUTPUT_FAILED, False)
     session.reset()
@@ -187,6 +215,17 @@ def test_a_lost_host_is_forgiven_at_the_next_activation_and_nothing_jumps(rigs):
         again.session.disconnect()
 
 
+def test_a_lost_host_that_is_noticed_while_commanding_needs_a_reset(rigs):
+    rig = rigs(host_timeout_ms=200)
+    session = rig.active()
+    with rig.board.deaf():
+        rig.tick_until(lambda: session.state is State.IDLE, "notice")
+    assert "HOST_LOST" in session.problem
+    rig.not_activated("HOST_LOST.*: call reset first", at_rest_pose=True)
+    session.reset()
+    assert session.activate(at_rest_pose=False) == ADOPTED and rig.pulses() == units(HOME)
+
+
 def test_an_unplugged_cable_is_noticed_and_the_way_back_never_jumps(tmp_path):
     port = tmp_path / "port"
     with make_board() as board:
@@ -207,9 +246,11 @@ def test_an_unplugged_cable_is_noticed_and_the_way_back_never_jumps(tmp_path):
         rig.history.clear()
         port.symlink_to(again.port)
         returned.join(PATIENCE_S)
-        assert session.state is State.IDLE
+        assert session.state is State.IDLE and session.problem.endswith("reset, then enable, to go on")
         rig.news(10)
         assert again.firmware.owned == 0 and rig.pulses() == units(moved(base=0.2))
+        rig.not_activated("cable pulled.*: call reset first", at_rest_pose=True)
+        session.reset()
         assert session.activate(at_rest_pose=False) == ADOPTED
         rig.news()
         assert rig.pulses() == units(moved(base=0.2))

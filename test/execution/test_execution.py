@@ -79,7 +79,7 @@ def test_a_motion_that_is_too_fast_is_slowed_or_refused():
     speed = TipSpeed(TIP_SPEED).worst(slowed.motion).value
     assert 0.9 * 0.25 < speed <= 0.25 * (1 + 1e-6), "as fast as allowed, not slower"
     with raises(LimitError, match="tip would move"):
-        Rig(limits(scales_time=False)).submit(quick)
+        Rig(limits(scales_time=False)).submit(goal(moved(base=1.2), times=[0.7]))
 
 
 def test_a_pose_that_cannot_be_held_is_refused_however_slowly():

@@ -79,7 +79,7 @@ def test_a_first_command_away_from_the_held_pose_does_not_move_the_arm(rig):
 @mark.parametrize(
     ("step", "text"),
     [
-        (dict(base=0.3), r"base moves at 15\.0000 rad/s, limit 7\.4800"),
+        (dict(base=0.3), r"base moves at 15\.0000 rad/s, limit 3\.4000"),
         (dict(base=0.05), r"tip would move at 0\.\d\d m/s, allowed 0\.25 m/s"),
         (dict(scissor=0.02), r"scissor reaches 1\.2\d{3} rad, limit 1\.2000"),
     ],

@@ -21,7 +21,7 @@ from picker_dynamics.sim.avr_uno import CYCLES_PER_US, Uno
 MONITOR = Path(__file__).parents[1] / "data" / "uno_monitor.c"
 ALL = 0b11111
 MIDDLE = (12000,) * 5
-SPEED = 762
+SPEED = 407
 """Of every joint of the picker [1/8 us per frame]; test_avr_firmware.py makes sure of it."""
 BLOCKED_MAX_US = 40.0
 COUNT_EIGHTHS = 8 * 4.88

@@ -13,6 +13,10 @@ from ..protocol import JointLimits
 from ..protocol.codes import JOINTS_MAX
 
 
+BRAKE_TIME_S = 0.2
+"""In which a board brakes a servo's no-load speed away [s]."""
+
+
 @dataclass(frozen=True)
 class FirmwareConfig:
     """Constants compiled into the firmware of one board.
@@ -52,13 +56,19 @@ def board_limits(servo_map: ServoMap) -> tuple[JointLimits, ...]:
     """Pulse, speed and braking limits of every joint, in the order of the map: one source for firmware, simulation and host.
 
     The pulses are those of the set-point range, so that the board too knows the ends of the map and how far a joint that grips
-    may press; the speed is the servo's without load: a faster set-point could not be followed anyway.
+    may press; the speed is the fastest that a set-point may move.  It brakes as from the servo's no-load speed in 0.2 s.
     """
     ends = np.sort([servo_map.to_pulse_us(servo_map.setpoint_lower), servo_map.to_pulse_us(servo_map.setpoint_upper)], axis=0)
     limits = []
     for servo, lowest_us, highest_us in zip(servo_map.servos, *ends):
         slope_us = (servo.pulses_us[-1] - servo.pulses_us[0]) / (servo.horn_angles[-1] - servo.horn_angles[0])
         limits.append(
-            JointLimits.from_us(float(lowest_us), float(highest_us), servo.no_load_speed * slope_us, frame_s=servo_map.frame_s)
+            JointLimits.from_us(
+                float(lowest_us),
+                float(highest_us),
+                servo.setpoint_speed * slope_us,
+                frame_s=servo_map.frame_s,
+                brake_time_s=BRAKE_TIME_S * servo.setpoint_speed / servo.no_load_speed,
+            )
         )
     return tuple(limits)
