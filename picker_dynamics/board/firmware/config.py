@@ -12,7 +12,6 @@ from picker_dynamics.robot.servo_map import ServoMap
 from ..protocol import JointLimits
 from ..protocol.codes import JOINTS_MAX
 
-
 BRAKE_TIME_S = 0.2
 """In which a board brakes a servo's no-load speed away [s]."""
 
