@@ -11,6 +11,7 @@ from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import ArmState, Error
 from picker_dynamics.robot.joint_order import ordered
 
+from .duplicate_publishers import OneSender
 from .executor import Polled
 from .runtime import LATEST, now_s, seconds, to_stamp
 
@@ -40,6 +41,7 @@ class ArmStates:
     def __init__(self, node, joint_names):
         self._node, self._names = node, tuple(joint_names)
         self._topic = Polled(node, JointState, "joint_states", LATEST)
+        self._senders = OneSender("joint_states")
         self.state: ArmState | None = None
         self.problem = ""
 
@@ -49,10 +51,14 @@ class ArmStates:
             return False
         message = self._topic.newest
         try:
+            self._senders.hear(message, self._topic.info)
             q = ordered(message.name, message.position, self._names, "joint_states")
             v = ordered(message.name, message.velocity, self._names, "joint_states") if len(message.velocity) else None
         except PickerError as error:
             self.problem = str(error)
+            self.state = None if self._senders.problem else self.state
+            return False
+        if self._senders.problem:  # of whose arm this one is nobody knows
             return False
         self.state = ArmState(seconds(message.header.stamp) or now_s(self._node), q, v)
         self.problem = ""

@@ -27,7 +27,7 @@ from .arm_setup import load_controlled_arm
 from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, array, status
-from .duplicate_publishers import DuplicatePublisherMonitor
+from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
 from .goal_messages import ArmStates, goal_from
 from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, now_s, payload_in, run, seconds, to_stamp
 
@@ -88,10 +88,12 @@ class TrajectoryController(Claimant, Node):
         if self.parameters["floor_z"] == OFF:
             self.get_logger().info(f"no floor is looked at: {why_none or 'floor_z is -inf'}")
         self.states: ArmStates | None = None
+        self.states_problem = ""
         self.interfaces = None
         self.hardware_says, self.epochs = "", Epochs()
         self.last_message, self.last_level = "waiting for the hardware", WARN
         self.reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
+        self.reference.header.frame_id = self.name()
 
         self.reference_out = self.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
         self.status_out = self.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
@@ -188,8 +190,9 @@ class TrajectoryController(Claimant, Node):
         self.watch_states()
         return GoalTracker(self.arm.joint_names, self.arm.position_units, tolerances, motion.start_s)
 
-    def on_stream(self, message: JointState) -> None:
-        self.execution.stream(message.name, message.position, now_s(self), seconds(message.header.stamp) or None)
+    def on_stream(self, message: JointState, info) -> None:
+        stamp, sender = seconds(message.header.stamp) or None, message.header.frame_id
+        self.execution.stream(message.name, message.position, now_s(self), stamp, sender, number_of(info))
 
     # -- time ----------------------------------------------------------------------------------------------
 
@@ -237,6 +240,7 @@ class TrajectoryController(Claimant, Node):
             "outcome": event.kind.outcome,
             "accepted": event.accepted,
             "refused": event.refused,
+            "lease": event.lease,
         }
         if event.motion is not None:
             facts["duration_s"] = event.motion.duration_s
@@ -250,8 +254,17 @@ class TrajectoryController(Claimant, Node):
     def look_for_duplicates(self) -> None:
         self.execution.block(self.duplicates.look(), now_s(self))
 
+    def look_for_other_states(self) -> None:
+        """Say once where more than one node publishes joint states, and what is wrong with those that come."""
+        names, said = sources(self, "joint_states"), self.states_problem
+        problem = f"{len(names)} nodes publish joint_states ({', '.join(names)}): one arm, one sender" if len(names) > 1 else ""
+        self.states_problem = (self.states.problem if self.states is not None else "") or problem
+        if self.states_problem not in ("", said):
+            self.execution.tell(EventKind.NOTICE, self.states_problem)
+
     def on_diagnostics(self) -> None:
         self.look_for_duplicates()
+        self.look_for_other_states()
         self.publish_events(self.execution.take_events())
         execution, streamed = self.execution, self.execution.stream_counts
         entry = status(
@@ -266,7 +279,8 @@ class TrajectoryController(Claimant, Node):
             stream_accepted=streamed.accepted,
             stream_ignored=streamed.ignored,
             stream_refused=streamed.refused,
-            joint_states_problem=self.states.problem if self.states is not None else "",
+            joint_states_problem=self.states_problem,
+            lease=str(execution.lease),
         )
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
 
