@@ -101,7 +101,8 @@ def _state_publisher(options):
         namespace=options.namespace,
         parameters=[parameters],
         output="log",
-        on_exit=_ended,
+        respawn=True,  # the arm goes on without it: planners and displays wait until it is back
+        respawn_delay=1.0,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import ArmState, Error
 from picker_dynamics.robot.joint_order import ordered
@@ -17,8 +17,18 @@ from .runtime import LATEST, now_s, seconds, to_stamp
 
 
 def goal_from(message: JointTrajectory, partial: bool) -> Goal:
-    """The goal in a message; an empty field at every point means that it is not given."""
+    """The goal in a message; an empty field at every point means that it is not given.
+
+    Raises:
+        InputError: efforts, which these joints do not follow; as joint_trajectory_controller does.
+    """
     points = message.points
+    given = next((i for i, point in enumerate(points) if len(point.effort)), None)
+    if given is not None:
+        raise InputError(
+            f"point {given} has efforts: they follow from the motion and the payload here; leave the field empty",
+            subject="effort",
+        )
 
     def rows(field):
         values = [getattr(point, field) for point in points]

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import ConfigurationError, InputError, PickerError
+from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
@@ -176,8 +176,9 @@ class TrajectoryController(Claimant, Node):
         identifier = message.header.frame_id
         if not message.points:
             cancelled = self.execution.cancel(now_s(self))
-            said = "the motion under way is cancelled" if cancelled else "nothing to cancel"
-            self.execution.refuse(InputError(f"no points: {said}"), identifier)
+            said = "no points: the motion under way is cancelled" if cancelled else "no points: nothing to cancel"
+            self.get_logger().info(said)
+            self.execution.tell(EventKind.CANCELLED, said, identifier=identifier)
             return
         partial = self.parameters["allow_partial_joints_goal"]
         self.execution.submit(GoalRequest(lambda: goal_from(message, partial), identifier=identifier, tracker=self.path_tracker))
@@ -241,6 +242,7 @@ class TrajectoryController(Claimant, Node):
             "accepted": event.accepted,
             "refused": event.refused,
             "lease": event.lease,
+            "stamp": now_s(self),
         }
         if event.motion is not None:
             facts["duration_s"] = event.motion.duration_s
