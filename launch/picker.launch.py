@@ -110,7 +110,8 @@ def _state_publisher(options, context):
         exec_name="robot_state_publisher",
         prefix=bringup.tool_prefix("robot_state_publisher", context.launch_configurations),
         output="log",
-        on_exit=_ended,
+        respawn=True,  # the arm goes on without it: planners and displays wait until it is back
+        respawn_delay=1.0,
     )
 
 

@@ -248,11 +248,6 @@ class Execution:
             self.lease.stop(now_s)
         return self._goals.cancel(now_s + self.timing.lead_s, request)
 
-    def refuse(self, error: PickerError, identifier: str = "") -> None:
-        """Count and tell a message that cannot be a goal."""
-        self._goals.refused += 1
-        self.tell(EventKind.REFUSED, f"refused: {error}", identifier=identifier, error=error)
-
     def change(self, limits: Limits) -> None:
         """Hold motions to other limits from the next one on; the speed applies to those under way too."""
         self.limits = limits

@@ -100,6 +100,15 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
     return Goal([joint], [duration], [[target]], [[0.0]], [[0.0]], partial=True, track=TRACK)
 
 
+def remark(command: GripperCommand, settings: GripperSettings) -> str:
+    """What whoever asks for more effort than there is should know; the effort of a command is the largest allowed one."""
+    if not len(command.effort) or settings.torque is None or not command.effort[0] > settings.torque:
+        return ""
+    return (
+        f"{settings.joint} presses with up to {settings.torque:.4g} N·m (servo map), of the {command.effort[0]:.4g} N·m allowed"
+    )
+
+
 def _one(what: str, values: Sequence[float], joint: str) -> float:
     """The number of an optional field; 0 where there is none."""
     if not len(values):

@@ -25,6 +25,7 @@ from picker_dynamics.robot.joint_order import ordered
 
 from .claims import EXCLUSIVE, Claimant
 from .diagnostics import ERROR, OK, array, name_of, status, values_of
+from .duplicate_publishers import OneSender
 from .executor import Polled
 from .runtime import LATCHED, LATEST, Epochs, declare, seconds, stamp_clock, steady_timer, take_parameters
 
@@ -71,6 +72,8 @@ class ControlNode(Claimant, Node, ABC):
         self.processed = self.rejected = 0
         self.problem = ""
         self.command = JointState(name=list(arm.joint_names))
+        self.command.header.frame_id = name_of(self)
+        self.references = OneSender("references")
         self.reader, self.follow_timer = ReferenceReader(arm.joint_names), None
 
     def self_test(self, armature) -> float:
@@ -87,7 +90,7 @@ class ControlNode(Claimant, Node, ABC):
         self.payload_out = self.create_publisher(InertiaStamped, "payload", LATCHED)
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self.following.set_payload(*self.following.payload)
-        self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
+        self.create_subscription(JointTrajectory, "arm_controller/reference", self.hear_reference, LATEST)
         self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED)
         self.create_subscription(JointState, "hardware/held_pose", self.hear_held_pose, LATCHED)
         take_parameters(self, self.change)
@@ -110,6 +113,15 @@ class ControlNode(Claimant, Node, ABC):
     @abstractmethod
     def on_held_pose(self, message: JointState) -> None:
         """A new epoch begins at the pose in the message; without names the arm is not active any more."""
+
+    def hear_reference(self, message: JointTrajectory, info) -> None:
+        try:
+            self.references.hear(message, info)
+        except PickerError as error:
+            self.rejected += 1
+            self.get_logger().error(f"reference ignored: {error}", throttle_duration_sec=1.0)
+            return
+        self.on_reference(message)
 
     def on_reference(self, message: JointTrajectory) -> None:
         try:
@@ -192,7 +204,8 @@ class ControlNode(Claimant, Node, ABC):
 
     def on_diagnostics(self) -> None:
         self.look_at_hardware()
-        level, message = (ERROR, self.problem) if self.problem else self.condition()
+        problem = self.problem or self.references.problem
+        level, message = (ERROR, problem) if problem else self.condition()
         entry = status(
             level,
             name_of(self),

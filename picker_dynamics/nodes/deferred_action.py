@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
+
+GoalEvent = rclpy_implementation.GoalEvent
 
 REQUESTS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 """So many goals may come at once, each is answered; of more the middleware drops the oldest."""
@@ -70,7 +73,9 @@ class DeferredActionServer(ActionServer):
             self.concluding -= 1
             if verdict.outcome is Outcome.SUCCEEDED:
                 handle.succeed()
-            elif verdict.outcome is Outcome.CANCELED and handle.is_cancel_requested:
+            elif verdict.outcome is Outcome.CANCELED:
+                if not handle.is_cancel_requested:  # somebody else stopped the arm: rclpy has no other way to say so
+                    handle._update_state(GoalEvent.CANCEL_GOAL)  # noqa: SLF001
                 handle.canceled()
             else:
                 handle.abort()

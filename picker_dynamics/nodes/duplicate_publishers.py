@@ -1,4 +1,4 @@
-"""Duplicate publishers: whether somebody else publishes references for this arm, too."""
+"""Duplicate publishers: whether somebody else publishes what one node alone should, and that no two are mixed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,62 @@ from collections.abc import Callable
 
 from trajectory_msgs.msg import JointTrajectory
 
+from picker_dynamics.execution.lease import HeldError, Holder, Kind, Lease
+
 from .runtime import LATEST, seconds
 
 HEARD_S = 2.0
 """So long after its last reference another publisher counts as one [s]."""
+
+
+SPEAKS_S = 0.5
+"""The sender of a topic that is followed is the only one until it has been silent for this long [s]."""
+
+UNCOUNTED = 2**64 - 1
+"""Number of a message where the middleware does not count them."""
+
+
+def number_of(info) -> int | None:
+    """Of a message, as its publisher counts; None where the middleware does not say."""
+    number = info["publication_sequence_number"]
+    return None if number == UNCOUNTED else number
+
+
+def sources(node, topic: str) -> list[str]:
+    """Full names of the nodes that publish a topic, in order; one that was killed counts for some seconds."""
+    found = node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
+    return sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in found)
+
+
+class OneSender:
+    """Follows one sender of a topic, told by ``header.frame_id`` and by how it counts; others meanwhile are strangers.
+
+    Args:
+        topic: of what, in words.
+    """
+
+    def __init__(self, topic: str):
+        self._topic, self._lease = topic, Lease()
+        self._problem, self._said_s = "", -float("inf")
+
+    def hear(self, message, info) -> None:
+        """Let a message of the sender that is followed pass; the first to speak is.
+
+        Raises:
+            HeldError: it is somebody else's.
+        """
+        now_s, sender = time.monotonic(), Holder(Kind.STREAM, message.header.frame_id)
+        try:
+            self._lease.require(sender, (0,), now_s, number_of(info))
+        except HeldError as error:
+            self._problem, self._said_s = f"{self._topic} come from two senders: {error}", now_s
+            raise HeldError(self._problem, subject=self._topic) from None
+        self._lease.grant(sender, (0,), now_s + SPEAKS_S, number_of(info))
+
+    @property
+    def problem(self) -> str:
+        """What is to be said of strangers that were heard of late; empty: there are none."""
+        return self._problem if time.monotonic() - self._said_s < HEARD_S else ""
 
 
 class DuplicatePublisherMonitor:
@@ -45,10 +97,7 @@ class DuplicatePublisherMonitor:
 
     def _others(self) -> list[str]:
         """Full names of the nodes that have such publishers, without this one's own."""
-        names = sorted(
-            f"{one.node_namespace.rstrip('/')}/{one.node_name}"
-            for one in self.node.get_publishers_info_by_topic(self.publisher.topic_name)
-        )
+        names = sources(self.node, self.publisher.topic_name)
         own = self.node.get_fully_qualified_name()
         if own in names:
             names.remove(own)

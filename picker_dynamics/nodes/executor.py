@@ -181,7 +181,7 @@ class Polled:
 
     def __init__(self, node, kind, name: str, qos: QoSProfile):
         self._subscription = node.create_subscription(kind, name, lambda _message: None, qos, callback_group=_Never())
-        self.newest = None
+        self.newest = self.info = None
 
     def look(self) -> bool:
         """Take what has come into ``newest``; whether there was something."""
@@ -189,7 +189,7 @@ class Polled:
         handle = self._subscription.handle
         with handle:
             while (taken := handle.take_message(self._subscription.msg_type, False)) is not None:
-                self.newest, fresh = taken[0], True
+                (self.newest, self.info), fresh = taken, True
         return fresh
 
 

@@ -7,18 +7,29 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.board.stamp_clock import StampClock, StampReader
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import ArmState, Error
 from picker_dynamics.robot.joint_order import ordered
 
+from .duplicate_publishers import OneSender
 from .executor import Polled
 from .runtime import LATEST, seconds, to_stamp
 
 
 def goal_from(message: JointTrajectory, partial: bool, stamps: StampClock) -> Goal:
-    """The goal in a message; an empty field at every point means that it is not given."""
+    """The goal in a message; an empty field at every point means that it is not given.
+
+    Raises:
+        InputError: efforts, which these joints do not follow; as joint_trajectory_controller does.
+    """
     points, stamp_s = message.points, seconds(message.header.stamp)
+    given = next((i for i, point in enumerate(points) if len(point.effort)), None)
+    if given is not None:
+        raise InputError(
+            f"point {given} has efforts: they follow from the motion and the payload here; leave the field empty",
+            subject="effort",
+        )
 
     def rows(field):
         values = [getattr(point, field) for point in points]
@@ -41,6 +52,7 @@ class ArmStates:
     def __init__(self, node, joint_names):
         self._names, self._stamps = tuple(joint_names), StampReader(node.stamps)
         self._topic = Polled(node, JointState, "joint_states", LATEST)
+        self._senders = OneSender("joint_states")
         self.state: ArmState | None = None
         self.problem = ""
 
@@ -50,10 +62,14 @@ class ArmStates:
             return False
         message = self._topic.newest
         try:
+            self._senders.hear(message, self._topic.info)
             q = ordered(message.name, message.position, self._names, "joint_states")
             v = ordered(message.name, message.velocity, self._names, "joint_states") if len(message.velocity) else None
         except PickerError as error:
             self.problem = str(error)
+            self.state = None if self._senders.problem else self.state
+            return False
+        if self._senders.problem:  # of whose arm this one is nobody knows
             return False
         self.state = ArmState(self._stamps.read(seconds(message.header.stamp)), q, v)
         self.problem = ""

@@ -6,10 +6,11 @@ from control_msgs.action import ParallelGripperCommand
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.errors import PickerError
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Error, Verdict
-from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of
+from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of, remark
 
 from .deferred_action import DeferredActionServer
 from .runtime import to_stamp
@@ -63,6 +64,8 @@ class GripperAction:
         def feedback(_error: Error, _progress_s: float) -> None:
             handle.publish_feedback(ParallelGripperCommand.Feedback(state=self.state()))
 
+        if said := remark(command, self.settings):
+            self.node.execution.tell(EventKind.NOTICE, said, identifier=key.hex())
         self.requests[key] = GoalRequest(goal, TRACK, key.hex(), tracker, answer, feedback)
         self.node.execution.submit(self.requests[key])
 

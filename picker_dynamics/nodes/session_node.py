@@ -16,6 +16,7 @@ from picker_dynamics.robot.description import ArmDescription
 
 from .claims import EXCLUSIVE, Claimant
 from .diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, name_of, status
+from .duplicate_publishers import OneSender
 from .runtime import LATCHED, LATEST, steady_timer, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
@@ -40,13 +41,14 @@ class SessionNode(Claimant, ABC):
         """Publishers, services and timers; ``stopped`` is what is said of a stop."""
         self.claim(EXCLUSIVE["hardware"])
         self.status_facts: tuple | None = None
+        self.senders = OneSender("joint_commands")
         self.held_epoch: int | None = -1
         self.state = JointState(name=list(self.arm.joint_names))
         self.state_out = self.create_publisher(JointState, "joint_states", 10)
         self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
         self.held_pose_out = self.create_publisher(JointState, "hardware/held_pose", LATCHED)
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
+        self.create_subscription(JointState, "joint_commands", self.hear_command, LATEST)
 
         def serve(kind, name: str, carry_out) -> None:
             """A service whose success and message tell what came of ``carry_out(request)``."""
@@ -130,6 +132,16 @@ class SessionNode(Claimant, ABC):
             if self.session.held_effort is not None:
                 held.effort = self.session.held_effort.tolist()
         self.held_pose_out.publish(held)
+
+    def hear_command(self, message: JointState, info) -> None:
+        """Whoever commands the active arm is the only one."""
+        try:
+            if self.session.state is State.ACTIVE:
+                self.senders.hear(message, info)
+        except PickerError as error:
+            self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
+            return
+        self.on_command(message)
 
     @abstractmethod
     def on_command(self, message: JointState) -> None:

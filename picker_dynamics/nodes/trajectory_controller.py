@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import ConfigurationError, InputError, PickerError
+from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
@@ -30,7 +30,7 @@ from .arm_setup import load_controlled_arm
 from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, array, status
-from .duplicate_publishers import DuplicatePublisherMonitor
+from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
 from .goal_messages import ArmStates, goal_from
 from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
@@ -97,10 +97,12 @@ class TrajectoryController(Claimant, Node):
         if self.parameters["floor_z"] == OFF:
             self.get_logger().info(f"no floor is looked at: {why_none or 'floor_z is -inf'}")
         self.states: ArmStates | None = None
+        self.states_problem = ""
         self.interfaces = None
         self.hardware_says, self.epochs = "", Epochs()
         self.last_message, self.last_level = "waiting for the hardware", WARN
         self.reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
+        self.reference.header.frame_id = self.name()
 
         self.reference_out = self.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
         self.status_out = self.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
@@ -185,8 +187,9 @@ class TrajectoryController(Claimant, Node):
         identifier = message.header.frame_id
         if not message.points:
             cancelled = self.execution.cancel(self.stamps.now_s())
-            said = "the motion under way is cancelled" if cancelled else "nothing to cancel"
-            self.execution.refuse(InputError(f"no points: {said}"), identifier)
+            said = "no points: the motion under way is cancelled" if cancelled else "no points: nothing to cancel"
+            self.get_logger().info(said)
+            self.execution.tell(EventKind.CANCELLED, said, identifier=identifier)
             return
         partial = self.parameters["allow_partial_joints_goal"]
         self.execution.submit(
@@ -201,10 +204,10 @@ class TrajectoryController(Claimant, Node):
         self.watch_states()
         return GoalTracker(self.arm.joint_names, self.arm.position_units, tolerances, motion.start_s)
 
-    def on_stream(self, message: JointState) -> None:
-        stamp_s = seconds(message.header.stamp)
+    def on_stream(self, message: JointState, info) -> None:
+        stamp_s, sender = seconds(message.header.stamp), message.header.frame_id
         sent_s = self.stream_stamps.read(stamp_s) if stamp_s else None
-        self.execution.stream(message.name, message.position, self.stamps.now_s(), sent_s)
+        self.execution.stream(message.name, message.position, self.stamps.now_s(), sent_s, sender, number_of(info))
 
     # -- time ----------------------------------------------------------------------------------------------
 
@@ -252,6 +255,8 @@ class TrajectoryController(Claimant, Node):
             "outcome": event.kind.outcome,
             "accepted": event.accepted,
             "refused": event.refused,
+            "lease": event.lease,
+            "stamp": now_s(self),
         }
         if event.motion is not None:
             facts["duration_s"] = event.motion.duration_s
@@ -265,8 +270,17 @@ class TrajectoryController(Claimant, Node):
     def look_for_duplicates(self) -> None:
         self.execution.block(self.duplicates.look(), self.stamps.now_s())
 
+    def look_for_other_states(self) -> None:
+        """Say once where more than one node publishes joint states, and what is wrong with those that come."""
+        names, said = sources(self, "joint_states"), self.states_problem
+        problem = f"{len(names)} nodes publish joint_states ({', '.join(names)}): one arm, one sender" if len(names) > 1 else ""
+        self.states_problem = (self.states.problem if self.states is not None else "") or problem
+        if self.states_problem not in ("", said):
+            self.execution.tell(EventKind.NOTICE, self.states_problem)
+
     def on_diagnostics(self) -> None:
         self.look_for_duplicates()
+        self.look_for_other_states()
         self.publish_events(self.execution.take_events())
         execution, streamed = self.execution, self.execution.stream_counts
         entry = status(
@@ -281,7 +295,8 @@ class TrajectoryController(Claimant, Node):
             stream_accepted=streamed.accepted,
             stream_ignored=streamed.ignored,
             stream_refused=streamed.refused,
-            joint_states_problem=self.states.problem if self.states is not None else "",
+            joint_states_problem=self.states_problem,
+            lease=str(execution.lease),
         )
         self.diagnostics_out.publish(array(self.get_clock().now().to_msg(), entry))
 

@@ -209,14 +209,6 @@ def test_what_happens_is_told_once_in_order_with_phase_and_numbers():
     assert rig.execution.counts == {"accepted": 2, "refused": 2, "overtaken": 1}
 
 
-def test_a_message_that_is_no_goal_is_counted_and_told():
-    rig = Rig()
-    rig.execution.refuse(InputError("no points: nothing to cancel"), "me")
-    event = rig.tick().events[-1]
-    assert (event.kind, event.text, event.identifier) == (EventKind.REFUSED, "refused: no points: nothing to cancel", "me")
-    assert rig.execution.counts["refused"] == 1
-
-
 def test_at_the_end_whoever_waits_is_told():
     rig = executing(goal(moved(base=0.5)))
     (event,) = rig.execution.close()

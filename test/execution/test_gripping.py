@@ -8,7 +8,7 @@ from arm_fixtures import picker
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.execution.goal_tracking import STATELESS_S, ArmState, Error, Outcome
-from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, settings_problem
+from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, remark, settings_problem
 from picker_dynamics.execution.reference_generator import Reference
 from picker_dynamics.trajectory.trajectory import from_points
 
@@ -65,7 +65,11 @@ def test_a_command_that_cannot_be_kept_is_refused(command, error, text):
 
 def test_an_effort_that_is_kept_anyway_is_fine():
     goal_of(GripperCommand([], [0.4], [0.0], [0.0]), SETTINGS, ARM, 1.0)
-    goal_of(GripperCommand([], [0.4], [], [0.3]), SETTINGS, ARM, 1.0)
+    strong = GripperCommand([], [0.4], [], [0.3])
+    goal_of(strong, SETTINGS, ARM, 1.0)
+    assert remark(strong, SETTINGS) == "scissor presses with up to 0.25 N·m (servo map), of the 0.3 N·m allowed"
+    for effort in ([], [0.0], [0.25]):
+        assert remark(GripperCommand([], [0.4], [], effort), SETTINGS) == ""
     with pytest.raises(InputError, match="is not limited"):
         goal_of(GripperCommand([], [0.4], [], [0.3]), GripperSettings("scissor"), ARM, 1.0)
 

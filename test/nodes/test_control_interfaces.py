@@ -83,7 +83,8 @@ class Server:
         handle.result = result
         if verdict.outcome is Outcome.SUCCEEDED:
             handle.succeed()
-        elif verdict.outcome is Outcome.CANCELED and handle.is_cancel_requested:
+        elif verdict.outcome is Outcome.CANCELED:
+            handle.status = "canceling"
             handle.canceled()
         else:
             handle.abort()
@@ -246,7 +247,22 @@ def test_cancel_is_accepted_once_and_answered_at_rest(made):
     assert server.cancel(handle) is False
     waiting = server.send(follow_goal(action, base(0.1)))
     rig.cancel()
-    assert waiting.status == "aborted", "nobody asked to cancel this very goal, so it cannot end as canceled"
+    assert waiting.status == "canceled", "whoever stopped the arm"
+    moving = server.send(follow_goal(action, base(0.5), times=(3.0,)))
+    rig.tick(60)
+    rig.cancel()
+    rig.tick(60)
+    assert (moving.status, moving.result.error_code) == ("canceled", 0) and "cancelled" in moving.result.error_string
+
+
+def test_efforts_in_a_trajectory_are_refused(made):
+    rig, _, interfaces, action, _ = made
+    request = follow_goal(action, base(0.1), base(0.2), times=(1.0, 2.0))
+    request.trajectory.points[1].effort = [0.0] * 5
+    handle = interfaces.follow.server.send(request)
+    rig.tick(3)
+    assert (handle.status, handle.result.error_code) == ("aborted", Code.INVALID_GOAL)
+    assert handle.result.error_string.startswith("point 1 has efforts")
 
 
 def test_partial_goals_only_where_they_are_allowed(made):
@@ -278,7 +294,13 @@ def test_the_gripper_s_result_and_its_refusals(made):
     late = server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[0.2])))
     rig.tick(3)
     assert late.status == "aborted" and whole.status == "executing"
-    assert any("scissor belongs to the motion" in event.text for event in rig.events)
+    assert any("moves the arm for another" in event.text for event in rig.events)
+    rig.cancel()
+    rig.to_rest()
+    strong = server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[0.3], effort=[50.0])))
+    rig.tick(3)
+    assert strong.status == "executing"
+    assert any("scissor presses with up to 0.25 N·m (servo map), of the 50 N·m allowed" in event.text for event in rig.events)
 
 
 def test_controller_state_and_speed(made):

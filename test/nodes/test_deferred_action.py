@@ -96,7 +96,7 @@ def pair(domain):
     [
         (Outcome.SUCCEEDED, GoalStatus.STATUS_SUCCEEDED),
         (Outcome.ABORTED, GoalStatus.STATUS_ABORTED),
-        (Outcome.CANCELED, GoalStatus.STATUS_ABORTED),
+        (Outcome.CANCELED, GoalStatus.STATUS_CANCELED),
     ],
 )
 def test_a_goal_executes_until_it_is_concluded(pair, outcome, status):

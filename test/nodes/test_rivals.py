@@ -1,0 +1,81 @@
+"""Whoever else publishes what one node alone should: it moves nothing, it is said by name, and the arm goes on."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from scenarios.bench import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, start, until
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+from waiting import PATIENCE_S
+
+from picker_dynamics.nodes.runtime import LATEST, OUTCOMES, to_stamp
+
+pytestmark = pytest.mark.ros
+LEAD_S = 0.06
+
+
+@contextlib.contextmanager
+def rival(client, kind, topic: str, make, rate_hz: float = 200.0):
+    """Somebody who publishes on ``topic`` what ``make()`` returns, stamped a lead ahead, until the end."""
+    others = client.count_publishers(topic)
+    publisher = client.create_publisher(kind, topic, LATEST)
+
+    def publish() -> None:
+        time_s = client.get_clock().now().nanoseconds * 1e-9 + LEAD_S
+        message = make()
+        to_stamp(message.header.stamp, time_s)
+        publisher.publish(message)
+
+    timer = client.create_timer(1.0 / rate_hz, publish)
+    try:
+        yield publisher
+    finally:
+        client.destroy_timer(timer)
+        client.destroy_publisher(publisher)
+        until(client, lambda: client.count_publishers(topic) == others, "the end of the rival")
+
+
+def test_commands_of_somebody_else_are_not_followed_and_the_next_goal_is_done(arm, client, board):
+    before = at_home(client, board)
+    there = moved(base=0.02).tolist()  # near enough to be let pass, were it the sender's turn
+    with rival(client, JointState, "joint_commands", lambda: JointState(name=list(NAMES), position=there)), Watch(board):
+        until(client, lambda: "joint_commands come from two senders" in arm.log.read_text(), "a word")
+        is_where_it_was(client, board, before)
+        client.move_through([1.0], [moved(base=0.2)], timeout_s=PATIENCE_S)
+    np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
+
+
+def test_references_of_somebody_else_are_never_followed_not_even_the_first(arm, client, board):
+    before = at_home(client, board)
+    message = goal(moved(base=0.02))
+    message.points[0].velocities = message.points[0].accelerations = [0.0] * len(NAMES)
+    with rival(client, JointTrajectory, "arm_controller/reference", lambda: message), Watch(board) as watch:
+        until(client, lambda: "reference ignored: references come from two senders" in arm.log.read_text(), "a word")
+        until(client, lambda: "two controllers on one arm" in client.controller["message"], "the controller's word")
+        is_where_it_was(client, board, before)
+    assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < 1e-3
+    until(client, lambda: "no other controller" in client.controller["message"], "the end of it")
+    client.wait_holding(PATIENCE_S)
+
+
+def test_states_of_two_arms_judge_no_goal(client, board):
+    """The stranger's are far off the path; the goal is not aborted for that, but because nobody knows where the arm is."""
+    at_home(client, board)
+    client.set_parameters("trajectory_controller", constraints__base__trajectory=0.2)
+    said = []
+    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", said.append, OUTCOMES)
+    try:
+        name = start(client, goal(moved(base=0.4), times=[20.0]))
+        elsewhere = JointState(name=list(NAMES), position=moved(base=-1.0).tolist(), velocity=[0.0] * len(NAMES))
+        with rival(client, JointState, "joint_states", lambda: elsewhere, 50.0):
+            until(client, lambda: outcome(client, name) == "aborted", "an end")
+            assert "joint_states" in client.outcomes[name].message and "path tolerance" not in client.outcomes[name].message
+            until(client, lambda: any("one arm, one sender" in m.message or "two senders" in m.message for m in said), "a word")
+        client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+    finally:
+        client.destroy_subscription(ear)
+        client.set_parameters("trajectory_controller", constraints__base__trajectory=0.0)
