@@ -90,10 +90,11 @@ class Enabling:
     Args:
         link, servos: the board and what hangs on it.
         period_s: between two joints [s].
+        at_rest_pose: the arm stands there; else outputs that went off meanwhile stay off.
     """
 
-    def __init__(self, link: Link, servos: ServoMap, period_s: float):
-        self._link, self._servos, self._period_s = link, servos, period_s
+    def __init__(self, link: Link, servos: ServoMap, period_s: float, at_rest_pose: bool):
+        self._link, self._servos, self._period_s, self._at_rest_pose = link, servos, period_s, at_rest_pose
         self._rest = [pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest)]
         self._due_s, self._joint = 0.0, 0
         self._answer: Future[Ack | Info] | None = None
@@ -112,6 +113,9 @@ class Enabling:
             self._joint += 1
         if self._joint == self._servos.n:
             return True
+        if not self._at_rest_pose:
+            name = self._servos.joint_names[self._joint]
+            raise PickerError(f"{name} is off, and nobody says that the arm stands at its rest pose", subject=name)
         pulses = [pulse if joint == self._joint else 0 for joint, pulse in enumerate(self._rest)]
         self._answer = self._link.request_async(Enable(1 << self._joint, tuple(pulses)), PATIENCE_S)
         return False
@@ -216,8 +220,8 @@ class HardwareSession(Session):
         Raises:
             PickerError: stop or a fault latched, no connection, or outputs off and the pose not confirmed.
         """
-        self.require_not_stopped()
         telemetry = self.telemetry()
+        self.require_not_stopped()
         faults = telemetry.faults & ~Fault.HOST_LOST.bit
         if faults:
             raise BoardFaultError(describe_faults(faults))
@@ -233,7 +237,7 @@ class HardwareSession(Session):
                 f"outputs are off and the arm's pose is unknown: put it at its rest pose ({self._rest_text()}), then enable"
             )
         self.state, self.problem = State.ENABLING, ""
-        self._enabling = Enabling(self.link, self.servos, ENABLE_PERIOD_S)
+        self._enabling = Enabling(self.link, self.servos, ENABLE_PERIOD_S, at_rest_pose)
         off = self._off(telemetry)
         return f"enabling {off}, one every {ENABLE_PERIOD_S} s" if off else "outputs were running: adopted as soon as they stand"
 

@@ -47,6 +47,10 @@ class TorqueSession(Session):
         self._command: np.ndarray | None = None
         self._command_s = -np.inf
 
+    @property
+    def outputs(self) -> str:
+        return "running" if self.powered else "off"
+
     # -- switching -----------------------------------------------------------------------------------------
 
     def enable(self) -> str:

@@ -191,6 +191,9 @@ def _jog(at: Bench) -> str:
 
 
 def _enable(at: Bench) -> str:
+    at.client.wait(lambda: at.client.hardware, LATEST_S * 10.0, "no hardware node answers")
+    if at.client.hardware.get("outputs") == "running":  # nothing is switched on, so nothing jumps, and nobody is asked
+        return at.client.trigger("adopt")
     if not at.options.yes and at.poses.rest is not None:
         print(f"Outputs that are off will be switched on one at a time, at the rest pose: {_pose(at.arm, at.poses.rest)}")
         if not agreed("Does the arm stand there, and are hands away? Type yes: "):

@@ -6,12 +6,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 
-HELD = "held."
-"""Prefix of the keys under which ``hardware/status`` carries the held pose, one per joint [rad]."""
-
-SETPOINT = "setpoint."
-"""Prefix of the keys for the set-point that is on the outputs there [rad]."""
-
 
 def status(level, name: str, message: str, hardware_id: str = "", **values) -> DiagnosticStatus:
     """A status; ``values`` become its key-value pairs, numbers with all their digits."""

@@ -218,10 +218,17 @@ class Hardware(SessionNode, GuardedLifecycleNode):
 
     def enable(self) -> str:
         """Activate; whoever calls this says that the arm stands at its rest pose if its outputs are off."""
+        return self.activate(at_rest_pose=True)
+
+    def adopt(self) -> str:
+        return self.activate(at_rest_pose=False)
+
+    def activate(self, at_rest_pose: bool) -> str:
+        """Let the session take commands, and this node with it."""
         if self.session.engaged:
             return f"already {self.session.state.value}"
         self.require_description()
-        said = self.session.activate(at_rest_pose=True)
+        said = self.session.activate(at_rest_pose)
         if self.lifecycle_state == "inactive":
             self.trigger_activate()
         return said

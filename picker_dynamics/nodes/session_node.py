@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
@@ -15,12 +16,15 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 
 from .claims import EXCLUSIVE, Claimant
-from .diagnostics import ERROR, HELD, OK, SETPOINT, STALE, WARN, name_of, status
+from .diagnostics import ERROR, OK, STALE, WARN, name_of, status
 from .duplicate_publishers import OneSender
 from .runtime import LATCHED, LATEST, steady_timer, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
 NOTHING = np.zeros(0)
+
+PRESENT_S, PRESENT = 0.1, 1e-3
+"""How often the held pose is said again on the way at the most [s], and from what change on [rad or m]."""
 
 
 class SessionNode(Claimant, ABC):
@@ -43,6 +47,7 @@ class SessionNode(Claimant, ABC):
         self.status_facts: tuple | None = None
         self.senders = OneSender("joint_commands")
         self.held_epoch: int | None = -1
+        self.held, self.held_said_s = JointState(), 0.0
         self.state = JointState(name=list(self.arm.joint_names))
         self.state_out = self.create_publisher(JointState, "joint_states", 10)
         self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
@@ -73,6 +78,7 @@ class SessionNode(Claimant, ABC):
         serve(SetBool, "emergency_stop", stop)
         serve(Trigger, "reset", lambda _: self.session.reset() or "reset: nothing moves; call enable to go on")
         serve(SetBool, "enable", lambda request: self.enable() if request.data else self.session.disable() or "outputs off")
+        serve(Trigger, "adopt", lambda _: self.adopt())
         serve(Trigger, "relax", lambda _: self.session.relax() or "relaxed: all outputs off")
         steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         take_parameters(self, self.change)
@@ -81,6 +87,10 @@ class SessionNode(Claimant, ABC):
     @abstractmethod
     def enable(self) -> str:
         """Switch the outputs on; returns what is being done."""
+
+    @abstractmethod
+    def adopt(self) -> str:
+        """Take over outputs that run, switch none on; returns what is being done."""
 
     def level(self) -> bytes:
         session = self.session
@@ -99,38 +109,55 @@ class SessionNode(Claimant, ABC):
     def publish_status(self) -> None:
         """Publish ``hardware/status`` where something about it changed, and behind it ``hardware/held_pose`` where that did."""
         session = self.session
-        facts = (session.state, session.problem, session.epoch, session.stop_latched)
-        if facts == self.status_facts:
-            return
-        self.status_facts = facts
-        active, level = session.state is State.ACTIVE, self.level()
-        message = session.problem or session.state.value
-        values = {
-            "state": session.state.value,
-            "epoch": session.epoch,
-            "stop_latched": session.stop_latched,
-            "provenance": self.provenance,
-        }
-        if active:
-            for prefix, vector in ((HELD, session.held), (SETPOINT, session.setpoint)):
-                if vector is not None:
-                    values |= {prefix + name: float(value) for name, value in zip(self.arm.joint_names, vector)}
-        log = self.get_logger()
-        log.info(message) if level == OK else log.warning(message)
-        self.status_out.publish(status(level, name_of(self), message, self.hardware_id, **values))
-        epoch = session.epoch if active else None
+        epoch = session.epoch if session.state is State.ACTIVE else None
+        facts = (session.state, session.problem, session.epoch, session.stop_latched, session.fault_latched, session.outputs)
+        if facts != self.status_facts:
+            if facts[:-1] != (self.status_facts or ())[:-1]:
+                log, message = self.get_logger(), session.problem or session.state.value
+                log.info(message) if self.level() == OK else log.warning(message)
+            self.status_facts = facts
+            self.status_out.publish(self.status_message())
         if epoch != self.held_epoch:
-            self.held_epoch = epoch
-            self.publish_held_pose(active)
+            self.held_epoch, self.held = epoch, JointState()
+            self.held.header.stamp = self.get_clock().now().to_msg()
+            self.publish_held_pose()
+        elif epoch is not None and self.held_changed():
+            self.publish_held_pose()
 
-    def publish_held_pose(self, active: bool) -> None:
-        """Where commands have to start from now on, and what bears the arm there; no names: none are followed."""
-        held = JointState()
-        held.header.stamp = self.get_clock().now().to_msg()
-        if active and self.session.held is not None:
-            held.name, held.position = list(self.arm.joint_names), self.session.held.tolist()
-            if self.session.held_effort is not None:
-                held.effort = self.session.held_effort.tolist()
+    def status_message(self) -> DiagnosticStatus:
+        """What there is to be said of the session."""
+        session = self.session
+        return status(
+            self.level(),
+            name_of(self),
+            session.problem or session.state.value,
+            self.hardware_id,
+            state=session.state.value,
+            epoch=session.epoch,
+            stop_latched=session.stop_latched,
+            reset_needed=session.stop_latched or bool(session.fault_latched),
+            outputs=session.outputs,
+            provenance=self.provenance,
+        )
+
+    def held_changed(self) -> bool:
+        """Whether who joins now would start from a pose that is not the present one."""
+        held, said = self.session.held, self.held.position
+        if held is None or len(said) != len(held) or time.monotonic() - self.held_said_s < PRESENT_S:
+            return False
+        return bool(np.abs(held - said).max() > PRESENT)
+
+    def publish_held_pose(self) -> None:
+        """Where commands have to start, and what bears the arm there; no names: none are followed.
+
+        One stamp an epoch: said again with it on the way, it is for who joins, and nothing new to who commands.
+        """
+        session, held = self.session, self.held
+        if self.held_epoch is not None and session.held is not None:
+            held.name, held.position = list(self.arm.joint_names), session.held.tolist()
+            if session.held_effort is not None:
+                held.effort = session.held_effort.tolist()
+        self.held_said_s = time.monotonic()
         self.held_pose_out.publish(held)
 
     def hear_command(self, message: JointState, info) -> None:

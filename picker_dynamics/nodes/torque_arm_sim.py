@@ -76,6 +76,8 @@ class TorqueArmSim(SessionNode, Node):
     def enable(self) -> str:
         return self.session.enable()
 
+    adopt = enable
+
     # -- topics and parameters -----------------------------------------------------------------------------
 
     def on_command(self, message: JointState) -> None:

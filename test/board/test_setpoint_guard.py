@@ -31,25 +31,26 @@ def guard(*steps: float, dt: float = 0.01) -> SetpointGuard:
     return made
 
 
-def largest(made: SetpointGuard, dt: float, sign: float = 1.0) -> float:
+def largest(*steps: float, dt: float, sign: float = 1.0) -> float:
     """How far the base may go from where it was sent last, for ``dt`` later [rad]; by bisection."""
-    low, high = 0.0, 10.0
+    made, low, high = guard(*steps), 0.0, 10.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if made.refusal(dt, made._q + sign * middle * BASE, dt) == "" else (low, middle)
+        refused = made.refusal(dt, HOME + (sum(steps) + sign * middle) * BASE, dt)
+        low, high = (low, middle) if refused else (middle, high)
     return low
 
 
 def test_the_picker_s_set_points_go_no_further_than_forty_milliradians_in_ten_milliseconds():
-    assert largest(guard(0.04, 0.04), 0.01) == pytest.approx(0.04)
-    assert largest(guard(), 0.01) == pytest.approx(0.04)
+    assert largest(0.04, 0.04, dt=0.01) == pytest.approx(0.04)
+    assert largest(dt=0.01) == pytest.approx(0.04)
 
 
 @pytest.mark.parametrize("dt", [0.005, 0.01, 0.02, 0.05, 0.1, 0.2])
 def test_how_far_is_scaled_with_the_time_since_and_bounded(dt):
-    """What goes on as it went may go as far as its speed takes it; what starts from standstill far less, however long it waits."""
-    assert largest(guard(0.04, 0.04), dt) == pytest.approx(4.0 * min(dt, 0.1))
-    still = largest(guard(), dt)
+    """What goes on as it went goes as far as its speed takes it; from standstill far less, however long it waits."""
+    assert largest(0.04, 0.04, dt=dt) == pytest.approx(4.0 * min(dt, 0.1))
+    still = largest(dt=dt)
     assert still == pytest.approx(min(4.0 * dt, 0.04 + 20.0 * min(dt, 0.1) ** 2)) and still <= 0.2401
 
 
@@ -63,8 +64,8 @@ def test_a_pose_that_is_not_the_present_one_is_no_continuation():
 
 
 def test_turning_back_at_full_speed_is_no_continuation():
-    made = guard(*[0.03] * 5)
-    assert largest(made, 0.01, sign=-1.0) == pytest.approx(0.042 - 0.03) and largest(made, 0.01) == pytest.approx(0.04)
+    assert largest(*[0.03] * 5, dt=0.01, sign=-1.0) == pytest.approx(0.042 - 0.03)
+    assert largest(*[0.03] * 5, dt=0.01) == pytest.approx(0.04)
 
 
 @pytest.mark.parametrize(

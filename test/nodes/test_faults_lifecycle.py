@@ -9,7 +9,7 @@ import pytest
 from board_on_pty import ALL, speaker
 from hardware_bench import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, HOME, ask, change, entry, hardware, port_of
 from lifecycle_msgs.msg import Transition
-from std_srvs.srv import SetBool
+from std_srvs.srv import SetBool, Trigger
 
 from picker_dynamics.board.session import State
 from picker_dynamics.nodes.diagnostics import STALE
@@ -97,6 +97,8 @@ def test_a_fault_deactivates_and_only_who_is_told_activates_again(board):
         spun.until(lambda: node.session.state is State.IDLE, "the way back")
         spun.spin(0.3)
         assert node.lifecycle_state == "inactive" and node.session.state is State.IDLE, "autostart is for the start"
-        assert "the board is back and holds; enable to go on" in node.session.problem
+        assert "the board is back and holds; reset, then enable, to go on" in node.session.problem
+        assert not ask(node, SetBool, "enable", SetBool.Request(data=True)).success
+        assert ask(node, Trigger, "reset", Trigger.Request()).success
         assert ask(node, SetBool, "enable", SetBool.Request(data=True)).success
         assert node.lifecycle_state == "active"

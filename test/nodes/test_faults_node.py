@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
+from picker_dynamics.board.protocol import Ack, FrameDecoder, Info, MessageType, Nack, Reason, encode
 from picker_dynamics.board.session import State
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.nodes.diagnostics import ERROR, OK, WARN, values_of
@@ -35,6 +36,33 @@ def stranger():
     made = Strangers()
     yield made
     made.close()
+
+
+# -- boards that answer oddly ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda info: Ack(info.request, MessageType.HELLO, 0), "the board answers HELLO with ACK"),
+        (lambda info: Nack(info.request, MessageType.HELLO, Reason.UNKNOWN_TYPE, 0), "the board refuses HELLO"),
+        (lambda info: Nack(info.request, MessageType.HELLO, Reason.FAULT, 1), "the board refuses HELLO"),
+    ],
+    ids=["ack", "nack", "fault"],
+)
+def test_a_board_that_greets_oddly_is_named_and_greeted_again(board, answer, said):
+    honest, decoder = board.firmware.transmit, FrameDecoder()
+
+    def oddly() -> bytes:
+        heard = decoder.feed(honest())
+        return b"".join(encode(answer(one) if isinstance(one, Info) else one, sequence) for sequence, one in heard)
+
+    board.firmware.transmit = oddly
+    with hardware(port_of(board), autostart=True) as (node, spun):
+        spun.until(lambda: said in node.session.problem, "the reason")
+        assert node.lifecycle_state == "inactive" and node.failure is None and not node.gave_up
+        board.firmware.transmit = honest
+        spun.until(lambda: node.lifecycle_state == "active", "another try")
 
 
 # -- who is in command ---------------------------------------------------------------------------------

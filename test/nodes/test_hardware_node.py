@@ -71,6 +71,9 @@ def test_outputs_that_are_off_are_not_switched_on_without_a_persons_word(live_bo
     assert board.truth().live == 0
     with running_hardware(port, tmp_path, on_shutdown="relax") as (client, _):
         until(client, lambda: "put it at its rest pose" in client.hardware.get("message", ""), "the question")
-        assert client.hardware["state"] == "idle" and board.truth().live == 0
+        assert client.hardware["state"] == "idle" and client.hardware["outputs"] == "off"
+        with pytest.raises(PickerError, match="pose is unknown"):
+            client.trigger("adopt")
+        assert board.truth().live == 0
         assert client.switch("enable", True).startswith("enabling base")
         until(client, lambda: client.hardware["state"] == "active", "enabling")

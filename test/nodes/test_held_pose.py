@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import time
+
 import hardware_bench
 import numpy as np
 import pytest
 from hardware_bench import HOME, hardware, port_of, ros
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from waiting import until
 
 from picker_dynamics.board.session import State
-from picker_dynamics.nodes.runtime import seconds
+from picker_dynamics.nodes.runtime import Epochs, seconds
 from picker_dynamics.resources import resource
 
 pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("domain")]
@@ -25,7 +29,7 @@ class Sink:
         self.notes = notes
 
     def publish(self, message) -> None:
-        self.notes.append(message)
+        self.notes.append(copy.deepcopy(message))
 
 
 def test_each_epoch_says_its_pose_behind_its_status_and_its_end_says_that_there_is_none(board):
@@ -49,6 +53,33 @@ def test_each_epoch_says_its_pose_behind_its_status_and_its_end_says_that_there_
         session.stop()
         node.publish_status()
         assert len(notes) == count + 5 and not any((notes[-1].name, notes[-1].position, notes[-1].effort))
+
+
+def test_who_joins_on_the_way_gets_the_present_pose_and_who_commands_no_new_epoch(board):
+    with hardware(port_of(board), autostart=True) as (node, spun):
+        notes: list = []
+        node.status_out = node.held_pose_out = Sink(notes)
+        spun.until(lambda: node.session.state is State.ACTIVE and held(notes) is not None, "the held pose")
+        begun, known = held(notes), Epochs()
+        start = list(begun.position)
+        assert known.begins(begun.header.stamp)
+        base = begun.name.index("base")
+        target = node.session.setpoint.copy()
+
+        def on_the_way() -> bool:
+            now = time.monotonic()
+            target[base] = min(target[base] + 0.005, HOME[base] + 0.5)
+            node.session.command(now + 0.06, target, now)
+            spun.spin(0.01)
+            return held(notes).position[base] > start[base] + 0.2
+
+        until(on_the_way, "the present pose")
+        present = held(notes)
+        np.testing.assert_allclose(present.position, node.session.model.q, atol=0.05)
+        assert not known.begins(present.header.stamp) and node.session.epoch == 1
+        spun.until(lambda: node.session.epoch == 2 and held(notes).header.stamp != begun.header.stamp, "an end of commands")
+        assert known.begins(held(notes).header.stamp)
+        np.testing.assert_array_equal(held(notes).position, node.session.held)
 
 
 def held(notes: list) -> JointState | None:

@@ -98,9 +98,22 @@ def test_a_person_at_a_bench_stops_resets_and_enables(client, board, command):
     assert code == 1 and complaints == ["error: stop is latched: call reset first"]
     assert "error: hardware" not in command("status")[1]
     assert command("reset")[0] == 0
-    assert command("enable", "--yes")[0] == 0
+    assert command("enable") == (0, "outputs were running: adopted\n", []), "nothing is switched on: nobody is asked"
     client.wait_holding(PATIENCE_S)
     is_where_it_was(client, board, before, tolerance=0.02)
+
+
+def test_outputs_that_are_off_are_switched_on_only_where_somebody_says_that_the_arm_is_at_its_rest_pose(
+    client, board, command, monkeypatch
+):
+    at_home(client, board)
+    assert command("relax")[0] == command("reset")[0] == 0
+    until(client, lambda: client.hardware["outputs"] == "off", "outputs off")
+    monkeypatch.setattr("builtins.input", lambda _prompt: "no")
+    code, _, complaints = command("enable")
+    assert (code, complaints, board.truth().live) == (5, ["error: not enabled"], 0)
+    assert command("enable", "--yes")[0] == 0
+    client.wait_holding(PATIENCE_S)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +128,6 @@ def test_a_person_at_a_bench_stops_resets_and_enables(client, board, command):
         (["move", "--joints", "shoulder=0", "elbow=0", "wrist=0"], 6, "shoulder needs"),
         (["payload", "--", "-1"], 1, "payload.mass"),
         (["payload", "1.5"], 1, "shoulder needs"),
-        (["enable"], 5, "not enabled"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

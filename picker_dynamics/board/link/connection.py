@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import cast
 
-from picker_dynamics.errors import LinkError, PickerError, ProtocolError, VersionError
+from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, ProtocolError, VersionError
 
 from ..clock_fit import ClockFit
 from ..protocol import (
@@ -30,7 +30,7 @@ from ..protocol import (
 )
 from ..protocol.messages import Unknown
 from .port import Port, no_word, wait_for_port
-from .requests import PendingRequests, refusal
+from .requests import PendingRequests, RefusedError, refusal
 from .statistics import LinkCounters, LinkStatistics
 
 BAUD = 500_000  # a 16 MHz AVR makes it exactly; it misses 115200 by 2 %
@@ -119,7 +119,7 @@ class Link:
         self._thread = thread  # not before it runs: close() may come at any moment, and joins it
         try:
             self._wait_for(lambda: self._heard_s, timeout_s)
-            self._info = info = cast(Info, self._submit(Hello(), timeout_s).result())
+            self._info = info = self._greet(timeout_s)
             self._wait_for(lambda: self._telemetry, timeout_s)
         except BaseException:
             self.close()
@@ -131,6 +131,13 @@ class Link:
             self.close()
             raise self._lost
         return info
+
+    def _greet(self, timeout_s: float) -> Info:
+        """The board's answer to HELLO; whatever else it says is worth another try."""
+        try:
+            return cast(Info, self._submit(Hello(), timeout_s).result())
+        except (RefusedError, BoardFaultError) as error:
+            raise LinkError(f"{error}: does it keep this protocol?") from error
 
     def close(self) -> None:
         """Stop the thread and close the port.  Sends nothing: what the arm does then is for the caller."""

@@ -94,6 +94,9 @@ class PendingRequests:
             return False
         if isinstance(answer, Nack):
             _resolve(pending.future.set_exception, refusal(answer, joint_names))
+        elif isinstance(answer, Info) != (pending.type_id == MessageType.HELLO):
+            said = f"the board answers {message_name(pending.type_id)} with {answer.TYPE.name}: does it keep this protocol?"
+            _resolve(pending.future.set_exception, LinkError(said))
         else:
             _resolve(pending.future.set_result, answer)
         return True

@@ -101,6 +101,15 @@ def relaxes(client, board) -> None:
     np.testing.assert_allclose(stands(client, board), REST, atol=0.05)
 
 
+def resumes_after_reset_and_enable(client, why: str) -> None:
+    """A fault that was noticed while commands were followed is latched."""
+    assert client.hardware["reset_needed"] == "true" and client.hardware["outputs"] == "running"
+    with pytest.raises(PickerError, match=f"{why}.*: call reset first"):
+        client.switch("enable", True)
+    client.trigger("reset")
+    assert "adopted" in client.trigger("adopt")
+
+
 def survives_a_board_reset_in_mid_motion(client, board) -> None:
     """The outputs stay as they are, everyone says why, and the arm goes on only when it is told."""
     at_home(client, board)
@@ -115,7 +124,7 @@ def survives_a_board_reset_in_mid_motion(client, board) -> None:
         truth = board.truth()
         np.testing.assert_array_equal(truth.setpoint, held)
         assert (truth.live, truth.owned) == (ALL, 0) and client.hardware["state"] == "idle"
-        assert "adopted" in client.switch("enable", True)
+        resumes_after_reset_and_enable(client, "board was reset")
         client.wait_holding(PATIENCE_S)
 
 
@@ -133,7 +142,7 @@ def survives_a_pulled_cable(client, board) -> None:
         truth = board.truth()
         np.testing.assert_array_equal(truth.setpoint, held.setpoint)
         assert truth.live == ALL and client.hardware["state"] == "idle" and np.abs(truth.v).max() < STILL
-        assert "adopted" in client.switch("enable", True)
+        resumes_after_reset_and_enable(client, "cable pulled")
         client.wait_holding(PATIENCE_S)
         np.testing.assert_allclose(stands(client, board), truth.q, atol=0.02)
 
