@@ -8,7 +8,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.board.stamp_clock import StampClock, StampReader
 from picker_dynamics.errors import PickerError
-from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal import Goal, require_few
 from picker_dynamics.execution.goal_tracking import ArmState, Error
 from picker_dynamics.robot.joint_order import ordered
 
@@ -19,6 +19,7 @@ from .runtime import LATEST, seconds, to_stamp
 def goal_from(message: JointTrajectory, partial: bool, stamps: StampClock) -> Goal:
     """The goal in a message; an empty field at every point means that it is not given."""
     points, stamp_s = message.points, seconds(message.header.stamp)
+    require_few(len(points))
 
     def rows(field):
         values = [getattr(point, field) for point in points]
