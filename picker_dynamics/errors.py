@@ -1,12 +1,27 @@
 """Exception tree of the package: every error carries its subject, value and limit.
 
 Every message is one line that a person at the bench can act on.  ``exit_code`` is what the
-``picker`` command and the nodes return to the shell when the error ends them.
+``picker`` command and the nodes return to the shell when the error ends them.  What users or other programs
+have put into a message is cut and escaped here, whatever its length.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+TEXT_MAX = 1000
+"""Longest message, and longest text in one [characters]."""
+
+
+def shown(text: object, most: int = TEXT_MAX) -> str:
+    """A text as it may be printed, whoever wrote it: cut in the middle, control characters escaped."""
+    text = str(text)
+    if len(text) > most:
+        tail = most // 4
+        text = f"{text[: most - tail]} … ({len(text)} characters) … {text[-tail:]}"
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)
 
 
 class PickerError(Exception):
@@ -22,9 +37,9 @@ class PickerError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, subject: str | None = None, value: Any = None, limit: Any = None):
-        super().__init__(message)
-        self.subject = subject
-        self.value = value
+        super().__init__(shown(message))
+        self.subject = None if subject is None else shown(subject)
+        self.value = shown(value) if isinstance(value, str) else value
         self.limit = limit
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from picker_dynamics.errors import refuse_if
+from picker_dynamics.files.formats import read_json
 
 from .terminal import interruptible
 
@@ -226,7 +227,7 @@ def _ended(options, console, estimate, simulation) -> int:
     report_path, code = Path(options.out) / "report.json", 0
     if simulation is not None and not options.step:
         with console.status("moving the arm as it was believed to be, and as it was found to be"):
-            report, code = simulation.judged(estimate, json.loads(report_path.read_text(encoding="utf-8")))
+            report, code = simulation.judged(estimate, read_json(report_path, "report"))
         report_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         _show(console, report)
     if options.json:

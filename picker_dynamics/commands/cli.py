@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from picker_dynamics import __version__
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import PickerError, shown
 
 from . import arm_commands, calibrate, check, compare, demo, doctor, firmware, identify, plot, record, study, up, weigh
 from .terminal import INTERRUPTED
@@ -19,17 +19,33 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code (errors.py lists them)."""
     options = parser().parse_args(arguments)
     try:
-        return options.run(options)
+        code = options.run(options)
+        sys.stdout.flush()  # while what keeps it from being written can still be said
+        return code
     except PickerError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:  # the disk is full, a folder may not be written
+        print(f"error: {shown(_words(error))}", file=sys.stderr)
+        return PickerError.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
+def _words(error: OSError) -> str:
+    return ": ".join(str(word) for word in (error.filename, error.strerror or error) if word)
+
+
+class _Parser(argparse.ArgumentParser):
+    """One whose complaints are as short as all others, whatever was typed."""
+
+    def error(self, message: str):
+        super().error(shown(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    top = argparse.ArgumentParser(prog="picker", description="Control of a servo arm that goes where it is told.")
+    top = _Parser(prog="picker", description="Control of a servo arm that goes where it is told.")
     top.add_argument("--version", action="version", version=f"picker_dynamics {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in COMMANDS:

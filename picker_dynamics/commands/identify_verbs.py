@@ -27,6 +27,7 @@ from picker_dynamics.estimation.identification import (
 )
 from picker_dynamics.estimation.identification.columns import DRIVE_UNITS, Columns
 from picker_dynamics.estimation.identification.samples import Samples
+from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot import arms, description
 
 from .terminal import console as console_of
@@ -229,9 +230,9 @@ def predict(options) -> int:
 
 def _fitted(arm: description.ArmDescription, path: str) -> tuple[Columns, np.ndarray]:
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = read_json(path, "fit")
         drives = content["drives"]
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is no result of `picker identify fit`: {type(error).__name__}: {error}", value=path) from error
     columns = Columns.of(arm, friction="coulomb" in drives, rotors="rotor" in drives, offsets="offset" in drives)
     return columns, report.parameters_of(columns, content)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.robot.model import as_states
+from picker_dynamics.robot.model import as_states, payload_values
 from picker_dynamics.robot.servo import ServoModel
 
 from .laws.law import positive
@@ -212,7 +212,8 @@ def require_vector(com: Sequence[float]) -> tuple[float, float, float]:
     """``com`` as three numbers; InputError where it is not."""
     if len(com) != 3:
         raise InputError(f"payload.com has {len(com)} numbers, expected 3 [m]", subject="payload.com", value=len(com), limit=3)
-    x, y, z = (float(value) for value in com)
+    _, centre, _ = payload_values(0.0, com, None)
+    x, y, z = (float(value) for value in centre)
     return x, y, z
 
 

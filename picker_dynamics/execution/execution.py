@@ -22,7 +22,7 @@ from picker_dynamics.robot.model import DynamicsModel
 
 from .checks import Check
 from .events import Event, EventKind
-from .goal_manager import GoalManager, GoalRequest
+from .goal_manager import Beside, GoalManager, GoalRequest, at_once
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
 from .lease import HeldError, Holder, Kind, Lease
@@ -108,6 +108,7 @@ class Execution:
         max_deceleration: [rad/s²] with which a cancelled motion comes to rest, and which a change of speed may add.
         clock: for the time that checks take [s].
         send: called with each reference at once, before goals are looked at, which may take a while.
+        beside: has work done beside the ticks, as ``Executor.submit`` does: long goals are parsed and checked there.
 
     Attributes:
         sent: the references that were sent of late.
@@ -122,6 +123,7 @@ class Execution:
         max_deceleration: float = 4.0,
         clock: Callable[[], float] = time.monotonic,
         send: Callable[[Reference], None] = lambda _reference: None,
+        beside: Beside = at_once,
     ):
         self.description, self.timing, self.send = description, timing, send
         self.sent = SentReferences(math.ceil((timing.lead_s + REACH_BACK_S) * timing.rate_hz))
@@ -133,7 +135,7 @@ class Execution:
         self._stream = Stream(self._generator)
         self._held_by: str | None = None  # what streams were refused for, as it was last said
         self._held_said_s = -math.inf
-        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, clock)
+        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, clock, beside)
         self._events: list[Event] = []
         self._until_monitor = timing.monitor_every
         self._wanted_speed: float | None = None
@@ -303,6 +305,7 @@ class Execution:
     def close(self) -> tuple[Event, ...]:
         """The last words: goals under way are aborted; what is still to be told."""
         self._goals.abort_all("aborted: the controller ends")
+        self._goals.close()
         return self.take_events()
 
     # -- time ------------------------------------------------------------------------------------------------

@@ -24,6 +24,9 @@ MAX_POINTS = 10_000
 
 MAIN_TRACK = "arm"
 
+LIGHT_POINTS, LIGHT_S = 20, 2.0
+"""So many points in so short a time are checked in a few milliseconds, between two references."""
+
 HEAVY_POINTS, HEAVY_S = 300, 20.0
 """More points, or a longer motion, take longer to check than a moving arm can wait for its next reference."""
 
@@ -71,12 +74,17 @@ class ParsedGoal:
     track: str
 
     @property
+    def light(self) -> bool:
+        """Whether it can be checked between two references."""
+        return len(self.times_s) <= LIGHT_POINTS and self.times_s[-1] <= LIGHT_S
+
+    @property
     def heavy(self) -> bool:
         """Whether checking it takes so long that the arm should stand meanwhile."""
         return len(self.times_s) > HEAVY_POINTS or self.times_s[-1] > HEAVY_S
 
     def after(self, late_s: float) -> ParsedGoal:
-        """What lies ahead ``late_s`` after the start, times from there on; as joint_trajectory_controller does.
+        """What lies ahead ``late_s`` after the start, times from there on, at once; as joint_trajectory_controller does.
 
         Raises:
             OutdatedError: nothing does.
@@ -90,7 +98,7 @@ class ParsedGoal:
             )
         v, a = (None if rows is None else rows[ahead] for rows in (self.velocities, self.accelerations))
         times, q = self.times_s[ahead] - late_s, self.positions[ahead]
-        return replace(self, times_s=times, positions=q, velocities=v, accelerations=a)
+        return replace(self, times_s=times, positions=q, velocities=v, accelerations=a, start_s=None)
 
     def trajectory(self, start: tuple[Array, Array, Array], factor: float = 1.0) -> Trajectory:
         """Through its points, ``factor`` times as slow, blended from the state (q, v, a) of its joints, (m,) each, at time 0."""
@@ -116,10 +124,7 @@ def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
         joints, order = np.arange(len(joint_names)), order_of(goal.joint_names, joint_names, "goal")
     if not len(goal.times_s):
         raise TrajectoryError("the goal has no points")
-    if len(goal.times_s) > MAX_POINTS:
-        raise TrajectoryError(
-            f"the goal has {len(goal.times_s)} points, at most {MAX_POINTS} are taken", value=len(goal.times_s), limit=MAX_POINTS
-        )
+    require_few(len(goal.times_s))
     longest = float(np.max(goal.times_s))
     if longest > MAX_GOAL_S:
         raise TrajectoryError(f"the goal lasts {longest:.0f} s, at most {MAX_GOAL_S:.0f} s", value=longest, limit=MAX_GOAL_S)
@@ -131,6 +136,12 @@ def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
     times, points = checked_points(goal.times_s, q, v, a, names)
     require_rest(points[-1], names)
     return ParsedGoal(names, joints, np.array(times), q, v, a, goal.start_s, goal.track)
+
+
+def require_few(points: int) -> None:
+    """Raise a TrajectoryError where a goal has too many points: before anything is done with them."""
+    if points > MAX_POINTS:
+        raise TrajectoryError(f"the goal has {points} points, at most {MAX_POINTS} are taken", value=points, limit=MAX_POINTS)
 
 
 def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArray[np.intp]) -> Array:

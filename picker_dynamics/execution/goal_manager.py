@@ -5,15 +5,17 @@ sent, a lead ahead; the third, ``clock``, only measures how long things take.
 
 A goal is validated over its whole length before it starts, which takes a millisecond or, for a long one, half a second.  Whoever
 sends goals faster than that must not keep the reference waiting: a goal that a newer one overtakes is answered unchecked, and
-checks take no more than a share of the time.
+checks take no more than a share of the time.  What takes longer than a reference can wait is parsed and checked beside the ticks,
+for an arm that stands: its result counts if nothing has changed meanwhile.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from picker_dynamics.errors import PickerError, TrajectoryError
 
@@ -21,7 +23,7 @@ from .events import EventKind
 from .goal import MAIN_TRACK, MAX_GOAL_S, Goal, ParsedGoal, parse
 from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
 from .lease import Holder, Kind, Lease
-from .reference_generator import Motion, Phase, Reference, ReferenceGenerator
+from .reference_generator import Motion, Phase, Reference, ReferenceGenerator, Standing
 from .streaming import Stream
 
 STANDS_S = 0.02
@@ -29,6 +31,23 @@ STANDS_S = 0.02
 
 REST = 1.0
 """After a check as long a rest as it took, times this: checks take no more than half of the time."""
+
+
+MOST_CHECKS = 5
+"""How often a goal is checked anew where something changed meanwhile: then it is refused."""
+
+Beside = Callable[[Callable[[], Any]], "Future[Any]"]
+"""Has work done beside the ticks, as ``Executor.submit`` does."""
+
+
+def at_once(work: Callable[[], Any]) -> Future[Any]:
+    """Has work done here and now: for who has no tick to lose."""
+    done: Future[Any] = Future()
+    try:
+        done.set_result(work())
+    except Exception as error:
+        done.set_exception(error)
+    return done
 
 
 class Tracker(Protocol):
@@ -50,6 +69,7 @@ class GoalRequest:
 
     Attributes:
         make: the goal; called once, when it is looked at.  May raise a PickerError.
+        long: that takes longer than a reference can wait: it is called beside the ticks.
         track: goals of one track take each other's place.
         identifier: what the one who sent it calls it.
         driver: who sent it, where that is one who has the lease on the arm; empty: anybody.
@@ -65,6 +85,7 @@ class GoalRequest:
     answer: Callable[[Verdict], None] = lambda _verdict: None
     feedback: Callable[[Error, float], None] | None = None
     driver: str = ""
+    long: bool = False
 
     @property
     def holder(self) -> Holder:
@@ -74,11 +95,23 @@ class GoalRequest:
 
 @dataclass
 class _Pending:
-    """A request that waits to be looked at: parsed, where that was done; not before ``due_s``."""
+    """A request that waits to be looked at: parsed, where that was done; not before ``due_s``.
+
+    ``work`` is done for it beside the ticks: it is parsed, then checked for an arm that stands as it did (``standing``).
+    """
 
     request: GoalRequest
     goal: ParsedGoal | None = None
     due_s: float = 0.0
+    work: Future[Any] | None = None
+    standing: Standing | None = None
+    checks: int = 0
+
+    def drop(self) -> GoalRequest:
+        """Nobody wants it any more."""
+        if self.work is not None:
+            self.work.cancel()
+        return self.request
 
 
 class PendingGoals:
@@ -97,14 +130,14 @@ class PendingGoals:
         before = self._waiting.pop(request.track, None)
         self._waiting[request.track] = _Pending(request)
         self.overtaken += before is not None
-        return before.request if before else None
+        return before.drop() if before else None
 
     def remove(self, wanted: Callable[[GoalRequest], bool]) -> list[GoalRequest]:
         """Withdraw those requests; returns them."""
         gone = {track: pending for track, pending in self._waiting.items() if wanted(pending.request)}
         for track in gone:
             del self._waiting[track]
-        return [pending.request for pending in gone.values()]
+        return [pending.drop() for pending in gone.values()]
 
     def next(self, now_s: float) -> _Pending | None:
         """What may be looked at now, which leaves; the first that came goes first."""
@@ -145,6 +178,7 @@ class GoalManager:
         lease: on the arm, which a goal has until it is answered.
         tell: called with what happened: kind, text, and keywords of ``Event``.
         clock: for the time that checks take [s].
+        beside: has the long ones done beside the ticks.
     """
 
     def __init__(
@@ -155,9 +189,10 @@ class GoalManager:
         lease: Lease,
         tell: Callable[..., None],
         clock: Callable[[], float],
+        beside: Beside = at_once,
     ):
         self.generator, self.stream, self.sent, self.lease = generator, stream, sent, lease
-        self.tell, self.clock = tell, clock
+        self.tell, self.clock, self.beside = tell, clock, beside
         self.pending = PendingGoals()
         self.accepted = self.refused = 0
         self._executing: dict[str, _Executing] = {}
@@ -181,19 +216,47 @@ class GoalManager:
         request = pending.request
         try:
             first_look = pending.goal is None
-            goal = pending.goal = pending.goal or parse(request.make(), self.generator.joint_names)
-            self.lease.require(request.holder, goal.joints.tolist(), now_s)
-            later_s = self._not_yet(request, goal, time_s, first_look)
-            if later_s is not None:
-                self.pending.put_back(pending, begin_s + later_s)
+            goal = self._parsed(pending)
+            if goal is not None:
+                self.lease.require(request.holder, goal.joints.tolist(), now_s)
+            later_s = 0.0 if goal is None else self._not_yet(request, goal, time_s, first_look)
+            if goal is None or later_s is not None or not self._ready(pending, goal, time_s):
+                self.pending.put_back(pending, begin_s + (later_s or 0.0))
                 return
-            motion = self.generator.submit(goal, time_s, str(next(self._numbers)))
+            checked = None if pending.work is None else pending.work.result()
+            motion = self.generator.submit(pending.goal or goal, time_s, str(next(self._numbers)), checked)
         except PickerError as error:
             self._refuse(request, error)
         else:
             self._accept(request, motion)
         finally:
             self.pending.looked(begin_s, self.clock())
+
+    def _parsed(self, pending: _Pending) -> ParsedGoal | None:
+        """The goal in the arm's order; None: it is being parsed."""
+        if pending.goal is None:
+            request, names = pending.request, self.generator.joint_names
+            if not request.long:
+                pending.goal = parse(request.make(), names)
+            else:
+                pending.work = pending.work or self.beside(lambda: parse(request.make(), names))
+                if pending.work.done():
+                    pending.goal, pending.work = pending.work.result(), None
+        return pending.goal
+
+    def _ready(self, pending: _Pending, goal: ParsedGoal, time_s: float) -> bool:
+        """Whether a goal may be submitted: unless it is light, its check was made beside the ticks, for an arm that stands."""
+        standing = self.generator.standing()
+        if goal.light or standing is None:
+            pending.work = None
+            return True
+        if pending.work is None or (pending.work.done() and standing != pending.standing):
+            if pending.checks == MOST_CHECKS:
+                raise PickerError(f"the arm or its limits changed each of the {MOST_CHECKS} times that the goal was checked")
+            pending.goal = self.generator.in_time(goal, time_s)
+            pending.work, pending.standing = self.beside(self.generator.check_of(pending.goal, time_s)), standing
+            pending.checks += 1
+        return pending.work.done()
 
     def _not_yet(self, request: GoalRequest, goal: ParsedGoal, time_s: float, first_look: bool) -> float | None:
         """How long a goal that cannot be taken now has to wait [s]; raises what is wrong with it anyway."""
@@ -306,6 +369,11 @@ class GoalManager:
         if request is None:
             return self.generator.cancel(time_s) is not None
         return any([self.generator.cancel(time_s, entry.motion.identifier) is not None for entry in chosen])
+
+    def close(self) -> None:
+        """Answer those too that were not looked at yet: nothing is any more."""
+        for waiting in self.pending.remove(lambda _one: True):
+            self._refuse(waiting, PickerError("the controller ends"))
 
     def abort_all(self, text: str) -> bool:
         """The arm cannot go on; returns whether anybody was told."""

@@ -10,7 +10,7 @@ the same path.  A new goal joins in the trajectory's time, so it is checked for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -78,6 +78,18 @@ class Motion:
     cancelled: bool = False
     validated: Validated | None = field(default=None, repr=False)
     strain: Strain = NO_STRAIN
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an arm stands, and what it is held to; equal while neither has changed.
+
+    Attributes:
+        key: of the pose and the validator; they are the same objects until something moves or changes.
+    """
+
+    key: tuple[int, int]
+    kept: tuple[object, ...] = field(repr=False, compare=False)
 
 
 class ReferenceGenerator:
@@ -211,25 +223,61 @@ class ReferenceGenerator:
             return False
         return self.progress_at(earliest_s) < self._path.trajectory.duration
 
-    def submit(self, goal: ParsedGoal, time_s: float, identifier: str = "") -> Motion:
+    def standing(self) -> Standing | None:
+        """How the arm stands; None: it moves, is not active, or the payload is not known."""
+        if self.phase() is not Phase.HOLDING or self.validator is None:
+            return None
+        return Standing((id(self._hold), id(self.validator)), (self._hold, self.validator))
+
+    def in_time(self, goal: ParsedGoal, time_s: float) -> ParsedGoal:
+        """What of the goal lies ahead."""
+        late_s = self._start_time(goal, max(time_s, self._sent_s))[1]
+        return goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
+
+    def check_of(self, goal: ParsedGoal, time_s: float) -> Callable[[], Validated]:
+        """The check of a goal for the arm as it stands now: work that touches nothing here, and may be done beside the ticks.
+
+        Its result holds, for ``submit``, while ``standing`` is the same.
+        """
+        validator = self._require_validator()
+        build = self._joined(goal, max(time_s, self._sent_s))[0]
+        return lambda: validator.scale_time(build)
+
+    def submit(self, goal: ParsedGoal, time_s: float, identifier: str = "", checked: Validated | None = None) -> Motion:
         """Validate a goal and start it from the last point that was sent; a motion under way is blended into it.
 
         Args:
             goal: what is asked.
             time_s: time for which the next reference will be sent.
             identifier: of the motion that it becomes.
+            checked: what ``check_of`` made of what of it was ``in_time`` then, for the arm as it still stands.
 
         Raises:
             PickerError: not active, no check possible yet, or any reason why the motion may not start; the reference
                 goes on unchanged then.
         """
+        validator = self._require_validator()
+        if checked is None:
+            goal = self.in_time(goal, time_s)
+        start_s = self._start_time(goal, max(time_s, self._sent_s))[0]
+        build, staying, whole = self._joined(goal, start_s)
+        validated = checked or validator.scale_time(build)
+        duration_s = validated.trajectory.duration if whole else float(goal.times_s[-1]) * validated.factor
+        joints = tuple(goal.joints.tolist())
+        motion = Motion(
+            start_s, validated.trajectory, identifier, Phase.EXECUTING, goal.track, joints, duration_s, validated=validated
+        )
+        return self._begin(motion, staying)
+
+    def _require_validator(self) -> MotionValidator:
         if not self.active:
             raise PickerError("the arm is not active: enable it first")
         if self.validator is None:
             raise PickerError("the payload is not known yet (is the dynamics node running?): no goal is accepted")
-        start_s, late_s = self._start_time(goal, max(time_s, self._sent_s))
-        if late_s > PAST_TOLERANCE_S:
-            goal = goal.after(late_s)
+        return self.validator
+
+    def _joined(self, goal: ParsedGoal, start_s: float) -> tuple[Callable[[float], Trajectory], tuple[Motion, ...], bool]:
+        """The motion of all joints for a factor on its duration, those that stay beside it, whether the goal has all joints."""
         joints = tuple(goal.joints.tolist())
         staying = tuple(m for m in self._staying(start_s) if m.track != goal.track and not set(m.joints) & set(joints))
         state, others = self._others(joints, staying, start_s)
@@ -240,12 +288,7 @@ class ReferenceGenerator:
             path = goal.trajectory(own, factor)
             return path if whole else merge_joints(path, others, goal.joints)
 
-        validated = self.validator.scale_time(build)
-        duration_s = validated.trajectory.duration if whole else float(goal.times_s[-1]) * validated.factor
-        motion = Motion(
-            start_s, validated.trajectory, identifier, Phase.EXECUTING, goal.track, joints, duration_s, validated=validated
-        )
-        return self._begin(motion, staying)
+        return build, staying, whole
 
     def follow(self, trajectory: Trajectory, start_s: float, phase: Phase = Phase.STREAMING) -> Motion:
         """Execute a trajectory that was built on :meth:`state_at` ``start_s`` and checked by the caller."""

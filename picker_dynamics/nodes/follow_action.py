@@ -5,7 +5,7 @@ from __future__ import annotations
 from control_msgs.action import FollowJointTrajectory
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.execution.goal import MAIN_TRACK, Goal
+from picker_dynamics.execution.goal import LIGHT_POINTS, MAIN_TRACK, Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Verdict
 from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
@@ -46,7 +46,8 @@ class FollowAction:
             to_stamp(message.header.stamp, self.node.stamps.to_stamp(error.actual.time_s))
             handle.publish_feedback(message)
 
-        self.requests[key] = GoalRequest(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback)
+        long = len(handle.request.trajectory.points) > LIGHT_POINTS
+        self.requests[key] = GoalRequest(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback, long)
         self.node.execution.submit(self.requests[key])
 
     def on_cancel(self, handle) -> bool:

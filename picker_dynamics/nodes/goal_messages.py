@@ -8,7 +8,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.board.stamp_clock import StampClock, StampReader
 from picker_dynamics.errors import InputError, PickerError
-from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal import Goal, require_few
 from picker_dynamics.execution.goal_tracking import ArmState, Error
 from picker_dynamics.robot.joint_order import ordered
 
@@ -24,6 +24,7 @@ def goal_from(message: JointTrajectory, partial: bool, stamps: StampClock) -> Go
         InputError: efforts, which these joints do not follow; as joint_trajectory_controller does.
     """
     points, stamp_s = message.points, seconds(message.header.stamp)
+    require_few(len(points))
     given = next((i for i, point in enumerate(points) if len(point.effort)), None)
     if given is not None:
         raise InputError(

@@ -11,6 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -32,6 +33,7 @@ from .controller_parameters import ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, array, status
 from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
 from .goal_messages import ArmStates, goal_from
+from .long_goals import SHORT_BYTES, Beside, identifier_in, message_in, most_bytes
 from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
 DIAGNOSTIC_PERIOD_S = 1.0
@@ -91,7 +93,8 @@ class TrajectoryController(Claimant, Node):
         self.sent_stamps: deque[float] = deque(maxlen=math.ceil(OWN_S * rate_hz))
         gripper = declare_gripper(self, self.arm, controlled.grips)
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
-        self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send)
+        self.beside = Beside()
+        self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send, beside=self.beside)
         self.deceleration = deceleration
         self.on_parameters(set())
         if self.parameters["floor_z"] == OFF:
@@ -107,7 +110,7 @@ class TrajectoryController(Claimant, Node):
         self.reference_out = self.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
         self.status_out = self.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self.create_subscription(JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, GOALS_WAITING)
+        self.create_subscription(JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, GOALS_WAITING, raw=True)
         self.create_subscription(JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.create_subscription(JointState, "hardware/held_pose", self.on_held_pose, LATCHED)
@@ -182,8 +185,24 @@ class TrajectoryController(Claimant, Node):
             except PickerError as error:
                 self.complain(f"no held pose: {error}", error)
 
-    def on_goal(self, message: JointTrajectory) -> None:
-        """A goal without points cancels, as in joint_trajectory_controller."""
+    def on_goal(self, data: bytes) -> None:
+        """A goal, as the bytes of a JointTrajectory: a long one is converted beside the ticks."""
+        partial = self.parameters["allow_partial_joints_goal"]
+        if len(data) <= SHORT_BYTES:
+            self.on_short_goal(deserialize_message(data, JointTrajectory), partial)
+            return
+        identifier, most = identifier_in(data), most_bytes(self.arm.n)
+        if len(data) > most:
+            error = InputError(f"the goal's message has {len(data)} bytes, at most {most} are taken", value=len(data), limit=most)
+            self.execution.refuse(error, identifier)
+            return
+        stamps, tracker = self.stamps, self.path_tracker
+        self.execution.submit(
+            GoalRequest(lambda: goal_from(message_in(data), partial, stamps), identifier=identifier, tracker=tracker, long=True)
+        )
+
+    def on_short_goal(self, message: JointTrajectory, partial: bool) -> None:
+        """One without points cancels, as in joint_trajectory_controller."""
         identifier = message.header.frame_id
         if not message.points:
             cancelled = self.execution.cancel(self.stamps.now_s())
@@ -191,7 +210,6 @@ class TrajectoryController(Claimant, Node):
             self.get_logger().info(said)
             self.execution.tell(EventKind.CANCELLED, said, identifier=identifier)
             return
-        partial = self.parameters["allow_partial_joints_goal"]
         self.execution.submit(
             GoalRequest(lambda: goal_from(message, partial, self.stamps), identifier=identifier, tracker=self.path_tracker)
         )
@@ -303,6 +321,7 @@ class TrajectoryController(Claimant, Node):
     def close(self, _hurried) -> None:
         """The last word to whoever waits for a goal."""
         self.ticks.cancel()
+        self.beside.close()
         self.publish_events(self.execution.close())
         if self.interfaces is not None:
             self.interfaces.close()

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import resource
 
 from . import description
@@ -101,10 +100,7 @@ def load(name: str, path: str | Path | None = None) -> Arm:
 
 def _read(path: str | Path | None) -> dict[str, Any]:
     path = path or resource("config/arms.yaml")
-    try:
-        file = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}", value=str(path)) from error
+    file = read_yaml(path, "arms", ConfigurationError)
     if not isinstance(file, dict) or not isinstance(file.get("arms"), dict):
         raise ConfigurationError(f"{path}: no mapping 'arms'", subject="arms")
     return file

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from xml.etree import ElementTree
 
 from picker_dynamics.errors import DescriptionError, JointNamesError
+from picker_dynamics.files.formats import parse_xml
+from picker_dynamics.files.reading import XML_BYTES, read_text
 
 from .model import vector_of
 from .urdf_elements import MOVABLE_TYPES, Geometry, Joint, Link, element_error, read_joint, read_link, rotation_from_rpy
@@ -34,6 +35,10 @@ __all__ = [
 
 LIMIT_TOLERANCE = 1e-4
 """How far a limit of another description may exceed ours [rad, m, or per second]: 1.5708 is meant to be pi/2."""
+
+
+MAX_JOINTS = 32
+"""Movable joints of the largest arm: the equations of motion grow with their third power."""
 
 
 @dataclass(frozen=True)
@@ -127,19 +132,12 @@ def load(path: str | Path) -> ArmDescription:
     Raises:
         DescriptionError: the file cannot be read, or is no fixed-base tree of supported joints.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DescriptionError(f"cannot read URDF {path}: {error}") from error
-    return parse(text, source=str(path))
+    return parse(read_text(path, "URDF", XML_BYTES, DescriptionError), source=str(path))
 
 
 def parse(text: str, source: str = "<text>") -> ArmDescription:
     """Read URDF text; see :func:`load`."""
-    try:
-        robot = ElementTree.fromstring(text)
-    except (ElementTree.ParseError, ValueError) as error:
-        raise DescriptionError(f"{source}: not XML: {error}") from error
+    robot = parse_xml(text, source, DescriptionError)
     if robot.tag != "robot":
         raise DescriptionError(f"{source}: root element is <{robot.tag}>, expected <robot>")
     name = robot.get("name")
@@ -154,6 +152,11 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
             raise DescriptionError(f"link {link.name} is defined twice", subject=link.name)
         links[link.name] = link
     joints = [read_joint(element) for element in robot.findall("joint")]
+    movable = sum(joint.movable for joint in joints)
+    if movable > MAX_JOINTS:
+        raise DescriptionError(
+            f"{source}: {movable} movable joints, at most {MAX_JOINTS} are taken", value=movable, limit=MAX_JOINTS
+        )
     root, ordered = _tree(links, joints)
     return ArmDescription(name, root, MappingProxyType(links), ordered, text, source)
 

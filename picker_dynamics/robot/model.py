@@ -139,17 +139,28 @@ def per_joint(name: str, value: ArrayLike, joint_names: Sequence[str], *, positi
     return read_only(array)
 
 
+PAYLOAD_MAX_KG, PAYLOAD_MAX_M = 100.0, 2.0
+"""Heaviest load at the tool [kg], and how far from the tool's frame its centre may be [m]."""
+
+
 def payload_values(mass: float, com: ArrayLike, inertia: ArrayLike | None) -> tuple[float, Array, Array]:
     """Return a payload's mass [kg], centre of mass (3,) [m] and inertia about it (3, 3) [kg·m²], checked.
 
     Raises:
-        InputError: a negative mass, values that are not finite, wrong shapes, an inertia that is no inertia.
+        InputError: a negative mass, one beyond ``PAYLOAD_MAX_KG``, a centre beyond ``PAYLOAD_MAX_M``, values that are not
+            finite, wrong shapes, an inertia that is no inertia.
     """
     mass = checked_number("payload mass", mass, "kg", least=0.0, subject="payload")
     com = as_vector("payload com", com, 3)
+    away = float(np.abs(com).max())
+    for what, value, most, unit in (("mass", mass, PAYLOAD_MAX_KG, "kg"), ("com", away, PAYLOAD_MAX_M, "m")):
+        if value > most:
+            raise InputError(f"payload {what} is {value:g} {unit}, at most {most:g}", subject="payload", value=value, limit=most)
     inertia = np.zeros((3, 3)) if inertia is None else as_states("payload inertia", inertia, 3)
     if inertia.shape != (3, 3):
         raise InputError(f"payload inertia has shape {inertia.shape}, expected (3, 3)", subject="payload")
+    if np.abs(inertia).max() > PAYLOAD_MAX_KG * PAYLOAD_MAX_M**2:
+        raise InputError("payload inertia is beyond that of the largest payload", subject="payload", value=inertia)
     if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
         raise InputError("payload inertia is not symmetric", subject="payload", value=inertia)
     least, middle, largest = np.linalg.eigvalsh(inertia)

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.formats import read_yaml
 
 PULSE_RANGE_US = (400.0, 2600.0)
 """Pulses that no map may leave [us]: what hobby servos understand."""
@@ -37,16 +36,16 @@ Bounds = tuple[float, bool, float]
 
 NUMBERS: dict[str, Bounds] = {
     "zero_deg": (-360.0, True, 360.0),
-    "stall_torque_nm": (0.0, False, math.inf),
-    "no_load_speed_rad_s": (0.0, False, math.inf),
-    "stiffness_nm_rad": (0.0, False, math.inf),
+    "stall_torque_nm": (0.0, False, 1e4),
+    "no_load_speed_rad_s": (0.0, False, 1e4),
+    "stiffness_nm_rad": (0.0, False, 1e6),
     "deadband_us": (0.0, True, 100.0),
     "armature_kg_m2": (0.0, True, 1.0),
     "peak_share": (0.0, False, 1.0),
     "hold_share": (0.0, False, 1.0),
-    "rest_rad": (-math.inf, False, math.inf),
-    "home_rad": (-math.inf, False, math.inf),
-    "setpoint_speed_rad_s": (0.0, False, math.inf),
+    "rest_rad": (-100.0, True, 100.0),
+    "home_rad": (-100.0, True, 100.0),
+    "setpoint_speed_rad_s": (0.0, False, 1e4),
 }
 BOARD: dict[str, Bounds] = {
     "frame_us": (1000.0, True, 100000.0),
@@ -56,7 +55,7 @@ BOARD: dict[str, Bounds] = {
 BOARD_OPTIONAL: Entry = {"oscillator_hz": OSCILLATOR_HZ, "supply": None, "supply_a": None}
 SUPPLY_A = (0.0, False, 1000.0)
 SUPPLY: dict[str, Bounds] = {"divider": (1.0, True, 20.0), "minimum_v": (0.0, False, 60.0)}
-GRIP: dict[str, Bounds] = {"contact_rad": (-math.inf, False, math.inf), "torque_nm": (0.0, False, math.inf)}
+GRIP: dict[str, Bounds] = {"contact_rad": (-100.0, True, 100.0), "torque_nm": (0.0, False, 1e4)}
 ELECTRIC: dict[str, Bounds] = {
     "stall_a": (0.0, False, 100.0),
     "idle_a": (0.0, True, 10.0),
@@ -71,17 +70,6 @@ OPTIONAL: Entry = {
     "feedback_adc": None,
     "electric": None,
 }
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that is given twice, where YAML silently keeps the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"{key!r} is given twice", node.start_mark)
-        return super().construct_mapping(node, deep)
 
 
 def read_entries(
@@ -121,11 +109,7 @@ def read_entries(
 
 
 def _read_layer(path: str | Path, joint_names: tuple[str, ...]) -> Entry:
-    try:
-        layer = yaml.load(Path(path).read_text(encoding="utf-8"), _Loader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigurationError(f"cannot read servo map {path}: {' '.join(str(error).split())}", value=str(path)) from error
-    layer = _mapping(layer, ("board", "defaults", "joints"), str(path))
+    layer = _mapping(read_yaml(path, "servo map", ConfigurationError), ("board", "defaults", "joints"), str(path))
     for part, allowed in (("board", (*BOARD, "supply", "supply_a")), ("defaults", JOINT_KEYS), ("joints", joint_names)):
         _mapping(layer.get(part, {}), allowed, f"{path}: {part}")
     for joint, entry in layer.get("joints", {}).items():

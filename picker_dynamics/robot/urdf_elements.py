@@ -18,6 +18,9 @@ from picker_dynamics.errors import DescriptionError
 
 from .model import Array, read_only
 
+LARGEST_M, LARGEST_KG, LARGEST = 1e3, 1e6, 1e9
+"""Largest length [m], mass [kg], and any other number: beyond these no arm is meant, and sums lose their digits."""
+
 MOVABLE_TYPES = ("revolute", "continuous", "prismatic")
 
 
@@ -99,7 +102,9 @@ def element_error(where: str, message: str, value: Any = None, limit: Any = None
     return DescriptionError(f"{where}: {message}", subject=where.partition(" ")[2], value=value, limit=limit)
 
 
-def _numbers(element: Element, attribute: str, where: str, default: str | None = None, count: int = 3) -> Array:
+def _numbers(
+    element: Element, attribute: str, where: str, default: str | None = None, count: int = 3, most: float = LARGEST
+) -> Array:
     raw = element.get(attribute, default)
     if raw is None:
         raise element_error(where, f"<{element.tag}> has no {attribute!r}")
@@ -111,11 +116,15 @@ def _numbers(element: Element, attribute: str, where: str, default: str | None =
         raise element_error(where, f"{attribute}={raw!r} has {values.size} numbers, not {count}", raw, count)
     if not np.isfinite(values).all():
         raise element_error(where, f"{attribute}={raw!r} is not finite", raw)
+    if np.abs(values).max() > most:
+        raise element_error(where, f"{attribute}={raw!r} is beyond {most:g}", raw, most)
     return values
 
 
-def _number(element: Element, attribute: str, where: str, default: str | None = None, least: float = -math.inf) -> float:
-    value = float(_numbers(element, attribute, where, default, count=1)[0])
+def _number(
+    element: Element, attribute: str, where: str, default: str | None = None, least: float = -math.inf, most: float = LARGEST
+) -> float:
+    value = float(_numbers(element, attribute, where, default, 1, most)[0])
     if value < least:
         message = f"<{element.tag}> {attribute} is {value:g}, must be >= {least:g}"
         raise element_error(where, message, value, least)
@@ -126,7 +135,7 @@ def _origin(parent: Element, where: str) -> tuple[Array, Array]:
     element = parent.find("origin")
     if element is None:
         return read_only(np.zeros(3)), read_only(np.eye(3))
-    xyz = _numbers(element, "xyz", where, "0 0 0")
+    xyz = _numbers(element, "xyz", where, "0 0 0", most=LARGEST_M)
     return xyz, read_only(rotation_from_rpy(_numbers(element, "rpy", where, "0 0 0")))
 
 
@@ -151,7 +160,7 @@ def _read_inertial(inertial: Element, where: str) -> tuple[float, Array, Array]:
     com, rotation = _origin(inertial, where)
     ixx, ixy, ixz, iyy, iyz, izz = (_number(inertia_element, key, where) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
     tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    return _number(mass_element, "value", where, least=0.0), com, read_only(rotation @ tensor @ rotation.T)
+    return _number(mass_element, "value", where, least=0.0, most=LARGEST_KG), com, read_only(rotation @ tensor @ rotation.T)
 
 
 def _read_geometry(element: Element, where: str) -> Geometry:
@@ -166,10 +175,10 @@ def _read_geometry(element: Element, where: str) -> Geometry:
             raise element_error(where, f"the mesh of a <{element.tag}> has no filename")
         return Geometry("mesh", tuple(_numbers(shape, "scale", where, "1 1 1")), xyz, rotation, filename)
     if shape.tag == "box":
-        size = tuple(_numbers(shape, "size", where))
+        size = tuple(_numbers(shape, "size", where, most=LARGEST_M))
     elif shape.tag in ("cylinder", "sphere"):
         keys = ("radius", "length")[: 1 if shape.tag == "sphere" else 2]
-        size = tuple(_number(shape, key, where) for key in keys)
+        size = tuple(_number(shape, key, where, most=LARGEST_M) for key in keys)
     else:
         message = f"geometry <{shape.tag}> is not supported (box, cylinder, sphere, mesh)"
         raise element_error(where, message, shape.tag)

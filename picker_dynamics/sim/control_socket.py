@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import InputError, LinkError
+from picker_dynamics.files.formats import parse_json
 
 REQUEST_MAX = 65_536
 """Longest line [bytes]; a client that sends more is cut off."""
@@ -131,8 +132,8 @@ class ControlServer:
 
     def _reply(self, line: bytes) -> dict:
         try:
-            request = json.loads(line)
-        except ValueError as error:
+            request = parse_json(line)
+        except InputError as error:
             return {"ok": False, "error": f"not JSON: {error}"}
         if not isinstance(request, dict):
             return {"ok": False, "error": "a request is a JSON object"}

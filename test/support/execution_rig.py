@@ -8,7 +8,7 @@ from arm_fixtures import picker, rigid_body, servos
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Tick, Timing
 from picker_dynamics.execution.goal import MAIN_TRACK, Goal
-from picker_dynamics.execution.goal_manager import GoalRequest
+from picker_dynamics.execution.goal_manager import GoalRequest, at_once
 from picker_dynamics.execution.goal_tracking import ArmState, GoalTracker, Verdict
 from picker_dynamics.execution.reference_generator import Motion, Phase, Reference
 from picker_dynamics.execution.tolerances import Tolerances
@@ -70,10 +70,16 @@ class Rig:
         pose=HOME,
         monitor_every=1,
         guard_may_stop=False,
+        beside=at_once,
     ):
         description = description or picker()
         self.execution = Execution(
-            description, held_to or limits(), Timing(1.0 / period_s, lead_s, monitor_every), DECELERATION, lambda: self.time_s
+            description,
+            held_to or limits(),
+            Timing(1.0 / period_s, lead_s, monitor_every),
+            DECELERATION,
+            lambda: self.time_s,
+            beside=beside,
         )
         self.period_s, self.lead_s, self.time_s, self.error = period_s, lead_s, begin_s, 0.0
         self.events, self.references, self.last = [], [], None

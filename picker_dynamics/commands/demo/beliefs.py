@@ -8,7 +8,6 @@ true          configured, with horns askew as in the rehearsal (horn error), and
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.estimation.calibration.compare import load
 from picker_dynamics.estimation.calibration.simulated import hidden_servos
 from picker_dynamics.estimation.calibration.write_back import OVERLAY_NAME, URDF_NAME
+from picker_dynamics.files.formats import read_json, read_yaml
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription
@@ -85,7 +85,7 @@ def sides(options, out: Path) -> Sides:
 
 def hidden_overlay(true: ServoMap, overlay: Path) -> str:
     """The text of a servo-map overlay with each horn as it truly is, and all that ``overlay`` has."""
-    layer = yaml.safe_load(overlay.read_text(encoding="utf-8"))
+    layer = read_yaml(overlay, "servo map", ConfigurationError)
     for servo in true.servos:
         points = [[float(angle), float(pulse)] for angle, pulse in zip(np.degrees(servo.horn_angles), servo.pulses_us)]
         entry = layer.setdefault("joints", {}).setdefault(servo.joint, {})
@@ -101,8 +101,8 @@ def _rehearsed(folder: str) -> dict:
     """
     path, needs = Path(folder) / "report.json", "the demo needs a folder of picker calibrate --simulated"
     try:
-        simulated = json.loads(path.read_text(encoding="utf-8")).get("simulated")
-    except (OSError, ValueError, AttributeError) as error:
+        simulated = read_json(path, "report", ConfigurationError).get("simulated")
+    except (ConfigurationError, AttributeError) as error:
         raise ConfigurationError(f"cannot read {path}: {' '.join(str(error).split())}; {needs}", value=str(path)) from error
     if not isinstance(simulated, dict):
         raise ConfigurationError(f"{path} says nothing of a simulated arm: {needs}", value=str(path))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.robot.servo_map import ServoMap
@@ -47,13 +47,13 @@ def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
         UnreachableError: a berry or the tray is out of reach.
     """
     try:
-        raw = yaml.safe_load(path.read_text())
+        raw = read_yaml(path, "scene", ConfigurationError)
         tour = _Tour(arm, servos, raw)
         picks = tuple(tour.pick(berry) for berry in raw["berries"])
         return Scene(
             np.array(servos.home), picks, float(raw["payload_kg"]), float(raw["settle_s"]), 1e-3 * float(raw["tolerance_mm"])
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ConfigurationError(f"{path.name}: {type(error).__name__}: {error}") from error
 
 

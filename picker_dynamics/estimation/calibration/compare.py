@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, JointNamesError, refuse_if
+from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
@@ -165,9 +165,9 @@ def _stated(report: Path) -> float | None:
     if not report.is_file():
         return None
     try:
-        value = json.loads(report.read_text(encoding="utf-8")).get("tip_uncertainty_95_mm")
-    except (OSError, ValueError, AttributeError) as error:
-        raise ConfigurationError(f"cannot read {report}: {' '.join(str(error).split())}", value=str(report)) from error
+        value = read_json(report, "report", ConfigurationError).get("tip_uncertainty_95_mm")
+    except AttributeError as error:
+        raise ConfigurationError(f"{report} is no report of picker calibrate", value=str(report)) from error
     return float(value) if isinstance(value, (int, float)) else None
 
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError, InputError, refuse_if
+from picker_dynamics.files.formats import read_json
+from picker_dynamics.files.reading import YAML_BYTES, read_bytes
 
 VERSION, NAME = 1, "session.json"
 
@@ -35,10 +37,7 @@ def checksums(urdf: str, *servo_files: str | Path) -> dict[str, str]:
     """
     digest = hashlib.sha256()
     for path in servo_files:
-        try:
-            digest.update(Path(path).read_bytes() + b"\0")
-        except OSError as error:
-            raise ConfigurationError(f"cannot read servo map {path}: {error.strerror}", value=str(path)) from error
+        digest.update(read_bytes(path, "servo map", YAML_BYTES, ConfigurationError) + b"\0")
     return {"urdf_sha256": hashlib.sha256(urdf.encode()).hexdigest(), "servos_sha256": digest.hexdigest()}
 
 
@@ -95,10 +94,10 @@ class Session:
 
     def _read(self) -> None:
         try:
-            found = json.loads(self.path.read_text(encoding="utf-8"))
+            found = read_json(self.path, "session")
             version, arm, answers, done = (found[key] for key in ("version", "arm", "answers", "done"))
             latest = {(one["step"], one["key"]): one for one in answers if "value" in one}
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"{self.path} is no session of picker calibrate ({error}); --restart keeps it as a backup",
                 subject="session",

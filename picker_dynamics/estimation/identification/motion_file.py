@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import InputError, TrajectoryError
+from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.trajectory import trajectory
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -72,11 +73,11 @@ def read(path: str | Path) -> MotionFile:
         TrajectoryError: points that are out of order, not finite, incomplete, or that end moving.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = read_json(path, "motion")
         names, points = tuple(content["joint_names"]), content["points"]
         t, q, v, a = (np.array([point[key] for point in points], dtype=float) for key in KEYS)
         arm, units = str(content.get("arm", "")), tuple(content["units"])
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(
             f"{path} is no motion of `picker identify excite`: {type(error).__name__}: {error}", value=str(path)
         ) from error

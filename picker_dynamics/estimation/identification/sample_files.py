@@ -9,19 +9,23 @@ Velocities may be left out (for all joints).  ``position_JOINT_deg`` and ``veloc
 
 from __future__ import annotations
 
+import array
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.files.reading import TABLE_BYTES, read_bytes
 from picker_dynamics.recording import reader
 from picker_dynamics.robot.description import ArmDescription
 
 from .samples import Samples
+
+COLUMNS_MAX = 1000
 
 _SUFFIXES = {
     "rad": {
@@ -86,21 +90,19 @@ def read_csv(path: str | Path, description: ArmDescription, constants: Mapping[s
         InputError: no such file, columns that are missing, an entry that is no number.
     """
     constants = dict(constants or {})
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}", value=str(path)) from error
-    rows = list(csv.reader(io.StringIO(text), skipinitialspace=True))
-    header = [name.strip() for name in rows[0]] if rows else []
+    rows = _rows(path, read_bytes(path, "samples", TABLE_BYTES))
+    header = [name.strip() for name in next(rows, [])]
+    if len(header) > COLUMNS_MAX:
+        raise InputError(f"{path}: {len(header)} columns, at most {COLUMNS_MAX} are taken", value=len(header), limit=COLUMNS_MAX)
     if "time_s" not in header:
         raise InputError(f"{path}: no column time_s; it has {', '.join(header) or 'none'}", subject="time_s")
-    table = _numbers(path, header, rows[1:])
+    ours, table = _numbers(path, header, rows)
 
     def column(kind: str, joint: str, unit: str) -> np.ndarray | None:
         for suffix, factor in _SUFFIXES[unit][kind].items():
             name = f"{kind}_{joint}_{suffix}"
             if name in header:
-                return factor * table[:, header.index(name)]
+                return factor * table[:, ours.index(header.index(name))]
         return None
 
     found: dict[str, list] = {"position": [], "velocity": [], "effort": []}
@@ -122,7 +124,7 @@ def read_csv(path: str | Path, description: ArmDescription, constants: Mapping[s
     v = None if any(one is None for one in found["velocity"]) else np.stack(found["velocity"], axis=-1)
     return Samples(
         description.joint_names,
-        table[:, header.index("time_s")],
+        table[:, ours.index(header.index("time_s"))],
         np.stack(found["position"], axis=-1),
         v,
         np.stack(found["effort"], axis=-1),
@@ -130,23 +132,31 @@ def read_csv(path: str | Path, description: ArmDescription, constants: Mapping[s
     )
 
 
-def _numbers(path, header: list[str], rows: list[list[str]]) -> np.ndarray:
-    """(k, columns); what is no number in a column that matters to nobody is NaN there."""
-    table = np.full((len(rows), len(header)), np.nan)
+def _rows(path, data: bytes) -> Iterator[list[str]]:
+    """Line by line."""
+    try:
+        yield from csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline=""), skipinitialspace=True)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read samples {path}: {error}", value=str(path)) from error
+
+
+def _numbers(path, header: list[str], rows: Iterator[list[str]]) -> tuple[list[int], np.ndarray]:
+    """Which columns matter, and their numbers (k, columns)."""
     ours = [i for i, name in enumerate(header) if name == "time_s" or name.split("_")[0] in _SUFFIXES["rad"]]
-    for k, row in enumerate(rows):
+    numbers = array.array("d")
+    for line, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise InputError(
-                f"{path}, line {k + 2}: {len(row)} entries, the first line has {len(header)}", value=len(row), limit=len(header)
+                f"{path}, line {line}: {len(row)} entries, the first line has {len(header)}", value=len(row), limit=len(header)
             )
         for i in ours:
             try:
-                table[k, i] = float(row[i])
+                numbers.append(float(row[i]))
             except ValueError as error:
                 raise InputError(
-                    f"{path}, line {k + 2}: {header[i]} is {row[i]!r}, not a number", subject=header[i], value=row[i]
+                    f"{path}, line {line}: {header[i]} is {row[i]!r}, not a number", subject=header[i], value=row[i]
                 ) from error
-    return table
+    return ours, np.array(numbers).reshape(-1, len(ours))
 
 
 def csv_text(samples: Samples, units) -> str:

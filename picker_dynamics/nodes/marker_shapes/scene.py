@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.formats import read_yaml
 
 from .shapes import Shape
 
@@ -28,10 +28,10 @@ def scene_shapes(path: str | Path, frame: str) -> list[Shape]:
         ConfigurationError: no such file, or a key that is missing or no number.
     """
     try:
-        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        raw = read_yaml(path, "scene", ConfigurationError)
         berries = [np.array(berry["at_m"], dtype=float).reshape(3) for berry in raw["berries"]]
         tray, mass = np.array(raw["tray"]["at_m"], dtype=float).reshape(3), float(raw["payload_kg"])
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ConfigurationError(
             f"scene {path}: {type(error).__name__}: {' '.join(str(error).split())}", value=str(path)
         ) from error

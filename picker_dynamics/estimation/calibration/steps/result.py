@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import yaml
 
 from picker_dynamics.board.firmware.config import board_limits
-from picker_dynamics.errors import refuse_if
+from picker_dynamics.errors import ConfigurationError, refuse_if
+from picker_dynamics.files.formats import parse_yaml, read_yaml
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 
@@ -163,7 +163,7 @@ def merged(overlay: str, before: str) -> str:
     """An overlay's text with what an earlier overlay has besides: one file is to be used, not two."""
     if not before:
         return overlay
-    mine, theirs = yaml.safe_load(overlay), yaml.safe_load(Path(before).read_text(encoding="utf-8"))
+    mine, theirs = parse_yaml(overlay), read_yaml(before, "servo map", ConfigurationError)
     lines = overlay.rstrip("\n").split("\n")
     for section in ("board", "defaults"):
         left = {key: value for key, value in theirs.get(section, {}).items() if key not in mine.get(section, {})}

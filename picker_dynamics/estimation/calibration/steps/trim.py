@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import yaml
 
-from picker_dynamics.errors import refuse_if
+from picker_dynamics.errors import ConfigurationError, refuse_if
+from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.robot.servo_file import BOARD
 
 from .. import readings
@@ -182,6 +182,6 @@ def _flash(context: StepContext, hz: float, number: int) -> None:
 
 def merged_board(overlay: str, hz: float) -> str:
     """An overlay's text with the oscillator's frequency in its board."""
-    content = yaml.safe_load(Path(overlay).read_text(encoding="utf-8")) if overlay else {}
+    content = read_yaml(overlay, "servo map", ConfigurationError) if overlay else {}
     content.setdefault("board", {})["oscillator_hz"] = round(hz)
     return yaml.safe_dump(content, sort_keys=False)

@@ -1,0 +1,5 @@
+"""Files that users name, read and parsed within bounds of size, depth, number and time: the one door for each kind.
+Imports nothing of this package but ``errors``.
+"""
+
+__all__ = ["formats", "reading"]

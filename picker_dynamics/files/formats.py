@@ -1,0 +1,178 @@
+"""Parsers of YAML, JSON and XML whose depth, number of values and numbers are bounded before anything is made of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+import yaml
+
+from picker_dynamics.errors import InputError, PickerError, shown
+
+from .reading import JSON_BYTES, XML_BYTES, YAML_BYTES, Error, read_text
+
+YAML_NODES = 20_000
+"""Values in a YAML file, those counted again that an alias repeats."""
+
+DEPTH = 50
+"""Of values within values, or elements within elements."""
+
+XML_ELEMENTS = 20_000
+
+DIGITS = 18
+"""Of a whole number: what 64 bits hold."""
+
+
+@contextlib.contextmanager
+def said(what: str, error: Error = InputError) -> Iterator[None]:
+    """What the readers of YAML, JSON and XML stumble over, as one error about ``what``."""
+    try:
+        yield
+    except PickerError:
+        raise
+    except (yaml.YAMLError, ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError) as failure:
+        raise error(f"{what}: {' '.join(str(failure).split()) or type(failure).__name__}") from failure
+
+
+# -- YAML ------------------------------------------------------------------------------------------------------------------
+
+
+def read_yaml(path: str | Path, what: str, error: Error = InputError, most: int = YAML_BYTES) -> Any:
+    """What a YAML file says; arguments and errors as for ``read_bytes``, and for what is no YAML, too deep, or too much."""
+    return parse_yaml(read_text(path, what, most, error), f"cannot read {what} {path}", error)
+
+
+def parse_yaml(text: str, what: str = "YAML", error: Error = InputError) -> Any:
+    """What a YAML text says; a key that is given twice is an error too, where YAML silently keeps the last."""
+    with said(what, error):
+        return yaml.load(text, _Loader)
+
+
+class _Loader(yaml.SafeLoader):
+    """Counts nodes while it composes them, an alias as often as what it stands for has."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._depth = self._nodes = 0
+        self._sizes: dict[int, int] = {}
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        is_alias, mark = self.check_event(yaml.AliasEvent), self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        before = self._nodes
+        self._depth += 1
+        if self._depth > DEPTH:
+            raise yaml.constructor.ConstructorError(None, None, f"more than {DEPTH} values within each other", mark)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if is_alias and id(node) not in self._sizes:
+            raise yaml.constructor.ConstructorError(None, None, "an alias for something that it is part of", mark)
+        self._nodes += self._sizes[id(node)] if is_alias else 1
+        self._sizes.setdefault(id(node), self._nodes - before)
+        if self._nodes > YAML_NODES:
+            raise yaml.constructor.ConstructorError(None, None, f"more than {YAML_NODES} values", mark)
+        return node
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else id(key)
+            if name in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
+            seen.add(name)
+        return node
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        if len(str(node.value)) > DIGITS + 4:  # sign, prefix
+            raise yaml.constructor.ConstructorError(None, None, "a number of too many digits", node.start_mark)
+        return int(super().construct_yaml_int(node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+
+
+# -- JSON ------------------------------------------------------------------------------------------------------------------
+
+
+def read_json(path: str | Path, what: str, error: Error = InputError, most: int = JSON_BYTES) -> Any:
+    """What a JSON file says; arguments and errors as for ``read_bytes``, and for what is no JSON, or too deep."""
+    return parse_json(read_text(path, what, most, error), f"cannot read {what} {path}", error)
+
+
+def parse_json(text: str | bytes, what: str = "JSON", error: Error = InputError) -> Any:
+    """What a JSON text says; its numbers are finite, and whole ones fit into 64 bits."""
+    with said(what, error):
+        value = json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_real)
+        _require_flat(value)
+        return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > DIGITS + 1:
+        raise ValueError("a number of too many digits")
+    return int(text)
+
+
+def _real(text: str) -> float:
+    value = float(text)
+    if value - value != 0.0:
+        raise ValueError(f"{shown(text, 20)} is not a finite number")
+    return value
+
+
+def _require_flat(value: Any) -> None:
+    level = [value]
+    for _ in range(DEPTH + 1):
+        level = [
+            one
+            for part in level
+            if isinstance(part, (list, dict))
+            for one in (part.values() if isinstance(part, dict) else part)
+            if isinstance(one, (list, dict))
+        ]
+        if not level:
+            return
+    raise ValueError(f"more than {DEPTH} values within each other")
+
+
+# -- XML -------------------------------------------------------------------------------------------------------------------
+
+
+def parse_xml(text: str, what: str, error: Error = InputError) -> ElementTree.Element:
+    """The root element of an XML text without document type: entities would be of any size.
+
+    Raises:
+        PickerError: of the class ``error``: no XML, too large, too deep.
+    """
+    if len(text) > XML_BYTES:
+        raise error(
+            f"{what} is too large: {len(text)} characters, at most {XML_BYTES} are taken", value=len(text), limit=XML_BYTES
+        )
+    parser, depth, count = expat.ParserCreate(), 0, 0
+
+    def begin(_name: str, _attributes: Any) -> None:
+        nonlocal depth, count
+        depth, count = depth + 1, count + 1
+        if depth > DEPTH:
+            raise ValueError(f"more than {DEPTH} elements within each other")
+        if count > XML_ELEMENTS:
+            raise ValueError(f"more than {XML_ELEMENTS} elements")
+
+    def end(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def refuse(*_: Any) -> None:
+        raise ValueError("a document type (<!DOCTYPE) is not taken")
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = begin, end, refuse
+    try:
+        parser.Parse(text.encode("utf-8"), True)
+        return ElementTree.fromstring(text)
+    except (expat.ExpatError, ElementTree.ParseError, ValueError, LookupError) as failure:
+        raise error(f"{what}: not XML: {failure}") from failure

@@ -1,0 +1,78 @@
+"""Reader of files that somebody names: regular ones, or a pipe, of a bounded size, decoded.
+
+Nothing is worked on before it is known to be small enough, and nothing hangs: a pipe whose other end is silent is given up.
+Whatever is wrong is one error, of the class that the caller names.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+from picker_dynamics.errors import InputError, PickerError
+
+YAML_BYTES, JSON_BYTES, XML_BYTES, TABLE_BYTES = 200_000, 8_000_000, 2_000_000, 32_000_000
+"""Largest file of each kind [bytes]; a table has a line for each sample."""
+
+PIPE_S = 10.0
+"""How long a pipe may keep one waiting [s]."""
+
+Error = type[PickerError]
+
+
+def read_bytes(path: str | Path, what: str, most: int, error: Error = InputError) -> bytes:
+    """All of a file.
+
+    Args:
+        path: of a regular file, or of a pipe that somebody writes to.
+        what: it is, for the error's text.
+        most: largest size that is taken.
+        error: class of the error.
+
+    Raises:
+        PickerError: of that class: no such file, not a file, not readable, too large.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(handle, "rb", buffering=0) as file:
+            mode = os.fstat(handle).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+                kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+                raise error(f"cannot read {what} {path}: it is {kind}", value=str(path))
+            data = _all_of(file, most, until_s=time.monotonic() + PIPE_S)
+    except (OSError, ValueError) as failure:
+        if isinstance(failure, PickerError):
+            raise
+        raise error(f"cannot read {what} {path}: {getattr(failure, 'strerror', None) or failure}", value=str(path)) from failure
+    if len(data) > most:
+        size = "more" if stat.S_ISFIFO(mode) else f"{os.stat(path).st_size} bytes"
+        raise error(f"{what} {path} is too large: {size}, at most {most} bytes are taken", value=size, limit=most)
+    return data
+
+
+def _all_of(file: Any, most: int, until_s: float) -> bytes:
+    """What there is to be read, and one byte more than ``most`` at the most."""
+    data = bytearray()
+    while len(data) <= most:
+        part = file.read(min(most + 1 - len(data), 1 << 20))
+        if part is None:  # a pipe, whose writer has not written yet
+            if not select.select([file], [], [], max(until_s - time.monotonic(), 0.0))[0]:
+                raise OSError(0, f"nothing came within {PIPE_S:.0f} s")
+        elif not part:
+            break
+        else:
+            data += part
+    return bytes(data)
+
+
+def read_text(path: str | Path, what: str, most: int, error: Error = InputError, encoding: str = "utf-8") -> str:
+    """All of a file as text; arguments and errors as for ``read_bytes``, and for what is no text."""
+    data = read_bytes(path, what, most, error)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as failure:
+        raise error(f"cannot read {what} {path}: no text in UTF-8 at byte {failure.start}", value=failure.start) from failure

@@ -1,0 +1,173 @@
+"""Long goals are parsed and checked beside the ticks; what changes meanwhile counts, and each is answered once."""
+
+from concurrent.futures import Future
+
+import numpy as np
+import pytest
+from execution_rig import HOME, ZERO, Rig, goal, moved
+
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.goal import MAX_POINTS
+from picker_dynamics.execution.goal_manager import MOST_CHECKS
+from picker_dynamics.execution.reference_generator import Phase
+
+
+class Later:
+    """Work that is done when the test says so."""
+
+    def __init__(self):
+        self.waiting: list[tuple[Future, object]] = []
+        self.asked = 0
+
+    def __call__(self, work):
+        self.waiting.append((Future(), work))
+        self.asked += 1
+        return self.waiting[-1][0]
+
+    def do(self):
+        """All that is still wanted."""
+        waiting, self.waiting = self.waiting, []
+        for future, work in waiting:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(work())
+                except Exception as error:
+                    future.set_exception(error)
+
+
+def long_goal(**fields):
+    """25 s, 100 points."""
+    times = np.linspace(0.25, 25.0, 100)
+    q = [HOME + [0.3 * np.sin(np.pi * t / 25.0), 0.0, 0.0, 0.0, 0.0] for t in times]
+    fields = {"velocities": None, "accelerations": None} | fields
+    return goal(*q, times=times.tolist(), **fields)
+
+
+@pytest.fixture
+def later():
+    return Later()
+
+
+@pytest.fixture
+def rig(later):
+    return Rig(beside=later)
+
+
+def test_the_reference_goes_on_while_a_long_goal_is_checked(rig, later):
+    rig.send(long_goal(), "long")
+    rig.tick(30)
+    assert later.asked == 1 and rig.phase is Phase.HOLDING and not rig.answers["long"]
+    later.do()
+    rig.tick()
+    assert rig.kinds("long") == [EventKind.ACCEPTED] and rig.phase is Phase.EXECUTING
+    rig.to_rest()
+    assert rig.answer("long").text == "done: holding"
+    np.testing.assert_allclose(rig.newest.q, long_goal().positions[-1], atol=1e-9)
+    assert np.abs(np.diff(rig["q"], axis=0)).max() < 2e-3
+
+
+def test_the_same_motion_as_checked_at_once(rig, later):
+    rig.send(long_goal(), "long")
+    rig.tick()
+    later.do()
+    beside = rig.tick().events[0].motion
+    at_once = Rig().submit(long_goal(), "long")
+    np.testing.assert_array_equal(beside.trajectory.coefficients, at_once.trajectory.coefficients)
+
+
+def test_a_refusal_comes_from_beside_too(rig, later):
+    far = long_goal()
+    far.positions[50] = moved(base=9.0)
+    rig.send(far, "far")
+    rig.tick()
+    later.do()
+    rig.tick()
+    assert rig.kinds("far") == [EventKind.REFUSED] and "base" in rig.answer("far").text
+
+
+def test_light_goals_are_checked_between_two_references(rig, later):
+    rig.submit(goal(moved(base=0.1), times=[2.0]), "light")
+    assert later.asked == 0 and rig.kinds("light") == [EventKind.ACCEPTED]
+
+
+@pytest.mark.parametrize("change", ["pose", "limits"])
+def test_what_changed_meanwhile_is_checked_anew(rig, later, change):
+    rig.send(long_goal(), "long")
+    rig.tick()
+    if change == "pose":
+        rig.send(goal(moved(base=0.01), times=[0.5], track="gripper"), "other")
+        rig.tick(20)
+        assert rig.phase is Phase.HOLDING and rig.newest.q[0] > HOME[0]
+    else:
+        rig.execution.change_some(tip_speed=1e-3)
+    later.do()
+    rig.tick()
+    assert later.asked == 2 and not rig.answers["long"]
+    later.do()
+    rig.tick()
+    if change == "pose":
+        start = rig.events[-1].motion.trajectory.start
+        np.testing.assert_allclose(start, rig.newest.q)
+    else:
+        assert "tip would move" in rig.answer("long").text
+
+
+def test_limits_that_never_stop_changing_end_in_a_refusal(rig, later):
+    rig.send(long_goal(), "long")
+    for _ in range(2 * MOST_CHECKS):
+        rig.tick()
+        rig.execution.change_some(tip_speed=0.2)
+        later.do()
+    assert later.asked == MOST_CHECKS and "changed each of" in rig.answer("long").text
+
+
+@pytest.mark.parametrize("end", ["cancel", "newer", "close", "inactive", "blocked"])
+def test_whatever_ends_a_goal_that_is_checked_it_is_answered_once_and_moves_nothing(rig, later, end):
+    rig.send(long_goal(), "long")
+    rig.tick()
+    if end == "cancel":
+        rig.cancel()
+    elif end == "newer":
+        rig.send(goal(HOME, times=[1.0]), "newer")
+    elif end == "close":
+        rig.execution.close()
+    elif end == "inactive":
+        rig.execution.deactivate("pulled")
+    else:
+        rig.execution.block("another controller", rig.now_s)
+    rig.tick()
+    later.do()
+    rig.tick(5)
+    assert rig.answer("long").text
+    assert (rig["q"] == HOME).all() and (rig["v"] == ZERO).all()
+
+
+def test_a_request_that_takes_long_to_read_is_read_beside(rig, later):
+    read = []
+    request = rig.send(goal(moved(base=0.1), times=[2.0]), "long")
+    rig.cancel()
+    request.long, make = True, request.make
+    request.make = lambda: read.append(1) or make()
+    rig.answers["long"].clear()
+    rig.execution.submit(request)
+    rig.tick(3)
+    assert not read
+    later.do()
+    rig.tick()
+    assert read == [1] and rig.kinds("long")[-1] is EventKind.ACCEPTED
+
+
+def test_a_goal_in_time_when_its_check_begins_is_made_whole(rig, later):
+    rig.send(long_goal(start_s=rig.now_s), "long")
+    rig.tick()
+    rig.tick(200)
+    later.do()
+    motion = rig.tick().events[0].motion
+    assert motion.duration_s == pytest.approx(25.0, rel=0.2) and motion.start_s == pytest.approx(rig.time_s)
+
+
+def test_too_many_points_are_refused_before_anything_is_done_with_them(rig, later):
+    many = MAX_POINTS + 1
+    rig.send(goal(*[HOME] * many, times=np.arange(1.0, many + 1.0)), "many")
+    rig.tick()
+    assert str(MAX_POINTS) in rig.answer("many").text and later.asked == 0

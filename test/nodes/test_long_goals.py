@@ -1,0 +1,65 @@
+"""Goals read from bytes are the same as rclpy makes of them; bytes that are none are refused."""
+
+import numpy as np
+import pytest
+from rclpy.serialization import serialize_message
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from picker_dynamics.errors import TrajectoryError
+from picker_dynamics.execution.goal import MAX_POINTS
+from picker_dynamics.nodes.goal_messages import goal_from
+from picker_dynamics.nodes.long_goals import identifier_in, message_in, most_bytes
+
+
+def message_of(rng, points: int, joints: int, ragged: bool = False) -> JointTrajectory:
+    """Random points; ``ragged``: each has as many values of each field as chance wants."""
+    made = JointTrajectory(joint_names=[f"joint{'_' * k}{k}" for k in range(joints)])
+    made.header.frame_id = "f" * int(rng.integers(0, 9))
+    made.header.stamp.sec, made.header.stamp.nanosec = int(rng.integers(0, 2**31)), int(rng.integers(0, 10**9))
+    fields = [field for field in ("velocities", "accelerations", "effort") if rng.random() < 0.6]
+    for k in range(points):
+        point = JointTrajectoryPoint()
+        for field in ("positions", *fields):
+            setattr(point, field, rng.normal(size=int(rng.integers(0, 4)) if ragged else joints).tolist())
+        point.time_from_start.sec, point.time_from_start.nanosec = k, int(rng.integers(0, 10**9))
+        made.points.append(point)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_goal_in_bytes_is_the_one_of_the_message(seed):
+    rng = np.random.default_rng(seed)
+    message = message_of(rng, int(rng.integers(0, 30)), int(rng.integers(0, 7)), ragged=seed % 4 == 0)
+    data = serialize_message(message)
+    ours, theirs = goal_from(message_in(data), True), goal_from(message, True)
+    assert identifier_in(data) == message.header.frame_id
+    assert ours.joint_names == list(theirs.joint_names) and ours.start_s == theirs.start_s and ours.partial
+    assert ours.times_s == theirs.times_s
+    for field in ("positions", "velocities", "accelerations"):
+        a, b = getattr(ours, field), getattr(theirs, field)
+        assert (a is None) == (b is None)
+        assert [list(row) for row in a or ()] == [list(row) for row in b or ()]
+
+
+def test_bytes_that_break_off_or_lie_about_their_length_are_refused():
+    rng = np.random.default_rng(1)
+    data = serialize_message(message_of(rng, 20, 5))
+    for k in range(4, len(data) - 200, 7):  # the buffer may be longer than what is in it
+        with pytest.raises(TrajectoryError, match="breaks off"):
+            message_in(data[:k])
+    for _ in range(300):
+        k = int(rng.integers(4, len(data)))
+        try:
+            message_in(data[:k] + bytes(rng.integers(0, 256, 4, dtype=np.uint8)) + data[k + 4 :])
+        except TrajectoryError:
+            pass
+
+
+def test_the_largest_goal_fits_and_one_with_more_points_is_refused_by_their_count():
+    point = JointTrajectoryPoint(positions=[0.0] * 5, velocities=[0.0] * 5, accelerations=[0.0] * 5, effort=[0.0] * 5)
+    message = JointTrajectory(joint_names=["joint"] * 5, points=[point] * MAX_POINTS)
+    data = serialize_message(message)
+    assert len(data) <= most_bytes(5) and len(message_in(data).points) == MAX_POINTS
+    message.points.append(point)
+    with pytest.raises(TrajectoryError, match=f"at most {MAX_POINTS}"):
+        message_in(serialize_message(message))
