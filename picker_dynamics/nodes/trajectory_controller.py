@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.errors import ConfigurationError, InputError, PickerError
 from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
@@ -274,7 +274,7 @@ class TrajectoryController(Claimant, Node):
             "accepted": event.accepted,
             "refused": event.refused,
             "lease": event.lease,
-            "stamp": now_s(self),
+            "stamp": self.stamps.to_stamp(self.stamps.now_s()),
         }
         if event.motion is not None:
             facts["duration_s"] = event.motion.duration_s
