@@ -12,7 +12,7 @@ from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.robot.joint_order import order_of, some_of
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.points import checked_points
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, require_rest, through
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, require_rest, rounded, through
 
 PAST_TOLERANCE_S = 0.1
 """A goal stamped up to this long ago starts now, whole; of an older one the points that lie ahead are left."""
@@ -21,6 +21,9 @@ MAX_GOAL_S = 600.0
 """Longest motion, and longest wait for one to start [s]."""
 
 MAX_POINTS = 10_000
+
+ROUND_S = 0.05
+"""From this long before a point without velocity to as long after it, joints change their speed [s]."""
 
 MAIN_TRACK = "arm"
 
@@ -101,13 +104,17 @@ class ParsedGoal:
         return replace(self, times_s=times, positions=q, velocities=v, accelerations=a, start_s=None)
 
     def trajectory(self, start: tuple[Array, Array, Array], factor: float = 1.0) -> Trajectory:
-        """Through its points, ``factor`` times as slow, blended from the state (q, v, a) of its joints, (m,) each, at time 0."""
+        """Through its points, ``factor`` times as slow, blended from the state (q, v, a) of its joints, (m,) each, at time 0.
+
+        Where the points have positions only, it passes near them, but for the last one.
+        """
         v, a = self.velocities, self.accelerations
         points = [
             (q, None if v is None else v[i] / factor, None if a is None else a[i] / factor**2)
             for i, q in enumerate(self.positions)
         ]
-        return blend(start, through(self.times_s * factor, points, joint_names=self.joint_names, start=start))
+        path = through(self.times_s * factor, points, joint_names=self.joint_names, start=start)
+        return blend(start, path if v is not None else rounded(path, ROUND_S * factor))
 
 
 def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:

@@ -192,11 +192,13 @@ class ReferenceGenerator:
         return Reference(time_s, q, v, a), finished
 
     def _ended(self, time_s: float) -> Motion | None:
-        """The motion that is at its end."""
-        if self._path is None or self.progress_at(time_s) < self._under_way[0].duration_s:
+        """The motion that is at its end; joints that are nobody's any more may still be coming to rest, and hold then."""
+        if self._path is None:
             return None
-        finished = self._under_way.pop(0)
-        if not self._under_way:
+        progress, finished = self.progress_at(time_s), None
+        if self._under_way and progress >= self._under_way[0].duration_s:
+            finished = self._under_way.pop(0)
+        if not self._under_way and progress >= self._path.trajectory.duration:
             self.start(self._path.trajectory.end)
         return finished
 
@@ -206,12 +208,12 @@ class ReferenceGenerator:
             return None
         finished = next((motion for motion in self._under_way if motion.cancelled), None)
         others = [motion for motion in self._under_way if motion is not finished]
-        if finished is not None and others:
+        if not others:
+            self.start(q)
+        elif finished is not None:
             first, left_s = others[0], others[0].duration_s - self.progress_at(time_s)
             path = self._others([], others, time_s)[1]
             self._begin(replace(first, start_s=time_s, trajectory=path, duration_s=left_s), tuple(others[1:]))
-        elif finished is not None:
-            self.start(q)
         return finished
 
     # -- what is asked -------------------------------------------------------------------------------------

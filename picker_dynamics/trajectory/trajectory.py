@@ -2,8 +2,8 @@
 
 ``from_points`` follows ros2_control's joint_trajectory_controller: between two points the path is linear if they have positions
 only, cubic if both have velocities, quintic if both have accelerations besides.  ``remainder`` is what is left of a motion,
-``select_joints`` and ``merge_joints`` part and join the joints of motions, ``blend`` takes over from the state that was last
-sent, ``stop_trajectory`` brings it to rest.
+``rounded`` cuts its corners, ``select_joints`` and ``merge_joints`` part and join the joints of motions, ``blend`` takes over
+from the state that was last sent, ``stop_trajectory`` brings it to rest.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ LIMIT_TOLERANCE = 1e-9
 
 SHORTEST_S = 1e-3
 """Duration of a trajectory that only stands [s]; with less than this left, one counts as over."""
+
+DASH, DASH_SHARE = (0.01, 0.2), 1.05
+"""A segment whose velocity or acceleration may exceed those of its ends by this share and these [rad/s, rad/s²] is a dash."""
 
 State = tuple[ArrayLike, ArrayLike | None, ArrayLike | None]
 """Position, velocity and acceleration, (n,) each, of which the last two may be unknown."""
@@ -117,19 +120,35 @@ class Trajectory:
         moving = ((t >= 0.0) & (t <= self.duration))[..., None]
         return q, np.where(moving, v, 0.0), np.where(moving, a, 0.0)
 
-    def grid(self, period_s: float) -> tuple[Array, Array, Array, Array]:
+    def grid(self, period_s: float, within: int = 0) -> tuple[Array, Array, Array, Array]:
         """(t, q, v, a) every ``period_s`` [s] or closer and on both sides of every break, in order of time.
 
         Shapes (s,) and (s, n).  An acceleration or velocity that jumps at a break appears with both values.
+
+        Args:
+            within: samples inside each segment that may be faster than at its ends, however short it is.
         """
         count = int(np.ceil(self.duration / period_s)) + 1
         uniform = np.linspace(0.0, self.duration, count)[1:-1]
-        m = len(self.coefficients)
-        k = np.concatenate([np.searchsorted(self.breaks, uniform, side="right") - 1, np.arange(m), np.arange(m)])
-        x = np.concatenate([uniform - self.breaks[k[: uniform.size]], np.zeros(m), np.diff(self.breaks)])
+        m, lengths = len(self.coefficients), np.diff(self.breaks)
+        dashes = np.repeat(self._dashes((within + 1) * period_s), within) if within else np.arange(0)
+        share = np.tile(np.arange(1, within + 1) / (within + 1), dashes.size // within if within else 0)
+        k = np.concatenate([np.searchsorted(self.breaks, uniform, side="right") - 1, dashes, np.arange(m), np.arange(m)])
+        inside = np.concatenate([uniform - self.breaks[k[: uniform.size]], share * lengths[dashes]])
+        x = np.concatenate([inside, np.zeros(m), lengths])
         order = np.lexsort((k, self.breaks[k] + x))
         k, x = k[order], x[order]
         return (self.breaks[k] + x, *self._many(k, x))
+
+    def _dashes(self, longest_s: float) -> NDArray[np.intp]:
+        """Segments shorter than ``longest_s`` [s] that may be faster inside, or accelerate more, than at their ends."""
+        lengths, rates, dash = np.diff(self.breaks), self.coefficients, np.zeros(len(self.coefficients), dtype=bool)
+        for least in DASH:
+            rates = splines.derivative(rates)
+            low, high = splines.hull(rates, lengths)
+            ends = np.maximum(np.abs(rates[:, 0]), np.abs((rates * lengths[:, None, None] ** np.arange(6)[:, None]).sum(axis=1)))
+            dash |= (np.maximum(-low, high) > DASH_SHARE * ends + least).any(axis=1)
+        return np.flatnonzero(dash & (lengths < longest_s))
 
     def _at(self, k: int, x: float) -> tuple[Array, Array, Array]:
         x2, x3 = x * x, x * x * x
@@ -264,6 +283,33 @@ def _require_near(names: Sequence[str], first: Array, start: ArrayLike) -> None:
             value=float(distance[j]),
             limit=START_TOLERANCE,
         )
+
+
+def rounded(straight: Trajectory, round_s: float) -> Trajectory:
+    """A piecewise linear trajectory with parabolas for corners: no joint can change its speed at once.
+
+    A corner is cut from ``round_s`` [s] before it to as long after it, less where a segment is shorter than twice that; at the
+    last point the arm comes to rest in time, for which its last segment is a little faster.
+    """
+    lengths, q = np.diff(straight.breaks), straight.coefficients[:, 0]
+    slopes = straight.coefficients[:, 1].copy()
+    half = np.minimum(np.minimum(lengths[:-1], lengths[1:]) / 2.0, round_s)
+    half = np.append(half, min(lengths[-1] / 4.0, round_s))
+    slopes[-1] *= lengths[-1] / (lengths[-1] - half[-1])
+    corners = np.append(straight.breaks[1:-1], straight.duration - half[-1])
+    at, after = np.vstack([q[1:], straight.end]), np.vstack([slopes[1:], np.zeros(straight.n)])
+    breaks, segments = [0.0], []
+    for time, w, corner, v0, v1, begin in zip(corners, half, at, slopes, after, q):
+        if time - w - breaks[-1] > SAME_BREAK_S:
+            segments.append(_quadratic(corner + (breaks[-1] - time) * v0 if segments else begin, v0, np.zeros_like(v0)))
+            breaks.append(time - w)
+        segments.append(_quadratic(corner - w * v0, v0, (v1 - v0) / (4.0 * w)))
+        breaks.append(time + w)
+    return Trajectory(straight.joint_names, breaks, segments)
+
+
+def _quadratic(*coefficients: Array) -> Array:
+    return np.vstack([*coefficients, np.zeros((splines.DEGREE - 2, len(coefficients[0])))])
 
 
 def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:

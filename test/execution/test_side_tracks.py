@@ -1,7 +1,7 @@
 """Some joints' motion beside the others': a gripper and an arm that do not wait for each other."""
 
 import numpy as np
-from execution_rig import HOME, NAMES, TIGHT, Rig, executing, goal, part
+from execution_rig import HOME, NAMES, TIGHT, Rig, executing, goal, moved, part
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx, mark, raises
@@ -147,3 +147,54 @@ def test_what_is_left_of_a_motion_is_told_whoever_moves_beside_it():
     assert rig.feedback["arm"][-1] == approx(2.0)
     rig.run(2.0)
     assert rig.answer("arm").text == "" and rig.feedback["arm"][-1] == approx(3.0, abs=2 * rig.period_s)
+
+
+def test_joints_that_nobody_moves_any_more_come_to_rest_after_the_goal_that_displaced_them_is_done():
+    """A goal's end ended the others' way to rest too: the reference jumped by 0.166 rad."""
+    rig = executing(goal(moved(base=0.6, wrist=0.5)), 0.9)
+    assert np.abs(rig.newest.v).max() > 0.5
+    rig.submit(part(0.1, scissor=HOME[SCISSOR]), "short")
+    rig.run(0.12)
+    assert rig.ended == [("short", False)] and rig.phase is Phase.EXECUTING and np.abs(rig.newest.v).max() > 0.1
+    rig.to_rest()
+    rig.require_smooth(12.0)
+
+
+SUBSETS = st.sets(st.integers(0, 4), min_size=1)
+ASKED = st.one_of(
+    st.tuples(st.just("goal"), SUBSETS, st.sampled_from([0.1, 0.5, 2.0]), st.sampled_from([0.0, 0.1, 0.4])),
+    st.tuples(st.just("gripper"), st.sampled_from([0.1, 1.0]), st.floats(0.0, 1.2)),
+    st.tuples(st.just("cancel"), st.integers(0, 9)),
+    st.tuples(st.just("speed"), st.sampled_from([0.0, 0.3, 1.0])),
+)
+
+
+@given(st.lists(st.tuples(ASKED, st.sampled_from([0.02, 0.1, 0.4, 1.0])), min_size=2, max_size=12))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_overlapping_goals_of_any_joints_never_break_an_invariant_and_are_done_where_they_wanted_to_be(asked):
+    """The rig fails where the guard stops anything."""
+    rig, wanted = Rig(), {}
+    for number, ((what, *how), wait) in enumerate(asked):
+        name = str(number)
+        if what == "goal":
+            joints, duration, by = how
+            wanted[name] = {NAMES[k]: HOME[k] + by * (-1) ** (number + k) * (k != SCISSOR) for k in sorted(joints)}
+            rig.send(part(duration, **wanted[name]), name)
+        elif what == "gripper":
+            wanted[name] = {"scissor": how[1]}
+            rig.send(grip(how[1], how[0]), name)
+        elif what == "cancel":
+            rig.cancel(str(how[0]) if str(how[0]) in rig.requests else None)
+        else:
+            rig.set_speed(how[0])
+        for _ in range(round(wait / rig.period_s)):
+            before = len(rig.ended)
+            rig.tick()
+            for done, cancelled in rig.ended[before:]:
+                if not cancelled:
+                    there = [rig.newest.q[NAMES.index(joint)] for joint in wanted[done]]
+                    assert there == approx(list(wanted[done].values()), abs=1e-6)
+    rig.set_speed(1.0)
+    rig.to_rest()
+    rig.run(0.1)
+    assert all(len(answers) == 1 for answers in rig.answers.values())
