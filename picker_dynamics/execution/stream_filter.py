@@ -92,7 +92,7 @@ class StreamFilter:
         return Trajectory(self.joint_names, _KNOTS / POLE, coefficients)
 
     def approach(self, target: Array, state: State, validator: MotionValidator) -> Trajectory:
-        """The way from ``state`` towards ``target``, which is within the position limits, with the rest moved there as far as may be."""
+        """The way from ``state`` towards ``target``, which is within the position limits: to a rest as near to it as may be."""
         if not np.array_equal(target, self.rest):
             self.rest = self._allowed(target, state, validator)
         return self.settling(state)
@@ -146,7 +146,10 @@ class StreamFilter:
         servos = limits.servo_map
         if servos is not None:
             demand = servos.model.spring_demand(v, torque)
-            middle, half = 0.5 * (servos.setpoint_upper + servos.setpoint_lower), 0.5 * (servos.setpoint_upper - servos.setpoint_lower)
+            middle, half = (
+                0.5 * (servos.setpoint_upper + servos.setpoint_lower),
+                0.5 * (servos.setpoint_upper - servos.setpoint_lower),
+            )
             shares.append(np.abs(demand) / (TORQUE_SHARE * limits.full))
             shares.append(np.abs(q + servos.model.offset(demand) - middle) / half)
         most: Array = np.array([part.reshape(len(rests), -1).max(axis=1) for part in shares]).max(axis=0)

@@ -5,9 +5,9 @@ filtered, and within every limit by construction (``stream_filter``); where a st
 lags.  What cannot be meant is refused: a pose in which the arm cannot stand, a first command that is not where the arm is held,
 a stream that is far ahead of the arm.  NaN, and what is overtaken by a sample that was sent later, is ignored.
 
-Silence becomes a stop, out of which a sender that only stumbled may go on.  Who streams may not know that the arm was stopped, and
-goes on.  So a stream that was refused, or that the arm left, is followed again only where it stands at the held pose, not where
-it passes it.
+Silence becomes a stop, out of which a sender that only stumbled may go on.  Who streams may not know that the arm was stopped,
+and goes on.  So a stream that was refused, or that the arm left, is followed again only where it stands at the held pose, not
+where it passes it.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ BRIDGED_S = 0.04
 LONGEST_STEP_S = 0.05
 """A stream is heard so long [s] before the reference that it changes, at most, where ticks are late."""
 
-NOISE, NOISE_S = 0.006, 0.1
-"""By less than this [rad, m] a sample differs through noise, by and large: it counts a little, or over so long a time [s]."""
+NOISE, NOISE_S, TREND_S = 0.006, 0.2, 0.04
+"""By less than this [rad, m] samples differ through noise, by and large: they count a little, over so long a time [s]; and how
+long it has to be more before they count in full [s]."""
 
 COMPLAINT_S, COMPLAINTS = 2.0, 8
 """How often a refusal that goes on is said again, for each subject, and of how many subjects in that time."""
@@ -141,7 +142,7 @@ class Stream:
         self.statistics = StreamStatistics()
         self._filter = StreamFilter(generator.description)
         self._heard = Heard()
-        self._q = self._v = np.zeros(generator.description.n)  # of the stream that is followed, without noise
+        self._q = self._v = self._trend = np.zeros(generator.description.n)  # of the stream that is followed, without noise
         self._sent_s: float | None = None
         self._trust = Trust.NEW
         self._ticked_s = -np.inf
@@ -170,7 +171,9 @@ class Stream:
         if sent_s is not None:
             if arrival_s - sent_s > LATE_S:
                 late = arrival_s - sent_s
-                raise OutdatedError(f"the sample is {late:.1f} s old, allowed {LATE_S} s", subject="stamp", value=late, limit=LATE_S)
+                raise OutdatedError(
+                    f"the sample is {late:.1f} s old, allowed {LATE_S} s", subject="stamp", value=late, limit=LATE_S
+                )
             if self._sent_s is not None and 0.0 < self._sent_s - sent_s < LATE_S:  # by more it is another clock
                 self.statistics.ignored += 1
                 return
@@ -251,9 +254,17 @@ class Stream:
         if self._trust is not Trust.FOLLOWED:
             if not stopping:
                 self._filter.rest = state[0]
-            self._q = self._filter.rest
+            self._q, self._trend = self._filter.rest, np.zeros_like(q)
             generator.follow(self._filter.settling(state), begin_s)
-        self._trust, self._q, self._v = Trust.FOLLOWED, self._q + _without_noise(q - self._q, silence_s), self._velocity(validator)
+        self._smooth(q, min(silence_s, SILENCE_S))
+        self._trust, self._v = Trust.FOLLOWED, self._velocity(validator)
+
+    def _smooth(self, q: Array, period_s: float) -> None:
+        """Believe a sample, (n,) [rad], that came ``period_s`` after the one before: little where it may be noise."""
+        difference = q - self._q
+        self._trend = self._trend - np.expm1(-period_s / TREND_S) * (difference - self._trend)
+        least, square = -np.expm1(-period_s / NOISE_S), self._trend * self._trend
+        self._q = self._q + (least + (1.0 - least) * square / (square + NOISE * NOISE)) * difference
 
     def _comes_to_rest(self) -> bool:
         """Whether the arm is on the way that the filter foresaw."""
@@ -279,7 +290,9 @@ class Stream:
         model, within = validator.model, np.clip(q, self.generator.lower, self.generator.upper)
         still = np.zeros_like(q)
         motion = SampledMotion.at(model, within, still, still)
-        usages = [check.worst(motion) for check in validator.checks if isinstance(check, STANDING_CHECKS) or check in validator.further]
+        usages = [
+            check.worst(motion) for check in validator.checks if isinstance(check, STANDING_CHECKS) or check in validator.further
+        ]
         if np.abs(q - within).max() > LIMIT_TOLERANCE:
             usages = [PositionLimits(self.generator.description).worst(SampledMotion.at(model, q, still, still))]
         for usage in usages:
@@ -297,11 +310,3 @@ class Stream:
             text = reason.value.format(name=name, value=value, unit=unit, limit=limit)
             more = why()
             raise LimitError(f"{text}: {more}" if more else text, subject=name, value=value, limit=limit)
-
-
-def _without_noise(difference: Array, period_s: float) -> Array:
-    """What is believed of a sample's ``difference`` (n,) [rad] from those before: all of a large one, little of a small one."""
-    least = -np.expm1(-min(period_s, SILENCE_S) / NOISE_S)
-    square = difference * difference
-    believed: Array = difference * (least + (1.0 - least) * square / (square + NOISE * NOISE))
-    return believed
