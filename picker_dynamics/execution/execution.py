@@ -325,7 +325,7 @@ class Execution:
             if self._wanted_speed is not None:
                 self._generator.set_speed(self._wanted_speed, time_s)
                 self._wanted_speed = None
-            if self._stream.silent(now_s, time_s):
+            if self._stream.advance(now_s, time_s):
                 self.tell(EventKind.REMARK, "the stream ended: holding")
             for lost in self.lease.lapsed(now_s):
                 if lost.kind is Kind.DRIVER:

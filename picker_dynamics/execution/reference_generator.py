@@ -405,8 +405,10 @@ class ReferenceGenerator:
         return self.validator.gentlest(ways, self.lower, self.upper)
 
     def _ways_to_rest(self, start_s: float) -> Iterator[Trajectory]:
-        """Straight on, and along the path of a goal; then both ever more gently."""
+        """As a stream's filter foresaw; straight on, and along the path of a goal; then both ever more gently."""
         path = self._path
+        if path is not None and path.phase is Phase.STREAMING:
+            yield remainder(path.trajectory, self.progress_at(start_s))
         follows = path is not None and path.phase is Phase.EXECUTING and start_s >= path.start_s
         for halvings, straight in enumerate(self._straight(self.state_at(start_s))):
             yield straight

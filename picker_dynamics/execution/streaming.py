@@ -1,15 +1,19 @@
-"""Stream of joint positions (ros2_control's JointStateTopicSystem, MoveIt Servo) turned into a reference, sample by sample.
+"""Stream of joint positions (ros2_control's JointStateTopicSystem, MoveIt Servo) turned into a reference.
 
-A stream is not known in advance, so each sample is judged alone: NaN is ignored, the first one must be where the arm
-is held, none may be faster than the joint or need more torque than the validator allows.  Each becomes a cubic that arrives
-with the velocity of the last two samples; silence becomes a stop, out of which a sender that only stumbled may go on.
+A stream is not known in advance, and may be anything: noise, jumps, gaps, a recording.  So two things are apart.  What follows is
+filtered, and within every limit by construction (``stream_filter``); where a stream is faster than the arm may be, the arm
+lags.  What cannot be meant is refused: a pose in which the arm cannot stand, a first command that is not where the arm is held,
+a stream that is far ahead of the arm.  NaN, and what is overtaken by a sample that was sent later, is ignored.
 
-Who streams may not know that the arm was stopped, and goes on.  So a stream that was refused, or that the arm left, is
-followed again only where it stands at the held pose, not where it passes it.
+Silence becomes a stop, out of which a sender that only stumbled may go on.  Who streams may not know that the arm was stopped,
+and goes on.  So a stream that was refused, or that the arm left, is followed again only where it stands at the held pose, not
+where it passes it.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -18,14 +22,18 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import LimitError, PickerError
 from picker_dynamics.robot.model import Array
-from picker_dynamics.trajectory.trajectory import blend, from_points
 
+from .checks import HoldTorque, PositionLimits, SampledMotion, SetpointRange
 from .goal import OutdatedError
 from .reference_generator import Phase, ReferenceGenerator
+from .stream_filter import DELAY_S, StreamFilter
 from .validator import MotionValidator
 
 FIRST_TOLERANCE = 0.05
 """How far the first command of a stream may be from the held pose [rad]."""
+
+LIMIT_TOLERANCE = 0.01
+"""How far beyond a position limit a sample may be [rad]: noise of who streams the pose that it reads.  The arm stays within."""
 
 STANDING = 0.05
 """Speed of a joint in a stream [rad/s, m/s] up to which it stands."""
@@ -36,21 +44,32 @@ SILENCE_S = 0.1
 STUMBLE_S = 0.5
 """A silence up to this long [s] is forgiven: the stream goes on where it would be by then."""
 
-SHORTEST_S = 0.005
-LONGEST_S = 0.1
+MEMORY_S, MEMORY = 0.15, 16
+"""The samples from which a stream's velocity is taken: of so long [s], and so many at most."""
 
-COMPLAINT_S = 2.0
-"""How often a refusal that goes on is said again."""
+BRIDGED_S = 0.04
+"""So long [s] beyond the time of the next sample the stream is taken to go on as before."""
+
+LONGEST_STEP_S = 0.05
+"""A stream is heard so long [s] before the reference that it changes, at most, where ticks are late."""
+
+NOISE, NOISE_S, TREND_S = 0.006, 0.2, 0.04
+"""By less than this [rad, m] samples differ through noise, by and large: they count a little, over so long a time [s]; and how
+long it has to be more before they count in full [s]."""
+
+COMPLAINT_S, COMPLAINTS = 2.0, 8
+"""How often a refusal that goes on is said again, for each subject, and of how many subjects in that time."""
 
 LATE_S = 1.0
 """A sample that was stamped longer ago is no command any more: somebody plays something back [s]."""
 
+STANDING_CHECKS = HoldTorque, SetpointRange
+"""Checks of a pose, beside those that were added: what moves is bounded, and not refused."""
+
 
 class Reason(Enum):
-    """Reason why a sample is refused; those about one joint with their text."""
+    """Reason why a sample is refused that could be followed, in words."""
 
-    STATE = ""
-    MOTION = "as a motion"
     AHEAD = "{name}: the stream is {value:.3f} {unit} ahead of the arm, allowed {limit:.3f}"
     FIRST = "{name}: the first command of a stream is {value:.3f} {unit} from the held pose, allowed {limit:g}"
     MOVING = "{name}: the stream moves it at {value:.2f} {unit}/s where the arm stands, and it is taken up again only at rest"
@@ -67,20 +86,48 @@ class Trust(Enum):
     """The arm does something else, or a sample was refused; the sender may not know."""
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Sample of a stream: positions (n,) [rad], when it came, and when it was sent, on the sender's clock."""
-
-    q: Array
-    arrival_s: float
-    sent_s: float | None = None
-
-
 @dataclass
 class StreamStatistics:
     accepted: int = 0
     ignored: int = 0
     refused: int = 0
+
+
+class Heard:
+    """What was heard of a stream of late: (arrival [s], positions (n,) [rad]), newest last."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, Array]] = deque(maxlen=MEMORY)
+
+    def add(self, q: Array, arrival_s: float, patience_s: float) -> None:
+        """Remember a sample; what came before a silence of ``patience_s`` is forgotten."""
+        samples = self._samples
+        if samples and not 0.0 <= arrival_s - samples[-1][0] < patience_s:
+            samples.clear()
+        while len(samples) > 1 and arrival_s - samples[0][0] > MEMORY_S:
+            samples.popleft()
+        samples.append((arrival_s, q))
+
+    @property
+    def newest_s(self) -> float:
+        """When the newest came [s]."""
+        return self._samples[-1][0] if self._samples else -np.inf
+
+    @property
+    def period_s(self) -> float:
+        """Mean time between two samples [s]; as long as silence where there are not two."""
+        count = len(self._samples) - 1
+        return (self._samples[-1][0] - self._samples[0][0]) / count if count else SILENCE_S
+
+    def velocity(self) -> Array:
+        """Slope of the samples, by least squares, (n,) [rad/s]: neither noise nor jitter of arrival make it fast."""
+        times = np.array([time_s for time_s, _ in self._samples])
+        times -= times.mean()
+        spread = float(times @ times)
+        if spread < 1e-12:
+            return np.zeros_like(self._samples[-1][1])
+        slope: Array = times @ np.array([q for _, q in self._samples]) / spread
+        return slope
 
 
 class Stream:
@@ -93,137 +140,173 @@ class Stream:
     def __init__(self, generator: ReferenceGenerator):
         self.generator = generator
         self.statistics = StreamStatistics()
-        self._heard: Sample | None = None
+        self._filter = StreamFilter(generator.description)
+        self._heard = Heard()
+        self._q = self._v = self._trend = np.zeros(generator.description.n)  # of the stream that is followed, without noise
+        self._sent_s: float | None = None
         self._trust = Trust.NEW
-        self._complaint: tuple[Reason, type[PickerError], str | None] | None = None
-        self._reason = Reason.STATE
-        self._complained_s = -np.inf
+        self._ticked_s = -np.inf
+        self._said: dict[str | None, float] = {}
 
     def reset(self) -> None:
         """Follow no longer: the arm is stopped, or a goal moves it."""
         self._trust = Trust.LEFT
 
     def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None) -> None:
-        """Follow a sample.
+        """Take a sample; the reference follows it from the next ``advance`` on.
 
         Args:
             q: (n,) [rad].
             arrival_s: when it came.
             time_s: time for which the next reference will be sent.
-            sent_s: when it was sent, on any clock; None where it does not say, and its arrival has to do.
+            sent_s: when it was sent, on any clock; None where it does not say.
 
         Raises:
             OutdatedError: one that was sent long ago.
-            LimitError: a first sample that moves or is away from the held pose, or one beyond a position or velocity limit.
-            InfeasibleError: one that needs more torque than allowed.
+            LimitError: a first sample that moves or is away from the held pose, one far ahead of the arm, or beyond a limit.
+            InfeasibleError: one where the arm cannot stand.
             PickerError: the arm is not active, or executes a goal.
         """
-        q = np.asarray(q, dtype=float)
-        if sent_s is not None and arrival_s - sent_s > LATE_S:
-            late = arrival_s - sent_s
-            raise OutdatedError(f"the sample is {late:.1f} s old, allowed {LATE_S} s", subject="stamp", value=late, limit=LATE_S)
-        before, self._heard = self._heard, Sample(q, arrival_s, sent_s)
+        q = np.array(q, dtype=float)
+        if sent_s is not None:
+            if arrival_s - sent_s > LATE_S:
+                late = arrival_s - sent_s
+                raise OutdatedError(
+                    f"the sample is {late:.1f} s old, allowed {LATE_S} s", subject="stamp", value=late, limit=LATE_S
+                )
+            if self._sent_s is not None and 0.0 < self._sent_s - sent_s < LATE_S:  # by more it is another clock
+                self.statistics.ignored += 1
+                return
+            self._sent_s = sent_s
+        silence_s = arrival_s - self._heard.newest_s
+        self._heard.add(q, arrival_s, SILENCE_S if self._trust is Trust.LEFT else STUMBLE_S)
         try:
-            self._follow(self._heard, before, time_s)
+            self._take(q, silence_s, time_s)
         except PickerError:
             self.statistics.refused += 1
             self.reset()
             self._brake(time_s)
             raise
         self.statistics.accepted += 1
-        self._complaint = None
 
     def must_say(self, error: PickerError, now_s: float) -> bool:
-        """Whether this refusal is news: for another reason than that of the sample before, or the same for a while.
+        """Whether this refusal is news: nothing was said of its subject for a while.
 
-        A sender that keeps its connection alive is refused a hundred times a second.
+        A sender that keeps its connection alive is refused a hundred times a second, and noise makes now one joint the worst and
+        now another.
         """
-        reason = self._reason, type(error), error.subject
-        if reason == self._complaint and now_s - self._complained_s < COMPLAINT_S:
+        self._said = {subject: said_s for subject, said_s in self._said.items() if 0.0 <= now_s - said_s < COMPLAINT_S}
+        if error.subject in self._said or len(self._said) >= COMPLAINTS:
             return False
-        self._complaint, self._complained_s = reason, now_s
+        self._said[error.subject] = now_s
         return True
 
-    def silent(self, now_s: float, time_s: float) -> bool:
-        """Stop where the stream has ended; returns whether it just did."""
-        if self._trust is not Trust.FOLLOWED or self._heard is None or now_s - self._heard.arrival_s < SILENCE_S:
+    def advance(self, now_s: float, time_s: float) -> bool:
+        """Let the reference for ``time_s`` follow the stream, or stop where it has ended; returns whether it just did."""
+        begin_s, self._ticked_s = self._begin_s(time_s), time_s
+        if self._trust is not Trust.FOLLOWED:
             return False
-        self._trust = Trust.STUMBLED
-        self._brake(time_s)
-        return True
+        if self.generator.phase() is not Phase.STREAMING:
+            self.reset()
+            return False
+        if now_s - self._heard.newest_s >= SILENCE_S:
+            self._trust = Trust.STUMBLED
+            self._brake(time_s)
+            return True
+        validator = self.generator.validator
+        if validator is not None:
+            target = self._target(now_s - self._heard.newest_s)
+            self.generator.follow(self._filter.approach(target, self.generator.state_at(begin_s), validator), begin_s)
+        return False
+
+    # -- how -----------------------------------------------------------------------------------------------
+
+    def _begin_s(self, time_s: float) -> float:
+        """When what is heard now begins to count: after the reference that was sent last, unless that is long ago."""
+        return max(min(self._ticked_s, time_s), time_s - LONGEST_STEP_S)
 
     def _brake(self, time_s: float) -> None:
         """Decelerate, unless it is a goal that moves the arm."""
         if self.generator.phase() is Phase.STREAMING:
             self.generator.cancel(time_s)
 
-    def _follow(self, sample: Sample, before: Sample | None, time_s: float) -> None:
-        generator, q, self._reason = self.generator, sample.q, Reason.STATE
-        stumbled = self._trust is Trust.STUMBLED and before is not None and sample.arrival_s - before.arrival_s < STUMBLE_S
+    def _take(self, q: Array, silence_s: float, time_s: float) -> None:
+        """Look whether the newest sample may be followed, and begin to where nothing was."""
+        generator, validator = self.generator, self.generator.validator
+        stumbled = self._trust is Trust.STUMBLED and silence_s < STUMBLE_S
+        stopping = generator.phase() is Phase.STOPPING
         if not generator.active:
             raise PickerError("the arm is not active: the stream is not followed", subject="hardware")
-        if generator.phase() in (Phase.EXECUTING, Phase.STOPPING) and not stumbled:
+        if generator.phase() is Phase.EXECUTING or (stopping and not (stumbled and self._comes_to_rest())):
             raise PickerError("a goal is being executed: the stream is not followed", subject="goal")
-        if generator.validator is None:
+        if validator is None:
             raise PickerError("the payload is not known yet: the stream is not followed", subject="payload")
-        state = generator.state_at(time_s)
-        v = _velocity(before, sample, SILENCE_S if self._trust is Trust.LEFT else STUMBLE_S)
-        period = min(_between(before, sample), LONGEST_S) if self._trust is Trust.FOLLOWED and before is not None else LONGEST_S
-        gap = q - v * period - state[0]
+        begin_s = self._begin_s(time_s)
+        state = generator.state_at(begin_s)
         if self._trust is Trust.FOLLOWED or stumbled:
-            self._require(Reason.AHEAD, gap, FIRST_TOLERANCE + np.abs(v) * SILENCE_S / 2.0)
+            allowed = FIRST_TOLERANCE + np.abs(self._v) * (DELAY_S + max(silence_s, SILENCE_S))
+            self._require(Reason.AHEAD, q - state[0], allowed, lambda: self._filter.obstacle(q, state, validator))
         else:
             self._require(Reason.FIRST, q - state[0], FIRST_TOLERANCE)
         if self._trust is Trust.LEFT:
-            self._require(Reason.MOVING, v, STANDING)
-        self._reason = Reason.MOTION
-        generator.validator.validate_state(q, v, np.zeros_like(q))
-        arrival = max(period, self._catch_up_s(generator.validator, q, v, gap))
-        there = np.clip(q + v * (arrival - period), generator.lower, generator.upper)
-        coasted = np.clip(there + v * SILENCE_S / 2.0, generator.lower, generator.upper)
-        path = from_points(
-            [arrival, arrival + SILENCE_S],
-            [there, coasted],
-            [v, np.zeros_like(v)],
-            start=state,
-            joint_names=generator.joint_names,
-        )
-        generator.follow(blend(state, path, arrival), time_s)
-        self._trust = Trust.FOLLOWED
+            self._require(Reason.MOVING, self._heard.velocity(), STANDING)
+        self._require_standing(q, validator)
+        if self._trust is not Trust.FOLLOWED:
+            if not stopping:
+                self._filter.rest = state[0]
+            self._q, self._trend = self._filter.rest, np.zeros_like(q)
+            generator.follow(self._filter.settling(state), begin_s)
+        self._smooth(q, min(silence_s, SILENCE_S))
+        self._trust, self._v = Trust.FOLLOWED, self._velocity(validator)
 
-    def _catch_up_s(self, validator: MotionValidator, q: Array, v: Array, gap: Array) -> float:
-        """How long closing ``gap`` (n,) [rad] has to take, so that neither the tip nor a joint is too fast meanwhile.
+    def _smooth(self, q: Array, period_s: float) -> None:
+        """Believe a sample, (n,) [rad], that came ``period_s`` after the one before: little where it may be noise."""
+        difference = q - self._q
+        self._trend = self._trend - np.expm1(-period_s / TREND_S) * (difference - self._trend)
+        least, square = -np.expm1(-period_s / NOISE_S), self._trend * self._trend
+        self._q = self._q + (least + (1.0 - least) * square / (square + NOISE * NOISE)) * difference
 
-        1.5: the peak of a cubic from rest to rest over its mean.  A tenth of the limit is always left for it.
-        """
-        jacobian, limit = validator.model.jacobian(q), validator.tip_speed
-        left = limit - np.linalg.norm(jacobian @ v)
-        tip_s = np.linalg.norm(jacobian @ gap) / max(left, 0.1 * limit)
-        return 1.5 * float(max(tip_s, (np.abs(gap) / self.generator.description.velocity).max()))
+    def _comes_to_rest(self) -> bool:
+        """Whether the arm is on the way that the filter foresaw."""
+        trajectory = self.generator.trajectory
+        return trajectory is not None and np.allclose(trajectory.end, self._filter.rest, rtol=0.0, atol=1e-9)
 
-    def _require(self, reason: Reason, values: Array, limits: Array | float) -> None:
+    def _target(self, age_s: float) -> Array:
+        """Where the stream is, (n,) [rad]: at its newest sample, less noise, or beyond where the next one is overdue."""
+        q, overdue_s = self._q, min(age_s - self._heard.period_s, BRIDGED_S)
+        if overdue_s > 0.0:
+            q = q + overdue_s * self._v
+        within: Array = np.clip(q, self.generator.lower, self.generator.upper)
+        return within
+
+    def _velocity(self, validator: MotionValidator) -> Array:
+        """Of the stream, (n,) [rad/s], no more than the arm may have."""
+        v, most = self._heard.velocity(), self.generator.description.velocity
+        tip = float(np.linalg.norm(validator.model.jacobian(self._q) @ v))
+        return v / max(1.0, tip / validator.tip_speed, float((np.abs(v) / most).max()))
+
+    def _require_standing(self, q: Array, validator: MotionValidator) -> None:
+        """Raise where the arm cannot stand at ``q``: noise about a position limit, where the arm stays within it, is none."""
+        model, within = validator.model, np.clip(q, self.generator.lower, self.generator.upper)
+        still = np.zeros_like(q)
+        motion = SampledMotion.at(model, within, still, still)
+        usages = [
+            check.worst(motion) for check in validator.checks if isinstance(check, STANDING_CHECKS) or check in validator.further
+        ]
+        if np.abs(q - within).max() > LIMIT_TOLERANCE:
+            usages = [PositionLimits(self.generator.description).worst(SampledMotion.at(model, q, still, still))]
+        for usage in usages:
+            if usage.broken:
+                raise usage.refusal()
+
+    def _require(self, reason: Reason, values: Array, limits: Array | float, why: Callable[[], str] = str) -> None:
         """Raise a LimitError where a joint's value (n,) exceeds its limit, for the one that does most."""
-        self._reason, description = reason, self.generator.description
+        description = self.generator.description
         limits = np.broadcast_to(limits, values.shape)
         j = int((np.abs(values) - limits).argmax())
         if abs(values[j]) > limits[j]:
             name, unit, limit = description.joint_names[j], description.position_units[j], float(limits[j])
             value = float(values[j] if reason is Reason.MOVING else abs(values[j]))
-            raise LimitError(
-                reason.value.format(name=name, value=value, unit=unit, limit=limit), subject=name, value=value, limit=limit
-            )
-
-
-def _between(before: Sample, sample: Sample) -> float:
-    """Time between two samples [s], by the sender's clock where it gives one: what arrives was delayed by chance."""
-    if sample.sent_s is not None and before.sent_s is not None and sample.sent_s > before.sent_s:
-        return max(sample.sent_s - before.sent_s, SHORTEST_S)
-    return max(sample.arrival_s - before.arrival_s, SHORTEST_S)
-
-
-def _velocity(before: Sample | None, sample: Sample, memory_s: float) -> Array:
-    """Of the stream, (n,) [rad/s]; zero where nothing was heard for ``memory_s``."""
-    if before is None or sample.arrival_s - before.arrival_s >= memory_s:
-        return np.zeros_like(sample.q)
-    velocity: Array = (sample.q - before.q) / _between(before, sample)
-    return velocity
+            text = reason.value.format(name=name, value=value, unit=unit, limit=limit)
+            more = why()
+            raise LimitError(f"{text}: {more}" if more else text, subject=name, value=value, limit=limit)

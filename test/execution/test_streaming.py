@@ -3,7 +3,7 @@
 import numpy as np
 from arm_fixtures import rigid_body
 from execution_rig import HOME, ZERO, Rig, goal, moved
-from pytest import approx, fixture, mark, param, raises
+from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.events import EventKind
@@ -11,6 +11,8 @@ from picker_dynamics.execution.lease import PAUSE_S
 from picker_dynamics.execution.reference_generator import Phase
 
 PERIOD = 0.02
+LAG_S = 0.06
+"""By which a steady stream is followed late, at most [s]."""
 
 
 @fixture
@@ -47,7 +49,7 @@ def test_the_reference_follows_the_stream_without_steps(rig):
     q, v = rig["q"][:, 0], rig["v"][:, 0]
     assert np.abs(np.diff(q)).max() < 0.3 * PERIOD * 1.6
     assert v[50:] == approx(0.3, abs=0.02)
-    assert abs(q[-1] - swing(100)[-1][0]) < 0.3 * 2 * PERIOD, "no more than two samples behind"
+    assert abs(q[-1] - swing(100)[-1][0]) < 0.3 * LAG_S
     assert rig.execution.stream_counts.accepted == 100
 
 
@@ -79,12 +81,15 @@ def test_a_first_command_away_from_the_held_pose_does_not_move_the_arm(rig):
 @mark.parametrize(
     ("step", "text"),
     [
-        (dict(base=0.3), r"base moves at 15\.0000 rad/s, limit 3\.4000"),
-        (dict(base=0.05), r"tip would move at 0\.\d\d m/s, allowed 0\.25 m/s"),
+        (
+            dict(base=0.3),
+            r"base: the stream is 0\.300 rad ahead of the arm, allowed 0\.050: tip would move at 0\.\d\d m/s, allowed 0\.25",
+        ),
+        (dict(base=0.051), "base: the stream is 0.051 rad ahead of the arm"),
         (dict(scissor=0.02), r"scissor reaches 1\.2\d{3} rad, limit 1\.2000"),
     ],
 )
-def test_a_sample_too_fast_or_beyond_its_limit_stops_the_stream(rig, step, text):
+def test_a_sample_too_far_or_beyond_its_limit_stops_the_stream(rig, step, text):
     feed(rig, [HOME] * 5)
     with raises(LimitError, match=text):
         rig.push(moved(**step))
@@ -136,7 +141,7 @@ def test_while_blocked_a_stream_is_refused_and_the_arm_stops(rig):
         rig.push(swing(80)[-1])
 
 
-@mark.parametrize("joint", ["base", param("shoulder", marks=mark.xfail(reason="streams are not bounded in torque yet")), "wrist"])
+@mark.parametrize("joint", ["base", "shoulder", "wrist"])
 def test_the_way_to_a_first_command_is_no_faster_than_the_tip_may_be(rig, joint):
     assert keep_sending(rig, moved(**{joint: 0.045}), 100) == []
     assert rig.fastest_tip() < 0.25 * 1.05
@@ -187,7 +192,7 @@ def test_a_sender_that_stumbles_goes_on(rig, gap):
     rig.references.clear()
     feed(rig, path[gap:])
     assert rig.execution.stream_counts.refused == 0
-    assert abs(rig["q"][-1, 0] - path[-1][0]) < 0.3 * 2 * PERIOD
+    assert abs(rig["q"][-1, 0] - path[-1][0]) < 0.3 * LAG_S
     assert rig.fastest_tip() < 0.25 * 1.1
 
 

@@ -1,0 +1,175 @@
+"""Stream filter: from one sent reference to the next towards a target that may be anything, within every limit, rest included.
+
+The reference is the response of a third-order low-pass (three equal real poles) to a rest position ``r``:
+
+    q(t) = r + e^-x (c0 + c1 x + c2 x²),  x = w t,    c0 = q - r,  c1 = c0 + v / w,  c2 = (a / w² + 2 c1 - c0) / 2
+
+so q, v, a belong together, a does not jump, and the arm comes to rest at ``r`` if nobody says anything any more.  The low-pass
+takes off noise; from rest it never leaves the range of the ``r`` that it was given.  A reference governor keeps the other
+limits: ``r`` moves straight towards the target, all joints together, as far as the whole response up to its rest keeps torque
+and speed; to stay is always possible.  So the way to rest of what is sent was checked before it was sent.
+
+Reference: E. Garone, S. Di Cairano, I. Kolmanovsky, Reference and command governors for systems with constraints, 2017.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import Array, times
+from picker_dynamics.trajectory import splines
+from picker_dynamics.trajectory.trajectory import Trajectory
+
+from .checks import Check, PositionLimits, SampledMotion, SlowedTorque
+from .validator import MotionValidator
+
+State = tuple[Array, Array, Array]
+"""q, v, a, (n,) each [rad, rad/s, rad/s²; m where a joint slides]."""
+
+CUTOFF_HZ = 9.0
+"""Of each of the three poles."""
+
+POLE = 2.0 * math.pi * CUTOFF_HZ
+
+DELAY_S = 3.0 / POLE
+"""By which the reference follows a steady stream [s]."""
+
+TORQUE_SHARE, SPEED_SHARE = 0.98, 0.997
+"""Shares of the limits that are used: the response does more than that between two instants that are looked at."""
+
+TRIED = np.array([[0.0], [0.1], [0.25], [0.5], [0.75]])
+"""Shares of the way to the target that are tried where the whole is too far."""
+
+_LOOKED_AT = np.concatenate([np.arange(0.2, 4.0, 0.2), [4.5, 5.0, 6.0, 7.5]])
+"""x at which a response is held to the limits."""
+
+_KNOTS = np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, 6.0, 0.5), np.arange(6.0, 10.0), [10.0, 12.0, 14.0]])
+"""x at which the quintics meet that stand for a response; at the last it is at rest."""
+
+
+def _response(x: Array) -> Array:
+    """Of q - r, v and a at ``x`` (m,) to c0, c1, c2: (3, m, 3)."""
+    one = np.ones_like(x)
+    position = np.stack([one, x, x * x], axis=1)
+    velocity = np.stack([-one, 1.0 - x, 2.0 * x - x * x], axis=1) * POLE
+    acceleration = np.stack([one, x - 2.0, 2.0 - 4.0 * x + x * x], axis=1) * POLE**2
+    fading: Array = np.stack([position, velocity, acceleration]) * np.exp(-x)[:, None]
+    return fading
+
+
+def _quintics() -> Array:
+    """Coefficients of the quintics between the knots, of q - r, to c0, c1, c2: (m, 6, 3)."""
+    ends = _response(_KNOTS)
+    ends[:, -1] = 0.0
+    lengths = np.diff(_KNOTS) / POLE
+    return np.array([splines.quintic(h, *ends[:, k], *ends[:, k + 1]) for k, h in enumerate(lengths.tolist())])
+
+
+_STATES, _COEFFICIENTS = _response(_LOOKED_AT), _quintics()
+
+
+class StreamFilter:
+    """Filters the targets of a stream into a reference; arrays (n,) [rad, m].
+
+    Args:
+        description: the arm.
+
+    Attributes:
+        rest: r, where the arm comes to rest if nothing more is said.
+    """
+
+    def __init__(self, description: ArmDescription):
+        self.description, self.joint_names = description, description.joint_names
+        self.rest = np.zeros(description.n)
+
+    def settling(self, state: State) -> Trajectory:
+        """The way from ``state`` (q, v, a) to ``rest``."""
+        coefficients = _COEFFICIENTS @ _constants(state, self.rest)
+        coefficients[:, 0] += self.rest
+        return Trajectory(self.joint_names, _KNOTS / POLE, coefficients)
+
+    def approach(self, target: Array, state: State, validator: MotionValidator) -> Trajectory:
+        """The way from ``state`` towards ``target``, which is within the position limits: to a rest as near to it as may be."""
+        if not np.array_equal(target, self.rest):
+            self.rest = self._allowed(target, state, validator)
+        return self.settling(state)
+
+    def obstacle(self, target: Array, state: State, validator: MotionValidator) -> str:
+        """What keeps the arm from following ``target`` at once, in words; empty: nothing."""
+        q, v, a = self._looked_at(state, target[None])
+        motion = SampledMotion(validator.model, _LOOKED_AT / POLE, q, v, a, target)
+        broken = [usage for check in _of_states(validator) if (usage := check.worst(motion)).broken]
+        return max(broken, key=lambda usage: usage.share).text if broken else ""
+
+    # -- how -----------------------------------------------------------------------------------------------
+
+    def _allowed(self, target: Array, state: State, validator: MotionValidator) -> Array:
+        """The farthest rest on the way to ``target`` whose response keeps the limits, or is no worse than to stay."""
+        whole = float(self._shares(state, target[None], validator)[0])
+        if whole <= 1.0:
+            return target
+        way, tried = target - self.rest, TRIED[:, 0]
+        shares = self._shares(state, self.rest + TRIED * way, validator)
+        most = max(1.0, shares[0])
+        tried, shares = np.append(tried, 1.0), np.append(shares, whole)
+        fits = shares <= most
+        if fits.all():
+            return target
+        k = int(fits.argmin()) - 1
+        between = (most - shares[k]) / (shares[k + 1] - shares[k]) if np.isfinite(shares[k + 1]) else 0.0
+        rest: Array = self.rest + (tried[k] + between * (tried[k + 1] - tried[k])) * way
+        if between == 0.0 or self._shares(state, rest[None], validator)[0] <= most:
+            return rest
+        rest = self.rest + tried[k] * way
+        return rest
+
+    def _looked_at(self, state: State, rests: Array) -> tuple[Array, Array, Array]:
+        """q, v, a (k m, n) of the responses to ``rests`` (k, n)."""
+        constants = np.stack([_constants(state, rest) for rest in rests])
+        q, v, a = (part @ constants for part in _STATES)
+        shape = -1, rests.shape[-1]
+        return (q + rests[:, None]).reshape(shape), v.reshape(shape), a.reshape(shape)
+
+    def _shares(self, state: State, rests: Array, validator: MotionValidator) -> Array:
+        """Largest share of any limit that the responses to ``rests`` (k, n) use, (k,)."""
+        model, limits = validator.model, validator.limits
+        q, v, a = self._looked_at(state, rests)
+        torque = model.required_torque(q, v, a)
+        shares = [
+            np.abs(torque) / (TORQUE_SHARE * limits.peak),
+            np.abs(v) / (SPEED_SHARE * self.description.velocity),
+            np.linalg.norm(times(model.jacobian(q), v), axis=-1, keepdims=True) / (SPEED_SHARE * validator.tip_speed),
+        ]
+        servos = limits.servo_map
+        if servos is not None:
+            demand = servos.model.spring_demand(v, torque)
+            middle, half = (
+                0.5 * (servos.setpoint_upper + servos.setpoint_lower),
+                0.5 * (servos.setpoint_upper - servos.setpoint_lower),
+            )
+            shares.append(np.abs(demand) / (TORQUE_SHARE * limits.full))
+            shares.append(np.abs(q + servos.model.offset(demand) - middle) / half)
+        most: Array = np.array([part.reshape(len(rests), -1).max(axis=1) for part in shares]).max(axis=0)
+        for k, rest in enumerate(rests):
+            most[k] = max(most[k], (np.abs(model.gravity(rest)) / limits.hold).max())
+            if validator.further:
+                part = slice(k * len(_LOOKED_AT), (k + 1) * len(_LOOKED_AT))
+                motion = SampledMotion(model, _LOOKED_AT / POLE, q[part], v[part], a[part], rest)
+                most[k] = max(most[k], *(check.worst(motion).share for check in validator.further))
+        return most
+
+
+def _constants(state: State, rest: Array) -> Array:
+    """c0, c1, c2 of the response that begins at ``state``, (3, n)."""
+    q, v, a = state
+    c0 = q - rest
+    c1 = c0 + v / POLE
+    return np.array([c0, c1, 0.5 * (a / POLE**2 + 2.0 * c1 - c0)])
+
+
+def _of_states(validator: MotionValidator) -> list[Check]:
+    """The checks that look at states one by one."""
+    return [check for check in validator.checks if not isinstance(check, (PositionLimits, SlowedTorque))]
