@@ -255,8 +255,8 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             session.tick(time.monotonic())
         except PickerError as error:
             session.problem = str(error)
+        self.publish_status()  # before anybody looks for the board again: what broke is said first
         self.follow_lifecycle()
-        self.publish_status()
         while self.refusals:
             self.get_logger().error(f"set-point refused by the board: {self.refusals.pop(0)}", throttle_duration_sec=1.0)
         if session.held is not None and session.state is not State.OFFLINE:

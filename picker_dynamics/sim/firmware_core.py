@@ -154,6 +154,10 @@ class VirtualFirmware:
         for raw in frames:
             self._handle(raw, now_us)
 
+    def excuse(self, stalled_us: int) -> None:
+        """The owner stood still for so long, and brought nothing that the host said: no silence of the host."""
+        self._heard_us += stalled_us
+
     def transmit(self) -> bytes:
         """The bytes to send since the last call."""
         data = bytes(self._out)

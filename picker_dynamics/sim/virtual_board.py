@@ -224,13 +224,21 @@ class VirtualBoard:
             self.firmware.reboot(self._board_us(now_s), silence_us=round(self.boot_silence_s * 1e6))
         if self._line_speed is not None:
             self._line_speed(self.port.client_speed)
-        if now_s - self._wake_s > LATE_S:
+        late_s = now_s - self._wake_s
+        if late_s > LATE_S:
             self._receive(self._wake_s)
+            self._excuse(late_s)
         self._simulate(now_s)
         self._receive(now_s)
         self._collect()
         self.port.write(self._outbox)
         self._outbox = b""
+
+    def _excuse(self, late_s: float) -> None:
+        """Time in which this process did not run is no silence of the host, whom it could not have heard."""
+        excuse = getattr(self.firmware, "excuse", None)  # one that is executed keeps its own watch
+        if excuse is not None:
+            excuse(round(late_s * self._clock[2] * 1e6))
 
     def _collect(self) -> None:
         data = self.firmware.transmit()

@@ -96,7 +96,7 @@ def refuses_to_hurry_where_slowing_is_off(client, board) -> None:
     client.set_parameters("trajectory_controller", stretch=False)
     try:
         with pytest.raises(GoalRefusedError, match="tip would move at .* m/s") as caught:
-            client.send(goal(moved(base=1.0), times=[0.4]))
+            client.send(goal(moved(base=1.0), times=[0.8]))
         assert (caught.value.subject, caught.value.limit) == ("tip", 0.25)
         is_where_it_was(client, board, before)
     finally:
