@@ -6,12 +6,14 @@ Whatever is wrong is one error, of the class that the caller names.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from picker_dynamics.errors import InputError, PickerError
 
@@ -36,22 +38,28 @@ def read_bytes(path: str | Path, what: str, most: int, error: Error = InputError
     Raises:
         PickerError: of that class: no such file, not a file, not readable, too large.
     """
+    with opened(path, what, error, pipes=True) as file:
+        data = _all_of(file, most, until_s=time.monotonic() + PIPE_S)
+    if len(data) > most:
+        raise error(f"{what} {path} is too large: at most {most} bytes are taken", value=str(path), limit=most)
+    return data
+
+
+@contextlib.contextmanager
+def opened(path: str | Path, what: str, error: Error = InputError, pipes: bool = False) -> Iterator[BinaryIO]:
+    """A file to be read, regular or perhaps a pipe; whatever the system says against it, then or later, is one error."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb", buffering=0) as file:
+        with open(handle, "rb", buffering=0 if pipes else -1) as file:
             mode = os.fstat(handle).st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+            if not (stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode))):
                 kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
                 raise error(f"cannot read {what} {path}: it is {kind}", value=str(path))
-            data = _all_of(file, most, until_s=time.monotonic() + PIPE_S)
+            yield file
     except (OSError, ValueError) as failure:
         if isinstance(failure, PickerError):
             raise
         raise error(f"cannot read {what} {path}: {getattr(failure, 'strerror', None) or failure}", value=str(path)) from failure
-    if len(data) > most:
-        size = "more" if stat.S_ISFIFO(mode) else f"{os.stat(path).st_size} bytes"
-        raise error(f"{what} {path} is too large: {size}, at most {most} bytes are taken", value=size, limit=most)
-    return data
 
 
 def _all_of(file: Any, most: int, until_s: float) -> bytes:

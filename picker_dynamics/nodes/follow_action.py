@@ -11,7 +11,7 @@ from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Verdict
 from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
 
 from .deferred_action import DeferredActionServer
-from .goal_messages import error_points, goal_from
+from .goal_messages import error_points, goal_from, start_in
 from .runtime import seconds, to_stamp
 
 
@@ -47,7 +47,7 @@ class FollowAction:
             handle.publish_feedback(message)
 
         long = len(handle.request.trajectory.points) > LIGHT_POINTS
-        self.requests[key] = GoalRequest(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback, long)
+        self.requests[key] = GoalRequest(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback, long=long)
         self.node.execution.submit(self.requests[key])
 
     def on_cancel(self, handle) -> bool:
@@ -59,10 +59,12 @@ class FollowAction:
 
 
 class _Wanted:
-    """What one goal asks for, read when it is looked at."""
+    """What one goal asks for, read when it is looked at, a long one beside the ticks; its start when it comes."""
 
     def __init__(self, node, request):
         self.node, self.request = node, request
+        self.partial = node.parameters["allow_partial_joints_goal"]
+        self.start_s = start_in(request.trajectory.header, node.stamps)
         self.tolerances: Tolerances | None = None
 
     def goal(self) -> Goal:
@@ -74,7 +76,7 @@ class _Wanted:
             raise InputError(
                 "multi_dof_trajectory is given; this arm has joints of one degree of freedom only", subject="multi_dof_trajectory"
             )
-        goal = goal_from(request.trajectory, self.node.parameters["allow_partial_joints_goal"], self.node.stamps)
+        goal = goal_from(request.trajectory, self.partial, self.start_s)
         self.tolerances = self.node.parameters.tolerances().wanted(
             _joints(request.path_tolerance), _joints(request.goal_tolerance), seconds(request.goal_time_tolerance), names
         )

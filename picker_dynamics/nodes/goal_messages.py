@@ -17,13 +17,19 @@ from .executor import Polled
 from .runtime import LATEST, seconds, to_stamp
 
 
-def goal_from(message: JointTrajectory, partial: bool, stamps: StampClock) -> Goal:
+def start_in(header, stamps: StampClock) -> float | None:
+    """When a goal with this header starts, on the steady clock [s]; None: at once."""
+    stamp_s = seconds(header.stamp)
+    return stamps.to_steady(stamp_s, stamps.now_s()) if stamp_s else None
+
+
+def goal_from(message: JointTrajectory, partial: bool, start_s: float | None) -> Goal:
     """The goal in a message; an empty field at every point means that it is not given.
 
     Raises:
         InputError: efforts, which these joints do not follow; as joint_trajectory_controller does.
     """
-    points, stamp_s = message.points, seconds(message.header.stamp)
+    points = message.points
     require_few(len(points))
     given = next((i for i, point in enumerate(points) if len(point.effort)), None)
     if given is not None:
@@ -42,7 +48,7 @@ def goal_from(message: JointTrajectory, partial: bool, stamps: StampClock) -> Go
         [p.positions for p in points],
         rows("velocities"),
         rows("accelerations"),
-        stamps.to_steady(stamp_s, stamps.now_s()) if stamp_s else None,
+        start_s,
         partial=partial,
     )
 

@@ -87,12 +87,12 @@ class Beside:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def identifier_in(data: bytes) -> str:
-    """The ``frame_id`` of a goal in bytes; empty where there is none to be read."""
+def header_in(data: bytes) -> Header:
+    """Stamp and ``frame_id`` of a goal in bytes; empty ones where they cannot be read."""
     try:
-        return _Reader(data).header()[1]
+        return _Reader(data).header()
     except struct.error:
-        return ""
+        return Header(Time(0, 0), "")
 
 
 def message_in(data: bytes) -> JointTrajectory | LongMessage:
@@ -105,7 +105,7 @@ def message_in(data: bytes) -> JointTrajectory | LongMessage:
         return deserialize_message(data, JointTrajectory)
     try:
         reader = _Reader(data)
-        header = Header(*reader.header())
+        header = reader.header()
         names = [reader.text() for _ in range(reader.count(5))]
         count = reader.count(24)
         require_few(count)
@@ -120,8 +120,8 @@ class _Reader:
     def __init__(self, data: bytes):
         self._data, self._at = memoryview(data)[4:], 0
 
-    def header(self) -> tuple[Time, str]:
-        return self.time(), self.text()
+    def header(self) -> Header:
+        return Header(self.time(), self.text())
 
     def point(self) -> Point:
         q, v, a, _effort = self.numbers(), self.numbers(), self.numbers(), self.numbers()

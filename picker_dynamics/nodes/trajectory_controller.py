@@ -21,6 +21,7 @@ from picker_dynamics.errors import ConfigurationError, InputError, PickerError
 from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
+from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.reference_generator import Reference
@@ -32,8 +33,8 @@ from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, array, status
 from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
-from .goal_messages import ArmStates, goal_from
-from .long_goals import SHORT_BYTES, Beside, identifier_in, message_in, most_bytes
+from .goal_messages import ArmStates, goal_from, start_in
+from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes
 from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
 DIAGNOSTIC_PERIOD_S = 1.0
@@ -191,15 +192,17 @@ class TrajectoryController(Claimant, Node):
         if len(data) <= SHORT_BYTES:
             self.on_short_goal(deserialize_message(data, JointTrajectory), partial)
             return
-        identifier, most = identifier_in(data), most_bytes(self.arm.n)
+        header, most = header_in(data), most_bytes(self.arm.n)
         if len(data) > most:
             error = InputError(f"the goal's message has {len(data)} bytes, at most {most} are taken", value=len(data), limit=most)
-            self.execution.refuse(error, identifier)
+            self.execution.refuse(error, header.frame_id)
             return
-        stamps, tracker = self.stamps, self.path_tracker
-        self.execution.submit(
-            GoalRequest(lambda: goal_from(message_in(data), partial, stamps), identifier=identifier, tracker=tracker, long=True)
-        )
+        start_s = start_in(header, self.stamps)
+
+        def make() -> Goal:
+            return goal_from(message_in(data), partial, start_s)
+
+        self.execution.submit(GoalRequest(make, identifier=header.frame_id, tracker=self.path_tracker, long=True))
 
     def on_short_goal(self, message: JointTrajectory, partial: bool) -> None:
         """One without points cancels, as in joint_trajectory_controller."""
@@ -210,8 +213,9 @@ class TrajectoryController(Claimant, Node):
             self.get_logger().info(said)
             self.execution.tell(EventKind.CANCELLED, said, identifier=identifier)
             return
+        start_s = start_in(message.header, self.stamps)
         self.execution.submit(
-            GoalRequest(lambda: goal_from(message, partial, self.stamps), identifier=identifier, tracker=self.path_tracker)
+            GoalRequest(lambda: goal_from(message, partial, start_s), identifier=identifier, tracker=self.path_tracker)
         )
 
     def path_tracker(self, motion) -> GoalTracker | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from picker_dynamics.errors import JointNamesError, RecordingError
+from picker_dynamics.files.formats import read_yaml, said
+from picker_dynamics.files.reading import opened
 
 from .definitions import missing
+from .mcap_file import McapFile, Message, Schema
 
 REFERENCE, CONTROLLER_STATE = "arm_controller/reference", "arm_controller/controller_state"
 STATE, COMMAND, STATUS = "joint_states", "joint_commands", "arm_controller/status"
@@ -20,6 +25,17 @@ TORQUE = " torque"
 
 WANTED = (REFERENCE, CONTROLLER_STATE, STATE, COMMAND, STATUS)
 ENDS = tuple("/" + name for name in WANTED)
+
+NUMBERS_MAX, EVENTS_MAX = 20_000_000, 100_000
+"""Numbers and events of one arm that are taken: two hours at 100 Hz."""
+
+DEFINITION_MAX, LARGE_ARRAY = 200_000, re.compile(r"\[\s*(<=)?\s*\d{4,}")
+"""Longest definition of a message [characters], and arrays of fixed size that no message of an arm has."""
+
+LEFT_OUT = "messages that cannot be read were left out"
+
+UNREADABLE = Exception
+"""What the parsers of damaged messages and files raise: each part of the library has its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,16 +84,23 @@ class ArmRecording:
 
 @dataclass
 class _Collected:
-    """(time, names, values) of each topic, as they came."""
+    """Times and values of each topic, by the names in its messages, as they came: a row (1 + n) for each."""
 
-    rows: dict[str, list] = field(default_factory=dict)
+    rows: dict[str, dict[tuple[str, ...], array.array]] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     arm: str = ""
+    numbers: int = 0
 
     def add(self, kind: str, time_s: float, names, values) -> None:
-        values = np.asarray(values, dtype=float)
-        if values.size and values.size == len(names):
-            self.rows.setdefault(kind, []).append((time_s, tuple(names), values))
+        values = np.asarray(values, dtype=float).ravel().tolist()
+        if values and len(values) == len(names):
+            tables = self.rows.setdefault(kind, {})
+            table = tables.setdefault(tuple(names), array.array("d"))
+            table.append(time_s)
+            table.extend(values)
+            self.numbers += 1 + len(values)
+        if self.numbers > NUMBERS_MAX or len(self.events) > EVENTS_MAX:
+            raise RecordingError(f"more than {NUMBERS_MAX} numbers: take a part of it", value=self.numbers, limit=NUMBERS_MAX)
 
 
 def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
@@ -98,34 +121,89 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
     if not path.exists():
         raise RecordingError(f"no recording {path}", value=str(path))
     collected: dict[str, _Collected] = {}
-    damaged = ""
-    try:
-        for topic, time_s, message in _messages(path):
-            for wanted in WANTED:
-                if topic.endswith("/" + wanted):
-                    _take(collected.setdefault(topic[: -len(wanted) - 1].strip("/"), _Collected()), wanted, message, time_s)
-    except _CutShort as error:
-        damaged = str(error)
+    damage: list[str] = []
+    for topic, time_s, message in _messages(path, damage):
+        for wanted in WANTED:
+            if topic.endswith("/" + wanted):
+                into = collected.setdefault(topic[: -len(wanted) - 1].strip("/"), _Collected())
+                try:
+                    _take(into, wanted, message, time_s)
+                except RecordingError:
+                    raise
+                except UNREADABLE:  # its definition is another one
+                    damage.append(LEFT_OUT)
     chosen = _choose(collected, namespace, path)
-    return _arrays(collected[chosen], chosen, damaged, path)
+    return _arrays(collected[chosen], chosen, "; ".join(dict.fromkeys(damage)), path)
 
 
-class _CutShort(Exception):
-    """The rest of the file is missing."""
+def _messages(path: Path, damage: list[str]) -> Iterator[tuple[str, float, object]]:
+    """(topic, time of reception [s], message) of the wanted topics; what cannot be read is noted."""
+    files = [path] if path.suffix == ".mcap" and not path.is_dir() else _mcap_files(path) if path.is_dir() else []
+    if not files:
+        yield from _of_another_kind(path, damage)
+    for one in files:
+        file, types = McapFile(one), _Types()
+        for message in file.messages(ENDS):
+            try:
+                yield message.topic, message.time_s, types.message(message)
+            except UNREADABLE:
+                damage.append(LEFT_OUT)
+        if not file.found:
+            raise RecordingError(f"{one} is no MCAP recording, or an empty one", value=str(one))
+        if file.damage:
+            damage.append(file.damage)
 
 
-def _messages(path: Path) -> Iterator[tuple[str, float, object]]:
-    """(topic, time of reception [s], message) of the wanted topics."""
-    from rosbags.highlevel import AnyReader, AnyReaderError
+def _mcap_files(folder: Path) -> list[Path]:
+    """Those of a bag; none where it is of another kind."""
+    with said(f"cannot read {folder}", RecordingError):
+        about = read_yaml(folder / "metadata.yaml", "bag", RecordingError)["rosbag2_bagfile_information"]
+        if about.get("compression_format"):
+            raise RecordingError(f"{folder} is compressed as a whole: unpack it with ros2 bag convert", value=str(folder))
+        names = [Path(str(name)).name for name in about["relative_file_paths"]]
+        return [folder / name for name in names] if about.get("storage_identifier") == "mcap" else []
+
+
+class _Types:
+    """Messages of a file, by the definitions in it, or by ROS 2 Jazzy's where it has none."""
+
+    def __init__(self) -> None:
+        from rosbags.typesys import Stores, get_typestore
+
+        self._own, self._known = get_typestore(Stores.EMPTY), get_typestore(Stores.ROS2_JAZZY)
+        self._stores: dict[Schema, object] = {}
+
+    def message(self, message: Message):
+        """What its bytes say."""
+        schema = message.schema
+        if schema not in self._stores:
+            self._stores[schema] = self._registered(schema)
+        return self._stores[schema].deserialize_cdr(message.data, schema.name)
+
+    def _registered(self, schema: Schema):
+        from rosbags.typesys import get_types_from_idl, get_types_from_msg
+
+        if not schema.text:
+            return self._known
+        if len(schema.text) > DEFINITION_MAX or LARGE_ARRAY.search(schema.text):
+            raise ValueError("a definition of a message too large")
+        types = get_types_from_msg(schema.text, schema.name) if schema.encoding == "ros2msg" else get_types_from_idl(schema.text)
+        self._own.register({name: fields for name, fields in types.items() if name not in self._own.fielddefs})
+        return self._own
+
+
+def _of_another_kind(path: Path, damage: list[str]) -> Iterator[tuple[str, float, object]]:
+    """As ``_messages``, of SQLite."""
+    from rosbags.highlevel import AnyReader
     from rosbags.typesys import Stores, get_typestore
 
+    if not path.is_dir():
+        with opened(path, "recording", RecordingError):
+            """It is a file."""
     with contextlib.ExitStack() as stack:
         try:
             reader = stack.enter_context(AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)))
-        except Exception as error:  # whatever its parser stumbles over
-            if path.suffix == ".mcap" and path.is_file():
-                yield from _salvaged(path)
-                return
+        except UNREADABLE as error:
             raise RecordingError(
                 f"cannot read {path}: {' '.join(str(error).split()) or type(error).__name__}", value=str(path)
             ) from error
@@ -133,39 +211,10 @@ def _messages(path: Path) -> Iterator[tuple[str, float, object]]:
             known = [one for one in reader.connections if one.topic.endswith(ENDS)]
             for connection, time_ns, data in reader.messages(known) if known else ():
                 yield connection.topic, 1e-9 * time_ns, reader.deserialize(data, connection.msgtype)
-        except (AnyReaderError, ValueError, KeyError) as error:
-            raise _CutShort(" ".join(str(error).split())) from error
-
-
-def _salvaged(path: Path) -> Iterator[tuple[str, float, object]]:
-    """What an MCAP file without its end still holds."""
-    try:
-        from mcap.records import Channel, Message, Schema
-        from mcap.stream_reader import StreamReader
-    except ImportError as error:
-        raise missing(error) from error
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-
-    store = get_typestore(Stores.EMPTY)
-    schemas, channels, found = {}, {}, False
-    with open(path, "rb") as file:
-        try:
-            for record in StreamReader(file, skip_magic=False).records:
-                if isinstance(record, Schema):
-                    schemas[record.id] = record.name
-                    types = get_types_from_msg(record.data.decode(), record.name)
-                    store.register({name: fields for name, fields in types.items() if name not in store.fielddefs})
-                elif isinstance(record, Channel):
-                    channels[record.id] = record
-                elif isinstance(record, Message):
-                    found, channel = True, channels[record.channel_id]
-                    if channel.topic.endswith(ENDS):
-                        kind = schemas[channel.schema_id]
-                        yield channel.topic, 1e-9 * record.log_time, store.deserialize_cdr(record.data, kind)
-        except Exception as error:  # half a record, half a compressed block: each part of the library has its own
-            if not found:
-                raise RecordingError(f"{path} is no MCAP recording, or an empty one", value=str(path)) from error
-    raise _CutShort("the file has no end: read up to where it breaks off")
+        except RecordingError:
+            raise
+        except UNREADABLE as error:
+            damage.append(" ".join(str(error).split()) or type(error).__name__)
 
 
 def _take(into: _Collected, kind: str, message, received_s: float) -> None:
@@ -204,18 +253,18 @@ def _choose(collected: dict[str, _Collected], namespace: str | None, path: Path)
 def _arrays(one: _Collected, namespace: str, damaged: str, path: Path) -> ArmRecording:
     rows = one.rows
     names = next(
-        (rows[kind][0][1] for kind in (REFERENCE, CONTROLLER_STATE, COMMAND, COMMAND + TORQUE, STATE) if kind in rows), ()
+        (next(iter(rows[kind])) for kind in (REFERENCE, CONTROLLER_STATE, COMMAND, COMMAND + TORQUE, STATE) if kind in rows), ()
     )
 
     def series(kind: str) -> Series:
-        taken = []
-        for time_s, present, values in rows.get(kind, ()):
-            try:
-                taken.append((time_s, values[[present.index(name) for name in names]]))
-            except ValueError:
-                continue  # of other joints: a bag may have a gripper's states on the same topic
-        taken.sort(key=lambda row: row[0])
-        return Series(np.array([row[0] for row in taken]), np.array([row[1] for row in taken]).reshape(-1, len(names)))
+        parts = [np.zeros((0, 1 + len(names)))]
+        for present, table in rows.get(kind, {}).items():
+            if set(names) <= set(present):  # else of other joints: a bag may have a gripper's states on the same topic
+                columns = [0, *(1 + present.index(name) for name in names)]
+                parts.append(np.frombuffer(table).reshape(-1, 1 + len(present))[:, columns])
+        taken = np.concatenate(parts)
+        taken = taken[np.argsort(taken[:, 0], kind="stable")]
+        return Series(taken[:, 0], taken[:, 1:])
 
     if not names:
         raise JointNamesError(f"{path}: no joints are named")

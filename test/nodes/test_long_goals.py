@@ -8,7 +8,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.nodes.goal_messages import goal_from
-from picker_dynamics.nodes.long_goals import identifier_in, message_in, most_bytes
+from picker_dynamics.nodes.long_goals import header_in, message_in, most_bytes
 
 
 def message_of(rng, points: int, joints: int, ragged: bool = False) -> JointTrajectory:
@@ -31,8 +31,9 @@ def test_a_goal_in_bytes_is_the_one_of_the_message(seed):
     rng = np.random.default_rng(seed)
     message = message_of(rng, int(rng.integers(0, 30)), int(rng.integers(0, 7)), ragged=seed % 4 == 0)
     data = serialize_message(message)
-    ours, theirs = goal_from(message_in(data), True), goal_from(message, True)
-    assert identifier_in(data) == message.header.frame_id
+    ours, theirs = goal_from(message_in(data), True, 1.0), goal_from(message, True, 1.0)
+    assert header_in(data) == message_in(data).header
+    assert header_in(data).frame_id == message.header.frame_id and header_in(data).stamp.sec == message.header.stamp.sec
     assert ours.joint_names == list(theirs.joint_names) and ours.start_s == theirs.start_s and ours.partial
     assert ours.times_s == theirs.times_s
     for field in ("positions", "velocities", "accelerations"):
