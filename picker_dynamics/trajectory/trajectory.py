@@ -298,7 +298,7 @@ def rounded(straight: Trajectory, round_s: float) -> Trajectory:
     slopes[-1] *= lengths[-1] / (lengths[-1] - half[-1])
     corners = np.append(straight.breaks[1:-1], straight.duration - half[-1])
     at, after = np.vstack([q[1:], straight.end]), np.vstack([slopes[1:], np.zeros(straight.n)])
-    breaks, segments = [0.0], []
+    breaks, segments = [0.0], list[Array]()
     for time, w, corner, v0, v1, begin in zip(corners, half, at, slopes, after, q):
         if time - w - breaks[-1] > SAME_BREAK_S:
             segments.append(_quadratic(corner + (breaks[-1] - time) * v0 if segments else begin, v0, np.zeros_like(v0)))
@@ -380,7 +380,7 @@ def blend(current: Iterable[ArrayLike], trajectory: Trajectory, blend_s: float =
     window = min(float(blend_s), trajectory.duration)
     q, v, a = difference
     fade = splines.quintic(window, q, v, a, zero, zero, zero)
-    breaks, segments = [0.0], []
+    breaks, segments = [0.0], list[Array]()
     for begin, end, coefficients in zip(trajectory.breaks, trajectory.breaks[1:], trajectory.coefficients):
         if begin < window:
             middle = window if begin < window < end else end
