@@ -300,7 +300,7 @@ class Execution:
             self.lease.end_all()
             self._generator.cancel(now_s + self.timing.lead_s)
         self.lease.blocked = why
-        self.tell(*((EventKind.PROBLEM, why) if why else (EventKind.REMARK, "no other controller any more")))
+        self.tell(*((EventKind.PROBLEM, why) if why else (EventKind.REMARK, "goals are taken again")))
 
     def close(self) -> tuple[Event, ...]:
         """The last words: goals under way are aborted; what is still to be told."""

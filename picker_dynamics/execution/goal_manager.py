@@ -387,6 +387,8 @@ class GoalManager:
         self._executing.pop(entry.motion.identifier, None)
         self.lease.end(entry.request.holder)
         text = verdict.text or "done: holding"
+        if verdict.outcome is Outcome.SUCCEEDED and entry.tracker is not None:
+            text = "; ".join(filter(None, ("done: holding", verdict.text)))
         kind = kind or _KINDS[verdict.outcome]
         self.tell(kind, text, identifier=entry.request.identifier, motion=entry.motion)
         entry.request.answer(verdict)

@@ -6,8 +6,9 @@ held when the state was taken, not with the newest one, which is a lead ahead.
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
@@ -19,7 +20,10 @@ from .reference_generator import Reference
 from .tolerances import Tolerances
 
 STATELESS_S = 1.0
-"""So long a goal with tolerances goes on without a state of the arm [s]."""
+"""So long a goal goes on without a state of the arm [s], where that matters: it has tolerances on its way, or has ended."""
+
+SAME_S = 1e-6
+"""Times closer than this are the same [s]."""
 
 
 class Code(IntEnum):
@@ -135,11 +139,20 @@ class GoalTracker:
         tolerances: of the goal.
         start_s: when it starts.
         remark: said with the success (that it was slowed, for example).
+        followed_s: up to which time references became commands [s].
     """
 
-    def __init__(self, names: Sequence[str], units: Sequence[str], tolerances: Tolerances, start_s: float, remark: str = ""):
+    def __init__(
+        self,
+        names: Sequence[str],
+        units: Sequence[str],
+        tolerances: Tolerances,
+        start_s: float,
+        remark: str = "",
+        followed_s: Callable[[], float] = lambda: math.inf,
+    ):
         self.names, self.units, self.tolerances, self.start_s = tuple(names), tuple(units), tolerances, start_s
-        self.remark = remark
+        self.remark, self.followed_s = remark, followed_s
         self.cancelling = False
         self._ended: Reference | None = None
         self._state_s = start_s
@@ -167,9 +180,10 @@ class GoalTracker:
             return Verdict.canceled("cancelled: decelerated, and holding") if ended is not None else None
         if error is not None and error.actual.time_s > self._state_s:
             self._state_s = error.actual.time_s
-        bound = self.tolerances.path if ended is None else self.tolerances.goal
-        if bound.any and now_s - self._state_s > STATELESS_S:
-            return self._violated(f"no joint_states for {now_s - self._state_s:.1f} s: the tolerances cannot be checked")
+        on_the_way = self.tolerances.path.any
+        seen_s = self._state_s if ended is None or on_the_way else max(self._state_s, ended.time_s)
+        if (ended is not None or on_the_way) and now_s - seen_s > STATELESS_S:
+            return self._violated(f"no joint_states for {now_s - self._state_s:.1f} s: nobody knows whether the arm is there")
         if ended is None:
             return self._on_the_way(error)
         return self._arrived(ended, now_s, error)
@@ -183,12 +197,11 @@ class GoalTracker:
         return self._violated(f"path tolerance: {excess}, {error.actual.time_s - self.start_s:.2f} s after the start")
 
     def _arrived(self, ended: Reference, now_s: float, error: Error | None) -> Verdict | None:
-        goal, excess = self.tolerances.goal, None
-        if goal.any:
-            if error is None or error.actual.time_s < ended.time_s:
-                return None
-            actual = error.actual
-            excess = goal.exceeded(self.names, self.units, ended.q - actual.q, None if actual.v is None else -actual.v)
+        if error is None or error.actual.time_s < ended.time_s or self.followed_s() < ended.time_s - SAME_S:
+            return None  # nobody knows yet
+        actual = error.actual
+        v_error = None if actual.v is None else -actual.v
+        excess = self.tolerances.goal.exceeded(self.names, self.units, ended.q - actual.q, v_error)
         if excess is None:
             return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, self.remark)
         late = now_s - ended.time_s

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.servo_map import ServoMap
+
+from .tip_uncertainty import joint_uncertainty
+
+SERVO_SHARE, LEAST_SERVO = 2.5, 0.01
+"""Goal tolerance of servos as a multiple of what their steps and deadbands leave, and the least [rad]."""
 
 ERASED = -1.0
 ROUNDING = 1.2e-7
@@ -93,6 +100,17 @@ class Tolerances:
             float(goal_time),
         )
 
+    @classmethod
+    def of_servos(cls, servos: ServoMap) -> Tolerances:
+        """Those of servos: a multiple of what their steps and deadbands leave at rest; on their way nothing is measured."""
+        return cls.of([0.0] * servos.n, np.maximum(SERVO_SHARE * joint_uncertainty(servos), LEAST_SERVO).tolist(), 0.0, 0.0)
+
+    @classmethod
+    def of_arm(cls, arm: Arm) -> Tolerances:
+        """Those of an arm whose joints are measured: its entry's."""
+        path, goal = ([float(value or 0.0)] * arm.description.n for value in (arm.path_tolerance, arm.goal_tolerance))
+        return cls.of(path, goal, 0.0, 0.0)
+
     def only(self, joints: Iterable[int]) -> Tolerances:
         """Of some joints, given by their indices; the others are not looked at."""
         mine = np.zeros(len(self.path.position), dtype=bool)
@@ -101,11 +119,6 @@ class Tolerances:
             Bound(np.where(mine, bound.position, 0.0), np.where(mine, bound.velocity, 0.0)) for bound in (self.path, self.goal)
         )
         return replace(self, path=path, goal=goal)
-
-    def on_the_path(self) -> Tolerances:
-        """Without those of the goal: nobody waits for that."""
-        zero = np.zeros_like(self.goal.position)
-        return replace(self, goal=Bound(zero, zero), goal_time=0.0)
 
     def wanted(
         self, path: Iterable[JointTolerance], goal: Iterable[JointTolerance], goal_time: float, names: Sequence[str]

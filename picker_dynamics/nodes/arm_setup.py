@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, description, servo_map
@@ -57,6 +58,7 @@ class ControlledArm:
         limits: torques of its joints.
         grips: joints that grip, and with which torque they press at the most [N·m].
         rest: (n,) where it rests: the servo map's pose, or home [rad or m].
+        tolerances: of motions, where nobody says others.
     """
 
     description: ArmDescription
@@ -64,6 +66,7 @@ class ControlledArm:
     limits: TorqueLimits
     grips: dict[str, float]
     rest: np.ndarray
+    tolerances: Tolerances
 
 
 def load_controlled_arm(node) -> ControlledArm:
@@ -75,7 +78,8 @@ def load_controlled_arm(node) -> ControlledArm:
         )
     if control == "torque":
         arm = load_torque_arm(node)
-        return ControlledArm(arm.description, None, TorqueLimits.of_arm(arm), {}, arm.home)
+        return ControlledArm(arm.description, None, TorqueLimits.of_arm(arm), {}, arm.home, Tolerances.of_arm(arm))
     described, servos = load_arm(node)
     grips = {servo.joint: servo.grip.torque for servo in servos.servos if servo.grip is not None}
-    return ControlledArm(described, servos.armature, TorqueLimits.of_servos(servos), grips, servos.rest)
+    limits, tolerances = TorqueLimits.of_servos(servos), Tolerances.of_servos(servos)
+    return ControlledArm(described, servos.armature, limits, grips, servos.rest, tolerances)

@@ -24,9 +24,10 @@ class ControllerParameters:
     Args:
         changed: called after a change, with the names.
         floor_z: height of the floor where nobody says another [m].
+        shipped: tolerances where nobody says others.
     """
 
-    def __init__(self, node, arm: ArmDescription, changed: Callable[[set[str]], None], floor_z: float):
+    def __init__(self, node, arm: ArmDescription, changed: Callable[[set[str]], None], floor_z: float, shipped: Tolerances):
         self.arm, self.changed = arm, changed
         self.values = {}
 
@@ -45,8 +46,8 @@ class ControllerParameters:
         add("allow_partial_joints_goal", False, "take goals that name only some joints; the others hold")
         add(
             "constraints.goal_time",
-            0.0,
-            "how long after its end an action goal may take to come within its goal tolerances; 0: as long as it takes [s]",
+            3.0,
+            "how long after its end a goal may take to come within its goal tolerances; 0: as long as it takes [s]",
             0.0,
             600.0,
         )
@@ -57,9 +58,11 @@ class ControllerParameters:
             0.0,
             100.0,
         )
-        for joint, unit in zip(arm.joint_names, arm.position_units):
-            add(f"constraints.{joint}.trajectory", 0.0, f"path tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
-            add(f"constraints.{joint}.goal", 0.0, f"goal tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
+        for joint, unit, path, goal in zip(
+            arm.joint_names, arm.position_units, shipped.path.position.tolist(), shipped.goal.position.tolist()
+        ):
+            add(f"constraints.{joint}.trajectory", path, f"path tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
+            add(f"constraints.{joint}.goal", round(goal, 4), f"goal tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
         node.add_on_set_parameters_callback(self.on_change)
 
     def __getitem__(self, name: str):

@@ -83,9 +83,7 @@ class _Wanted:
         return goal
 
     def tracker(self, motion) -> GoalTracker:
-        arm, factor = self.node.arm, motion.validated.factor
-        remark = f"slowed {factor:.2f} times to fit" if factor > 1.0 else ""
-        return GoalTracker(arm.joint_names, arm.position_units, self.tolerances.only(motion.joints), motion.start_s, remark)
+        return self.node.tracker(motion, self.tolerances)
 
 
 def _joints(tolerances) -> list[JointTolerance]:

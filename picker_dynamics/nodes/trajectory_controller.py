@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections import deque
 from collections.abc import Iterable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -21,18 +20,22 @@ from picker_dynamics.errors import ConfigurationError, InputError, PickerError
 from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
+from picker_dynamics.execution.following import NO_STATES, Following
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import GoalTracker
-from picker_dynamics.execution.reference_generator import Reference
+from picker_dynamics.execution.reference_generator import Motion, Reference
+from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
+from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 from .arm_setup import load_controlled_arm
 from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
-from .diagnostics import ERROR, OK, WARN, array, status
+from .diagnostics import ERROR, OK, WARN, array, status, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
+from .executor import Polled
 from .goal_messages import ArmStates, goal_from, start_in
 from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes
 from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
@@ -42,8 +45,14 @@ DIAGNOSTIC_PERIOD_S = 1.0
 GOALS_WAITING = 1000
 """Depth of the goal topic: each goal of a burst is answered, if only that a newer one overtook it."""
 
-OWN_S = 1.0
-"""So long a stamp is known as one of this node's own [s]."""
+FOLLOWING_PERIOD_S = 0.05
+"""How often is looked whether references become commands [s]."""
+
+COMMANDS = QoSProfile(depth=2, reliability=ReliabilityPolicy.RELIABLE)
+"""A stranger who sends commands as often does not hide those that are made of this node's references."""
+
+MODELLED = "modelled"
+"""Provenance of joint states that no sensor has seen, in ``hardware/status``."""
 
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
@@ -88,10 +97,11 @@ class TrajectoryController(Claimant, Node):
             read_only=True,
         )
         floor_z, why_none = standing_floor(self.arm, controlled.rest)
-        self.parameters = ControllerParameters(self, self.arm, self.on_parameters, floor_z)
+        self.parameters = ControllerParameters(self, self.arm, self.on_parameters, floor_z, controlled.tolerances)
         self.stamps = stamp_clock(self)
         self.stream_stamps = StampReader(self.stamps)
-        self.sent_stamps: deque[float] = deque(maxlen=math.ceil(OWN_S * rate_hz))
+        self.following = Following(1.0 / rate_hz, echoes=controlled.limits.servo_map is not None)
+        self.look_every, self.until_look = max(1, round(FOLLOWING_PERIOD_S * rate_hz)), 1
         gripper = declare_gripper(self, self.arm, controlled.grips)
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
         self.beside = Beside()
@@ -100,8 +110,9 @@ class TrajectoryController(Claimant, Node):
         self.on_parameters(set())
         if self.parameters["floor_z"] == OFF:
             self.get_logger().info(f"no floor is looked at: {why_none or 'floor_z is -inf'}")
-        self.states: ArmStates | None = None
-        self.states_problem = ""
+        self.states, self.states_problem = ArmStates(self, self.arm.joint_names), ""
+        self.commands = Polled(self, JointState, "joint_commands", COMMANDS)
+        self.provenance, self.rival = "", ""
         self.interfaces = None
         self.hardware_says, self.epochs = "", Epochs()
         self.last_message, self.last_level = "waiting for the hardware", WARN
@@ -116,9 +127,7 @@ class TrajectoryController(Claimant, Node):
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.create_subscription(JointState, "hardware/held_pose", self.on_held_pose, LATCHED)
         self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
-        self.duplicates = DuplicatePublisherMonitor(
-            self, self.reference_out, self.sent_stamps.__contains__, self.look_for_duplicates
-        )
+        self.duplicates = DuplicatePublisherMonitor(self, self.reference_out, self.following.known, self.look_for_duplicates)
         self.offer_interfaces(gripper)
         self.ticks = steady_timer(self, 1.0 / rate_hz, self.on_tick)
         steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
@@ -136,13 +145,7 @@ class TrajectoryController(Claimant, Node):
                 "follow_joint_trajectory, gripper_cmd, controller_state and speed_scaling_input"
             )
             return
-        self.watch_states()
         self.interfaces = ControlInterfaces(self, gripper)
-
-    def watch_states(self) -> None:
-        """Listen to ``joint_states`` from now on: somebody judges goals by them."""
-        if self.states is None:
-            self.states = ArmStates(self, self.arm.joint_names)
 
     # -- what is told --------------------------------------------------------------------------------------
 
@@ -173,7 +176,7 @@ class TrajectoryController(Claimant, Node):
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         """Why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
-        self.hardware_says = message.message
+        self.hardware_says, self.provenance = message.message, values_of(message).get("provenance", "")
 
     def on_held_pose(self, message: JointState) -> None:
         """Each message begins an epoch: the reference (re)starts from the pose that is held, or ends where none is."""
@@ -202,7 +205,7 @@ class TrajectoryController(Claimant, Node):
         def make() -> Goal:
             return goal_from(message_in(data), partial, start_s)
 
-        self.execution.submit(GoalRequest(make, identifier=header.frame_id, tracker=self.path_tracker, long=True))
+        self.execution.submit(GoalRequest(make, identifier=header.frame_id, tracker=self.tracker, long=True))
 
     def on_short_goal(self, message: JointTrajectory, partial: bool) -> None:
         """One without points cancels, as in joint_trajectory_controller."""
@@ -215,16 +218,29 @@ class TrajectoryController(Claimant, Node):
             return
         start_s = start_in(message.header, self.stamps)
         self.execution.submit(
-            GoalRequest(lambda: goal_from(message, partial, start_s), identifier=identifier, tracker=self.path_tracker)
+            GoalRequest(lambda: goal_from(message, partial, start_s), identifier=identifier, tracker=self.tracker)
         )
 
-    def path_tracker(self, motion) -> GoalTracker | None:
-        """Of a goal from the topic: only the path tolerance counts, as in joint_trajectory_controller."""
-        tolerances = self.parameters.tolerances().only(motion.joints).on_the_path()
-        if not tolerances.path.any:
-            return None
-        self.watch_states()
-        return GoalTracker(self.arm.joint_names, self.arm.position_units, tolerances, motion.start_s)
+    def tracker(self, motion: Motion, tolerances: Tolerances | None = None) -> GoalTracker:
+        """Of any goal: it is done where the arm is there, as far as anybody knows.
+
+        Args:
+            tolerances: that it asks for; by default the parameters'.
+        """
+        tolerances, factor = tolerances or self.parameters.tolerances(), motion.validated.factor
+        remarks = [f"slowed {factor:.2f} times to fit"] if factor > 1.0 else []
+        limits = self.execution.limits
+        if self.provenance == MODELLED and limits.model is not None and limits.torque.servo_map is not None:
+            off_m = tip_uncertainty(limits.model, limits.torque.servo_map, motion.trajectory.end)
+            remarks.append(f"modelled, not measured: the tip within {1e3 * off_m:.0f} mm if nothing holds it back")
+        return GoalTracker(
+            self.arm.joint_names,
+            self.arm.position_units,
+            tolerances.only(motion.joints),
+            motion.start_s,
+            "; ".join(remarks),
+            lambda: self.following.followed_s,
+        )
 
     def on_stream(self, message: JointState, info) -> None:
         stamp_s, sender = seconds(message.header.stamp), message.header.frame_id
@@ -238,10 +254,30 @@ class TrajectoryController(Claimant, Node):
         self.publish_events(tick.events)
         if tick.error is not None:
             self.interfaces.publish_state(tick, self.execution.sent.newest)
+        self.look_whether_followed()
+
+    def look_whether_followed(self) -> None:
+        """Whether references become commands, and the arm tells where it is: goals end where that is not so."""
+        self.until_look -= 1
+        if self.until_look > 0:
+            return
+        self.until_look = self.look_every
+        for command, _ in self.commands.take():
+            self.following.commanded(seconds(command.header.stamp))
+        self.arm_state()
+        self.block()
+
+    def block(self) -> None:
+        """Let nobody move the arm while somebody is missing, or there is a rival."""
+        missing = self.following.problem
+        if missing == NO_STATES:
+            missing = self.states.problem or missing
+        self.execution.block(self.rival or missing, self.stamps.now_s())
 
     def arm_state(self):
         """Where the arm is."""
-        self.states.look()
+        if self.states.look():
+            self.following.stated()
         return self.states.state
 
     def watched(self) -> bool:
@@ -250,7 +286,8 @@ class TrajectoryController(Claimant, Node):
 
     def send(self, reference: Reference) -> None:
         point = self.reference.points[0]
-        self.sent_stamps.append(seconds(to_stamp(self.reference.header.stamp, self.stamps.to_stamp(reference.time_s))))
+        stamp = to_stamp(self.reference.header.stamp, self.stamps.to_stamp(reference.time_s))
+        self.following.sent(seconds(stamp), reference.time_s)
         point.positions, point.velocities, point.accelerations = reference.q.tolist(), reference.v.tolist(), reference.a.tolist()
         self.reference_out.publish(self.reference)
 
@@ -290,13 +327,14 @@ class TrajectoryController(Claimant, Node):
         return self.get_fully_qualified_name().lstrip("/")
 
     def look_for_duplicates(self) -> None:
-        self.execution.block(self.duplicates.look(), self.stamps.now_s())
+        self.rival = self.duplicates.look()
+        self.block()
 
     def look_for_other_states(self) -> None:
         """Say once where more than one node publishes joint states, and what is wrong with those that come."""
         names, said = sources(self, "joint_states"), self.states_problem
         problem = f"{len(names)} nodes publish joint_states ({', '.join(names)}): one arm, one sender" if len(names) > 1 else ""
-        self.states_problem = (self.states.problem if self.states is not None else "") or problem
+        self.states_problem = self.states.problem or problem
         if self.states_problem not in ("", said):
             self.execution.tell(EventKind.NOTICE, self.states_problem)
 

@@ -18,8 +18,18 @@ from .model import Array, read_only
 DEFAULT = "picker"
 CONTROLS = ("servo", "torque")
 
-_NUMBERS = {"bandwidth_rad_s": 500.0, "peak_share": 1.0, "hold_share": 1.0, "tip_speed_m_s": 2.0}
+_NUMBERS = {
+    "bandwidth_rad_s": 500.0,
+    "peak_share": 1.0,
+    "hold_share": 1.0,
+    "tip_speed_m_s": 2.0,
+    "goal_tolerance": 1.0,
+    "path_tolerance": 1.0,
+}
 """Numbers of a torque-controlled arm -> largest value; all are above 0."""
+
+_TOLERANCES = {"goal_tolerance": 0.02, "path_tolerance": 0.1}
+"""Where the file names none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +44,7 @@ class Arm:
         bandwidth: w of the closed loop [rad/s].
         peak_share, hold_share: of the effort limits, along a motion and where it ends.
         tip_speed: largest speed of the tool [m/s].
+        goal_tolerance, path_tolerance: of each joint, where it has arrived and on its way [rad or m].
     """
 
     name: str
@@ -44,6 +55,8 @@ class Arm:
     peak_share: float | None = None
     hold_share: float | None = None
     tip_speed: float | None = None
+    goal_tolerance: float | None = None
+    path_tolerance: float | None = None
 
     @property
     def peak_limit(self) -> Array:
@@ -94,7 +107,7 @@ def load(name: str, path: str | Path | None = None) -> Arm:
             )
         return Arm(name, arm, control)
     home = _home(entry.pop("home", None), arm, where)
-    numbers = _numbers((file.get("defaults") or {}) | entry, where)
+    numbers = _numbers(_TOLERANCES | (file.get("defaults") or {}) | entry, where)
     return Arm(name, arm, control, home, *numbers.values())
 
 

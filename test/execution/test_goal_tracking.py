@@ -65,12 +65,30 @@ def test_a_refusal_has_its_code_and_its_words(refusal, code):
     assert Verdict.of(refusal) == Verdict(Outcome.ABORTED, code, str(refusal))
 
 
-def test_without_tolerances_it_has_arrived_when_the_last_reference_holds():
+def test_without_tolerances_it_has_arrived_when_the_last_reference_holds_and_the_arm_was_seen_after_it():
     made = tracker(remark="slowed 2.00 times to fit")
     assert made.look(101.0, None) is None
     made.ended(reference(END))
     assert made.look(END - 0.01, None) is None, "sent, but a lead ahead"
-    assert made.look(END, None) == Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, "slowed 2.00 times to fit")
+    assert made.look(END, None) is None and made.look(END + 0.01, error(END - 0.01)) is None, "nobody knows yet"
+    assert look(made, END, (9.0, 9.0)) == Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, "slowed 2.00 times to fit")
+
+
+def test_nothing_is_done_that_nobody_made_commands_of():
+    followed_s = END - 0.01
+    made = tracker(goal=(0.1, 0.1), followed_s=lambda: followed_s)
+    made.ended(reference(END))
+    assert look(made, END + 0.1) is None
+    followed_s = END
+    assert look(made, END + 0.2).outcome is Outcome.SUCCEEDED
+
+
+def test_an_end_that_nobody_sees_is_no_success():
+    made = tracker(goal=(0.1, 0.1))
+    made.ended(reference(END))
+    assert made.look(END + STATELESS_S, error(END - 0.01)) is None
+    verdict = made.look(END + 1.1 * STATELESS_S, error(END - 0.01))
+    assert verdict.outcome is Outcome.ABORTED and "no joint_states for 1.1 s" in verdict.text
 
 
 def test_the_path_tolerance_names_joint_amount_and_time_and_wants_the_arm_stopped():

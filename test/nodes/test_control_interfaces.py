@@ -19,9 +19,11 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from picker_dynamics.board.stamp_clock import StampClock
+from picker_dynamics.execution.following import Following
 from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, Outcome
 from picker_dynamics.execution.gripping import GripperSettings
 from picker_dynamics.nodes.runtime import to_stamp
+from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 
 REAL = importlib.util.find_spec("control_msgs") is not None
 OURS = ("follow_action", "gripper_action", "control_interfaces")
@@ -122,6 +124,9 @@ def made(monkeypatch):
         create_publisher=lambda *_: publisher,
         create_subscription=lambda *_: None,
     )
+    node.provenance, node.following = "", Following(0.02)
+    node.following.followed_s = np.inf
+    node.tracker = types.MethodType(TrajectoryController.tracker, node)
     node.want_speed = node.speeds.append
     interfaces = glue["control_interfaces"].ControlInterfaces(node, GripperSettings("scissor", torque=0.25))
     yield rig, node, interfaces, importlib.import_module("control_msgs.action"), importlib.import_module("control_msgs.msg")

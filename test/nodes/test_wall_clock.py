@@ -44,9 +44,11 @@ def swings_while_the_clock_jumps(arm, wall_clock, jump_s: float) -> str:
         begin_s = time.monotonic()
         until(client, lambda: outcome(client, name) != "accepted", "the end of the motion")
     assert time.monotonic() - begin_s < 40.0, "nobody waits until the clock has made up for its step back"
+    if outcome(client, name) != "done":
+        return client.outcomes[name].message
     bases = np.array([sample.setpoint[0] for sample in watch.samples])
     assert np.diff(bases).min() > -0.02, "it never goes back"
-    return outcome(client, name) if outcome(client, name) == "done" else client.outcomes[name].message
+    return "done"
 
 
 @pytest.mark.parametrize("jump_s", [-60.0, 3600.0])

@@ -1,0 +1,75 @@
+"""Following: whether references become commands and the arm tells where it is, or who is missing, in words.
+
+A reference that is sent moves nothing by itself.  Whoever makes a command of it gives the command the reference's stamp (servos),
+or answers each joint state (torque-controlled joints); so the controller knows whether it is followed by listening to both.
+Time is counted in its own ticks: a controller that stood still itself misses nobody.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+KEPT_S = 1.0
+"""How long a reference is remembered [s]."""
+
+LOST_S = 0.2
+"""So long nothing comes of references, or no state comes, before somebody is missing [s]."""
+
+FIRST_S = 2.0
+"""At the start, until the nodes have found each other [s]."""
+
+SLOW_STATES = 2.5
+"""Periods of slow joint states after which they are missed; fast ones are after ``LOST_S``."""
+
+NO_COMMANDS = "references become no joint_commands: does the dynamics node run?"
+NO_STATES = "no joint_states come: does the hardware node run?"
+
+
+class Following:
+    """Watch of one controller's references.
+
+    Args:
+        period_s: between two references [s].
+        echoes: commands bear the stamps of their references; else any command counts.
+
+    Attributes:
+        followed_s: the time up to which references became commands [s].
+    """
+
+    def __init__(self, period_s: float, echoes: bool = True):
+        self._period_s, self._echoes = period_s, echoes
+        self._sent: deque[tuple[float, float]] = deque(maxlen=math.ceil(KEPT_S / period_s))  # stamps, and their times
+        self._ticks_s = self._command_s = 0.0
+        self._state_s: float | None = None
+        self._command_patience_s = self._state_patience_s = FIRST_S
+        self.followed_s = -math.inf
+
+    def sent(self, stamp_s: float, time_s: float) -> None:
+        """A reference for ``time_s`` was sent, with this stamp."""
+        self._sent.append((stamp_s, time_s))
+        self._ticks_s += self._period_s
+
+    def known(self, stamp_s: float) -> bool:
+        """Whether one of the references of late has this stamp."""
+        return any(stamp == stamp_s for stamp, _ in self._sent)
+
+    def commanded(self, stamp_s: float) -> None:
+        """A command came, with this stamp."""
+        times = [time_s for stamp, time_s in self._sent if stamp == stamp_s or not self._echoes]
+        if times:
+            self._command_s, self._command_patience_s = self._ticks_s, LOST_S
+            self.followed_s = max(self.followed_s, times[-1])
+
+    def stated(self) -> None:
+        """A joint state came that is newer than those before."""
+        if self._state_s is not None:
+            self._state_patience_s = max(LOST_S, SLOW_STATES * (self._ticks_s - self._state_s))
+        self._state_s = self._ticks_s
+
+    @property
+    def problem(self) -> str:
+        """Who is missing; empty: nobody."""
+        if self._ticks_s - self._command_s > self._command_patience_s:
+            return NO_COMMANDS
+        return NO_STATES if self._ticks_s - (self._state_s or 0.0) > self._state_patience_s else ""

@@ -1,0 +1,104 @@
+"""A goal ends where nobody makes commands of its references, or nobody tells where the arm is; "done" means there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from ros_graph import OVERLAY, running_graph
+from scenarios import motions
+from scenarios.bench import at_home, goal, is_where_it_was, moved, outcome, ready, stands, start, start_swinging, until
+from waiting import PATIENCE_S
+
+from picker_dynamics.execution.following import NO_COMMANDS, NO_STATES
+
+pytestmark = pytest.mark.ros
+
+
+def ends_soon(client, name: str, why: str) -> None:
+    """A goal under way is aborted, for that reason, long before its end."""
+    begin_s = time.monotonic()
+    until(client, lambda: outcome(client, name) != "accepted", "the end of the goal")
+    assert time.monotonic() - begin_s < 1.5
+    assert (outcome(client, name), client.outcomes[name].message) == ("aborted", f"aborted: {why}")
+
+
+def refused(client, wanted) -> str:
+    """Why a goal is refused."""
+    name = wanted.header.frame_id = f"refused {time.monotonic_ns()}"
+    client.goals.publish(wanted)
+    until(client, lambda: name in client.outcomes, "an answer to a goal")
+    assert outcome(client, name) == "refused", client.outcomes[name].message
+    return client.outcomes[name].message
+
+
+def arrives(client, board, target) -> None:
+    name = start(client, goal(target, times=[2.0]))
+    until(client, lambda: outcome(client, name) == "done", "arrival")
+    np.testing.assert_allclose(board.truth().q, target, atol=0.05)
+    np.testing.assert_allclose(stands(client, board), target, atol=0.03)
+
+
+def test_done_means_that_the_arm_is_there_and_how_well_that_is_known(client, board):
+    at_home(client, board)
+    arrives(client, board, moved(base=0.4))
+    message = client.controller["message"]
+    assert message.startswith("done: holding; modelled, not measured: the tip within 7 mm") or "slowed" in message, message
+
+
+def test_a_goal_that_is_not_reached_is_an_error_for_the_topic_too(client, board):
+    at_home(client, board)
+    client.set_parameters("trajectory_controller", constraints__shoulder__goal=1e-9, constraints__goal_time=0.3)
+    try:
+        name = start(client, goal(moved(base=0.2)))
+        until(client, lambda: outcome(client, name) != "accepted", "the end of the goal")
+        assert outcome(client, name) == "aborted" and "goal tolerance: shoulder is off by" in client.outcomes[name].message
+    finally:
+        client.set_parameters("trajectory_controller", constraints__shoulder__goal=0.02, constraints__goal_time=3.0)
+
+
+def test_a_dynamics_node_that_stands_still_ends_the_goal_and_the_next_one_moves_the_arm(arm, client, board):
+    name = start_swinging(client, board)
+    arm.runner.signal("dynamics", signal.SIGSTOP)
+    try:
+        ends_soon(client, name, NO_COMMANDS)
+        held = stands(client, board)
+        assert held[0] < 0.8
+        assert refused(client, goal(moved(base=0.5))) == f"refused: {NO_COMMANDS}"
+        is_where_it_was(client, board, held)
+    finally:
+        arm.runner.signal("dynamics", signal.SIGCONT)
+    until(client, lambda: client.controller["message"] == "goals are taken again", "commands")
+    ready(client)
+    arrives(client, board, moved(base=0.2))
+
+
+def test_a_dynamics_node_that_is_replaced_by_another_one(arm, client, board):
+    name = start_swinging(client, board)
+    arm.runner.signal("dynamics", signal.SIGKILL)
+    ends_soon(client, name, NO_COMMANDS)
+    assert refused(client, goal(moved(base=0.5))) == f"refused: {NO_COMMANDS}"
+    words = [sys.executable, "-m", "picker_dynamics.nodes.dynamics", "--ros-args", "-p", f"servo_overlay:={OVERLAY}"]
+    with subprocess.Popen(words, env=os.environ) as other:
+        try:
+            until(client, lambda: client.controller["message"] == "goals are taken again", "commands")
+            ready(client)
+            arrives(client, board, moved(base=0.2))
+        finally:
+            other.kill()
+
+
+def test_a_hardware_node_that_is_killed_ends_the_goal(tmp_path, domain):
+    """In a namespace, beside the graph above, which has lost its dynamics node by now."""
+    with running_graph(tmp_path, namespace="other") as other:
+        motions.comes_up_holding(other.client, other.board)
+        name = start_swinging(other.client, other.board)
+        other.runner.signal("other/hardware", signal.SIGKILL)
+        ends_soon(other.client, name, NO_STATES)
+        assert refused(other.client, goal(moved(base=0.5))) == f"refused: {NO_STATES}"
+        until(other.client, lambda: other.runner.processes["other/hardware"].wait(PATIENCE_S) < 0, "its end")
