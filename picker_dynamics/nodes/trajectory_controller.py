@@ -31,7 +31,7 @@ from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 from .arm_setup import load_controlled_arm
 from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
-from .diagnostics import ERROR, OK, WARN, array, status
+from .diagnostics import ERROR, OK, WARN, Flood, array, status
 from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
 from .goal_messages import ArmStates, goal_from, start_in
 from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes
@@ -44,6 +44,9 @@ GOALS_WAITING = 1000
 
 OWN_S = 1.0
 """So long a stamp is known as one of this node's own [s]."""
+
+STATUS_HZ, LOG_HZ = 20.0, 5.0
+"""How often what is no goal's answer is published, and problems are logged, however fast they come [1/s]."""
 
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
@@ -103,6 +106,7 @@ class TrajectoryController(Claimant, Node):
         self.states: ArmStates | None = None
         self.states_problem = ""
         self.interfaces = None
+        self.said, self.logged = Flood(STATUS_HZ), Flood(LOG_HZ)
         self.hardware_says, self.epochs = "", Epochs()
         self.last_message, self.last_level = "waiting for the hardware", WARN
         self.reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
@@ -257,8 +261,10 @@ class TrajectoryController(Claimant, Node):
     # -- what is said --------------------------------------------------------------------------------------
 
     def publish_events(self, events: Iterable[Event]) -> None:
+        """Each goal that has a name gets its answers; of what is nobody's, and in the log, a flood is cut short."""
         for event in events:
-            self.report(LEVELS[event.kind.severity], event.text, event)
+            if event.identifier or event.kind.severity is Severity.OK or self.said.lets_pass():
+                self.report(LEVELS[event.kind.severity], event.text, event)
 
     def complain(self, message: str, error: PickerError | None = None) -> None:
         """Say so in a tick, behind what happened before."""
@@ -268,8 +274,8 @@ class TrajectoryController(Claimant, Node):
         """Publish what happened to whom, and log what was refused."""
         event = event or Event(EventKind.REMARK, message, self.execution.phase)
         self.last_level, self.last_message = level, message
-        if level == ERROR:
-            self.get_logger().error(message)
+        if level == ERROR and self.logged.lets_pass():
+            self.get_logger().error(message + self.logged.withheld())
         error = event.error
         facts = {
             "phase": event.phase.value,
@@ -279,6 +285,8 @@ class TrajectoryController(Claimant, Node):
             "refused": event.refused,
             "lease": event.lease,
             "stamp": self.stamps.to_stamp(self.stamps.now_s()),
+            "joints": ", ".join(self.arm.joint_names),
+            "withheld": self.said.missed,
         }
         if event.motion is not None:
             facts["duration_s"] = event.motion.duration_s
