@@ -217,4 +217,5 @@ def _status(at: Bench) -> str:
     return (
         f"hardware: {client.hardware['state']}: {client.hardware['message']}\n"
         f"controller: {client.controller['phase']}: {client.controller['message']}"
+        + (f"\nmoved by: {client.controller['lease']}" if client.controller.get("lease") else "")
     )

@@ -15,6 +15,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from picker_dynamics.board.session import State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError
@@ -31,7 +32,7 @@ from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 from .arm_setup import load_controlled_arm
 from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
-from .diagnostics import ERROR, OK, WARN, Flood, array, status
+from .diagnostics import ERROR, OK, WARN, Flood, array, status, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
 from .goal_messages import ArmStates, goal_from, start_in
 from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes
@@ -177,7 +178,10 @@ class TrajectoryController(Claimant, Node):
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         """Why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
-        self.hardware_says = message.message
+        before, self.hardware_says = self.hardware_says, message.message
+        state = values_of(message).get("state", "")
+        if not self.execution.active and state != State.ACTIVE.value and message.message != before:
+            self.execution.tell(EventKind.NOTICE, f"the hardware is not active: {message.message}")
 
     def on_held_pose(self, message: JointState) -> None:
         """Each message begins an epoch: the reference (re)starts from the pose that is held, or ends where none is."""
