@@ -36,6 +36,7 @@ def add_parser(commands) -> None:
     def moving(name: str, text: str, act) -> ArgumentParser:
         command = add(name, text, act, needs_arm=True)
         command.add_argument("--duration", type=float, default=0.0, metavar="S", help="at least this long")
+        command.add_argument("--preempt", action="store_true", help="stop whoever moves the arm, a stream too, and take it")
         return command
 
     move = moving("move", "move the tip to a point, or joints where they shall be", _move)
@@ -104,7 +105,10 @@ def run(options) -> int:
         at = Bench(options, client)
         if options.needs_arm:
             at = Bench(options, client, *load_arm(options, client.running_arm()))
+            client.require_arm(at.arm)
             client.joint_names = at.arm.joint_names
+        if getattr(options, "preempt", False):
+            client.cancel()
         print(options.act(at))
     return 0
 
@@ -213,4 +217,5 @@ def _status(at: Bench) -> str:
     return (
         f"hardware: {client.hardware['state']}: {client.hardware['message']}\n"
         f"controller: {client.controller['phase']}: {client.controller['message']}"
+        + (f"\nmoved by: {client.controller['lease']}" if client.controller.get("lease") else "")
     )

@@ -27,7 +27,7 @@ from picker_dynamics.errors import PickerError
 
 from .goal import MAIN_TRACK
 
-PAUSE_S = 0.5
+PAUSE_S = 2.0
 """After a stop neither the stream nor the driver that it stopped has the arm for this long [s]: time for somebody else."""
 
 LEAP = 100

@@ -18,7 +18,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.errors import LinkError, PickerError
+from picker_dynamics.errors import ConfigurationError, LinkError, PickerError
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.trajectory.trajectory import Trajectory
 
@@ -31,6 +32,9 @@ ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
 
 NOBODY = "no controller and hardware node answer (is 'picker up' running, in this namespace and ROS_DOMAIN_ID?)"
+
+MOVING = "executing", "streaming"
+"""Phases of the controller in which somebody moves the arm."""
 
 KNOT_S = 0.05
 """Spacing of the points in which a trajectory is sent: quintic segments through them are the same curve to 1e-6 rad."""
@@ -166,6 +170,24 @@ class ArmClient(Node):
         self.wait(lambda: self.controller, ANSWER_S, NOBODY)
         return self.arm_name
 
+    def require_arm(self, arm: ArmDescription) -> None:
+        """Let pass what is meant for the arm that runs; to be asked before anything is switched on or moved.
+
+        Raises:
+            ConfigurationError: the running graph has another arm.
+            LinkError: nobody answers.
+        """
+        self.wait(lambda: self.controller and self.hardware, ANSWER_S, NOBODY)
+        joints = ", ".join(arm.joint_names)
+        running = self.controller.get("joints", joints)
+        if arm.name != self.arm_name or running != joints:
+            raise ConfigurationError(
+                f"the running graph has the arm {self.arm_name} ({running}), this command means {arm.name} ({joints}): nothing "
+                "was done; say which with --arm or --urdf",
+                subject="arm",
+                value=arm.name,
+            )
+
     def wait_holding(self, timeout_s: float | None = None) -> None:
         """Wait until the arm is enabled and stands still, ready for a goal; ANSWER_S by default."""
         timeout_s = ANSWER_S if timeout_s is None else timeout_s
@@ -173,9 +195,15 @@ class ArmClient(Node):
         self.wait(
             lambda: self.controller.get("phase") == "holding" and self.hardware.get("state") == "active",
             timeout_s,
-            lambda: f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}",
+            self.not_ready,
         )
         self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, timeout_s, "no joint_states arrive")
+
+    def not_ready(self) -> str:
+        """Why the arm does not hold still, ready for a goal."""
+        mover = self.controller.get("lease", "")
+        moves = f" (moved by {mover}: --preempt or picker stop takes the arm from it)" if mover else ""
+        return f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}{moves}"
 
     def wait_ready(self, timeout_s: float) -> None:
         """Wait until all nodes do their part after bring-up: the arm is held, and a goal that moves nothing is executed.
@@ -237,9 +265,10 @@ class ArmClient(Node):
         return duration
 
     def cancel(self) -> None:
-        """Let the motion under way decelerate to a hold."""
+        """Let the motion under way decelerate to a hold, whoever moves the arm."""
+        self.wait(lambda: self.controller and self.goals.get_subscription_count() > 0, ANSWER_S, NOBODY)
         self.goals.publish(JointTrajectory(joint_names=list(self.joint_names)))
-        self.wait(lambda: self.controller["phase"] != "executing", ANSWER_S, "the controller does not answer")
+        self.wait(lambda: self.controller["phase"] not in MOVING, ANSWER_S, "the controller does not answer")
 
     def _require(self, goal: str, *outcomes: str) -> None:
         answer = self.outcomes[goal]

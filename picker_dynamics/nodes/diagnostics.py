@@ -2,9 +2,43 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
+
+
+class Flood:
+    """Lets pass what is said up to a rate, and as many at once as come in one second of it; counts the others.
+
+    Args:
+        rate_hz: [1/s].
+
+    Attributes:
+        missed: how many did not pass, in all.
+    """
+
+    def __init__(self, rate_hz: float, clock: Callable[[], float] = time.monotonic):
+        self._rate_hz, self._clock = rate_hz, clock
+        self._credit, self._last_s = rate_hz, clock()
+        self.missed = self._said = 0
+
+    def lets_pass(self) -> bool:
+        now_s = self._clock()
+        self._credit = min(self._credit + self._rate_hz * (now_s - self._last_s), self._rate_hz)
+        self._last_s = now_s
+        if self._credit < 1.0:
+            self.missed += 1
+            return False
+        self._credit -= 1.0
+        return True
+
+    def withheld(self) -> str:
+        """What is to be said of those that did not pass since this was asked last."""
+        new, self._said = self.missed - self._said, self.missed
+        return f" (and {new} more)" if new else ""
 
 
 def status(level, name: str, message: str, hardware_id: str = "", **values) -> DiagnosticStatus:

@@ -23,6 +23,9 @@ from .runtime import LATCHED, LATEST, steady_timer, take_parameters
 DIAGNOSTIC_PERIOD_S = 1.0
 NOTHING = np.zeros(0)
 
+ROUTINE = ("not connected", "connecting to ", State.IDLE.value, State.ENABLING.value)
+"""What is said on the way up and down, and is no warning."""
+
 PRESENT_S, PRESENT = 0.1, 1e-3
 """How often the held pose is said again on the way at the most [s], and from what change on [rad or m]."""
 
@@ -114,7 +117,7 @@ class SessionNode(Claimant, ABC):
         if facts != self.status_facts:
             if facts[:-1] != (self.status_facts or ())[:-1]:
                 log, message = self.get_logger(), session.problem or session.state.value
-                log.info(message) if self.level() == OK else log.warning(message)
+                log.info(message) if self.level() == OK or message.startswith(ROUTINE) else log.warning(message)
             self.status_facts = facts
             self.status_out.publish(self.status_message())
         if epoch != self.held_epoch:

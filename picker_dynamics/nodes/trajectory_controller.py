@@ -14,6 +14,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from picker_dynamics.board.session import State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError
@@ -33,7 +34,7 @@ from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 from .arm_setup import load_controlled_arm
 from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
-from .diagnostics import ERROR, OK, WARN, array, status, values_of
+from .diagnostics import ERROR, OK, WARN, Flood, array, status, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
 from .executor import Polled
 from .goal_messages import ArmStates, goal_from, start_in
@@ -53,6 +54,9 @@ COMMANDS = QoSProfile(depth=2, reliability=ReliabilityPolicy.RELIABLE)
 
 MODELLED = "modelled"
 """Provenance of joint states that no sensor has seen, in ``hardware/status``."""
+
+STATUS_HZ, LOG_HZ = 20.0, 5.0
+"""How often what is no goal's answer is published, and problems are logged, however fast they come [1/s]."""
 
 LEVELS = {Severity.OK: OK, Severity.WARN: WARN, Severity.ERROR: ERROR}
 
@@ -114,6 +118,7 @@ class TrajectoryController(Claimant, Node):
         self.commands = Polled(self, JointState, "joint_commands", COMMANDS)
         self.provenance, self.rival = "", ""
         self.interfaces = None
+        self.said, self.logged = Flood(STATUS_HZ), Flood(LOG_HZ)
         self.hardware_says, self.epochs = "", Epochs()
         self.last_message, self.last_level = "waiting for the hardware", WARN
         self.reference = JointTrajectory(joint_names=list(self.arm.joint_names), points=[JointTrajectoryPoint()])
@@ -176,7 +181,10 @@ class TrajectoryController(Claimant, Node):
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         """Why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
-        self.hardware_says, self.provenance = message.message, values_of(message).get("provenance", "")
+        before, self.hardware_says, values = self.hardware_says, message.message, values_of(message)
+        self.provenance = values.get("provenance", "")
+        if not self.execution.active and values.get("state", "") != State.ACTIVE.value and message.message != before:
+            self.execution.tell(EventKind.NOTICE, f"the hardware is not active: {message.message}")
 
     def on_held_pose(self, message: JointState) -> None:
         """Each message begins an epoch: the reference (re)starts from the pose that is held, or ends where none is."""
@@ -294,8 +302,10 @@ class TrajectoryController(Claimant, Node):
     # -- what is said --------------------------------------------------------------------------------------
 
     def publish_events(self, events: Iterable[Event]) -> None:
+        """Each goal that has a name gets its answers; of what is nobody's, and in the log, a flood is cut short."""
         for event in events:
-            self.report(LEVELS[event.kind.severity], event.text, event)
+            if event.identifier or event.kind.severity is Severity.OK or self.said.lets_pass():
+                self.report(LEVELS[event.kind.severity], event.text, event)
 
     def complain(self, message: str, error: PickerError | None = None) -> None:
         """Say so in a tick, behind what happened before."""
@@ -305,8 +315,8 @@ class TrajectoryController(Claimant, Node):
         """Publish what happened to whom, and log what was refused."""
         event = event or Event(EventKind.REMARK, message, self.execution.phase)
         self.last_level, self.last_message = level, message
-        if level == ERROR:
-            self.get_logger().error(message)
+        if level == ERROR and self.logged.lets_pass():
+            self.get_logger().error(message + self.logged.withheld())
         error = event.error
         facts = {
             "phase": event.phase.value,
@@ -316,6 +326,8 @@ class TrajectoryController(Claimant, Node):
             "refused": event.refused,
             "lease": event.lease,
             "stamp": self.stamps.to_stamp(self.stamps.now_s()),
+            "joints": ", ".join(self.arm.joint_names),
+            "withheld": self.said.missed,
         }
         if event.motion is not None:
             facts["duration_s"] = event.motion.duration_s

@@ -18,6 +18,7 @@ from picker_dynamics import __version__
 from picker_dynamics.bringup import runner
 from picker_dynamics.commands import arm_commands, cli
 from picker_dynamics.errors import InputError, JointNamesError, UnreachableError
+from picker_dynamics.nodes import claims
 from picker_dynamics.resources import resource
 
 PICKER = str(Path(sys.executable).with_name("picker"))
@@ -90,6 +91,16 @@ def test_up_refuses_a_malformed_urdf_before_anything_starts(picker_command, bad_
     code, _, complaints = picker_command("up", "--sim", "--urdf", bad_urdf(urdf))
     assert code == 3
     assert len(complaints) == 1 and named in complaints[0]
+
+
+@mark.parametrize("namespace", ["", "left"])
+def test_up_refuses_where_a_graph_runs_before_anything_starts(picker_command, namespace):
+    with own_domain() as environment:
+        claim = claims.Claim(int(environment["ROS_DOMAIN_ID"]), "/" + "/".join(filter(None, (namespace, "hardware/held_pose"))))
+        code, said, complaints = picker_command("up", "--sim", "--namespace", namespace)
+        claim.close()
+    assert code == 15 and said == ""
+    assert len(complaints) == 1 and "an arm is moved by one graph; end that one" in complaints[0]
 
 
 def test_up_refuses_servos_that_do_not_belong_to_the_arm(picker_command, bad_urdf):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 from arm_fixtures import picker, servos, validator
 from execution_rig import HOME, NAMES, REACH, ZERO, Rig, executing, goal, limits, moved
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pytest import approx, mark, raises
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError
+from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError, PickerError
 from picker_dynamics.execution.checks import HoldTorque, MotorSpeed, PeakTorque, SampledMotion, SetpointRange, Usage
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, torque_validator
@@ -293,3 +296,17 @@ def test_one_more_check_is_obeyed_by_goals_and_streams():
             rig.push(rig.newest.q + (0.0 if k < 10 else 0.001) * np.eye(5)[0])
             rig.tick()
     assert np.abs(rig["q"][:, 0]).max() <= 0.5
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_a_refusal_names_a_time_in_the_motion_as_it_was_asked(seed):
+    """And not in the slowest one that was tried, ten times as long."""
+    rng = np.random.default_rng(seed)
+    arm = picker()
+    targets = rng.uniform(arm.lower, arm.upper, (3, 5))
+    try:
+        Rig().submit(goal(*targets, times=[1.0, 2.5, 4.0]), "g")
+    except PickerError as refusal:
+        times = [float(found) for found in re.findall(r"([0-9.]+) s\b", str(refusal))]
+        assert times and all(0.0 <= time_s <= 4.0 for time_s in [*times, getattr(refusal, "time_s", 0.0)]), refusal

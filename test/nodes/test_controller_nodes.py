@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 import uuid
 
 import numpy as np
@@ -65,6 +66,34 @@ def test_of_a_flood_of_goals_each_is_answered_and_the_last_one_wins(client, boar
     assert all("newer goal" in text for _, text in last[:-1])
     assert any("overtaken by a newer goal" in text for _, text in last[:-1])
     np.testing.assert_allclose(client.reference(), moved(base=0.3 - 0.002 * 79), atol=1e-6)
+
+
+def test_a_flood_of_refusals_is_cut_short_but_each_goal_with_a_name_has_its_answer(arm, client, board):
+    """The refusals name one joint after the other, and nobody knows whose they are but for every tenth."""
+    before = at_home(client, board)
+    heard: list[str] = []
+    ear = client.create_subscription(
+        DiagnosticStatus, "arm_controller/status", lambda one: heard.append(values_of(one)["goal"]), 1000
+    )
+    names, begin_s, logged = [], time.monotonic(), arm.log.read_text().count("refused:")
+    try:
+        for k in range(600):
+            message = goal(moved(**{NAMES[k % 4]: 9.0}), times=[1.0])
+            if k % 10 == 0:
+                names.append(uuid.uuid4().hex)
+                message.header.frame_id = names[-1]
+            client.goals.publish(message)
+            client.spin(0.001)
+        until(client, lambda: set(names) <= set(heard), "an answer to each")
+        client.spin(0.5)
+        took_s = time.monotonic() - begin_s
+    finally:
+        client.destroy_subscription(ear)
+    assert sorted(heard.count(name) for name in names) == [1] * len(names)
+    anonymous = heard.count("")
+    assert anonymous <= 20.0 * (took_s + 1.0) + 1.0
+    assert arm.log.read_text().count("refused:") - logged <= 5.0 * (took_s + 1.0) + 1.0
+    is_where_it_was(client, board, before)
 
 
 def test_the_speed_can_be_changed_on_the_way_down_to_a_pause(client, board):

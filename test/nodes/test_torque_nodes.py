@@ -12,8 +12,9 @@ from ros_graph import running_nodes
 from scenarios.bench import goal, until, wait_until_up
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import ConfigurationError, PickerError
 from picker_dynamics.nodes.client import GoalRefusedError
+from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
 
 pytestmark = pytest.mark.ros
@@ -124,6 +125,21 @@ def test_the_command_finds_out_which_arm_runs(client):
     home = picker("home")
     assert home.returncode == 0, home.stderr
     stands_at(client, RRP.home, 1e-3)
+
+
+@pytest.mark.parametrize("words", ["enable --yes", "home", "move --joints base=5", "park"])
+def test_a_command_for_another_arm_does_nothing(client, words):
+    """Neither does it move the arm, nor switch it on: what runs is understood first."""
+    client.switch("enable", False)
+    until(client, lambda: client.hardware["state"] == "idle", "no outputs")
+    epoch = client.hardware["epoch"]
+    done = picker(*words.split(), "--urdf", str(resource("urdf/picker.urdf")))
+    assert done.returncode == ConfigurationError.exit_code and done.stdout == ""
+    assert done.stderr.startswith(
+        f"error: the running graph has the arm rrp ({', '.join(NAMES)}), this command means picker (base,"
+    )
+    client.spin(0.5)
+    assert (client.hardware["state"], client.hardware["epoch"]) == ("idle", epoch)
 
 
 def test_without_its_control_node_the_arm_holds(arm, client):
