@@ -4,7 +4,8 @@
     any --disable, relax--> idle (off: the arm falls, dragged by its gears)
 
 Effort commands are valid for ``FRESH_S``: without new ones the drives hold by themselves, and go on when commands come back
-at once.  After ``REJOIN_S`` without any a new epoch begins, so that everyone restarts from the pose that is held then.
+at once.  After ``REJOIN_S`` without any a new epoch begins, so that everyone restarts from the pose that is held then; likewise
+where a joint became faster than its limit: the drives brake, and follow nobody until they hold.
 Times are seconds of any one clock.
 """
 
@@ -24,6 +25,9 @@ FRESH_S = 0.03
 REJOIN_S = 0.5
 """After so long without a command everyone restarts from the held pose [s]."""
 
+OVERSPEED = 1.2
+"""Share of its velocity limit at which a joint is braked, whatever is commanded."""
+
 OFF_DRAG = 0.2
 """A switched-off joint is dragged by its gear: this share of its effort limit at its velocity limit."""
 
@@ -40,10 +44,12 @@ class TorqueSession(Session):
     def __init__(self, model: DynamicsModel, effort: ArrayLike, velocity: ArrayLike, bandwidth: float):
         super().__init__(model.joint_names, State.IDLE, "")
         self.effort = np.array(effort, dtype=float)
-        self._drag = OFF_DRAG * self.effort / np.asarray(velocity)
+        self.velocity = np.array(velocity, dtype=float)
+        self._drag = OFF_DRAG * self.effort / self.velocity
         self._hold = HoldLaw(model, bandwidth)
         self.powered = True
         self.taken = self.not_active = self.saturated = 0
+        self._too_fast = ""
         self._command: np.ndarray | None = None
         self._command_s = -np.inf
 
@@ -87,7 +93,7 @@ class TorqueSession(Session):
             self.problem = "" if self.powered else "outputs off"
 
     def _leave(self, problem: str) -> None:
-        self.state, self.problem, self._command = State.IDLE, problem, None
+        self.state, self.problem, self._command, self._too_fast = State.IDLE, problem, None, ""
         if not self.powered:
             self._hold.release()
 
@@ -101,7 +107,7 @@ class TorqueSession(Session):
         """
         tau = np.asarray(tau, dtype=float)
         self.require_finite("effort", tau)
-        if self.state is not State.ACTIVE:
+        if self.state is not State.ACTIVE or self._too_fast:
             self.not_active += 1
             return False
         clipped = np.clip(tau, -self.effort, self.effort)
@@ -114,16 +120,25 @@ class TorqueSession(Session):
         """What the drives give now, (n,) [N·m or N]: the command, their own hold, or only drag."""
         if not self.powered:
             return np.asarray(-self._drag * v)
+        if self._command is not None:
+            self.held = q.copy()  # on its way from where it was held
+            self._watch_speed(v)
         if self._command is not None and time_s - self._command_s <= FRESH_S:
             self._hold.release()
             return self._command
         return np.asarray(np.clip(self._hold(q, v, time_s), -self.effort, self.effort))
 
+    def _watch_speed(self, v: np.ndarray) -> None:
+        j = int((np.abs(v) / self.velocity).argmax())
+        if abs(v[j]) > OVERSPEED * self.velocity[j]:
+            self._too_fast = f"{self.joint_names[j]} moved at {abs(v[j]):.2f}, limit {self.velocity[j]:.2f}: braked, holding"
+            self._command = None
+
     def tick(self, time_s: float) -> None:
         """Do what is due."""
         pose, silent = self._hold.pose, self._command is not None and time_s - self._command_s > REJOIN_S
-        if pose is None or not (self.state is State.ENABLING or (self.state is State.ACTIVE and silent)):
+        if pose is None or not (self.state is State.ENABLING or (self.state is State.ACTIVE and (silent or self._too_fast))):
             return
-        remark = "" if self.state is State.ENABLING else f"no effort commands for {REJOIN_S} s: holding"
+        remark = self._too_fast or ("" if self.state is State.ENABLING else f"no effort commands for {REJOIN_S} s: holding")
         self.begin_epoch(pose.copy(), remark)
-        self.state, self._command = State.ACTIVE, None
+        self.state, self._command, self._too_fast = State.ACTIVE, None, ""

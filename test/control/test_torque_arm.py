@@ -273,6 +273,21 @@ def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no
         made.command([0.0, np.nan, 0.0], 0.0)
 
 
+def test_whatever_is_commanded_no_joint_runs_away_and_all_start_anew_where_it_is_braked():
+    plant, made = TorquePlant(RRP.description, q=HOME), active()
+    limit, fastest, time_s = RRP.description.velocity, 0.0, 0.0
+    while made.epoch == 1:
+        assert time_s < 10.0, "it is never braked"
+        made.command(model().gravity(plant.q) + 0.3 * np.eye(3)[0] * RRP.description.effort, time_s)
+        plant.step(made.torque(plant.q, plant.v, time_s))
+        made.tick(time_s)
+        fastest, time_s = max(fastest, abs(plant.v[0]) / limit[0]), time_s + plant.dt
+    assert 1.2 < fastest < 1.25 and abs(plant.v[0]) < 0.05 * limit[0]
+    assert made.state is State.ACTIVE and made.problem.startswith("theta1 moved at ")
+    assert_allclose(made.held, plant.q, atol=0.01)
+    assert made.command(model().gravity(plant.q), time_s), "it is not refused for ever"
+
+
 def test_stop_latches_and_resumes_nothing():
     made = active()
     made.command(ZERO, 0.0)

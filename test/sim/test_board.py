@@ -23,6 +23,7 @@ from picker_dynamics.sim.board import VirtualBoard, spawn_board
 from picker_dynamics.sim.control_socket import BoardControl
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.pty_port import Wire
+from picker_dynamics.sim.virtual_board import HOST_TIMEOUT_S
 
 OVERLAY = resource("config/servos.sim.yaml")
 ARM, SERVOS = picker(), servos()
@@ -96,6 +97,28 @@ def test_handshake_enable_move_truth(tmp_path):
             control.detach()
             until(lambda: abs(control.truth().tip[2] - held[2]) < 0.003)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_simulated_board_that_stood_still_does_not_take_its_host_for_lost(make_board):
+    """The machine was busy with something else: what the host said meanwhile waits on the wire."""
+    board, control = make_board()
+    with linked(board) as link:
+        link.request(Enable(ALL, units(SERVOS.rest)))
+        honest, stalls = board.wait, [3.0 * HOST_TIMEOUT_S] * 3
+
+        def late(until_s):
+            if stalls:
+                time.sleep(stalls.pop())
+            return honest(until_s)
+
+        board.wait = late
+        until(lambda: not stalls)
+        del board.wait
+        late_us = link.telemetry.time_us
+        until(lambda: link.telemetry.time_us - late_us > 0.3e6)
+        assert link.telemetry.faults == 0 and control.truth().faults == ()
+        assert control.truth().behind_max_s >= 3.0 * HOST_TIMEOUT_S
+    until(lambda: control.truth().faults == ("HOST_LOST",)), "a host that is gone is missed as before"
 
 
 def test_the_arm_runs_in_real_time(make_board):

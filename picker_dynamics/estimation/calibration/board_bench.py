@@ -128,9 +128,9 @@ class BoardOutputs:
         pulses[joint] = int(np.clip(pulse_units(pulse_us), self.limits[joint].lowest, self.limits[joint].highest))
         self._after(self.link.request(Enable(1 << joint, tuple(pulses))).time_us)
 
-    def switch_off(self) -> None:
-        """All outputs off: the arm falls."""
-        self._after(self.link.request(Disable((1 << len(self.limits)) - 1)).time_us)
+    def switch_off(self, joint: int | None = None) -> None:
+        """One output off, or all of them: the arm falls."""
+        self._after(self.link.request(Disable((1 << len(self.limits)) - 1 if joint is None else 1 << joint)).time_us)
 
     # -- moving ------------------------------------------------------------------------------------------------------
 

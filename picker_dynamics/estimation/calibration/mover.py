@@ -52,8 +52,8 @@ class Outputs(Protocol):
     def wait(self, seconds: float) -> None:
         """Let it rest [s]; raises as ``play`` does."""
 
-    def switch_off(self) -> None:
-        """All outputs off: the arm falls."""
+    def switch_off(self, joint: int | None = None) -> None:
+        """One output off, or all of them: the arm falls."""
 
     def let_go(self) -> None:
         """Give the port up, for a while; the outputs hold."""

@@ -222,9 +222,9 @@ class PlantOutputs:
         if seconds > 0.0:
             self.plant.advance(tuple(None if np.isnan(pulse) else pulse for pulse in self._pulses.tolist()), seconds)
 
-    def switch_off(self) -> None:
-        """All outputs off: the arm falls."""
-        self._pulses[:] = np.nan
+    def switch_off(self, joint: int | None = None) -> None:
+        """One output off, or all of them: the arm falls."""
+        self._pulses[slice(None) if joint is None else joint] = np.nan
 
     def let_go(self) -> None:
         """There is no port."""

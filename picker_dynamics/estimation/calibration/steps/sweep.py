@@ -97,7 +97,7 @@ def _move(context: StepContext, estimate: ArmEstimate, name: str, key: str, dist
             "fast, and go 20 deg beyond. Film it, hands away, then Enter.",
             about=(name,),
         )
-        _send(context, joint, name, start + beyond)
+        _send(context, joint, name, start + beyond, at_once=True)
     time_s = context.read(
         f"{name}.{key}",
         f"Frames, or seconds (0.25 s), from the first motion until {math.degrees(distance):.0f} deg:",
@@ -107,8 +107,9 @@ def _move(context: StepContext, estimate: ArmEstimate, name: str, key: str, dist
     return TimedMove(distance, time_s, video_sd(fps), loads)
 
 
-def _send(context: StepContext, joint: int, name: str, pulse: float) -> None:
-    """One servo to a pulse, as fast as the board lets it; the others stay as they are."""
+def _send(context: StepContext, joint: int, name: str, pulse: float, at_once: bool = False) -> None:
+    """One servo to a pulse, the others stay as they are; ``at_once``: the board holds its set-points to a speed, so it is
+    switched off, and on again there."""
     mover = context.port()
     context.take_over()
     if not mover.live[joint]:
@@ -119,8 +120,11 @@ def _send(context: StepContext, joint: int, name: str, pulse: float) -> None:
         ):
             raise LeaveError(f"{name} was not switched on")
         mover.outputs.switch_on(joint, pulse)
-    row = mover.outputs.pulses_us
-    row[joint] = float(np.clip(pulse, mover.outputs.limits[joint].lowest / 8.0, mover.outputs.limits[joint].highest / 8.0))
+    row, limits = mover.outputs.pulses_us, mover.outputs.limits[joint]
+    row[joint] = float(np.clip(pulse, limits.lowest / 8.0, limits.highest / 8.0))
+    if at_once:
+        mover.outputs.switch_off(joint)
+        mover.outputs.switch_on(joint, row[joint])
     mover.outputs.play(np.repeat(row[None], math.ceil(1.0 / FRAME_S), axis=0))
 
 
