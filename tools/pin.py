@@ -1,4 +1,4 @@
-"""Write constraints/ anew, with the hashes that ``make setup`` checks: ``python tools/pin.py``; with ``--upgrade``, newer versions.
+"""Write constraints/ anew, with the hashes that ``make setup`` checks: ``python tools/pin.py``, ``--upgrade`` for newer versions.
 
 uv resolves setup.py's extras for all Pythons at once, in an environment of its own, without installing them.
 """
