@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,20 +77,36 @@ def create(ros: str) -> None:
 
 
 def install(ros: str) -> None:
-    """Upgrade pip, then install this package (editable) with its pinned requirements."""
+    """Install the pinned requirements, each of which has to have one of its hashes, then this package (editable).
+
+    Nothing else is fetched: with ROS, what is missing then is for rosdep to bring.
+    """
     extras = EXTRAS + ([] if ros else ["ros"])
     if ros and imports(VENV_PYTHON, "pinocchio") is None:
         sys.exit(
             "setup: this ROS 2 has no Pinocchio, and the wheel needs NumPy 2: "
             "rosdep install --from-paths . --ignore-src, or apt install ros-jazzy-pinocchio"
         )
-    pip = [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "-c", constraints(ros)]
+    pip = [VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
     if not sys.stderr.isatty():
         pip.append("-q")
     say("installing the pinned packages (about 1.4 GB the first time: minutes on a slow line)")
-    for what in (["pip", "setuptools"], ["--no-build-isolation", "-e", f"{ROOT}[{','.join(extras)}]"]):
+    builders = VENV / "builders.txt"  # what builds the others, which could fetch anything where they build in isolation
+    builders.write_text("".join(re.findall(r"^(?:pip|setuptools)==.*\n(?: .*\n)+", constraints(ros).read_text(), re.MULTILINE)))
+    network = "see above; the first set-up needs the network, later ones do not"
+    missing = (
+        "rosdep install --from-paths . --ignore-src brings what is missing"
+        if ros
+        else "constraints/ lacks what setup.py asks for"
+    )
+    checked = ["--no-deps", "--no-build-isolation", "--require-hashes", "-r"]
+    for what, problem in (
+        ([*checked, builders], network),
+        ([*checked, constraints(ros)], network),
+        (["--no-index", "--no-build-isolation", "-e", f"{ROOT}[{','.join(extras)}]"], missing),
+    ):
         if subprocess.run([*pip, *what], stdout=sys.stderr, check=False).returncode:
-            sys.exit("setup: pip failed (see above); the first set-up needs the network, later ones do not")
+            sys.exit(f"setup: pip failed: {problem}")
 
 
 def source(python: Path | str, version: str) -> dict[str, str]:
