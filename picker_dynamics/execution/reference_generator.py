@@ -10,6 +10,7 @@ the same path.  A new goal joins in the trajectory's time, so it is checked for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -38,7 +39,7 @@ from .validator import NO_STRAIN, ROUNDING, MotionValidator, Strain, Validated
 RATE_HALVINGS = 4
 """How often a change of speed is made more gently until it needs no more torque than allowed."""
 
-RAMP_SAMPLES = 32
+RAMP_PERIOD_S, RAMP_SAMPLES = 0.005, 200
 PEAK_SAMPLES = 200
 
 AHEAD_S = 5.0
@@ -602,7 +603,8 @@ class ReferenceGenerator:
         """What a ramp needs of the limits."""
         if self.validator is None or scaling.settled_s <= time_s:
             return NO_STRAIN
-        instants = [scaling.at(t) for t in np.linspace(time_s, scaling.settled_s, RAMP_SAMPLES)]
+        count = min(max(math.ceil((scaling.settled_s - time_s) / RAMP_PERIOD_S), 8), RAMP_SAMPLES)
+        instants = [scaling.at(t) for t in np.linspace(time_s, scaling.settled_s, count + 1)]
         states = zip(*(one.scaled(trajectory.sample(one.progress)) for one in instants))
         return self._strain_at(*(np.array(part) for part in states))
 

@@ -90,12 +90,13 @@ def test_a_goal_that_takes_over_from_a_slowed_motion_is_made_for_the_limits_and_
 
 def test_a_payload_that_can_be_carried_slowly_slows_the_motion():
     """The masses' inertia is what is too much."""
-    quick, heavy = goal(moved(shoulder=0.25), times=[0.5]), validator(0.1, tip_speed=5.0)
+    quick, heavy = goal(moved(shoulder=0.4), times=[0.3]), validator(0.1, tip_speed=5.0)
     rig = executing(quick, 0.02, held_to=limits(tip_speed=5.0))
     rig.execution.change_some(model=rigid_body(0.1))
     rig.to_rest()
-    assert "slowed to" in said(rig, EventKind.NOTICE)[0] and rig.newest.q == approx(moved(shoulder=0.25))
-    assert heavy.torque_share(rig["q"], rig["v"], rig["a"]) <= 1.0 + 1e-3
+    assert "slowed to" in said(rig, EventKind.NOTICE)[0] and rig.newest.q == approx(moved(shoulder=0.4))
+    slowing = round(0.3 / rig.period_s)
+    assert heavy.torque_share(*(rig[part][slowing:] for part in "qva")) <= 1.0 + 1e-3
 
 
 def test_a_payload_with_which_the_end_cannot_be_held_stops_the_arm_where_it_can_stay():
