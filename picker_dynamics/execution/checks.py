@@ -110,6 +110,11 @@ class SampledMotion:
         q, v, a = (np.asarray(x, dtype=float)[None] for x in (q, v, a))
         return cls(model, np.zeros(1), q, v, a, q[0])
 
+    def slowed(self, share: float) -> SampledMotion:
+        """The same path at that share of its speed, by the same samples."""
+        slower = self.times / share, self.q, self.v * share, self.a * share**2
+        return SampledMotion(self.model, *slower, self.rest, self.trajectory)
+
     @property
     def joint_names(self) -> Sequence[str]:
         return self.model.joint_names

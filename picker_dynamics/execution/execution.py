@@ -50,7 +50,7 @@ class Timing:
     monitor_every: int = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Limits:
     """Limits of motions, with the model that they hold for; replaced as a whole (``Execution.change``).
 
@@ -139,6 +139,7 @@ class Execution:
         self._events: list[Event] = []
         self._until_monitor = timing.monitor_every
         self._wanted_speed: float | None = None
+        self.limits = limits
         self.change(limits)
 
     # -- what it is like -------------------------------------------------------------------------------------
@@ -251,9 +252,11 @@ class Execution:
         return self._goals.cancel(now_s + self.timing.lead_s, request)
 
     def change(self, limits: Limits) -> None:
-        """Hold motions to other limits from the next one on; the speed applies to those under way too."""
-        self.limits = limits
+        """Hold motions to other limits; one under way is looked at in the next tick: it goes on, is slowed, or stops."""
+        before, self.limits = self.limits, limits
         self._wanted_speed = limits.speed if limits.speed != self._generator.speed else None
+        if before is not limits and replace(before, speed=limits.speed) == limits:
+            return
         self._generator.validator = None
         if limits.model is not None:
             self._generator.validator = motion_validator(
@@ -331,6 +334,7 @@ class Execution:
                 if lost.kind is Kind.DRIVER:
                     self.cancel(now_s)
                     self.tell(EventKind.NOTICE, f"{lost} has said nothing for too long: stopped")
+            self._look_ahead(time_s)
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
         if self._goals.pending:
@@ -347,11 +351,11 @@ class Execution:
         reference, finished = self._generator.sample(time_s)
         if self._guard.repeats(reference):
             return reference
-        breach = self._guard.breach(reference, self._generator.validator, self._generator.strain)
+        breach = self._breach(reference)
         if breach is not None:
             self._stop_for(breach)
             reference, finished = self._generator.sample(time_s)
-            if self._guard.breach(reference, self._generator.validator, self._generator.strain) is not None:
+            if self._breach(reference) is not None:
                 return None
         elif self.phase is Phase.HOLDING:
             self._guard_says = ""
@@ -361,6 +365,27 @@ class Execution:
         if finished is not None:
             self._goals.finished(finished, reference)
         return reference
+
+    def _breach(self, reference: Reference) -> PickerError | None:
+        """What would be broken if this were sent."""
+        since_s = reference.time_s if self._guard.last is None else self._guard.last.time_s
+        return self._guard.breach(reference, self._generator.validator, self._generator.strain(since_s))
+
+    def _look_ahead(self, time_s: float) -> None:
+        """Where limits changed: what is left of the motion under way is held to them."""
+        moved = self._generator.moves
+        found = self._generator.look_ahead(time_s)
+        if found is None:
+            return
+        stops, why = found
+        if not stops:
+            share = 100.0 * self._generator.target_speed
+            self.tell(EventKind.NOTICE, f"slowed to {share:.0f} % of its speed for the present limits: {why}", error=why)
+            return
+        self._stream.reset()
+        text = f"stopped for the present limits: {why}" if moved else f"the pose that is held is beyond the present limits: {why}"
+        if not self._goals.abort_all(f"aborted: {text}"):
+            self.tell(EventKind.PROBLEM, text, error=why)
 
     def _stop_for(self, breach: PickerError) -> None:
         """Decelerate from what was sent last; goals and a stream are aborted, once."""

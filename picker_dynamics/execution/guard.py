@@ -23,6 +23,9 @@ SHORTEST_S = 1e-3
 SAME = 1e-6
 """Positions and velocities [rad, rad/s] closer than this are one: float32 messages and the rounding of times."""
 
+STANDS = 1e-9
+"""Below this nothing moves [rad, rad/s, rad/s²]: rounding at the end of a motion."""
+
 LONGEST_S = 0.05
 """Time between two references [s] up to which their velocities tell an acceleration; over more the pose is another one."""
 
@@ -91,7 +94,7 @@ class ReferenceGuard:
         if dt <= 0.0:
             return LimitError(f"its time is {-dt:.6f} s before the last one", subject="time", value=dt, limit=0.0)
         step, change = reference.q - last.q, reference.v - last.v
-        if not (step.any() or reference.v.any() or last.v.any() or reference.a.any()):
+        if max(np.abs(x).max() for x in (step, reference.v, last.v, reference.a)) < STANDS:
             self._looked = reference, self._tip
             return None  # it stands: nothing that is sent could be gentler
         dt = max(dt, SHORTEST_S)

@@ -10,6 +10,7 @@ the same path.  A new goal joins in the trajectory's time, so it is checked for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -21,16 +22,28 @@ from picker_dynamics.errors import PickerError, TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.time_scaling import TimeScaling, stop_along
-from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, remainder, select_joints, standing, stop_trajectory
+from picker_dynamics.trajectory.trajectory import (
+    Trajectory,
+    head,
+    merge_joints,
+    remainder,
+    select_joints,
+    standing,
+    stop_trajectory,
+)
 
+from .checks import SampledMotion
 from .goal import MAIN_TRACK, PAST_TOLERANCE_S, ParsedGoal
-from .validator import NO_STRAIN, MotionValidator, Strain, Validated
+from .validator import NO_STRAIN, ROUNDING, MotionValidator, Strain, Validated
 
 RATE_HALVINGS = 4
 """How often a change of speed is made more gently until it needs no more torque than allowed."""
 
-RAMP_SAMPLES = 32
+RAMP_PERIOD_S, RAMP_SAMPLES = 0.005, 200
 PEAK_SAMPLES = 200
+
+AHEAD_S = 5.0
+"""How much of a motion under way is looked at in one go when limits change [s]: the next reference waits for it."""
 
 
 class Phase(Enum):
@@ -65,7 +78,6 @@ class Motion:
         duration_s: its own, in the trajectory's time.
         cancelled: it comes to rest before its goal.
         validated: what the validator made of it; None: a stop or a stream.
-        strain: of a stop, where it cannot obey its limits.
     """
 
     start_s: float
@@ -77,7 +89,6 @@ class Motion:
     duration_s: float = 0.0
     cancelled: bool = False
     validated: Validated | None = field(default=None, repr=False)
-    strain: Strain = NO_STRAIN
 
 
 @dataclass(frozen=True)
@@ -117,6 +128,10 @@ class ReferenceGenerator:
         self._under_way: list[Motion] = []
         self.displaced: tuple[Motion, ...] = ()
         self._sent_s = -np.inf
+        self._allowed = 1.0  # share of its speed at which the path passes the present limits
+        self._strain, self._strained_until_s = NO_STRAIN, -np.inf
+        self._passed_by: MotionValidator | None = None  # whose limits the path is known to pass
+        self._looked: tuple[MotionValidator | None, float] = None, 0.0  # how far it was looked at, by whom
 
     @property
     def active(self) -> bool:
@@ -127,6 +142,11 @@ class ReferenceGenerator:
         """The one that is followed; None: the arm holds."""
         return None if self._path is None else self._path.trajectory
 
+    @property
+    def moves(self) -> bool:
+        """Whether there is more to come than a hold."""
+        return self._path is not None
+
     def phase(self) -> Phase:
         if self._hold is None:
             return Phase.INACTIVE
@@ -135,7 +155,7 @@ class ReferenceGenerator:
     def start(self, q: ArrayLike) -> None:
         """Become active, holding the pose ``q`` (n,) [rad]."""
         self._hold = np.array(q, dtype=float)
-        self._path, self._scaling, self._under_way = None, None, []
+        self._path, self._scaling, self._under_way, self._allowed = None, None, [], 1.0
 
     def deactivate(self) -> Motion | None:
         """Stop producing a reference; returns the motion that this aborted, if any."""
@@ -177,10 +197,9 @@ class ReferenceGenerator:
             return self.speed
         return 1.0 if self._scaling is None else self._scaling.at(time_s).speed
 
-    @property
-    def strain(self) -> Strain:
-        """What the way to rest under way needs of the limits."""
-        return NO_STRAIN if self._path is None else self._path.strain
+    def strain(self, since_s: float) -> Strain:
+        """What ways to rest, or to another speed, need of the limits from ``since_s`` on, when a reference was sent last."""
+        return self._strain if since_s < self._strained_until_s else NO_STRAIN
 
     def sample(self, time_s: float) -> tuple[Reference, Motion | None]:
         """The reference to send for ``time_s``, and the motion that ended with it, if one did."""
@@ -262,14 +281,33 @@ class ReferenceGenerator:
         if checked is None:
             goal = self.in_time(goal, time_s)
         start_s = self._start_time(goal, max(time_s, self._sent_s))[0]
-        build, staying, whole = self._joined(goal, start_s)
-        validated = checked or validator.scale_time(build)
+        before = self._path, self._scaling, self._under_way, self._allowed
+        self._settle(start_s)
+        try:
+            build, staying, whole = self._joined(goal, start_s)
+            validated = checked or validator.scale_time(build)
+        except PickerError:
+            self._path, self._scaling, self._under_way, self._allowed = before
+            raise
         duration_s = validated.trajectory.duration if whole else float(goal.times_s[-1]) * validated.factor
         joints = tuple(goal.joints.tolist())
         motion = Motion(
             start_s, validated.trajectory, identifier, Phase.EXECUTING, goal.track, joints, duration_s, validated=validated
         )
-        return self._begin(motion, staying)
+        self._allowed = 1.0
+        self._begin(motion, staying)
+        self._passed_by = validator
+        return motion
+
+    def _settle(self, start_s: float) -> None:
+        """Where the path under way was slowed for lower limits: the same, made for them, so that what joins it obeys them."""
+        if self._allowed == 1.0 or self._path is None or start_s < self._path.start_s:
+            return
+        factor, self._allowed = 1.0 / self._allowed, 1.0
+        scaling = self._scaling or TimeScaling(self._path.start_s)
+        self._path = replace(self._path, trajectory=self._path.trajectory.stretched(factor))
+        self._scaling = scaling.stretched(factor)
+        self._under_way = [replace(m, duration_s=m.duration_s * factor) for m in self._under_way]
 
     def _require_validator(self) -> MotionValidator:
         if not self.active:
@@ -321,16 +359,18 @@ class ReferenceGenerator:
                 staying,
             )
             return chosen[0]
-        stop, strain = self._gentlest(self._ways_to_rest(start_s))
+        self._to_rest(chosen, start_s)
+        return chosen[0]
+
+    def _to_rest(self, motions: list[Motion], start_s: float, to_hold: bool = False) -> None:
+        stop, strain = self._gentlest(self._ways_to_rest(start_s), to_hold)
         stopping = [
-            replace(
-                m, start_s=start_s, trajectory=stop, phase=Phase.STOPPING, duration_s=stop.duration, cancelled=True, strain=strain
-            )
-            for m in chosen
+            replace(m, start_s=start_s, trajectory=stop, phase=Phase.STOPPING, duration_s=stop.duration, cancelled=True)
+            for m in motions
         ]
+        self._strain_until(start_s + stop.duration, strain)
         self._begin(stopping[0])
         self._under_way = stopping
-        return chosen[0]
 
     def brake(self, last: Reference | None) -> None:
         """To rest from the reference that was sent last, whatever was to follow it; None was: hold."""
@@ -340,20 +380,98 @@ class ReferenceGenerator:
             self.start(last.q)
             return
         stop, strain = self._gentlest(self._straight((last.q, last.v, last.a)))
-        motion = Motion(last.time_s, stop, "", Phase.STOPPING, duration_s=stop.duration, cancelled=True, strain=strain)
+        motion = Motion(last.time_s, stop, "", Phase.STOPPING, duration_s=stop.duration, cancelled=True)
+        self._strain_until(last.time_s + stop.duration, strain)
         self.start(last.q)
         self._path, self._under_way = motion, [motion]
 
     def set_speed(self, speed: float, time_s: float) -> None:
         """Go through goals at ``speed``, 0 (pause) to 1 (as fast as they were checked), from ``time_s`` on, smoothly."""
-        self.speed, path = float(speed), self._path
+        self.speed = float(speed)
+        self._change_speed(max(time_s, self._sent_s))
+
+    @property
+    def target_speed(self) -> float:
+        """Share of full speed to which the motion under way was brought: what is wanted, or less where limits need it."""
+        return min(self.speed, self._allowed)
+
+    def _change_speed(self, time_s: float) -> None:
+        path = self._path
         if path is None or path.phase is not Phase.EXECUTING:
             return
-        time_s = max(time_s, self._sent_s)
         if time_s < path.start_s:
-            self._scaling = None if self.speed == 1.0 else TimeScaling(path.start_s, self.speed)
-        else:
-            self._scaling = self._ramp(self._scaling or TimeScaling(path.start_s), path.trajectory, time_s)
+            self._scaling = None if self.target_speed == 1.0 else TimeScaling(path.start_s, self.target_speed)
+            return
+        scaling = self._scaling or TimeScaling(path.start_s)
+        self._scaling = self._gentle_ramp(
+            lambda rate: scaling.ramp(time_s, self.target_speed, rate), path.trajectory, time_s, scaling.at(time_s).progress
+        )
+
+    # -- other limits ----------------------------------------------------------------------------------------
+
+    def look_ahead(self, time_s: float) -> tuple[bool, PickerError] | None:
+        """Hold what is left of the motion under way to limits that changed, a piece at a time: it goes on, is slowed, or stops.
+
+        Returns:
+            Whether it stops (or stands where it cannot), and why it does or is slowed; None: nothing new.
+        """
+        validator, path = self.validator, self._path
+        if validator is self._passed_by or self._hold is None:
+            return None
+        if path is not None and path.phase is Phase.EXECUTING and validator is not None:
+            return self._look_at_path(validator, path, time_s)
+        self._passed_by = validator
+        if path is not None and path.phase is Phase.STOPPING:
+            if validator is None:
+                return None
+            _, strain = validator.gentlest([remainder(path.trajectory, time_s - path.start_s)], self.lower, self.upper)
+            self._strain_until(path.start_s + path.duration_s, strain)
+        try:
+            if validator is None:
+                raise PickerError("the payload is not known any more", subject="payload")
+            if path is None or path.phase is Phase.STOPPING:
+                validator.require_holdable(self._hold if path is None else path.trajectory.end)
+            else:
+                self._require_followable(validator, *self.state_at(time_s))
+        except PickerError as error:
+            if path is not None and path.phase is not Phase.STOPPING:
+                self._to_rest(self._under_way or [path], time_s, to_hold=True)
+            elif path is None and validator is None:
+                return None
+            return True, error
+        return None
+
+    def _require_followable(self, validator: MotionValidator, q: Array, v: Array, a: Array) -> None:
+        """Raise where a stream is beyond the limits; it may just be at them."""
+        try:
+            validator.validate_state(q, v, a)
+        except PickerError:
+            strain = self._strain_at(q[None], v[None], a[None])
+            if max(strain.torque, strain.tip) > 1.0 + ROUNDING or not validator.can_hold(q):
+                raise
+
+    def _look_at_path(self, validator: MotionValidator, path: Motion, time_s: float) -> tuple[bool, PickerError] | None:
+        looked_by, begin = self._looked
+        if looked_by is not validator:
+            begin = max(self.progress_at(time_s), 0.0)
+        piece = head(remainder(path.trajectory, begin), AHEAD_S)
+        motion = SampledMotion.along(piece, validator.model, validator.period_s)
+        motion.rest = path.trajectory.end
+        try:
+            speed, why = validator.largest_speed(motion)
+        except PickerError as error:
+            self._passed_by = validator
+            self._to_rest(self._under_way or [path], time_s, to_hold=True)
+            return True, error
+        self._looked = validator, begin + AHEAD_S
+        if begin + AHEAD_S >= path.trajectory.duration:
+            self._passed_by = validator
+        if why is None or speed >= self._allowed:
+            return None
+        self._allowed = speed
+        if self.target_speed < self.speed:
+            self._change_speed(time_s)
+        return False, why
 
     # -- how -----------------------------------------------------------------------------------------------
 
@@ -398,11 +516,11 @@ class ReferenceGenerator:
             upper=self.upper,
         )
 
-    def _gentlest(self, ways: Iterator[Trajectory]) -> tuple[Trajectory, Strain]:
+    def _gentlest(self, ways: Iterator[Trajectory], to_hold: bool = False) -> tuple[Trajectory, Strain]:
         """To rest with no more torque and speed than allowed where that is possible."""
         if self.validator is None:
             return next(ways), NO_STRAIN
-        return self.validator.gentlest(ways, self.lower, self.upper)
+        return self.validator.gentlest(ways, self.lower, self.upper, to_hold)
 
     def _ways_to_rest(self, start_s: float) -> Iterator[Trajectory]:
         """As a stream's filter foresaw; straight on, and along the path of a goal; then both ever more gently."""
@@ -438,18 +556,19 @@ class ReferenceGenerator:
 
     def _taken_over(self, motion: Motion) -> TimeScaling | None:
         """The scaling of a trajectory that begins where the present one is left."""
-        path, start_s = self._path, motion.start_s
+        path, start_s, speed = self._path, motion.start_s, self.target_speed
         if path is not None and path.phase is Phase.EXECUTING and start_s >= path.start_s:
-            if self._scaling is None:
+            scaling = self._scaling
+            if scaling is None and speed == 1.0:
                 return None
-            return self._scaling.restarted(start_s, self._rate(motion.trajectory, 0.0))
-        if self.speed == 1.0:
+            scaling = scaling or TimeScaling(path.start_s)
+            return self._gentle_ramp(lambda rate: scaling.restarted(start_s, speed, rate), motion.trajectory, start_s, 0.0)
+        if speed == 1.0:
             return None
         if not self.state_at(start_s)[1].any():
-            return TimeScaling(start_s, self.speed)
-        return self._ramp(
-            TimeScaling(start_s), motion.trajectory, start_s
-        )  # it moves, unscaled: from full speed to what is wanted
+            return TimeScaling(start_s, speed)
+        full = TimeScaling(start_s)  # it moves, unscaled: from full speed to what is wanted
+        return self._gentle_ramp(lambda rate: full.ramp(start_s, speed, rate), motion.trajectory, start_s, 0.0)
 
     def _rate(self, trajectory: Trajectory, progress: float) -> float:
         """Largest rate of the speed [1/s] that adds no more than ``max_deceleration`` to any joint's acceleration."""
@@ -457,17 +576,43 @@ class ReferenceGenerator:
         peak = np.abs(trajectory.sample(left)[1]).max(axis=0)
         return float((self.max_deceleration / np.maximum(peak, 1e-6)).min())
 
-    def _ramp(self, scaling: TimeScaling, trajectory: Trajectory, time_s: float) -> TimeScaling:
-        """A ramp to the wanted speed, gentle enough for the torque limits where that is possible."""
-        rate = self._rate(trajectory, scaling.at(time_s).progress)
+    def _gentle_ramp(
+        self, make: Callable[[float], TimeScaling], trajectory: Trajectory, time_s: float, progress: float
+    ) -> TimeScaling:
+        """The ramp ``make(rate)``, gentle enough for the torque limits where that is possible."""
+        rate, tried = self._rate(trajectory, progress), []
         for _ in range(RATE_HALVINGS):
-            made = scaling.ramp(time_s, self.speed, rate)
-            instants = [made.at(t) for t in np.linspace(time_s, made.settled_s, RAMP_SAMPLES)]
-            states = zip(*(one.scaled(trajectory.sample(one.progress)) for one in instants))
-            if self.validator is None or self.validator.torque_share(*(np.array(part) for part in states)) <= 1.0:
+            made = make(rate)
+            strain = self._strain_of(made, trajectory, time_s)
+            tried.append((strain.torque, made, strain))
+            if strain.torque <= 1.0:
                 break
             rate /= 2.0
+        _, made, strain = min(tried, key=lambda one: max(one[0], 1.0))
+        self._strain_until(made.settled_s, strain)
         return made
+
+    def _strain_until(self, end_s: float, strain: Strain) -> None:
+        """Of a way that is about to be taken; what was sent last counts too, as the next reference is compared with it."""
+        if self.validator is not None and np.isfinite(self._sent_s):
+            now = self._strain_at(*(np.array([part]) for part in self.state_at(self._sent_s)))
+            strain = Strain(max(strain.torque, now.torque), max(strain.tip, now.tip))
+        self._strain, self._strained_until_s = strain, end_s
+
+    def _strain_of(self, scaling: TimeScaling, trajectory: Trajectory, time_s: float) -> Strain:
+        """What a ramp needs of the limits."""
+        if self.validator is None or scaling.settled_s <= time_s:
+            return NO_STRAIN
+        count = min(max(math.ceil((scaling.settled_s - time_s) / RAMP_PERIOD_S), 8), RAMP_SAMPLES)
+        instants = [scaling.at(t) for t in np.linspace(time_s, scaling.settled_s, count + 1)]
+        states = zip(*(one.scaled(trajectory.sample(one.progress)) for one in instants))
+        return self._strain_at(*(np.array(part) for part in states))
+
+    def _strain_at(self, q: Array, v: Array, a: Array) -> Strain:
+        """What states (s, n) need of the limits."""
+        assert self.validator is not None
+        motion = SampledMotion(self.validator.model, np.zeros(len(q)), q, v, a, q[-1])
+        return Strain(self.validator.torque_share(q, v, a), float(motion.tip_speed.max() / self.validator.tip_speed))
 
     def _start_time(self, goal: ParsedGoal, earliest_s: float) -> tuple[float, float]:
         """When the goal starts, and how late that is [s]."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.errors import InputError, JointNamesError, PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
@@ -158,6 +158,14 @@ class MotionValidator:
         still = np.zeros(self.model.n)
         self.validate_state(q, still, still)
 
+    def can_hold(self, q: ArrayLike) -> bool:
+        """Whether the arm can stand at ``q`` (n,) [rad]."""
+        try:
+            self.require_holdable(q)
+        except PickerError:
+            return False
+        return True
+
     # -- slower ----------------------------------------------------------------------------------------------
 
     def scale_time(self, build: Callable[[float], Trajectory], resolution: float = RESOLUTION) -> Validated:
@@ -233,17 +241,42 @@ class MotionValidator:
 
     # -- changes of a motion that was let pass ---------------------------------------------------------------
 
+    def largest_speed(self, motion: SampledMotion) -> tuple[float, PickerError | None]:
+        """Share of its speed, 1 / ``MAX_STRETCH`` to 1, at which a motion that may move at its ends passes, and why no more.
+
+        Raises:
+            LimitError, InfeasibleError: a check that it breaks at any speed.
+        """
+        broken = [usage for usage in self.usages(motion) if usage.broken]
+        if not broken:
+            return 1.0, None
+        slowest = next((usage for usage in self.usages(motion.slowed(1.0 / MAX_STRETCH)) if usage.broken), None)
+        if slowest is not None:
+            raise slowest.refusal()
+        low, high = 1.0 / MAX_STRETCH, 1.0 / max((usage.share for usage in broken if usage.by_speed), default=1.0)
+        trial = high / RESOLUTION**0.5
+        while high / low > RESOLUTION:
+            if any(usage.broken for usage in self.usages(motion.slowed(trial))):
+                high = trial
+            else:
+                low = trial
+            trial = (low * high) ** 0.5
+        return low, broken[0].refusal()
+
     def torque_share(self, q: Array, v: Array, a: Array) -> float:
         """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
         return float((np.abs(self.model.required_torque(q, v, a)) / self.limits.peak).max())
 
-    def gentlest(self, ways: Iterable[Trajectory], lower: Array, upper: Array) -> tuple[Trajectory, Strain]:
+    def gentlest(
+        self, ways: Iterable[Trajectory], lower: Array, upper: Array, to_hold: bool = False
+    ) -> tuple[Trajectory, Strain]:
         """The first way to rest that obeys torque, speed and range; else the one that needs least, and how much that is.
 
         Args:
             lower, upper: (n,) position limits [rad, m], of which one that is passed at the start counts from there.
+            to_hold: those that end where the arm can stay go first.
         """
-        tried: list[tuple[float, Trajectory, Strain]] = []
+        tried: list[tuple[bool, float, Trajectory, Strain]] = []
         for way in ways:
             times = np.linspace(0.0, way.duration, int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1)
             motion = SampledMotion(self.model, times, *way.sample(times), way.end, way)
@@ -255,10 +288,11 @@ class MotionValidator:
             if self.further:
                 sampled = self.sampled(way)
                 shares += [check.worst(sampled).share for check in self.further]
-            if max(shares) <= 1.0:
+            falls = to_hold and not self.can_hold(way.end)
+            if max(shares) <= 1.0 and not falls:
                 return way, strain
-            tried.append((max(shares), way, strain))
-        return min(tried, key=lambda one: one[0])[1:]
+            tried.append((falls, max(shares), way, strain))
+        return min(tried, key=lambda one: one[:2])[2:]
 
 
 def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:

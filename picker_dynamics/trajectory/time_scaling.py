@@ -87,10 +87,20 @@ class TimeScaling:
         """
         return self._planned(time_s, self.at(time_s), speed, rate)
 
-    def restarted(self, time_s: float, rate: float) -> TimeScaling:
-        """For a trajectory that takes over at ``time_s``: progress 0 there, everything else goes on."""
+    def restarted(self, time_s: float, speed: float, rate: float) -> TimeScaling:
+        """For a trajectory that takes over at ``time_s``: progress 0 there; a ramp from the present speed to ``speed``."""
         now = self.at(time_s)
-        return self._planned(time_s, Instant(0.0, now.speed, now.rate), self.target, rate)
+        return self._planned(time_s, Instant(0.0, now.speed, now.rate), speed, rate)
+
+    def stretched(self, factor: float) -> TimeScaling:
+        """For the same trajectory, ``factor`` times as slow: nothing changes."""
+        made = TimeScaling(self._phases[0].begin_s, self.target * factor)
+        made._phases = tuple(
+            _Phase(one.begin_s, Instant(*(factor * x for x in (now.progress, now.speed, now.rate))), one.bend * factor)
+            for one in self._phases
+            for now in (one.instant,)
+        )
+        return made
 
     @staticmethod
     def _planned(time_s: float, start: Instant, speed: float, rate: float) -> TimeScaling:

@@ -324,6 +324,14 @@ def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:
     return Trajectory(trajectory.joint_names, [0.0, *(trajectory.breaks[first + 1 :] - begin_s)], segments)
 
 
+def head(trajectory: Trajectory, end_s: float) -> Trajectory:
+    """A trajectory up to ``end_s`` [s], where it may move."""
+    if end_s >= trajectory.duration - SHORTEST_S:
+        return trajectory
+    count = int(np.searchsorted(trajectory.breaks, end_s, side="left"))
+    return Trajectory(trajectory.joint_names, [*trajectory.breaks[:count], end_s], trajectory.coefficients[:count])
+
+
 def standing(joint_names: Sequence[str], q: ArrayLike) -> Trajectory:
     """A trajectory that stays at ``q`` (n,)."""
     coefficients = np.zeros((1, splines.DEGREE + 1, len(joint_names)))

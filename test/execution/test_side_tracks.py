@@ -37,12 +37,12 @@ def test_a_gripper_command_at_any_time_leaves_the_arm_s_motion_as_it_is(when, la
         rig.submit(arm_goal(base=0.5, shoulder=0.2), "arm")
         rig.run(when)
     begin = both.time_s
-    both.submit(grip(position, lasting), "grip")
+    lasts = both.submit(grip(position, lasting), "grip").duration_s
     for rig in (alone, both):
         rig.run(6.0)
     np.testing.assert_allclose(both["q"][:, :4], alone["q"][:, :4], atol=1e-9)
     both.require_smooth(80.0)  # the scissor's quintic: 5.8 rad / s² for each rad in a second
-    first, second = ("grip", "arm") if begin + lasting < 3.0 else ("arm", "grip")
+    first, second = ("grip", "arm") if begin + lasts < 3.0 else ("arm", "grip")
     assert both.ended == [(first, False), (second, False)]
     assert both["q"][-1, SCISSOR] == approx(position)
 

@@ -57,9 +57,9 @@ def test_a_ramp_is_as_short_as_its_bounds_let_it_be(before, after, rate):
 @settings(max_examples=50, deadline=None)
 def test_a_trajectory_that_takes_over_goes_on_at_the_same_speed_and_rate(target, when):
     scaling = TimeScaling(0.0).ramp(0.0, target, 3.0)
-    before, after = scaling.at(when), scaling.restarted(when, 3.0).at(when)
+    before, after = scaling.at(when), scaling.restarted(when, target, 3.0).at(when)
     assert (after.progress, after.speed, after.rate) == (0.0, before.speed, before.rate)
-    assert scaling.restarted(when, 3.0).at(when + 5.0).speed == target
+    assert scaling.restarted(when, target, 3.0).at(when + 5.0).speed == target
 
 
 def test_states_are_scaled_by_the_chain_rule():

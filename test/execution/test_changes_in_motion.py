@@ -1,0 +1,183 @@
+"""Changes of limits in mid-motion: what is left obeys them, slower where that is enough, or the arm stops where it can stay."""
+
+import numpy as np
+from arm_fixtures import rigid_body, servos, validator
+from execution_rig import HOME, NAMES, REACH, Rig, executing, goal, limits, moved
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pytest import approx, mark, raises
+
+from picker_dynamics.errors import LimitError
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.goal_tracking import Outcome
+from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.sim.plant import Plant
+
+STRETCHED = np.array([0.0, np.arccos(0.6 / REACH), 0.0, 0.0, HOME[4]])
+"""Stretched out: the shoulder bears 0.6 N·m, of 0.65 allowed; with 0.1 kg at the tool 0.85."""
+
+FOLDED = np.array([0.0, 1.4, -1.8, 0.4, HOME[4]])
+
+
+def tip_speeds(rig: Rig, count: int) -> np.ndarray:
+    """By finite differences of the simulated arm's kinematics [m/s]."""
+    plant = Plant(rig.execution.description, servos(simulated=False))
+    tip = np.array([plant.tip_at(q) for q in rig["q"][-count - 1 :]])
+    return np.linalg.norm(np.diff(tip, axis=0), axis=1) / rig.period_s
+
+
+def said(rig: Rig, kind: EventKind) -> list[str]:
+    return [event.text for event in rig.events if event.kind is kind]
+
+
+def test_a_lowered_tip_speed_slows_the_motion_under_way():
+    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
+    rig.execution.change_some(tip_speed=0.05)
+    rig.run(1.0)
+    settled = len(rig.run(1.0))
+    assert tip_speeds(rig, settled).max() <= 0.05 * 1.01
+    assert "slowed to" in said(rig, EventKind.NOTICE)[0] and "allowed 0.05 m/s" in said(rig, EventKind.NOTICE)[0]
+    assert 0.1 < rig.last.speed < 0.6
+    rig.to_rest()
+    assert rig.ended == [("g", False)] and rig.newest.q[0] == approx(HOME[0] + 0.8)
+    assert tip_speeds(rig, 400).max() > 0.04, "as fast as it may"
+    rig.require_smooth(12.0)
+
+
+def test_a_later_speed_goes_with_the_slowing_and_not_on_top_of_it():
+    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
+    rig.execution.change_some(tip_speed=0.05)
+    rig.run(0.5)
+    slowed = rig.last.speed
+    assert 0.2 < slowed < 0.9
+    for wanted in (0.1, 1.0, slowed + 0.05):
+        rig.set_speed(wanted)
+        rig.run(0.8)
+        assert rig.last.speed == approx(min(wanted, slowed), abs=1e-9)
+    rig.to_rest()
+    assert rig.ended == [("g", False)]
+
+
+def test_at_less_than_full_speed_what_is_slow_enough_goes_on():
+    rig = Rig()
+    rig.set_speed(0.3)
+    rig.submit(goal(moved(base=0.8), times=[3.0]), "g")
+    rig.run(3.0)
+    rig.execution.change_some(tip_speed=0.05)
+    rig.run(0.5)
+    assert rig.last.speed == approx(0.3)
+    rig.set_speed(1.0)
+    rig.run(1.0)
+    assert rig.last.speed < 0.9 and tip_speeds(rig, 50).max() <= 0.05 * 1.01
+    rig.to_rest()
+
+
+def test_a_goal_that_takes_over_from_a_slowed_motion_is_made_for_the_limits_and_a_refused_one_changes_nothing():
+    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
+    rig.execution.change_some(tip_speed=0.05)
+    rig.run(0.8)
+    slowed = rig.last.speed
+    with raises(LimitError):
+        rig.submit(goal(moved(base=9.0)))
+    rig.run(0.1)
+    assert rig.last.speed == approx(slowed)
+    rig.submit(goal(moved(base=0.2, wrist=0.1), times=[1.0]), "second")
+    rig.to_rest()
+    assert tip_speeds(rig, 100).max() <= 0.05 * 1.02
+    assert rig.ended == [("second", False)] and rig.newest.q[0] == approx(HOME[0] + 0.2)
+    rig.require_smooth(12.0)
+
+
+def test_a_payload_that_can_be_carried_slowly_slows_the_motion():
+    """The masses' inertia is what is too much."""
+    quick, heavy = goal(moved(shoulder=0.4), times=[0.3]), validator(0.1, tip_speed=5.0)
+    rig = executing(quick, 0.02, held_to=limits(tip_speed=5.0))
+    rig.execution.change_some(model=rigid_body(0.1))
+    rig.to_rest()
+    assert "slowed to" in said(rig, EventKind.NOTICE)[0] and rig.newest.q == approx(moved(shoulder=0.4))
+    slowing = round(0.3 / rig.period_s)
+    assert heavy.torque_share(*(rig[part][slowing:] for part in "qva")) <= 1.0 + 1e-3
+
+
+def test_a_payload_with_which_the_end_cannot_be_held_stops_the_arm_where_it_can_stay():
+    rig = executing(goal(STRETCHED, times=[6.0]), 1.5, pose=FOLDED)
+    assert np.abs(rig.newest.v).max() > 0.1
+    heavy = validator(0.06)
+    heavy.require_holdable(rig.newest.q)
+    rig.execution.change_some(model=rigid_body(0.06))
+    rig.to_rest()
+    assert rig.answer("g").outcome is Outcome.ABORTED and "shoulder needs" in rig.answer("g").text
+    heavy.require_holdable(rig.newest.q)
+    assert heavy.torque_share(rig["q"], rig["v"], rig["a"]) <= 1.0 + 1e-3
+    assert rig.ended == [], "not done"
+
+
+def test_where_the_arm_cannot_stay_any_more_it_is_said():
+    rig = Rig(pose=STRETCHED)
+    rig.tick(3)
+    rig.execution.change_some(model=rigid_body(0.1))
+    rig.tick(3)
+    assert len(said(rig, EventKind.PROBLEM)) == 1 and "shoulder needs 0.8" in said(rig, EventKind.PROBLEM)[0]
+    np.testing.assert_array_equal(rig.newest.q, STRETCHED)
+
+
+def test_a_payload_that_is_not_known_any_more_stops_the_motion():
+    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
+    rig.execution.change_some(model=None)
+    rig.tick()
+    assert rig.phase is Phase.STOPPING and "payload is not known" in rig.answer("g").text
+    rig.to_rest()
+    rig.require_smooth(12.0)
+
+
+def test_a_stream_beyond_new_limits_is_stopped_and_said():
+    rig = Rig(period_s=0.02)
+    for k in range(50):
+        rig.push(moved(base=0.3 * 0.02 * k))
+        rig.tick()
+    rig.execution.change_some(tip_speed=0.02)
+    rig.tick()
+    assert rig.phase is Phase.STOPPING and "tip would move" in said(rig, EventKind.PROBLEM)[0]
+    rig.to_rest()
+
+
+def test_a_long_motion_is_looked_at_to_its_end_a_piece_in_each_tick():
+    """What is too fast comes after 55 s."""
+    rig = executing(goal(HOME, moved(base=0.5), times=[55.0, 57.0]), 0.2)
+    rig.execution.change_some(tip_speed=0.05)
+    rig.tick(3)
+    assert said(rig, EventKind.NOTICE) == []
+    rig.tick(15)
+    assert "slowed to" in said(rig, EventKind.NOTICE)[0]
+
+
+CHANGES = st.one_of(
+    st.tuples(st.just("tip_speed"), st.sampled_from([0.03, 0.1, 0.25, 0.5])),
+    st.tuples(st.just("model"), st.sampled_from([0.0, 0.02, 0.1, 0.3])),
+    st.tuples(st.just("speed"), st.sampled_from([0.0, 0.3, 1.0])),
+    st.tuples(st.just("goal"), st.sampled_from([0.5, 1.5, 4.0])),
+    st.tuples(st.just("cancel"), st.none()),
+)
+
+
+@mark.parametrize("pose", [HOME, STRETCHED])
+@given(changes=st.lists(st.tuples(CHANGES, st.sampled_from([0.02, 0.2, 0.6])), min_size=2, max_size=12), seed=st.integers(0, 99))
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_changes_nothing_is_done_where_it_cannot_stay_and_the_guard_never_stops_anything(changes, seed, pose):
+    rig, rng = Rig(pose=pose), np.random.default_rng(seed)
+    for number, ((what, value), wait) in enumerate(changes):
+        if what == "goal":
+            rig.send(goal(pose + rng.uniform(-0.3, 0.3, 5) * [1, 1, 1, 1, 0], times=[value]), str(number))
+        elif what == "cancel":
+            rig.cancel()
+        else:
+            rig.execution.change_some(**{what: rigid_body(value) if what == "model" else value})
+        for _ in range(round(wait / rig.period_s)):
+            before = len(rig.ended)
+            rig.tick()
+            if any(not cancelled for _, cancelled in rig.ended[before:]):
+                validator(rig.execution.limits.model.payload_mass).require_holdable(rig.newest.q)
+    rig.set_speed(1.0)
+    rig.to_rest(200.0)
+    rig.tick()
+    assert all(len(answers) == 1 for answers in rig.answers.values()), NAMES
