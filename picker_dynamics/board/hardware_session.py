@@ -66,6 +66,9 @@ PAUSE_S = 0.25
 LONGEST_STEP_S = 0.1
 """Of the modelled state: after a pause it goes on from where it was."""
 
+REMARK_S = 2.0
+"""Why an epoch began is said for so long, and then no more where commands are followed [s]."""
+
 STALL_S = 0.05
 """More than this between two ticks is no silence of who commands: this process stood still [s]."""
 
@@ -155,7 +158,7 @@ class HardwareSession(Session):
         self._boot_id: int | None = None
         self._guard, self._stamps = SetpointGuard(servos), Stamps()
         self._refused_since_s: float | None = None
-        self._silent_s, self._why = 0.0, ""
+        self._silent_s, self._epoch_s, self._why = 0.0, 0.0, ""
         self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
 
@@ -361,6 +364,8 @@ class HardwareSession(Session):
             self._begin_epoch(telemetry, said)
         elif self._guard.last_s is not None and self._silent_s > PAUSE_S:
             self._begin_epoch(telemetry, f"no commands for {PAUSE_S} s: holding")
+        elif self._guard.last_s is not None and self._epoch_s > REMARK_S:
+            self.problem = ""
 
     # -- time ----------------------------------------------------------------------------------------------
 
@@ -417,7 +422,7 @@ class HardwareSession(Session):
         self.held_effort = self.model.servo.spring_torque(self.setpoint, held)
         self.begin_epoch(held, remark)
         self._guard.restart(self.setpoint)
-        self._refused_since_s, self._silent_s = None, 0.0
+        self._refused_since_s, self._silent_s, self._epoch_s = None, 0.0, 0.0
 
     def _on_loss(self, error: LinkError) -> None:
         self.lost = str(error)
@@ -443,6 +448,7 @@ class HardwareSession(Session):
     def _advance_model(self, telemetry: Telemetry, now_s: float) -> None:
         dt = self._since_last_step(now_s)
         self._silent_s += min(dt, STALL_S)
+        self._epoch_s += dt
         torque = self._no_torque
         if telemetry.live != self._mask:
             self.held = None  # the arm falls, or is being switched on: nobody knows where it is

@@ -166,7 +166,8 @@ def test_without_commands_the_held_pose_becomes_the_present_one(rig):
     assert session.problem == f"no commands for {hardware_session.PAUSE_S} s: holding"
     np.testing.assert_allclose(session.held - old, moved(base=0.3) - HOME, atol=5e-3)
     rig.tick_for(2.0 * hardware_session.PAUSE_S)
-    assert session.epoch == 2, "nothing has moved since"
+    assert session.epoch == 2 and session.problem, "nothing has moved since"
+    rig.stream_until(session.setpoint, lambda: not session.problem, "an end of the remark")
 
 
 @realtime
