@@ -215,7 +215,8 @@ class Execution:
             except PickerError:
                 self.lease.end(holder)
                 raise
-            self.lease.grant(holder, self._all, now_s + SILENCE_S, number)
+            if self.lease.grant(holder, self._all, now_s + SILENCE_S, number):
+                self.tell(EventKind.REMARK, f"following a {holder}")
         except HeldError as error:
             self._stream.statistics.refused += 1
             if error.subject != self._held_by or now_s - self._held_said_s >= COMPLAINT_S:

@@ -22,12 +22,15 @@ from picker_dynamics.errors import PickerError, TrajectoryError
 from .events import EventKind
 from .goal import MAIN_TRACK, MAX_GOAL_S, Goal, ParsedGoal, parse
 from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
-from .lease import Holder, Kind, Lease
+from .lease import HeldError, Holder, Kind, Lease
 from .reference_generator import Motion, Phase, Reference, ReferenceGenerator, Standing
 from .streaming import Stream
 
 STANDS_S = 0.02
 """How often a goal that has to wait until the arm stands is looked at again."""
+
+HELD_S = 0.2
+"""A goal waits this long for somebody else's lease to lapse, once: a stream that has ended has it for a moment yet [s]."""
 
 REST = 1.0
 """After a check as long a rest as it took, times this: checks take no more than half of the time."""
@@ -98,6 +101,7 @@ class _Pending:
     """A request that waits to be looked at: parsed, where that was done; not before ``due_s``.
 
     ``work`` is done for it beside the ticks: it is parsed, then checked for an arm that stands as it did (``standing``).
+    ``held``: somebody else had the arm when it was looked at.
     """
 
     request: GoalRequest
@@ -106,6 +110,7 @@ class _Pending:
     work: Future[Any] | None = None
     standing: Standing | None = None
     checks: int = 0
+    held: bool = False
 
     def drop(self) -> GoalRequest:
         """Nobody wants it any more."""
@@ -225,6 +230,12 @@ class GoalManager:
                 return
             checked = None if pending.work is None else pending.work.result()
             motion = self.generator.submit(pending.goal or goal, time_s, str(next(self._numbers)), checked)
+        except HeldError as error:
+            if pending.held or error.left_s > HELD_S:
+                self._refuse(request, error)
+            else:
+                pending.held = True
+                self.pending.put_back(pending, begin_s + error.left_s)
         except PickerError as error:
             self._refuse(request, error)
         else:

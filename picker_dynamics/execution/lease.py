@@ -71,7 +71,11 @@ class Holder:
 
 
 class HeldError(PickerError):
-    """The arm is somebody else's; subject is who, value how long yet [s]."""
+    """The arm is somebody else's; subject is who, ``left_s`` how long yet [s]."""
+
+    def __init__(self, message: str, *, subject: str, left_s: float):
+        super().__init__(message, subject=subject, value=left_s)
+        self.left_s = left_s
 
 
 @dataclass
@@ -132,15 +136,21 @@ class Lease:
                 f"{'another' if same else 'a'} {holder} moves the arm{left}: this {asker.kind.value} is refused until that ends, "
                 "or is stopped",
                 subject=str(holder),
-                value=left_s,
+                left_s=left_s,
             )
         if asker.kind is not Kind.GOAL and now_s < self._paused_s:
             left_s = self._paused_s - now_s
-            raise HeldError(f"the arm was stopped: a {asker} may have it in {left_s:.2f} s", subject="stop", value=left_s)
+            raise HeldError(f"the arm was stopped: a {asker} may have it in {left_s:.2f} s", subject="stop", left_s=left_s)
 
-    def grant(self, holder: Holder, joints: Iterable[int], until_s: float, number: int | None = None) -> None:
-        """Let somebody have these joints, or go on having them, until then; a goal's end is only what is planned."""
+    def grant(self, holder: Holder, joints: Iterable[int], until_s: float, number: int | None = None) -> bool:
+        """Let somebody have these joints, or go on having them, until then; a goal's end is only what is planned.
+
+        Returns:
+            Whether it did not have them before.
+        """
+        new = holder not in self._grants
         self._grants[holder] = _Grant(frozenset(joints), until_s, number)
+        return new
 
     def end(self, holder: Holder) -> None:
         """It does not move the arm any more."""

@@ -56,7 +56,7 @@ class OneSender:
             self._lease.require(sender, (0,), now_s, number_of(info))
         except HeldError as error:
             self._problem, self._said_s = f"{self._topic} come from two senders: {error}", now_s
-            raise HeldError(self._problem, subject=self._topic) from None
+            raise HeldError(self._problem, subject=self._topic, left_s=error.left_s) from None
         self._lease.grant(sender, (0,), now_s + SPEAKS_S, number_of(info))
 
     @property

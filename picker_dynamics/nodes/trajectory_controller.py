@@ -118,6 +118,7 @@ class TrajectoryController(Claimant, Node):
         self.commands = Polled(self, JointState, "joint_commands", COMMANDS)
         self.provenance, self.rival = "", ""
         self.interfaces = None
+        self.withheld: Event | None = None
         self.said, self.logged = Flood(STATUS_HZ), Flood(LOG_HZ)
         self.hardware_says, self.epochs = "", Epochs()
         self.last_message, self.last_level = "waiting for the hardware", WARN
@@ -302,10 +303,16 @@ class TrajectoryController(Claimant, Node):
     # -- what is said --------------------------------------------------------------------------------------
 
     def publish_events(self, events: Iterable[Event]) -> None:
-        """Each goal that has a name gets its answers; of what is nobody's, and in the log, a flood is cut short."""
+        """Each goal that has a name gets its answers; of what is nobody's, and in the log, a flood is cut short.
+
+        The last that was withheld is published with the diagnostics: it may be what holds now.
+        """
         for event in events:
-            if event.identifier or event.kind.severity is Severity.OK or self.said.lets_pass():
+            if event.identifier or self.said.lets_pass():
+                self.withheld = None
                 self.report(LEVELS[event.kind.severity], event.text, event)
+            else:
+                self.withheld = event
 
     def complain(self, message: str, error: PickerError | None = None) -> None:
         """Say so in a tick, behind what happened before."""
@@ -354,6 +361,9 @@ class TrajectoryController(Claimant, Node):
         self.look_for_duplicates()
         self.look_for_other_states()
         self.publish_events(self.execution.take_events())
+        if self.withheld is not None:
+            self.report(LEVELS[self.withheld.kind.severity], self.withheld.text, self.withheld)
+            self.withheld = None
         execution, streamed = self.execution, self.execution.stream_counts
         entry = status(
             self.last_level,

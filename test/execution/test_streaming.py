@@ -60,7 +60,8 @@ def test_silence_decelerates_to_a_hold(rig):
     rig.tick(2)
     assert rig.phase is Phase.STOPPING
     rig.run(1.0)
-    assert [event.text for event in rig.events] == ["holding", "the stream ended: holding", "stopped: holding"]
+    said = [event.text for event in rig.events]
+    assert said == ["holding", "following a stream", "the stream ended: holding", "stopped: holding"]
     assert not rig.newest.v.any() and rig.phase is Phase.HOLDING
 
 
