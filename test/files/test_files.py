@@ -28,13 +28,7 @@ def test_a_file_is_read_up_to_its_limit_and_no_further(tmp_path):
 
 @pytest.mark.parametrize(
     "name, said",
-    [
-        ("", "it is a folder"),
-        ("gone", "No such file"),
-        ("/dev/zero", "no regular file"),
-        ("a\0b", "null"),
-        ("n" * 300, "too long"),
-    ],
+    [("", "directory"), ("gone", "No such file"), ("/dev/zero", "no regular file"), ("a\0b", "null"), ("n" * 300, "too long")],
 )
 def test_what_is_no_file_is_refused(tmp_path, name, said):
     with pytest.raises(InputError, match=said):
@@ -88,7 +82,7 @@ def test_bytes_that_are_no_text_are_named(tmp_path):
         ("{a: 1, {b: 2}: 3, {b: 2}: 4}", "unhashable"),
         ("a: !!python/object:os.system x", "could not determine a constructor"),
         ("\0", "special characters"),
-        ("x\n" * 0 + ", ".join(["[1]"] * 3), "YAML"),
+        ("[1], [1]", "YAML"),
     ],
 )
 def test_yaml_that_is_too_much_or_none(text, said):
@@ -100,13 +94,8 @@ def test_yaml_that_is_too_much_or_none(text, said):
 def test_yaml_with_aliases_and_merges_is_what_it_says(tmp_path):
     (tmp_path / "a.yaml").write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\nd: &d {<<: *a, x: 5}\ne: {<<: *d, x: 6}\n")
     a = {"x": 1, "y": 2}
-    assert read_yaml(tmp_path / "a.yaml", "map") == {
-        "a": a,
-        "b": {"x": 1, "y": 3},
-        "c": a,
-        "d": {"x": 5, "y": 2},
-        "e": {"x": 6, "y": 2},
-    }
+    wanted = {"a": a, "b": {"x": 1, "y": 3}, "c": a, "d": {"x": 5, "y": 2}, "e": {"x": 6, "y": 2}}
+    assert read_yaml(tmp_path / "a.yaml", "map") == wanted
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def texts(*names: str) -> Callable[[Path], list[bytes]]:
 
 
 def csv_seed(_folder: Path) -> list[bytes]:
-    t = np.arange(200) * 0.01
+    t = np.arange(600) * 0.01
     arm = arms.load("rrp").description
     names, columns = ["time_s"], [t]
     for joint, unit in zip(arm.movable, arm.position_units):
