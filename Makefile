@@ -7,6 +7,7 @@
 #                                    make test, firmware, fuzz and demo BOARD=avr do it too (APT=no: they do not)
 #   make soak MINUTES=10             the whole graph on the virtual board, with faults, on a busy machine: out/soak.json
 #   make fuzz TIME=600               each fuzzer of the firmware for so many seconds
+#   make fuzz-inputs TIME=1800       files of every kind, damaged, for so many seconds: failures in out/fuzz
 
 PYTHON ?= python3
 WORKERS ?= 3
@@ -29,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PACKAGES := $(if $(filter no,$(APT)),true,$(PYTHON) tools/apt_packages.py)
 
-.PHONY: setup apt demo test bench soak firmware fuzz lint format colcon clean
+.PHONY: setup apt demo test bench soak firmware fuzz fuzz-inputs lint format colcon clean
 
 setup:
 	@$(PYTHON) tools/make_venv.py
@@ -57,6 +58,9 @@ firmware:
 	@$(PACKAGES) avr
 	@for backend in pca9685 timer; do $(MAKE) -s -C firmware hex sizes BACKEND=$$backend && \
 		echo "  build/firmware/$$backend/picker_firmware.hex" || exit 1; done
+
+fuzz-inputs: setup
+	@PYTHONPATH=.:test/support $(VENV)/python -m input_fuzz --seconds $(TIME) $(ARGS)
 
 fuzz:
 	@$(PACKAGES) fuzz

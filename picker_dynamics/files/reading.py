@@ -53,8 +53,7 @@ def opened(path: str | Path, what: str, error: Error = InputError, pipes: bool =
         with open(handle, "rb", buffering=0 if pipes else -1) as file:
             mode = os.fstat(handle).st_mode
             if not (stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode))):
-                kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
-                raise error(f"cannot read {what} {path}: it is {kind}", value=str(path))
+                raise error(f"cannot read {what} {path}: it is no regular file", value=str(path))
             yield file
     except (OSError, ValueError) as failure:
         if isinstance(failure, PickerError):

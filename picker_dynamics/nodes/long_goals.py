@@ -95,6 +95,14 @@ def header_in(data: bytes) -> Header:
         return Header(Time(0, 0), "")
 
 
+def short_message(data: bytes) -> JointTrajectory:
+    """The message itself, as rclpy converts it; errors as ``message_in``."""
+    try:
+        return deserialize_message(data, JointTrajectory)
+    except RuntimeError as error:
+        raise TrajectoryError("the goal's message cannot be read") from error
+
+
 def message_in(data: bytes) -> JointTrajectory | LongMessage:
     """What ``goal_from`` makes a goal of, out of the bytes of a JointTrajectory.
 
@@ -102,7 +110,7 @@ def message_in(data: bytes) -> JointTrajectory | LongMessage:
         TrajectoryError: too many points, or bytes that are none.
     """
     if data[:2] != LITTLE_ENDIAN or sys.byteorder != "little":
-        return deserialize_message(data, JointTrajectory)
+        return short_message(data)
     try:
         reader = _Reader(data)
         header = reader.header()

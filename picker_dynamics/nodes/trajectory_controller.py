@@ -10,14 +10,13 @@ from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.board.session import State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import ConfigurationError, InputError, PickerError
+from picker_dynamics.errors import ConfigurationError, InputError, PickerError, TrajectoryError
 from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
@@ -38,7 +37,7 @@ from .diagnostics import ERROR, OK, WARN, Flood, array, status, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
 from .executor import Polled
 from .goal_messages import ArmStates, goal_from, start_in
-from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes
+from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes, short_message
 from .runtime import LATCHED, LATEST, OUTCOMES, Epochs, declare, payload_in, run, seconds, stamp_clock, steady_timer, to_stamp
 
 DIAGNOSTIC_PERIOD_S = 1.0
@@ -202,7 +201,10 @@ class TrajectoryController(Claimant, Node):
         """A goal, as the bytes of a JointTrajectory: a long one is converted beside the ticks."""
         partial = self.parameters["allow_partial_joints_goal"]
         if len(data) <= SHORT_BYTES:
-            self.on_short_goal(deserialize_message(data, JointTrajectory), partial)
+            try:
+                self.on_short_goal(short_message(data), partial)
+            except TrajectoryError as error:
+                self.execution.refuse(error)
             return
         header, most = header_in(data), most_bytes(self.arm.n)
         if len(data) > most:

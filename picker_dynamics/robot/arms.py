@@ -92,7 +92,8 @@ def load(name: str, path: str | Path | None = None) -> Arm:
     file = _read(path)
     if name not in file["arms"]:
         raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", subject=name, value=name)
-    entry, where = dict(file["arms"][name] or {}), f"arm {name}"
+    where = f"arm {name}"
+    entry = _entry(file["arms"][name], where)
     control = entry.pop("control", None)
     if control not in CONTROLS:
         raise ConfigurationError(
@@ -107,7 +108,7 @@ def load(name: str, path: str | Path | None = None) -> Arm:
             )
         return Arm(name, arm, control)
     home = _home(entry.pop("home", None), arm, where)
-    numbers = _numbers(_TOLERANCES | (file.get("defaults") or {}) | entry, where)
+    numbers = _numbers(_TOLERANCES | _entry(file.get("defaults"), f"{where}: defaults") | entry, where)
     return Arm(name, arm, control, home, *numbers.values())
 
 
@@ -116,11 +117,23 @@ def _read(path: str | Path | None) -> dict[str, Any]:
     file = read_yaml(path, "arms", ConfigurationError)
     if not isinstance(file, dict) or not isinstance(file.get("arms"), dict):
         raise ConfigurationError(f"{path}: no mapping 'arms'", subject="arms")
+    for name in file["arms"]:
+        if not isinstance(name, str):
+            raise ConfigurationError(f"{path}: an arm is called {name!r}, which is no text", subject="arms", value=name)
     return file
 
 
+def _entry(values: Any, where: str) -> dict[str, Any]:
+    """A mapping whose keys are texts, of its own; nothing counts as an empty one."""
+    if values is None:
+        return {}
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise ConfigurationError(f"{where}: expected keys and values, found {values!r}", subject=where)
+    return dict(values)
+
+
 def _home(values: Any, arm: ArmDescription, where: str) -> Array:
-    values = values if isinstance(values, dict) else {}
+    values = _entry(values, f"{where}: home")
     if set(values) != set(arm.joint_names):
         odd = sorted(set(values) ^ set(arm.joint_names))
         raise ConfigurationError(
