@@ -57,7 +57,7 @@ setup(
         # What `picker demo` and `picker study` show their results with, and what integrates in a study.
         "demo": ["matplotlib", "rich", "scipy"],
         # `picker record` and `picker plot`.
-        "record": ["matplotlib", "mcap", "rosbags"],
+        "record": ["lz4", "matplotlib", "mcap", "rosbags", "zstandard"],
         # colcon runs no test at all unless an extra of this name asks for pytest.
         "test": [
             "pytest>=7.4",

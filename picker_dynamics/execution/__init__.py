@@ -12,6 +12,7 @@ __all__ = [
     "goal_manager",
     "goal_tracking",
     "gripping",
+    "lease",
     "reference_generator",
     "streaming",
     "tip_uncertainty",

@@ -21,6 +21,7 @@ HEAVY = {"matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
 ROSDEP_KEYS = {
+    "lz4": None,
     "matplotlib": "python3-matplotlib",
     "mcap": None,
     "mujoco": None,
@@ -32,6 +33,7 @@ ROSDEP_KEYS = {
     "serial": "python3-serial",
     "urchin": None,
     "yaml": "python3-yaml",
+    "zstandard": None,
 }
 
 
