@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
 
+from picker_dynamics.nodes.client import GoalRefusedError
 from picker_dynamics.nodes.runtime import LATEST, OUTCOMES, to_stamp
 
 pytestmark = pytest.mark.ros
@@ -58,7 +59,7 @@ def test_references_of_somebody_else_are_never_followed_not_even_the_first(arm, 
         until(client, lambda: "two controllers on one arm" in client.controller["message"], "the controller's word")
         is_where_it_was(client, board, before)
     assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < 1e-3
-    until(client, lambda: "no other controller" in client.controller["message"], "the end of it")
+    until(client, lambda: "goals are taken again" in client.controller["message"], "the end of it")
     client.wait_holding(PATIENCE_S)
 
 
@@ -75,7 +76,17 @@ def test_states_of_two_arms_judge_no_goal(client, board):
             until(client, lambda: outcome(client, name) == "aborted", "an end")
             assert "joint_states" in client.outcomes[name].message and "path tolerance" not in client.outcomes[name].message
             until(client, lambda: any("one arm, one sender" in m.message or "two senders" in m.message for m in said), "a word")
-        client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+
+        def taken() -> bool:
+            """A goal is, again, some time after the stranger's last word."""
+            try:
+                client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+            except GoalRefusedError as refusal:
+                assert "joint_states" in str(refusal)
+                return False
+            return True
+
+        until(client, taken, "a goal that is done")
     finally:
         client.destroy_subscription(ear)
         client.set_parameters("trajectory_controller", constraints__base__trajectory=0.0)
