@@ -357,6 +357,8 @@ class HardwareSession(Session):
 
     def _start_anew_if_due(self, telemetry: Telemetry, now_s: float) -> None:
         """Where commands were refused or missing for a while, and the arm stands: all restart from where it is held."""
+        if self.state is State.ACTIVE and self._guard.last_s is not None and self._epoch_s > REMARK_S:
+            self.problem = ""
         if self.state is not State.ACTIVE or self.moving:
             return
         if self._refused_since_s is not None and now_s - self._refused_since_s > REJOIN_S:
@@ -364,8 +366,6 @@ class HardwareSession(Session):
             self._begin_epoch(telemetry, said)
         elif self._guard.last_s is not None and self._silent_s > PAUSE_S:
             self._begin_epoch(telemetry, f"no commands for {PAUSE_S} s: holding")
-        elif self._guard.last_s is not None and self._epoch_s > REMARK_S:
-            self.problem = ""
 
     # -- time ----------------------------------------------------------------------------------------------
 

@@ -48,12 +48,15 @@ def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bo
         now = time.monotonic()
         t = begin + step * PERIOD_S
         time.sleep(max(0.0, t - LEAD_S - now))
+        late = time.monotonic() - (t - LEAD_S)
+        if late > PERIOD_S:  # this process stood still: go on from where the arm is by then, as slowly
+            begin, t = begin + late, t + late
         session.tick(time.monotonic())
         if session.state is not State.ACTIVE or session.epoch != epoch:
             raise BoardFaultError(f"not parked: {session.problem}")
         if hurried():
             session.stop()
             raise BoardFaultError("not parked: told to end at once; holding")
-        setpoint, _ = compensator.update(*trajectory.sample(t - begin), PERIOD_S)
+        setpoint, _ = compensator.update(*trajectory.sample(step * PERIOD_S), PERIOD_S)
         session.command(t, setpoint, time.monotonic())
     return trajectory.duration
