@@ -146,6 +146,7 @@ class Stream:
         self._sent_s: float | None = None
         self._trust = Trust.NEW
         self._ticked_s = -np.inf
+        self._refused: str | None = None  # subject of the newest refusal
         self._said: dict[str | None, float] = {}
 
     def reset(self) -> None:
@@ -182,8 +183,9 @@ class Stream:
         self._heard.add(q, arrival_s, SILENCE_S if self._trust is Trust.LEFT else STUMBLE_S)
         try:
             self._take(q, silence_s, time_s)
-        except PickerError:
+        except PickerError as error:
             self.statistics.refused += 1
+            self._refused = error.subject
             self.reset()
             self._brake(time_s)
             raise
@@ -237,8 +239,10 @@ class Stream:
         stopping = generator.phase() is Phase.STOPPING
         if not generator.active:
             raise PickerError("the arm is not active: the stream is not followed", subject="hardware")
-        if generator.phase() is Phase.EXECUTING or (stopping and not (stumbled and self._comes_to_rest())):
+        if generator.phase() is Phase.EXECUTING:
             raise PickerError("a goal is being executed: the stream is not followed", subject="goal")
+        if stopping and not (stumbled and self._comes_to_rest()):
+            raise PickerError("the arm comes to rest: the stream is not followed", subject=self._refused)
         if validator is None:
             raise PickerError("the payload is not known yet: the stream is not followed", subject="payload")
         begin_s = self._begin_s(time_s)
