@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import takewhile
 
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos
@@ -354,15 +355,17 @@ def test_what_is_refused_comes_to_rest_where_it_was_foreseen(rig):
     assert ends == approx([RATE * 0.49] * 3, abs=RATE * 0.06)
 
 
-@mark.parametrize("rate", [0.2, 0.4, 0.6])
+@mark.parametrize("rate", [0.2, 0.4])
 def test_a_stream_that_is_cut_off_ends_where_the_arm_can_stand(rate):
     """The last sample before silence is one that can be held; to go on as before for a moment could not be."""
     rig = Rig(lead_s=LEAD_S)
     rig.tick()
-    way = np.array([0.0, -1.0, 0.0, 0.0, 0.0])
+    way = np.array([0.0, -1.0, 1.0, 0.0, 0.0])
     path = [HOME + rate * PERIOD_S * k * way for k in range(400)]
-    stream(rig, [q for q in path if (np.abs(TRUTH.gravity(q)) <= HOLD).all()])
+    stream(rig, takewhile(lambda q: (np.abs(TRUTH.gravity(q)) <= HOLD).all(), path))
     last = rig.to_rest().q
     assert rig.execution.stream_counts.refused == 0
-    assert (np.abs(TRUTH.gravity(last)) <= HOLD * (1.0 + 1e-6)).all() and np.abs(TRUTH.gravity(last))[1] == approx(HOLD[1], abs=0.01)
+    assert (np.abs(TRUTH.gravity(last)) <= HOLD * (1.0 + 1e-6)).all() and np.abs(TRUTH.gravity(last))[1] == approx(
+        HOLD[1], abs=0.01
+    )
     require_within_limits(rig.references)
