@@ -63,9 +63,6 @@ COMPLAINT_S, COMPLAINTS = 2.0, 8
 LATE_S = 1.0
 """A sample that was stamped longer ago is no command any more: somebody plays something back [s]."""
 
-STANDING_CHECKS = HoldTorque, SetpointRange
-"""Checks of a pose, beside those that were added: what moves is bounded, and not refused."""
-
 
 class Reason(Enum):
     """Reason why a sample is refused that could be followed, in words."""
@@ -146,6 +143,7 @@ class Stream:
         self._sent_s: float | None = None
         self._trust = Trust.NEW
         self._ticked_s = -np.inf
+        self._refused: str | None = None  # subject of the newest refusal
         self._said: dict[str | None, float] = {}
 
     def reset(self) -> None:
@@ -182,8 +180,9 @@ class Stream:
         self._heard.add(q, arrival_s, SILENCE_S if self._trust is Trust.LEFT else STUMBLE_S)
         try:
             self._take(q, silence_s, time_s)
-        except PickerError:
+        except PickerError as error:
             self.statistics.refused += 1
+            self._refused = error.subject
             self.reset()
             self._brake(time_s)
             raise
@@ -237,8 +236,10 @@ class Stream:
         stopping = generator.phase() is Phase.STOPPING
         if not generator.active:
             raise PickerError("the arm is not active: the stream is not followed", subject="hardware")
-        if generator.phase() is Phase.EXECUTING or (stopping and not (stumbled and self._comes_to_rest())):
+        if generator.phase() is Phase.EXECUTING:
             raise PickerError("a goal is being executed: the stream is not followed", subject="goal")
+        if stopping and not (stumbled and self._comes_to_rest()):
+            raise PickerError("the arm comes to rest: the stream is not followed", subject=self._refused)
         if validator is None:
             raise PickerError("the payload is not known yet: the stream is not followed", subject="payload")
         begin_s = self._begin_s(time_s)
@@ -287,17 +288,23 @@ class Stream:
 
     def _require_standing(self, q: Array, validator: MotionValidator) -> None:
         """Raise where the arm cannot stand at ``q``: noise about a position limit, where the arm stays within it, is none."""
-        model, within = validator.model, np.clip(q, self.generator.lower, self.generator.upper)
+        model, limits, within = validator.model, validator.limits, np.clip(q, self.generator.lower, self.generator.upper)
         still = np.zeros_like(q)
-        motion = SampledMotion.at(model, within, still, still)
-        usages = [
-            check.worst(motion) for check in validator.checks if isinstance(check, STANDING_CHECKS) or check in validator.further
-        ]
         if np.abs(q - within).max() > LIMIT_TOLERANCE:
-            usages = [PositionLimits(self.generator.description).worst(SampledMotion.at(model, q, still, still))]
-        for usage in usages:
-            if usage.broken:
-                raise usage.refusal()
+            raise PositionLimits(self.generator.description).worst(SampledMotion.at(model, q, still, still)).refusal()
+        torque, checks = model.gravity(within), list(validator.further)
+        if (np.abs(torque) > limits.hold).any():
+            checks.insert(0, HoldTorque(limits))
+        servos = limits.servo_map
+        if servos is not None:
+            setpoint = within + servos.model.offset(torque)
+            if ((setpoint < servos.setpoint_lower) | (setpoint > servos.setpoint_upper)).any():
+                checks.insert(0, SetpointRange(servos))
+        if checks:
+            motion = SampledMotion.at(model, within, still, still)
+            for usage in (check.worst(motion) for check in checks):
+                if usage.broken:
+                    raise usage.refusal()
 
     def _require(self, reason: Reason, values: Array, limits: Array | float, why: Callable[[], str] = str) -> None:
         """Raise a LimitError where a joint's value (n,) exceeds its limit, for the one that does most."""

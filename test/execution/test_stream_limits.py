@@ -1,0 +1,371 @@
+"""Whatever is streamed, what follows keeps torque, speed and position limits: by differences and Pinocchio, not by our checks."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import takewhile
+
+import numpy as np
+from arm_fixtures import picker, rigid_body, servos
+from execution_rig import HOME, TIP_SPEED, Rig, limits, moved
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx, fixture, mark
+
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.errors import PickerError
+from picker_dynamics.estimation.closed_loop import LEAD_S, ClosedLoop
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.streaming import COMPLAINT_S, COMPLAINTS, LATE_S, SILENCE_S
+from picker_dynamics.sim.plant import Plant
+
+ARM, SERVOS, TRUTH = picker(), servos(), rigid_body()
+PERIOD_S = 0.01
+HEAVY = np.array([0.3, 1.12, -1.3, -0.5, 0.6])
+"""The shoulder bears 92 % of what it may hold."""
+
+POSES = {"home": HOME, "heavy": HEAVY, "upright": np.array([-0.5, 1.5, -1.2, -0.3, 0.6])}
+PEAK, HOLD = SERVOS.peak_share * SERVOS.stall_torque, SERVOS.hold_share * SERVOS.stall_torque
+
+
+@fixture(scope="module")
+def analytic():
+    """The model that the controller uses; the truth of these tests is another one."""
+    return lagrangian.analytic_model(ARM, SERVOS.armature)
+
+
+def require_within_limits(references) -> None:
+    """Of all that was sent: position, velocity, tip and torque, as sent and as the differences say."""
+    t = np.array([one.time_s for one in references])
+    q, v, a = (np.array([getattr(one, name) for one in references]) for name in "qva")
+    dt = np.diff(t)[:, None]
+    assert (dt > 0.0).all()
+    assert (q > ARM.lower - 1e-6).all() and (q < ARM.upper + 1e-6).all()
+    mean, rate = np.diff(q, axis=0) / dt, np.diff(v, axis=0) / dt
+    assert (np.abs(np.concatenate([v, mean])) <= ARM.velocity).all()
+    tip = np.linalg.norm(np.diff(TRUTH.forward_kinematics(q), axis=0) / dt, axis=1)
+    assert tip.max() <= TIP_SPEED * 1.001
+    assert np.linalg.norm(np.einsum("tij,tj->ti", TRUTH.jacobian(q), v), axis=1).max() <= TIP_SPEED * 1.001
+    assert (np.abs(TRUTH.required_torque(q, v, a)) <= PEAK).all()
+    assert (np.abs(TRUTH.required_torque((q[1:] + q[:-1]) / 2.0, mean, rate)) <= PEAK).all()
+    biggest = np.maximum(np.abs(a[1:]), np.abs(a[:-1])).max(initial=1.0)
+    np.testing.assert_allclose(mean, (v[1:] + v[:-1]) / 2.0, atol=2.0 * biggest * dt.max())
+
+
+# -- anything ------------------------------------------------------------------------------------------------
+
+JOINT = st.integers(0, 4)
+ACTS = st.one_of(
+    st.tuples(st.just("ramp"), JOINT, st.floats(-3.0, 3.0), st.floats(0.05, 0.5)),
+    st.tuples(st.just("sweep"), st.lists(st.floats(-1.0, 1.0), min_size=5, max_size=5), st.floats(0.05, 0.5)),
+    st.tuples(st.just("step"), JOINT, st.floats(-0.3, 0.3)),
+    st.tuples(st.just("there and back"), JOINT, st.floats(-0.06, 0.06), st.floats(0.05, 0.4)),
+    st.tuples(st.just("hold"), st.floats(0.05, 0.5)),
+    st.tuples(st.just("gap"), st.floats(0.01, 0.7)),
+    st.tuples(st.just("back to the arm")),
+    st.tuples(st.just("replay"), st.integers(1, 30), st.booleans()),
+    st.tuples(st.just("cancel")),
+)
+STAMPS = st.sampled_from(["none", "true", "slow", "fast", "fixed", "random", "far"])
+
+
+class Sender:
+    """Sends samples to an execution that ticks at a rate of its own; nothing of it is honest."""
+
+    def __init__(self, rig: Rig, sample_s: float, jitter: float, sigma: float, stamps: str, seed: int):
+        self.rig, self.sample_s, self.jitter, self.sigma, self.stamps = rig, sample_s, jitter, sigma, stamps
+        self.rng = np.random.default_rng(seed)
+        self.q, self.time_s = rig.newest.q.copy(), rig.now_s
+        self.recorded: deque = deque(maxlen=100)
+
+    def wait(self, duration_s: float) -> None:
+        """Let time pass."""
+        self.time_s += duration_s
+        while self.rig.now_s + self.rig.period_s <= self.time_s:
+            self.rig.tick()
+
+    def send(self, q, sent_s: float | None) -> None:
+        self.recorded.append((q, sent_s))
+        try:
+            self.rig.push(q, self.time_s, sent_s)
+        except PickerError:
+            pass
+
+    def stamp(self) -> float | None:
+        t = self.time_s
+        lies = {"none": None, "true": t, "slow": 0.1 * t, "fast": 10.0 * t, "fixed": 0.0, "far": t + 1e9}
+        return t - self.rng.uniform(0.0, 0.3) if self.stamps == "random" else lies[self.stamps]
+
+    def stream(self, duration_s: float, velocity=0.0) -> None:
+        for _ in range(max(1, round(duration_s / self.sample_s))):
+            self.q = self.q + np.asarray(velocity) * self.sample_s
+            self.send(self.q + self.sigma * self.rng.normal(size=5), self.stamp())
+            self.wait(self.sample_s * (1.0 + self.jitter * self.rng.uniform(-1.0, 1.0)))
+
+    def do(self, what: str, *how) -> None:
+        if what == "ramp":
+            self.stream(how[2], how[1] * np.eye(5)[how[0]])
+        elif what == "sweep":
+            self.stream(how[1], how[0])
+        elif what == "step":
+            self.q = self.q + how[1] * np.eye(5)[how[0]]
+            self.stream(self.sample_s)
+        elif what == "there and back":
+            for k in range(max(2, round(how[2] / self.sample_s))):
+                self.q = self.q + (-1) ** k * how[1] * np.eye(5)[how[0]]
+                self.stream(self.sample_s)
+        elif what == "hold":
+            self.stream(how[0])
+        elif what == "gap":
+            self.wait(how[0])
+        elif what == "back to the arm":
+            self.q = self.rig.newest.q.copy()
+            self.stream(0.2)
+        elif what == "replay":
+            for q, sent_s in list(self.recorded)[-how[0] :]:
+                self.send(q, sent_s if how[1] else self.stamp())
+                self.wait(self.sample_s)
+        else:
+            self.rig.cancel()
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    acts=st.lists(ACTS, min_size=1, max_size=6),
+    pose=st.sampled_from(list(POSES)),
+    period_s=st.sampled_from([0.005, 0.01, 0.01, 0.02, 0.05]),
+    sample_s=st.sampled_from([0.002, 0.01, 0.01, 0.02, 0.05]),
+    jitter=st.floats(0.0, 1.0),
+    sigma=st.sampled_from([0.0, 0.0005, 0.002, 0.005, 0.02]),
+    stamps=STAMPS,
+    seed=st.integers(0, 1000),
+)
+def test_any_stream_keeps_every_limit_and_ends_where_the_arm_can_stand(
+    analytic, acts, pose, period_s, sample_s, jitter, sigma, stamps, seed
+):
+    rig = Rig(limits(model=analytic), period_s=period_s, lead_s=LEAD_S, pose=POSES[pose])
+    rig.tick()
+    sender = Sender(rig, sample_s, jitter, sigma, stamps, seed)
+    sender.stream(0.1)
+    for act in acts:
+        sender.do(*act)
+    moving = rig.phase is Phase.STREAMING
+    sender.wait(SILENCE_S + 0.6)
+    assert rig.phase is Phase.HOLDING and not rig.newest.v.any()
+    require_within_limits(rig.references)
+    assert (np.abs(TRUTH.gravity(rig.newest.q)) <= HOLD * (1.0 + 1e-6)).all()
+    counts = rig.execution.stream_counts
+    assert counts.accepted > 0 or not moving
+    said = [event for event in rig.events if event.kind is EventKind.PROBLEM]
+    assert len(said) <= COMPLAINTS * (1.0 + rig.now_s / COMPLAINT_S)
+
+
+# -- noise ---------------------------------------------------------------------------------------------------
+
+
+class Streamed:
+    """A stream as a closed loop samples it: the reference that an execution makes of it, tick by tick.
+
+    A sample that is pushed for the reference of t is ``path(t)``: without lag the reference is where the path is.
+    """
+
+    def __init__(self, rig: Rig, path, duration_s: float):
+        self.rig, self.path, self.duration, self.end = rig, path, duration_s, rig.newest.q
+        self.sent: list[tuple] = []
+
+    def sample(self, t: float):
+        """The reference for ``t`` [s], newly made or of before."""
+        k = round(t / PERIOD_S)
+        while len(self.sent) <= k:
+            self.rig.push(self.path(len(self.sent) * PERIOD_S))
+            reference = self.rig.tick().reference
+            self.sent.append((reference.q, reference.v, reference.a))
+        return self.sent[k]
+
+
+def followed(path, duration_s: float, pose=HOME):
+    """Where the arm was before a stream, what came of that [Recording], and the rig: plant, servos, board, compensation."""
+    rig = Rig(lead_s=LEAD_S, pose=pose)
+    rig.tick()
+    loop = ClosedLoop(Plant(ARM, SERVOS), TRUTH, SERVOS)
+    loop.start(pose)
+    before = loop.hold(2.0)
+    return before, loop.run(Streamed(rig, path, duration_s)), rig
+
+
+@mark.parametrize(("pose", "sigma", "duration_s"), [("heavy", 0.002, 60.0), ("home", 0.002, 10.0), ("upright", 0.0005, 5.0)])
+def test_a_held_pose_that_is_streamed_with_noise_moves_the_tip_by_less_than_2_5_mm(pose, sigma, duration_s):
+    """A pulse alone is up to 3 mm: what is left of the noise seldom moves a set-point to the next one."""
+    rng = np.random.default_rng(1)
+    before, recording, rig = followed(lambda _: POSES[pose] + sigma * rng.normal(size=5), duration_s, POSES[pose])
+    assert rig.execution.stream_counts.refused == 0 and rig.phase is Phase.STREAMING
+    assert np.linalg.norm(recording.tip - before.tip[-1], axis=1).max() < 2.5e-3
+    assert (np.abs(recording.tau_ref) <= PEAK).all()
+    require_within_limits(rig.references)
+
+
+RADIUS = float(np.hypot(*TRUTH.forward_kinematics(HOME)[:2]))
+RATE = 0.98 * TIP_SPEED / RADIUS
+"""Of the base, with which the tip is just slow enough [rad/s]."""
+
+
+@mark.parametrize(
+    "path",
+    [
+        lambda t: moved(base=RATE * min(t, 1.0)),
+        lambda t: moved(base=0.25 * np.sin(RATE / 0.25 * t)),
+        lambda t: HOME + np.array([0.35, -0.43, -0.87, -0.43, 0.0]) * min(t, 0.6),
+    ],
+    ids=["there", "to and fro", "with all joints"],
+)
+def test_a_stream_at_the_tip_s_speed_is_followed_60_ms_late_at_most(path):
+    """The reference, and the true tip, which servos follow within their pulses."""
+    _, recording, rig = followed(path, 1.5)
+    t = recording.t - recording.t[0] - LEAD_S + PERIOD_S
+    moving = t > 0.0
+    ideal = TRUTH.forward_kinematics(np.array([path(time_s) for time_s in t[moving]]))
+    shift_s = np.arange(0.0, 0.15, 0.005)
+    late = TRUTH.forward_kinematics(np.array([[path(max(time_s - one, 0.0)) for time_s in t[moving]] for one in shift_s]))
+    for tip in (recording.tip_ref[moving], recording.tip[moving]):
+        assert shift_s[((late - tip) ** 2).sum(axis=(1, 2)).argmin()] <= 0.06
+    assert np.linalg.norm(recording.tip_ref[moving] - ideal, axis=1).max() < 0.06 * TIP_SPEED
+    assert rig.execution.stream_counts.refused == 0
+    assert np.linalg.norm(recording.tip_ref[-1] - ideal[-1]) < 0.06 * TIP_SPEED
+
+
+# -- what is bounded, and what is refused ----------------------------------------------------------------------
+
+
+def stream(rig: Rig, path, sent=lambda time_s: None) -> list[PickerError]:
+    """Push a sample and tick, for each; returns what was refused."""
+    errors = []
+    for q in path:
+        try:
+            rig.push(np.asarray(q), None, sent(rig.now_s))
+        except PickerError as error:
+            errors.append(error)
+        rig.tick()
+    return errors
+
+
+@fixture
+def rig() -> Rig:
+    made = Rig(lead_s=LEAD_S)
+    made.tick()
+    return made
+
+
+@mark.parametrize("joint", ["base", "shoulder", "elbow", "wrist"])
+@mark.parametrize("pose", list(POSES))
+def test_the_way_to_a_first_command_needs_no_more_torque_than_allowed(pose, joint):
+    """From rest, 0.05 rad at once; where the arm cannot stand there, nothing moves."""
+    rig = Rig(lead_s=LEAD_S, pose=POSES[pose])
+    rig.tick()
+    target = POSES[pose] + 0.049 * np.array([name == joint for name in ARM.joint_names])
+    errors = stream(rig, [target] * 150)
+    assert not errors or (errors[0].subject == "shoulder" and not rig["v"].any())
+    if not errors:
+        assert rig.newest.q == approx(target, abs=1e-4)
+    require_within_limits(rig.references)
+
+
+def test_a_faster_stream_is_followed_as_fast_as_the_tip_may_be_and_then_refused_with_the_reason(rig):
+    errors = stream(rig, [moved(base=1.5 * RATE * PERIOD_S * k) for k in range(60)])
+    assert "rad ahead of the arm" in str(errors[0]) and "m/s, allowed 0.25 m/s" in str(errors[0]) and errors[0].subject == "base"
+    assert rig.fastest_tip() == approx(TIP_SPEED, rel=0.02)
+    require_within_limits(rig.references)
+    assert sum(event.kind is EventKind.PROBLEM for event in rig.events) == 1
+
+
+def test_noise_about_a_position_limit_is_followed_within_it(rig):
+    """The scissor is open as far as it goes."""
+    rng = np.random.default_rng(0)
+    assert HOME[4] == ARM.upper[4]
+    assert stream(rig, HOME + 0.002 * rng.normal(size=(300, 5))) == []
+    assert rig["q"][:, 4].max() <= ARM.upper[4] + 1e-9
+    assert "scissor reaches" in str(stream(rig, [moved(scissor=0.011)])[0])
+
+
+def test_a_gap_of_some_samples_is_bridged(rig):
+    whole, lossy = (Rig(lead_s=LEAD_S) for _ in range(2))
+    for k in range(100):
+        for one in (whole, lossy):
+            if one is whole or k % 8 not in (4, 5, 6):
+                one.push(moved(base=0.6 * PERIOD_S * k))
+            one.tick()
+    assert np.abs(whole["q"] - lossy["q"]).max() < 0.01
+    assert lossy["v"][50:, 0] == approx(0.6, rel=0.15)
+
+
+def test_samples_out_of_order_and_played_back_are_ignored():
+    rigs = honest, mixed = Rig(lead_s=LEAD_S), Rig(lead_s=LEAD_S)
+    samples = [(moved(base=0.3 * PERIOD_S * k), k * PERIOD_S) for k in range(100)]
+    for k, (q, sent_s) in enumerate(samples):
+        for rig in rigs:
+            rig.push(q, sent_s=sent_s)
+        for old in samples[max(k - 20, 0) : k] if k % 10 == 9 else samples[max(k - 1, 0) : k]:
+            mixed.push(old[0], sent_s=old[1])
+        for rig in rigs:
+            rig.tick()
+    np.testing.assert_array_equal(mixed["q"], honest["q"])
+    assert mixed.execution.stream_counts.ignored > 100 and mixed.execution.stream_counts.refused == 0
+
+
+def test_a_sender_whose_clock_steps_back_is_followed_on(rig):
+    assert stream(rig, [HOME] * 50, lambda time_s: time_s + 100.0) == []
+    accepted = rig.execution.stream_counts.accepted
+    assert stream(rig, [HOME] * 50, lambda time_s: time_s) == [] and LATE_S < 100.0
+    assert rig.execution.stream_counts.accepted == accepted + 50
+
+
+def test_a_stream_with_noise_that_was_refused_is_taken_up_again_where_it_stands(rig):
+    noise = 0.002 * np.random.default_rng(0).normal(size=(100, 5))
+    assert stream(rig, [*(HOME + noise[:30]), moved(base=0.3)])
+    rig.run(0.6)
+    stream(rig, HOME + noise[30:])
+    assert rig.phase is Phase.STREAMING
+
+
+def test_refusals_of_joints_in_turn_are_said_once_for_each(rig):
+    said = []
+    for k in range(400):
+        stream(rig, [HOME + 0.2 * np.eye(5)[k % 4]])
+        said = [event.error.subject for event in rig.events if event.kind is EventKind.PROBLEM]
+        assert rig.now_s >= COMPLAINT_S - 0.1 or len(said) == len(set(said))
+    assert sorted(set(said)) == sorted(ARM.joint_names[:4])
+    assert len(said) <= 4 * (1 + rig.now_s / COMPLAINT_S)
+
+
+def test_what_is_refused_comes_to_rest_where_it_was_foreseen(rig):
+    """Silence, a refusal and a cancel end a stream in the same way, within the limits, and without going back."""
+    ends = []
+    for how in ("silence", "refusal", "cancel"):
+        rig = Rig(lead_s=LEAD_S)
+        rig.tick()
+        stream(rig, [moved(base=RATE * PERIOD_S * k) for k in range(50)])
+        if how == "refusal":
+            assert stream(rig, [moved(base=-0.5)])
+        elif how == "cancel":
+            rig.cancel()
+        rig.to_rest()
+        require_within_limits(rig.references)
+        assert (np.diff(rig["q"][:, 0]) >= -1e-9).all()
+        ends.append(rig.newest.q[0])
+    assert ends == approx([RATE * 0.49] * 3, abs=RATE * 0.06)
+
+
+@mark.parametrize("rate", [0.2, 0.4])
+def test_a_stream_that_is_cut_off_ends_where_the_arm_can_stand(rate):
+    """The last sample before silence is one that can be held; to go on as before for a moment could not be."""
+    rig = Rig(lead_s=LEAD_S)
+    rig.tick()
+    way = np.array([0.0, -1.0, 1.0, 0.0, 0.0])
+    path = [HOME + rate * PERIOD_S * k * way for k in range(400)]
+    stream(rig, takewhile(lambda q: (np.abs(TRUTH.gravity(q)) <= HOLD).all(), path))
+    last = rig.to_rest().q
+    assert rig.execution.stream_counts.refused == 0
+    assert (np.abs(TRUTH.gravity(last)) <= HOLD * (1.0 + 1e-6)).all() and np.abs(TRUTH.gravity(last))[1] == approx(
+        HOLD[1], abs=0.01
+    )
+    require_within_limits(rig.references)
