@@ -226,4 +226,4 @@ def test_a_publisher_that_only_is_there_does_no_harm_and_one_reference_of_its_ow
         assert client.get_name() in client.controller["message"]
     finally:
         client.destroy_publisher(intruder)
-    until(client, lambda: "no other controller" in client.controller["message"], "the end of the intruder")
+    until(client, lambda: client.controller["message"] == "goals are taken again", "the end of the intruder")
