@@ -48,8 +48,8 @@ GOALS_WAITING = 1000
 FOLLOWING_PERIOD_S = 0.05
 """How often is looked whether references become commands [s]."""
 
-COMMANDS = QoSProfile(depth=2, reliability=ReliabilityPolicy.RELIABLE)
-"""A stranger who sends commands as often does not hide those that are made of this node's references."""
+COMMANDS = QoSProfile(depth=20, reliability=ReliabilityPolicy.RELIABLE)
+"""A stranger who sends commands too does not hide those that are made of this node's references."""
 
 MODELLED = "modelled"
 """Provenance of joint states that no sensor has seen, in ``hardware/status``."""
@@ -114,7 +114,7 @@ class TrajectoryController(Claimant, Node):
         if self.parameters["floor_z"] == OFF:
             self.get_logger().info(f"no floor is looked at: {why_none or 'floor_z is -inf'}")
         self.states, self.states_problem = ArmStates(self, self.arm.joint_names), ""
-        self.commands = Polled(self, JointState, "joint_commands", COMMANDS)
+        self.commands = Polled(self, JointState, "joint_commands", COMMANDS, raw=True)
         self.provenance, self.rival = "", ""
         self.interfaces = None
         self.withheld: Event | None = None
@@ -274,7 +274,7 @@ class TrajectoryController(Claimant, Node):
             return
         self.until_look = self.look_every
         for command, _ in self.commands.take():
-            self.following.commanded(seconds(command.header.stamp))
+            self.following.commanded(seconds(header_in(command).stamp))
         self.arm_state()
         self.block()
 

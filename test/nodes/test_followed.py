@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from ros_graph import OVERLAY, running_graph
 from scenarios import motions
-from scenarios.bench import at_home, goal, is_where_it_was, moved, outcome, ready, stands, start, start_swinging, until
+from scenarios.bench import at_home, goal, is_where_it_was, moved, outcome, stands, start, start_swinging, until
 from waiting import PATIENCE_S
 
 from picker_dynamics.execution.following import NO_COMMANDS, NO_STATES
@@ -86,8 +86,7 @@ def test_a_dynamics_node_that_stands_still_ends_the_goal_and_the_next_one_moves_
         is_where_it_was(client, board, held)
     finally:
         arm.runner.signal("dynamics", signal.SIGCONT)
-    until(client, lambda: client.controller["message"] == "goals are taken again", "commands")
-    ready(client)
+    client.wait_ready(PATIENCE_S)
     arrives(client, board, moved(base=0.2))
 
 
@@ -99,8 +98,7 @@ def test_a_dynamics_node_that_is_replaced_by_another_one(arm, client, board):
     words = [sys.executable, "-m", "picker_dynamics.nodes.dynamics", "--ros-args", "-p", f"servo_overlay:={OVERLAY}"]
     with subprocess.Popen(words, env=os.environ) as other:
         try:
-            until(client, lambda: client.controller["message"] == "goals are taken again", "commands")
-            ready(client)
+            client.wait_ready(PATIENCE_S)
             arrives(client, board, moved(base=0.2))
         finally:
             other.kill()
