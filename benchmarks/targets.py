@@ -12,6 +12,7 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("hold.masses_15_percent_more.full.times_smaller", "at least", 5.0),
     ("hold.masses_15_percent_less.full.times_smaller", "at least", 5.0),
     ("hold.plant_error.poses_worse_than_none", "at most", 0),
+    ("guard.ms.median", "at most", 0.15),
     ("loop.200_hz.median_of_runs.latency_ms.p99", "at most", 2.5),
     ("loop.200_hz.median_of_runs.period.reference.jitter_p99_ms", "at most", 0.5),
     ("loop.200_hz.median_of_runs.cpu_percent.nodes", "at most", 40.0),

@@ -131,7 +131,7 @@ class Execution:
         self._all = range(len(description.joint_names))
         self._generator = ReferenceGenerator(description, max_deceleration)
         self._guard = ReferenceGuard(description)
-        self._guard_says = ""
+        self._guard_says: str | None = None
         self._stream = Stream(self._generator)
         self._held_by: str | None = None  # what streams were refused for, as it was last said
         self._held_said_s = -math.inf
@@ -280,7 +280,7 @@ class Execution:
         self.deactivate("it is held elsewhere")
         self._generator.start(pose)
         self._guard.begin(pose)
-        self._guard_says = ""
+        self._guard_says = None
         self.tell(EventKind.REMARK, "holding")
 
     def deactivate(self, why: str) -> None:
@@ -359,7 +359,7 @@ class Execution:
             if self._breach(reference) is not None:
                 return None
         elif self.phase is Phase.HOLDING:
-            self._guard_says = ""
+            self._guard_says = None
         self.send(reference)
         self._guard.sent(reference)
         self.sent.append(reference)
@@ -395,9 +395,9 @@ class Execution:
         self.lease.end_all()
         self._generator.brake(self._guard.last)
         text = f"the reference was stopped: {breach}"
-        if not self._goals.abort_all(f"aborted: {text}") and self._guard_says != text:
+        if not self._goals.abort_all(f"aborted: {text}") and self._guard_says != breach.subject:
             self.tell(EventKind.PROBLEM, text, error=breach)
-        self._guard_says = text
+        self._guard_says = breach.subject
 
     def _monitor(
         self, now_s: float, time_s: float, look: Callable[[], ArmState | None], watched: Callable[[], bool]

@@ -29,6 +29,9 @@ STANDS = 1e-9
 LONGEST_S = 0.05
 """Time between two references [s] up to which their velocities tell an acceleration; over more the pose is another one."""
 
+JUMP = 0.5
+"""Speed [rad/s, m/s] that a joint may have between two references beyond what they say."""
+
 RATE_TOLERANCE = 0.01
 """Share by which velocities and the tip may exceed their limits: motions are looked at every 10 ms, and sent in between."""
 
@@ -97,11 +100,12 @@ class ReferenceGuard:
         if max(np.abs(x).max() for x in (step, reference.v, last.v, reference.a)) < STANDS:
             self._looked = reference, self._tip
             return None  # it stands: nothing that is sent could be gentler
+        gap = np.abs(step - dt * (reference.v + last.v) / 2.0)
         dt = max(dt, SHORTEST_S)
         return (
-            self._beyond(reference)
+            self._beyond(reference, strain)
             or self._too_fast(reference, step / dt)
-            or self._jumps(reference, last, step, change, dt, validator)
+            or self._jumps(reference, last, step, gap, change, dt, validator)
             or (None if validator is None else self._too_hard(reference, last, change / dt, dt, validator, strain))
         )
 
@@ -115,12 +119,12 @@ class ReferenceGuard:
             return self._error("begins at {value:.4f} {unit}/s", int(np.abs(reference.v).argmax()), reference.v, 0.0)
         return None
 
-    def _beyond(self, reference: Reference) -> LimitError | None:
+    def _beyond(self, reference: Reference, strain: Strain) -> LimitError | None:
         """Position limits; an arm that stood beyond one may leave from there, not go further."""
         lower, upper = np.minimum(self.description.lower, self._rest), np.maximum(self.description.upper, self._rest)
         beyond = np.maximum(lower - reference.q, reference.q - upper)
         j = int(beyond.argmax())
-        if beyond[j] <= SAMPLE_TOLERANCE:
+        if beyond[j] <= SAMPLE_TOLERANCE + strain.beyond:
             return None
         limit = float(np.clip(reference.q[j], lower[j], upper[j]))
         return self._error("would be at {value:.4f} {unit}, limit {limit:.4f}", j, reference.q, limit)
@@ -136,22 +140,29 @@ class ReferenceGuard:
         return None
 
     def _jumps(
-        self, reference: Reference, last: Reference, step: Array, change: Array, dt: float, validator: MotionValidator | None
+        self,
+        reference: Reference,
+        last: Reference,
+        step: Array,
+        gap: Array,
+        change: Array,
+        dt: float,
+        validator: MotionValidator | None,
     ) -> LimitError | None:
-        """Position belongs to velocity: |step - dt (v + v') / 2| <= dt² A / 4, with A the largest acceleration meanwhile.
+        """Position belongs to velocity: gap = |step - dt (v + v') / 2| <= dt² A / 4, with A the largest acceleration meanwhile.
 
-        A is what was sent, or, where that does not do (a dash between two references), what the torques can make of the masses.
+        A is what was sent, or, where that does not do (a dash between two references), what the torques can make of the masses,
+        by ``JUMP`` at most.
         """
-        gap = np.abs(step - dt * (reference.v + last.v) / 2.0)
         most = np.maximum(np.maximum(np.abs(reference.a), np.abs(last.a)), np.abs(change) / dt)
         allowed = SAME * (1.0 + np.abs(reference.v)) + dt**2 / 4.0 * most
         if (gap <= allowed).all():
             return None
-        if validator is None:
-            allowed = allowed + dt * self.description.velocity / 4.0
-        else:
-            able = np.abs(np.linalg.inv(validator.model.mass_matrix(reference.q))) @ (2.0 * validator.limits.peak)
-            allowed = allowed + dt**2 / 4.0 * able
+        dash = np.full_like(gap, dt * JUMP)
+        if validator is not None:
+            able = 2.0 * validator.limits.peak / np.diagonal(validator.model.mass_matrix(reference.q))
+            dash = np.minimum(dash, dt**2 / 4.0 * able)
+        allowed = allowed + dash
         j = int((gap - allowed).argmax())
         if gap[j] <= allowed[j]:
             return None

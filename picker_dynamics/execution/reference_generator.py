@@ -39,6 +39,9 @@ from .validator import NO_STRAIN, ROUNDING, MotionValidator, Strain, Validated
 RATE_HALVINGS = 4
 """How often a change of speed is made more gently until it needs no more torque than allowed."""
 
+HARDER = (2.0, 4.0)
+"""Times the deceleration with which the arm may brake where the guard stopped it while it accelerated."""
+
 RAMP_PERIOD_S, RAMP_SAMPLES = 0.005, 200
 PEAK_SAMPLES = 200
 
@@ -379,7 +382,7 @@ class ReferenceGenerator:
         if not (last.v.any() or last.a.any()):
             self.start(last.q)
             return
-        stop, strain = self._gentlest(self._straight((last.q, last.v, last.a)))
+        stop, strain = self._gentlest(self._straight((last.q, last.v, last.a), HARDER))
         motion = Motion(last.time_s, stop, "", Phase.STOPPING, duration_s=stop.duration, cancelled=True)
         self._strain_until(last.time_s + stop.duration, strain)
         self.start(last.q)
@@ -534,11 +537,11 @@ class ReferenceGenerator:
                 rate = self._rate(path.trajectory, self.progress_at(start_s)) / 2.0**halvings
                 yield stop_along(path.trajectory, self._scaling or TimeScaling(path.start_s), start_s, rate)
 
-    def _straight(self, state: tuple[Array, Array, Array]) -> Iterator[Trajectory]:
-        """Straight on to rest, ever more gently."""
-        for halvings in range(RATE_HALVINGS + 1):
+    def _straight(self, state: tuple[Array, Array, Array], harder: Sequence[float] = ()) -> Iterator[Trajectory]:
+        """Straight on to rest: as wanted, ``harder`` times as hard, then ever more gently."""
+        for share in (1.0, *harder, *(0.5**halvings for halvings in range(1, RATE_HALVINGS + 1))):
             yield stop_trajectory(
-                *state, self.max_deceleration / 2.0**halvings, joint_names=self.joint_names, lower=self.lower, upper=self.upper
+                *state, self.max_deceleration * share, joint_names=self.joint_names, lower=self.lower, upper=self.upper
             )
 
     def _begin(self, motion: Motion, staying: tuple[Motion, ...] = ()) -> Motion:
@@ -596,7 +599,7 @@ class ReferenceGenerator:
         """Of a way that is about to be taken; what was sent last counts too, as the next reference is compared with it."""
         if self.validator is not None and np.isfinite(self._sent_s):
             now = self._strain_at(*(np.array([part]) for part in self.state_at(self._sent_s)))
-            strain = Strain(max(strain.torque, now.torque), max(strain.tip, now.tip))
+            strain = replace(strain, torque=max(strain.torque, now.torque), tip=max(strain.tip, now.tip))
         self._strain, self._strained_until_s = strain, end_s
 
     def _strain_of(self, scaling: TimeScaling, trajectory: Trajectory, time_s: float) -> Strain:

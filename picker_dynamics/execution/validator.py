@@ -80,10 +80,12 @@ class Strain:
 
     Attributes:
         torque, tip: shares of the allowed torque and of the tip's speed.
+        beyond: how far beyond a position limit [rad, m].
     """
 
     torque: float = 1.0
     tip: float = 1.0
+    beyond: float = 0.0
 
 
 NO_STRAIN = Strain()
@@ -282,7 +284,8 @@ class MotionValidator:
             motion = SampledMotion(self.model, times, *way.sample(times), way.end, way)
             q = motion.q
             beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
-            strain = Strain(self.torque_share(q, motion.v, motion.a), float(motion.tip_speed.max() / self.tip_speed))
+            outside = max(float(np.maximum(lower - q, q - upper).max()), 0.0)
+            strain = Strain(self.torque_share(q, motion.v, motion.a), float(motion.tip_speed.max() / self.tip_speed), outside)
             shares = [strain.torque, strain.tip - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
             shares += [check.worst(motion).share - ROUNDING for check in self.checks if isinstance(check, VelocityLimits)]
             if self.further:
