@@ -1,4 +1,4 @@
-"""Tools that build, simulate and fuzz the firmware: which are installed, and which Debian packages have the others.
+"""Tools that build, simulate and fuzz the firmware, or make test networks: which are here, which packages have the others.
 
 Standard library only: ``tools/apt_packages.py`` asks before there is a virtual environment.
 """
@@ -62,6 +62,7 @@ _AVR_CXX = _program("avr-g++", "gcc-avr")
 _AVR_LIBC = Tool("avr-libc", lambda: _preprocesses("avr-g++", "-mmcu=atmega328p", text=AVR_PROBE), lambda: ("avr-libc",))
 _SIMAVR = Tool("simavr", lambda: _preprocesses("gcc", f"-I{SIMAVR_INCLUDE}", text=SIMAVR_PROBE), lambda: ("libsimavr-dev",))
 _ARDUINO = Tool("Arduino core", (ARDUINO_CORE / "cores/arduino/Arduino.h").is_file, lambda: ("arduino-core-avr",))
+_NETWORK = (_program("ip", "iproute2"), _program("nft", "nftables"))
 _FUZZER = Tool("libFuzzer", _has_fuzzer, _fuzzer_packages)
 
 NEEDS: dict[str, tuple[Tool, ...]] = {
@@ -70,9 +71,10 @@ NEEDS: dict[str, tuple[Tool, ...]] = {
     "sim": (_MAKE, _AVR_CXX, _AVR_LIBC, _CC, _SIMAVR),
     "fuzz": (_MAKE, _FUZZER),
     "arduino": (_MAKE, _AVR_CXX, _AVR_LIBC, _ARDUINO),
+    "network": _NETWORK,
 }
-"""What for -> tools: the core as a library for this machine, the firmware itself, the simulated Uno, the fuzzers, and the
-sketch as the Arduino IDE builds it."""
+"""What for -> tools: the core as a library for this machine, the firmware itself, the simulated Uno, the fuzzers, the
+sketch as the Arduino IDE builds it, and two machines with a cable between them."""
 
 
 @cache
