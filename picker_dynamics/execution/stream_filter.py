@@ -43,7 +43,7 @@ TORQUE_SHARE, SPEED_SHARE = 0.98, 0.997
 TRIED = np.array([[0.0], [0.1], [0.25], [0.5], [0.75]])
 """Shares of the way to the target that are tried where the whole is too far."""
 
-_LOOKED_AT = np.concatenate([np.arange(0.2, 4.0, 0.2), [4.5, 5.0, 6.0, 7.5]])
+_LOOKED_AT = np.concatenate([np.arange(0.2, 4.0, 0.2), [4.5, 5.0, 6.0, 7.5, 14.0]])
 """x at which a response is held to the limits."""
 
 _KNOTS = np.concatenate([np.arange(0.0, 4.0, 0.25), np.arange(4.0, 6.0, 0.5), np.arange(6.0, 10.0), [10.0, 12.0, 14.0]])
@@ -68,7 +68,7 @@ def _quintics() -> Array:
     return np.array([splines.quintic(h, *ends[:, k], *ends[:, k + 1]) for k, h in enumerate(lengths.tolist())])
 
 
-_STATES, _COEFFICIENTS = _response(_LOOKED_AT), _quintics()
+_TIMES, _STATES, _COEFFICIENTS = _LOOKED_AT / POLE, _response(_LOOKED_AT), _quintics()
 
 
 class StreamFilter:
@@ -87,9 +87,7 @@ class StreamFilter:
 
     def settling(self, state: State) -> Trajectory:
         """The way from ``state`` (q, v, a) to ``rest``."""
-        coefficients = _COEFFICIENTS @ _constants(state, self.rest)
-        coefficients[:, 0] += self.rest
-        return Trajectory(self.joint_names, _KNOTS / POLE, coefficients)
+        return self._way(state, self.rest)
 
     def approach(self, target: Array, state: State, validator: MotionValidator) -> Trajectory:
         """The way from ``state`` towards ``target``, which is within the position limits: to a rest as near to it as may be."""
@@ -100,8 +98,9 @@ class StreamFilter:
     def obstacle(self, target: Array, state: State, validator: MotionValidator) -> str:
         """What keeps the arm from following ``target`` at once, in words; empty: nothing."""
         q, v, a = self._looked_at(state, target[None])
-        motion = SampledMotion(validator.model, _LOOKED_AT / POLE, q, v, a, target)
-        broken = [usage for check in _of_states(validator) if (usage := check.worst(motion)).broken]
+        one, whole = (SampledMotion(validator.model, _TIMES, q, v, a, target, way) for way in (None, self._way(state, target)))
+        usages = [check.worst(whole if check in validator.further else one) for check in _of_states(validator)]
+        broken = [usage for usage in usages if usage.broken]
         return max(broken, key=lambda usage: usage.share).text if broken else ""
 
     # -- how -----------------------------------------------------------------------------------------------
@@ -126,6 +125,11 @@ class StreamFilter:
         rest = self.rest + tried[k] * way
         return rest
 
+    def _way(self, state: State, rest: Array) -> Trajectory:
+        coefficients = _COEFFICIENTS @ _constants(state, rest)
+        coefficients[:, 0] += rest
+        return Trajectory(self.joint_names, _KNOTS / POLE, coefficients)
+
     def _looked_at(self, state: State, rests: Array) -> tuple[Array, Array, Array]:
         """q, v, a (k m, n) of the responses to ``rests`` (k, n)."""
         constants = np.stack([_constants(state, rest) for rest in rests])
@@ -146,18 +150,15 @@ class StreamFilter:
         servos = limits.servo_map
         if servos is not None:
             demand = servos.model.spring_demand(v, torque)
-            middle, half = (
-                0.5 * (servos.setpoint_upper + servos.setpoint_lower),
-                0.5 * (servos.setpoint_upper - servos.setpoint_lower),
-            )
+            lower, upper = servos.setpoint_lower, servos.setpoint_upper
             shares.append(np.abs(demand) / (TORQUE_SHARE * limits.full))
-            shares.append(np.abs(q + servos.model.offset(demand) - middle) / half)
+            shares.append(np.abs(2.0 * (q + servos.model.offset(demand)) - upper - lower) / (upper - lower))
         most: Array = np.array([part.reshape(len(rests), -1).max(axis=1) for part in shares]).max(axis=0)
         for k, rest in enumerate(rests):
             most[k] = max(most[k], (np.abs(model.gravity(rest)) / limits.hold).max())
             if validator.further:
                 part = slice(k * len(_LOOKED_AT), (k + 1) * len(_LOOKED_AT))
-                motion = SampledMotion(model, _LOOKED_AT / POLE, q[part], v[part], a[part], rest)
+                motion = SampledMotion(model, _TIMES, q[part], v[part], a[part], rest, self._way(state, rest))
                 most[k] = max(most[k], *(check.worst(motion).share for check in validator.further))
         return most
 

@@ -16,6 +16,7 @@ from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.closed_loop import LEAD_S, ClosedLoop
 from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.floor import FloorCheck
 from picker_dynamics.execution.reference_generator import Phase
 from picker_dynamics.execution.streaming import COMPLAINT_S, COMPLAINTS, LATE_S, SILENCE_S
 from picker_dynamics.sim.plant import Plant
@@ -369,3 +370,18 @@ def test_a_stream_that_is_cut_off_ends_where_the_arm_can_stand(rate):
         HOLD[1], abs=0.01
     )
     require_within_limits(rig.references)
+
+
+@mark.parametrize("rate", [0.3, 0.8])
+def test_a_stream_towards_the_floor_is_cut_off_above_it(rate):
+    """Refused where a sample is below; and a gap that is bridged ends above it too."""
+    heights, low = FloorCheck(ARM).heights, np.array([0.0, 1.0, -2.2, -0.4, 0.6])
+    path = [low + rate * PERIOD_S * k * np.array([0.0, -1.0, 0.0, 0.0, 0.0]) for k in range(200)]
+    for samples in (path, list(takewhile(lambda q: heights(q[None]).min() > -1e-3, path))):
+        rig = Rig(limits(further=(FloorCheck(ARM),)), lead_s=LEAD_S, pose=low)
+        rig.tick()
+        errors = stream(rig, samples)
+        assert bool(errors) == (samples is path) and (not errors or "below the floor" in str(errors[0]))
+        assert 0.02 > heights(rig.to_rest().q[None]).min() > -1.5e-3
+        assert heights(rig["q"]).min() > -1.5e-3
+        require_within_limits(rig.references)
