@@ -27,7 +27,7 @@ STANDS = 1e-9
 """Below this nothing moves [rad, rad/s, rad/s²]: rounding at the end of a motion."""
 
 LONGEST_S = 0.05
-"""Time between two references [s] up to which their velocities tell an acceleration; over more the pose is another one."""
+"""Time between two references [s] up to which their velocities tell what was between; over more they are those of two poses."""
 
 JUMP = 0.5
 """Speed [rad/s, m/s] that a joint may have between two references beyond what they say."""
@@ -152,11 +152,11 @@ class ReferenceGuard:
         """Position belongs to velocity: gap = |step - dt (v + v') / 2| <= dt² A / 4, with A the largest acceleration meanwhile.
 
         A is what was sent, or, where that does not do (a dash between two references), what the torques can make of the masses,
-        by ``JUMP`` at most.
+        by ``JUMP`` at most.  Over a long time velocities do not tell.
         """
         most = np.maximum(np.maximum(np.abs(reference.a), np.abs(last.a)), np.abs(change) / dt)
         allowed = SAME * (1.0 + np.abs(reference.v)) + dt**2 / 4.0 * most
-        if (gap <= allowed).all():
+        if dt > LONGEST_S or (gap <= allowed).all():
             return None
         dash = np.full_like(gap, dt * JUMP)
         if validator is not None:

@@ -56,15 +56,15 @@ def test_it_is_slowed_or_refused(lasts_s, dash_s, by, straight):
 def test_where_nothing_is_slowed_it_is_refused_with_the_speed_that_it_would_have():
     rig = held_rig(scales_time=False)
     asked = from_points(
-        *zip(*[(BEGIN_S, HOME), (BEGIN_S + 0.29, moved(base=0.7))]),
+        *zip(*[(BEGIN_S, HOME), (BEGIN_S + 0.45, moved(base=0.7))]),
         [HOME * 0] * 2,
         [HOME * 0] * 2,
         joint_names=picker().joint_names,
         start=(HOME, HOME * 0, HOME * 0),
     )
     with raises(LimitError, match="tip would move at") as refused:
-        rig.submit(with_dash(599, 0.29, 0.7))
-    assert refused.value.value == approx(fastest_tip(asked, BEGIN_S, BEGIN_S + 0.29), rel=0.01)
+        rig.submit(with_dash(599, 0.45, 0.7))
+    assert refused.value.value == approx(fastest_tip(asked, BEGIN_S, BEGIN_S + 0.45), rel=0.01)
 
 
 def test_the_number_of_looks_grows_with_dashes_not_with_points():

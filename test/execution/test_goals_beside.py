@@ -114,9 +114,9 @@ def test_what_changed_meanwhile_is_checked_anew(rig, later, change):
 
 def test_limits_that_never_stop_changing_end_in_a_refusal(rig, later):
     rig.send(long_goal(), "long")
-    for _ in range(2 * MOST_CHECKS):
+    for k in range(2 * MOST_CHECKS):
         rig.tick()
-        rig.execution.change_some(tip_speed=0.2)
+        rig.execution.change_some(tip_speed=0.2 - 0.001 * k)
         later.do()
     assert later.asked == MOST_CHECKS and "changed each of" in rig.answer("long").text
 
