@@ -58,8 +58,19 @@ def local_only(environment: Mapping[str, str]) -> dict[str, str]:
     return {} if any(environment.get(name) for name in REACH) else dict(LOCAL_ONLY)
 
 
+NAMESPACE_MAX = 150
+"""Longest namespace: with the names of actions behind it a topic's has 255 characters at the most."""
+
+
 def require_namespace(namespace: str) -> None:
     """Raise a ConfigurationError where ROS would not take this as a namespace."""
+    if len(namespace) > NAMESPACE_MAX:
+        raise ConfigurationError(
+            f"namespace has {len(namespace)} characters, at most {NAMESPACE_MAX} are taken",
+            subject="namespace",
+            value=len(namespace),
+            limit=NAMESPACE_MAX,
+        )
     if not NAMESPACE.fullmatch(namespace):
         raise ConfigurationError(
             f"namespace is {namespace!r}, must be names of letters, digits and _, separated by /",

@@ -6,7 +6,7 @@ A check looks at a :class:`SampledMotion`, which is sampled once, finely enough 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -36,6 +36,20 @@ SETPOINT_SHARE = 0.85
 
 SLOWER = (0.0, 0.25, 0.5, 0.75)
 """Shares of its speed at which a motion must be possible too: it may be slowed, or stopped, anywhere."""
+
+
+MAX_SAMPLES = 60_000
+"""Samples of the longest goal, as asked; where it is slowed no more are taken."""
+
+BLOCK = 2000
+"""Samples whose dynamics are computed at once: of a long motion all would take half a gigabyte, and hold up other threads."""
+
+
+def in_blocks(work: Callable[..., Array], *states: Array) -> Array:
+    """``work`` of states (s, n) each, block by block."""
+    if len(states[0]) <= BLOCK:
+        return work(*states)
+    return np.concatenate([work(*(part[k : k + BLOCK] for part in states)) for k in range(0, len(states[0]), BLOCK)])
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,8 @@ class SampledMotion:
     def along(cls, trajectory: Trajectory, model: DynamicsModel, period_s: float) -> SampledMotion:
         """A trajectory, every ``period_s`` [s] or closer, on both sides of every break, and within each dash.
 
+        One longer than the longest goal, which is slowed then, is sampled as closely along its path.
+
         Raises:
             JointNamesError: the joints are not the model's.
         """
@@ -101,7 +117,8 @@ class SampledMotion:
             raise JointNamesError(
                 f"the trajectory's joints are {', '.join(trajectory.joint_names)}, the model's {', '.join(model.joint_names)}"
             )
-        grid = trajectory.grid(min(period_s, trajectory.duration / MIN_SAMPLES), WITHIN)
+        period_s = max(min(period_s, trajectory.duration / MIN_SAMPLES), trajectory.duration / MAX_SAMPLES)
+        grid = trajectory.grid(period_s, WITHIN)
         return cls(model, *grid, trajectory.end, trajectory)
 
     @classmethod
@@ -122,7 +139,12 @@ class SampledMotion:
     @cached_property
     def torque(self) -> Array:
         """(s, n) tau_d = M a + C v + g + F(v) [N·m]."""
-        return self.model.required_torque(self.q, self.v, self.a)
+        return in_blocks(self.model.required_torque, self.q, self.v, self.a)
+
+    @cached_property
+    def gravity(self) -> Array:
+        """(s, n) g [N·m]."""
+        return in_blocks(self.model.gravity, self.q)
 
     @cached_property
     def rest_torque(self) -> Array:
@@ -132,8 +154,7 @@ class SampledMotion:
     @cached_property
     def tip_speed(self) -> Array:
         """(s,) |J(q) v| [m/s]."""
-        speed: Array = np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(self.q), self.v), axis=-1)
-        return speed
+        return in_blocks(lambda q, v: np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(q), v), axis=-1), self.q, self.v)
 
     def when(self, k: int, digits: int = 2) -> str:
         """Of sample ``k``, in words; nothing for a single state."""
@@ -286,7 +307,7 @@ class SlowedTorque:
     limits: TorqueLimits
 
     def worst(self, motion: SampledMotion) -> Usage:
-        g, friction = motion.model.gravity(motion.q), motion.model.friction
+        g, friction = motion.gravity, motion.model.friction
         inertial = motion.torque - g - friction(motion.v)
         needed = np.abs([g + friction(share * motion.v) + share**2 * inertial for share in SLOWER])
         use = needed / self.limits.peak

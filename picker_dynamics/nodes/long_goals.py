@@ -56,11 +56,12 @@ class Header(NamedTuple):
 
 
 class Point(NamedTuple):
-    """As in the message, but for the efforts, which no goal has."""
+    """As in the message."""
 
     positions: np.ndarray
     velocities: np.ndarray
     accelerations: np.ndarray
+    effort: np.ndarray
     time_from_start: Time
 
 
@@ -132,8 +133,7 @@ class _Reader:
         return Header(self.time(), self.text())
 
     def point(self) -> Point:
-        q, v, a, _effort = self.numbers(), self.numbers(), self.numbers(), self.numbers()
-        return Point(q, v, a, self.time())
+        return Point(self.numbers(), self.numbers(), self.numbers(), self.numbers(), self.time())
 
     def time(self) -> Time:
         self._at += -self._at % 4

@@ -13,12 +13,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 
 from picker_dynamics.errors import InputError, PickerError
 
 from .executor import FocusedExecutor
-from .runtime import close, exit_code_of, is_running, listen, require_known_parameters, shutdown_ros, tame_collector
+from .runtime import close, exit_code_of, is_running, listen, made, require_known_parameters, shutdown_ros, tame_collector
 
 NODES = {
     "trajectory_controller": "TrajectoryController",
@@ -111,7 +112,8 @@ def main(args=None) -> int:
         sys.setswitchinterval(SWITCH_S)
         listen(["--ros-args", *(word for _, words in groups for word in log_levels(words))], stop, news.set)
         for name, words in groups:
-            node = getattr(import_module(f"picker_dynamics.nodes.{name}"), NODES[name])(cli_args=words)
+            kind = getattr(import_module(f"picker_dynamics.nodes.{name}"), NODES[name])
+            node = made(partial(kind, cli_args=words))
             spun.append(Spun(node, news.set, lambda: len(stop) > 1))
             require_known_parameters(node)
         tame_collector()

@@ -15,6 +15,7 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
@@ -36,6 +37,8 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability
 OUTCOMES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For what became of goals: two answers that follow each other closely must both arrive."""
 
+
+RCLError = rclpy_implementation.RCLError
 
 ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -215,6 +218,14 @@ def close(node, executor, hurried: Callable[[], bool]) -> None:
     node.destroy_node()
 
 
+def made(make_node: Callable[[], Any]):
+    """The node, or a ConfigurationError where ROS makes none of that name, in that namespace."""
+    try:
+        return make_node()
+    except RCLError as error:
+        raise ConfigurationError(f"the node cannot be made: {' '.join(str(error).split())}") from error
+
+
 def run(make_node: Callable[[], object], args=None, make_executor: Callable = FocusedExecutor) -> int:
     """Spin a node until SIGINT or SIGTERM; returns the exit code for the shell.
 
@@ -226,7 +237,7 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
     node, executor, code = None, None, 0
     listen(args, stop)
     try:
-        node = make_node()
+        node = made(make_node)
         require_known_parameters(node)
         executor = make_executor(node)
         tame_collector()

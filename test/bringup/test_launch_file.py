@@ -289,6 +289,7 @@ def test_rviz_gets_the_file_or_one_for_the_namespace_which_is_gone_afterwards(pr
         (["hardware:=cloud"], "hardware is 'cloud', must be one of sim, serial"),
         (["payload_mass:=heavy"], "payload_mass is 'heavy', must be a number"),
         (["namespace:=left arm"], "namespace is 'left arm'"),
+        (["namespace:=" + "n" * 151], "namespace has 151 characters"),
         (["log_level:=loud"], "log_level is 'loud'"),
         (["rviz:=maybe"], "maybe"),
         (["port:=/dev/ttyACM0"], "port /dev/ttyACM0 is given, but hardware is sim"),

@@ -8,7 +8,7 @@ from pytest import approx, mark, raises
 
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.laws.law import Reference
-from picker_dynamics.control.payload_follow import FORGET_S, PAUSE_S, PayloadFollower
+from picker_dynamics.control.payload_follow import FORGET_S, PAUSE_S, PayloadFollower, require_vector
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
@@ -225,3 +225,9 @@ def test_servos_whose_angles_are_measured_tell_by_their_springs():
         tips.append(np.linalg.norm(plant.tip - plant.tip_at(servos.home)))
     assert one.mass == approx(0.1, abs=0.003)
     assert max(tips[160:220]) > 2e-3 and max(tips[-50:]) < 5e-4, "the tip sagged by millimetres, and is back"
+
+
+@mark.parametrize("com", [[1e300, 0.0, 0.0], [0.0, -2.5, 0.0], [0.0, float("nan"), 0.0], [0.0], []])
+def test_a_centre_that_no_load_has_is_refused(com):
+    with raises(InputError, match="com"):
+        require_vector(com)

@@ -2,12 +2,17 @@
 
 import argparse
 import dataclasses
+import os
 import resource as system
+import struct
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
+import lz4.frame
 import numpy as np
+import zstandard
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, fixture, importorskip, mark, raises
 from recordings import (
@@ -321,3 +326,46 @@ def test_figures_that_cannot_be_written_are_said(tmp_path):
     options = argparse.Namespace(file=str(path), out=str(tmp_path / "file"), namespace=None, arm="", urdf="", servos="")
     with raises(ConfigurationError, match="cannot write figures"):
         plot.plot(options)
+
+
+# -- damaged on purpose ------------------------------------------------------------------------------------------
+
+
+def _chunk(content: bytes, says: int, compression: str = "lz4") -> bytes:
+    """A chunk record of an MCAP file."""
+    packed = lz4.frame.compress(content) if compression == "lz4" else zstandard.compress(content)
+    name = compression.encode()
+    head = struct.pack("<QQQII", 0, 0, says, 0, len(name)) + name + struct.pack("<Q", len(packed))
+    return b"\x06" + struct.pack("<Q", len(head) + len(packed)) + head + packed
+
+
+@mark.parametrize("compression", ["lz4", "zstd"])
+@mark.parametrize("says", [1, 1 << 20, 1 << 40])
+def test_a_chunk_that_inflates_to_gigabytes_is_left_out(tmp_path, compression, says):
+    whole = written_by_us(tmp_path / "a.mcap", story()).read_bytes()
+    at = 8 + 9 + int.from_bytes(whole[9:17], "little")  # behind the header
+    path = tmp_path / "bomb.mcap"
+    path.write_bytes(whole[:at] + _chunk(bytes(300 << 20), says, compression) + whole[at:])
+    tracemalloc.start()
+    found = read(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found.state) == STATES and "damaged" in found.damaged and most < 100 << 20
+
+
+def test_a_damaged_chunk_is_left_out_and_what_follows_is_read(tmp_path):
+    whole = bytearray(written_by_us(tmp_path / "a.mcap", story() * 10).read_bytes())
+    whole[len(whole) // 3] ^= 0xFF
+    (tmp_path / "b.mcap").write_bytes(whole)
+    found = read(tmp_path / "b.mcap")
+    assert "damaged" in found.damaged and 5 * STATES < len(found.state) < 10 * STATES
+    assert found.state.t[-1] == read(tmp_path / "a.mcap").state.t[-1]
+
+
+def test_a_length_beyond_the_file_and_a_pipe_are_no_recording(tmp_path):
+    (tmp_path / "a.mcap").write_bytes(b"\x89MCAP0\r\n\x03" + b"\xff" * 8 + b"x" * 99)
+    os.mkfifo(tmp_path / "b.mcap")
+    os.mkfifo(tmp_path / "b.db3")
+    for name in ("a.mcap", "b.mcap", "b.db3"):
+        with raises(RecordingError, match="no MCAP recording|no regular file"):
+            read(tmp_path / name)

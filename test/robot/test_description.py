@@ -186,6 +186,8 @@ MALFORMED = {
     "a word for a number": ([('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 ten"/>')], "is not numeric", "lift"),
     "infinite origin": ([('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 inf"/>')], "is not finite", "lift"),
     "negative mass": ([('value="0.4"', 'value="-0.4"')], "link arm: <mass> value is -0.4, must be >= 0", "arm"),
+    "huge inertia": ([('ixx="6e-5"', 'ixx="1e300"')], "link arm: ixx='1e300' is beyond 1e+09", "arm"),
+    "huge mass": ([('value="0.4"', 'value="1e7"')], "link arm: value='1e7' is beyond 1e+06", "arm"),
     "NaN mass": ([('value="0.4"', 'value="nan"')], "link arm: value='nan' is not finite", "arm"),
     "NaN inertia": ([('ixx="6e-5"', 'ixx="NaN"')], "link arm: ixx='NaN' is not finite", "arm"),
     "no mass": ([('<mass value="0.4"/>', "")], "link arm: <inertial> needs both", "arm"),
@@ -311,3 +313,14 @@ def test_another_arm_is_told_by_joint_value_and_limit(urdf, joint, said):
     with raises(DescriptionError, match=re.escape(said)) as caught:
         description.require_agreement(urdf, PICKER)
     assert caught.value.subject == joint
+
+
+@mark.parametrize("count", [description.MAX_JOINTS + 1, 200])
+def test_an_arm_of_too_many_joints_is_refused_before_any_model_is_made(count):
+    links = "".join(f'<link name="l{k}"/>' for k in range(count + 1))
+    joints = "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/><axis xyz="0 0 1"/></joint>'
+        for k in range(count)
+    )
+    with raises(DescriptionError, match=f"{count} movable joints, at most {description.MAX_JOINTS}"):
+        description.parse(f'<robot name="long">{links}{joints}</robot>')

@@ -96,6 +96,10 @@ class Session:
         try:
             found = read_json(self.path, "session")
             version, arm, answers, done = (found[key] for key in ("version", "arm", "answers", "done"))
+            if not all(isinstance(one, dict) for one in (arm, done, found.get("settings", {}))):
+                raise TypeError("arm, done and settings have to be mappings")
+            if not all(isinstance(one[key], str) for one in answers for key in ("step", "key", "typed", "at")):
+                raise TypeError("an answer's step, key, typed and at have to be texts")
             latest = {(one["step"], one["key"]): one for one in answers if "value" in one}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
