@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -23,6 +25,37 @@ ATTEMPTS = 5
 def wall_clock(tmp_path_factory):
     with settable_wall_clock(tmp_path_factory.mktemp("clock")) as clock:
         yield clock
+
+
+WAITING_NODE = """
+import sys
+import rclpy
+from rclpy.node import Node
+from picker_dynamics.nodes.executor import FocusedExecutor
+from picker_dynamics.nodes.runtime import steady_timer
+
+rclpy.init()
+node = Node("waits")
+steady_timer(node, 0.3, lambda: print("tick", flush=True))
+executor = FocusedExecutor(node)
+while True:
+    executor.spin_once()
+"""
+
+
+def test_a_node_that_waits_does_not_wait_until_the_clock_has_made_up_for_a_step_back(domain, wall_clock):
+    """DDS waits for a moment of the wall clock: left alone, the wait that is under way then takes a minute longer."""
+    with subprocess.Popen([sys.executable, "-c", WAITING_NODE], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            begin_s = time.monotonic()
+            for _ in range(5):
+                assert process.stdout.readline() == "tick\n"
+                time.sleep(0.1)
+                wall_clock.jump(-60.0)
+            assert process.stdout.readline() == "tick\n"
+            assert time.monotonic() - begin_s < 50.0
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="module")
