@@ -50,7 +50,7 @@ def add_parser(commands) -> None:
     jog = moving("jog", "move one joint by some degrees, a sliding one by some metres", _jog)
     jog.add_argument("joint")
     jog.add_argument("amount", type=float, metavar="AMOUNT")
-    add("stop", "latch the stop: decelerate and hold until reset", lambda at: at.client.switch("emergency_stop", True))
+    add("stop", "latch the stop: decelerate and hold until reset", lambda at: at.client.stop())
     add("reset", "clear stop and faults whose cause is gone; moves nothing", lambda at: at.client.trigger("reset"))
     add("relax", "cut all pulses to free a pinched hand: the arm falls", lambda at: at.client.trigger("relax"))
     add("disable", "switch all outputs off: the arm falls", lambda at: at.client.switch("enable", False))

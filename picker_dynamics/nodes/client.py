@@ -31,10 +31,6 @@ from .transport import prepared_transport
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
 
-AGAIN, AGAIN_S = ("emergency_stop", "relax"), 0.5
-"""Services that do no more when they are called twice, and when they are called again [s]: an answer is lost where the server
-has not found the caller yet, as over a network that loses packets."""
-
 NOBODY = "no controller and hardware node answer (is 'picker up' running, in this namespace and ROS_DOMAIN_ID?)"
 
 MOVING = "executing", "streaming"
@@ -285,8 +281,8 @@ class ArmClient(Node):
                 limit=_number(values.get("limit")),
             )
 
-    def call(self, kind, name: str, request):
-        """Call a service and return its response.
+    def call(self, kind, name: str, request, seen: Callable[[], bool] = lambda: False):
+        """Call a service and return its response, or None where ``seen()`` that it was carried out before an answer came.
 
         Raises:
             LinkError: nobody offers it, or no answer comes.
@@ -294,18 +290,9 @@ class ArmClient(Node):
         client = self.create_client(kind, name)
         try:
             self.wait(client.service_is_ready, ANSWER_S, f"service {name} is not there (is 'picker up' running?)")
-            futures = [client.call_async(request)]
-            again_s = time.monotonic() + AGAIN_S
-
-            def answered() -> bool:
-                nonlocal again_s
-                if name in AGAIN and time.monotonic() > again_s:
-                    futures.append(client.call_async(request))
-                    again_s += AGAIN_S
-                return any(future.done() for future in futures)
-
-            self.wait(answered, ANSWER_S, f"service {name} does not answer")
-            return next(future.result() for future in futures if future.done())
+            future = client.call_async(request)
+            self.wait(lambda: future.done() or seen(), ANSWER_S, f"service {name} does not answer")
+            return future.result() if future.done() else None
         finally:
             self.destroy_client(client)
 
@@ -316,6 +303,16 @@ class ArmClient(Node):
     def switch(self, name: str, on: bool) -> str:
         """Call a std_srvs/SetBool; its message, or an error with it."""
         return self._said(self.call(SetBool, name, SetBool.Request(data=on)))
+
+    def stop(self) -> str:
+        """Latch the stop.  What the hardware says of itself is an answer too: over a network that loses packets the service's own
+        is lost where the server has not found the caller yet."""
+        response = self.call(SetBool, "emergency_stop", SetBool.Request(data=True), self.is_stopped)
+        return self.hardware["message"] if response is None else self._said(response)
+
+    def is_stopped(self) -> bool:
+        """Whether the hardware has said that a stop is latched."""
+        return self.hardware.get("stop_latched") == "true"
 
     def set_parameters(self, node: str, **values) -> None:
         """Set parameters of a node; dots in names are written as two underscores."""
