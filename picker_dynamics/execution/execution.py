@@ -415,6 +415,11 @@ class Execution:
         error = self._goals.monitor(now_s, time_s, look(), due)
         return error if heard else None
 
+    def refuse(self, error: PickerError, identifier: str = "") -> None:
+        """Count and tell a message that cannot be a goal."""
+        self._goals.refused += 1
+        self.tell(EventKind.REFUSED, f"refused: {error}", identifier=identifier, error=error)
+
     def tell(self, kind: EventKind, text: str, **fields: Any) -> None:
         """Put what happened in line with all other events; ``fields`` of ``Event``."""
         accepted, refused = self._goals.accepted, self._goals.refused

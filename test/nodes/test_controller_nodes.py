@@ -10,16 +10,18 @@ import uuid
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.serialization import serialize_message
 from scenarios.bench import NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, stands, start, until
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from waiting import PATIENCE_S
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.errors import PickerError
+from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.nodes.claims import EXCLUSIVE, OccupiedError
 from picker_dynamics.nodes.diagnostics import values_of
-from picker_dynamics.nodes.runtime import LATEST, to_stamp
+from picker_dynamics.nodes.runtime import LATEST, seconds, to_stamp
 from picker_dynamics.resources import resource
 
 pytestmark = pytest.mark.ros
@@ -227,3 +229,44 @@ def test_a_publisher_that_only_is_there_does_no_harm_and_one_reference_of_its_ow
     finally:
         client.destroy_publisher(intruder)
     until(client, lambda: "goals are taken again" in client.controller["message"], "the end of the intruder")
+
+
+def moving_a_little(points: int, duration_s: float) -> JointTrajectory:
+    message = JointTrajectory(joint_names=list(NAMES))
+    message.header.frame_id = uuid.uuid4().hex
+    for k in range(1, points + 1):
+        share, point = k / points, JointTrajectoryPoint()
+        point.positions = moved(base=0.05 * np.sin(np.pi * share) ** 2).tolist()
+        point.velocities = [0.05 * np.pi / duration_s * np.sin(2.0 * np.pi * share) if k < points else 0.0] + [0.0] * 4
+        to_stamp(point.time_from_start, share * duration_s)
+        message.points.append(point)
+    return message
+
+
+@pytest.mark.parametrize(
+    "points, duration_s, less, ends, said",
+    [
+        (10 * MAX_POINTS, 400.0, 0, "refused", "bytes, at most"),
+        (300, 30.0, 4000, "refused", "breaks off"),
+        (MAX_POINTS, 40.0, 0, "accepted", "executing, 40"),
+    ],
+)
+def test_a_goal_of_any_size_is_answered_and_the_reference_goes_on(client, board, points, duration_s, less, ends, said):
+    """The largest is read and executed; one that is larger is refused by its size, bytes that are none in one line."""
+    at_home(client, board)
+    message, stamps = moving_a_little(points, duration_s), []
+    data, name = serialize_message(message), message.header.frame_id
+    ear = client.create_subscription(
+        JointTrajectory, "arm_controller/reference", lambda one: stamps.append(seconds(one.header.stamp)), LATEST
+    )
+    try:
+        until(client, lambda: stamps, "references")
+        client.goals.publish(data[: len(data) - less])
+        until(client, lambda: name in client.outcomes, "an answer")
+    finally:
+        client.destroy_subscription(ear)
+    answer = client.outcomes[name]
+    assert outcome(client, name) == ends and said in answer.message
+    assert (np.diff(stamps) > 0.0).all()
+    client.goals.publish(JointTrajectory())
+    stands(client, board)
