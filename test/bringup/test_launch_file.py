@@ -252,7 +252,7 @@ def test_serial_needs_no_board_and_rviz_comes_on_request(prefix):
         assert {record["range"] for record in records(prefix).values()} == {"SUBNET"}
 
 
-@pytest.mark.parametrize("name", sorted(STARTED))
+@pytest.mark.parametrize("name", sorted(STARTED - {"robot_state_publisher"}))
 def test_a_process_that_ends_by_itself_ends_the_launch_with_an_error(prefix, name):
     with launched(stand_ins(prefix, ENDS=name)) as process:
         output = ended(process, 1)
@@ -260,7 +260,7 @@ def test_a_process_that_ends_by_itself_ends_the_launch_with_an_error(prefix, nam
     assert output.count("process has finished cleanly") == len(STARTED) - 1
 
 
-@pytest.mark.parametrize("name", sorted(SHOWING))
+@pytest.mark.parametrize("name", sorted(SHOWING | {"robot_state_publisher"}))
 def test_what_only_shows_ends_nothing(prefix, name):
     with launched(stand_ins(prefix, ENDS=name), "rviz:=true") as process:
         wait_for(prefix, STARTED | SHOWING)
