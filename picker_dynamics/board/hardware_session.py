@@ -46,7 +46,7 @@ from .protocol import (
     pulse_units,
 )
 from .session import Session, State
-from .setpoint_guard import SetpointGuard
+from .setpoint_guard import Refusal, SetpointGuard
 
 REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""
@@ -85,6 +85,11 @@ class CommandCounts:
     invalid: int = 0
     failed: int = 0
     thinned: int = 0
+    foreign: int = 0
+
+    def note(self, refusal: Refusal) -> None:
+        """One more was not sent for that reason."""
+        setattr(self, refusal.value, getattr(self, refusal.value) + 1)
 
 
 class Enabling:
@@ -311,6 +316,9 @@ class HardwareSession(Session):
 
     # -- streaming -----------------------------------------------------------------------------------------
 
+    def refuse_foreign(self) -> None:
+        self.counts.foreign += 1
+
     def command(self, time_s: float, q_cmd: ArrayLike, now_s: float) -> bool:
         """Send the set-point ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns whether it was sent.
 
@@ -339,9 +347,9 @@ class HardwareSession(Session):
             guard.restart(self._setpoint_of(self.telemetry()))
         starts = guard.last_s is None
         refusal = guard.refusal(time_s, q_cmd, now_s)
-        if refusal:
-            setattr(counts, refusal, getattr(counts, refusal) + 1)
-            if refusal == "away":
+        if refusal is not None:
+            counts.note(refusal)
+            if refusal is Refusal.AWAY:
                 if self._refused_since_s is None:
                     self._refused_since_s, self._why = now_s, why
                 self._start_anew_if_due(self.telemetry(), now_s)

@@ -46,6 +46,9 @@ class Session:
         """Whether the outputs are commanded, or are being switched on for that."""
         return self.state in (State.ACTIVE, State.ENABLING)
 
+    def refuse_foreign(self) -> None:
+        """A command came from somebody else than the one who commands: it is not looked at."""
+
     @property
     def outputs(self) -> str:
         """Whether they are ``running``, ``partly``, or ``off``; else ``unknown``."""

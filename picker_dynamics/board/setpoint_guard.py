@@ -12,6 +12,7 @@ A set-point that is refused changes nothing, so a single one that is astray does
 from __future__ import annotations
 
 import math
+from enum import Enum
 
 import numpy as np
 
@@ -35,6 +36,15 @@ SPACING_S = 0.003
 """Set-points that follow closer are thinned out [s]: the board's queue has to span the lead, and interpolates anyway."""
 
 
+class Refusal(Enum):
+    """Reason why a set-point is not sent."""
+
+    STALE = "stale"
+    AHEAD = "ahead"
+    THINNED = "thinned"
+    AWAY = "away"
+
+
 class SetpointGuard:
     """Holds set-points to time, step and continuity; the pulse range is the servo map's own check.
 
@@ -53,8 +63,8 @@ class SetpointGuard:
         """The next set-point begins at the one that the ``outputs`` hold, (n,) [rad]."""
         self.last_s, self._q, self._rate = None, outputs, np.zeros(len(outputs))
 
-    def refusal(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> str:
-        """Why ``q_cmd`` (n,) [rad] for ``time_s`` is not sent: ``stale``, ``ahead``, ``thinned`` or ``away``; '' where it is.
+    def refusal(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
+        """Why ``q_cmd`` (n,) [rad] for ``time_s`` is not sent; None: it is.
 
         Raises:
             InputError: a time or a set-point that is not finite.
@@ -66,12 +76,12 @@ class SetpointGuard:
             raise InputError(f"{name}: the set-point is {value}, not a finite number", subject=name, value=value)
         since_s = math.inf if self.last_s is None else time_s - self.last_s
         if time_s < now_s - PAST_S or since_s < 0.0:
-            return "stale"
+            return Refusal.STALE
         if time_s > now_s + AHEAD_S:
-            return "ahead"
+            return Refusal.AHEAD
         if since_s < SPACING_S:
-            return "thinned"
-        return "" if self._continues(q_cmd, since_s) else "away"
+            return Refusal.THINNED
+        return None if self._continues(q_cmd, since_s) else Refusal.AWAY
 
     def _continues(self, q_cmd: np.ndarray, since_s: float) -> bool:
         step = q_cmd - self._q

@@ -169,6 +169,7 @@ class SessionNode(Claimant, ABC):
             if self.session.state is State.ACTIVE:
                 self.senders.hear(message, info)
         except PickerError as error:
+            self.session.refuse_foreign()
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)
             return
         self.on_command(message)

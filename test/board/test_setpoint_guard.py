@@ -12,7 +12,7 @@ from session_bench import HOME, LEAD_S, PERIOD_S, SERVOS, moved, units
 
 from picker_dynamics.board import hardware_session
 from picker_dynamics.board.hardware_session import CommandCounts, State
-from picker_dynamics.board.setpoint_guard import AHEAD_S, NEAR, PAST_S, SetpointGuard
+from picker_dynamics.board.setpoint_guard import AHEAD_S, NEAR, PAST_S, Refusal, SetpointGuard
 from picker_dynamics.errors import InputError
 
 board, rig, rigs = session_bench.board, session_bench.rig, session_bench.rigs
@@ -26,7 +26,7 @@ def guard(*steps: float, dt: float = 0.01) -> SetpointGuard:
     made.restart(HOME)
     for k, q in enumerate(np.cumsum((0.0, *steps))):
         time_s = (k - len(steps)) * dt
-        assert made.refusal(time_s, HOME + q * BASE, time_s) == ""
+        assert made.refusal(time_s, HOME + q * BASE, time_s) is None
         made.sent(time_s, HOME + q * BASE)
     return made
 
@@ -58,9 +58,9 @@ def test_a_pose_that_is_not_the_present_one_is_no_continuation():
     """Another sender's stale pose, a tenth of a radian away, between the commands of the first or right behind them."""
     for dt in (0.01, 0.034, 0.05):
         made = guard()
-        assert made.refusal(dt, HOME + 0.10 * BASE, dt) == "away"
+        assert made.refusal(dt, HOME + 0.10 * BASE, dt) is Refusal.AWAY
     assert made.said == "base leaves its way by 0.100 rad in 50 ms, allowed 0.090"
-    assert made.refusal(0.01, HOME, 0.01) == "", "and what goes on as it went is not held up"
+    assert made.refusal(0.01, HOME, 0.01) is None, "and what goes on as it went is not held up"
 
 
 def test_turning_back_at_full_speed_is_no_continuation():
@@ -71,18 +71,18 @@ def test_turning_back_at_full_speed_is_no_continuation():
 @pytest.mark.parametrize(
     "time_s, said",
     [
-        (-0.005, "stale"),
-        (-PAST_S - 0.01, "stale"),
-        (0.0, "thinned"),
-        (0.002, "thinned"),
-        (0.01, ""),
-        (AHEAD_S + 0.01, "ahead"),
-        (1e12, "ahead"),
-        (-1e12, "stale"),
+        (-0.005, Refusal.STALE),
+        (-PAST_S - 0.01, Refusal.STALE),
+        (0.0, Refusal.THINNED),
+        (0.002, Refusal.THINNED),
+        (0.01, None),
+        (AHEAD_S + 0.01, Refusal.AHEAD),
+        (1e12, Refusal.AHEAD),
+        (-1e12, Refusal.STALE),
     ],
 )
 def test_time_goes_on_near_the_present(time_s, said):
-    assert guard().refusal(time_s, HOME, 0.0) == said
+    assert guard().refusal(time_s, HOME, 0.0) is said
 
 
 @pytest.mark.parametrize("time_s", [math.nan, math.inf, -math.inf])
@@ -104,7 +104,7 @@ def test_whatever_is_asked_what_is_sent_keeps_speed_and_continuity(seed):
         if passed and now - passed[-1][0] > 0.25:  # as the session does where an epoch begins
             made.restart(passed[-1][1])
             q = passed[-1][1].copy()
-        if made.refusal(now, wanted, now) == "":
+        if made.refusal(now, wanted, now) is None:
             made.sent(now, wanted)
             passed.append((now, wanted))
         elif rng.random() < 0.3:

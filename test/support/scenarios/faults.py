@@ -207,30 +207,26 @@ def refuses_illegal_transitions_and_lives(client, board) -> None:
 
 
 def ignores_commands_that_do_not_fit(client, board) -> None:
-    """Straight to the hardware node, past the validator: nothing away from the outputs, stale, or not finite is sent."""
+    """Straight to the hardware node, past the validator: of a stranger nothing is sent, whatever it is, and it is counted."""
     before = at_home(client, board)
     intruder = client.create_publisher(JointState, "joint_commands", LATEST)
-    cases = {
-        "commands_away": (moved(base=0.5), NAMES, 0.0),
-        "commands_stale": (HOME, NAMES, 5.0),
-        "commands_invalid": (moved(base=np.nan), NAMES, 0.0),
-    }
+    cases = ((moved(base=0.5), NAMES, 0.0), (HOME, NAMES, 5.0), (moved(base=np.nan), NAMES, 0.0), (HOME[:-1], NAMES[:-1], 0.0))
     try:
         until(client, lambda: intruder.get_subscription_count() > 0, "a listener")
         counts, figures = hardware_figures(client), {}
 
         def counted() -> bool:
             """The other commands, 100 a second, take the only place in the queue from most of these."""
-            for position, names, late in (*cases.values(), (HOME[:-1], NAMES[:-1], 0.0)):
+            for position, names, late in cases:
                 message = JointState(name=list(names), position=position.tolist())
                 for _ in range(20):
                     to_stamp(message.header.stamp, client.get_clock().now().nanoseconds * 1e-9 + 0.06 - late)
                     intruder.publish(message)
                     client.spin(0.005)
             figures.update(hardware_figures(client))
-            return all(figures[key] > counts[key] for key in cases)
+            return figures["commands_foreign"] > counts["commands_foreign"] + len(cases)
 
-        until(client, counted, f"one more of each of {', '.join(cases)}")
+        until(client, counted, "commands of a stranger")
         assert figures["commands_sent"] > counts["commands_sent"]
         is_where_it_was(client, board, before)
     finally:
