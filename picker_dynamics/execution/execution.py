@@ -380,8 +380,10 @@ class Execution:
             return
         stops, why = found
         if not stops:
-            share = 100.0 * self._generator.target_speed
-            self.tell(EventKind.NOTICE, f"slowed to {share:.0f} % of its speed for the present limits: {why}", error=why)
+            allowed = self._generator.allowed_speed
+            how = "slowed to" if allowed < self._generator.speed else "slow as it is, it may go at no more than"
+            text = f"{how} {100.0 * allowed:.0f} % of its speed for the present limits: {why}"
+            self.tell(EventKind.NOTICE, text, error=why)
             return
         self._stream.reset()
         text = f"stopped for the present limits: {why}" if moved else f"the pose that is held is beyond the present limits: {why}"

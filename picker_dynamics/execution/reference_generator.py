@@ -398,6 +398,11 @@ class ReferenceGenerator:
         """Share of full speed to which the motion under way was brought: what is wanted, or less where limits need it."""
         return min(self.speed, self._allowed)
 
+    @property
+    def allowed_speed(self) -> float:
+        """Share of full speed at which the motion under way passes the present limits."""
+        return self._allowed
+
     def _change_speed(self, time_s: float) -> None:
         path = self._path
         if path is None or path.phase is not Phase.EXECUTING:
@@ -472,8 +477,7 @@ class ReferenceGenerator:
         if why is None or speed >= self._allowed:
             return None
         self._allowed = speed
-        if self.target_speed < self.speed:
-            self._change_speed(time_s)
+        self._change_speed(time_s)  # also where it slows down anyway: what that needs of the new limits is known then
         return False, why
 
     # -- how -----------------------------------------------------------------------------------------------

@@ -72,6 +72,19 @@ def test_at_less_than_full_speed_what_is_slow_enough_goes_on():
     rig.to_rest()
 
 
+def test_limits_that_are_lowered_on_the_way_to_a_pause_hold_when_it_ends():
+    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
+    rig.set_speed(0.0)
+    rig.run(0.05)
+    rig.execution.change_some(tip_speed=0.03)
+    rig.run(1.0)
+    assert rig.last.speed == 0.0 and "no more than" in said(rig, EventKind.NOTICE)[0]
+    rig.set_speed(1.0)
+    rig.run(1.0)
+    assert 0.0 < tip_speeds(rig, 90).max() <= 0.03 * 1.01
+    rig.to_rest()
+
+
 def test_a_goal_that_takes_over_from_a_slowed_motion_is_made_for_the_limits_and_a_refused_one_changes_nothing():
     rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
     rig.execution.change_some(tip_speed=0.05)
