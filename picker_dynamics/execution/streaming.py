@@ -44,6 +44,9 @@ SILENCE_S = 0.1
 STUMBLE_S = 0.5
 """A silence up to this long [s] is forgiven: the stream goes on where it would be by then."""
 
+CATCH_UP_S = 0.5
+"""Time constant [s] with which the arm has to catch up with a stream that stumbled."""
+
 MEMORY_S, MEMORY = 0.15, 16
 """The samples from which a stream's velocity is taken: of so long [s], and so many at most."""
 
@@ -143,6 +146,7 @@ class Stream:
         self._sent_s: float | None = None
         self._trust = Trust.NEW
         self._ticked_s = -np.inf
+        self._ahead = np.zeros(generator.description.n)  # how far it may be ahead of the arm
         self._refused: str | None = None  # subject of the newest refusal
         self._said: dict[str | None, float] = {}
 
@@ -176,7 +180,7 @@ class Stream:
                 self.statistics.ignored += 1
                 return
             self._sent_s = sent_s
-        silence_s = arrival_s - self._heard.newest_s
+        silence_s = max(arrival_s - self._heard.newest_s, 0.0)
         self._heard.add(q, arrival_s, SILENCE_S if self._trust is Trust.LEFT else STUMBLE_S)
         try:
             self._take(q, silence_s, time_s)
@@ -245,9 +249,12 @@ class Stream:
         begin_s = self._begin_s(time_s)
         state = generator.state_at(begin_s)
         if self._trust is Trust.FOLLOWED or stumbled:
-            allowed = FIRST_TOLERANCE + np.abs(self._v) * (DELAY_S + max(silence_s, SILENCE_S))
-            self._require(Reason.AHEAD, q - state[0], allowed, lambda: self._filter.obstacle(q, state, validator))
+            v = self._velocity(validator) if stumbled else self._v  # a jump does not make itself likely
+            allowed = FIRST_TOLERANCE + np.abs(v) * (DELAY_S + max(silence_s, SILENCE_S))
+            self._ahead = np.maximum(allowed, self._ahead * np.exp(-silence_s / CATCH_UP_S))
+            self._require(Reason.AHEAD, q - state[0], self._ahead, lambda: self._filter.obstacle(q, state, validator))
         else:
+            self._ahead = np.full_like(q, FIRST_TOLERANCE)
             self._require(Reason.FIRST, q - state[0], FIRST_TOLERANCE)
         if self._trust is Trust.LEFT:
             self._require(Reason.MOVING, self._heard.velocity(), STANDING)

@@ -197,6 +197,13 @@ def test_a_sender_that_stumbles_goes_on(rig, gap):
     assert rig.fastest_tip() < 0.25 * 1.1
 
 
+def test_one_that_stumbles_as_it_begins_to_move_goes_on(rig):
+    feed(rig, [HOME] * 20)
+    rig.tick(20)
+    feed(rig, [moved(base=0.2 + 0.3 * PERIOD * k) for k in range(20)])
+    assert rig.execution.stream_counts.refused == 0 and rig.fastest_tip() <= 0.25
+
+
 def test_one_that_was_away_for_longer_begins_anew(rig):
     feed(rig, swing(50))
     rig.tick(30)
