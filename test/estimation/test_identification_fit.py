@@ -257,7 +257,7 @@ def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
 
     samples = folder / "samples.csv"
     for words, reason in (
-        (f"fit nowhere.csv --arm {ARM}", "cannot read nowhere.csv"),
+        (f"fit nowhere.csv --arm {ARM}", "cannot read samples nowhere.csv"),
         (f"fit {samples} --arm rrp", "no column position_theta1"),
         (f"fit {samples} --arm {ARM} --to 0.2", "samples, at least 100"),
         (f"fit {samples} --arm {ARM} --torque-constant theta2=x", "JOINT=NUMBER"),

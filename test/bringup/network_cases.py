@@ -1,0 +1,200 @@
+"""Operator and arm on two machines: what becomes of goals, streams and stop where the network loses packets or is cut."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from unittest import mock
+
+import numpy as np
+import pytest
+import waiting
+from diagnostic_msgs.msg import DiagnosticStatus
+from patient import patient_clients, with_patience
+from ros_graph import Running, connected
+from scenarios.bench import (
+    HOME,
+    NAMES,
+    PATIENCE_S,
+    Watch,
+    at_home,
+    goal,
+    is_where_it_was,
+    moved,
+    outcome,
+    ready,
+    stands,
+    start,
+    start_swinging,
+    until,
+    wait_until_up,
+)
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+from two_machines import TwoMachines, missing
+
+from picker_dynamics.bringup import bringup
+from picker_dynamics.bringup.runner import GraphRunner
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import LATEST, OUTCOMES
+from picker_dynamics.sim.control_socket import BoardControl
+
+pytestmark = pytest.mark.ros
+
+CUT_S = 10.0
+TIP_SPEED = 0.25 * 1.25
+"""Of the true tip [m/s]: what is allowed, and a quarter for what springs add."""
+BEYOND = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "ROS_DOMAIN_ID": "0"}
+"""In namespaces of their own, so nothing leaves this machine."""
+
+
+@pytest.fixture(scope="module")
+def machines():
+    if reason := missing():
+        pytest.skip(reason)
+    with TwoMachines() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def arm(machines, tmp_path_factory):
+    """The graph on the arm's machine; the client, and this test with it, on the operator's."""
+    folder = tmp_path_factory.mktemp("arm")
+    log = folder / "nodes.log"
+    with contextlib.ExitStack() as ends:
+        ends.enter_context(mock.patch.dict(os.environ, BEYOND))
+        made = with_patience(bringup.graph(bringup.Options(directory=str(folder))))
+        ends.callback(lambda: print(f"--- {log}\n{log.read_text()}"))
+        ends.enter_context(patient_clients())
+        with machines.on("arm"):
+            runner = ends.enter_context(GraphRunner(made, log_path=log, grace_s=PATIENCE_S))
+        ends.enter_context(machines.on("operator"))
+        client = ends.enter_context(connected(NAMES))
+        wait_until_up(client)
+        board = ends.enter_context(BoardControl(made.control, timeout_s=PATIENCE_S))
+        yield Running(runner, client, board, folder)
+
+
+@pytest.fixture
+def client(arm):
+    assert arm.runner.dead() is None
+    return arm.client
+
+
+@pytest.fixture
+def board(arm):
+    return arm.board
+
+
+@contextlib.contextmanager
+def answers(client):
+    """Goal -> what was said of it, in order."""
+    said: dict[str, list[str]] = {}
+
+    def hear(message: DiagnosticStatus) -> None:
+        values = values_of(message)
+        if values.get("goal"):
+            said.setdefault(values["goal"], []).append(values["outcome"])
+
+    subscription = client.create_subscription(DiagnosticStatus, "arm_controller/status", hear, OUTCOMES)
+    try:
+        yield said
+    finally:
+        client.destroy_subscription(subscription)
+
+
+def test_every_goal_is_answered_once_where_packets_are_lost(machines, client, board):
+    at_home(client, board)
+    with machines.losing(5), answers(client) as said, Watch(board) as watch:
+        sent = []
+        for amount in (0.2, -0.1, 0.3, 0.0):
+            name = start(client, goal(moved(base=amount), times=[1.0]))
+            until(client, lambda name=name: outcome(client, name) != "accepted", "the end of a goal")
+            np.testing.assert_allclose(client.reference(), moved(base=amount), atol=1e-6)
+            sent.append(name)
+        client.spin(1.0)
+    assert [said[name] for name in sent] == [["accepted", "done"]] * len(sent)
+    assert watch.tip_speed() < TIP_SPEED
+
+
+@pytest.mark.parametrize("how", ["unplugged", "silent"])
+def test_a_motion_is_finished_while_the_cable_is_cut_and_answered_afterwards(machines, client, board, how):
+    with answers(client) as said, Watch(board) as watch:
+        name = start_swinging(client, board)
+        with machines.unplugged() if how == "unplugged" else machines.losing(100):
+            back_s = time.monotonic() + CUT_S
+            waiting.until(lambda: abs(board.truth().q[0] - HOME[0] - 0.9) < 0.03, "the arm at its goal")
+            while time.monotonic() < back_s:
+                client.spin(0.1)
+            assert outcome(client, name) == "accepted", "nobody has heard of it"
+            there = board.truth().q
+        until(client, lambda: outcome(client, name) != "accepted", "the answer")
+        is_where_it_was(client, board, there)
+        client.spin(1.0)
+    assert said[name] == ["accepted", "done"]
+    assert watch.tip_speed() < TIP_SPEED
+
+
+def test_a_stream_that_is_cut_stops_and_nothing_jumps_when_the_cable_is_back(machines, client, board):
+    at_home(client, board)
+    stream = client.create_publisher(JointState, "arm_controller/joint_reference", LATEST)
+    sent = [0.0]
+
+    def follow(seconds: float) -> None:
+        """Ever farther, at 0.15 rad/s, whether somebody hears it or not."""
+        end_s = time.monotonic() + seconds
+        while time.monotonic() < end_s:
+            stream.publish(JointState(name=list(NAMES), position=moved(base=sent[0]).tolist()))
+            client.spin(0.02)
+            sent[0] = min(sent[0] + 0.003, 1.4)
+
+    try:
+        until(client, lambda: stream.get_subscription_count() > 0, "a listener")
+        with Watch(board) as watch:
+            follow(2.0)
+            with machines.losing(100):
+                heard = sent[0]
+                follow(CUT_S)
+                there = board.truth().q
+            follow(3.0)
+            is_where_it_was(client, board, there)
+        assert 0.05 < there[0] - HOME[0] < heard + 0.05 < sent[0] - 0.3, "it stopped where it was cut"
+        until(client, lambda: client.controller["phase"] == "holding", "the end of the stream")
+        assert watch.tip_speed() < TIP_SPEED
+    finally:
+        client.destroy_publisher(stream)
+
+
+def test_stop_works_where_a_third_of_all_packets_is_lost(machines, client, board):
+    at_home(client, board)
+    start(client, goal(moved(base=0.9), times=[40.0]))
+    with machines.losing(33):
+        asked_s = time.monotonic()
+        client.stop()
+        print(f"stopped after {time.monotonic() - asked_s:.2f} s, at {board.truth().q[0]:.2f} rad")
+        there = stands(client, board)
+        assert there[0] - HOME[0] < 0.8
+    is_where_it_was(client, board, there)
+    until(client, client.is_stopped, "word of it")
+    ready(client)
+
+
+def test_a_stop_that_was_asked_for_while_the_cable_was_cut_comes_with_the_first_packets(machines, client, board):
+    at_home(client, board)
+    start(client, goal(moved(base=0.9), times=[40.0]))
+    stop = client.create_client(SetBool, "emergency_stop")
+    try:
+        until(client, stop.service_is_ready, "the service")
+        with machines.losing(100):
+            answer = stop.call_async(SetBool.Request(data=True))
+            client.spin(3.0)
+            assert not answer.done()
+        until(client, answer.done, "the answer")
+        there = stands(client, board)
+        assert answer.result().success and there[0] - HOME[0] < 0.8
+        is_where_it_was(client, board, there)
+        until(client, client.is_stopped, "word of it")
+    finally:
+        client.destroy_client(stop)
+    ready(client)
