@@ -13,6 +13,7 @@ __all__ = [
     "goal_tracking",
     "gripping",
     "lease",
+    "motion",
     "reference_generator",
     "streaming",
     "tip_uncertainty",

@@ -26,7 +26,8 @@ from .goal_manager import Beside, GoalManager, GoalRequest, at_once
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
 from .lease import HeldError, Holder, Kind, Lease
-from .reference_generator import Phase, Reference, ReferenceGenerator
+from .motion import Phase, Reference
+from .reference_generator import ReferenceGenerator
 from .streaming import COMPLAINT_S, SILENCE_S, Stream, StreamStatistics
 from .torque_limits import TorqueLimits
 from .validator import TIP_SPEED, motion_validator

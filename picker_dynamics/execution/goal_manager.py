@@ -23,7 +23,8 @@ from .events import EventKind
 from .goal import MAIN_TRACK, MAX_GOAL_S, Goal, ParsedGoal, parse
 from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
 from .lease import HeldError, Holder, Kind, Lease
-from .reference_generator import Motion, Phase, Reference, ReferenceGenerator, Standing
+from .motion import Motion, Phase, Reference
+from .reference_generator import ReferenceGenerator, Standing
 from .streaming import Stream
 
 STANDS_S = 0.02
@@ -378,8 +379,8 @@ class GoalManager:
         if not self.generator.active:
             return False
         if request is None:
-            return self.generator.cancel(time_s) is not None
-        return any([self.generator.cancel(time_s, entry.motion.identifier) is not None for entry in chosen])
+            return self.generator.cancel(time_s)
+        return any([self.generator.cancel(time_s, entry.motion.identifier) for entry in chosen])
 
     def close(self) -> None:
         """Answer those too that were not looked at yet: nothing is any more."""
