@@ -14,6 +14,7 @@ __all__ = [
     "gripping",
     "lease",
     "motion",
+    "pending_goals",
     "reference_generator",
     "streaming",
     "tip_uncertainty",
