@@ -17,7 +17,7 @@ def run(rounds: int = ROUNDS) -> dict:
     """Time for each sample [ms]: median of the rounds, and the worst sample of the best round."""
     from picker_dynamics.dynamics import lagrangian
     from picker_dynamics.execution.guard import ReferenceGuard
-    from picker_dynamics.execution.reference_generator import Reference
+    from picker_dynamics.execution.motion import Reference
     from picker_dynamics.execution.torque_limits import TorqueLimits
     from picker_dynamics.execution.validator import motion_validator
     from picker_dynamics.resources import resource

@@ -13,6 +13,8 @@ __all__ = [
     "goal_tracking",
     "gripping",
     "lease",
+    "motion",
+    "pending_goals",
     "reference_generator",
     "streaming",
     "tip_uncertainty",

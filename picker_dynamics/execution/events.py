@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from picker_dynamics.errors import PickerError
 
-from .reference_generator import Motion, Phase
+from .motion import Motion, Phase
 
 
 class Severity(Enum):

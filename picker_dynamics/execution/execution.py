@@ -22,11 +22,13 @@ from picker_dynamics.robot.model import DynamicsModel
 
 from .checks import Check
 from .events import Event, EventKind
-from .goal_manager import Beside, GoalManager, GoalRequest, at_once
+from .goal_manager import Beside, GoalManager, at_once
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
 from .lease import HeldError, Holder, Kind, Lease
-from .reference_generator import Phase, Reference, ReferenceGenerator
+from .motion import Phase, Reference
+from .pending_goals import GoalRequest
+from .reference_generator import ReferenceGenerator
 from .streaming import COMPLAINT_S, SILENCE_S, Stream, StreamStatistics
 from .torque_limits import TorqueLimits
 from .validator import TIP_SPEED, motion_validator

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.robot.joint_order import order_of, some_of
 from picker_dynamics.robot.model import Array
+from picker_dynamics.trajectory.corners import rounded
 from picker_dynamics.trajectory.points import checked_points
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, require_rest, rounded, through
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, require_rest, through
 
 PAST_TOLERANCE_S = 0.1
 """A goal stamped up to this long ago starts now, whole; of an older one the points that lie ahead are left."""

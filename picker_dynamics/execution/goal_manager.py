@@ -15,15 +15,17 @@ import itertools
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from picker_dynamics.errors import PickerError, TrajectoryError
 
 from .events import EventKind
-from .goal import MAIN_TRACK, MAX_GOAL_S, Goal, ParsedGoal, parse
+from .goal import MAX_GOAL_S, ParsedGoal, parse
 from .goal_tracking import ArmState, Code, Error, Outcome, SentReferences, Verdict
-from .lease import HeldError, Holder, Kind, Lease
-from .reference_generator import Motion, Phase, Reference, ReferenceGenerator, Standing
+from .lease import HeldError, Kind, Lease
+from .motion import Motion, Phase, Reference
+from .pending_goals import GoalRequest, Pending, PendingGoals, Tracker
+from .reference_generator import ReferenceGenerator
 from .streaming import Stream
 
 STANDS_S = 0.02
@@ -31,10 +33,6 @@ STANDS_S = 0.02
 
 HELD_S = 0.2
 """A goal waits this long for somebody else's lease to lapse, once: a stream that has ended has it for a moment yet [s]."""
-
-REST = 1.0
-"""After a check as long a rest as it took, times this: checks take no more than half of the time."""
-
 
 MOST_CHECKS = 5
 """How often a goal is checked anew where something changed meanwhile: then it is refused."""
@@ -51,116 +49,6 @@ def at_once(work: Callable[[], Any]) -> Future[Any]:
     except Exception as error:
         done.set_exception(error)
     return done
-
-
-class Tracker(Protocol):
-    """Judges a goal that is being executed, as ``GoalTracker`` does."""
-
-    cancelling: bool
-
-    @property
-    def watches_path(self) -> bool: ...
-
-    def ended(self, reference: Reference) -> None: ...
-
-    def look(self, now_s: float, error: Error | None) -> Verdict | None: ...
-
-
-@dataclass(eq=False)
-class GoalRequest:
-    """A goal, and whoever wants to know what becomes of it.
-
-    Attributes:
-        make: the goal; called once, when it is looked at.  May raise a PickerError.
-        long: that takes longer than a reference can wait: it is called beside the ticks.
-        track: goals of one track take each other's place.
-        identifier: what the one who sent it calls it.
-        driver: who sent it, where that is one who has the lease on the arm; empty: anybody.
-        tracker: made when the motion is known; None: nobody judges it, it is done when the reference is.
-        answer: called once, with the verdict.
-        feedback: called now and then while it goes on, with the error and how far it is [s].
-    """
-
-    make: Callable[[], Goal]
-    track: str = MAIN_TRACK
-    identifier: str = ""
-    tracker: Callable[[Motion], Tracker | None] = lambda _motion: None
-    answer: Callable[[Verdict], None] = lambda _verdict: None
-    feedback: Callable[[Error, float], None] | None = None
-    driver: str = ""
-    long: bool = False
-
-    @property
-    def holder(self) -> Holder:
-        """Who asks for the arm."""
-        return Holder(Kind.GOAL, self.driver, self.track, self.identifier)
-
-
-@dataclass
-class _Pending:
-    """A request that waits to be looked at: parsed, where that was done; not before ``due_s``.
-
-    ``work`` is done for it beside the ticks: it is parsed, then checked for an arm that stands as it did (``standing``).
-    ``held``: somebody else had the arm when it was looked at.
-    """
-
-    request: GoalRequest
-    goal: ParsedGoal | None = None
-    due_s: float = 0.0
-    work: Future[Any] | None = None
-    standing: Standing | None = None
-    checks: int = 0
-    held: bool = False
-
-    def drop(self) -> GoalRequest:
-        """Nobody wants it any more."""
-        if self.work is not None:
-            self.work.cancel()
-        return self.request
-
-
-class PendingGoals:
-    """Goals that wait to be looked at, one for each track; times are seconds on any one clock."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[str, _Pending] = {}
-        self._rested_s = 0.0
-        self.overtaken = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
-
-    def put(self, request: GoalRequest) -> GoalRequest | None:
-        """Take a request; returns the one that it overtakes, which has to be answered."""
-        before = self._waiting.pop(request.track, None)
-        self._waiting[request.track] = _Pending(request)
-        self.overtaken += before is not None
-        return before.drop() if before else None
-
-    def remove(self, wanted: Callable[[GoalRequest], bool]) -> list[GoalRequest]:
-        """Withdraw those requests; returns them."""
-        gone = {track: pending for track, pending in self._waiting.items() if wanted(pending.request)}
-        for track in gone:
-            del self._waiting[track]
-        return [pending.drop() for pending in gone.values()]
-
-    def next(self, now_s: float) -> _Pending | None:
-        """What may be looked at now, which leaves; the first that came goes first."""
-        if now_s < self._rested_s:
-            return None
-        for track, pending in self._waiting.items():
-            if now_s >= pending.due_s:
-                return self._waiting.pop(track)
-        return None
-
-    def put_back(self, pending: _Pending, due_s: float) -> None:
-        """It cannot be looked at before ``due_s``; a newer one that came meanwhile keeps its place."""
-        pending.due_s = due_s
-        self._waiting.setdefault(pending.request.track, pending)
-
-    def looked(self, begin_s: float, end_s: float) -> None:
-        """A check took from ``begin_s`` to ``end_s``."""
-        self._rested_s = end_s + REST * (end_s - begin_s)
 
 
 @dataclass
@@ -243,7 +131,7 @@ class GoalManager:
         finally:
             self.pending.looked(begin_s, self.clock())
 
-    def _parsed(self, pending: _Pending) -> ParsedGoal | None:
+    def _parsed(self, pending: Pending) -> ParsedGoal | None:
         """The goal in the arm's order; None: it is being parsed."""
         if pending.goal is None:
             request, names = pending.request, self.generator.joint_names
@@ -255,7 +143,7 @@ class GoalManager:
                     pending.goal, pending.work = pending.work.result(), None
         return pending.goal
 
-    def _ready(self, pending: _Pending, goal: ParsedGoal, time_s: float) -> bool:
+    def _ready(self, pending: Pending, goal: ParsedGoal, time_s: float) -> bool:
         """Whether a goal may be submitted: unless it is light, its check was made beside the ticks, for an arm that stands."""
         standing = self.generator.standing()
         if goal.light or standing is None:
@@ -378,8 +266,8 @@ class GoalManager:
         if not self.generator.active:
             return False
         if request is None:
-            return self.generator.cancel(time_s) is not None
-        return any([self.generator.cancel(time_s, entry.motion.identifier) is not None for entry in chosen])
+            return self.generator.cancel(time_s)
+        return any([self.generator.cancel(time_s, entry.motion.identifier) for entry in chosen])
 
     def close(self) -> None:
         """Answer those too that were not looked at yet: nothing is any more."""

@@ -16,7 +16,7 @@ from picker_dynamics.errors import JointNamesError, PickerError
 from picker_dynamics.robot.model import Array
 
 from .goal import OutdatedError
-from .reference_generator import Reference
+from .motion import Reference
 from .tolerances import Tolerances
 
 STATELESS_S = 1.0

@@ -12,7 +12,7 @@ from picker_dynamics.robot.description import ArmDescription
 
 from .goal import Goal
 from .goal_tracking import STATELESS_S, Code, Error, Outcome, Verdict
-from .reference_generator import Reference
+from .motion import Reference
 
 TRACK = "gripper"
 

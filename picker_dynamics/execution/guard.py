@@ -14,8 +14,9 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 
 from .checks import SAMPLE_TOLERANCE
-from .reference_generator import Reference
-from .validator import NO_STRAIN, MotionValidator, Strain
+from .motion import Reference
+from .slowing import NO_STRAIN, Strain
+from .validator import MotionValidator
 
 SHORTEST_S = 1e-3
 """Time between two references [s] below which differences are taken over this: a clock of 1970 counts in 0.2 µs."""

@@ -25,7 +25,8 @@ from picker_dynamics.robot.model import Array
 
 from .checks import HoldTorque, PositionLimits, SampledMotion, SetpointRange
 from .goal import OutdatedError
-from .reference_generator import Phase, ReferenceGenerator
+from .motion import Phase
+from .reference_generator import ReferenceGenerator
 from .stream_filter import DELAY_S, StreamFilter
 from .validator import MotionValidator
 

@@ -42,12 +42,6 @@ RESOLUTION = 1.05
 SCAN = 12
 """Factors that are tried where neither the motion as asked nor the slowest one may be made."""
 
-BRAKING_PERIOD_S = 0.005
-"""Spacing of the instants at which a way to rest is looked at."""
-
-ROUNDING = 1e-3
-"""Share by which a way to rest may exceed a speed: that of a motion that was slowed until it just fits."""
-
 TIP_SPEED = 0.25
 """Largest speed of the tool where nobody says another [m/s]."""
 
@@ -72,23 +66,6 @@ class Validated:
     def passed(self) -> bool:
         """Whether no limit is broken."""
         return not any(usage.broken for usage in self.usages)
-
-
-@dataclass(frozen=True)
-class Strain:
-    """What a way to rest, or to a lower speed, needs of its limits where nothing gentler is possible; 1: no more than allowed.
-
-    Attributes:
-        torque, tip: shares of the allowed torque and of the tip's speed.
-        beyond: how far beyond a position limit [rad, m].
-    """
-
-    torque: float = 1.0
-    tip: float = 1.0
-    beyond: float = 0.0
-
-
-NO_STRAIN = Strain()
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,34 +245,6 @@ class MotionValidator:
     def torque_share(self, q: Array, v: Array, a: Array) -> float:
         """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
         return float((np.abs(self.model.required_torque(q, v, a)) / self.limits.peak).max())
-
-    def gentlest(
-        self, ways: Iterable[Trajectory], lower: Array, upper: Array, to_hold: bool = False
-    ) -> tuple[Trajectory, Strain]:
-        """The first way to rest that obeys torque, speed and range; else the one that needs least, and how much that is.
-
-        Args:
-            lower, upper: (n,) position limits [rad, m], of which one that is passed at the start counts from there.
-            to_hold: those that end where the arm can stay go first.
-        """
-        tried: list[tuple[bool, float, Trajectory, Strain]] = []
-        for way in ways:
-            times = np.linspace(0.0, way.duration, int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1)
-            motion = SampledMotion(self.model, times, *way.sample(times), way.end, way)
-            q = motion.q
-            beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
-            outside = max(float(np.maximum(lower - q, q - upper).max()), 0.0)
-            strain = Strain(self.torque_share(q, motion.v, motion.a), float(motion.tip_speed.max() / self.tip_speed), outside)
-            shares = [strain.torque, strain.tip - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
-            shares += [check.worst(motion).share - ROUNDING for check in self.checks if isinstance(check, VelocityLimits)]
-            if self.further:
-                sampled = self.sampled(way)
-                shares += [check.worst(sampled).share for check in self.further]
-            falls = to_hold and not self.can_hold(way.end)
-            if max(shares) <= 1.0 and not falls:
-                return way, strain
-            tried.append((falls, max(shares), way, strain))
-        return min(tried, key=lambda one: one[:2])[2:]
 
 
 def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:

@@ -6,8 +6,8 @@ from control_msgs.action import FollowJointTrajectory
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal import LIGHT_POINTS, MAIN_TRACK, Goal
-from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Verdict
+from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tolerances import JointTolerance, Tolerances
 
 from .deferred_action import DeferredActionServer

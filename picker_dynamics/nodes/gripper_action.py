@@ -8,9 +8,9 @@ from sensor_msgs.msg import JointState
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Error, Verdict
 from picker_dynamics.execution.gripping import TRACK, GripperCommand, GripperSettings, GripperTracker, goal_of, remark
+from picker_dynamics.execution.pending_goals import GoalRequest
 
 from .deferred_action import DeferredActionServer
 from .runtime import to_stamp

@@ -22,9 +22,9 @@ from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
 from picker_dynamics.execution.following import NO_STATES, Following
 from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import GoalTracker
-from picker_dynamics.execution.reference_generator import Motion, Reference
+from picker_dynamics.execution.motion import Motion, Reference
+from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.robot.joint_order import ordered

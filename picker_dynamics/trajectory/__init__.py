@@ -2,4 +2,4 @@
 reads them, profiles, time scaling, ways to rest.  Imports ``robot`` for its errors' names and array checks; knows no torque.
 """
 
-__all__ = ["points", "profiles", "splines", "time_scaling", "trajectory"]
+__all__ = ["corners", "points", "profiles", "splines", "stops", "time_scaling", "trajectory"]

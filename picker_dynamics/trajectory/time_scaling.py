@@ -12,14 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from picker_dynamics.robot.model import Array
-
-from .trajectory import Trajectory, from_points
-
-KNOT_S = 0.02
-"""Spacing of the points through which a stop along the path goes: quintic segments, the same curve to 1e-6 rad."""
 
 SMOOTHNESS = 20.0
 """Second derivative of the speed along a ramp [1/s²]: from full speed to a stop in 0.45 s, where the rate allows it."""
@@ -124,16 +117,3 @@ class TimeScaling:
                 phases.append(_Phase(begin, instant, sign * next_bend))
         made._phases = tuple(phases)
         return made
-
-
-def stop_along(path: Trajectory, scaling: TimeScaling, time_s: float, rate: float) -> Trajectory:
-    """The stop that stays on ``path``: its speed goes from what it is at ``time_s`` to 0, at ``rate`` [1/s]."""
-    made = scaling.ramp(time_s, 0.0, rate)
-    count = max(1, math.ceil((made.settled_s - time_s) / KNOT_S))
-    times = np.linspace(0.0, max(made.settled_s - time_s, KNOT_S), count + 1)
-    states = []
-    for t in times:
-        now = made.at(time_s + t)
-        states.append(now.scaled(path.sample(now.progress)))
-    q, v, a = (np.array(part) for part in zip(*states))
-    return from_points(times[1:], q[1:], v[1:], a[1:], start=states[0], joint_names=path.joint_names)

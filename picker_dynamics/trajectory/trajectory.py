@@ -2,13 +2,12 @@
 
 ``from_points`` follows ros2_control's joint_trajectory_controller: between two points the path is linear if they have positions
 only, cubic if both have velocities, quintic if both have accelerations besides.  ``remainder`` is what is left of a motion,
-``rounded`` cuts its corners, ``select_joints`` and ``merge_joints`` part and join the joints of motions, ``blend`` takes over
-from the state that was last sent, ``stop_trajectory`` brings it to rest.
+``head`` what comes first, ``select_joints`` and ``merge_joints`` part and join the joints of motions, ``blend`` takes over from
+the state that was last sent.
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, TrajectoryError
-from picker_dynamics.robot.model import Array, as_states, checked_number, per_joint
+from picker_dynamics.robot.model import Array, as_states, checked_number
 
 from . import splines
 from .points import Point, Rows, checked_points
@@ -285,33 +284,6 @@ def _require_near(names: Sequence[str], first: Array, start: ArrayLike) -> None:
         )
 
 
-def rounded(straight: Trajectory, round_s: float) -> Trajectory:
-    """A piecewise linear trajectory with parabolas for corners: no joint can change its speed at once.
-
-    A corner is cut from ``round_s`` [s] before it to as long after it, less where a segment is shorter than twice that; at the
-    last point the arm comes to rest in time, for which its last segment is a little faster.
-    """
-    lengths, q = np.diff(straight.breaks), straight.coefficients[:, 0]
-    slopes = straight.coefficients[:, 1].copy()
-    half = np.minimum(np.minimum(lengths[:-1], lengths[1:]) / 2.0, round_s)
-    half = np.append(half, min(lengths[-1] / 4.0, round_s))
-    slopes[-1] *= lengths[-1] / (lengths[-1] - half[-1])
-    corners = np.append(straight.breaks[1:-1], straight.duration - half[-1])
-    at, after = np.vstack([q[1:], straight.end]), np.vstack([slopes[1:], np.zeros(straight.n)])
-    breaks, segments = [0.0], list[Array]()
-    for time, w, corner, v0, v1, begin in zip(corners, half, at, slopes, after, q):
-        if time - w - breaks[-1] > SAME_BREAK_S:
-            segments.append(_quadratic(corner + (breaks[-1] - time) * v0 if segments else begin, v0, np.zeros_like(v0)))
-            breaks.append(time - w)
-        segments.append(_quadratic(corner - w * v0, v0, (v1 - v0) / (4.0 * w)))
-        breaks.append(time + w)
-    return Trajectory(straight.joint_names, breaks, segments)
-
-
-def _quadratic(*coefficients: Array) -> Array:
-    return np.vstack([*coefficients, np.zeros((splines.DEGREE - 2, len(coefficients[0])))])
-
-
 def remainder(trajectory: Trajectory, begin_s: float) -> Trajectory:
     """The remainder of a trajectory at ``begin_s`` [s, its own time], as one that starts at 0; where it stands if it is over."""
     if begin_s <= 0.0:
@@ -399,61 +371,3 @@ def blend(current: Iterable[ArrayLike], trajectory: Trajectory, blend_s: float =
             breaks.append(end)
             segments.append(coefficients)
     return Trajectory(names, breaks, segments)
-
-
-def stop_trajectory(
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    max_decel: ArrayLike,
-    *,
-    joint_names: Sequence[str],
-    lower: ArrayLike | None = None,
-    upper: ArrayLike | None = None,
-    min_s: float = 0.02,
-) -> Trajectory:
-    """From the moving state (q, v, a) to rest, all joints together along a straight line, then hold.
-
-    The velocity is a cubic from (v, a) to (0, 0), of peak deceleration 1.5 |v| / T if a = 0.
-
-    Args:
-        max_decel: (n,) or a number [rad/s²]; exceeded only where |a| already is, or where a limit is closer.
-        lower, upper: (n,) position limits [rad] to stop within, if that can be.
-        min_s: shortest duration [s].
-    """
-    n = len(joint_names)
-    q, v, a = (as_states(name, x, n) for name, x in zip("qva", (q, v, a)))
-    allowed = per_joint("max_decel", np.maximum(max_decel, np.abs(a)), joint_names, positive=True)
-    T = max(float((1.5 * np.abs(v) / allowed).max()), min_s)
-    while (_peak(v, a, T) > allowed * (1.0 + 1e-9)).any():
-        T *= 1.05
-    for limit, side in ((lower, -1.0), (upper, 1.0)):
-        if limit is not None:
-            T = _within(side * v, side * a, side * (np.asarray(limit) - q), T, min_s)
-    c2, c3 = _stop(v, a, T)
-    coefficients = np.array([q, v, a / 2.0, c2 / 3.0, c3 / 4.0, np.zeros(n)])
-    return Trajectory(tuple(joint_names), [0.0, T], [coefficients])
-
-
-def _within(v: Array, a: Array, room: Array, T: float, min_s: float) -> float:
-    """The duration, at most ``T`` and at least ``min_s``, after which no joint has gone farther than ``room`` (n,), if >= 0.
-
-    A stop covers v T / 2 + a T² / 12.
-    """
-    for j in np.flatnonzero((v * T / 2.0 + a * T**2 / 12.0 > room) & (room >= 0.0)):
-        root = math.sqrt(max(v[j] ** 2 / 4.0 + a[j] * room[j] / 3.0, 0.0))
-        T = max(min(T, 2.0 * float(room[j]) / max(float(v[j]) / 2.0 + root, 1e-12)), min_s)
-    return T
-
-
-def _stop(v: Array, a: Array, T: float) -> tuple[Array, Array]:
-    """c2 and c3 of the velocity v + a t + c2 t² + c3 t³ of a stop after ``T`` [s]."""
-    return -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
-
-
-def _peak(v: Array, a: Array, T: float) -> Array:
-    """Largest |acceleration| of the stop, (n,): at an end or at the vertex of a parabola."""
-    c2, c3 = _stop(v, a, T)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        vertex = np.clip(np.nan_to_num(-c2 / (3.0 * c3)), 0.0, T)
-    return np.maximum(np.abs(a), np.abs(a + 2.0 * c2 * vertex + 3.0 * c3 * vertex**2))

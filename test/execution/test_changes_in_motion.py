@@ -10,7 +10,7 @@ from pytest import approx, mark, raises
 from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import Outcome
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 from picker_dynamics.sim.plant import Plant
 
 STRETCHED = np.array([0.0, np.arccos(0.6 / REACH), 0.0, 0.0, HOME[4]])

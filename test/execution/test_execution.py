@@ -9,7 +9,7 @@ from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError,
 from picker_dynamics.execution.checks import TipSpeed
 from picker_dynamics.execution.events import EventKind, Severity
 from picker_dynamics.execution.goal_tracking import STATELESS_S, Outcome
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.tolerances import Tolerances
 
 

@@ -14,7 +14,8 @@ from pytest import approx, mark, raises
 from picker_dynamics.errors import InputError, LimitError
 from picker_dynamics.execution.checks import SampledMotion
 from picker_dynamics.execution.floor import OFF, STATE_TOLERANCE_M, TOLERANCE_M, FloorCheck, standing_floor
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.slowing import gentlest
 from picker_dynamics.robot import arms, description
 from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.trajectory.trajectory import from_points
@@ -123,7 +124,7 @@ def test_a_stop_goes_no_deeper_than_its_way_where_another_way_does_not():
     arm = picker()
     for ways, chosen in (((-0.02, 0.005), 1), ((-0.02, -0.01), 1), ((-0.01, -0.02), 0)):
         made = [way(z) for z in ways]
-        assert validator.gentlest(made, arm.lower, arm.upper)[0] is made[chosen]
+        assert gentlest(made, validator, arm.lower, arm.upper)[0] is made[chosen]
 
 
 def test_cancelled_at_any_moment_a_motion_along_the_floor_stays_above_it():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from picker_dynamics.errors import JointNamesError, TrajectoryError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import MAX_GOAL_S, PAST_TOLERANCE_S, Goal, OutdatedError, parse
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 from picker_dynamics.robot.joint_order import some_of
 
 

@@ -11,7 +11,7 @@ from picker_dynamics.errors import JointNamesError, PickerError, TrajectoryError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import Code, Outcome
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 
 PERIOD, LEAD = 0.02, 0.06
 PREEMPTED, OVERTAKEN = "preempted by a newer goal", "overtaken by a newer goal before it was looked at"

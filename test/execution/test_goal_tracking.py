@@ -17,7 +17,7 @@ from picker_dynamics.execution.goal_tracking import (
     SentReferences,
     Verdict,
 )
-from picker_dynamics.execution.reference_generator import Reference
+from picker_dynamics.execution.motion import Reference
 from picker_dynamics.execution.tolerances import Tolerances
 
 NAMES, UNITS = ("base", "lift"), ("rad", "m")

@@ -9,7 +9,7 @@ from execution_rig import HOME, ZERO, Rig, goal, moved
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.execution.goal_manager import MOST_CHECKS
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 
 
 class Later:

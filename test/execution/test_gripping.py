@@ -9,7 +9,7 @@ from arm_fixtures import picker
 from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.execution.goal_tracking import STATELESS_S, ArmState, Error, Outcome
 from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, GripperTracker, goal_of, remark, settings_problem
-from picker_dynamics.execution.reference_generator import Reference
+from picker_dynamics.execution.motion import Reference
 from picker_dynamics.trajectory.trajectory import from_points
 
 ARM, INDEX, ZERO = picker(), 4, np.zeros(5)

@@ -10,9 +10,9 @@ from pytest import approx, fixture, mark, raises
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import MAIN_TRACK
-from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.lease import LEAP, PAUSE_S, HeldError, Holder, Kind, Lease
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.pending_goals import GoalRequest
 
 PERIOD = 0.02
 ARM, GRIP = Holder(Kind.GOAL, track=MAIN_TRACK, identifier="a"), Holder(Kind.GOAL, track="gripper", identifier="g")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from picker_dynamics.execution.goal_manager import REST, GoalRequest, PendingGoals
+from picker_dynamics.execution.pending_goals import REST, GoalRequest, PendingGoals
 
 
 def request(name: str = "", track: str = "arm") -> GoalRequest:

@@ -9,7 +9,7 @@ from pytest import approx, mark, raises
 from picker_dynamics.errors import InfeasibleError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 
 SCISSOR = 4
 

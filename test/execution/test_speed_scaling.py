@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 speeds = st.sampled_from([0.0, 0.1, 0.35, 0.5, 0.8, 1.0])

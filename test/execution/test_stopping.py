@@ -13,13 +13,13 @@ from execution_rig import DECELERATION, Rig, goal
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.execution import Limits
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import motion_validator
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.torque_plant import TorquePlant
-from picker_dynamics.trajectory.trajectory import stop_trajectory
+from picker_dynamics.trajectory.stops import stop_trajectory
 
 STAGES = np.linspace(0.02, 0.98, 9)
 

@@ -17,7 +17,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.closed_loop import LEAD_S, ClosedLoop
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.floor import FloorCheck
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.streaming import COMPLAINT_S, COMPLAINTS, LATE_S, SILENCE_S
 from picker_dynamics.sim.plant import Plant
 

@@ -8,7 +8,7 @@ from pytest import approx, fixture, mark, raises
 from picker_dynamics.errors import InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.lease import PAUSE_S
-from picker_dynamics.execution.reference_generator import Phase
+from picker_dynamics.execution.motion import Phase
 
 PERIOD = 0.02
 LAG_S = 0.06

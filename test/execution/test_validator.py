@@ -15,6 +15,7 @@ from pytest import approx, mark, raises
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError, LimitError, PickerError
 from picker_dynamics.execution.checks import HoldTorque, MotorSpeed, PeakTorque, SampledMotion, SetpointRange, Usage
+from picker_dynamics.execution.slowing import gentlest
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, torque_validator
 from picker_dynamics.trajectory import profiles
@@ -238,10 +239,10 @@ def test_of_the_ways_to_rest_the_first_that_fits_is_taken_else_the_gentlest():
     hard, gentle, easy = (move(HOME, HOME + [0, -0.05, 0.05, 0, 0], t) for t in (0.02, 0.05, 2.0))
     shares = [made.torque_share(*way.sample(np.linspace(0.0, way.duration, 500))) for way in (hard, gentle, easy)]
     assert shares[0] > shares[1] > 1.0 > shares[2]
-    assert made.gentlest([hard, easy, gentle], arm.lower, arm.upper)[0] is easy
-    least, strain = made.gentlest([hard, gentle], arm.lower, arm.upper)
+    assert gentlest([hard, easy, gentle], made, arm.lower, arm.upper)[0] is easy
+    least, strain = gentlest([hard, gentle], made, arm.lower, arm.upper)
     assert least is gentle and strain.torque == approx(shares[1], rel=0.01) and strain.tip > 1.0
-    assert made.gentlest([easy, gentle], arm.lower, HOME + [1, 1, 0.04, 1, 1])[0] is easy, "none stays in range: the first"
+    assert gentlest([easy, gentle], made, arm.lower, HOME + [1, 1, 0.04, 1, 1])[0] is easy, "none stays in range: the first"
 
 
 # -- one more entry -------------------------------------------------------------------------------------------

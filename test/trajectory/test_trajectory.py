@@ -10,16 +10,8 @@ from pytest import approx, fixture, mark, raises
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
 from picker_dynamics.errors import InputError, TrajectoryError
-from picker_dynamics.trajectory.trajectory import (
-    Trajectory,
-    blend,
-    from_points,
-    merge_joints,
-    remainder,
-    select_joints,
-    standing,
-    stop_trajectory,
-)
+from picker_dynamics.trajectory.stops import stop_trajectory
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, merge_joints, remainder, select_joints, standing
 
 NAMES = ("base", "shoulder", "elbow")
 TIMES = np.array([0.0, 0.4, 1.0, 1.3, 2.5])

@@ -1,0 +1,127 @@
+"""Goals as they are asked for, and those that wait to be looked at: the newest of each track, the others are overtaken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .goal import MAIN_TRACK, Goal, ParsedGoal
+from .goal_tracking import Error, Verdict
+from .lease import Holder, Kind
+from .motion import Motion, Reference
+from .reference_generator import Standing
+
+REST = 1.0
+"""After a check as long a rest as it took, times this: checks take no more than half of the time."""
+
+
+class Tracker(Protocol):
+    """Judges a goal that is being executed, as ``GoalTracker`` does."""
+
+    cancelling: bool
+
+    @property
+    def watches_path(self) -> bool: ...
+
+    def ended(self, reference: Reference) -> None: ...
+
+    def look(self, now_s: float, error: Error | None) -> Verdict | None: ...
+
+
+@dataclass(eq=False)
+class GoalRequest:
+    """A goal, and whoever wants to know what becomes of it.
+
+    Attributes:
+        make: the goal; called once, when it is looked at.  May raise a PickerError.
+        long: that takes longer than a reference can wait: it is called beside the ticks.
+        track: goals of one track take each other's place.
+        identifier: what the one who sent it calls it.
+        driver: who sent it, where that is one who has the lease on the arm; empty: anybody.
+        tracker: made when the motion is known; None: nobody judges it, it is done when the reference is.
+        answer: called once, with the verdict.
+        feedback: called now and then while it goes on, with the error and how far it is [s].
+    """
+
+    make: Callable[[], Goal]
+    track: str = MAIN_TRACK
+    identifier: str = ""
+    tracker: Callable[[Motion], Tracker | None] = lambda _motion: None
+    answer: Callable[[Verdict], None] = lambda _verdict: None
+    feedback: Callable[[Error, float], None] | None = None
+    driver: str = ""
+    long: bool = False
+
+    @property
+    def holder(self) -> Holder:
+        """Who asks for the arm."""
+        return Holder(Kind.GOAL, self.driver, self.track, self.identifier)
+
+
+@dataclass
+class Pending:
+    """A request that waits to be looked at: parsed, where that was done; not before ``due_s``.
+
+    ``work`` is done for it beside the ticks: it is parsed, then checked for an arm that stands as it did (``standing``).
+    ``held``: somebody else had the arm when it was looked at.
+    """
+
+    request: GoalRequest
+    goal: ParsedGoal | None = None
+    due_s: float = 0.0
+    work: Future[Any] | None = None
+    standing: Standing | None = None
+    checks: int = 0
+    held: bool = False
+
+    def drop(self) -> GoalRequest:
+        """Nobody wants it any more."""
+        if self.work is not None:
+            self.work.cancel()
+        return self.request
+
+
+class PendingGoals:
+    """Goals that wait to be looked at, one for each track; times are seconds on any one clock."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Pending] = {}
+        self._rested_s = 0.0
+        self.overtaken = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def put(self, request: GoalRequest) -> GoalRequest | None:
+        """Take a request; returns the one that it overtakes, which has to be answered."""
+        before = self._waiting.pop(request.track, None)
+        self._waiting[request.track] = Pending(request)
+        self.overtaken += before is not None
+        return before.drop() if before else None
+
+    def remove(self, wanted: Callable[[GoalRequest], bool]) -> list[GoalRequest]:
+        """Withdraw those requests; returns them."""
+        gone = {track: pending for track, pending in self._waiting.items() if wanted(pending.request)}
+        for track in gone:
+            del self._waiting[track]
+        return [pending.drop() for pending in gone.values()]
+
+    def next(self, now_s: float) -> Pending | None:
+        """What may be looked at now, which leaves; the first that came goes first."""
+        if now_s < self._rested_s:
+            return None
+        for track, pending in self._waiting.items():
+            if now_s >= pending.due_s:
+                return self._waiting.pop(track)
+        return None
+
+    def put_back(self, pending: Pending, due_s: float) -> None:
+        """It cannot be looked at before ``due_s``; a newer one that came meanwhile keeps its place."""
+        pending.due_s = due_s
+        self._waiting.setdefault(pending.request.track, pending)
+
+    def looked(self, begin_s: float, end_s: float) -> None:
+        """A check took from ``begin_s`` to ``end_s``."""
+        self._rested_s = end_s + REST * (end_s - begin_s)

@@ -1,0 +1,195 @@
+"""Slowing: ways to rest and ramps to another speed, as gentle as the limits want them where that is possible.
+
+Where nothing gentle enough is possible the gentlest is taken, as it has to be one; its ``Strain`` tells how far beyond the limits
+it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import Array
+from picker_dynamics.trajectory.stops import stop_along, stop_trajectory
+from picker_dynamics.trajectory.time_scaling import TimeScaling
+from picker_dynamics.trajectory.trajectory import Trajectory, remainder
+
+from .checks import SampledMotion, VelocityLimits
+from .course import Course, State
+from .motion import Phase
+from .validator import MotionValidator
+
+RATE_HALVINGS = 4
+"""How often a change of speed is made more gently until it needs no more torque than allowed."""
+
+HARDER = (2.0, 4.0)
+"""Times the deceleration with which the arm may brake where the guard stopped it while it accelerated."""
+
+BRAKING_PERIOD_S = 0.005
+"""Spacing of the instants at which a way to rest is looked at [s]."""
+
+RAMP_PERIOD_S, RAMP_SAMPLES = 0.005, 200
+"""The same of a ramp, and how many they are at most."""
+
+PEAK_SAMPLES = 200
+"""How many instants of a trajectory tell how fast it is at most."""
+
+ROUNDING = 1e-3
+"""Share by which a way to rest may exceed a speed: that of a motion that was slowed until it just fits."""
+
+
+@dataclass(frozen=True)
+class Strain:
+    """What a way to rest, or to a lower speed, needs of its limits where nothing gentler is possible; 1: no more than allowed.
+
+    Attributes:
+        torque, tip: shares of the allowed torque and of the tip's speed.
+        beyond: how far beyond a position limit [rad, m].
+    """
+
+    torque: float = 1.0
+    tip: float = 1.0
+    beyond: float = 0.0
+
+    @classmethod
+    def of(cls, validator: MotionValidator, q: Array, v: Array, a: Array) -> Strain:
+        """What states (s, n) need of torque and tip speed."""
+        motion = SampledMotion(validator.model, np.zeros(len(q)), q, v, a, q[-1])
+        return cls(validator.torque_share(q, v, a), float(motion.tip_speed.max() / validator.tip_speed))
+
+
+NO_STRAIN = Strain()
+
+
+def gentlest(
+    ways: Iterable[Trajectory], validator: MotionValidator, lower: Array, upper: Array, to_hold: bool = False
+) -> tuple[Trajectory, Strain]:
+    """The first way to rest that obeys torque, speed and range; else the one that needs least, and how much that is.
+
+    Args:
+        ways: at least one.
+        validator: of motions with the present payload.
+        lower, upper: (n,) position limits [rad, m], of which one that is passed at the start counts from there.
+        to_hold: those that end where the arm can stay go first.
+    """
+    tried: list[tuple[bool, float, Trajectory, Strain]] = []
+    for way in ways:
+        times = np.linspace(0.0, way.duration, int(np.ceil(way.duration / BRAKING_PERIOD_S)) + 1)
+        motion = SampledMotion(validator.model, times, *way.sample(times), way.end, way)
+        q = motion.q
+        beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
+        outside = max(float(np.maximum(lower - q, q - upper).max()), 0.0)
+        tip = float(motion.tip_speed.max() / validator.tip_speed)
+        strain = Strain(validator.torque_share(q, motion.v, motion.a), tip, outside)
+        shares = [strain.torque, strain.tip - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
+        shares += [check.worst(motion).share - ROUNDING for check in validator.checks if isinstance(check, VelocityLimits)]
+        if validator.further:
+            sampled = validator.sampled(way)
+            shares += [check.worst(sampled).share for check in validator.further]
+        falls = to_hold and not validator.can_hold(way.end)
+        if max(shares) <= 1.0 and not falls:
+            return way, strain
+        tried.append((falls, max(shares), way, strain))
+    return min(tried, key=lambda one: one[:2])[2:]
+
+
+@dataclass(frozen=True, eq=False)
+class Slowing:
+    """Slowing of one arm.
+
+    Args:
+        description: the arm; within its position limits it comes to rest.
+        max_deceleration: (n,) or a number [rad/s²], which a change of speed may add too.
+    """
+
+    description: ArmDescription
+    max_deceleration: Array
+
+    # -- to rest -------------------------------------------------------------------------------------------
+
+    def stop(self, state: State, share: float = 1.0) -> Trajectory:
+        """Straight on to rest, with a share of the deceleration."""
+        arm = self.description
+        return stop_trajectory(
+            *state, self.max_deceleration * share, joint_names=arm.joint_names, lower=arm.lower, upper=arm.upper
+        )
+
+    def straight(self, state: State, harder: Sequence[float] = ()) -> Iterator[Trajectory]:
+        """Straight on to rest: as wanted, ``harder`` times as hard, then ever more gently."""
+        for share in (1.0, *harder, *(0.5**halvings for halvings in range(1, RATE_HALVINGS + 1))):
+            yield self.stop(state, share)
+
+    def ways_to_rest(self, course: Course, start_s: float) -> Iterator[Trajectory]:
+        """As a stream's filter foresaw; straight on, and along the path of a goal; then both ever more gently."""
+        path, progress = course.path, course.progress_at(start_s)
+        if path is not None and path.phase is Phase.STREAMING:
+            yield remainder(path.trajectory, progress)
+        followed = course.executing(start_s)
+        for halvings, straight in enumerate(self.straight(course.state_at(start_s))):
+            yield straight
+            if followed is not None:
+                rate = self.rate(followed.trajectory, progress) / 2.0**halvings
+                yield stop_along(followed.trajectory, course.scaling or TimeScaling(followed.start_s), start_s, rate)
+
+    def gentlest(
+        self, ways: Iterable[Trajectory], validator: MotionValidator | None, to_hold: bool = False
+    ) -> tuple[Trajectory, Strain]:
+        """As :func:`gentlest`, within the arm's range; the first where limits are not known."""
+        if validator is None:
+            return next(iter(ways)), NO_STRAIN
+        return gentlest(ways, validator, self.description.lower, self.description.upper, to_hold)
+
+    # -- to another speed ----------------------------------------------------------------------------------
+
+    def rate(self, trajectory: Trajectory, progress: float) -> float:
+        """Largest rate of the speed [1/s] that adds no more than ``max_deceleration`` to any joint's acceleration."""
+        left = np.linspace(min(progress, trajectory.duration), trajectory.duration, PEAK_SAMPLES)
+        peak = np.abs(trajectory.sample(left)[1]).max(axis=0)
+        return float((self.max_deceleration / np.maximum(peak, 1e-6)).min())
+
+    def ramp(
+        self,
+        make: Callable[[float], TimeScaling],
+        trajectory: Trajectory,
+        time_s: float,
+        progress: float,
+        validator: MotionValidator | None,
+    ) -> tuple[TimeScaling, Strain]:
+        """The ramp ``make(rate)`` from ``time_s`` on, gentle enough for the torque limits where that is possible, and its strain.
+
+        Args:
+            trajectory: that is gone through, and how far that is (``progress`` [s]).
+        """
+        rate, tried = self.rate(trajectory, progress), []
+        for _ in range(RATE_HALVINGS):
+            made = make(rate)
+            strain = _strain_of_ramp(made, trajectory, time_s, validator)
+            tried.append((strain.torque, made, strain))
+            if strain.torque <= 1.0:
+                break
+            rate /= 2.0
+        return min(tried, key=lambda one: max(one[0], 1.0))[1:]
+
+
+def _strain_of_ramp(scaling: TimeScaling, trajectory: Trajectory, time_s: float, validator: MotionValidator | None) -> Strain:
+    if validator is None or scaling.settled_s <= time_s:
+        return NO_STRAIN
+    count = min(max(math.ceil((scaling.settled_s - time_s) / RAMP_PERIOD_S), 8), RAMP_SAMPLES)
+    instants = [scaling.at(t) for t in np.linspace(time_s, scaling.settled_s, count + 1)]
+    states = zip(*(one.scaled(trajectory.sample(one.progress)) for one in instants))
+    return Strain.of(validator, *(np.array(part) for part in states))
+
+
+def require_followable(validator: MotionValidator, q: Array, v: Array, a: Array) -> None:
+    """Raise a PickerError where the state (n,) of a stream is beyond the limits; it may just be at them."""
+    try:
+        validator.validate_state(q, v, a)
+    except PickerError:
+        strain = Strain.of(validator, q[None], v[None], a[None])
+        if max(strain.torque, strain.tip) > 1.0 + ROUNDING or not validator.can_hold(q):
+            raise

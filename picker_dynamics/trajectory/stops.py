@@ -1,0 +1,88 @@
+"""Stops of a moving arm: straight on, or along the path that it is on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from picker_dynamics.robot.model import Array, as_states, per_joint
+
+from .time_scaling import TimeScaling
+from .trajectory import Trajectory, from_points
+
+KNOT_S = 0.02
+"""Spacing of the points through which a stop along the path goes: quintic segments, the same curve to 1e-6 rad."""
+
+
+def stop_trajectory(
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    max_decel: ArrayLike,
+    *,
+    joint_names: Sequence[str],
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    min_s: float = 0.02,
+) -> Trajectory:
+    """From the moving state (q, v, a) to rest, all joints together along a straight line, then hold.
+
+    The velocity is a cubic from (v, a) to (0, 0), of peak deceleration 1.5 |v| / T if a = 0.
+
+    Args:
+        max_decel: (n,) or a number [rad/s²]; exceeded only where |a| already is, or where a limit is closer.
+        lower, upper: (n,) position limits [rad] to stop within, if that can be.
+        min_s: shortest duration [s].
+    """
+    n = len(joint_names)
+    q, v, a = (as_states(name, x, n) for name, x in zip("qva", (q, v, a)))
+    allowed = per_joint("max_decel", np.maximum(max_decel, np.abs(a)), joint_names, positive=True)
+    T = max(float((1.5 * np.abs(v) / allowed).max()), min_s)
+    while (_peak(v, a, T) > allowed * (1.0 + 1e-9)).any():
+        T *= 1.05
+    for limit, side in ((lower, -1.0), (upper, 1.0)):
+        if limit is not None:
+            T = _within(side * v, side * a, side * (np.asarray(limit) - q), T, min_s)
+    c2, c3 = _stop(v, a, T)
+    coefficients = np.array([q, v, a / 2.0, c2 / 3.0, c3 / 4.0, np.zeros(n)])
+    return Trajectory(tuple(joint_names), [0.0, T], [coefficients])
+
+
+def _within(v: Array, a: Array, room: Array, T: float, min_s: float) -> float:
+    """The duration, at most ``T`` and at least ``min_s``, after which no joint has gone farther than ``room`` (n,), if >= 0.
+
+    A stop covers v T / 2 + a T² / 12.
+    """
+    for j in np.flatnonzero((v * T / 2.0 + a * T**2 / 12.0 > room) & (room >= 0.0)):
+        root = math.sqrt(max(v[j] ** 2 / 4.0 + a[j] * room[j] / 3.0, 0.0))
+        T = max(min(T, 2.0 * float(room[j]) / max(float(v[j]) / 2.0 + root, 1e-12)), min_s)
+    return T
+
+
+def _stop(v: Array, a: Array, T: float) -> tuple[Array, Array]:
+    """c2 and c3 of the velocity v + a t + c2 t² + c3 t³ of a stop after ``T`` [s]."""
+    return -3.0 * v / T**2 - 2.0 * a / T, 2.0 * v / T**3 + a / T**2
+
+
+def _peak(v: Array, a: Array, T: float) -> Array:
+    """Largest |acceleration| of the stop, (n,): at an end or at the vertex of a parabola."""
+    c2, c3 = _stop(v, a, T)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = np.clip(np.nan_to_num(-c2 / (3.0 * c3)), 0.0, T)
+    return np.maximum(np.abs(a), np.abs(a + 2.0 * c2 * vertex + 3.0 * c3 * vertex**2))
+
+
+def stop_along(path: Trajectory, scaling: TimeScaling, time_s: float, rate: float) -> Trajectory:
+    """The stop that stays on ``path``: its speed goes from what it is at ``time_s`` to 0, at ``rate`` [1/s]."""
+    made = scaling.ramp(time_s, 0.0, rate)
+    count = max(1, math.ceil((made.settled_s - time_s) / KNOT_S))
+    times = np.linspace(0.0, max(made.settled_s - time_s, KNOT_S), count + 1)
+    states = []
+    for t in times:
+        now = made.at(time_s + t)
+        states.append(now.scaled(path.sample(now.progress)))
+    q, v, a = (np.array(part) for part in zip(*states))
+    return from_points(times[1:], q[1:], v[1:], a[1:], start=states[0], joint_names=path.joint_names)
