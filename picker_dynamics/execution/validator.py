@@ -286,7 +286,8 @@ class MotionValidator:
             beyond = np.maximum(np.minimum(lower, q[0]) - q, q - np.maximum(upper, q[0])).max()
             outside = max(float(np.maximum(lower - q, q - upper).max()), 0.0)
             strain = Strain(self.torque_share(q, motion.v, motion.a), float(motion.tip_speed.max() / self.tip_speed), outside)
-            shares = [strain.torque, strain.tip - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
+            begins = max(float(motion.tip_speed[0] / self.tip_speed), 1.0)  # a limit that was lowered: no way does better
+            shares = [strain.torque, strain.tip / begins - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
             shares += [check.worst(motion).share - ROUNDING for check in self.checks if isinstance(check, VelocityLimits)]
             if self.further:
                 sampled = self.sampled(way)
