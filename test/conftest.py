@@ -9,12 +9,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from stalls import Stalls
 
 from benchmarks.domain import own_domain
 from picker_dynamics.board.firmware import packages
 
 pytest.register_assert_rewrite("hardware_bench", "ros_graph", "scenarios", "session_bench", "topic_system", "waiting")
+
+settings.register_profile("long", max_examples=3000, deadline=None)  # of generated sequences: test/support/generated.py
 
 TWO_ATTEMPTS_S = 240.0
 AGAIN, STALLS = pytest.StashKey[list[str]](), pytest.StashKey[Stalls]()

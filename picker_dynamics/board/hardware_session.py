@@ -163,7 +163,7 @@ class HardwareSession(Session):
         self._boot_id: int | None = None
         self._guard, self._stamps = SetpointGuard(servos), Stamps()
         self._refused_since_s: float | None = None
-        self._silent_s, self._epoch_s, self._why = 0.0, 0.0, ""
+        self._moved, self._silent_s, self._epoch_s, self._why = False, 0.0, 0.0, ""
         self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
 
@@ -430,7 +430,7 @@ class HardwareSession(Session):
         self.held_effort = self.model.servo.spring_torque(self.setpoint, held)
         self.begin_epoch(held, remark)
         self._guard.restart(self.setpoint)
-        self._refused_since_s, self._silent_s, self._epoch_s = None, 0.0, 0.0
+        self._moved, self._refused_since_s, self._silent_s, self._epoch_s = False, None, 0.0, 0.0
 
     def _on_loss(self, error: LinkError) -> None:
         self.lost = str(error)
@@ -464,7 +464,8 @@ class HardwareSession(Session):
             setpoint = self._setpoint_of(telemetry)
             q, v = self.model.step(setpoint, min(dt, LONGEST_STEP_S))
             torque = self.model.servo.torque(setpoint, q, v)
-            if self._guard.last_s is not None:  # on its way from where it was held
+            self._moved = self._moved or bool((setpoint != self.setpoint).any())
+            if self._moved:  # on its way from where it was held
                 self.held, self.setpoint = q.copy(), setpoint
                 self.held_effort = self.model.servo.spring_torque(setpoint, q)
         self.budget.load(torque, self._outputs(telemetry.live))

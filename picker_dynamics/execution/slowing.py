@@ -86,7 +86,8 @@ def gentlest(
         outside = max(float(np.maximum(lower - q, q - upper).max()), 0.0)
         tip = float(motion.tip_speed.max() / validator.tip_speed)
         strain = Strain(validator.torque_share(q, motion.v, motion.a), tip, outside)
-        shares = [strain.torque, strain.tip - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
+        begins = max(float(motion.tip_speed[0] / validator.tip_speed), 1.0)  # a limit that was lowered: no way does better
+        shares = [strain.torque, strain.tip / begins - ROUNDING, np.inf if beyond > 1e-6 else 0.0]
         shares += [check.worst(motion).share - ROUNDING for check in validator.checks if isinstance(check, VelocityLimits)]
         if validator.further:
             sampled = validator.sampled(way)

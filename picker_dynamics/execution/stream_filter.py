@@ -106,21 +106,21 @@ class StreamFilter:
     # -- how -----------------------------------------------------------------------------------------------
 
     def _allowed(self, target: Array, state: State, validator: MotionValidator) -> Array:
-        """The farthest rest on the way to ``target`` whose response keeps the limits, or is no worse than to stay."""
-        whole = float(self._shares(state, target[None], validator)[0])
-        if whole <= 1.0:
+        """The farthest rest on the way to ``target`` whose response keeps each limit, or is no worse in that than to stay."""
+        whole = self._shares(state, target[None], validator)
+        if whole.max() <= 1.0:
             return target
-        way, tried = target - self.rest, TRIED[:, 0]
-        shares = self._shares(state, self.rest + TRIED * way, validator)
-        most = max(1.0, shares[0])
-        tried, shares = np.append(tried, 1.0), np.append(shares, whole)
-        fits = shares <= most
+        way, tried = target - self.rest, np.append(TRIED[:, 0], 1.0)
+        shares = np.hstack([self._shares(state, self.rest + TRIED * way, validator), whole])
+        stay = np.maximum(shares[:, :1], 1.0)
+        shares = _of(shares, stay)
+        fits = shares <= 1.0
         if fits.all():
             return target
         k = int(fits.argmin()) - 1
-        between = (most - shares[k]) / (shares[k + 1] - shares[k]) if np.isfinite(shares[k + 1]) else 0.0
+        between = (1.0 - shares[k]) / (shares[k + 1] - shares[k]) if np.isfinite(shares[k + 1]) else 0.0
         rest: Array = self.rest + (tried[k] + between * (tried[k + 1] - tried[k])) * way
-        if between == 0.0 or self._shares(state, rest[None], validator)[0] <= most:
+        if between == 0.0 or _of(self._shares(state, rest[None], validator), stay)[0] <= 1.0:
             return rest
         rest = self.rest + tried[k] * way
         return rest
@@ -138,7 +138,7 @@ class StreamFilter:
         return (q + rests[:, None]).reshape(shape), v.reshape(shape), a.reshape(shape)
 
     def _shares(self, state: State, rests: Array, validator: MotionValidator) -> Array:
-        """Largest share of any limit that the responses to ``rests`` (k, n) use, (k,)."""
+        """Largest share of each limit that the responses to ``rests`` (k, n) use, (m, k)."""
         model, limits = validator.model, validator.limits
         q, v, a = self._looked_at(state, rests)
         torque = model.required_torque(q, v, a)
@@ -153,14 +153,20 @@ class StreamFilter:
             lower, upper = servos.setpoint_lower, servos.setpoint_upper
             shares.append(np.abs(demand) / (TORQUE_SHARE * limits.full))
             shares.append(np.abs(2.0 * (q + servos.model.offset(demand)) - upper - lower) / (upper - lower))
-        most: Array = np.array([part.reshape(len(rests), -1).max(axis=1) for part in shares]).max(axis=0)
-        for k, rest in enumerate(rests):
-            most[k] = max(most[k], (np.abs(model.gravity(rest)) / limits.hold).max())
-            if validator.further:
-                part = slice(k * len(_LOOKED_AT), (k + 1) * len(_LOOKED_AT))
-                motion = SampledMotion(model, _TIMES, q[part], v[part], a[part], rest, self._way(state, rest))
-                most[k] = max(most[k], *(check.worst(motion).share for check in validator.further))
-        return most
+        most = [part.reshape(len(rests), -1).max(axis=1) for part in (*shares, np.abs(model.gravity(rests)) / limits.hold)]
+        parts = (slice(k * len(_LOOKED_AT), (k + 1) * len(_LOOKED_AT)) for k in range(len(rests)))
+        ways = [
+            SampledMotion(model, _TIMES, q[part], v[part], a[part], rest, self._way(state, rest))
+            for part, rest in zip(parts, rests if validator.further else ())
+        ]
+        most += [np.array([check.worst(way).share for way in ways]) for check in validator.further]
+        return np.array(most)
+
+
+def _of(shares: Array, stay: Array) -> Array:
+    """Largest of the shares (m, k) against those of staying (m, 1), (k,); where staying is out of bounds nothing is worse."""
+    against: Array = np.divide(shares, stay, out=np.ones_like(shares), where=np.isfinite(stay)).max(axis=0)
+    return against
 
 
 def _constants(state: State, rest: Array) -> Array:

@@ -19,7 +19,7 @@ from picker_dynamics.execution.slowing import gentlest
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, torque_validator
 from picker_dynamics.trajectory import profiles
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, stop_trajectory
 
 STALL = 1.08
 BERRY = 9.81 * 0.025 * 0.425
@@ -243,6 +243,17 @@ def test_of_the_ways_to_rest_the_first_that_fits_is_taken_else_the_gentlest():
     least, strain = gentlest([hard, gentle], made, arm.lower, arm.upper)
     assert least is gentle and strain.torque == approx(shares[1], rel=0.01) and strain.tip > 1.0
     assert gentlest([easy, gentle], made, arm.lower, HOME + [1, 1, 0.04, 1, 1])[0] is easy, "none stays in range: the first"
+
+
+def test_where_the_tip_begins_too_fast_on_every_way_to_rest_the_torque_decides():
+    """A limit was lowered in mid-motion."""
+    made, arm = validator(tip_speed=0.05), picker()
+    v = np.array([0.0, -2.0, 0.0, 0.0, 0.0])
+    hard, gentle = (stop_trajectory(HOME, v, ZERO, 1.5 * 2.0 / t, joint_names=NAMES) for t in (0.05, 0.3))
+    hard_share, gentle_share = (made.torque_share(*way.sample(np.linspace(0.0, way.duration, 100))) for way in (hard, gentle))
+    assert hard_share > 1.0 > gentle_share
+    way, strain = made.gentlest([hard, gentle], arm.lower, arm.upper)
+    assert way is gentle and strain.torque < 1.0 and strain.tip > hard_share
 
 
 # -- one more entry -------------------------------------------------------------------------------------------
