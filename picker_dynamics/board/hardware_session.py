@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -24,7 +22,7 @@ from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .command_timing import Stamps
+from .enabling import Enabling
 from .firmware.config import board_limits
 from .link import Link
 from .protocol import (
@@ -32,10 +30,7 @@ from .protocol import (
     Adopt,
     BoardState,
     Disable,
-    Enable,
     Fault,
-    Info,
-    Reason,
     Relax,
     Reset,
     Stop,
@@ -43,19 +38,16 @@ from .protocol import (
     ahead_us,
     describe_faults,
     limits_checksum,
-    pulse_units,
 )
 from .session import Session, State
-from .setpoint_guard import Refusal, SetpointGuard
+from .setpoint_guard import Refusal
+from .setpoint_sender import CommandCounts, SetpointSender
 
 REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""
 
 ENABLE_PERIOD_S = 0.3
 """Between two joints, at the first enabling."""
-
-PATIENCE_S = 2.0
-"""How long a joint's enabling is asked for again where no answer comes."""
 
 REJOIN_S = 0.2
 """After commands have been refused for this long, everyone restarts from the held pose [s]."""
@@ -71,71 +63,6 @@ REMARK_S = 2.0
 
 STALL_S = 0.05
 """More than this between two ticks is no silence of who commands: this process stood still [s]."""
-
-
-@dataclass
-class CommandCounts:
-    """What became of the commands: every one that came is in exactly one of these."""
-
-    sent: int = 0
-    not_active: int = 0
-    away: int = 0
-    stale: int = 0
-    ahead: int = 0
-    invalid: int = 0
-    failed: int = 0
-    thinned: int = 0
-    foreign: int = 0
-
-    def note(self, refusal: Refusal) -> None:
-        """One more was not sent for that reason."""
-        setattr(self, refusal.value, getattr(self, refusal.value) + 1)
-
-
-class Enabling:
-    """Switches on, at the rest pose, those joints whose outputs are off: one at a time, without ever waiting for the board.
-
-    Args:
-        link, servos: the board and what hangs on it.
-        period_s: between two joints [s].
-        at_rest_pose: the arm stands there; else outputs that went off meanwhile stay off.
-    """
-
-    def __init__(self, link: Link, servos: ServoMap, period_s: float, at_rest_pose: bool):
-        self._link, self._servos, self._period_s, self._at_rest_pose = link, servos, period_s, at_rest_pose
-        self._rest = [pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest)]
-        self._due_s, self._joint = 0.0, 0
-        self._answer: Future[Ack | Info] | None = None
-
-    def advance(self, telemetry: Telemetry, moving: bool, now_s: float) -> bool:
-        """Do what is due; whether all outputs run.
-
-        Raises:
-            PickerError: a joint could not be switched on; its ``subject`` says which.
-        """
-        if self._answer is not None:
-            self._take_answer(self._answer, now_s)
-        if self._answer is not None or now_s < self._due_s or moving:
-            return False
-        while self._joint < self._servos.n and telemetry.live >> self._joint & 1:
-            self._joint += 1
-        if self._joint == self._servos.n:
-            return True
-        if not self._at_rest_pose:
-            name = self._servos.joint_names[self._joint]
-            raise PickerError(f"{name} is off, and nobody says that the arm stands at its rest pose", subject=name)
-        pulses = [pulse if joint == self._joint else 0 for joint, pulse in enumerate(self._rest)]
-        self._answer = self._link.request_async(Enable(1 << self._joint, tuple(pulses)), PATIENCE_S)
-        return False
-
-    def _take_answer(self, answer: Future[Ack | Info], now_s: float) -> None:
-        if not answer.done():
-            return
-        error, self._answer = answer.exception(), None
-        if error is not None and getattr(error, "reason", None) is not Reason.ALREADY_LIVE:  # done, but the answer got lost
-            name = self._servos.joint_names[self._joint]
-            raise PickerError(f"{name} could not be enabled: {error}", subject=name) from error
-        self._due_s, self._joint = now_s + self._period_s, self._joint + 1
 
 
 class HardwareSession(Session):
@@ -154,18 +81,23 @@ class HardwareSession(Session):
         self.budget = budget or ServoBudget(servos)
         self.relax_latched = False
         self.cancelled = threading.Event()
-        self.counts = CommandCounts()
         self.limits_differ = False
         self.lost = ""
         link.on_loss = self._on_loss
         self._mask = (1 << servos.n) - 1
         self._all_live, self._no_torque = np.ones(servos.n, dtype=bool), np.zeros(servos.n)
         self._boot_id: int | None = None
-        self._guard, self._stamps = SetpointGuard(servos), Stamps()
+        self._sender = SetpointSender(link, servos)
+        self.counts: CommandCounts = self._sender.counts
         self._refused_since_s: float | None = None
         self._moved, self._silent_s, self._epoch_s, self._why = False, 0.0, 0.0, ""
         self._enabling: Enabling | None = None
         self._last_step_s: float | None = None
+
+    @property
+    def delay_s(self) -> float:
+        """How much later than they should commands are played, because of a stall [s]."""
+        return self._sender.delay_s
 
     def connect(self) -> None:
         """Open the port and shake hands, again and again with growing pauses until it works or ``cancelled`` is set.
@@ -336,43 +268,33 @@ class HardwareSession(Session):
             raise
 
     def _pass_on(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> bool:
-        """Send a command if it may be sent, and count what became of it: nothing else sends set-points."""
-        counts, guard = self.counts, self._guard
+        """Send a command if it may be sent, and count what became of it."""
+        sender, paused = self._sender, ""
         if self.state is not State.ACTIVE:
-            counts.not_active += 1
+            sender.counts.not_active += 1
             return False
-        why = "jumped" if guard.last_s is not None else "did not start from the held pose"
-        if guard.last_s is not None and time_s - guard.last_s > PAUSE_S:
-            why = f"paused for {time_s - guard.last_s:.2f} s"
-            guard.restart(self._setpoint_of(self.telemetry()))
-        starts = guard.last_s is None
-        refusal = guard.refusal(time_s, q_cmd, now_s)
-        if refusal is not None:
-            counts.note(refusal)
-            if refusal is Refusal.AWAY:
-                if self._refused_since_s is None:
-                    self._refused_since_s, self._why = now_s, why
-                self._start_anew_if_due(self.telemetry(), now_s)
-            return False
-        pulses = tuple(pulse_units(pulse) for pulse in self.servos.to_pulse_us(q_cmd))
-        if starts:
-            self._stamps.restart()
-        self.link.send_setpoint(self._stamps.stamp(time_s, self.link.board_time_us(time_s)), pulses)
-        guard.sent(time_s, q_cmd)
-        self._refused_since_s, self._silent_s = None, 0.0
-        counts.sent += 1
-        return True
+        if sender.last_s is not None and time_s - sender.last_s > PAUSE_S:
+            paused = f"paused for {time_s - sender.last_s:.2f} s"
+            sender.restart(self._setpoint_of(self.telemetry()))
+        refusal = sender.send(time_s, q_cmd, now_s)
+        if refusal is None or refusal is Refusal.THINNED:
+            self._refused_since_s, self._silent_s = None, 0.0
+        elif refusal is Refusal.AWAY:
+            if self._refused_since_s is None:
+                self._refused_since_s, self._why = now_s, paused or sender.why
+            self._start_anew_if_due(self.telemetry(), now_s)
+        return refusal is None
 
     def _start_anew_if_due(self, telemetry: Telemetry, now_s: float) -> None:
         """Where commands were refused or missing for a while, and the arm stands: all restart from where it is held."""
-        if self.state is State.ACTIVE and self._guard.last_s is not None and self._epoch_s > REMARK_S:
+        if self.state is State.ACTIVE and self._sender.last_s is not None and self._epoch_s > REMARK_S:
             self.problem = ""
         if self.state is not State.ACTIVE or self.moving:
             return
         if self._refused_since_s is not None and now_s - self._refused_since_s > REJOIN_S:
-            said = f"commands {self._why}: restarting from where the arm is held ({self._guard.said})"
+            said = f"commands {self._why}: restarting from where the arm is held ({self._sender.said})"
             self._begin_epoch(telemetry, said)
-        elif self._guard.last_s is not None and self._silent_s > PAUSE_S:
+        elif self._sender.last_s is not None and self._silent_s > PAUSE_S:
             self._begin_epoch(telemetry, f"no commands for {PAUSE_S} s: holding")
 
     # -- time ----------------------------------------------------------------------------------------------
@@ -429,7 +351,7 @@ class HardwareSession(Session):
         self.model.reset(held)
         self.held_effort = self.model.servo.spring_torque(self.setpoint, held)
         self.begin_epoch(held, remark)
-        self._guard.restart(self.setpoint)
+        self._sender.restart(self.setpoint)
         self._moved, self._refused_since_s, self._silent_s, self._epoch_s = False, None, 0.0, 0.0
 
     def _on_loss(self, error: LinkError) -> None:

@@ -1,0 +1,117 @@
+"""Set-point sender: the only way of a set-point to the board, so that each is looked at, put in its time, and counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from picker_dynamics.robot.servo_map import ServoMap
+
+from .command_timing import LATEST_S, REACH_S, Pace, Stamps
+from .link import Link
+from .protocol import pulse_units
+from .setpoint_guard import SPACING_S, Refusal, SetpointGuard
+
+SPARE = 2
+"""Places of the board's queue that are left free."""
+
+
+@dataclass
+class CommandCounts:
+    """What became of the commands: every one that came is in exactly one of these."""
+
+    sent: int = 0
+    not_active: int = 0
+    away: int = 0
+    stale: int = 0
+    ahead: int = 0
+    invalid: int = 0
+    failed: int = 0
+    thinned: int = 0
+    foreign: int = 0
+
+    def note(self, refusal: Refusal) -> None:
+        """One more was not sent for that reason."""
+        setattr(self, refusal.value, getattr(self, refusal.value) + 1)
+
+
+class SetpointSender:
+    """Guards set-points, keeps them in their pace, and sends them in board time.
+
+    Args:
+        link, servos: the board and what hangs on it.
+
+    Attributes:
+        counts: what became of each.
+        why, said: of the last one that was away, in general and in figures.
+    """
+
+    def __init__(self, link: Link, servos: ServoMap):
+        self._link, self._servos = link, servos
+        self._guard, self._pace, self._stamps = SetpointGuard(servos), Pace(), Stamps()
+        self._pulses: tuple[int, ...] = ()
+        self._stood = False
+        self.counts = CommandCounts()
+        self.why = self.said = ""
+
+    @property
+    def last_s(self) -> float | None:
+        """Time for which the last one was [s]; None: the next one begins at the outputs."""
+        return self._guard.last_s
+
+    @property
+    def delay_s(self) -> float:
+        """How much later than it should the last one is played [s]."""
+        return self._pace.delay_s
+
+    def restart(self, outputs: np.ndarray) -> None:
+        """The next one begins at the set-point that the ``outputs`` hold, (n,) [rad]."""
+        self._guard.restart(outputs)
+        self._pace.restart()
+        self._stamps.restart()
+        self._pulses, self._stood = (), False
+
+    def send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
+        """Send ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns why not, or None.
+
+        Raises:
+            InputError: a set-point that is not finite, or outside the pulse range; nothing is sent.
+            LinkError: the cable was pulled.
+        """
+        starts = self._guard.last_s is None
+        refusal = self._guard.refusal(time_s, q_cmd, now_s)
+        if refusal is Refusal.AWAY:
+            self.why, self.said = "did not start from the held pose" if starts else "jumped", self._guard.said
+        if refusal is None:
+            refusal = self._send(time_s, q_cmd, now_s)
+        if refusal is None:
+            self.counts.sent += 1
+        else:
+            self.counts.note(refusal)
+        return refusal
+
+    def _send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
+        pulses = tuple(pulse_units(pulse) for pulse in self._servos.to_pulse_us(q_cmd))
+        stands = pulses == self._pulses
+        late_s = self._pace.late_s(now_s)
+        if late_s > LATEST_S and not stands:
+            self.why, self.said = f"came {late_s:.2f} s too late", f"allowed {LATEST_S} s"
+            return Refusal.AWAY
+        played_s = self._pace.played_s(time_s, now_s, stands, SPACING_S)
+        if stands and self._stood and played_s > max(time_s, now_s + REACH_S):  # told twice: time to make up what was lost
+            self._pace.stood(time_s)
+            self._guard.sent(time_s, q_cmd)
+            return Refusal.THINNED
+        if self._guard.last_s is not None and time_s - self._guard.last_s < self._spacing_s(played_s - now_s):
+            return Refusal.THINNED
+        self._link.send_setpoint(self._stamps.stamp(played_s, self._link.board_time_us(played_s)), pulses)
+        self._guard.sent(time_s, q_cmd)
+        self._pace.sent(time_s, played_s)
+        self._pulses, self._stood = pulses, stands
+        return None
+
+    def _spacing_s(self, ahead_s: float) -> float:
+        """What keeps the board's queue from running over where set-points are sent so long before they are played [s]."""
+        info = self._link.info
+        return 0.0 if info is None else ahead_s / (info.queue_capacity - SPARE)
