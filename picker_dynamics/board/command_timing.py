@@ -21,8 +21,11 @@ REACH_S = 0.015
 LATEST_S = 0.2
 """A set-point that comes so long after the one before should have held is not followed [s]."""
 
-RAMP_S = 0.15
-"""In which set-points that were waited for come up to their pace again [s]: at once the arm would swing beyond its speed."""
+RAMP_S = 0.2
+"""In which set-points that were waited for come up to their pace again [s]: the arm swings less, whose outputs had to brake."""
+
+START_S = 0.05
+"""For the way from the outputs to a first set-point, at least [s]."""
 
 
 class Pace:
@@ -31,6 +34,7 @@ class Pace:
         p = p0 + t - t0                                   in motion
         p = now + REACH_S + w(t - t0)                     where the board has run out of them, and so stands
         p = max(p0 + step, now + REACH_S, t)              where the set-point stands
+        p = max(max(p0, now) + START_S, t)                the first one
 
     with t, p the times at which a set-point should hold and at which it does, t0, p0 those of the one before, w the way up to
     pace: w(s) = sqrt(2 s RAMP_S), and s + RAMP_S / 2 from s = RAMP_S / 2 on.  So a stall of who sends them delays a motion and
@@ -60,10 +64,13 @@ class Pace:
     def played_s(self, time_s: float, now_s: float, stands: bool, step_s: float) -> float:
         """When a set-point for ``time_s`` that is sent now is played [s]; ``stands``: it is the one before once more.
 
-        Where nothing moves or went before, that is at least ``step_s`` after the one before [s].
+        Where nothing moves that is at least ``step_s`` after the one before [s].
         """
         earliest_s = now_s + REACH_S
-        if stands or self._time_s is None:
+        if self._time_s is None:
+            self._begun = None
+            return max(max(self._played_s, now_s) + START_S, time_s)
+        if stands:
             self._begun = None
             return max(self._played_s + step_s, earliest_s, time_s)
         if earliest_s > self._played_s:

@@ -291,9 +291,10 @@ class HardwareSession(Session):
             self.problem = ""
         if self.state is not State.ACTIVE or self.moving:
             return
-        if self._refused_since_s is not None and now_s - self._refused_since_s > REJOIN_S:
-            said = f"commands {self._why}: restarting from where the arm is held ({self._sender.said})"
-            self._begin_epoch(telemetry, said)
+        if self._refused_since_s is not None:
+            if now_s - self._refused_since_s > REJOIN_S:
+                said = f"commands {self._why}: restarting from where the arm is held ({self._sender.said})"
+                self._begin_epoch(telemetry, said)
         elif self._sender.last_s is not None and self._silent_s > PAUSE_S:
             self._begin_epoch(telemetry, f"no commands for {PAUSE_S} s: holding")
 

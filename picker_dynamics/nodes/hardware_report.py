@@ -115,7 +115,7 @@ class HardwareReport:
                 f"a command came {timing.ahead_least_ms:.1f} ms before it had to hold, the board wants a servo "
                 f"frame, {frame_ms:g} ms"
             )
-        figures = {} if timing is None else vars(timing)
+        figures = {"delay_ms": round(1e3 * self._session.delay_s, 1)} | ({} if timing is None else vars(timing))
         return self._entry(level, "timing", message, self._port, command_sources=", ".join(sources), **figures)
 
     def _by_joint(self, prefix: str, values, digits: int) -> dict[str, float]:
