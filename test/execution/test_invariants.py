@@ -159,7 +159,7 @@ SEEN = {
         Ask((0.1,), ((HOME[4] - 0.02,),), ("scissor",)),
         Wait(3.0),
     ],
-    "a payload in mid-motion": [Ask((3.0,), ((0.0, 1.0, -1.3, -0.3, 1.2),)), Wait(1.0), Payload(0.05), Wait(4.0)],
+    "a payload in mid-motion": [Ask((3.0,), ((0.0, 1.1, -1.4, -0.4, 1.2),)), Wait(1.0), Payload(0.05), Wait(4.0)],
     "a lower tip speed in mid-motion": [Ask((3.0,), (at(base=0.9),)), Wait(1.0), TipLimit(0.05), Wait(8.0)],
     "a lower tip speed in the middle of a stream": [
         Stream(2.0, (0.03, 0.15, -0.15, -0.25, 0.19), 0.1, seed=92),
@@ -174,7 +174,7 @@ SEEN = {
     "the clock steps back": [Ask((3.0,), (at(base=0.6),)), Wait(1.0), Stall(-5.0), Wait(1.0), Ask((2.0,), (at(),)), Wait(8.0)],
     "the clock steps on": [Ask((3.0,), (at(base=0.9),)), Wait(1.0), Stall(3600.0), Wait(1.0)],
     "a restart after the clock was set back": [Wait(1.0), Stall(-5.0), Restart(), Ask((2.0,), (at(base=0.3),)), Wait(3.0)],
-    "down below the floor": [Ask((4.0,), ((0.0, -0.2, -1.0, -1.0, 1.2),)), Wait(5.0)],
+    "down below the floor": [Ask((4.0,), ((0.0, 0.463, -2.089, 0.425, 1.2),)), Wait(5.0)],
 }
 
 
