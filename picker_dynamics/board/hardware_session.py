@@ -55,7 +55,7 @@ REJOIN_S = 0.2
 PAUSE_S = 0.25
 """After so long without a command everyone restarts from the held pose [s]."""
 
-LONGEST_STEP_S = 0.1
+LONGEST_STEP_S = 0.2
 """Of the modelled state: after a pause it goes on from where it was."""
 
 REMARK_S = 2.0
