@@ -18,6 +18,8 @@ HEARD_S = 2.0
 SPEAKS_S = 0.5
 """The sender of a topic that is followed is the only one until it has been silent for this long [s]."""
 
+ONE = "one arm, one sender"
+
 UNCOUNTED = 2**64 - 1
 """Number of a message where the middleware does not count them."""
 
@@ -43,21 +45,26 @@ class OneSender:
 
     def __init__(self, topic: str):
         self._topic, self._lease = topic, Lease()
-        self._problem, self._said_s = "", -float("inf")
+        self._problem, self._said_s, self._followed = "", -float("inf"), ""
 
     def hear(self, message, info) -> None:
         """Let a message of the sender that is followed pass; the first to speak is.
 
         Raises:
-            HeldError: it is somebody else's.
+            HeldError: it is somebody else's; the words stay the same as long as the senders do.
         """
         now_s, sender = time.monotonic(), Holder(Kind.STREAM, message.header.frame_id)
         try:
             self._lease.require(sender, (0,), now_s, number_of(info))
         except HeldError as error:
-            self._problem, self._said_s = f"{self._topic} come from two senders: {error}", now_s
+            if not self.problem:
+                other = message.header.frame_id
+                other = f"another {other}".rstrip() if other == self._followed else other or "one without a name"
+                self._problem = f"{self._topic} come from two senders: {self._followed or 'one without a name'} and {other}; {ONE}"
+            self._said_s = now_s
             raise HeldError(self._problem, subject=self._topic, left_s=error.left_s) from None
         self._lease.grant(sender, (0,), now_s + SPEAKS_S, number_of(info))
+        self._followed = message.header.frame_id
 
     @property
     def problem(self) -> str:
