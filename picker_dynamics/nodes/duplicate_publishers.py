@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.execution.lease import HeldError, Holder, Kind, Lease
+from picker_dynamics.execution.lease import LEAP, HeldError, Holder, Kind, Lease
 
-from .runtime import LATEST, seconds
+from .runtime import LATCHED, LATEST, seconds, steady_timer
 
 HEARD_S = 2.0
 """So long after its last reference another publisher counts as one [s]."""
@@ -17,6 +17,9 @@ HEARD_S = 2.0
 
 SPEAKS_S = 0.5
 """The sender of a topic that is followed is the only one until it has been silent for this long [s]."""
+
+LOOK_S = 0.1
+"""How often is looked whether a second publisher of a latched topic is gone [s]."""
 
 ONE = "one arm, one sender"
 
@@ -58,9 +61,9 @@ class OneSender:
             self._lease.require(sender, (0,), now_s, number_of(info))
         except HeldError as error:
             if not self.problem:
-                other = message.header.frame_id
-                other = f"another {other}".rstrip() if other == self._followed else other or "one without a name"
-                self._problem = f"{self._topic} come from two senders: {self._followed or 'one without a name'} and {other}; {ONE}"
+                first, other = self._followed or "one without a name", message.header.frame_id or "one without a name"
+                other = f"another {self._followed}".rstrip() if other == first else other
+                self._problem = f"{self._topic} come from two senders: {first} and {other}; {ONE}"
             self._said_s = now_s
             raise HeldError(self._problem, subject=self._topic, left_s=error.left_s) from None
         self._lease.grant(sender, (0,), now_s + SPEAKS_S, number_of(info))
@@ -70,6 +73,65 @@ class OneSender:
     def problem(self) -> str:
         """What is to be said of strangers that were heard of late; empty: there are none."""
         return self._problem if time.monotonic() - self._said_s < HEARD_S else ""
+
+
+class OnePublisher:
+    """Hears a latched topic of one node: once another one publishes it too nothing of it is taken, until one of them is gone.
+
+    Its messages are too rare to tell senders by their silence, and the publishers that there are come by name: one that was
+    killed counts for some seconds, beside the one of its own name that has taken its place.  A message that does not count on
+    from the last one is not taken either: the topic is heard anew then, and whoever is there says its last word again.
+
+    Args:
+        take: called with each message.
+        say: called with ``problem`` whenever that changes; by default it is logged.
+
+    Attributes:
+        problem: who publishes it beside whom; empty: there is one.
+    """
+
+    def __init__(self, node, kind, topic: str, take: Callable, say: Callable[[str], None] | None = None):
+        self._node, self._kind, self._topic, self._take = node, kind, topic, take
+        self._say = say or self._log
+        self._number: int | None = None
+        self._ear = self._timer = None
+        self.problem = ""
+        self._listen()
+
+    def _listen(self) -> None:
+        if self._ear is not None:
+            self._node.destroy_subscription(self._ear)
+        self._number = None
+        self._ear = self._node.create_subscription(self._kind, self._topic, self._hear, LATCHED)
+
+    def _hear(self, message, info) -> None:
+        if self.problem:
+            return
+        names = sorted(set(sources(self._node, self._topic)))
+        if len(names) > 1:
+            self.problem = f"{self._topic} is published by {' and '.join(names)}: {ONE}; holding until one is gone"
+            self._timer = steady_timer(self._node, LOOK_S, self._look)
+            self._say(self.problem)
+            return
+        number, last = number_of(info), self._number
+        if number is not None and last is not None and not last < number <= last + LEAP:
+            self._listen()
+            return
+        self._number = number
+        self._take(message)
+
+    def _look(self) -> None:
+        """Whether all but one are gone."""
+        if len(set(sources(self._node, self._topic))) > 1:
+            return
+        self._node.destroy_timer(self._timer)
+        self.problem = ""
+        self._listen()
+        self._say("")
+
+    def _log(self, problem: str) -> None:
+        if problem:
+            self._node.get_logger().error(problem)
 
 
 class DuplicatePublisherMonitor:
