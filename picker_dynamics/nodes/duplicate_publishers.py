@@ -18,6 +18,9 @@ HEARD_S = 2.0
 SPEAKS_S = 0.5
 """The sender of a topic that is followed is the only one until it has been silent for this long [s]."""
 
+FORGOTTEN_S = 20.0
+"""So long DDS keeps the publishers of a process that was killed [s]."""
+
 LOOK_S = 0.1
 """How often is looked whether a second publisher of a latched topic is gone [s]."""
 
@@ -94,6 +97,7 @@ class OnePublisher:
         self._node, self._kind, self._topic, self._take = node, kind, topic, take
         self._say = say or self._log
         self._number: int | None = None
+        self._broke_s, self._namesakes = -float("inf"), False
         self._ear = self._timer = None
         self.problem = ""
         self._listen()
@@ -107,25 +111,32 @@ class OnePublisher:
     def _hear(self, message, info) -> None:
         if self.problem:
             return
-        names = sorted(set(sources(self._node, self._topic)))
-        if len(names) > 1:
+        number, last = number_of(info), self._number
+        broken = number is not None and last is not None and not last < number <= last + LEAP
+        now_s = time.monotonic()
+        self._namesakes = broken and now_s - self._broke_s < FORGOTTEN_S  # one that was started anew breaks off only once
+        if names := self._rivals():
             self.problem = f"{self._topic} is published by {' and '.join(names)}: {ONE}; holding until one is gone"
             self._timer = steady_timer(self._node, LOOK_S, self._look)
             self._say(self.problem)
-            return
-        number, last = number_of(info), self._number
-        if number is not None and last is not None and not last < number <= last + LEAP:
+        elif broken:
+            self._broke_s = now_s
             self._listen()
-            return
-        self._number = number
-        self._take(message)
+        else:
+            self._number = number
+            self._take(message)
+
+    def _rivals(self) -> list[str]:
+        """Names of the publishers, where there is more than one that may speak."""
+        names = sources(self._node, self._topic)
+        return names if len(names if self._namesakes else set(names)) > 1 else []
 
     def _look(self) -> None:
         """Whether all but one are gone."""
-        if len(set(sources(self._node, self._topic))) > 1:
+        if self._rivals():
             return
         self._node.destroy_timer(self._timer)
-        self.problem = ""
+        self.problem, self._broke_s = "", -float("inf")
         self._listen()
         self._say("")
 
