@@ -170,7 +170,7 @@ class Check(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PositionLimits:
-    """The URDF's position limits, by the exact extrema of the motion."""
+    """The URDF's position limits, by the exact extrema of the motion; one that is passed where it begins counts from there."""
 
     description: ArmDescription
 

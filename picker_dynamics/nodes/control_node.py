@@ -25,7 +25,7 @@ from picker_dynamics.robot.joint_order import ordered
 
 from .claims import EXCLUSIVE, Claimant
 from .diagnostics import ERROR, OK, array, name_of, status, values_of
-from .duplicate_publishers import OneSender
+from .duplicate_publishers import OnePublisher, OneSender
 from .executor import Polled
 from .runtime import LATCHED, LATEST, Epochs, declare, seconds, stamp_clock, steady_timer, take_parameters
 
@@ -92,7 +92,7 @@ class ControlNode(Claimant, Node, ABC):
         self.following.set_payload(*self.following.payload)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.hear_reference, LATEST)
         self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED)
-        self.create_subscription(JointState, "hardware/held_pose", self.hear_held_pose, LATCHED)
+        self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.hear_held_pose)
         take_parameters(self, self.change)
         steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
 
@@ -204,7 +204,7 @@ class ControlNode(Claimant, Node, ABC):
 
     def on_diagnostics(self) -> None:
         self.look_at_hardware()
-        problem = self.problem or self.references.problem
+        problem = self.problem or self.held_poses.problem or self.references.problem
         level, message = (ERROR, problem) if problem else self.condition()
         entry = status(
             level,

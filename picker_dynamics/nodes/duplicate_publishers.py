@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.execution.lease import HeldError, Holder, Kind, Lease
+from picker_dynamics.execution.lease import LEAP, HeldError, Holder, Kind, Lease
 
-from .runtime import LATEST, seconds
+from .runtime import LATCHED, LATEST, seconds, steady_timer
 
 HEARD_S = 2.0
 """So long after its last reference another publisher counts as one [s]."""
@@ -17,6 +17,14 @@ HEARD_S = 2.0
 
 SPEAKS_S = 0.5
 """The sender of a topic that is followed is the only one until it has been silent for this long [s]."""
+
+FORGOTTEN_S = 20.0
+"""So long DDS keeps the publishers of a process that was killed [s]."""
+
+LOOK_S = 0.1
+"""How often is looked whether a second publisher of a latched topic is gone [s]."""
+
+ONE = "one arm, one sender"
 
 UNCOUNTED = 2**64 - 1
 """Number of a message where the middleware does not count them."""
@@ -43,26 +51,98 @@ class OneSender:
 
     def __init__(self, topic: str):
         self._topic, self._lease = topic, Lease()
-        self._problem, self._said_s = "", -float("inf")
+        self._problem, self._said_s, self._followed = "", -float("inf"), ""
 
     def hear(self, message, info) -> None:
         """Let a message of the sender that is followed pass; the first to speak is.
 
         Raises:
-            HeldError: it is somebody else's.
+            HeldError: it is somebody else's; the words stay the same as long as the senders do.
         """
         now_s, sender = time.monotonic(), Holder(Kind.STREAM, message.header.frame_id)
         try:
             self._lease.require(sender, (0,), now_s, number_of(info))
         except HeldError as error:
-            self._problem, self._said_s = f"{self._topic} come from two senders: {error}", now_s
+            if not self.problem:
+                first, other = self._followed or "one without a name", message.header.frame_id or "one without a name"
+                other = f"another {self._followed}".rstrip() if other == first else other
+                self._problem = f"{self._topic} come from two senders: {first} and {other}; {ONE}"
+            self._said_s = now_s
             raise HeldError(self._problem, subject=self._topic, left_s=error.left_s) from None
         self._lease.grant(sender, (0,), now_s + SPEAKS_S, number_of(info))
+        self._followed = message.header.frame_id
 
     @property
     def problem(self) -> str:
         """What is to be said of strangers that were heard of late; empty: there are none."""
         return self._problem if time.monotonic() - self._said_s < HEARD_S else ""
+
+
+class OnePublisher:
+    """Hears a latched topic of one node: once another one publishes it too nothing of it is taken, until one of them is gone.
+
+    Its messages are too rare to tell senders by their silence, and the publishers that there are come by name: one that was
+    killed counts for some seconds, beside the one of its own name that has taken its place.  A message that does not count on
+    from the last one is not taken either: the topic is heard anew then, and whoever is there says its last word again.
+
+    Args:
+        take: called with each message.
+        say: called with ``problem`` whenever that changes; by default it is logged.
+
+    Attributes:
+        problem: who publishes it beside whom; empty: there is one.
+    """
+
+    def __init__(self, node, kind, topic: str, take: Callable, say: Callable[[str], None] | None = None):
+        self._node, self._kind, self._topic, self._take = node, kind, topic, take
+        self._say = say or self._log
+        self._number: int | None = None
+        self._broke_s, self._namesakes = -float("inf"), False
+        self._ear = self._timer = None
+        self.problem = ""
+        self._listen()
+
+    def _listen(self) -> None:
+        if self._ear is not None:
+            self._node.destroy_subscription(self._ear)
+        self._number = None
+        self._ear = self._node.create_subscription(self._kind, self._topic, self._hear, LATCHED)
+
+    def _hear(self, message, info) -> None:
+        if self.problem:
+            return
+        number, last = number_of(info), self._number
+        broken = number is not None and last is not None and not last < number <= last + LEAP
+        now_s = time.monotonic()
+        self._namesakes = broken and now_s - self._broke_s < FORGOTTEN_S  # one that was started anew breaks off only once
+        if names := self._rivals():
+            self.problem = f"{self._topic} is published by {' and '.join(names)}: {ONE}; holding until one is gone"
+            self._timer = steady_timer(self._node, LOOK_S, self._look)
+            self._say(self.problem)
+        elif broken:
+            self._broke_s = now_s
+            self._listen()
+        else:
+            self._number = number
+            self._take(message)
+
+    def _rivals(self) -> list[str]:
+        """Names of the publishers, where there is more than one that may speak."""
+        names = sources(self._node, self._topic)
+        return names if len(names if self._namesakes else set(names)) > 1 else []
+
+    def _look(self) -> None:
+        """Whether all but one are gone."""
+        if self._rivals():
+            return
+        self._node.destroy_timer(self._timer)
+        self.problem, self._broke_s = "", -float("inf")
+        self._listen()
+        self._say("")
+
+    def _log(self, problem: str) -> None:
+        if problem:
+            self._node.get_logger().error(problem)
 
 
 class DuplicatePublisherMonitor:

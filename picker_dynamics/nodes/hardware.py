@@ -23,6 +23,7 @@ from picker_dynamics.robot.servo_budget import ServoBudget
 
 from .arm_setup import load_arm
 from .diagnostics import array, name_of
+from .duplicate_publishers import OnePublisher
 from .hardware_report import PROVENANCE, HardwareReport
 from .lifecycle_guard import GuardedLifecycleNode, transition
 from .park import park
@@ -91,7 +92,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         self.tick_period_s, self.tick_s = 1.0 / state_rate, 0.0
         self.offer("stopped: decelerating, then holding; latched until reset")
         self.commands = self.resolve_topic_name("joint_commands")
-        self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
+        self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload)
         self.create_subscription(String, "robot_description", self.on_description, LATCHED)
         self.ticks = steady_timer(self, self.tick_period_s, self.on_timer)
         if self.autostart:

@@ -20,6 +20,7 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.picker_shape import read_shape
 
 from .arm_setup import load_controlled_arm
+from .duplicate_publishers import OnePublisher
 from .executor import PacedExecutor
 from .marker_shapes import region, scene
 from .marker_shapes.ghost import ghost_shapes
@@ -82,7 +83,7 @@ class Markers(Node):
         self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
         self.create_subscription(JointState, "joint_commands", self.on_command, LATEST)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.on_reference, LATEST)
-        self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
+        self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload)
 
     def has_pickers_shape(self) -> bool:
         try:

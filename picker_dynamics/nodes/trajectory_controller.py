@@ -34,7 +34,7 @@ from .arm_setup import load_controlled_arm
 from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, Flood, array, status, values_of
-from .duplicate_publishers import DuplicatePublisherMonitor, number_of, sources
+from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, number_of, sources
 from .executor import Polled
 from .goal_messages import ArmStates, goal_from, start_in
 from .long_goals import SHORT_BYTES, Beside, header_in, message_in, most_bytes, short_message
@@ -130,8 +130,8 @@ class TrajectoryController(Claimant, Node):
         self.create_subscription(JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, GOALS_WAITING, raw=True)
         self.create_subscription(JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
-        self.create_subscription(JointState, "hardware/held_pose", self.on_held_pose, LATCHED)
-        self.create_subscription(InertiaStamped, "payload", self.on_payload, LATCHED)
+        self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.on_held_pose, self.look_for_rivals)
+        self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload, self.look_for_rivals)
         self.duplicates = DuplicatePublisherMonitor(self, self.reference_out, self.following.known, self.look_for_duplicates)
         self.offer_interfaces(gripper)
         self.ticks = steady_timer(self, 1.0 / rate_hz, self.on_tick)
@@ -283,7 +283,8 @@ class TrajectoryController(Claimant, Node):
         missing = self.following.problem
         if missing == NO_STATES:
             missing = self.states.problem or missing
-        self.execution.block(self.rival or missing, self.stamps.now_s())
+        rival = self.rival or self.held_poses.problem or self.payloads.problem
+        self.execution.block(rival or missing, self.stamps.now_s())
 
     def arm_state(self):
         """Where the arm is."""
@@ -346,6 +347,9 @@ class TrajectoryController(Claimant, Node):
 
     def name(self) -> str:
         return self.get_fully_qualified_name().lstrip("/")
+
+    def look_for_rivals(self, _problem: str) -> None:
+        self.block()
 
     def look_for_duplicates(self) -> None:
         self.rival = self.duplicates.look()

@@ -27,7 +27,7 @@ END_VELOCITY = float(np.finfo(np.float32).eps)
 """Speed [rad/s] that counts as standing at the last point; the threshold of joint_trajectory_controller."""
 
 START_TOLERANCE = 0.05
-"""How far [rad] a first point at time 0 may be from where the arm is, and the arm beyond a position limit."""
+"""How far [rad] a first point at time 0 may be from where the arm is."""
 
 LIMIT_TOLERANCE = 1e-9
 """Rounding [rad, rad/s] by which a limit may be exceeded."""
@@ -179,12 +179,9 @@ class Trajectory:
     def worst_position(self, lower: Array, upper: Array) -> Excess | None:
         """How far a position limit, (n,) each, is exceeded at most, by the exact extrema of every segment; None: it is not.
 
-        An arm up to ``START_TOLERANCE`` beyond a limit may leave from there, but not go further.
+        A limit that is passed at the start counts from there: an arm beyond it may leave, but not go further.
         """
-        near = (self.start > lower - START_TOLERANCE) & (self.start < upper + START_TOLERANCE)
-        lower = np.where(near, np.minimum(lower, self.start), lower)
-        upper = np.where(near, np.maximum(upper, self.start), upper)
-        return self._worst(self.coefficients, lower, upper)
+        return self._worst(self.coefficients, np.minimum(lower, self.start), np.maximum(upper, self.start))
 
     def worst_velocity(self, limit: Array) -> Excess | None:
         """How far the velocity limit (n,) is exceeded at most, likewise."""

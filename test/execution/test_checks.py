@@ -74,6 +74,15 @@ def test_position_is_that_of_the_exact_extremum():
     assert (found.subject, found.value, found.limit, found.time_s) == ("scissor", approx(1.24), 1.2, 1.0)
 
 
+@mark.parametrize("beyond", [0.03, 0.25, 0.8])
+def test_an_arm_that_is_held_beyond_a_limit_may_leave_and_go_no_further(beyond):
+    check, outside = PositionLimits(picker()), moved(scissor=1.2 + beyond - HOME[4])
+    assert not check.worst(along(2.0, begin=outside, scissor=-beyond - 0.2)).broken
+    further = check.worst(along(2.0, begin=outside, scissor=0.01))
+    assert further.broken and (further.value, further.limit) == (approx(1.21 + beyond), approx(1.2 + beyond))
+    assert check.worst(along(2.0, begin=outside, scissor=-0.1, base=1.6)).subject == "base", "the others' limits hold"
+
+
 @mark.parametrize("beyond", [-0.1, 0.0, 0.9 * SAMPLE_TOLERANCE, 1.1 * SAMPLE_TOLERANCE, 0.04])
 def test_one_sample_of_a_stream_may_be_beyond_a_limit_by_its_rounding(beyond):
     found = PositionLimits(picker()).worst(state(moved(scissor=1.2 + beyond - HOME[4])))

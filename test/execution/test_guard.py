@@ -132,10 +132,11 @@ def test_the_first_reference_of_an_epoch_is_the_pose_that_is_held(monkeypatch):
     assert rig.last.reference is None and "base begins 0.0040 rad from the pose that is held" in rig.events[-1].text
 
 
-def test_an_arm_beyond_a_limit_may_leave_from_there_and_go_no_further():
-    outside = moved(scissor=0.02)
+@mark.parametrize("beyond", [0.02, 0.6])
+def test_an_arm_beyond_a_limit_may_leave_from_there_and_go_no_further(beyond):
+    outside = moved(scissor=beyond)
     rig = Rig(pose=outside)
-    rig.submit(goal(moved(scissor=-0.2), times=[1.0]), "in")
+    rig.submit(goal(moved(scissor=-0.2), times=[4.0]), "in")
     rig.to_rest()
     assert rig.ended == [("in", False)]
     guard, further = ReferenceGuard(picker()), outside + 0.002 * np.eye(5)[SCISSOR]

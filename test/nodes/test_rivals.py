@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
 from scenarios.bench import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, start, until
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
 
 from picker_dynamics.nodes.client import GoalRefusedError
-from picker_dynamics.nodes.runtime import LATEST, OUTCOMES, to_stamp
+from picker_dynamics.nodes.diagnostics import values_of
+from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
 
 pytestmark = pytest.mark.ros
 LEAD_S = 0.06
 
 
 @contextlib.contextmanager
-def rival(client, kind, topic: str, make, rate_hz: float = 200.0):
+def rival(client, kind, topic: str, make, rate_hz: float = 200.0, qos=LATEST):
     """Somebody who publishes on ``topic`` what ``make()`` returns, stamped a lead ahead, until the end."""
     others = client.count_publishers(topic)
-    publisher = client.create_publisher(kind, topic, LATEST)
+    publisher = client.create_publisher(kind, topic, qos)
 
     def publish() -> None:
         time_s = client.get_clock().now().nanoseconds * 1e-9 + LEAD_S
@@ -90,3 +93,44 @@ def test_states_of_two_arms_judge_no_goal(client, board):
     finally:
         client.destroy_subscription(ear)
         client.set_parameters("trajectory_controller", constraints__base__trajectory=0.0)
+
+
+def drifting():
+    """Held poses, each a little beside the last one."""
+    count = itertools.count(1)
+    return lambda: JointState(name=list(NAMES), position=moved(base=0.02 * next(count)).tolist(), effort=[0.0] * len(NAMES))
+
+
+def unbearable() -> InertiaStamped:
+    """A payload that no joint can hold."""
+    message = InertiaStamped()
+    message.inertia.m = 4.0
+    return message
+
+
+@pytest.mark.parametrize(
+    ("kind", "topic", "make"),
+    [(JointState, "hardware/held_pose", drifting), (InertiaStamped, "payload", lambda: unbearable)],
+    ids=["held_pose", "payload"],
+)
+def test_a_second_publisher_of_what_is_latched_moves_nothing_and_is_said_once(arm, client, board, kind, topic, make):
+    before = at_home(client, board)
+    said = []
+    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", said.append, OUTCOMES)
+    heard = arm.log.read_text().count("one arm, one sender")
+    words = f"{topic} is published by "
+    try:
+        with rival(client, kind, topic, make(), 50.0, LATCHED), Watch(board) as watch:
+            until(client, lambda: any(words in one.message for one in said), "a word")
+            with pytest.raises(GoalRefusedError, match="holding until one is gone"):
+                client.move_through([1.0], [moved(base=0.2)], timeout_s=PATIENCE_S)
+            client.spin(2.0)
+            is_where_it_was(client, board, before)
+        assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < 1e-3
+        until(client, lambda: "goals are taken again" in client.controller["message"], "the end of it")
+        assert len([one for one in said if words in one.message and not values_of(one)["goal"]]) == 1
+        assert arm.log.read_text().count("one arm, one sender") - heard < 6, "each node once"
+        client.move_through([1.0], [moved(base=0.2)], timeout_s=PATIENCE_S)
+        client.move_through([1.0], [HOME], timeout_s=PATIENCE_S)
+    finally:
+        client.destroy_subscription(ear)
