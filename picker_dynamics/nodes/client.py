@@ -13,7 +13,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -25,8 +24,8 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .diagnostics import values_of
 from .goal_messages import point
-from .runtime import LATCHED, LATEST, OUTCOMES
-from .transport import prepared_transport
+from .runtime import LATCHED, LATEST, OUTCOMES, made
+from .transport import prepared_transport, start_ros
 
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
@@ -58,8 +57,8 @@ class ArmClient(Node):
         self.started_rclpy = not rclpy.ok()
         with prepared_transport():
             if self.started_rclpy:
-                rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-            super().__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace)
+                start_ros()
+            made(lambda: super(ArmClient, self).__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace))
         self.joint_names = tuple(joint_names)
         self.controller: dict[str, str] = {}
         self.arm_name = ""
