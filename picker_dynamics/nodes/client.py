@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.errors import ConfigurationError, LinkError, PickerError
+from picker_dynamics.errors import ConfigurationError, LinkError, PickerError, shown
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -177,7 +177,7 @@ class ArmClient(Node):
             LinkError: nobody answers.
         """
         self.wait(lambda: self.controller and self.hardware, ANSWER_S, NOBODY)
-        joints = ", ".join(arm.joint_names)
+        joints = shown(", ".join(arm.joint_names))  # as a status tells them
         running = self.controller.get("joints", joints)
         if arm.name != self.arm_name or running != joints:
             raise ConfigurationError(

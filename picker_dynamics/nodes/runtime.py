@@ -21,7 +21,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from picker_dynamics.board.stamp_clock import StampClock
-from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.errors import ConfigurationError, PickerError, shown
 from picker_dynamics.lifeline import LIMIT_S, end_with_parent
 
 from .executor import FocusedExecutor, given_parameters
@@ -160,7 +160,7 @@ def require_known_parameters(node) -> None:
         if meant:
             raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
     if unknown:
-        node.get_logger().warning(f"not parameters of this node, ignored: {', '.join(unknown)}")
+        node.get_logger().warning(f"not parameters of this node, ignored: {shown(', '.join(unknown))}")
 
 
 def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> None:
