@@ -1,12 +1,17 @@
 """``picker``: starts the command so that Ctrl-C ends it without a traceback, from its first moment to its last."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 
-from picker_dynamics.commands.terminal import INTERRUPTED
+INTERRUPTED = 130
+"""Exit code of a command that a person interrupted, as in ``commands.terminal``, which is not loaded yet."""
+
+IGNORED = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+"""As it is behind & in a script."""
+
+if not IGNORED:
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))  # while modules are loaded nothing is open yet
 
 
 def main() -> int:
@@ -17,14 +22,11 @@ def main() -> int:
         heard.append(number)
         raise KeyboardInterrupt
 
-    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as it is behind & in a script
-    if not ignored:
-        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))  # while modules are loaded nothing is open yet
     from picker_dynamics.commands.cli import main as run
 
-    if not ignored:
-        signal.signal(signal.SIGINT, interrupt)
     try:
+        if not IGNORED:
+            signal.signal(signal.SIGINT, interrupt)
         return run()
     except BaseException:  # libraries that are being loaded turn an interruption into errors of their own
         if heard:

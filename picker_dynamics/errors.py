@@ -12,6 +12,9 @@ from typing import Any
 TEXT_MAX = 1000
 """Longest message, and longest text in one [characters]."""
 
+NAME_MAX = 200
+"""Longest name [characters]: of a joint, a goal, a sender."""
+
 
 def shown(text: object, most: int = TEXT_MAX) -> str:
     """A text as it may be printed, whoever wrote it: cut in the middle, control characters escaped."""
@@ -38,7 +41,7 @@ class PickerError(Exception):
 
     def __init__(self, message: str, *, subject: str | None = None, value: Any = None, limit: Any = None):
         super().__init__(shown(message))
-        self.subject = None if subject is None else shown(subject)
+        self.subject = None if subject is None else shown(subject, NAME_MAX)
         self.value = shown(value) if isinstance(value, str) else value
         self.limit = limit
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from picker_dynamics import lifeline
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import PACKAGE, resource
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
@@ -168,6 +169,8 @@ class Options:
         for name, path in ((name, getattr(self, name)) for name in FILES):
             if path and not Path(path).is_file():
                 raise ConfigurationError(f"{name}: no such file: {path}", subject=name, value=path)
+        if self.params_file:  # ROS parses it without bounds, in each node
+            read_yaml(self.params_file, "params_file", ConfigurationError)
         torque, sim = self.torque_controlled, self.hardware == "sim"
         for name, (low, high, unit) in RANGES.items():
             if name == "rate_hz" and not torque:

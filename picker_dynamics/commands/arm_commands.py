@@ -10,6 +10,7 @@ import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
 from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError
+from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematics import PickerKinematics
@@ -19,6 +20,9 @@ from .terminal import agreed
 
 SHORTEST_S = 0.8
 """A move asks for this duration; the controller slows it to what tip speed and torque allow."""
+
+TIP_M = 10.0
+"""No tip is farther away, on any axis [m]."""
 
 LATEST_S = 0.3
 """How long ``status`` listens, so that the last of several latched messages is the one it tells [s]."""
@@ -35,13 +39,20 @@ def add_parser(commands) -> None:
 
     def moving(name: str, text: str, act) -> ArgumentParser:
         command = add(name, text, act, needs_arm=True)
-        command.add_argument("--duration", type=float, default=0.0, metavar="S", help="at least this long")
+        command.add_argument(
+            "--duration", type=shared.number(0.0, MAX_GOAL_S), default=0.0, metavar="S", help="at least this long"
+        )
         command.add_argument("--preempt", action="store_true", help="stop whoever moves the arm, a stream too, and take it")
         return command
 
     move = moving("move", "move the tip to a point, or joints where they shall be", _move)
-    move.add_argument("--tip", type=float, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m]")
-    move.add_argument("--pitch-deg", type=float, default=None, help="elevation of the hand (default: the nearest to level)")
+    move.add_argument("--tip", type=shared.number(-TIP_M, TIP_M), nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m]")
+    move.add_argument(
+        "--pitch-deg",
+        type=shared.number(-360.0, 360.0),
+        default=None,
+        help="elevation of the hand (default: the nearest to level)",
+    )
     move.add_argument(
         "--joints", nargs="+", metavar="NAME=VALUE", help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1"
     )
@@ -49,7 +60,7 @@ def add_parser(commands) -> None:
     moving("park", "move to the rest pose of the servo map; an arm without servos: home", _park)
     jog = moving("jog", "move one joint by some degrees, a sliding one by some metres", _jog)
     jog.add_argument("joint")
-    jog.add_argument("amount", type=float, metavar="AMOUNT")
+    jog.add_argument("amount", type=shared.ANY, metavar="AMOUNT")
     add("stop", "latch the stop: decelerate and hold until reset", lambda at: at.client.stop())
     add("reset", "clear stop and faults whose cause is gone; moves nothing", lambda at: at.client.trigger("reset"))
     add("relax", "cut all pulses to free a pinched hand: the arm falls", lambda at: at.client.trigger("relax"))
@@ -58,7 +69,7 @@ def add_parser(commands) -> None:
     enable = add("enable", "switch outputs on, or take over those that run", _enable, needs_arm=True)
     enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
     payload = add("payload", "tell the dynamics what the scissor holds", _payload)
-    payload.add_argument("mass", type=float, metavar="KG")
+    payload.add_argument("mass", type=shared.ANY, metavar="KG")
 
 
 class Poses(NamedTuple):

@@ -11,6 +11,7 @@ from pathlib import Path
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.files.formats import read_json
 
+from . import options as shared
 from .terminal import interruptible
 
 INTERRUPTED = 130
@@ -43,7 +44,7 @@ def add_parser(commands) -> None:
     where = one.add_mutually_exclusive_group()
     where.add_argument("--port", default="", help="serial port of the board, for example /dev/ttyACM0")
     where.add_argument("--simulated", action="store_true", help="an arm with hidden numbers, and a person who is simulated too")
-    one.add_argument("--baud", type=int, default=500_000, help="speed of the serial line (default 500000)")
+    one.add_argument("--baud", type=shared.whole(0, 1_000_000), default=500_000, help="speed of the serial line (default 500000)")
     one.add_argument("--urdf", default="", help="URDF of the arm (default: the picker's)")
     one.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
     one.add_argument("--servo-overlay", default="", help="differences from the servo map, as the board was flashed")
@@ -57,13 +58,21 @@ def add_parser(commands) -> None:
     )
     one.add_argument("--list", action="store_true", help="what is done and what is open, then end")
     one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as session.json.1 ...")
-    one.add_argument("--repeats", type=int, default=3, metavar="N", help="readings of each link, of a kind (default 3)")
-    one.add_argument("--settle", type=float, default=2.5, metavar="S", help="coming to rest before a reading (default 2.5 s)")
-    one.add_argument("--seed", type=int, default=0, help="of the random poses; with --simulated also of hidden errors and noise")
-    one.add_argument("--plant-error", type=float, default=0.15, metavar="SHARE", help="simulated: bound of the hidden errors")
+    one.add_argument(
+        "--repeats", type=shared.whole(0, 1_000_000), default=3, metavar="N", help="readings of each link, of a kind (default 3)"
+    )
+    one.add_argument(
+        "--settle", type=shared.ANY, default=2.5, metavar="S", help="coming to rest before a reading (default 2.5 s)"
+    )
+    one.add_argument(
+        "--seed", type=shared.SEED, default=0, help="of the random poses; with --simulated also of hidden errors and noise"
+    )
+    one.add_argument(
+        "--plant-error", type=shared.ANY, default=0.15, metavar="SHARE", help="simulated: bound of the hidden errors"
+    )
     one.add_argument(
         "--horn-error",
-        type=float,
+        type=shared.ANY,
         default=1.0,
         metavar="SHARE",
         help="simulated: hidden errors of the horns' zeros and scales, as a share of the usual 2 deg and 3 %%",

@@ -12,7 +12,7 @@ def add_parser(commands) -> None:
     check = commands.add_parser("check", help="lint a URDF and compare the models made from it")
     check.add_argument("urdf", nargs="?", default="", help="URDF file (default: the picker's)")
     check.add_argument("--strict", action="store_true", help="lint findings are errors")
-    check.add_argument("--samples", type=int, default=1000)
+    check.add_argument("--samples", type=shared.whole(1, 1_000_000), default=1000)
     shared.add(check, "--seed", "--json")
     check.set_defaults(run=run)
 

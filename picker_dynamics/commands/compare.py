@@ -10,6 +10,8 @@ from pathlib import Path
 
 from picker_dynamics.errors import InputError, refuse_if
 
+from . import options as shared
+
 WHERE = "a folder of picker calibrate, URDF[,OVERLAY], or 'shipped'"
 RULER_POSES = 5
 
@@ -28,22 +30,22 @@ def add_parser(commands) -> None:
     truth.add_argument("--truth", default="", metavar="WHERE", help=f"the true arm: {WHERE} (default: AFTER)")
     truth.add_argument(
         "--plant-error",
-        type=float,
+        type=shared.ANY,
         default=None,
         metavar="SHARE",
         help="the true arm is the simulated one with hidden errors up to this share, as in picker demo",
     )
-    one.add_argument("--seed", type=int, default=1, help="of the hidden errors (default 1)")
+    one.add_argument("--seed", type=shared.SEED, default=1, help="of the hidden errors (default 1)")
     one.add_argument(
         "--horn-error",
-        type=float,
+        type=shared.ANY,
         default=0.0,
         metavar="SHARE",
         help="hidden errors of the horns' zeros and scales too, as a share of those of picker calibrate (default 0)",
     )
     one.add_argument(
         "--poses",
-        type=int,
+        type=shared.whole(0, 1_000_000),
         default=10,
         help="random poses at which the simulated arm holds (default 10); 0: none, only the numbers",
     )

@@ -61,7 +61,7 @@ def add_parser(commands) -> None:
     verb.add_argument(
         "--fit", default="out/identification/fit.json", metavar="FILE", help="of picker identify fit; none: the URDF alone"
     )
-    verb.add_argument("--limit-percent", type=float, default=None, metavar="P", help="exit code 1 above this error overall")
+    verb.add_argument("--limit-percent", type=shared.ANY, default=None, metavar="P", help="exit code 1 above this error overall")
 
     verb = verbs.add_parser("rehearse", help="the whole way with a simulated arm whose numbers are hidden")
     _arm(verb)
@@ -77,8 +77,10 @@ def _arm(verb) -> None:
 
 
 def _excitation(verb) -> None:
-    verb.add_argument("--period", type=float, default=10.0, metavar="S", help="of the motion (default 10)")
-    verb.add_argument("--periods", type=int, default=2, metavar="N", help="how often it is repeated (default 2)")
+    verb.add_argument("--period", type=shared.ANY, default=10.0, metavar="S", help="of the motion (default 10)")
+    verb.add_argument(
+        "--periods", type=shared.whole(0, 1_000_000), default=2, metavar="N", help="how often it is repeated (default 2)"
+    )
     shared.add(verb, "--seed", "--json")
 
 
@@ -90,7 +92,7 @@ def _kinds(verb) -> None:
 
 def _data(verb) -> None:
     shared.add(verb, "--namespace", default=None, help="of the arm, where a bag has several")
-    verb.add_argument("--cutoff-hz", type=float, default=5.0, metavar="HZ", help="of the low-pass (default 5)")
+    verb.add_argument("--cutoff-hz", type=shared.ANY, default=5.0, metavar="HZ", help="of the low-pass (default 5)")
     verb.add_argument(
         "--torque-constant",
         action="append",
@@ -98,8 +100,8 @@ def _data(verb) -> None:
         metavar="JOINT=NM_PER_A",
         help="currents were measured: N·m (or N) at the joint per ampere, gear included; may be repeated",
     )
-    verb.add_argument("--from", type=float, default=None, dest="begin_s", metavar="S", help="use what comes later than this")
-    verb.add_argument("--to", type=float, default=None, dest="end_s", metavar="S", help="use what comes before this")
+    verb.add_argument("--from", type=shared.ANY, default=None, dest="begin_s", metavar="S", help="use what comes later than this")
+    verb.add_argument("--to", type=shared.ANY, default=None, dest="end_s", metavar="S", help="use what comes before this")
     shared.add(verb, "--json")
 
 

@@ -3,8 +3,46 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 from picker_dynamics.bringup.bringup import BOARDS
+from picker_dynamics.errors import shown
+
+
+def number(low: float, high: float) -> Callable[[str], float]:
+    """Type of an option: a number from ``low`` to ``high``; anything else gets the usage, and which it may be."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high:  # NaN is not
+            raise argparse.ArgumentTypeError(f"{shown(text, 40)!r}, must be a number from {low:g} to {high:g}")
+        return value
+
+    return read
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """The same for a whole number."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{shown(text, 40)!r}, must be a whole number from {low} to {high}")
+        return value
+
+    return read
+
+
+ANY = number(-1e6, 1e6)
+"""Where what is done with the number says which it may be."""
+
+SEED = whole(0, 2**31 - 1)
 
 SHARED = {
     "--arm": {
@@ -12,7 +50,7 @@ SHARED = {
         "metavar": "NAME",
         "help": "an arm of config/arms.yaml, for example rrp (default: picker; for a command to a running graph: the arm it has)",
     },
-    "--baud": {"type": int, "default": 500_000, "help": "speed of the serial line (default 500000)"},
+    "--baud": {"type": whole(0, 10_000_000), "default": 500_000, "help": "speed of the serial line (default 500000)"},
     "--board": {
         "default": "virtual",
         "choices": BOARDS,
@@ -20,12 +58,12 @@ SHARED = {
     },
     "--json": {"action": "store_true", "help": "print JSON"},
     "--namespace": {"default": "", "help": "ROS namespace of the running graph"},
-    "--plant-error": {"type": float, "default": 0.0, "metavar": "SHARE"},
+    "--plant-error": {"type": ANY, "default": 0.0, "metavar": "SHARE"},
     "--port": {"default": "", "help": "serial port of the board, for example /dev/ttyACM0"},
-    "--seed": {"type": int, "default": 0},
+    "--seed": {"type": SEED, "default": 0},
     "--servo-overlay": {"default": "", "help": "file with differences from the servo map, for example a calibration"},
     "--servos": {"default": "", "help": "servo map (default: config/servos.yaml)"},
-    "--tip-speed": {"type": float, "default": None, "metavar": "M_S"},
+    "--tip-speed": {"type": ANY, "default": None, "metavar": "M_S"},
     "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's)"},
 }
 

@@ -15,7 +15,9 @@ def add_parser(commands) -> None:
     """Register ``record``."""
     parser = commands.add_parser("record", help="record references, commands, states and torques to an MCAP file")
     parser.add_argument("-o", "--out", default=None, metavar="FILE", help="default: picker_DATE_TIME.mcap")
-    parser.add_argument("--duration", type=float, default=None, metavar="S", help="end by itself after that long")
+    parser.add_argument(
+        "--duration", type=shared.number(0.0, 1e6), default=None, metavar="S", help="end by itself after that long"
+    )
     shared.add(parser, "--namespace")
     parser.set_defaults(run=lambda options: record(options.out, options.duration, options.namespace))
 

@@ -22,10 +22,10 @@ def add_parser(commands) -> None:
     up.add_argument(
         "--compensation", default="", choices=("", *bringup.COMPENSATION), metavar="MODE", help="none, gravity or full"
     )
-    up.add_argument("--payload-mass", type=float, default=None, metavar="KG")
+    up.add_argument("--payload-mass", type=shared.ANY, default=None, metavar="KG")
     up.add_argument(
         "--rate",
-        type=float,
+        type=shared.ANY,
         default=None,
         metavar="HZ",
         dest="rate_hz",

@@ -18,6 +18,7 @@ from picker_dynamics.errors import InputError, LinkError, refuse_if
 from picker_dynamics.robot import arms
 
 from . import arm_commands
+from . import options as shared
 
 LINK = "forearm"
 """Where the inclinometer lies."""
@@ -49,7 +50,7 @@ def add_parser(commands) -> None:
     one.add_argument("--servo-overlay", default="", help="differences from the servo map: what a calibration wrote")
     one.add_argument(
         "--com",
-        type=float,
+        type=shared.ANY,
         nargs=3,
         default=(0.0, 0.0, 0.0),
         metavar=("X", "Y", "Z"),
@@ -57,11 +58,11 @@ def add_parser(commands) -> None:
     )
     one.add_argument("--link", default=LINK, help=f"that the inclinometer lies on (default {LINK})")
     one.add_argument(
-        "--within", type=float, default=3.0, metavar="G", help="plan for this half-width of the 95 %% interval (default 3 g)"
+        "--within", type=shared.ANY, default=3.0, metavar="G", help="plan for this half-width of the 95 %% interval (default 3 g)"
     )
     one.add_argument(
         "--visits",
-        type=int,
+        type=shared.whole(0, 1_000_000),
         default=0,
         metavar="N",
         help="poses to read, each without and with the payload (default: as many as --within takes)",
@@ -83,9 +84,11 @@ def add_parser(commands) -> None:
     one.add_argument("--empty", nargs="+", default=[], metavar="LINK=DEG,...", help="the same without payload")
     one.add_argument("--at", nargs="+", default=[], metavar="JOINT=DEG", help="set-points of the servos there (default: home)")
     one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden numbers")
-    one.add_argument("--grams", type=float, default=25.0, metavar="G", help="what the simulated scissor holds (default 25)")
-    one.add_argument("--plant-error", type=float, default=0.15, metavar="SHARE", help="bound of the hidden errors (default 0.15)")
-    one.add_argument("--seed", type=int, default=0, help="of the hidden errors and of the noise")
+    one.add_argument("--grams", type=shared.ANY, default=25.0, metavar="G", help="what the simulated scissor holds (default 25)")
+    one.add_argument(
+        "--plant-error", type=shared.ANY, default=0.15, metavar="SHARE", help="bound of the hidden errors (default 0.15)"
+    )
+    one.add_argument("--seed", type=shared.SEED, default=0, help="of the hidden errors and of the noise")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.set_defaults(run=run)
 

@@ -13,20 +13,19 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.errors import ConfigurationError, LinkError, PickerError
+from picker_dynamics.errors import ConfigurationError, LinkError, PickerError, shown
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .diagnostics import values_of
 from .goal_messages import point
-from .runtime import LATCHED, LATEST, OUTCOMES
-from .transport import prepared_transport
+from .runtime import LATCHED, LATEST, OUTCOMES, made
+from .transport import prepared_transport, start_ros
 
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
@@ -58,8 +57,8 @@ class ArmClient(Node):
         self.started_rclpy = not rclpy.ok()
         with prepared_transport():
             if self.started_rclpy:
-                rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-            super().__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace)
+                start_ros()
+            made(lambda: super(ArmClient, self).__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace))
         self.joint_names = tuple(joint_names)
         self.controller: dict[str, str] = {}
         self.arm_name = ""
@@ -178,7 +177,7 @@ class ArmClient(Node):
             LinkError: nobody answers.
         """
         self.wait(lambda: self.controller and self.hardware, ANSWER_S, NOBODY)
-        joints = ", ".join(arm.joint_names)
+        joints = shown(", ".join(arm.joint_names))  # as a status tells them
         running = self.controller.get("joints", joints)
         if arm.name != self.arm_name or running != joints:
             raise ConfigurationError(

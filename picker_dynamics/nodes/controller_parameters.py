@@ -17,6 +17,9 @@ from picker_dynamics.robot.description import ArmDescription
 
 from .runtime import declare
 
+FLOOR_M = 10.0
+"""How far the floor may be from base_link's origin [m]."""
+
 
 class ControllerParameters:
     """Declares them, keeps their values, and refuses what does not fit; they apply from the next goal on.
@@ -39,7 +42,7 @@ class ControllerParameters:
             "floor_z",
             floor_z,
             "height in base_link below which no motion takes the tool or a joint; -inf: no floor, "
-            "the default of arms that do not stand on it [m]",
+            f"the default of arms that do not stand on it; else {-FLOOR_M:g} to {FLOOR_M:g} [m]",
         )
         add("stretch", True, "slow a goal that is too fast instead of refusing it")
         add("speed_scaling", 1.0, "share of their speed with which goals are executed; 0 pauses", 0.0, 1.0)
@@ -63,6 +66,9 @@ class ControllerParameters:
         ):
             add(f"constraints.{joint}.trajectory", path, f"path tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
             add(f"constraints.{joint}.goal", round(goal, 4), f"goal tolerance of {joint} [{unit}]; 0: none", 0.0, 100.0)
+        for name, value in self.values.items():
+            if problem := _problem(name, value):
+                raise ConfigurationError(problem, subject=name, value=value)
         node.add_on_set_parameters_callback(self.on_change)
 
     def __getitem__(self, name: str):
@@ -79,12 +85,23 @@ class ControllerParameters:
         """All of them or none."""
         wanted = {one.name: one.value for one in parameters if one.name in self.values}
         for name, value in wanted.items():
-            if isinstance(value, float) and not math.isfinite(value) and (name, value) != ("floor_z", OFF):
-                return SetParametersResult(successful=False, reason=f"{name} is {value}, not a finite number")
+            if problem := _problem(name, value):
+                return SetParametersResult(successful=False, reason=problem)
         self.values.update(wanted)
         if wanted:
             self.changed(set(wanted))
         return SetParametersResult(successful=True)
+
+
+def _problem(name: str, value: object) -> str:
+    """What is wrong with a value, beyond the ranges: those of ROS have no room for -inf beside them."""
+    if not isinstance(value, float) or (name, value) == ("floor_z", OFF):
+        return ""
+    if not math.isfinite(value):
+        return f"{name} is {value}, not a finite number"
+    if name == "floor_z" and abs(value) > FLOOR_M:
+        return f"floor_z is {value:g} m, must be {-FLOOR_M:g} to {FLOOR_M:g} m, or -inf: no floor"
+    return ""
 
 
 def declare_gripper(node: Node, arm: ArmDescription, grips: dict[str, float]) -> GripperSettings | None:

@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
+from picker_dynamics.errors import NAME_MAX, shown
+
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
+
+
+def sender_in(header) -> str:
+    """Who or what a message names in its ``frame_id``, cut: it comes back in texts and statuses."""
+    return shown(header.frame_id, NAME_MAX)
 
 
 class Flood:
@@ -42,9 +49,9 @@ class Flood:
 
 
 def status(level, name: str, message: str, hardware_id: str = "", **values) -> DiagnosticStatus:
-    """A status; ``values`` become its key-value pairs, numbers with all their digits."""
+    """A status; ``values`` become its key-value pairs, numbers with all their digits, texts cut (``errors.shown``)."""
     pairs = [KeyValue(key=key, value=_text(value)) for key, value in values.items()]
-    return DiagnosticStatus(level=level, name=name, message=message, hardware_id=hardware_id, values=pairs)
+    return DiagnosticStatus(level=level, name=name, message=shown(message), hardware_id=hardware_id, values=pairs)
 
 
 def name_of(node) -> str:
@@ -67,4 +74,4 @@ def values_of(message: DiagnosticStatus) -> dict[str, str]:
 def _text(value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return repr(float(value)) if isinstance(value, float) else str(value)
+    return repr(float(value)) if isinstance(value, float) else shown(value)

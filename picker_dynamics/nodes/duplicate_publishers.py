@@ -9,6 +9,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from picker_dynamics.execution.lease import LEAP, HeldError, Holder, Kind, Lease
 
+from .diagnostics import sender_in
 from .runtime import LATCHED, LATEST, seconds, steady_timer
 
 HEARD_S = 2.0
@@ -59,7 +60,7 @@ class OneSender:
         Raises:
             HeldError: it is somebody else's; the words stay the same as long as the senders do.
         """
-        now_s, sender = time.monotonic(), Holder(Kind.STREAM, message.header.frame_id)
+        now_s, sender = time.monotonic(), Holder(Kind.STREAM, sender_in(message.header))
         try:
             self._lease.require(sender, (0,), now_s, number_of(info))
         except HeldError as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -19,7 +18,18 @@ from importlib import import_module
 from picker_dynamics.errors import InputError, PickerError
 
 from .executor import FocusedExecutor
-from .runtime import close, exit_code_of, is_running, listen, made, require_known_parameters, shutdown_ros, tame_collector
+from .runtime import (
+    close,
+    end_soon,
+    exit_code_of,
+    is_running,
+    listen,
+    made,
+    require_known_parameters,
+    shutdown_ros,
+    steps,
+    tame_collector,
+)
 
 NODES = {
     "trajectory_controller": "TrajectoryController",
@@ -77,14 +87,14 @@ class Spun(threading.Thread):
         super().__init__(name=node.get_name())
         self._node, self._executor, self._over, self._hurried = node, FocusedExecutor(node), over, hurried
         self._ending = threading.Event()
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
 
     def run(self) -> None:
         try:
             while not self._ending.is_set() and is_running(self._node):
                 self._executor.spin_once()
             self.error = getattr(self._node, "failure", None)
-        except BaseException as error:  # told by end(), in the thread that decides
+        except Exception as error:  # told by end(), in the thread that decides
             self.error = error
         self._over()
 
@@ -93,13 +103,8 @@ class Spun(threading.Thread):
         self._ending.set()
         if self.ident is not None:  # else another node could not be made, and this one never began
             self.join()
-        close(self._node, self._executor, self._hurried)
-        if self.error is None:
-            return 0
-        if isinstance(self.error, PickerError):
-            return exit_code_of(self.error)
-        traceback.print_exception(self.error)
-        return 1
+        code = close(self._node, self._executor, self._hurried)
+        return code if self.error is None else exit_code_of(self.error)
 
 
 def main(args=None) -> int:
@@ -121,12 +126,14 @@ def main(args=None) -> int:
             one.start()
         if not stop:
             news.wait()
-    except PickerError as error:
+    except Exception as error:
+        if not isinstance(error, PickerError):
+            end_soon()
         code = exit_code_of(error)
     finally:
         for one in reversed(spun):
             code = one.end() or code
-        shutdown_ros()
+        code = steps(shutdown_ros) or code
     return code
 
 

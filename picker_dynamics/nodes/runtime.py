@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import gc
-import os
 import signal
 import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,15 +19,13 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 
 from picker_dynamics.board.stamp_clock import StampClock
-from picker_dynamics.errors import ConfigurationError, PickerError
-from picker_dynamics.lifeline import end_with_parent
-from picker_dynamics.resources import private_folder
+from picker_dynamics.errors import ConfigurationError, PickerError, shown
+from picker_dynamics.lifeline import LIMIT_S, end_with_parent
 
 from .executor import FocusedExecutor, given_parameters
-from .transport import prepare_transport
+from .transport import prepare_transport, start_ros
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """For set-points: only the newest counts, and it must arrive."""
@@ -161,13 +160,16 @@ def require_known_parameters(node) -> None:
         if meant:
             raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
     if unknown:
-        node.get_logger().warning(f"not parameters of this node, ignored: {', '.join(unknown)}")
+        node.get_logger().warning(f"not parameters of this node, ignored: {shown(', '.join(unknown))}")
 
 
 def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> None:
     """Begin: ``stop`` gets the number of each signal of ``ENDS``, ``notify`` is called then; ROS is initialised.
 
     rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
+
+    Raises:
+        ConfigurationError: environment or arguments with which ROS does not start.
     """
 
     def hear(received, _frame) -> None:
@@ -175,13 +177,11 @@ def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> 
         notify()
 
     prepare_transport()
-    if not {"HOME", "ROS_HOME", "ROS_LOG_DIR"} & set(os.environ):
-        os.environ["ROS_LOG_DIR"] = private_folder("picker_dynamics_log")
     for number in ENDS:
         if signal.getsignal(number) is not signal.SIG_IGN or number != signal.SIGHUP:  # ignored: started under nohup
             signal.signal(number, hear)
     end_with_parent()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    start_ros(args)
 
 
 def shutdown_ros() -> None:
@@ -196,10 +196,37 @@ def is_running(node) -> bool:
     return not getattr(node, "finished", False) and getattr(node, "failure", None) is None and rclpy.ok()
 
 
-def exit_code_of(error: PickerError) -> int:
-    """Print the error, as the last line before the end; the exit code that belongs to it."""
+def exit_code_of(error: Exception) -> int:
+    """Print the error, as the last line before the end; the exit code that belongs to it.
+
+    What ROS itself says is as short; an error that nobody foresaw shows where it comes from.
+    """
+    if isinstance(error, RCLError):
+        error = PickerError(f"ROS fails: {' '.join(str(error).split())}")
+    if not isinstance(error, PickerError):
+        traceback.print_exception(error)
+        error = PickerError(f"{type(error).__name__}: {' '.join(str(error).split())}")
     print(f"error: {error}", file=sys.stderr, flush=True)
     return error.exit_code
+
+
+def end_soon() -> None:
+    """After a failure this process ends whatever hangs, Python's own end too: the system kills it after ``LIMIT_S``."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(round(LIMIT_S))
+
+
+def steps(*todo: Callable[[], object]) -> int:
+    """Do each of these, whatever becomes of those before; the exit code of the first that failed."""
+    code = 0
+    for do in todo:
+        try:
+            do()
+        except Exception as error:  # of which the next step must not suffer
+            end_soon()
+            code = code or exit_code_of(error)
+    return code
 
 
 def tame_collector() -> None:
@@ -208,14 +235,11 @@ def tame_collector() -> None:
     gc.set_threshold(*COLLECTIONS)
 
 
-def close(node, executor, hurried: Callable[[], bool]) -> None:
-    """A node's last word, while it can still publish; then it is gone."""
-    last_word = getattr(node, "close", None)
-    if last_word is not None:
-        last_word(hurried)
-    if executor is not None:
-        executor.shutdown()  # else its destructor may come too late, and complain
-    node.destroy_node()
+def close(node, executor, hurried: Callable[[], bool]) -> int:
+    """A node's last word, while it can still publish; then it is gone; the exit code where some of that fails."""
+    last_word = getattr(node, "close", lambda _hurried: None)
+    shutdown = getattr(executor, "shutdown", lambda: None)  # else its destructor may come too late, and complain
+    return steps(lambda: last_word(hurried), shutdown, node.destroy_node)
 
 
 def made(make_node: Callable[[], Any]):
@@ -235,8 +259,8 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
     """
     stop: list[int] = []
     node, executor, code = None, None, 0
-    listen(args, stop)
     try:
+        listen(args, stop)
         node = made(make_node)
         require_known_parameters(node)
         executor = make_executor(node)
@@ -247,10 +271,12 @@ def run(make_node: Callable[[], object], args=None, make_executor: Callable = Fo
             raise node.failure
     except ExternalShutdownException:
         pass
-    except PickerError as error:
+    except Exception as error:
+        if not isinstance(error, PickerError):
+            end_soon()
         code = exit_code_of(error)
     finally:
         if node is not None:
-            close(node, executor, lambda: len(stop) > 1)
-        shutdown_ros()
+            code = close(node, executor, lambda: len(stop) > 1) or code
+        code = steps(shutdown_ros) or code
     return code

@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from picker_dynamics.board.session import State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import ConfigurationError, InputError, PickerError, TrajectoryError
+from picker_dynamics.errors import ConfigurationError, InputError, PickerError, TrajectoryError, shown
 from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
@@ -33,7 +33,7 @@ from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 from .arm_setup import load_controlled_arm
 from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import ControllerParameters, declare_gripper
-from .diagnostics import ERROR, OK, WARN, Flood, array, status, values_of
+from .diagnostics import ERROR, OK, WARN, Flood, array, sender_in, status, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, number_of, sources
 from .executor import Polled
 from .goal_messages import ArmStates, goal_from, start_in
@@ -209,18 +209,18 @@ class TrajectoryController(Claimant, Node):
         header, most = header_in(data), most_bytes(self.arm.n)
         if len(data) > most:
             error = InputError(f"the goal's message has {len(data)} bytes, at most {most} are taken", value=len(data), limit=most)
-            self.execution.refuse(error, header.frame_id)
+            self.execution.refuse(error, sender_in(header))
             return
         start_s = start_in(header, self.stamps)
 
         def make() -> Goal:
             return goal_from(message_in(data), partial, start_s)
 
-        self.execution.submit(GoalRequest(make, identifier=header.frame_id, tracker=self.tracker, long=True))
+        self.execution.submit(GoalRequest(make, identifier=sender_in(header), tracker=self.tracker, long=True))
 
     def on_short_goal(self, message: JointTrajectory, partial: bool) -> None:
         """One without points cancels, as in joint_trajectory_controller."""
-        identifier = message.header.frame_id
+        identifier = sender_in(message.header)
         if not message.points:
             cancelled = self.execution.cancel(self.stamps.now_s())
             said = "no points: the motion under way is cancelled" if cancelled else "no points: nothing to cancel"
@@ -254,7 +254,7 @@ class TrajectoryController(Claimant, Node):
         )
 
     def on_stream(self, message: JointState, info) -> None:
-        stamp_s, sender = seconds(message.header.stamp), message.header.frame_id
+        stamp_s, sender = seconds(message.header.stamp), sender_in(message.header)
         sent_s = self.stream_stamps.read(stamp_s) if stamp_s else None
         self.execution.stream(message.name, message.position, self.stamps.now_s(), sent_s, sender, number_of(info))
 
@@ -326,7 +326,7 @@ class TrajectoryController(Claimant, Node):
         event = event or Event(EventKind.REMARK, message, self.execution.phase)
         self.last_level, self.last_message = level, message
         if level == ERROR and self.logged.lets_pass():
-            self.get_logger().error(message + self.logged.withheld())
+            self.get_logger().error(shown(message) + self.logged.withheld())
         error = event.error
         facts = {
             "phase": event.phase.value,

@@ -1,4 +1,4 @@
-"""DDS transport: on this machine alone unless the user says otherwise, and Fast DDS over UDP, without its shared memory.
+"""Start of ROS in a process; its DDS: on this machine alone unless the user says otherwise, Fast DDS without shared memory.
 
 Shared memory lets whoever joins the graph hold it up.
 
@@ -14,18 +14,52 @@ import os
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 
+import rclpy
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
 from picker_dynamics.bringup.bringup import local_only
-from picker_dynamics.resources import resource
+from picker_dynamics.errors import ConfigurationError, shown
+from picker_dynamics.resources import private_folder, resource
 
 RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
 PROFILES, BUILTIN = "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_BUILTIN_TRANSPORTS"
+DOMAIN, LOGS = "ROS_DOMAIN_ID", ("ROS_LOG_DIR", "ROS_HOME", "HOME")
+
+DOMAIN_MAX = 232
+"""Of more there is no port for DDS."""
+
+
+def start_ros(args=None) -> None:
+    """Initialise ROS without signal handlers, in an environment that was looked at before.
+
+    Raises:
+        ConfigurationError: a domain that does not exist, no folder for logs, or arguments that ROS does not take.
+    """
+    domain = os.environ.get(DOMAIN, "")
+    if domain and not (domain.isascii() and domain.isdigit() and len(domain) < 10 and int(domain) <= DOMAIN_MAX):
+        raise ConfigurationError(
+            f"{DOMAIN} is {shown(domain, 100)!r}, must be a whole number from 0 to {DOMAIN_MAX}",
+            subject=DOMAIN,
+            value=domain,
+            limit=DOMAIN_MAX,
+        )
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except rclpy_implementation.RCLError as error:
+        said = " ".join(str(error).split()).split(", at /")[0]  # where in the source of rcl
+        where = next((name for name in LOGS if os.environ.get(name)), LOGS[0]) if "logging" in said else ""
+        named = f" ({where} is {shown(os.environ.get(where, ''), 100)!r})" if where else ""
+        rclpy.try_shutdown()
+        raise ConfigurationError(f"ROS does not start{named}: {said}", subject=where or None) from error
 
 
 def prepare_transport(environment: MutableMapping[str, str] = os.environ) -> None:
     """Choose how this process talks, node or client, before ``rclpy.init``; what the user has chosen stays."""
     environment.update(local_only(environment))
+    if not any(environment.get(name) for name in LOGS):
+        environment[LOGS[0]] = private_folder("picker_dynamics_log")
     avoid_shared_memory(environment)
 
 
@@ -37,7 +71,7 @@ def prepared_transport() -> Iterator[None]:
     try:
         yield
     finally:
-        for name in (RANGE, PROFILES, BUILTIN):
+        for name in (RANGE, PROFILES, BUILTIN, LOGS[0]):
             os.environ.pop(name, None)
             os.environ.update({name: before[name]} if name in before else {})
 

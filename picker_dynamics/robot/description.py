@@ -19,7 +19,17 @@ from picker_dynamics.files.formats import parse_xml
 from picker_dynamics.files.reading import XML_BYTES, read_text
 
 from .model import vector_of
-from .urdf_elements import MOVABLE_TYPES, Geometry, Joint, Link, element_error, read_joint, read_link, rotation_from_rpy
+from .urdf_elements import (
+    MOVABLE_TYPES,
+    Geometry,
+    Joint,
+    Link,
+    element_error,
+    read_joint,
+    read_link,
+    require_name,
+    rotation_from_rpy,
+)
 
 __all__ = [
     "MOVABLE_TYPES",
@@ -143,6 +153,7 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
     name = robot.get("name")
     if not name:
         raise DescriptionError(f"{source}: <robot> has no name")
+    require_name(name, "robot")
     if any("xacro" in str(element.tag) for element in robot.iter()):
         raise DescriptionError(f"{source}: holds xacro macros; expand them first: xacro {source} > arm.urdf")
     links = {}

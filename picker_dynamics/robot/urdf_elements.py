@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import DescriptionError
+from picker_dynamics.errors import NAME_MAX, DescriptionError, shown
 
 from .model import Array, read_only
 
@@ -82,6 +82,17 @@ class Joint:
         return self.type in MOVABLE_TYPES
 
 
+def require_name(name: str, what: str) -> None:
+    """Raise a DescriptionError where a name is too long to be told."""
+    if len(name) > NAME_MAX:
+        raise DescriptionError(
+            f"the name of a {what} has {len(name)} characters, at most {NAME_MAX} are taken: {shown(name, 40)}",
+            subject=name,
+            value=len(name),
+            limit=NAME_MAX,
+        )
+
+
 def rotation_from_rpy(rpy: ArrayLike) -> Array:
     """Rz(yaw) Ry(pitch) Rx(roll), 3×3, from (roll, pitch, yaw) [rad]: the URDF's fixed-axis convention."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
@@ -143,6 +154,7 @@ def read_link(element: Element) -> Link:
     name = element.get("name")
     if not name:
         raise DescriptionError("a <link> has no name")
+    require_name(name, "link")
     where = f"link {name}"
     mass, com, inertia = 0.0, read_only(np.zeros(3)), read_only(np.zeros((3, 3)))
     inertial = element.find("inertial")
@@ -191,6 +203,7 @@ def read_joint(element: Element) -> Joint:
     name, kind = element.get("name"), element.get("type")
     if not name:
         raise DescriptionError("a <joint> has no name")
+    require_name(name, "joint")
     where = f"joint {name}"
     if kind not in (*MOVABLE_TYPES, "fixed"):
         raise element_error(where, f"is {kind!r}; supported are {', '.join(MOVABLE_TYPES)} and fixed", kind)

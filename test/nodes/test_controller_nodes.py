@@ -152,6 +152,8 @@ def test_a_path_tolerance_also_holds_goals_of_the_topic_to_their_path(client, bo
         ("speed_scaling", "fast", "type"),
         ("tip_speed_limit", float("nan"), "range|finite"),
         ("tip_speed_limit", 0.0, "range"),
+        ("floor_z", 1e300, "floor_z is 1e.300 m, must be -10 to 10 m, or -inf"),
+        ("floor_z", float("inf"), "finite"),
         ("constraints.goal_time", -1.0, "range"),
         ("constraints.base.goal", float("inf"), "range|finite"),
         ("stretch", 1, "type"),

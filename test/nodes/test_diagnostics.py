@@ -1,8 +1,9 @@
 """What is said again and again is cut to a rate, and nothing of it is lost count of."""
 
 from pytest import approx
+from std_msgs.msg import Header
 
-from picker_dynamics.nodes.diagnostics import Flood
+from picker_dynamics.nodes.diagnostics import OK, Flood, sender_in, status, values_of
 
 
 def test_a_flood_passes_at_its_rate_and_the_others_are_counted():
@@ -25,3 +26,10 @@ def test_what_comes_seldom_always_passes():
         now[0] = 0.21 * k
         assert flood.lets_pass()
     assert flood.missed == 0 and flood.withheld() == ""
+
+
+def test_what_others_name_is_cut_wherever_it_is_said():
+    said = status(OK, "node", "m" * 100_000, goal="g" * 100_000, rate=0.1)
+    assert len(said.message) < 1100 and "(100000 characters)" in said.message
+    assert len(values_of(said)["goal"]) < 1100 and values_of(said)["rate"] == "0.1"
+    assert len(sender_in(Header(frame_id="z" * 5000))) < 250 and sender_in(Header(frame_id="goal 7")) == "goal 7"

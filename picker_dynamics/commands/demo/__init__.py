@@ -12,7 +12,7 @@ def add_parser(commands) -> None:
     shared.add(demo, "--seed")
     demo.add_argument(
         "--horn-error",
-        type=float,
+        type=shared.ANY,
         default=None,
         metavar="SHARE",
         help="servo horns askew as in picker calibrate "

@@ -27,7 +27,7 @@ def add_parser(commands) -> None:
         )
         shared.add(one, "--json", help="print the summary as JSON instead of tables")
         one.set_defaults(run=run)
-    one.add_argument("--samples", type=int, default=1_000_000, help="random states (default 1000000)")
+    one.add_argument("--samples", type=shared.whole(1, 100_000_000), default=1_000_000, help="random states (default 1000000)")
     shared.add(one, "--seed")
 
 

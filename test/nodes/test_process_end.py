@@ -1,0 +1,71 @@
+"""A process of nodes begins with a word about what keeps ROS from starting, and always ends when its loop does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from ros_graph import own_domain
+from waiting import PATIENCE_S
+
+from picker_dynamics.errors import ConfigurationError, PickerError
+
+pytestmark = pytest.mark.ros
+
+FAILING = """
+import sys
+from picker_dynamics.nodes import hardware, one_process, runtime
+
+def fail(*_):
+    raise runtime.RCLError("the context is gone\\n at rcl.c:1")
+
+hardware.Hardware.on_diagnostics = hardware.Hardware.close = fail
+sys.exit({main})
+"""
+
+
+@pytest.mark.parametrize(
+    "main",
+    ["hardware.main([])", "one_process.main('--node trajectory_controller -- --node dynamics -- --node hardware --'.split())"],
+    ids=["alone", "in one process"],
+)
+def test_a_process_ends_where_ros_fails_in_its_loop_and_in_its_last_word(main):
+    with own_domain():
+        done = subprocess.run(
+            [sys.executable, "-c", FAILING.format(main=main)], capture_output=True, text=True, timeout=PATIENCE_S
+        )
+    assert done.returncode == PickerError.exit_code, done.stderr
+    assert "error: ROS fails: the context is gone at rcl.c:1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("picker_dynamics", "status"), ("picker_dynamics.nodes.dynamics",)], ids=["client", "node"])
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("ROS_DOMAIN_ID", "xx"),
+        ("ROS_DOMAIN_ID", "233"),
+        ("ROS_DOMAIN_ID", "-1"),
+        ("ROS_DOMAIN_ID", "9" * 5000),
+        ("ROS_LOG_DIR", "/proc/x"),
+    ],
+)
+def test_an_environment_in_which_ros_does_not_start_is_named_in_one_line(words, name, value):
+    environment = os.environ | {name: value}
+    done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
+    assert done.returncode == ConfigurationError.exit_code
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ") and name in line and value[:50] in line and len(line) < 400
+
+
+def test_without_a_home_there_is_a_folder_for_logs():
+    bare = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}
+    command = [
+        sys.executable,
+        "-c",
+        "from picker_dynamics.nodes.client import ArmClient; ArmClient(()).__exit__(); print('was there')",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=bare)
+    assert done.stdout == "was there\n", done.stderr
