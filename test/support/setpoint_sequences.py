@@ -26,6 +26,9 @@ FRAME_S = 0.02
 STEP_RAD = 0.08
 """What an output may step from one servo frame to the next [rad]: 0.04 per 10 ms."""
 
+SPEED_RAD_S, BRIDGE_S, GAP_S = 4.0, 0.1, 0.25
+"""How fast what is sent may move on [rad/s], over so long at the most, and after which gap it begins anew [s]."""
+
 QUANTUM_RAD = 1e-3
 """Rounding of pulses to 1/8 us, and of angles back [rad]."""
 
@@ -176,8 +179,8 @@ class Arm:
     """A session on a bench, ticked as the node does.
 
     Attributes:
-        looks: (time, state, epoch, held, set-point) at each tick.
-        passed: commands that were sent, and how many there were.
+        looks: (time, state, held pose, set-point, the plant's pose) at each tick.
+        asked, passed: how many commands there were; those that were sent: (epoch, time, set-point).
     """
 
     def __init__(self, found=HOME):
@@ -185,9 +188,9 @@ class Arm:
         self.link = SteppedLink(self.bench, joint_names=NAMES)
         self.model = ArmStateModel(carrying(0.0), SERVOS.model, SERVOS.rest)
         self.session = HardwareSession(self.link, SERVOS, self.model)
-        self.asked = 0
+        self.asked, self.passed = 0, list[tuple[int, float, np.ndarray]]()
         self.since_tick = 0.0
-        self.looks: list[tuple[float, State, int, np.ndarray | None, np.ndarray | None, np.ndarray, np.ndarray]] = []
+        self.looks: list[tuple[float, State, np.ndarray | None, np.ndarray | None, np.ndarray]] = []
 
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds / STEP_S)):
@@ -201,15 +204,16 @@ class Arm:
         session = self.session
         session.tick(self.bench.now_s)
         copies = [None if x is None else np.array(x) for x in (session.held, session.setpoint)]
-        plant = self.bench.plant
-        self.looks.append((self.bench.now_s, session.state, session.epoch, *copies, plant.q, plant.setpoint))
+        self.looks.append((self.bench.now_s, session.state, *copies, self.bench.plant.q))
 
-    def command(self, q, shift_s: float = 0.0) -> bool:
+    def command(self, q, shift_s: float = 0.0) -> None:
         self.asked += 1
+        time_s = self.bench.now_s + LEAD_S + shift_s
         try:
-            return self.session.command(self.bench.now_s + LEAD_S + shift_s, q, self.bench.now_s)
+            if self.session.command(time_s, q, self.bench.now_s):
+                self.passed.append((self.session.epoch, time_s, np.array(q)))
         except PickerError:
-            return False
+            pass
 
     def press(self, what: str) -> None:
         session = self.session
@@ -278,11 +282,27 @@ def require_outputs(at: Arm) -> None:
             require(not np.nanmax(np.nan_to_num(moved)) > 0.0, f"outputs move at {times[k]:.3f} s, {state} since {quiet_s:.3f} s")
 
 
+def require_passed(at: Arm) -> None:
+    """What was sent to the board in one epoch: finite, later each time, and no further than the time since allows."""
+    for (epoch, before_s, before), (same, time_s, q) in zip(at.passed, at.passed[1:]):
+        require(np.isfinite(q).all(), f"sent {q}")
+        if same != epoch or time_s - before_s > GAP_S:
+            continue
+        require(time_s > before_s, f"sent for {time_s:.3f} s after {before_s:.3f} s")
+        step, most = np.abs(q - before), SPEED_RAD_S * min(time_s - before_s, BRIDGE_S) + QUANTUM_RAD
+        require(step.max() <= most, f"{NAMES[step.argmax()]}: sent {step.max():.3f} rad on in {time_s - before_s:.3f} s")
+
+
 def require_held(at: Arm) -> None:
-    """Where outputs stand and the session is active, its set-point is theirs, and its held pose where the true arm is."""
+    """Where outputs stand and the session is active, its set-point is theirs, and its held pose where the true arm is.
+
+    A host that stood still has the model catch up first.
+    """
     frames = at.bench.frames
     q, times = angles(SERVOS, frames), np.array([frame.time_s for frame in frames])
-    for time_s, state, _, held, setpoint, true_q, _ in at.looks:
+    before_s = awake_s = 0.0
+    for time_s, state, held, setpoint, true_q in at.looks:
+        awake_s, before_s = time_s if time_s - before_s > 2.5 * TICK_S else awake_s, time_s
         if state is not State.ACTIVE:
             continue
         k = int(np.searchsorted(times, time_s, side="right")) - 1
@@ -291,6 +311,8 @@ def require_held(at: Arm) -> None:
         require(held is not None and setpoint is not None, f"nothing is held at {time_s:.3f} s, though active")
         away = np.abs(setpoint - q[k])
         require(away.max() <= QUANTUM_RAD, f"{NAMES[away.argmax()]}: set-point said {away.max():.3f} rad off at {time_s:.3f} s")
+        if time_s - awake_s < STANDS_S:
+            continue
         away = np.abs(held - true_q)
         require(
             away.max() <= HELD_RAD, f"{NAMES[away.argmax()]}: held pose {away.max():.3f} rad off the true one at {time_s:.3f} s"
@@ -321,5 +343,6 @@ def execute(steps, found=HOME) -> Arm:
     counted = sum(vars(at.session.counts).values())
     require(counted == at.asked, f"{at.asked} commands, {counted} counted: {at.session.counts}")
     require_outputs(at)
+    require_passed(at)
     require_held(at)
     return at
