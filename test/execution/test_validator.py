@@ -19,7 +19,8 @@ from picker_dynamics.execution.slowing import gentlest
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, torque_validator
 from picker_dynamics.trajectory import profiles
-from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points, stop_trajectory
+from picker_dynamics.trajectory.stops import stop_trajectory
+from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
 
 STALL = 1.08
 BERRY = 9.81 * 0.025 * 0.425
