@@ -253,7 +253,7 @@ def test_where_the_tip_begins_too_fast_on_every_way_to_rest_the_torque_decides()
     hard, gentle = (stop_trajectory(HOME, v, ZERO, 1.5 * 2.0 / t, joint_names=NAMES) for t in (0.05, 0.3))
     hard_share, gentle_share = (made.torque_share(*way.sample(np.linspace(0.0, way.duration, 100))) for way in (hard, gentle))
     assert hard_share > 1.0 > gentle_share
-    way, strain = made.gentlest([hard, gentle], arm.lower, arm.upper)
+    way, strain = gentlest([hard, gentle], made, arm.lower, arm.upper)
     assert way is gentle and strain.torque < 1.0 and strain.tip > hard_share
 
 
