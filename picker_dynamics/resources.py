@@ -37,7 +37,7 @@ def resource(relative: str) -> Path:
         ConfigurationError: where there is no such file.
     """
     path = share_directory() / relative
-    if not path.is_file():
+    if not os.path.isfile(path):  # false for a name too long to be one, too
         raise ConfigurationError(f"no file {relative} in {share_directory()}", value=relative)
     return path
 
