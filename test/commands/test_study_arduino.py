@@ -145,8 +145,3 @@ def test_the_command_prints_a_table(tmp_path, run_picker, monkeypatch):
 def test_states_refused(samples, seed, message):
     with raises(InputError, match=message):
         arduino.random_states(samples, seed)
-
-
-def test_the_command_refuses_in_one_line(tmp_path, run_picker):
-    code, _, error = run_picker("study", "arduino", "--out", str(tmp_path), "--samples", "0")
-    assert code == 5 and error.startswith("error: samples is 0") and "\n" not in error.strip()

@@ -157,8 +157,6 @@ def test_the_command_fails_where_after_is_worse(capsys):
     "words, code, named",
     [
         ("/nowhere shipped", 4, "no such file or folder: /nowhere"),
-        ("shipped shipped --poses -1", 5, "poses is -1, must be >= 0"),
-        ("shipped shipped --seed -1", 5, "seed is -1"),
         ("shipped shipped --plant-error 1.5", 5, "plant error is 1.5"),
         ("shipped shipped --ruler 12", 5, "--ruler '12': must be BEFORE,AFTER in millimetres"),
     ],

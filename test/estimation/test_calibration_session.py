@@ -259,7 +259,6 @@ def test_without_a_terminal_there_is_nobody_to_ask(tmp_path):
         ("--repeats 0", 5, "repeats is 0"),
         ("--servos /nowhere.yaml", 4, "/nowhere.yaml"),
         ("--urdf /nowhere.urdf", 3, "/nowhere.urdf"),
-        ("--simulated --seed -1", 5, "seed is -1"),
         ("--out /proc/nowhere", 5, "cannot write"),
         ("--port /dev/ttyNOWHERE --simulated", 2, "not allowed with"),
         ("--step nothing", 2, "invalid choice"),

@@ -262,7 +262,6 @@ def test_the_whole_way_from_the_shell(tmp_path, capsys, monkeypatch):
         (f"fit {samples} --arm {ARM} --to 0.2", "samples, at least 100"),
         (f"fit {samples} --arm {ARM} --torque-constant theta2=x", "JOINT=NUMBER"),
         (f"predict {samples} --arm {ARM} --fit no.json", "no.json is no result"),
-        (f"excite --arm {ARM} --seed -1", "seed is -1"),
         (f"excite --arm {ARM} --tip-speed 0", "tip speed is 0.0"),
         ("run no.json", "no.json is no motion"),
     ):

@@ -242,7 +242,6 @@ def test_the_command_weighs_typed_readings(where, capsys):
         ("--empty forearm=1", 5, "--empty needs --reading"),
         ("--simulated --set", 5, "rehearsal"),
         ("--simulated --grams 0.025", 5, "are these kilograms"),
-        ("--simulated --seed -1", 5, "seed is -1"),
         ("--arm rrp --reading forearm=1", 5, "its joints are no servos"),
     ],
 )
