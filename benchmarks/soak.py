@@ -102,6 +102,14 @@ def _side_door(path: str, runner: GraphRunner) -> BoardControl:
 
 def _soak(operator: Operator, runner: GraphRunner, duration_s: float, tell) -> dict:
     trouble, rounds, told_s = "", 0, time.monotonic()
+    interrupted: list[int] = []
+
+    def interrupt(number, _frame) -> None:
+        interrupted.append(number)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
     operator.until(lambda: operator.hardware.get("state") == "active", "bring-up", READY_S)
     tell("soak: the arm holds, and off it goes")
     cpu = CpuMeter({name: process.pid for name, process in runner.processes.items()})
@@ -113,7 +121,9 @@ def _soak(operator: Operator, runner: GraphRunner, duration_s: float, tell) -> d
             if time.monotonic() - told_s > PATIENCE_S:
                 told_s = time.monotonic()
                 tell(f"soak: {told_s - begin:.0f} of {duration_s:.0f} s, {rounds} rounds")
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError):  # rclpy makes one of the other where a message is being converted
+        if not interrupted:
+            raise
         trouble = "interrupted"
     except (PickerError, SoakError) as error:
         trouble = str(error)

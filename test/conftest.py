@@ -1,6 +1,6 @@
-"""What all tests share: the order in which files run, a second attempt where the machine stalled, and last words.
+"""What all tests share: the order in which files run, further attempts where the machine stalled, and last words.
 
-The last words: which tests ran a second time and why; which tests of the firmware did not run, and what they need.
+The last words: which tests ran again and why; which tests of the firmware did not run, and what they need.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytest.register_assert_rewrite("hardware_bench", "ros_graph", "scenarios", "sess
 
 settings.register_profile("long", max_examples=3000, deadline=None)  # of generated sequences: test/support/generated.py
 
-TWO_ATTEMPTS_S = 240.0
+ATTEMPTS, ATTEMPTS_S = 3, 360.0
 AGAIN, STALLS = pytest.StashKey[list[str]](), pytest.StashKey[Stalls]()
 SECOND_ATTEMPTS: list[str] = []
 OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items) -> None:
     items[:] = [test for _, tests in places for test in tests]
     for item in items:
         if against_the_clock(item) and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(TWO_ATTEMPTS_S))
+            item.add_marker(pytest.mark.timeout(ATTEMPTS_S))
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +57,12 @@ def against_the_clock(item) -> bool:
     return any(map(item.get_closest_marker, ("ros", "realtime")))
 
 
-# -- a second attempt ----------------------------------------------------------------------------------
+# -- further attempts ----------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Once more, where a test that runs against the clock failed and the machine stalled meanwhile."""
+    """Once and twice more, where a test that runs against the clock failed and the machine stalled meanwhile."""
     if not against_the_clock(item):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -70,11 +70,10 @@ def pytest_runtest_protocol(item, nextitem):
     with Stalls() as stalls:
         again = item.config.stash[AGAIN] = []
         item.config.stash[STALLS] = stalls
-        reports = attempt()
-        failed = [report for report in reports if report.failed]
-        if failed and stalls.count and not again:
+        before, reports = stalls.count, attempt()
+        while (failed := [report for report in reports if report.failed]) and stalls.count > before and len(again) < ATTEMPTS - 1:
             again.append(f"{failed[0].when} failed, {stalls}\n{failed[0].longreprtext}")
-            reports = attempt()
+            before, reports = stalls.count, attempt()
     reports[0].again = again
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)

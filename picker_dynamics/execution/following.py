@@ -54,12 +54,14 @@ class Following:
         """Whether one of the references of late has this stamp."""
         return any(stamp == stamp_s for stamp, _ in self._sent)
 
-    def commanded(self, stamp_s: float) -> None:
-        """A command came, with this stamp."""
-        times = [time_s for stamp, time_s in self._sent if stamp == stamp_s or not self._echoes]
-        if times:
-            self._command_s, self._command_patience_s = self._ticks_s, LOST_S
-            self.followed_s = max(self.followed_s, times[-1])
+    def commanded(self, stamp_s: float) -> bool:
+        """A command came, with this stamp; whether it was made of a reference of late."""
+        for stamp, time_s in reversed(self._sent):
+            if stamp == stamp_s or not self._echoes:
+                self._command_s, self._command_patience_s = self._ticks_s, LOST_S
+                self.followed_s = max(self.followed_s, time_s)
+                return True
+        return False
 
     def stated(self) -> None:
         """A joint state came that is newer than those before."""

@@ -247,17 +247,17 @@ class ArmClient(Node):
         self.wait_holding()
         goal = uuid.uuid4().hex
         message.header.frame_id = goal
-        self.goals.publish(message)
-        self.wait(lambda: goal in self.outcomes, ANSWER_S, "the controller does not answer")
-        duration = float(values_of(self.outcomes[goal]).get("duration_s", "nan"))
-        self._require(goal, "accepted", "done")
         try:
+            self.goals.publish(message)
+            self.wait(lambda: goal in self.outcomes, ANSWER_S, "the controller does not answer")
+            duration = float(values_of(self.outcomes[goal]).get("duration_s", "nan"))
+            self._require(goal, "accepted", "done")
             self.wait(
                 lambda: values_of(self.outcomes[goal])["outcome"] != "accepted",
                 timeout_s or duration + ANSWER_S,
                 f"the motion of {duration:.1f} s did not end in time",
             )
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RuntimeError):  # rclpy makes one of the other where a message is being converted
             self.cancel()
             raise
         self._require(goal, "done")

@@ -48,7 +48,7 @@ GOALS_WAITING = 1000
 FOLLOWING_PERIOD_S = 0.05
 """How often is looked whether references become commands [s]."""
 
-COMMANDS = QoSProfile(depth=20, reliability=ReliabilityPolicy.RELIABLE)
+COMMANDS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 """A stranger who sends commands too does not hide those that are made of this node's references."""
 
 MODELLED = "modelled"
@@ -273,8 +273,9 @@ class TrajectoryController(Claimant, Node):
         if self.until_look > 0:
             return
         self.until_look = self.look_every
-        for command, _ in self.commands.take():
-            self.following.commanded(seconds(header_in(command).stamp))
+        for command, _ in reversed(self.commands.take()):
+            if self.following.commanded(seconds(header_in(command).stamp)):
+                break
         self.arm_state()
         self.block()
 

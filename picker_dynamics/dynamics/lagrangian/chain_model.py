@@ -74,7 +74,7 @@ class ChainModel(AnalyticModel):
         return chain_equations.frames(self.parameters, as_states("q", q, self.n))
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        return chain_equations.mass_matrix(self.parameters, self._frames(q)) + np.diag(self.armature)
+        return chain_equations.mass_matrix(self.parameters, self._frames(q)) + self.armature_matrix
 
     def christoffel(self, q: ArrayLike) -> Array:
         """b_ijk = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i), (..., n, n, n), by exact derivatives."""

@@ -72,7 +72,7 @@ class ClosedForm(AnalyticModel):
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         M = self._evaluate(self.equations.mass_matrix, (self.n, self.n), q=q)
-        return M + np.diag(self.armature)
+        return M + self.armature_matrix
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         return self._evaluate(self.equations.coriolis_matrix, (self.n, self.n), q=q, v=v)
