@@ -20,6 +20,7 @@ def main() -> int:
 
     def interrupt(number, _frame) -> None:
         heard.append(number)
+        sys.unraisablehook = lambda _: None  # what destructors say that were interrupted is no news
         raise KeyboardInterrupt
 
     from picker_dynamics.commands.cli import main as run

@@ -10,11 +10,11 @@ from ros_graph import own_domain
 from picker_dynamics.nodes.claims import EXCLUSIVE, Claim, OccupiedError, require_free
 
 HOLD = """
-import signal, sys
+import sys
 from picker_dynamics.nodes.claims import Claim
 claim = Claim(int(sys.argv[1]), sys.argv[2])
 print("has it", flush=True)
-signal.pause()
+sys.stdin.read()  # ends with who started it
 """
 TOPIC = "/arm_controller/reference"
 LONG = "/" + "a_long_namespace/" * 20 + "arm_controller/reference"
@@ -30,7 +30,9 @@ def domain():
 @pytest.mark.parametrize("topic", [TOPIC, LONG])
 @pytest.mark.parametrize("ends", [signal.SIGKILL, signal.SIGTERM])
 def test_a_claim_of_another_process_is_refused_by_its_number_and_free_when_that_has_ended(domain, topic, ends):
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(domain), topic], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(domain), topic], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         try:
             assert process.stdout.readline()
             for _ in range(20):
@@ -38,7 +40,7 @@ def test_a_claim_of_another_process_is_refused_by_its_number_and_free_when_that_
                     OccupiedError, match=rf"{topic} in ROS domain {domain} is published by process {process.pid} already"
                 ):
                     Claim(domain, topic)
-            Claim(domain + 1, topic).close()
+            Claim(domain + 1000, topic).close()
             Claim(domain, "/left" + topic).close()
             process.send_signal(signal.SIGSTOP)
             with pytest.raises(OccupiedError, match=str(process.pid)):
