@@ -100,6 +100,13 @@ def _data(verb) -> None:
         metavar="JOINT=NM_PER_A",
         help="currents were measured: N·m (or N) at the joint per ampere, gear included; may be repeated",
     )
+    verb.add_argument(
+        "--columns",
+        default=None,
+        metavar="NAMES",
+        help="names of a CSV file's columns in their order, where its first line has none: time_s,position_*_rad,-,effort_*_nm "
+        "(*: all joints, -: ignored)",
+    )
     verb.add_argument("--from", type=shared.ANY, default=None, dest="begin_s", metavar="S", help="use what comes later than this")
     verb.add_argument("--to", type=shared.ANY, default=None, dest="end_s", metavar="S", help="use what comes before this")
     shared.add(verb, "--json")

@@ -67,7 +67,7 @@ def _kept(path: Path, text: str, console: Console) -> None:
         console.print(f"{path} was there already: kept as {backup.name}", soft_wrap=True)
 
 
-def _samples(path: str, arm: description.ArmDescription, options) -> Samples:
+def _samples(path: str, arm: description.ArmDescription, options, console: Console) -> Samples:
     constants = {}
     for text in options.torque_constant:
         joint, _, value = text.partition("=")
@@ -75,7 +75,10 @@ def _samples(path: str, arm: description.ArmDescription, options) -> Samples:
             constants[joint] = float(value)
         except ValueError as error:
             raise InputError(f"--torque-constant {text!r}: must be JOINT=NUMBER", subject=joint, value=value) from error
-    return sample_files.read(path, arm, constants, options.namespace).between(options.begin_s, options.end_s)
+    samples = sample_files.read(path, arm, constants, options.namespace, options.columns)
+    for remark in samples.remarks:
+        console.print(remark, soft_wrap=True)
+    return samples.between(options.begin_s, options.end_s)
 
 
 def _columns(arm: description.ArmDescription, options) -> Columns:
@@ -190,7 +193,7 @@ def fit(options) -> int:
     console = console_of(options, highlight=True)
     arm = _arm(options)
     columns = _columns(arm, options)
-    recordings = [_samples(path, arm, options) for path in options.recordings]
+    recordings = [_samples(path, arm, options, console) for path in options.recordings]
     with console.status("finding the parameters"):
         found = procedure.identify(
             columns, recordings, cutoff_hz=options.cutoff_hz, tip_speed=_tip_speed(options), allow_open=options.allow_open
@@ -213,8 +216,9 @@ def _write_fit(found: procedure.Identified, sources: list[str], out: Path, conso
 
 def predict(options) -> int:
     """Compare predicted with measured efforts."""
+    console = console_of(options)
     arm = _arm(options)
-    samples = _samples(options.recordings[0], arm, options)
+    samples = _samples(options.recordings[0], arm, options, console)
     if options.fit == "none":
         columns = Columns.of(arm)
         pi = columns.believed()
@@ -224,7 +228,7 @@ def predict(options) -> int:
     if options.json:
         print(json.dumps(report.prediction_json(result, arm.joint_names)))
     else:
-        _show_prediction(result, arm, Console())
+        _show_prediction(result, arm, console)
     return 1 if options.limit_percent is not None and 100.0 * result.overall > options.limit_percent else 0
 
 
