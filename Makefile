@@ -10,7 +10,7 @@
 #   make fuzz-inputs TIME=1800       files of every kind, damaged, for so many seconds: failures in out/fuzz
 
 PYTHON ?= python3
-WORKERS ?= 3
+WORKERS ?= 2
 APT ?= yes
 BOARD ?=
 TIME ?= 60

@@ -5,6 +5,7 @@ The last words: which tests ran again and why; which tests of the firmware did n
 
 from __future__ import annotations
 
+import signal
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,13 @@ ATTEMPTS, ATTEMPTS_S = 3, 360.0
 AGAIN, STALLS = pytest.StashKey[list[str]](), pytest.StashKey[Stalls]()
 SECOND_ATTEMPTS: list[str] = []
 OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
+
+
+def pytest_configure() -> None:
+    """Signals are as a terminal has them, for the tests and for all that they start, also under nohup or in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import functools
 import importlib
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -63,6 +62,5 @@ def picker(*words: str) -> subprocess.CompletedProcess:
 
 if __name__ == "__main__":
     sys.argv = sys.argv[1:]
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup, what they start does not
     with patience(), patient_clients():
         sys.exit(importlib.import_module(COMMANDS[sys.argv[0]]).main())

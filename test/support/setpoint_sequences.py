@@ -35,8 +35,9 @@ QUANTUM_RAD = 1e-3
 STANDS_S = 0.5
 """Outputs that have not changed for so long stand [s], and the modelled arm on them."""
 
-HELD_RAD = 0.012
-"""The held pose against the true arm's [rad], where both stand: the deadband, on both sides of which an arm may rest."""
+HELD_RAD = 0.013
+"""The held pose against the true arm's [rad], where both stand: the deadband of 7.9 mrad, on both sides of which an arm may rest,
+half a step of the true pulses, 3.8, and the rounding of those that are told."""
 
 COMES_TO_REST_S = 1.5
 """Within which outputs stand, once nobody is followed [s]."""
