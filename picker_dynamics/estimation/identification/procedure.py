@@ -147,13 +147,12 @@ def identify(
 
     trials: tuple[Trial, ...] = ()
     if try_rotors or payload is None:
-        columns, load, trials = selection.choose(columns, read, free, rotors=try_rotors, payload=payload is None)
-        payload = load or bool(payload)
+        columns, payload, trials = selection.choose(columns, read, free, rotors=try_rotors, payload=payload)
     equations = read(columns)
     of_base = free(columns, equations, allow_open)
     if not allow_open:
         least_squares.require_told(of_base, tip_speed)
-    bodies = consistent.fit(columns, equations, of_base, load=bool(payload))
+    bodies = consistent.fit(columns, equations, of_base, load=payload)
     tau, Y = least_squares.joined(equations)
     counted = least_squares.usable(columns, np.concatenate([one.sliding for one in equations]))
     left = tau - Y @ bodies.pi

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from picker_dynamics.errors import InputError
+
 from . import consistent, tool_load
 from .columns import Columns
 from .filtering import Equations
@@ -40,7 +42,7 @@ def choose(
     free: Callable[[Columns, Sequence[Equations], bool], BaseFit],
     *,
     rotors: bool,
-    payload: bool,
+    payload: bool | None,
 ) -> tuple[Columns, bool, tuple[Trial, ...]]:
     """The columns to fit, whether with a payload, and what was tried.
 
@@ -48,11 +50,15 @@ def choose(
         columns: without what is to be tried.
         read: equations with such columns.
         free: base parameters from them; the last argument allows open ones.
-        rotors, payload: what to try.
+        rotors: try them.
+        payload: whether there is one; None: try it.
     """
     trials, kinds = [], [columns]
     rotors = rotors and "rotor" not in columns.drives
-    payload = payload and tool_load.carrier(columns.description) is not None
+    if payload is not None:
+        loads: tuple[bool, ...] = (payload,)
+    else:
+        loads = (False,) if tool_load.carrier(columns.description) is None else (False, True)
     if rotors:
         kinds.append(columns.with_rotors())
     equations = {one: read(one) for one in kinds}
@@ -61,16 +67,20 @@ def choose(
         trials.append(Trial("rotors", False, math.nan))
         judge = free(columns, equations[columns], True)
         kinds, rotors = kinds[:1], False
-    evidence = {
-        (one is not columns, load): consistent.fit(one, equations[one], judge, load=load).evidence
-        for one in kinds
-        for load in ((False, True) if payload else (False,))
-    }
+    evidence = {(one is not columns, load): _evidence(one, equations[one], judge, load) for one in kinds for load in loads}
     best = max(evidence.values())
     plainest_first = sorted(evidence, key=lambda kind: (sum(kind), -evidence[kind]))
     chosen = next(kind for kind in plainest_first if evidence[kind] >= best - CLEARLY)
-    for place, (name, tried) in enumerate((("rotors", rotors), ("payload", payload))):
+    for place, (name, tried) in enumerate((("rotors", rotors), ("payload", len(loads) > 1))):
         if tried:
             with_it, without = (max(evidence[kind] for kind in evidence if kind[place] is one) for one in (True, False))
             trials.append(Trial(name, chosen[place], with_it - without))
     return kinds[-1] if chosen[0] else columns, chosen[1], tuple(trials)
+
+
+def _evidence(columns: Columns, equations: Sequence[Equations], judge: BaseFit, load: bool) -> float:
+    """Of one combination; minus infinity where no solution is found, which is no reason to refuse the others."""
+    try:
+        return consistent.fit(columns, equations, judge, load=load).evidence
+    except InputError:
+        return -math.inf
