@@ -75,9 +75,12 @@ def predicted(arm: Arm, seed: int) -> dict:
     return {
         "seed": seed,
         "seconds": round(seconds, 2),
-        "misfit": round(found.bodies.cost, 2),
+        "misfit": round(found.misfit, 2),
         **{
-            name: {"overall_percent": round(100.0 * one.overall, 2), "joints_percent": (100.0 * one.shares).round(2).tolist()}
+            name: {
+                "overall_percent": round(100.0 * one.everything, 2),
+                "joints_percent": (100.0 * one.everything_shares).round(2).tolist(),
+            }
             for name, one in results.items()
         },
     }

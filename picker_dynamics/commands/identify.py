@@ -51,6 +51,12 @@ def add_parser(commands) -> None:
     _arm(verb)
     _kinds(verb)
     _data(verb)
+    verb.add_argument(
+        "--payload",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="look for a payload at the tool that the URDF does not have; tried where neither is said",
+    )
     verb.add_argument("--allow-open", action="store_true", help="let the URDF stand in for what the recordings do not tell")
     verb.add_argument("-o", "--out", default="out/identification", metavar="DIR", help="folder for identified.urdf and fit.json")
 
@@ -86,7 +92,12 @@ def _excitation(verb) -> None:
 
 def _kinds(verb) -> None:
     verb.add_argument("--no-friction", action="store_true", help="look for no friction; the URDF's stays")
-    verb.add_argument("--rotors", action="store_true", help="look for rotor inertias too")
+    verb.add_argument(
+        "--rotors",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="look for rotor inertias too; fit tries them where neither is said, and keeps what explains clearly more",
+    )
     verb.add_argument("--offsets", action="store_true", help="look for constant errors of the measured torques too")
 
 
@@ -99,6 +110,13 @@ def _data(verb) -> None:
         default=[],
         metavar="JOINT=NM_PER_A",
         help="currents were measured: N·m (or N) at the joint per ampere, gear included; may be repeated",
+    )
+    verb.add_argument(
+        "--columns",
+        default=None,
+        metavar="NAMES",
+        help="names of a CSV file's columns in their order, where its first line has none: time_s,position_*_rad,-,effort_*_nm "
+        "(*: all joints, -: ignored)",
     )
     verb.add_argument("--from", type=shared.ANY, default=None, dest="begin_s", metavar="S", help="use what comes later than this")
     verb.add_argument("--to", type=shared.ANY, default=None, dest="end_s", metavar="S", help="use what comes before this")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from picker_dynamics.estimation.identification import (
     simulated,
 )
 from picker_dynamics.estimation.identification.columns import DRIVE_UNITS, Columns
+from picker_dynamics.estimation.identification.consistent import LEAVES
 from picker_dynamics.estimation.identification.samples import Samples
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot import arms, description
@@ -67,7 +69,7 @@ def _kept(path: Path, text: str, console: Console) -> None:
         console.print(f"{path} was there already: kept as {backup.name}", soft_wrap=True)
 
 
-def _samples(path: str, arm: description.ArmDescription, options) -> Samples:
+def _samples(path: str, arm: description.ArmDescription, options, console: Console) -> Samples:
     constants = {}
     for text in options.torque_constant:
         joint, _, value = text.partition("=")
@@ -75,11 +77,14 @@ def _samples(path: str, arm: description.ArmDescription, options) -> Samples:
             constants[joint] = float(value)
         except ValueError as error:
             raise InputError(f"--torque-constant {text!r}: must be JOINT=NUMBER", subject=joint, value=value) from error
-    return sample_files.read(path, arm, constants, options.namespace).between(options.begin_s, options.end_s)
+    samples = sample_files.read(path, arm, constants, options.namespace, options.columns)
+    for remark in samples.remarks:
+        console.print(remark, soft_wrap=True)
+    return samples.between(options.begin_s, options.end_s)
 
 
 def _columns(arm: description.ArmDescription, options) -> Columns:
-    return Columns.of(arm, friction=not options.no_friction, rotors=options.rotors, offsets=options.offsets)
+    return Columns.of(arm, friction=not options.no_friction, rotors=bool(options.rotors), offsets=options.offsets)
 
 
 def _excitation(columns: Columns, allowed: limits.Limits, options, seed: int, **trials) -> excitation.Excitation:
@@ -91,7 +96,7 @@ def _excitation(columns: Columns, allowed: limits.Limits, options, seed: int, **
     return search.run(_home(options, allowed), seed, periods=options.periods, **trials)
 
 
-def _tip_speed(options) -> float:
+def _tip_speed(options) -> float | None:
     if options.tip_speed is not None:
         if not 0.0 < options.tip_speed < math.inf:
             raise InputError(
@@ -99,7 +104,7 @@ def _tip_speed(options) -> float:
             )
         return options.tip_speed
     named = arms.load(_name(options)) if _name(options) else None
-    return math.inf if named is None or named.tip_speed is None else named.tip_speed
+    return None if named is None else named.tip_speed
 
 
 # -- the verbs ---------------------------------------------------------------------------------------------
@@ -190,10 +195,16 @@ def fit(options) -> int:
     console = console_of(options, highlight=True)
     arm = _arm(options)
     columns = _columns(arm, options)
-    recordings = [_samples(path, arm, options) for path in options.recordings]
+    recordings = [_samples(path, arm, options, console) for path in options.recordings]
     with console.status("finding the parameters"):
         found = procedure.identify(
-            columns, recordings, cutoff_hz=options.cutoff_hz, tip_speed=_tip_speed(options), allow_open=options.allow_open
+            columns,
+            recordings,
+            cutoff_hz=options.cutoff_hz,
+            tip_speed=_tip_speed(options),
+            allow_open=options.allow_open,
+            try_rotors=options.rotors is None,
+            payload=options.payload,
         )
     content = _write_fit(found, options.recordings, Path(options.out), console)
     if options.json:
@@ -213,8 +224,9 @@ def _write_fit(found: procedure.Identified, sources: list[str], out: Path, conso
 
 def predict(options) -> int:
     """Compare predicted with measured efforts."""
+    console = console_of(options)
     arm = _arm(options)
-    samples = _samples(options.recordings[0], arm, options)
+    samples = _samples(options.recordings[0], arm, options, console)
     if options.fit == "none":
         columns = Columns.of(arm)
         pi = columns.believed()
@@ -224,8 +236,8 @@ def predict(options) -> int:
     if options.json:
         print(json.dumps(report.prediction_json(result, arm.joint_names)))
     else:
-        _show_prediction(result, arm, Console())
-    return 1 if options.limit_percent is not None and 100.0 * result.overall > options.limit_percent else 0
+        _show_prediction(result, arm, console)
+    return 1 if options.limit_percent is not None and not 100.0 * result.overall <= options.limit_percent else 0
 
 
 def _fitted(arm: description.ArmDescription, path: str) -> tuple[Columns, np.ndarray]:
@@ -302,21 +314,76 @@ def _show_fit(found: procedure.Identified, out, console: Console) -> None:
                 drives.add_row(name, kind, f"{value:.4g}", f"{NORMAL_95 * sd:.2g}", DRIVE_UNITS[unit][kind])
                 name = ""
         console.print(drives)
-    residual = ", ".join(f"{name} {100.0 * share:.1f} %" for name, share in zip(arm.joint_names, found.residual))
+    left = ", ".join(
+        f"{name} {100.0 * share:.1f} % ({100.0 * lacks:.0f} % of it)"
+        for name, share, lacks in zip(arm.joint_names, found.residual, fitted.systematic)
+    )
     for line in (
         f"{fitted.base.count} base parameters from {found.equations} independent samples, condition "
-        f"{fitted.condition:.0f}; misfit {bodies.cost:.2f} (1: all but the noise is explained); {fitted.outliers} "
-        f"outliers, {found.spikes} spikes",
-        f"what is left of the (filtered) efforts: {residual}",
+        f"{fitted.condition:.0f}; {fitted.outliers} outliers, {found.spikes} spikes",
+        f"left unexplained of the (filtered) efforts of moving joints, and how much of that is no noise: {left}",
+        f"misfit {found.misfit:.2f}: what bodies that can exist leave unexplained, over what free base parameters leave "
+        "(1: nothing is lost by that)",
         *(f"open: {name}" for name in fitted.open),
+        *_told(found),
         f"written: {out}/identified.urdf, {out}/fit.json; to look it over: picker check {out}/identified.urdf",
     ):
         console.print(line, soft_wrap=True)
 
 
+def _told(found: procedure.Identified) -> Iterator[str]:
+    """What was tried, and what a person should look at."""
+    for one in found.trials:
+        if math.isnan(one.odds):
+            yield f"{one.name}: not looked for, this motion would not tell it from the rest (--{one.name} looks for it)"
+        elif one.kept:
+            yield f"{one.name}: explained clearly more, kept (logarithm of the odds {one.odds:.0f}); --no-{one.name}: without"
+        else:
+            yield f"{one.name}: tried, not needed (logarithm of the odds {one.odds:.0f})"
+    bodies = found.bodies
+    load = report.payload_text(bodies)
+    if load:
+        link = bodies.columns.description.movable[bodies.carrier].child
+        own = bodies.bodies[bodies.carrier][0] - bodies.load_figures()[0][0]
+        yield (
+            f"payload that the URDF does not have: {load}; {link} is written with it (without: {own:.3g} kg, as far as the URDF "
+            "is right)"
+        )
+    believed = parameters.of_description(bodies.columns.description)
+    for joint, far, was, now in zip(bodies.columns.description.movable, bodies.strain, believed[:, 0], bodies.bodies[:, 0]):
+        if far > LEAVES:
+            yield (
+                f"warning: {joint.child} came out far from what the URDF says ({far:.0f} standard deviations; {now:.3g} kg, URDF "
+                f"{was:.3g} kg): is something missing (--rotors, --payload), or a torque constant wrong?"
+            )
+
+
 def _show_prediction(result: procedure.Prediction, arm: description.ArmDescription, console: Console) -> None:
-    shown = _table("predicted against measured, RMS", "joint", "error", "effort", "unit", "error / effort")
-    for name, error, effort, unit, share in zip(arm.joint_names, result.error, result.effort, arm.effort_units, result.shares):
-        shown.add_row(name, f"{error:.4g}", f"{effort:.4g}", unit, f"{100.0 * share:.2f} %")
+    shown = _table(
+        "predicted against measured, RMS",
+        "joint",
+        "error",
+        "effort",
+        "unit",
+        "error / effort",
+        "moving",
+        "error at rest",
+        "effort",
+    )
+    for i, (name, unit) in enumerate(zip(arm.joint_names, arm.effort_units)):
+        shown.add_row(
+            name,
+            f"{result.error[i]:.4g}",
+            f"{result.effort[i]:.4g}",
+            unit,
+            f"{100.0 * result.shares[i]:.2f} %",
+            f"{100.0 * result.moving[i]:.0f} %",
+            f"{result.resting_error[i]:.4g}",
+            f"{result.resting_effort[i]:.4g}",
+        )
     console.print(shown)
-    console.print(f"overall {100.0 * result.overall:.2f} %")
+    console.print(
+        f"overall {100.0 * result.overall:.2f} % while moving, {100.0 * result.resting:.0f} % at rest, where dry friction is "
+        f"anything up to its bound; {100.0 * result.everything:.2f} % of everything",
+        soft_wrap=True,
+    )

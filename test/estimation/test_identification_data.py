@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, mark, raises
 from recordings import joint_state, written_by_us
 
@@ -81,7 +81,13 @@ def test_csv_takes_degrees_and_currents(tmp_path):
         (lines(), {"d3": 2.0}, "no column current_d3_a"),
         (lines(), {"d4": 2.0}, "torque constant for 'd4': no such joint"),
         (lines() + "0.02,z,1,1,0.5,?,3,4\n", {}, r"line 4: effort_theta1_nm is '\?', not a number"),
-        (lines() + "0.02,z,1\n", {}, "line 4: 3 entries"),
+        (lines() + "0.02,z,1\n0.03,z,1,1,0.5,2,3,4\n", {}, "line 4: 3 entries"),
+        (lines() + "0.02,z,1,1,0.5,2,3,4,5\n", {}, "line 4: 9 entries"),
+        (
+            lines(effort_d3_n="current_d3_a"),
+            {},
+            r"no column effort_d3_n, or current_d3_a with --torque-constant d3=\(N per A\); it has",
+        ),
     ],
 )
 def test_csv_that_is_none_is_refused(tmp_path, text, constants, reason):
@@ -89,6 +95,54 @@ def test_csv_that_is_none_is_refused(tmp_path, text, constants, reason):
         read_text(tmp_path, text, constants)
     with raises(InputError, match="cannot read"):
         sample_files.read_csv(tmp_path / "b.csv", RRP)
+
+
+def test_a_last_line_that_was_cut_off_is_left_out_and_said(tmp_path):
+    whole = read_text(tmp_path, lines())
+    assert whole.remarks == ()
+    for end in ("0.02,z,1,1", "0.02,z,1,1,0.5,2,3,-", "0.02,z,1,1,0.5,2,3,\n\n"):
+        cut = read_text(tmp_path, lines() + end)
+        assert_array_equal(cut.q, whole.q)
+        assert len(cut.remarks) == 1 and "its last line, 4, was cut off" in cut.remarks[0]
+
+
+BARE = "0.0,7,90,1,0.5,2,3,4,9\n0.01,7,45,1,0.5,2,3,4,9\n0.02,7,4"
+NAMES = "time_s,-,position_theta1_deg,position_theta2_rad,position_d3_m,effort_theta1_nm,effort_theta2_nm,effort_d3_n"
+
+
+@mark.parametrize("header", ["", "a,b,c,d,e,f,g,h,i\n"])
+def test_a_file_without_names_is_read_by_a_column_map(tmp_path, header):
+    path = tmp_path / "a.txt"
+    path.write_text(header + BARE)
+    read = sample_files.read(path, RRP, {}, column_map=NAMES)
+    assert_allclose(read.q, [[math.pi / 2.0, 1.0, 0.5], [math.pi / 4.0, 1.0, 0.5]])
+    assert_array_equal(read.tau[1], [2.0, 3.0, 4.0])
+    assert read.v is None and "was cut off" in read.remarks[0]
+
+
+def test_a_star_of_a_column_map_is_every_joint(tmp_path):
+    path, arm = tmp_path / "a.csv", arms.load("three_link").description
+    path.write_text(",".join(str(float(i)) for i in range(12)) + "\n")
+    constants = dict(zip(arm.joint_names, (10.0, 1.0, 1.0)))
+    read = sample_files.read(path, arm, constants, column_map="time_s, position_*_rad,velocity_*_rad_s,-,current_*_a")
+    assert_array_equal(read.q, [[1.0, 2.0, 3.0]])
+    assert_array_equal(read.v, [[4.0, 5.0, 6.0]])
+    assert_array_equal(read.tau, [[80.0, 9.0, 10.0]])
+
+
+@mark.parametrize(
+    "column_map, reason",
+    [
+        (None, r"its first line is numbers, not the names of 9 columns: name them, for example --columns time_s,position_\*_rad"),
+        ("time_s,time_s", "time_s is there 2 times"),
+        ("time_s,position_*_rad,effort_*_nm,-,-,-", "9 columns, --columns names 10"),
+        ("time_s,position_*_rad,effort_*_nm", "no column position_d3_m"),
+    ],
+)
+def test_column_maps_that_do_not_fit_are_refused(tmp_path, column_map, reason):
+    with raises(InputError, match=reason):
+        (tmp_path / "a.csv").write_text(BARE)
+        sample_files.read(tmp_path / "a.csv", RRP, {}, column_map=column_map)
 
 
 def recorded(path, samples: Samples, efforts: bool = True):

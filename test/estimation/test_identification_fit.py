@@ -132,7 +132,7 @@ def test_bodies_can_exist_and_what_torques_do_not_tell_stays_the_urdfs():
     assert told["mx(bar4)"] < 0.05 < 0.9 < told["my(bar4)"]  # along the plane's normal nothing moves
     figures = report.as_json(result, ["a.csv"], "2026-01-02")["links"]["bar4"]
     assert not figures["cy"]["told"] and figures["iyy"]["sd"] > 0.0
-    assert 0.5 < result.bodies.cost < 1.5 and not result.base.open
+    assert 1.0 <= result.misfit < 1.05 and not result.base.open and not result.strained
 
 
 def test_outliers_count_little():

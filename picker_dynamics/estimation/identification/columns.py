@@ -8,7 +8,7 @@ inertia at the joint, o a constant error of what measures the torque.  The last 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +49,10 @@ class Columns:
         wanted = dict(zip(DRIVES, (friction, friction, rotors, offsets)))
         return cls(description, RigidBody(description), tuple(name for name in DRIVES if wanted[name]))
 
+    def with_rotors(self) -> Columns:
+        """The same with rotors looked for."""
+        return replace(self, drives=tuple(name for name in DRIVES if name in (*self.drives, "rotor")))
+
     @property
     def n(self) -> int:
         """Joints."""
@@ -88,6 +92,12 @@ class Columns:
         zero = np.zeros(self.n)
         drives = {"viscous": self.description.damping, "coulomb": self.description.friction, "rotor": zero, "offset": zero}
         return np.concatenate([parameters.of_description(self.description).ravel(), *(drives[kind] for kind in self.drives)])
+
+    @property
+    def friction(self) -> np.ndarray:
+        """(p,) whether a parameter is friction."""
+        kinds = [np.full(self.n, kind in ("viscous", "coulomb")) for kind in self.drives]
+        return np.concatenate([np.zeros(self.bodies, dtype=bool), *kinds])
 
     def drive(self, kind: str, values: np.ndarray) -> np.ndarray:
         """(n,) of one kind of drive parameter out of all (p,); 0 where that kind is not looked for."""

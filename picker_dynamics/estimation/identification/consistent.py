@@ -6,7 +6,15 @@ R, z are the whitened equations of all recordings brought to triangular form, pi
 (``pseudo_inertia``), D the entropic divergence from what the URDF says, d the drives' parameters; friction and rotors are at
 least 0.  (Regularising by such a divergence: T. Lee, P. M. Wensing and F. C. Park, Geometric robot dynamic identification: a
 convex programming approach, IEEE Transactions on Robotics 36(2), 2020.)  Everything is a sum of squares, so Gauss-Newton with
-bounds solves it; its normal matrix gives the uncertainties, those of what only the URDF says included.
+bounds solves it; its normal matrix JᵀJ gives the uncertainties, those of what only the URDF says included.
+
+A payload at the tool is one body more, added to the one that bears the tool, with a wider prior (``tool_load``).  Whether rotors
+or a payload are needed, the evidence decides: the likelihood of the data with all parameters integrated out, by Laplace,
+
+    2 log Z = -cost - log det JᵀJ + log det J0ᵀJ0 + what all models of the same data share
+
+J0 the prior's part at theta = 0.  It weighs a better fit against parameters that were needed for it, and a body that has to be
+far from its URDF against one more cause (D. J. C. MacKay, Bayesian interpolation, Neural Computation 4(3), 1992).
 """
 
 from __future__ import annotations
@@ -19,14 +27,20 @@ from scipy.optimize import least_squares
 
 from picker_dynamics.errors import InputError
 
-from . import parameters
+from . import parameters, tool_load
 from .columns import DRIVES, Columns
 from .filtering import Equations
-from .least_squares import BaseFit, joined
+from .least_squares import FRICTION_DRIFT, BaseFit, joined
 from .pseudo_inertia import LogCholesky, divergence_roots
 
 PRIOR = 0.3
 """How far a URDF is believed to be off, as standard deviation of each log-Cholesky parameter."""
+
+LOAD_PRIOR = 1.0
+"""The same for a payload: within a factor of seven in mass, either way."""
+
+LEAVES = 3.0
+"""A body further than this many standard deviations of its prior from the URDF is told of."""
 
 SIGNED = ("offset",)
 """Drive parameters that may be negative."""
@@ -38,16 +52,22 @@ class ConsistentFit:
 
     Attributes:
         columns: which parameters.
-        pi: (p,) all of them.  covariance: (p, p), the prior's part included.
+        pi: (p,) all of them, a payload as part of the body that bears it.  covariance: (p, p), the prior's part included.
         prior_covariance: (p, p) what the prior alone says.
-        cost: |R pi - z|² per equation: 1 where the model explains all but the noise.
+        strain: (n,) how far each body had to go from the URDF's, in standard deviations of its prior.
+        load: payload at the tool, pi (10,) in the frame of the body that bears it, with covariance (10, 10); None: not sought.
+        carrier: index of that body.
+        evidence: log Z, to compare models of the same equations, weights and noise.
     """
 
     columns: Columns
     pi: np.ndarray
     covariance: np.ndarray
     prior_covariance: np.ndarray
-    cost: float
+    strain: np.ndarray
+    load: tuple[np.ndarray, np.ndarray] | None
+    carrier: int | None
+    evidence: float
 
     @property
     def bodies(self) -> np.ndarray:
@@ -65,26 +85,36 @@ class ConsistentFit:
         The inertia is in the order of the standard parameters, in the link's axes.
         """
         own = slice(parameters.COUNT * body, parameters.COUNT * (body + 1))
-        before = self.columns.believed()[own]
-        values, sds = [], []
-        for pi, covariance in ((self.pi[own], self.covariance), (before, self.prior_covariance)):
-            values.append(parameters.figures(pi))
-            slope = parameters.figures_slope(pi if pi[0] > 0.0 else self.pi[own])
-            sds.append(np.sqrt(np.maximum(np.diag(slope @ covariance[own, own] @ slope.T), 0.0)))
-        return values[0], sds[0], sds[1]
+        before, prior = self.columns.believed()[own], self.prior_covariance[own, own]
+        values, sds = _figures(self.pi[own], self.covariance[own, own])
+        return values, sds, _figures(before if before[0] > 0.0 else self.pi[own], prior)[1]
+
+    def load_figures(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Those of the payload and their standard deviations, in the frame of the body that bears it."""
+        return None if self.load is None else _figures(*self.load)
 
 
-def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit) -> ConsistentFit:
+def _figures(pi: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    slope = parameters.figures_slope(pi)
+    return parameters.figures(pi), np.sqrt(np.maximum(np.diag(slope @ covariance @ slope.T), 0.0))
+
+
+def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit, *, load: bool = False) -> ConsistentFit:
     """Estimate all parameters.
 
     Args:
-        base_fit: of the same equations; it gives weights and noise.
+        equations: with these columns.
+        base_fit: of the same samples; it gives weights and noise.
+        load: look for a payload at the tool too.
 
     Raises:
-        InputError: no solution is found.
+        InputError: no solution is found, or a payload is looked for that no joint would carry.
     """
-    R, z, count, misfit = _triangular(equations, base_fit)
-    problem = _Problem(columns, R, z, _usual_drives(columns, equations))
+    R, z, misfit = _triangular(equations, base_fit)
+    carrier = tool_load.carrier(columns.description) if load else None
+    if load and carrier is None:
+        raise InputError(f"{columns.description.tool} is fixed to the base: no joint carries a payload", subject="payload")
+    problem = _Problem(columns, R, z, _usual_drives(columns, equations), carrier)
     found = least_squares(
         problem.residuals,
         problem.start,
@@ -99,26 +129,33 @@ def fit(columns: Columns, equations: Sequence[Equations], base_fit: BaseFit) -> 
     )
     if not found.success:
         raise InputError(f"no physical parameters were found that explain the data: {found.message}")
-    pi = problem.parameters(found.x)
-    covariance, prior = (
-        slope @ np.linalg.solve(J.T @ J, slope.T)
-        for slope, J in (
-            (problem.slope(found.x), problem.jacobian(found.x)),
-            (problem.slope(problem.start), problem.prior_jacobian(problem.start)),
-        )
+    x, start = found.x, problem.start
+    normal, prior = (J.T @ J for J in (problem.jacobian(x), problem.prior_jacobian(start)))
+    covariance, before = (
+        slope @ np.linalg.solve(matrix, slope.T) for slope, matrix in ((problem.slope(x), normal), (problem.slope(start), prior))
     )
-    cost = (np.sum((R @ pi - z) ** 2) + misfit) / max(count - base_fit.base.count, 1.0)
-    return ConsistentFit(columns, pi, covariance, prior, float(cost))
+    covariance += np.diag(_drift(columns, problem.parameters(x)) ** 2)
+    evidence = 0.5 * (np.linalg.slogdet(prior)[1] - np.linalg.slogdet(normal)[1] - 2.0 * found.cost - misfit)
+    return ConsistentFit(
+        columns, problem.parameters(x), covariance, before, problem.strain(x), problem.load(x, normal), carrier, float(evidence)
+    )
 
 
-def _triangular(equations, base_fit: BaseFit) -> tuple[np.ndarray, np.ndarray, float, float]:
+def _drift(columns: Columns, pi: np.ndarray) -> np.ndarray:
+    """(p,) by how much friction differs between recordings."""
+    made = np.zeros_like(pi)
+    made[columns.friction] = FRICTION_DRIFT * np.abs(pi[columns.friction])
+    return made
+
+
+def _triangular(equations, base_fit: BaseFit) -> tuple[np.ndarray, np.ndarray, float]:
     """R (<= p, p), z with |A x - y|² = |R x - z|² + misfit; the variances include what correlation in time adds."""
     tau, Y = joined(equations)
     root = np.sqrt(base_fit.weights / (base_fit.sigma**2 * base_fit.inflation))
     A, y = (root[..., None] * Y).reshape(-1, Y.shape[-1]), (root * tau).ravel()
     Q, R = np.linalg.qr(A)
     z = Q.T @ y
-    return R, z, float(base_fit.weights.sum()), float(y @ y - z @ z)
+    return R, z, float(y @ y - z @ z)
 
 
 def _usual_drives(columns: Columns, equations) -> np.ndarray:
@@ -132,40 +169,70 @@ def _usual_drives(columns: Columns, equations) -> np.ndarray:
 
 
 class _Problem:
-    """Residuals and their derivatives; x holds ten theta per body, then the drives.
+    """Residuals and their derivatives; x holds ten theta per body, then those of a payload, then the drives.
 
-    ``start`` is what is believed, ``sizes`` by how much entries of x usually differ from it, ``lower`` their bounds.
+    ``start`` is what is believed, ``sizes`` by how much entries of x usually differ from it, ``lower`` their bounds, ``carrier``
+    the body that a payload is a part of.
     """
 
-    def __init__(self, columns: Columns, R: np.ndarray, z: np.ndarray, usual: np.ndarray):
-        self.columns, self.R, self.z, self.usual = columns, R, z, usual
-        bodies, self.drives0 = self._split(columns.believed())
-        self.forms = [LogCholesky(pi) for pi in bodies]
-        nothing = np.zeros(columns.bodies)
+    def __init__(self, columns: Columns, R: np.ndarray, z: np.ndarray, usual: np.ndarray, carrier: int | None):
+        self.columns, self.R, self.z, self.usual, self.carrier = columns, R, z, usual, carrier
+        pi = columns.believed()
+        self.drives0 = pi[columns.bodies :]
+        bodies = list(pi[: columns.bodies].reshape(-1, parameters.COUNT))
+        priors = [PRIOR] * len(bodies)
+        if carrier is not None:
+            bodies.append(tool_load.believed(columns.description, carrier))
+            priors.append(LOAD_PRIOR)
+        self.forms = [LogCholesky(one) for one in bodies]
+        self.thetas = parameters.COUNT * len(bodies)
+        self.prior = np.repeat(priors, parameters.COUNT)
+        nothing = np.zeros(self.thetas)
         self.start = np.concatenate([nothing, np.maximum(self.drives0, 1e-6 * usual)])
-        self.sizes = np.concatenate([nothing + PRIOR, usual])
+        self.sizes = np.concatenate([self.prior, usual])
         signs = (np.full(columns.n, -np.inf if kind in SIGNED else 0.0) for kind in columns.drives)
         self.lower = np.concatenate([nothing - np.inf, *signs])
 
     def _split(self, x):
-        return x[: self.columns.bodies].reshape(-1, parameters.COUNT), x[self.columns.bodies :]
+        return x[: self.thetas].reshape(-1, parameters.COUNT), x[self.thetas :]
+
+    def _places(self) -> list[slice]:
+        """Where in pi each form's body stands."""
+        bodies = [*range(self.columns.n), *(() if self.carrier is None else (self.carrier,))]
+        return [slice(parameters.COUNT * i, parameters.COUNT * (i + 1)) for i in bodies]
 
     def parameters(self, x) -> np.ndarray:
         thetas, drives = self._split(x)
-        return np.concatenate([*(form.standard(theta) for form, theta in zip(self.forms, thetas)), drives])
+        made = np.concatenate([np.zeros(self.columns.bodies), drives])
+        for form, theta, place in zip(self.forms, thetas, self._places()):
+            made[place] += form.standard(theta)
+        return made
 
     def slope(self, x) -> np.ndarray:
-        """d(pi)/dx, (p, p)."""
-        made = np.eye(self.columns.count)
-        for i, (form, theta) in enumerate(zip(self.forms, self._split(x)[0])):
-            own = slice(parameters.COUNT * i, parameters.COUNT * (i + 1))
-            made[own, own] = form.jacobian(theta)
+        """d(pi)/dx, (p, number of x)."""
+        made = np.zeros((self.columns.count, len(x)))
+        for i, (form, theta, place) in enumerate(zip(self.forms, self._split(x)[0], self._places())):
+            made[place, parameters.COUNT * i : parameters.COUNT * (i + 1)] = form.jacobian(theta)
+        made[self.columns.bodies :, self.thetas :] = np.eye(len(self.usual))
         return made
+
+    def load(self, x, normal) -> tuple[np.ndarray, np.ndarray] | None:
+        """The payload, pi (10,) and its covariance."""
+        if self.carrier is None:
+            return None
+        own = slice(self.thetas - parameters.COUNT, self.thetas)
+        slope = self.forms[-1].jacobian(x[own])
+        return self.forms[-1].standard(x[own]), slope @ np.linalg.inv(normal)[own, own] @ slope.T
+
+    def strain(self, x) -> np.ndarray:
+        """(n,) the prior's largest residual of each body."""
+        of_bodies = self._prior(x)[0][: self.columns.bodies].reshape(-1, parameters.COUNT)
+        return np.abs(of_bodies).max(axis=1)
 
     def _prior(self, x) -> tuple[np.ndarray, np.ndarray]:
         thetas, drives = self._split(x)
         pairs = [divergence_roots(theta) for theta in thetas]
-        weight = 1.0 / (np.sqrt(2.0) * PRIOR)
+        weight = 1.0 / (np.sqrt(2.0) * self.prior)
         values = [weight * np.concatenate([r for r, _ in pairs]), (drives - self.drives0) / self.usual]
         slopes = [weight * np.concatenate([slope for _, slope in pairs]), 1.0 / self.usual]
         return np.concatenate(values), np.concatenate(slopes)

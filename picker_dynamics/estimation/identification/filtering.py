@@ -72,7 +72,7 @@ class Equations:
 class Motion:
     """Filtered samples at even times; ``used`` (k,) is false near gaps and at both ends.
 
-    ``tau`` has been through the low-pass once, as regressors are to go.
+    ``tau`` has been through the low-pass once, as regressors are to go; ``sliding`` (k, n) as in ``Equations``.
     """
 
     dt: float
@@ -81,6 +81,7 @@ class Motion:
     v: np.ndarray
     a: np.ndarray
     tau: np.ndarray
+    sliding: np.ndarray
     used: np.ndarray
     spikes: int
     cutoff_hz: float
@@ -114,7 +115,7 @@ def motion(samples: Samples, cutoff_hz: float = CUTOFF_HZ) -> Motion:
 
     q, tau = smooth(samples.q), smooth(samples.tau)
     v = np.gradient(q, dt, axis=0) if samples.v is None else smooth(samples.v)
-    return Motion(dt, t, q, v, np.gradient(v, dt, axis=0), tau, used, spikes, cutoff_hz)
+    return Motion(dt, t, q, v, np.gradient(v, dt, axis=0), tau, _sliding(v, dt * cutoff_hz), used, spikes, cutoff_hz)
 
 
 def equations(samples: Samples, columns: Columns, cutoff_hz: float = CUTOFF_HZ) -> Equations:
@@ -125,12 +126,11 @@ def equations(samples: Samples, columns: Columns, cutoff_hz: float = CUTOFF_HZ) 
     """
     one = motion(samples, cutoff_hz)
     fine = max(1, int(1.0 / (one.dt * FINE * cutoff_hz)))
-    q, v, a = (x[::fine] for x in (one.q, one.v, one.a))
+    q, v, a, sliding = (x[::fine] for x in (one.q, one.v, one.a, one.sliding))
     Y, known = (low_pass(x, fine * one.dt, cutoff_hz) for x in (columns.regressor(q, v, a), columns.known(v)))
     coarse = max(1, round(1.0 / (fine * one.dt * COARSE * cutoff_hz)))
     kept = np.arange(0, len(q), coarse)
     kept = kept[one.used[::fine][kept]]
-    sliding = _sliding(v, fine * one.dt * cutoff_hz)
     return Equations(*(x[kept] for x in (one.t[::fine], one.tau[::fine] - known, Y, q, v, a, sliding)), one.spikes)
 
 

@@ -3,8 +3,16 @@
     beta = argmin Σ_j Σ_k w_jk (tau_jk - Y_b,jk beta)² / sigma_j²
 
 sigma_j from the residuals of joint j, w_jk = min(1, HUBER s_j / |r_jk|)² with s_j from their median, in turns until nothing
-changes (iteratively reweighted least squares; J. Swevers et al., 1997, for the weighting by each joint's noise).  What a residual
-has in common with its neighbours in time makes the estimate less sure: covariances grow by each joint's 1 + 2 Σ rho_lag.
+changes (iteratively reweighted least squares; J. Swevers et al., 1997, for the weighting by each joint's noise).
+
+What a residual has in common with its neighbours in time is what the model lacks (friction that is no straight line, elastic
+joints), and another motion would not repeat it: covariances grow by each joint's
+
+    1 + 2 Σ rho_lag     up to the first lag at which rho is not positive (C. J. Geyer, Practical Markov chain Monte Carlo,
+                        Statistical Science 7(4), 1992: the initial positive sequence)
+
+Later, negative lags would cancel part of it, but only at frequencies that motion and regressor do not have.  Friction, moreover,
+is another one on another day (``FRICTION_DRIFT``), of which one recording knows nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +25,17 @@ import numpy as np
 from picker_dynamics.errors import InputError
 
 from .base import Base
+from .columns import Columns
 from .filtering import Equations
 
 HUBER = 2.5
 ROUNDS = 30
-LAGS = 12
-"""Neighbours whose correlation counts, in samples of the equations (about a second)."""
+LAGS_SHARE = 0.25
+"""Of the samples: lags beyond are not looked at."""
+
+FRICTION_DRIFT = 0.05
+"""Standard deviation of friction from one recording to another, as a share of it: temperature, load, grease.  Assumed; 1 to 15 %
+at the joints of a UR10e over two weeks (docs/validation.md)."""
 
 SINGULAR = 1e-6
 """Smallest singular value of the scaled equations, as a share of the largest, that can be solved with."""
@@ -40,6 +53,8 @@ class BaseFit:
         beta: (r,) their values.  covariance: (r, r).
         sigma: (n,) noise of the filtered efforts [N·m or N].
         inflation: (n,) of the variances, by correlation in time.
+        systematic: (n,) share of the residuals' variance that they have in common with the next sample: noise has none of that,
+            it is what the model lacks.
         weights: (k, n) w_jk.
         residuals: (k, n) [N·m or N].
         condition: of the whitened equations, columns scaled.
@@ -51,6 +66,7 @@ class BaseFit:
     covariance: np.ndarray
     sigma: np.ndarray
     inflation: np.ndarray
+    systematic: np.ndarray
     weights: np.ndarray
     residuals: np.ndarray
     condition: float
@@ -72,10 +88,9 @@ class BaseFit:
         return int(np.count_nonzero((self.weights > 0.0) & (self.weights < 0.5)))
 
 
-def usable(base: Base, equations: Sequence[Equations]) -> np.ndarray:
-    """(k, n) 1.0 or 0.0: where friction is sought, a joint's equations count while it slides."""
-    sliding = np.concatenate([one.sliding for one in equations])
-    return sliding.astype(float) if "coulomb" in base.columns.drives else np.ones(sliding.shape)
+def usable(columns: Columns, sliding: np.ndarray) -> np.ndarray:
+    """(k, n) whether a joint's samples count, in fits and predictions alike: where friction is sought, while it slides."""
+    return sliding if "coulomb" in columns.drives else np.ones(sliding.shape, dtype=bool)
 
 
 def joined(equations: Sequence[Equations]) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +112,7 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
     tau, Y = joined(equations)
     A = Y[..., base.independent]
     r = A.shape[-1]
-    counted = usable(base, equations)
+    counted = usable(base.columns, np.concatenate([one.sliding for one in equations])).astype(float)
     if counted.sum() <= 2 * r:
         raise InputError(
             f"{int(counted.sum())} independent samples of moving joints are too few for {r} base parameters: record "
@@ -122,7 +137,7 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
         weights = counted * np.minimum(1.0, HUBER * usual_size / np.maximum(np.abs(residuals), 1e-300)) ** 2
         if np.allclose(before, sigma, rtol=1e-4):
             break
-    inflation = _correlation(np.sqrt(weights) * residuals)
+    inflation, systematic = _correlation(np.sqrt(weights) * residuals)
     root = np.sqrt(weights / sigma**2)[..., None] * A / scale
     root_inflated = (root * np.sqrt(inflation)[:, None]).reshape(-1, r)
     # (AᵀA)^-1 (Aᵀ F A) (AᵀA)^-1 with F the inflation of each joint's equations.
@@ -132,12 +147,14 @@ def fit(base: Base, equations: Sequence[Equations], usual: np.ndarray, *, allow_
     usual = usual[..., base.independent]
     typical = np.sqrt(np.mean((usual @ beta) ** 2, axis=0))
     effect = np.sqrt(np.mean(usual**2, axis=0) * np.diag(covariance))
+    drift = FRICTION_DRIFT * np.abs(beta) * base.columns.friction[base.independent]
     return BaseFit(
         base,
         beta,
-        covariance,
+        covariance + np.diag(drift**2),
         sigma,
         inflation,
+        systematic,
         weights,
         residuals,
         float(s[0] / max(s[-1], 1e-300)),
@@ -184,29 +201,36 @@ def _unexcited(base: Base, s: np.ndarray, V: np.ndarray) -> InputError:
 
 def _advice(names: list[str]) -> str:
     shown = "; ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-    return f"this motion leaves open: {shown}. Record one that excites them: picker identify excite"
+    return f"this motion leaves open: {shown}. Record one that excites them (picker identify excite)"
 
 
-def require_told(found: BaseFit) -> None:
-    """Refuse a fit that leaves something open.
+def require_told(found: BaseFit, tip_speed: float) -> None:
+    """Refuse a fit that leaves something open of the torques at ``tip_speed`` [m/s].
 
     Raises:
         InputError: naming what.
     """
     if found.open:
         raise InputError(
-            _advice(list(found.open)) + " (or --allow-open: the URDF's numbers stand in)",
+            f"{_advice(list(found.open))}. Open is what leaves more than {100.0 * OPEN_SHARE:.0f} % of the torques at up to "
+            f"{tip_speed:.3g} m/s of the tool uncertain: --tip-speed M_S if the arm is moved slower, or --allow-open: the URDF's "
+            "numbers stand in",
             subject="samples",
             value=float(found.effect.max()),
             limit=OPEN_SHARE,
         )
 
 
-def _correlation(residuals: np.ndarray) -> np.ndarray:
-    """1 + 2 Σ rho_lag of each joint's residuals (k, n), Bartlett's weights, at least 1."""
-    centred = residuals - residuals.mean(axis=0)
-    power = np.maximum(np.sum(centred**2, axis=0), 1e-300)
-    total = np.ones(residuals.shape[1])
-    for lag in range(1, min(LAGS, len(residuals) - 1) + 1):
-        total += 2.0 * (1.0 - lag / (LAGS + 1)) * np.sum(centred[lag:] * centred[:-lag], axis=0) / power
-    return np.maximum(total, 1.0)
+def _correlation(residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """1 + 2 Σ rho_lag of each joint's residuals (k, n), by the initial positive sequence, and rho_1, at least 0."""
+    power = np.maximum(np.sum(residuals**2, axis=0), 1e-300)
+    total, positive, first = np.ones(residuals.shape[1]), np.ones(residuals.shape[1], dtype=bool), np.zeros(residuals.shape[1])
+    for lag in range(1, int(LAGS_SHARE * len(residuals)) + 1):
+        rho = np.sum(residuals[lag:] * residuals[:-lag], axis=0) / power
+        if lag == 1:
+            first = np.maximum(rho, 0.0)
+        positive &= rho > 0.0
+        if not positive.any():
+            break
+        total += 2.0 * np.where(positive, rho, 0.0)
+    return total, first

@@ -15,13 +15,14 @@ import numpy as np
 
 from picker_dynamics.errors import InputError
 
-from . import base, consistent, filtering, least_squares
+from . import base, consistent, filtering, least_squares, selection
 from .columns import Columns
-from .consistent import ConsistentFit
-from .filtering import CUTOFF_HZ
+from .consistent import LEAVES, ConsistentFit
+from .filtering import CUTOFF_HZ, SLIDES, Equations
 from .least_squares import BaseFit
-from .limits import usual_states
+from .limits import tip_speeds, usual_states
 from .samples import Samples, checked
+from .selection import Trial
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,10 @@ class Identified:
         base: base parameters with their covariance.
         bodies: all parameters, of bodies that can exist.
         spikes: readings that were replaced.  equations: independent samples that were used.
-        residual: (n,) misfit of the bodies, root mean square, as a share of the (filtered) efforts.
+        residual: (n,) what is left, root mean square, as a share of the (filtered) efforts, of samples that count.
+        misfit: what bodies that can exist leave, over what free base parameters leave: 1 where nothing is lost by that.
+        tip_speed: at which it was judged whether anything stays open [m/s].
+        trials: what was tried besides.
     """
 
     base: BaseFit
@@ -40,14 +44,32 @@ class Identified:
     spikes: int
     equations: int
     residual: np.ndarray
+    misfit: float
+    tip_speed: float
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def strained(self) -> tuple[tuple[str, float], ...]:
+        """Links that are too far from what was believed of them, and by how many standard deviations."""
+        joints = self.bodies.columns.description.movable
+        return tuple((joint.child, float(far)) for joint, far in zip(joints, self.bodies.strain) if far > LEAVES)
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """How well efforts were predicted, root mean squares (n,) [N·m or N], where the readings were used."""
+    """How well efforts were predicted, root mean squares (n,) [N·m or N]; nan where a joint had no such samples.
+
+    Attributes:
+        error, effort: of samples that count in a fit too: while the joint slides, if its friction was sought.
+        resting_error, resting_effort: of the others, in which dry friction is anything up to its bound.
+        moving: (n,) share of samples that count.
+    """
 
     error: np.ndarray
     effort: np.ndarray
+    resting_error: np.ndarray
+    resting_effort: np.ndarray
+    moving: np.ndarray
 
     @property
     def shares(self) -> np.ndarray:
@@ -57,7 +79,31 @@ class Prediction:
     @property
     def overall(self) -> float:
         """Of all joints: the root mean square of their shares, as N·m and N cannot be added."""
-        return float(np.sqrt(np.mean(self.shares**2)))
+        return _together(self.shares)
+
+    @property
+    def resting(self) -> float:
+        """The same of samples that do not count."""
+        return _together(self.resting_error / self.resting_effort)
+
+    @property
+    def everything_shares(self) -> np.ndarray:
+        """(n,) error relative to effort of all samples."""
+        error, effort = (
+            np.nan_to_num(self.moving * moving**2) + np.nan_to_num((1.0 - self.moving) * resting**2)
+            for moving, resting in ((self.error, self.resting_error), (self.effort, self.resting_effort))
+        )
+        return np.sqrt(error / effort)
+
+    @property
+    def everything(self) -> float:
+        """As ``overall``, of all samples."""
+        return _together(self.everything_shares)
+
+
+def _together(shares: np.ndarray) -> float:
+    there = shares[np.isfinite(shares)]
+    return float(np.sqrt(np.mean(there**2))) if there.size else math.nan
 
 
 def identify(
@@ -65,15 +111,19 @@ def identify(
     recordings: Sequence[Samples],
     *,
     cutoff_hz: float = CUTOFF_HZ,
-    tip_speed: float = math.inf,
+    tip_speed: float | None = None,
     allow_open: bool = False,
+    try_rotors: bool = False,
+    payload: bool | None = False,
 ) -> Identified:
     """Find the parameters.
 
     Args:
         recordings: one or more, of the same arm.
-        tip_speed: with which the arm is moved [m/s]: what matters to its torques is judged by that.
+        tip_speed: with which the arm is moved [m/s]: what matters to its torques is judged by that; None: as in the recordings.
         allow_open: let the URDF stand in for what the recordings do not tell.
+        try_rotors: look for rotors too, and keep them where they explain clearly more.
+        payload: look for one at the tool; None: try it in the same way.
 
     Raises:
         InputError, LimitError: recordings that cannot be, or that leave parameters open (named).
@@ -82,15 +132,69 @@ def identify(
         raise InputError("no recording to identify from")
     for samples in recordings:
         checked(samples, columns.description)
-    equations = [filtering.equations(samples, columns, cutoff_hz) for samples in recordings]
-    usual = columns.regressor(*usual_states(columns.description, columns.model, tip_speed))
-    of_base = least_squares.fit(base.find(columns), equations, usual, allow_open=allow_open)
+
+    def read(one: Columns) -> list[Equations]:
+        return [filtering.equations(samples, one, cutoff_hz) for samples in recordings]
+
+    equations = read(columns)
+    _require_motion(columns, equations)
+    if tip_speed is None:
+        tip_speed = max(float(tip_speeds(columns.model, one.q, one.v).max()) for one in equations)
+    states = usual_states(columns.description, columns.model, tip_speed)
+
+    def free(one: Columns, measured: list[Equations], allowed: bool) -> BaseFit:
+        return least_squares.fit(base.find(one), measured, one.regressor(*states), allow_open=allowed)
+
+    trials: tuple[Trial, ...] = ()
+    if try_rotors or payload is None:
+        columns, payload, trials = selection.choose(columns, read, free, rotors=try_rotors, payload=payload)
+    equations = read(columns)
+    of_base = free(columns, equations, allow_open)
     if not allow_open:
-        least_squares.require_told(of_base)
-    bodies = consistent.fit(columns, equations, of_base)
+        least_squares.require_told(of_base, tip_speed)
+    bodies = consistent.fit(columns, equations, of_base, load=payload)
     tau, Y = least_squares.joined(equations)
-    residual = np.sqrt(np.mean((tau - Y @ bodies.pi) ** 2, axis=0) / np.mean(tau**2, axis=0))
-    return Identified(of_base, bodies, sum(one.spikes for one in equations), len(tau), residual)
+    counted = least_squares.usable(columns, np.concatenate([one.sliding for one in equations]))
+    left = tau - Y @ bodies.pi
+    root = np.sqrt(of_base.weights) / of_base.sigma
+    return Identified(
+        of_base,
+        bodies,
+        sum(one.spikes for one in equations),
+        len(tau),
+        _root_mean_square(left, counted) / _root_mean_square(tau, counted),
+        float(np.linalg.norm(root * left) / max(np.linalg.norm(root * of_base.residuals), 1e-300)),
+        tip_speed,
+        trials,
+    )
+
+
+def _root_mean_square(x: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """(n,) of x (k, n) where it counts; nan where nothing does."""
+    number = counted.sum(axis=0)
+    return np.sqrt(np.where(number, (counted * x**2).sum(axis=0) / np.maximum(number, 1), np.nan))
+
+
+def _require_motion(columns: Columns, equations: Sequence[Equations]) -> None:
+    """Refuse recordings without motion, and joints whose friction is sought that move one way only."""
+    v, sliding = (np.concatenate([getattr(one, name) for one in equations]) for name in ("v", "sliding"))
+    if not sliding.any():
+        raise InputError(
+            f"no joint moves faster than {SLIDES:g} rad/s (or m/s) for longer than the filter looks: a recording without motion "
+            "says nothing of masses and friction (picker identify excite)",
+            subject="velocity",
+            value=float(np.abs(v).max(initial=0.0)),
+            limit=SLIDES,
+        )
+    if "coulomb" not in columns.drives:
+        return
+    for joint, speed, slides in zip(columns.description.joint_names, v.T, sliding.T):
+        if slides.any() and (speed[slides].min() > 0.0 or speed[slides].max() < 0.0):
+            raise InputError(
+                f"{joint} moves one way only: its friction cannot be told from its load; record both directions, or look "
+                "for none (--no-friction)",
+                subject=joint,
+            )
 
 
 def predict(
@@ -111,4 +215,6 @@ def predict(
     if truth is None:
         predicted, truth = filtering.low_pass(predicted, moved.dt, cutoff_hz), moved.tau
     used = moved.used
-    return Prediction(np.sqrt(np.mean((predicted - truth)[used] ** 2, axis=0)), np.sqrt(np.mean(truth[used] ** 2, axis=0)))
+    counted = least_squares.usable(columns, moved.sliding)[used]
+    sizes = [_root_mean_square(x[used], which) for which in (counted, ~counted) for x in (predicted - truth, truth)]
+    return Prediction(*sizes, counted.mean(axis=0))

@@ -30,6 +30,8 @@ SMALLEST_M = 1e-3
 """… and at least this [m], root mean square about the centre of mass."""
 
 _ABOVE = tuple(zip(*[(i, j) for i in range(4) for j in range(i + 1, 4)]))
+_ROWS, _COLUMNS = [*range(4), *_ABOVE[0]], [*range(4), *_ABOVE[1]]
+"""Where theta_0 … theta_9 stand in U."""
 
 
 def pseudo_inertia(pi: np.ndarray) -> np.ndarray:
@@ -98,12 +100,10 @@ class LogCholesky:
         """d(pi)/d(theta), (10, 10): dJ = L dU (L U)ᵀ + its transpose."""
         U = self._U(theta)
         LU = self.L @ U
-        places = [(i, i, U[i, i]) for i in range(4)] + [(i, j, 1.0) for i, j in zip(*_ABOVE)]
-        columns = []
-        for i, j, slope in places:
-            dJ = slope * np.outer(self.L[:, i], LU[:, j])
-            columns.append(standard_of(dJ + dJ.T))
-        return np.stack(columns, axis=-1)
+        slopes = np.ones(COUNT)
+        slopes[:4] = np.diag(U)
+        dJ = np.einsum("k,ak,bk->kab", slopes, self.L[:, _ROWS], LU[:, _COLUMNS])
+        return standard_of(dJ + dJ.swapaxes(-1, -2)).T
 
 
 def divergence_roots(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

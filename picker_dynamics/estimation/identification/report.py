@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from picker_dynamics.errors import InputError
@@ -9,6 +11,7 @@ from picker_dynamics.errors import InputError
 from ..calibration.measured import NORMAL_95
 from . import write_back
 from .columns import Columns
+from .consistent import ConsistentFit
 from .procedure import Identified, Prediction
 
 FIGURES = ("mass", "cx", "cy", "cz", "ixx", "ixy", "iyy", "ixz", "iyz", "izz")
@@ -34,13 +37,47 @@ def as_json(found: Identified, sources: list[str], when: str) -> dict:
         "base_parameters": [dict(zip(("name", "value", "sd", "effect_percent"), row)) for row in rows],
         "open": list(base.open),
         "condition": base.condition,
-        "misfit": bodies.cost,
+        "misfit": found.misfit,
         "outliers": base.outliers,
         "spikes": found.spikes,
         "independent_samples": found.equations,
         "noise": dict(zip(joints, base.sigma.tolist())),
-        "residual_percent": dict(zip(joints, (100.0 * found.residual).tolist())),
+        "residual_percent": dict(zip(joints, map(_percent, found.residual))),
+        "systematic_percent": dict(zip(joints, map(_percent, base.systematic))),
+        "tip_speed": found.tip_speed,
+        "tried": [{"name": one.name, "kept": one.kept, "log_odds": _finite(one.odds)} for one in found.trials],
+        "payload": _payload(bodies),
+        "far_from_urdf": dict(found.strained),
     }
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows no nan."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _percent(share: float) -> float | None:
+    return _finite(100.0 * share)
+
+
+def _payload(bodies: ConsistentFit) -> dict | None:
+    figures = bodies.load_figures()
+    if figures is None:
+        return None
+    values = {name: {"value": float(value), "sd": float(sd)} for name, value, sd in zip(FIGURES, *figures)}
+    return {"link": bodies.columns.description.movable[bodies.carrier].child, **values}
+
+
+def payload_text(bodies: ConsistentFit) -> str:
+    """The payload in words, empty where none was found."""
+    found = _payload(bodies)
+    if found is None:
+        return ""
+    centre = " ".join(
+        f"{1e3 * found[name]['value']:.0f}±{1e3 * NORMAL_95 * found[name]['sd']:.0f}" for name in ("cx", "cy", "cz")
+    )
+    mass = found["mass"]
+    return f"{mass['value']:.3g} ± {NORMAL_95 * mass['sd']:.2g} kg at {centre} mm in the frame of {found['link']}"
 
 
 def _figures(figures) -> dict:
@@ -66,7 +103,7 @@ def parameters_of(columns: Columns, content: dict) -> np.ndarray:
 def urdf_text(found: Identified, when: str) -> str:
     """The arm's URDF with what was found, each link and joint with its remark."""
     columns, bodies = found.bodies.columns, found.bodies
-    remarks = {}
+    remarks, load = {}, payload_text(found.bodies)
     for i, joint in enumerate(columns.description.movable):
         _, sd, before = bodies.figures(i)
         half = NORMAL_95 * sd
@@ -78,6 +115,8 @@ def urdf_text(found: Identified, when: str) -> str:
             f"identified {when} from torques, 95 %: mass ± {half[0]:.2g} kg, centre ± {centre} mm, "
             f"moments ± {moments} kg m2{told}"
         )
+        if load and i == bodies.carrier:
+            remarks[joint.child] += f"; with a payload, 95 %: {load}"
         sds = {kind: columns.drive(kind, bodies.sd)[i] for kind in columns.drives}
         if "viscous" in sds:
             remarks[joint.name] = (
@@ -92,7 +131,17 @@ def urdf_text(found: Identified, when: str) -> str:
 
 
 def prediction_json(result: Prediction, joint_names) -> dict:
-    """Root mean squares per joint and overall."""
-    rows = zip(joint_names, result.error.tolist(), result.effort.tolist(), (100.0 * result.shares).tolist())
-    joints = {name: {"rms_error": error, "rms_effort": effort, "percent": percent} for name, error, effort, percent in rows}
-    return {"joints": joints, "overall_percent": 100.0 * result.overall}
+    """Root mean squares per joint and overall: moving, resting, everything."""
+    joints = {
+        name: {
+            "rms_error": _finite(result.error[i]),
+            "rms_effort": _finite(result.effort[i]),
+            "percent": _percent(result.shares[i]),
+            "moving_percent": _percent(result.moving[i]),
+            "resting_rms_error": _finite(result.resting_error[i]),
+            "resting_rms_effort": _finite(result.resting_effort[i]),
+        }
+        for i, name in enumerate(joint_names)
+    }
+    overall = {"overall_percent": result.overall, "resting_percent": result.resting, "everything_percent": result.everything}
+    return {"joints": joints, **{name: _percent(share) for name, share in overall.items()}}

@@ -4,7 +4,13 @@
             position_JOINT_m,   velocity_JOINT_m_s,   effort_JOINT_n            sliding ones
 
 Velocities may be left out (for all joints).  ``position_JOINT_deg`` and ``velocity_JOINT_deg_s`` are taken too, and
-``current_JOINT_a`` in place of an effort where a torque constant is given.  Other columns are ignored.
+``current_JOINT_a`` in place of an effort where a torque constant is given.  Other columns are ignored.  A file without such
+names is read with a column map: the names in the order of its columns, ``*`` for all joints in the arm's order, ``-`` for a
+column to be ignored, as those after the last name are:
+
+    time_s,position_*_rad,velocity_*_rad_s,-,effort_*_nm
+
+A last line that was cut off is left out, and a remark says so.
 """
 
 from __future__ import annotations
@@ -12,6 +18,7 @@ from __future__ import annotations
 import array
 import csv
 import io
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,6 +34,9 @@ from .samples import Samples
 
 COLUMNS_MAX = 1000
 
+MAP = "time_s,position_*_rad,velocity_*_rad_s,effort_*_nm"
+"""A column map, for messages."""
+
 _SUFFIXES = {
     "rad": {
         "position": {"rad": 1.0, "deg": math.radians(1.0)},
@@ -38,16 +48,23 @@ _SUFFIXES = {
 }
 
 
-def read(path: str | Path, description: ArmDescription, constants: Mapping[str, float], namespace: str | None = None) -> Samples:
+def read(
+    path: str | Path,
+    description: ArmDescription,
+    constants: Mapping[str, float],
+    namespace: str | None = None,
+    column_map: str | None = None,
+) -> Samples:
     """Read a recording, CSV or bag; errors are those of ``read_csv`` and ``read_bag``.
 
     Args:
         constants: torque constants [N·m/A or N/A] of joints whose current was measured.
         namespace: of the arm, in a bag that has several.
+        column_map: of a CSV file whose columns have no names.
     """
-    if Path(path).suffix.lower() == ".csv":
-        return read_csv(path, description, constants)
-    return read_bag(path, description, namespace).times_constants(constants)
+    if Path(path).suffix.lower() in (".mcap", ".db3") or (column_map is None and Path(path).suffix.lower() != ".csv"):
+        return read_bag(path, description, namespace).times_constants(constants)
+    return read_csv(path, description, constants, column_map)
 
 
 def read_bag(path: str | Path, description: ArmDescription, namespace: str | None = None) -> Samples:
@@ -80,23 +97,26 @@ def read_bag(path: str | Path, description: ArmDescription, namespace: str | Non
     )
 
 
-def read_csv(path: str | Path, description: ArmDescription, constants: Mapping[str, float] | None = None) -> Samples:
-    """Read a CSV file.
+def read_csv(
+    path: str | Path, description: ArmDescription, constants: Mapping[str, float] | None = None, column_map: str | None = None
+) -> Samples:
+    """Read a CSV file, as far as it goes.
 
     Args:
         constants: torque constants [N·m/A or N/A] of joints whose current was measured.
+        column_map: names of its columns in their order; a first line that is none of numbers is passed over then.
 
     Raises:
         InputError: no such file, columns that are missing, an entry that is no number.
     """
     constants = dict(constants or {})
     rows = _rows(path, read_bytes(path, "samples", TABLE_BYTES))
-    header = [name.strip() for name in next(rows, [])]
+    header, rows, begin = _named(path, rows, description.joint_names, column_map)
     if len(header) > COLUMNS_MAX:
         raise InputError(f"{path}: {len(header)} columns, at most {COLUMNS_MAX} are taken", value=len(header), limit=COLUMNS_MAX)
     if "time_s" not in header:
         raise InputError(f"{path}: no column time_s; it has {', '.join(header) or 'none'}", subject="time_s")
-    ours, table = _numbers(path, header, rows)
+    ours, table, remarks = _numbers(path, header, rows, begin)
 
     def column(kind: str, joint: str, unit: str) -> np.ndarray | None:
         for suffix, factor in _SUFFIXES[unit][kind].items():
@@ -114,7 +134,7 @@ def read_csv(path: str | Path, description: ArmDescription, constants: Mapping[s
                 one = factor * one
             elif kind != "velocity":
                 names = " or ".join(f"{measured}_{joint}_{suffix}" for suffix in _SUFFIXES[unit][measured])
-                raise InputError(f"{path}: no column {names}", subject=joint)
+                raise InputError(f"{path}: no column {names}{_instead(measured, joint, unit, header)}", subject=joint)
             values.append(one)
     if constants:
         joint = next(iter(constants))
@@ -129,6 +149,7 @@ def read_csv(path: str | Path, description: ArmDescription, constants: Mapping[s
         v,
         np.stack(found["effort"], axis=-1),
         str(path),
+        remarks,
     )
 
 
@@ -140,23 +161,83 @@ def _rows(path, data: bytes) -> Iterator[list[str]]:
         raise InputError(f"cannot read samples {path}: {error}", value=str(path)) from error
 
 
-def _numbers(path, header: list[str], rows: Iterator[list[str]]) -> tuple[list[int], np.ndarray]:
-    """Which columns matter, and their numbers (k, columns)."""
+def _named(path, rows: Iterator[list[str]], joints, column_map: str | None) -> tuple[list[str], Iterator[list[str]], int]:
+    """Names of the columns, the rows of numbers, and in which line they begin."""
+    first = [entry.strip() for entry in next(rows, [])]
+    bare = bool(first) and all(_is_number(entry) for entry in first)
+    if column_map is None:
+        if bare:
+            raise InputError(
+                f"{path}: its first line is numbers, not the names of {len(first)} columns: name them, for example "
+                f"--columns {MAP}",
+                subject="columns",
+            )
+        return first, rows, 2
+    names = []
+    for name in (part.strip() for part in column_map.split(",")):
+        names += [name.replace("*", joint, 1) for joint in joints] if "*" in name else [name]
+    for name in sorted(set(names) - {"-"}):
+        if names.count(name) > 1:
+            raise InputError(f"--columns {column_map}: {name} is there {names.count(name)} times", subject=name)
+    if len(names) > len(first):
+        raise InputError(
+            f"{path}: {len(first)} columns, --columns names {len(names)} ({', '.join(names)})", value=len(first), limit=len(names)
+        )
+    names += ["-"] * (len(first) - len(names))
+    return names, itertools.chain([first], rows) if bare else rows, 1 if bare else 2
+
+
+def _is_number(entry: str) -> bool:
+    try:
+        float(entry)
+    except ValueError:
+        return False
+    return True
+
+
+def _instead(measured: str, joint: str, unit: str, header: list[str]) -> str:
+    """What else would do for an effort that is missing, and what there is."""
+    there = f"; it has {', '.join(name for name in header if name != '-')}"
+    if measured == "current":
+        return f", for which --torque-constant {joint} is given{there}"
+    newton = "N·m" if unit == "rad" else "N"
+    other = f", or current_{joint}_a with --torque-constant {joint}=({newton} per A)" if measured == "effort" else ""
+    return f"{other}{there}"
+
+
+def _numbers(path, header: list[str], rows: Iterator[list[str]], begin: int) -> tuple[list[int], np.ndarray, tuple[str, ...]]:
+    """Which columns matter, their numbers (k, columns), and what is to be said of them."""
     ours = [i for i, name in enumerate(header) if name == "time_s" or name.split("_")[0] in _SUFFIXES["rad"]]
     numbers = array.array("d")
-    for line, row in enumerate(rows, start=2):
-        if len(row) != len(header):
+    cut: tuple[int, InputError] | None = None
+    for line, row in enumerate(rows, start=begin):
+        if not row:
+            continue
+        if cut is not None:
+            raise cut[1]  # it was not the last
+        try:
+            numbers.extend(_of_row(path, line, row, header, ours))
+        except InputError as error:
+            if len(row) > len(header) or (len(row) == len(header) and _is_number(row[-1])):
+                raise
+            cut = line, error
+    remarks = () if cut is None else (f"{path}: its last line, {cut[0]}, was cut off and is left out",)
+    return ours, np.array(numbers).reshape(-1, len(ours)), remarks
+
+
+def _of_row(path, line: int, row: list[str], header: list[str], ours: list[int]) -> list[float]:
+    if len(row) != len(header):
+        message = f"{path}, line {line}: {len(row)} entries, the first line has {len(header)}"
+        raise InputError(message, value=len(row), limit=len(header))
+    values = []
+    for i in ours:
+        try:
+            values.append(float(row[i]))
+        except ValueError as error:
             raise InputError(
-                f"{path}, line {line}: {len(row)} entries, the first line has {len(header)}", value=len(row), limit=len(header)
-            )
-        for i in ours:
-            try:
-                numbers.append(float(row[i]))
-            except ValueError as error:
-                raise InputError(
-                    f"{path}, line {line}: {header[i]} is {row[i]!r}, not a number", subject=header[i], value=row[i]
-                ) from error
-    return ours, np.array(numbers).reshape(-1, len(ours))
+                f"{path}, line {line}: {header[i]} is {row[i]!r}, not a number", subject=header[i], value=row[i]
+            ) from error
+    return values
 
 
 def csv_text(samples: Samples, units) -> str:

@@ -40,6 +40,7 @@ class Samples:
         v: (k, n) [rad/s or m/s], or None: not measured.
         tau: (k, n) [N·m or N].
         source: for messages.
+        remarks: what a person should know of how they were read.
     """
 
     joint_names: tuple[str, ...]
@@ -48,6 +49,7 @@ class Samples:
     v: np.ndarray | None
     tau: np.ndarray
     source: str = "samples"
+    remarks: tuple[str, ...] = ()
 
     def between(self, begin_s: float | None, end_s: float | None) -> Samples:
         """Those from ``begin_s`` to ``end_s`` after the first [s]; None: all there are."""
