@@ -348,7 +348,7 @@ class HardwareSession(Session):
     def _begin_epoch(self, telemetry: Telemetry, remark: str) -> None:
         """From here on commands start at the pose and set-point that the outputs hold now."""
         self.setpoint = self._setpoint_of(telemetry)
-        held = self.model.settle(self.setpoint)
+        held = self.model.settle(self.setpoint, None if self.held is None else self.model.q)
         self.model.reset(held)
         self.held_effort = self.model.servo.spring_torque(self.setpoint, held)
         self.begin_epoch(held, remark)
@@ -386,7 +386,7 @@ class HardwareSession(Session):
         elif self.held is not None and dt > 0.0:
             setpoint = self._setpoint_of(telemetry)
             q, v = self.model.step(setpoint, min(dt, LONGEST_STEP_S))
-            torque = self.model.servo.torque(setpoint, q, v)
+            torque = self.model.servo.motor_torque(setpoint, q, v)
             self._moved = self._moved or bool((setpoint != self.setpoint).any())
             if self._moved:  # on its way from where it was held
                 self.held, self.setpoint = q.copy(), setpoint

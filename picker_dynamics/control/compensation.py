@@ -1,9 +1,12 @@
 """Compliance compensation: the servo model inverted, from a reference (q_d, v_d, a_d) to set-point and torque.
 
     mode none      q_cmd = q_d
-    mode gravity   q_cmd = q_d + offset(u),   u = g(q_d)
-    mode full      q_cmd = q_d + offset(u),   u = tau_d + D v_d
-    offset(u) = u / K + delta tanh(u / u_s),   tau_d = M a_d + C v_d + g + F(v_d)
+    mode gravity   q_cmd = q_d + offset(u),   u = tau_m(g(q_d), 0)
+    mode full      q_cmd = q_d + offset(u),   u = tau_m(tau_d, s) + D v_d
+    offset(u) = u / K + (delta + b/2) tanh(u / u_s),   tau_d = M a_d + C v_d + g + F(v_d)
+
+``tau_m(tau, s)`` is what the motor needs against the friction of its gears (``robot.servo``), and s the side on which that is,
+carried along the reference (``robot.friction_side``): a joint that came up needs more than one that came down.
 
 Nothing jumps: the offset fades from what it was to what the mode wants after the start and after a change of
 mode, and a change of payload passes from one model's torque to the other's.  Time is what ``update`` is told.
@@ -18,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.robot.friction_side import FrictionSide
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.servo import ServoModel
 
@@ -69,6 +73,7 @@ class Compensator:
         self._mode = _checked_mode(mode)
         self.clamped: tuple[str, ...] = ()
         self._offset = np.zeros(model.n)
+        self.side = FrictionSide(model.n)
         self.start()
 
     @property
@@ -89,6 +94,12 @@ class Compensator:
         """Fade in, from ``offset`` (n,) [rad]: the set-point now sent less the desired one; default 0."""
         self._offset_from = np.zeros(self._bare.n) if offset is None else as_vector("offset", offset, self._bare.n)
         self._fade_elapsed = 0.0
+
+    def start_held(self, q: ArrayLike, effort: ArrayLike) -> None:
+        """Fade in at the pose ``q`` (n,) [rad] that the motors hold with ``effort`` (n,) [N·m], on the side that tells."""
+        motor = as_vector("effort", effort, self._bare.n)
+        self.side.start(self._servo.side_of(motor, self._model.gravity(q)))
+        self.start(self._servo.sag(motor))
 
     def set_mode(self, mode: str) -> None:
         """Change the mode; the set-point passes over within ``fade_s``.
@@ -131,6 +142,7 @@ class Compensator:
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         mixture = self._mixture()
         tau_d = _weighed((w, model.required_torque(q, v, a)) for w, model in mixture)
+        self.side.advance(q)
         weight = _progress(self._fade_elapsed, self.fade_s)
         wanted = (1.0 - weight) * self._offset_from + weight * self._wanted_offset(mixture, q, v, tau_d)
         q_cmd = np.clip(q + wanted, self._lower, self._upper)
@@ -143,8 +155,8 @@ class Compensator:
         if self._mode == "none":
             return np.zeros(self._bare.n)
         if self._mode == "gravity":
-            return self._servo.offset(_weighed((w, model.gravity(q)) for w, model in mixture))
-        return self._servo.offset(self._servo.spring_demand(v, tau_d))
+            return self._servo.offset(self._servo.motor_for(_weighed((w, model.gravity(q)) for w, model in mixture)))
+        return self._servo.offset(self._servo.spring_demand(v, tau_d, self.side.middle))
 
     def _mixture(self) -> Mixture:
         """Weights, summing to 1, and the models whose torques they weigh."""

@@ -81,7 +81,7 @@ def spring_efforts(servo: ServoModel, setpoint: ArrayLike, q: ArrayLike) -> tupl
 
     Inside its deadband a servo bears anything up to its friction.
     """
-    return servo.spring_torque(setpoint, q), np.abs(np.subtract(setpoint, q)) > servo.deadband
+    return servo.spring_torque(setpoint, q), np.abs(np.subtract(setpoint, q)) > servo.gap
 
 
 class PayloadFollower:

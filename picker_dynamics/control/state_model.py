@@ -1,6 +1,6 @@
 """Modelled joint state: simulation of the arm on its servos from the set-points sent, for servos that do not tell.
 
-    M(q) dv/dt = clip(K dz(q_cmd - q, delta), -tau_stall, tau_stall) - D v - C(q, v) v - g(q) - F(v)
+    M(q) dv/dt = tau_m(q_cmd, q, v) - tau_f - C(q, v) v - g(q) - F(v)          (tau_m, tau_f: ``robot.servo``)
 
 K and D over the inertia of a light joint make this stiff (with 1e-3 kg·m²: 160 rad/s).  It is integrated by
 the two-stage Rosenbrock method ROS2 (J. Verwer et al., A second-order Rosenbrock method applied to
@@ -8,7 +8,9 @@ photochemical dispersion problems, SIAM J. Sci. Comput. 20, 1999), of order 2 wh
 
     (I - gamma h A) k_1 = h f(y),   (I - gamma h A) k_2 = h f(y + k_1) - 2 k_1,   y+ = y + 3/2 k_1 + 1/2 k_2
 
-with A = [[0, I], [-M^-1 K, -M^-1 B]], B = D + F(v) / v: springs and dampers, implicit; the rest explicit.
+with A = [[0, I], [-M^-1 K, -M^-1 B]], B = D + F(v) / v: springs and dampers, implicit; the rest explicit.  The friction of the
+gears is constant during a step: what a step of the implicit Euler method needs to hold each joint that can be held, at its bound
+elsewhere (``robot.dry_friction``); what is held stays where it is.
 It is a *modelled* state, and whoever publishes it says so.
 """
 
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InfeasibleError, InputError
+from picker_dynamics.robot.dry_friction import dry_friction
 from picker_dynamics.robot.model import COULOMB_SPEED, Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.resting import settled
 from picker_dynamics.robot.servo import ServoModel
@@ -53,6 +56,7 @@ class ArmStateModel:
     def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Be at ``q`` (n,) [rad] with velocity ``v`` (n,) [rad/s], default at rest."""
         self._q = as_vector("q", q, self.model.n)
+        self._dry = np.zeros(self.model.n)
         self._v = np.zeros(self.model.n) if v is None else as_vector("v", v, self.model.n)
         self._rests: tuple[DynamicsModel, Array] | None = None  # model and set-point with which it does
 
@@ -87,17 +91,18 @@ class ArmStateModel:
     def settle(self, setpoint: ArrayLike, start: ArrayLike | None = None) -> Array:
         """Come to rest at ``setpoint`` (n,) [rad] and return the position (n,) [rad].
 
-        Of several poses at rest (any angle of the deadband, without load) a stable one near ``start``, see ``resting.settled``.
+        Of several poses at rest (any angle of the gap, all that friction holds) a stable one near ``start``, see ``resting.settled``.
 
         Args:
-            start: (n,) [rad] where to begin, default the set-point itself.
+            start: (n,) [rad] where to begin; default where it would rest without friction, from the set-point on.
 
         Raises:
             InfeasibleError: no rest was found: the arm falls.
         """
         setpoint = as_vector("set-point", setpoint, self.model.n)
-        start = setpoint if start is None else as_vector("start", start, self.model.n)
-        q, residual = settled(self.servo, self.model.gravity, setpoint, start)
+        if start is None:
+            start = settled(self.servo.without_friction, self.model.gravity, setpoint, setpoint)[0]
+        q, residual = settled(self.servo, self.model.gravity, setpoint, as_vector("start", start, self.model.n))
         if not residual.any():
             self.reset(q)
             return self.q
@@ -113,7 +118,8 @@ class ArmStateModel:
         )
 
     def _acceleration(self, setpoint: Array, q: Array, v: Array) -> Array:
-        return self.model.forward_dynamics(q, v, self.servo.torque(setpoint, q, v) - self.model.friction(v))
+        motor = self.servo.motor_torque(setpoint, q, v)
+        return self.model.forward_dynamics(q, v, motor + self._dry - self.model.friction(v))
 
     def _drag(self, v: Array) -> Array:
         """B = D + F(v) / v, whose limit at standstill is the slope of F."""
@@ -123,6 +129,7 @@ class ArmStateModel:
     def _advance(self, setpoint: Array, h: float) -> None:
         q, v = self._q, self._v
         M, K = self.model.mass_matrix(q), self.servo.stiffness
+        held = None if self.servo.frictionless else self._look_for_friction(setpoint, M, h)
         left = np.linalg.inv(M + np.diag(GAMMA * h * self._drag(v) + (GAMMA * h) ** 2 * K))
 
         def solve(r_q: Array, r_v: Array) -> tuple[Array, Array]:
@@ -134,3 +141,15 @@ class ArmStateModel:
         k2_q, k2_v = solve(h * (v + k1_v) - 2.0 * k1_q, h * a - 2.0 * k1_v)
         self._q = q + 1.5 * k1_q + 0.5 * k2_q
         self._v = v + 1.5 * k1_v + 0.5 * k2_v
+        if held is not None:
+            self._q[held], self._v[held] = q[held], 0.0
+
+    def _look_for_friction(self, setpoint: Array, M: Array, h: float) -> Array:
+        """The gears' friction during the next step; (n,) which joints it holds."""
+        q, v, K, dry = self._q, self._v, self.servo.stiffness, self._dry.tolist()
+        self._dry = np.zeros(self.model.n)
+        response = h * np.linalg.inv(M + np.diag(h * self._drag(v) + h**2 * K))
+        free = v + response @ (M @ self._acceleration(setpoint, q, v) - h * K * v)
+        bound = self.servo.friction(self.servo.motor_torque(setpoint, q, v))
+        self._dry = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), dry))
+        return np.abs(self._dry) < bound

@@ -263,14 +263,15 @@ class PeakTorque:
 
 @dataclass(frozen=True, eq=False)
 class MotorSpeed:
-    """|tau_d + D v_d| <= tau_stall: torque and speed together are what a servo's motor must give."""
+    """|tau_m + D v_d| <= tau_ms: torque, friction and speed together are what a servo's motor must give."""
 
     servos: ServoMap
 
     def worst(self, motion: SampledMotion) -> Usage:
         demand = self.servos.model.spring_demand(motion.v, motion.torque)
-        k, j, share, first = _most(np.abs(demand) / self.servos.stall_torque)
-        name, value, limit = motion.joint_names[j], float(abs(demand[k, j])), float(self.servos.stall_torque[j])
+        stall = self.servos.model.motor_stall
+        k, j, share, first = _most(np.abs(demand) / stall)
+        name, value, limit = motion.joint_names[j], float(abs(demand[k, j])), float(stall[j])
         text = (
             f"{name} is too fast: {abs(motion.v[k, j]):.2f} rad/s with {abs(motion.torque[k, j]):.2f} N·m{motion.when(k)} "
             f"needs {value:.2f} N·m of its motor, stall is {limit:.2f} ({self.servos.no_load_speed[j]:.2f} rad/s without load)"
@@ -280,14 +281,15 @@ class MotorSpeed:
 
 @dataclass(frozen=True, eq=False)
 class SetpointRange:
-    """q_cmd inside the pulse range: q_cmd = q_d + compensation."""
+    """q_cmd inside the pulse range: q_cmd = q_d + compensation, whichever side the friction is on."""
 
     servos: ServoMap
 
     def worst(self, motion: SampledMotion) -> Usage:
-        q_cmd = self.servos.model.setpoint(motion.q, motion.v, motion.torque)
         lower, upper = self.servos.setpoint_lower, self.servos.setpoint_upper
         middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+        sides = [self.servos.model.setpoint(motion.q, motion.v, motion.torque, side) for side in self.servos.model.sides]
+        q_cmd = max(sides, key=lambda one: float((np.abs(one - middle) / half).max()))
         k, j, share, first = _most(np.abs(q_cmd - middle) / half)
         name, value = motion.joint_names[j], float(q_cmd[k, j])
         limit = float(lower[j] if value < middle[j] else upper[j])

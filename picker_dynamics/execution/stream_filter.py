@@ -149,10 +149,11 @@ class StreamFilter:
         ]
         servos = limits.servo_map
         if servos is not None:
-            demand = servos.model.spring_demand(v, torque)
             lower, upper = servos.setpoint_lower, servos.setpoint_upper
-            shares.append(np.abs(demand) / (TORQUE_SHARE * limits.full))
-            shares.append(np.abs(2.0 * (q + servos.model.offset(demand)) - upper - lower) / (upper - lower))
+            shares.append(np.abs(servos.model.spring_demand(v, torque)) / (TORQUE_SHARE * servos.model.motor_stall))
+            for side in servos.model.sides:
+                q_cmd = servos.model.setpoint(q, v, torque, side)
+                shares.append(np.abs(2.0 * q_cmd - upper - lower) / (upper - lower))
         most = [part.reshape(len(rests), -1).max(axis=1) for part in (*shares, np.abs(model.gravity(rests)) / limits.hold)]
         parts = (slice(k * len(_LOOKED_AT), (k + 1) * len(_LOOKED_AT)) for k in range(len(rests)))
         ways = [

@@ -305,8 +305,8 @@ class Stream:
             checks.insert(0, HoldTorque(limits))
         servos = limits.servo_map
         if servos is not None:
-            setpoint = within + servos.model.offset(torque)
-            if ((setpoint < servos.setpoint_lower) | (setpoint > servos.setpoint_upper)).any():
+            setpoints = [servos.model.setpoint(within, still, torque, side) for side in servos.model.sides]
+            if any(((one < servos.setpoint_lower) | (one > servos.setpoint_upper)).any() for one in setpoints):
                 checks.insert(0, SetpointRange(servos))
         if checks:
             motion = SampledMotion.at(model, within, still, still)

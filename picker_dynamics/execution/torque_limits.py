@@ -21,6 +21,7 @@ class TorqueLimits:
         peak_share, hold_share: shares of it that are allowed along a motion, and where the motion ends.
         units: of the torques.
         servo_map: where the joints are servos; they have to give their own speed too, and have a range of pulses.
+        coulomb: friction of their gears without load.
     """
 
     joint_names: tuple[str, ...]
@@ -29,12 +30,13 @@ class TorqueLimits:
     hold_share: Array
     units: tuple[str, ...]
     servo_map: ServoMap | None = None
+    coulomb: Array | float = 0.0
 
     @classmethod
     def of_servos(cls, servos: ServoMap) -> TorqueLimits:
         """Those of position servos."""
-        units = ("N·m",) * servos.n
-        return cls(servos.joint_names, servos.stall_torque, servos.peak_share, servos.hold_share, units, servos)
+        units, coulomb = ("N·m",) * servos.n, servos.model.coulomb
+        return cls(servos.joint_names, servos.stall_torque, servos.peak_share, servos.hold_share, units, servos, coulomb)
 
     @classmethod
     def of_arm(cls, arm: Arm) -> TorqueLimits:
@@ -45,17 +47,20 @@ class TorqueLimits:
 
     @property
     def peak(self) -> Array:
-        """(n,) allowed along a motion."""
-        peak: Array = self.peak_share * self.full
-        return peak
+        """(n,) allowed along a motion: a motor gives its share of its own stall torque, friction and all."""
+        return self.most(self.peak_share)
+
+    def most(self, share: Array) -> Array:
+        """share (tau_full + tau_c) - tau_c, (n,)."""
+        most: Array = share * (self.full + self.coulomb) - self.coulomb
+        return most
 
     @property
     def hold(self) -> Array:
         """(n,) allowed where a motion ends."""
-        hold: Array = self.hold_share * self.full
-        return hold
+        return self.most(self.hold_share)
 
     def text(self, share: Array, joint: int) -> str:
         """An allowance in words."""
         unit = "stall" if self.servo_map is not None else self.units[joint]
-        return f"allowed {share[joint] * self.full[joint]:.2f} ({share[joint]:.2f} of {self.full[joint]:.2f} {unit})"
+        return f"allowed {self.most(share)[joint]:.2f} ({share[joint]:.2f} of {self.full[joint]:.2f} {unit})"

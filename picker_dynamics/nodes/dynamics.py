@@ -52,8 +52,11 @@ class Dynamics(ControlNode):
             self.pose = None
             return
         try:
-            effort = ordered(message.name, message.effort, self.arm.joint_names, "hardware/held_pose")
-            self.compensator.start(-self.servos.model.resting_position(self.still, effort))
+            held, effort = (
+                ordered(message.name, values, self.arm.joint_names, "hardware/held_pose")
+                for values in (message.position, message.effort)
+            )
+            self.compensator.start_held(held, effort)
         except PickerError as error:
             self.complain(f"held pose ignored: {error}")
             return

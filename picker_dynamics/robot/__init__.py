@@ -6,7 +6,9 @@ kinematics, and the interface that every dynamics model offers.  Imports nothing
 __all__ = [
     "arms",
     "description",
+    "dry_friction",
     "frame_heights",
+    "friction_side",
     "joint_order",
     "kinematic_tree",
     "kinematics",

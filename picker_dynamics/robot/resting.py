@@ -1,7 +1,7 @@
 """Static equilibrium of an arm on sprung servos: where it rests at given set-points, by Newton's method.
 
     q + c L(q) + delta tanh(L(q) / u_s) = u        resting_position: compliance c = 1/K, half deadband delta (``servo``)
-    clip(K dz(q_cmd - q, delta)) = g(q)            settled: with the stall torque, and any angle of the deadband
+    |tau_m(q_cmd - q) - g(q)| <= tau_c + x |tau_m|     settled: with stall torque, friction, and any angle of the gap (``servo``)
 
 u is where the joints would rest without load, L(q) what the servos pull there [N·m].  The first is what readings are fitted
 with, batches of it; the second follows the arm's fall from where it starts, to a pose at rest that is stable.
@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .servo import SIGN_TORQUE, ServoModel
+from .servo import SIGN_TORQUE, ServoModel, dead_zone
 
 Sloped = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Of q: a torque, and its derivatives by q."""
@@ -89,21 +89,22 @@ def settled(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where an arm comes to rest (n,) [rad], and what torque is not borne there (n,) [N·m]: none, unless it falls for ever.
 
-    The over-damped motion D dq/dt = spring(q_cmd - q) - g(q) is followed until it stands, so that of several poses at rest (any
-    angle of the deadband, without load) it finds a stable one near ``start``.
+    The over-damped motion D dq/dt = spring(q_cmd - q) - g(q), less what friction holds, is followed until it stands, so that of
+    several poses at rest (any angle of the gap, and all that friction holds) it finds a stable one near ``start``.
 
     Args:
         load: g(q) of (n,) [N·m].
         setpoint, start: (n,) [rad].
     """
-    reach = servo.stall_torque / servo.stiffness
+    reach = servo.motor_stall / servo.stiffness
 
     def unbalanced(q: np.ndarray, _step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         distance = np.abs(setpoint - q)
-        loose = distance < servo.deadband
-        pulling = ~loose & (distance < servo.deadband + reach)
+        loose = distance < servo.gap
+        pulling = ~loose & (distance < servo.gap + reach)
         slope = servo.damping / SETTLE_STEP_S + np.where(pulling, servo.stiffness, 0.0)
-        return servo.spring_torque(setpoint, q) - load(q), np.diag(slope), np.where(loose, servo.deadband, reach)
+        motor = servo.spring_torque(setpoint, q)
+        return dead_zone(motor - load(q), servo.friction(motor)), np.diag(slope), np.where(loose, servo.gap, reach)
 
     q, left = newton(unbalanced, np.asarray(start), SETTLE_RESIDUAL, SETTLE_STEPS)
     return q, np.where(np.abs(left) < SETTLE_RESIDUAL, 0.0, left)

@@ -1,34 +1,55 @@
-"""Model of a position-controlled hobby servo: a spring with a deadband, a torque limit and a speed limit.
+"""Model of a position-controlled hobby servo: a spring with a gap, a motor's limits, and gears whose friction grows with the load.
 
-One model serves the simulated servo, the modelled joint state and the compensation:
+One model serves the simulated servo, the modelled joint state, the compensation, the limits of motions and the calibration:
 
-    tau   = clip(K dz(q_cmd - q, delta), -tau_stall, tau_stall) - D v          torque
-    q_cmd = q_d + u / K + delta tanh(u / u_s),    u = tau_d + D v_d            setpoint, its inverse
-    q     = q_cmd - load / K - delta sign(load)                                resting_position
+    tau_m = clip(u K dz(q_cmd - q, delta + b/2), -u tau_ms, u tau_ms) - D v      torque of the motor, at the joint
+    |tau_f| <= tau_c + x |tau_m|                                                friction of the gears, at the joint
+    tau   = tau_m - tau_f                                                       torque on the joint
 
-``dz`` subtracts ``delta``, half the total deadband.  ``D = tau_stall / omega_noload`` is the speed limit:
-there is no other.  The inverse takes the *desired* state; an offset from the measured one drags and drifts.
-``tanh`` stands for the sign of the torque and keeps the set-point continuous where the torque changes sign.
+``dz`` subtracts half the deadband, delta, and half the free play b, within which nothing pulls.  ``u`` is the share of its nominal
+voltage that the servo gets: spring and stall are proportional to it.  At standstill the friction is whatever keeps the joint where
+it is, up to its bound; in motion it is at the bound, against the motion.  So a joint rests anywhere in
+
+    (tau_m - load) within +-(tau_c + x |tau_m|)
+
+and which end it is, the direction of its last motion decides: its *side* s, +1 after moving towards positive angles, -1 after the
+other way, between them after too short a way back.  The torque that the motor needs for tau on that side is
+
+    tau_m = (tau + s tau_c) / (1 - s x) where that is positive, (tau + s tau_c) / (1 + s x) elsewhere
+    q_cmd = q + tau_m / (u K) + (delta + b/2) tanh(tau_m / u_s)                 set-point, the inverse of the above
+    tau_m + D v                                                                 what the spring has to give in motion
+
+What a data sheet calls stall torque is measured at the output while it lifts: tau_ms = (tau_stall + tau_c) / (1 - x).  K is the
+motor's spring; tau_stall / K of the output is another number.  ``D = tau_stall / ((1 - x) omega_noload)`` is the speed limit: there
+is no other.  The inverse takes the *desired* state; an offset from the measured one drags and drifts.  ``tanh`` stands for the
+sign of the torque and keeps the set-point continuous where the torque changes sign.
+
+Load-dependent friction: M. Duclusaud et al., "Extended friction models for the physics simulation of servo actuators", 2024, whose
+models M2 to M6 have it; recordings of bus servos show x = 0.2 to 0.5.  Of PWM servos there are none: that theirs is alike is inferred.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InfeasibleError
+from picker_dynamics.errors import InfeasibleError, InputError
 
 from .model import Array, as_states, per_joint
 
 SIGN_TORQUE = 0.01
-"""Torque u_s [N·m] over which the deadband term of the set-point changes side."""
+"""Torque u_s [N·m] over which the gap's term of the set-point changes side."""
+
+MOST_LOAD_FRICTION = 0.9
+"""Largest x: gears of 0.5 and more cannot be driven backwards by the load alone, of 1 not at all."""
 
 
-def dead_zone(x: Array, delta: Array) -> Array:
-    """Dead zone dz(x, delta): 0 within +-delta, and x less delta of its size outside."""
-    outside: Array = x - np.clip(x, -delta, delta)
+def dead_zone(x: Array, gap: Array) -> Array:
+    """Dead zone dz(x, gap): 0 within +-gap, and x less the gap of its size outside."""
+    outside: Array = x - np.clip(x, -gap, gap)
     return outside
 
 
@@ -36,53 +57,130 @@ class ServoModel:
     """Model of the position servos of ``n`` joints; all arrays are (..., n), the parameters (n,) and read-only.
 
     Args:
-        stiffness: K [N·m/rad], > 0.
+        stiffness: K of the motor's spring [N·m/rad], > 0.
         deadband: delta [rad], half of the total deadband, >= 0.
-        damping: D [N·m·s/rad], stall torque over no-load speed, > 0.
-        stall_torque: tau_stall [N·m], > 0.
+        no_load_speed: at nominal voltage [rad/s], > 0.
+        stall_torque: tau_stall [N·m], at the output while lifting, > 0.
         joint_names: (n,) names.
+        load_friction: x, friction of the gears as a share of the motor's torque, 0 to 0.9.
+        coulomb: tau_c, friction of the gears without load [N·m], >= 0.
+        play: b, free play in all [rad], >= 0.
 
     Raises:
         InputError: a parameter of the wrong shape, not finite, or out of range.
+
+    Attributes:
+        motor_stall: tau_ms [N·m].
+        damping: D [N·m·s/rad].
+        gap: delta + b / 2 [rad].
+        frictionless: whether gears hold nothing back.
+        sides: ends of what the friction's side may be.
     """
 
     def __init__(
-        self, stiffness: ArrayLike, deadband: ArrayLike, damping: ArrayLike, stall_torque: ArrayLike, joint_names: Sequence[str]
+        self,
+        stiffness: ArrayLike,
+        deadband: ArrayLike,
+        no_load_speed: ArrayLike,
+        stall_torque: ArrayLike,
+        joint_names: Sequence[str],
+        *,
+        load_friction: ArrayLike = 0.0,
+        coulomb: ArrayLike = 0.0,
+        play: ArrayLike = 0.0,
     ):
         self.n, self.joint_names = len(joint_names), tuple(joint_names)
         self.stiffness = per_joint("stiffness", stiffness, self.joint_names, positive=True)
         self.deadband = per_joint("deadband", deadband, self.joint_names)
-        self.damping = per_joint("damping", damping, self.joint_names, positive=True)
+        self.no_load_speed = per_joint("no_load_speed", no_load_speed, self.joint_names, positive=True)
         self.stall_torque = per_joint("stall_torque", stall_torque, self.joint_names, positive=True)
+        self.load_friction = per_joint("load_friction", load_friction, self.joint_names)
+        self.coulomb = per_joint("coulomb", coulomb, self.joint_names)
+        self.play = per_joint("play", play, self.joint_names)
+        if (self.load_friction > MOST_LOAD_FRICTION).any():
+            j = int(self.load_friction.argmax())
+            name, value = self.joint_names[j], float(self.load_friction[j])
+            text = f"load_friction of joint {name} is {value}, must be at most {MOST_LOAD_FRICTION}"
+            raise InputError(text, subject=name, value=value, limit=MOST_LOAD_FRICTION)
+        kept = 1.0 - self.load_friction
+        self.motor_stall = per_joint("motor_stall", (self.stall_torque + self.coulomb) / kept, self.joint_names)
+        self.damping = per_joint("damping", self.stall_torque / (kept * self.no_load_speed), self.joint_names)
+        self.gap = per_joint("gap", self.deadband + 0.5 * self.play, self.joint_names)
+        self.frictionless = not (self.load_friction.any() or self.coulomb.any())
+        self.sides = (0.0,) if self.frictionless else (-1.0, 1.0)
 
-    def spring_torque(self, q_cmd: ArrayLike, q: ArrayLike) -> Array:
-        """clip(K dz(q_cmd - q, delta), -tau_stall, tau_stall) [N·m]: the servo without its damping."""
-        pull = self.stiffness * dead_zone(np.subtract(q_cmd, q), self.deadband)
-        return np.clip(pull, -self.stall_torque, self.stall_torque)
+    @cached_property
+    def without_friction(self) -> ServoModel:
+        """The same servos, whose gears hold nothing back."""
+        if self.frictionless:
+            return self
+        figures = self.stiffness, self.deadband, self.no_load_speed, self.stall_torque, self.joint_names
+        return ServoModel(*figures, play=self.play)
 
-    def torque(self, q_cmd: ArrayLike, q: ArrayLike, v: ArrayLike) -> Array:
-        """Torque on the joint [N·m] for set-point ``q_cmd`` [rad] at the state ``q`` [rad], ``v`` [rad/s]."""
-        tau: Array = self.spring_torque(q_cmd, q) - self.damping * np.asarray(v)
+    # -- forwards ------------------------------------------------------------------------------------------
+
+    def spring_torque(self, q_cmd: ArrayLike, q: ArrayLike, supply: ArrayLike = 1.0) -> Array:
+        """clip(u K dz(q_cmd - q, delta + b/2), -u tau_ms, u tau_ms) [N·m]: the motor without its damping."""
+        pull = supply * self.stiffness * dead_zone(np.subtract(q_cmd, q), self.gap)
+        most = supply * self.motor_stall
+        return np.clip(pull, -most, most)
+
+    def motor_torque(self, q_cmd: ArrayLike, q: ArrayLike, v: ArrayLike, supply: ArrayLike = 1.0) -> Array:
+        """tau_m [N·m] for set-point ``q_cmd`` [rad] at the state ``q`` [rad], ``v`` [rad/s]."""
+        tau: Array = self.spring_torque(q_cmd, q, supply) - self.damping * np.asarray(v)
         return tau
 
-    def spring_demand(self, v_d: ArrayLike, tau_d: ArrayLike) -> Array:
-        """u = tau_d + D v_d [N·m]: what the spring has to give; a servo can do it while |u| <= tau_stall."""
-        u: Array = np.asarray(tau_d) + self.damping * np.asarray(v_d)
-        return u
+    def friction(self, motor: ArrayLike) -> Array:
+        """tau_c + x |tau_m| [N·m]: the most that the gears hold back."""
+        bound: Array = self.coulomb + self.load_friction * np.abs(motor)
+        return bound
 
-    def offset(self, u: ArrayLike) -> Array:
-        """u / K + delta tanh(u / u_s) [rad]: how far ahead of the joint the set-point is for a torque."""
-        u = np.asarray(u, dtype=float)
-        return u / self.stiffness + self.deadband * np.tanh(u / SIGN_TORQUE)
+    # -- backwards -----------------------------------------------------------------------------------------
 
-    def setpoint(self, q_d: ArrayLike, v_d: ArrayLike, tau_d: ArrayLike) -> Array:
-        """Set-point [rad] for torque ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]."""
-        return np.asarray(q_d) + self.offset(self.spring_demand(v_d, tau_d))
+    def motor_for(self, tau: ArrayLike, side: ArrayLike = 0.0) -> Array:
+        """tau_m [N·m] that gives ``tau`` [N·m] on the joint where the friction's side is ``side``, -1 to 1."""
+        if self.frictionless:
+            return np.asarray(tau, dtype=float)
+        side = np.asarray(side)
+        pushed = tau + side * self.coulomb
+        motor: Array = pushed / (1.0 - side * self.load_friction * np.sign(pushed))
+        return motor
 
-    def resting_position(self, q_cmd: ArrayLike, load: ArrayLike) -> Array:
-        """Where the joint rests [rad] at set-point ``q_cmd`` [rad] while it bears ``load`` [N·m], constant.
+    def spring_demand(self, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None) -> Array:
+        """tau_m + D v_d [N·m]: what the spring has to give; a servo can do it while that is within +-tau_ms.
 
-        Without load any angle of the deadband is at rest; the answer is its middle, the set-point.
+        Args:
+            side: of the friction; default that of the motion, against ``v_d``.
+        """
+        v_d = np.asarray(v_d)
+        demand: Array = self.motor_for(tau_d, np.sign(v_d) if side is None else side) + self.damping * v_d
+        return demand
+
+    def offset(self, motor: ArrayLike, supply: ArrayLike = 1.0) -> Array:
+        """tau / (u K) + (delta + b/2) tanh(tau / u_s) [rad]: how far ahead of the joint the set-point is for a motor's torque."""
+        motor = np.asarray(motor, dtype=float)
+        return motor / (supply * self.stiffness) + self.gap * np.tanh(motor / SIGN_TORQUE)
+
+    def setpoint(
+        self, q_d: ArrayLike, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None, supply: ArrayLike = 1.0
+    ) -> Array:
+        """Set-point [rad] for torque ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]; ``side`` as ``spring_demand``."""
+        return np.asarray(q_d) + self.offset(self.spring_demand(v_d, tau_d, side), supply)
+
+    def sag(self, motor: ArrayLike) -> Array:
+        """tau / K + (delta + b/2) sign(tau) [rad]: how far a joint at rest is behind its set-point while its motor gives that."""
+        motor = np.asarray(motor, dtype=float)
+        return motor / self.stiffness + self.gap * np.sign(motor)
+
+    def side_of(self, motor: ArrayLike, load: ArrayLike) -> Array:
+        """(..., n) side of the friction of joints at rest whose motors give ``motor`` and that bear ``load`` [N·m]; 0 without any."""
+        held = np.subtract(motor, load)
+        return np.clip(np.divide(held, self.friction(motor), out=np.zeros_like(held), where=self.friction(motor) > 0.0), -1.0, 1.0)
+
+    def resting_position(self, q_cmd: ArrayLike, load: ArrayLike, side: ArrayLike = 0.0) -> Array:
+        """Where the joint rests [rad] at set-point ``q_cmd`` [rad] while it bears ``load`` [N·m], with its friction on ``side``.
+
+        Within the gap any angle is at rest; the answer is its middle.
 
         Raises:
             InfeasibleError: a load above stall torque: the joint does not rest.
@@ -99,4 +197,4 @@ class ServoModel:
                 limit=stall,
                 time_s=0.0,
             )
-        return np.asarray(q_cmd) - load / self.stiffness - self.deadband * np.sign(load)
+        return np.asarray(q_cmd) - self.sag(self.motor_for(load, side))

@@ -1,7 +1,7 @@
 """Estimate of the servos' currents and temperatures from the torque that the model says they give.
 
 Hobby servos report neither, and both break arms: a servo that holds a berry for minutes burns, and five that start
-together pull a small supply down.  Per servo, with the share of stall torque s = |tau| / tau_stall:
+together pull a small supply down.  Per servo, with the share of its motor's stall torque s = |tau_m| / tau_ms:
 
     i  = i_idle + (i_stall - i_idle) s                    current [A]; over all servos: what the supply has to give
     T' = (T_ambient + r s^2 - T) / t_th                   temperature of the motor [deg C]: i^2 heats, the case cools
@@ -56,7 +56,7 @@ class ServoBudget:
             for key, default in (("stall_a", 0.0), ("idle_a", 0.0), ("stall_rise_k", 0.0), ("thermal_s", 1.0))
         )
         self._cooling = 1.0 / self._time_s
-        self._per_torque = 1.0 / servos.stall_torque
+        self._per_torque = 1.0 / servos.model.motor_stall
         self.share = np.zeros(servos.n)
         self.celsius = np.full(servos.n, float(ambient_c))
         self.live = np.zeros(servos.n, dtype=np.bool_)
@@ -74,7 +74,7 @@ class ServoBudget:
             )
 
     def load(self, torque: Array, live: NDArray[np.bool_]) -> None:
-        """From now on the servos give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
+        """From now on the servos' motors give ``torque`` (n,) [N·m], those that are not ``live`` (n,) nothing."""
         self.live = live
         self.share = np.where(live, np.abs(torque) * self._per_torque, 0.0)
         total = self.total_a

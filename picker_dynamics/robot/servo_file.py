@@ -41,6 +41,9 @@ NUMBERS: dict[str, Bounds] = {
     "stiffness_nm_rad": (0.0, False, 1e6),
     "deadband_us": (0.0, True, 100.0),
     "armature_kg_m2": (0.0, True, 1.0),
+    "load_friction": (0.0, True, 0.9),
+    "coulomb_nm": (0.0, True, 1e4),
+    "play_deg": (0.0, True, 20.0),
     "peak_share": (0.0, False, 1.0),
     "hold_share": (0.0, False, 1.0),
     "rest_rad": (-100.0, True, 100.0),
@@ -69,6 +72,9 @@ OPTIONAL: Entry = {
     "grip": None,
     "feedback_adc": None,
     "electric": None,
+    "load_friction": 0.0,
+    "coulomb_nm": 0.0,
+    "play_deg": 0.0,
 }
 
 

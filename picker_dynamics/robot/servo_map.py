@@ -94,16 +94,14 @@ class Servo:
     feedback_adc: int | None = None
     electric: Electric | None = None
     fastest_setpoint: float = math.inf
+    load_friction: float = 0.0
+    coulomb: float = 0.0
+    play: float = 0.0
 
     @property
     def setpoint_speed(self) -> float:
         """Fastest that a set-point may move [rad/s]; never above what the servo makes without load."""
         return min(self.fastest_setpoint, self.no_load_speed)
-
-    @property
-    def damping(self) -> float:
-        """D = tau_stall / omega_noload [N·m·s/rad]: the servo's speed limit."""
-        return self.stall_torque / self.no_load_speed
 
     @property
     def deadband(self) -> float:
@@ -122,7 +120,8 @@ class Servo:
         """Set-points [rad] that may be sent: the pulse range, beyond contact only what the grip allows."""
         lower, upper = self.pulse_range
         if self.grip is not None:
-            lower = max(lower, self.grip.contact - self.deadband - self.grip.torque / self.stiffness)
+            motor = (self.grip.torque + self.coulomb) / (1.0 - self.load_friction)
+            lower = max(lower, self.grip.contact - self.deadband - 0.5 * self.play - motor / self.stiffness)
         return lower, upper
 
     def to_pulse_us(self, angle: ArrayLike) -> Array:
@@ -169,8 +168,10 @@ class ServoMap:
     @cached_property
     def model(self) -> ServoModel:
         """The servo model with these figures."""
-        stiffness, deadband, damping = zip(*((servo.stiffness, servo.deadband, servo.damping) for servo in self.servos))
-        return ServoModel(stiffness, deadband, damping, self.stall_torque, self.joint_names)
+        figures = ("stiffness", "deadband", "no_load_speed", "stall_torque", "load_friction", "coulomb", "play")
+        return ServoModel(
+            joint_names=self.joint_names, **{name: [getattr(servo, name) for servo in self.servos] for name in figures}
+        )
 
     stall_torque = vector_of("servos", "stall_torque")
     """[N·m]"""
@@ -307,6 +308,9 @@ def _servo(joint: str, entry: Entry) -> Servo:
         entry["feedback_adc"],
         entry["electric"] and Electric(**entry["electric"]),
         entry["setpoint_speed_rad_s"] or math.inf,
+        entry["load_friction"],
+        entry["coulomb_nm"],
+        math.radians(entry["play_deg"]),
     )
     lower, upper = servo.setpoint_range
     if lower >= upper:

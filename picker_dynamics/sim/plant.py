@@ -24,6 +24,7 @@ import numpy as np
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.dry_friction import dry_friction
 from picker_dynamics.robot.servo import ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -37,7 +38,7 @@ STEP_S = 5e-4
 STOP_MARGIN = {"revolute": 0.05, "prismatic": 0.002}
 """How far beyond the URDF's limits the mechanical stops are [rad, m]."""
 
-BACKDRIVE_DRAG, BACKDRIVE_FRICTION = 3.0, 0.25
+BACKDRIVE_DRAG = 0.05
 SUPPORT_STIFFNESS = 200.0
 """[N·m/rad] of what holds a joint that has not been powered yet."""
 
@@ -96,9 +97,12 @@ class Plant(MujocoArm):
         self.servo = ServoModel(
             nominal.stiffness * self.error.stiffness,
             nominal.deadband * self.error.deadband,
-            nominal.damping * self.error.damping,
+            nominal.no_load_speed / self.error.damping,
             nominal.stall_torque,
             self.joint_names,
+            load_friction=nominal.load_friction,
+            coulomb=nominal.coulomb,
+            play=nominal.play,
         )
         self._friction = description.friction + self.error.coulomb
         self._configure()
@@ -110,7 +114,9 @@ class Plant(MujocoArm):
     def _configure(self) -> None:
         m = self._m
         m.dof_armature[self._dof] = self.servo_map.armature * self.error.armature
-        m.dof_solref[:], m.dof_solimp[:] = _STIFF_CONSTRAINT
+        m.dof_frictionloss[:] = 0.0
+        self._inertia, self._square = np.zeros((m.nv, m.nv)), np.ix_(self._dof, self._dof)
+        self._dry, self._gears = [0.0] * self.n, self.servo.coulomb
         m.jnt_solref[:], m.jnt_solimp[:] = _STIFF_CONSTRAINT
         for index, joint, servo in zip(self._joint, self.description.movable, self.servo_map.servos):
             if joint.type != "continuous":
@@ -152,16 +158,29 @@ class Plant(MujocoArm):
         pulses = (None,) * self.n if pulses_us is None else tuple(pulses_us)
         if pulses != self._pulses:
             self._command(pulses)
-        m, d, position, force = self._m, self._d, self._d.qpos, self._d.qfrc_applied
-        steps = round(duration_s / self.dt)
+        d, steps = self._d, round(duration_s / self.dt)
         if self.at_rest:
             d.time += steps * self.dt
             return
         for _ in range(steps):
-            spring = self.servo.spring_torque(self._aim, position[self._q_index])
-            force[self._dof] = spring * self._live
-            mujoco.mj_step(m, d)
+            self._step()
         self._look_for_rest()
+
+    def _step(self) -> None:
+        """One ``dt``: spring and friction act during it; damping is MuJoCo's, implicit."""
+        m, d, dof = self._m, self._d, self._dof
+        spring = self.servo.spring_torque(self._aim, d.qpos[self._q_index]) * self._live
+        d.qfrc_applied[dof] = spring
+        mujoco.mj_step1(m, d)
+        mujoco.mj_fullM(m, d, self._inertia)
+        response = self.dt * np.linalg.inv(self._inertia[self._square] + self._damper)
+        acting = spring + d.qfrc_passive[dof] - d.qfrc_bias[dof]
+        motor = spring - self.servo.damping * self._live * d.qvel[dof]
+        bound = self._friction + self._gears + self.servo.load_friction * np.abs(motor)
+        free = d.qvel[dof] + response @ acting
+        self._dry = dry_friction(free.tolist(), response.tolist(), bound.tolist(), self._dry)
+        d.qfrc_applied[dof] = spring + self._dry
+        mujoco.mj_step2(m, d)
 
     def wake(self) -> None:
         """Something has changed that may move the arm."""
@@ -186,10 +205,8 @@ class Plant(MujocoArm):
         self.setpoint.setflags(write=False)
         self._aim = np.where(live, angles, 0.0)
         self._live = live.astype(float)
-        drag = self.servo.damping * np.where(live, 1.0, BACKDRIVE_DRAG)
-        gears = np.where(live, 0.0, BACKDRIVE_FRICTION * self.servo.stall_torque)
-        self._m.dof_damping[self._dof] = self.description.damping + drag
-        self._m.dof_frictionloss[self._dof] = self._friction + gears
+        drag = self.description.damping + self.servo.damping * np.where(live, 1.0, BACKDRIVE_DRAG)
+        self._m.dof_damping[self._dof], self._damper = drag, np.diag(self.dt * drag)
         self._m.jnt_stiffness[self._joint[live]] = 0.0
         self._pulses = pulses
         self.wake()
@@ -199,7 +216,9 @@ class Plant(MujocoArm):
     @property
     def torque(self) -> np.ndarray:
         """(n,) torque of the servos on the joints now [N·m], damping included; 0 where relaxed."""
-        return self.servo.torque(self._aim, self.q, self.v) * self._live
+        motor = self.servo.motor_torque(self._aim, self.q, self.v) * self._live
+        gears = self.servo.friction(motor)
+        return motor + self._dry * gears / np.maximum(gears + self._friction, 1e-12)
 
     @property
     def perturbed(self) -> dict:

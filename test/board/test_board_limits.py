@@ -22,10 +22,10 @@ def test_every_setpoint_that_may_be_sent_fits_and_none_beyond():
 
 
 def test_the_board_knows_how_far_the_scissor_may_press():
-    """0.25 N·m beyond contact at K = 10 N·m/rad, and half the deadband: 0.0289 rad before the pulse of contact."""
+    """0.25 N·m at the blades, so 0.4527 of the motor at K = 10 N·m/rad, half of deadband and play: before the pulse of contact."""
     scissor = board_limits(SERVOS)[ARM.joint_names.index("scissor")]
     contact_us = 1500.0 - 34.4 * 2000.0 / 180.0
-    assert scissor.lowest == pytest.approx(8.0 * (contact_us - 0.025 * 2000.0 / np.pi - 2.5), abs=1.0)
+    assert scissor.lowest == pytest.approx(8.0 * (contact_us - 0.04527 * 2000.0 / np.pi - 2.5 - 0.25 * 2000.0 / 180.0), abs=1.0)
 
 
 def test_the_speed_limit_is_the_set_points_and_it_brakes_as_before():

@@ -164,7 +164,7 @@ def test_without_commands_the_held_pose_becomes_the_present_one(rig):
     np.testing.assert_allclose(session.held[0], old[0] + 0.3, atol=0.02), "the present one, in motion too"
     rig.tick_until(lambda: session.epoch == 2, "a new epoch")
     assert session.problem == f"no commands for {hardware_session.PAUSE_S} s: holding"
-    np.testing.assert_allclose(session.held - old, moved(base=0.3) - HOME, atol=5e-3)
+    np.testing.assert_allclose(session.held - old, moved(base=0.3) - HOME, atol=0.015), "friction and play hold the base back"
     rig.tick_for(2.0 * hardware_session.PAUSE_S)
     assert session.epoch == 2 and session.problem, "nothing has moved since"
     rig.stream_until(session.setpoint, lambda: not session.problem, "an end of the remark")

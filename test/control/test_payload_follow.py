@@ -205,7 +205,7 @@ def test_many_arms_of_other_masses_stay_calm():
 
 def test_servos_whose_angles_are_measured_tell_by_their_springs():
     """The picker with exact potentiometers: set-point and angle give the torque; learned only at rest."""
-    servos, model = arm_fixtures.servos(), arm_fixtures.rigid_body()
+    servos, model = arm_fixtures.servos(ideal=True), arm_fixtures.rigid_body()
     plant = Plant(arm_fixtures.picker(), servos, q=servos.home, quantise=False)
     sd = np.hypot(servos.model.stiffness * 0.003, 0.01 * servos.stall_torque)
     one = PayloadFollower(model, sd, max_kg=0.3, rate_kg_s=0.1, at_rest_only=True)

@@ -18,7 +18,7 @@ ARM = arm_fixtures.picker()
 
 @pytest.fixture(params=[False, True], ids=["stiff", "soft"])
 def servos(request):
-    return arm_fixtures.servos(request.param)
+    return arm_fixtures.servos(request.param, ideal=True)
 
 
 @pytest.fixture

@@ -33,8 +33,8 @@ class Hidden:
         arm = picker()
         self.plant = plant.Plant(
             arm,
-            servos(),
-            plant_error=replace(plant_error.draw(arm, servos().stall_torque, share, seed), armature=np.full(arm.n, 1e-12)),
+            servos(ideal=True),
+            plant_error=replace(plant_error.draw(arm, servos(ideal=True).stall_torque, share, seed), armature=np.full(arm.n, 1e-12)),
         )
         self.rng, self.noise = np.random.default_rng(seed), noise
 
@@ -70,7 +70,7 @@ def test_an_assembly_is_split_by_the_urdfs_ratio():
     """All links 1.3 times as heavy and inert as drawn: the ratios hold, and what is found is pulled a little to the URDF's."""
     heavy = Hidden(0, share=0.0, noise=0.0)
     factors = dict.fromkeys(heavy.plant.error.mass, 1.3)
-    heavy.plant = plant.Plant(picker(), servos(), plant_error=replace(heavy.plant.error, mass=factors, inertia=factors))
+    heavy.plant = plant.Plant(picker(), servos(ideal=True), plant_error=replace(heavy.plant.error, mass=factors, inertia=factors))
     found = properties(picker(), {"upper_arm": heavy.arm_and_all()})
     assert tuple(found) == CARRIED
     for name, one in found.items():

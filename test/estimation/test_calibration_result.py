@@ -25,7 +25,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 
-ARM, BELIEVED = picker(), servos(simulated=False)
+ARM, BELIEVED = picker(), servos(simulated=False, ideal=True)
 LINKS = {"upper_arm": mass_properties.LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
 READINGS = {"upper_arm": mass_properties.LinkReadings([0.16] * 3, [0.105] * 4, [17.2] * 2, 20)}
 FIGURES = {
@@ -52,7 +52,7 @@ def test_speed_and_stall_of_a_sweep_go_into_the_overlay(tmp_path):
     again, text = written(tmp_path, figures, calibrated_servos(BELIEVED, figures))
     shoulder, wrist, elbow = (again.servos[again.joint_names.index(name)] for name in ("shoulder", "wrist", "elbow"))
     assert (shoulder.no_load_speed, shoulder.stall_torque) == approx((6.8, 0.97))
-    assert shoulder.damping == approx(0.97 / 6.8)
+    assert replace(BELIEVED, servos=(shoulder,)).model.damping[0] == approx(0.97 / 6.8)
     assert (wrist.no_load_speed, wrist.stall_torque) == approx((7.1, 1.08))
     assert (elbow.no_load_speed, elbow.stall_torque) == (7.48, 1.08)
     assert "stall_torque_nm: 0.9700  # 0.93 ... 1.01" in text and "no_load_speed_rad_s: 7.1000  # 6.71 ... 7.49" in text
@@ -178,5 +178,5 @@ def test_limits_that_the_pulses_do_not_reach_are_told_and_can_be_narrowed():
 
 def test_the_simulated_servos_are_not_touched():
     """Figures go into copies."""
-    calibrated_servos(servos(), with_sweeps(FIGURES, SWEEPS))
-    assert servos().servos[1].stall_torque == 1.08
+    calibrated_servos(servos(ideal=True), with_sweeps(FIGURES, SWEEPS))
+    assert servos(ideal=True).servos[1].stall_torque == 1.08

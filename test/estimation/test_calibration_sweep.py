@@ -20,7 +20,7 @@ HORN = """<robot name="horn"><link name="base_link"/>
   <link name="horn"><inertial><origin xyz="0.01 0 0"/><mass value="0.005"/>
     <inertia ixx="1e-6" ixy="0" ixz="0" iyy="1e-6" iyz="0" izz="1e-6"/></inertial></link></robot>"""
 ARM = descriptions.parse(HORN)
-PICKER = servos()
+PICKER = servos(ideal=True)
 LEVER, ARMATURE = 0.10, 1e-3
 STALL, SPEED = 0.93, 6.3
 """Hidden; the servo map says 1.08 and 7.48."""
@@ -131,7 +131,7 @@ def test_the_line_is_that_of_the_servo_model():
     """Constant load and no inertia: v = (tau_stall - load) / D, which the servo model says of any steady turning."""
     servo = Sweeper().servos.model
     speed = (servo.stall_torque[0] - 0.4) / servo.damping[0]
-    assert servo.torque([3.0], [0.0], [speed])[0] == approx(0.4)
+    assert servo.motor_torque([3.0], [0.0], [speed])[0] == approx(0.4)
     moves = [TimedMove(s, 0.1 + s / SPEED, 0.001, inertia=0.0) for s in (0.5, 1.5, 2.5)]
     moves += [TimedMove(s, 0.1 + s / speed, 0.001, loads=(0.4,), inertia=0.0) for s in (0.5, 1.5)]
     found = sweep_of(moves)

@@ -14,7 +14,7 @@ from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import scaled_masses
 
-ARM, SERVOS, MODEL = picker(), servos(), rigid_body()
+ARM, SERVOS, MODEL = picker(), servos(ideal=True), rigid_body()
 VALIDATOR = torque_validator(MODEL, SERVOS)
 
 

@@ -24,8 +24,8 @@ from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.torque_plant import TorquePlant
 
 ARM = picker()
-SERVOS = servos()
-OVERLAY = str(resource("config/servos.sim.yaml"))
+SERVOS = servos(ideal=True)
+OVERLAY = str(resource("config/servos.ideal.yaml"))
 SCALE, VALIDATOR = droop.DroopScale(ARM, SERVOS), torque_validator(RigidBody(ARM, SERVOS.armature), SERVOS)
 FOREARM = SensorModel("elevation", "forearm")
 POTS = tuple(droop.Potentiometer(name) for name in ("shoulder", "elbow", "wrist"))

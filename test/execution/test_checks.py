@@ -28,8 +28,10 @@ from picker_dynamics.execution.validator import motion_validator
 from picker_dynamics.robot import arms
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
-LIMITS = TorqueLimits.of_servos(servos())
-STALL, NO_LOAD = servos().stall_torque, servos().no_load_speed
+IDEAL = servos(ideal=True)
+LIMITS = TorqueLimits.of_servos(IDEAL)
+STALL, NO_LOAD = IDEAL.stall_torque, IDEAL.no_load_speed
+HEAVY = np.array([0.3, 1.12, -1.3, -0.5, 0.6])
 
 
 def state(q=HOME, v=ZERO, a=ZERO) -> SampledMotion:
@@ -143,7 +145,7 @@ def test_peak_torque_of_an_acceleration_is_inertia_times_it():
 
 @mark.parametrize("turn", [0.5, 1.01])
 def test_a_motor_without_torque_may_turn_at_its_speed_without_load(turn):
-    found = MotorSpeed(servos()).worst(state(v=[0, 0, 0, 0, turn * NO_LOAD[4]]))
+    found = MotorSpeed(IDEAL).worst(state(v=[0, 0, 0, 0, turn * NO_LOAD[4]]))
     tau = rigid_body().required_torque(HOME, [0, 0, 0, 0, turn * NO_LOAD[4]], ZERO)[4]
     assert found.subject == "scissor" and found.share == approx(turn + tau / STALL[4], abs=1e-9)
     assert found.limit == STALL[4] and found.broken is (found.share > 1.0)
@@ -151,11 +153,11 @@ def test_a_motor_without_torque_may_turn_at_its_speed_without_load(turn):
 
 def test_a_set_point_leads_by_what_the_spring_gives():
     q = moved(base=1.2)
-    lower, upper = servos().setpoint_lower[0], servos().setpoint_upper[0]
-    found = SetpointRange(servos()).worst(state(q))
+    lower, upper = IDEAL.setpoint_lower[0], IDEAL.setpoint_upper[0]
+    found = SetpointRange(IDEAL).worst(state(q))
     assert found.subject == "base" and found.value == approx(q[0]), "no load, no lead"
     assert found.share == approx(abs(q[0] - (lower + upper) / 2.0) / ((upper - lower) / 2.0))
-    lead = servos().model.setpoint(HOME, ZERO, np.full(5, 0.1)) - HOME
+    lead = IDEAL.model.setpoint(HOME, ZERO, np.full(5, 0.1)) - HOME
     assert (lead > 0.0).all(), "a load is met by a set-point beyond"
 
 
@@ -190,3 +192,22 @@ def test_every_check_is_asked_and_the_first_that_is_broken_refuses():
     with raises(LimitError) as caught:
         made.validate_state(motion.q[0], motion.v[0], motion.a[0])
     assert str(caught.value) == broken[0].text
+
+
+def test_the_friction_of_gears_counts_as_the_motor_feels_it():
+    """At the limits a motor gives its share of its own stall torque: (tau + c) / (1 - x) of (stall + c) / (1 - x)."""
+    typical, limits = servos(), TorqueLimits.of_servos(servos())
+    for share, most in ((typical.peak_share, limits.peak), (typical.hold_share, limits.hold)):
+        np.testing.assert_allclose(typical.model.motor_for(most, np.ones(5)), share * typical.model.motor_stall)
+    found = MotorSpeed(typical).worst(state(HEAVY, v=[0, 1e-9, 0, 0, 0]))
+    lifted = (rigid_body().gravity(HEAVY)[1] + 0.0216) / 0.6
+    assert found.subject == "shoulder" and found.value == approx(lifted) and found.limit == approx((1.08 + 0.0216) / 0.6)
+
+
+def test_set_points_have_room_for_the_side_that_needs_more():
+    typical = servos()
+    found = SetpointRange(typical).worst(state(HEAVY))
+    both = [typical.model.setpoint(HEAVY, ZERO, rigid_body().gravity(HEAVY), side) for side in (-1.0, 1.0)]
+    middle = 0.5 * (typical.setpoint_lower + typical.setpoint_upper)
+    half = typical.setpoint_upper - middle
+    assert found.share == approx(max(float((np.abs(one - middle) / half).max()) for one in both))

@@ -19,6 +19,7 @@ from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.floor import FloorCheck
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.streaming import COMPLAINT_S, COMPLAINTS, LATE_S, SILENCE_S
+from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.sim.plant import Plant
 
 ARM, SERVOS, TRUTH = picker(), servos(), rigid_body()
@@ -27,7 +28,7 @@ HEAVY = np.array([0.3, 1.12, -1.3, -0.5, 0.6])
 """The shoulder bears 92 % of what it may hold."""
 
 POSES = {"home": HOME, "heavy": HEAVY, "upright": np.array([-0.5, 1.5, -1.2, -0.3, 0.6])}
-PEAK, HOLD = SERVOS.peak_share * SERVOS.stall_torque, SERVOS.hold_share * SERVOS.stall_torque
+PEAK, HOLD = TorqueLimits.of_servos(SERVOS).peak, TorqueLimits.of_servos(SERVOS).hold
 
 
 @fixture(scope="module")

@@ -24,7 +24,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory, blend, from_points
 
 STALL = 1.08
 BERRY = 9.81 * 0.025 * 0.425
-SERVOS = servos(simulated=False)
+SERVOS = servos(simulated=False, ideal=True)
 REST = np.array(SERVOS.rest)
 GATE = torque_validator(RigidBody(picker(), SERVOS.armature), SERVOS)
 """Of torques alone."""

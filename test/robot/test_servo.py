@@ -16,7 +16,7 @@ K, DELTA, STALL, NO_LOAD = np.array([10.0, 25.0]), np.array([0.004, 0.002]), np.
 
 @pytest.fixture
 def servo():
-    return ServoModel(K, DELTA, STALL / NO_LOAD, STALL, NAMES)
+    return ServoModel(K, DELTA, NO_LOAD, STALL, NAMES)
 
 
 def scalar_torque(j, q_cmd, q, v):
@@ -35,7 +35,7 @@ def test_torque_is_the_formula(servo):
     rng = np.random.default_rng(0)
     q_cmd, q, v = rng.uniform(-0.15, 0.15, (3, 200, 2))
     expected = [[scalar_torque(j, q_cmd[i, j], q[i, j], v[i, j]) for j in range(2)] for i in range(200)]
-    assert_allclose(servo.torque(q_cmd, q, v), expected, atol=1e-15)
+    assert_allclose(servo.motor_torque(q_cmd, q, v), expected, atol=1e-15)
 
 
 def test_dead_zone_is_zero_inside_and_continuous():
@@ -45,8 +45,8 @@ def test_dead_zone_is_zero_inside_and_continuous():
 
 def test_full_pull_moves_at_no_load_speed_and_no_faster(servo):
     far = np.array([3.0, 3.0])
-    assert_allclose(servo.torque(far, np.zeros(2), np.full(2, NO_LOAD)), 0.0, atol=1e-15)
-    assert (servo.torque(far, np.zeros(2), np.full(2, 1.01 * NO_LOAD)) < 0.0).all()
+    assert_allclose(servo.motor_torque(far, np.zeros(2), np.full(2, NO_LOAD)), 0.0, atol=1e-15)
+    assert (servo.motor_torque(far, np.zeros(2), np.full(2, 1.01 * NO_LOAD)) < 0.0).all()
 
 
 @pytest.mark.parametrize("j", [0, 1])
@@ -88,7 +88,7 @@ def test_a_stiffness_too_low_does_harm_and_one_too_high_does_not():
     load = np.array([0.6])
 
     def rest_error(true, configured):
-        servo, believed = (ServoModel([k], [0.0], [0.144], [1.08], ["j"]) for k in (true, configured))
+        servo, believed = (ServoModel([k], [0.0], [7.5], [1.08], ["j"]) for k in (true, configured))
         return abs(float(servo.resting_position(believed.setpoint([0.0], [0.0], load), load)[0]))
 
     sag = 0.6 / 25.0
@@ -103,13 +103,13 @@ def test_a_stiffness_too_low_does_harm_and_one_too_high_does_not():
         ("stiffness", [-10.0, 25.0]),
         ("stiffness", [0.0, 25.0]),
         ("deadband", [-1e-3, 0.0]),
-        ("damping", [0.1, 0.0]),
+        ("no_load_speed", [7.5, 0.0]),
         ("stall_torque", [1.0, float("nan")]),
-        ("damping", [0.1]),
+        ("no_load_speed", [7.5]),
     ],
 )
 def test_bad_parameters_are_named(name, values):
-    figures = {"stiffness": K, "deadband": DELTA, "damping": STALL / NO_LOAD, "stall_torque": STALL, name: values}
+    figures = {"stiffness": K, "deadband": DELTA, "no_load_speed": NO_LOAD, "stall_torque": STALL, name: values}
     with pytest.raises(InputError, match=name):
         ServoModel(**figures, joint_names=NAMES)
 

@@ -13,9 +13,9 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim import plant_error
-from picker_dynamics.sim.plant import BACKDRIVE_FRICTION, STOP_MARGIN, Plant
+from picker_dynamics.sim.plant import STOP_MARGIN, Plant
 
-ARM, SERVOS = picker(), servos()
+ARM, SERVOS = picker(), servos(ideal=True)
 SHOULDER = ARM.joint_names.index("shoulder")
 OFF = (None,) * ARM.n
 REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])
@@ -118,7 +118,7 @@ def test_energy_changes_by_the_work_of_the_servos(arm):
     for _ in range(800):
         q, v = arm.q, arm.v
         arm.step(pulses)
-        torque = SERVOS.model.torque(arm.setpoint, q, v)
+        torque = SERVOS.model.motor_torque(arm.setpoint, q, v)
         work += float(0.5 * (torque + arm.torque) @ (arm.q - q))
         dissipated += float(SERVOS.model.damping @ v**2) * arm.dt
     assert sum(arm.energy()) - start == pytest.approx(work, abs=1e-3 * dissipated)
@@ -185,24 +185,16 @@ def test_beyond_stall_torque_it_gives_way(arm):
     assert arm.q[SHOULDER] == pytest.approx(ARM.lower[SHOULDER] - STOP_MARGIN["revolute"], abs=2e-3)
 
 
-def test_relaxed_it_falls_slowly_and_stops_at_the_stop(arm):
-    speeds = []
-    for _ in range(6000):
+def test_relaxed_it_falls_almost_freely_and_stops_at_the_stop(arm):
+    begin, shares = sum(arm.energy()), []
+    for _ in range(400):
         arm.step(OFF)
-        speeds.append(abs(arm.v[SHOULDER]))
-    free_fall = np.sqrt(2 * BODY.potential_energy(REACHING) / BODY.mass_matrix(REACHING)[1, 1])
-    assert 0.5 < max(speeds) < 0.2 * free_fall
+        kinetic, potential = arm.energy()
+        shares.append(kinetic / (begin - potential))
+    assert 0.7 < shares[-1] < 1.0, "share of the fall that is motion"
+    arm.advance(OFF, 5.0)
     assert arm.q[SHOULDER] == pytest.approx(ARM.lower[SHOULDER] - STOP_MARGIN["revolute"], abs=2e-3)
     assert (arm.torque == 0.0).all()
-
-
-def test_dry_friction_holds_without_creeping(arm):
-    folded = np.array([0.0, 1.9, -2.3, -1.17, 0.0])
-    load = np.abs(BODY.gravity(folded))
-    assert 0.05 < load.max() < BACKDRIVE_FRICTION * SERVOS.stall_torque[0]
-    arm.reset(folded)
-    arm.advance(OFF, 3.0)
-    np.testing.assert_allclose(arm.q, folded, atol=1e-4)
 
 
 @pytest.mark.parametrize("errors", [0.0, 0.15])
@@ -249,7 +241,7 @@ def test_the_support_holds_each_joint_until_it_is_first_powered(arm):
     assert 0.02 < REACHING[SHOULDER] - arm.q[SHOULDER] < 0.2  # sags on its own spring
     np.testing.assert_allclose(arm.q[2:], REACHING[2:], atol=5e-3)
     arm.advance(OFF, 1.0)
-    assert arm.q[SHOULDER] < -0.3  # nothing holds it any more
+    assert arm.q[SHOULDER] < -0.2  # nothing holds it any more
 
 
 def test_the_blades_meet(arm):

@@ -1,5 +1,6 @@
 """The picker as the tests use it: description, servo maps, models; built once a process."""
 
+from dataclasses import replace
 from functools import cache
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -15,9 +16,13 @@ def picker():
 
 
 @cache
-def servos(simulated: bool = True):
+def servos(simulated: bool = True, ideal: bool = False):
+    """Of the shipped map, or of the simulated arm; typical ones, or the same without friction and play."""
     overlay = resource("config/servos.sim.yaml") if simulated else None
-    return servo_map.load(resource("config/servos.yaml"), picker().joint_names, overlay)
+    loaded = servo_map.load(resource("config/servos.yaml"), picker().joint_names, overlay)
+    if not ideal:
+        return loaded
+    return replace(loaded, servos=tuple(replace(one, load_friction=0.0, coulomb=0.0, play=0.0) for one in loaded.servos))
 
 
 @cache

@@ -7,7 +7,7 @@ from picker_dynamics.estimation.calibration.mass_properties import link_properti
 from picker_dynamics.estimation.calibration.poses import cautious_validator, sensors
 from picker_dynamics.estimation.calibration.simulated import RestingBench
 
-ARM, BELIEVED, SIMULATED = picker(), servos(simulated=False), servos()
+ARM, BELIEVED, SIMULATED = picker(), servos(simulated=False), servos(ideal=True)
 JOINTS = ("shoulder", "elbow", "wrist")
 COLUMNS = tuple(map(ARM.joint_names.index, JOINTS))
 SENSORS = sensors(ARM, JOINTS)

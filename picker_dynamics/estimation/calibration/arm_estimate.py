@@ -113,7 +113,7 @@ def given(
     """
     arm = descriptions.load(urdf or resource("urdf/picker.urdf"))
     if simulated and not (servos or overlay):
-        overlay = resource("config/servos.sim.yaml")
+        overlay = resource("config/servos.ideal.yaml")
     return arm, servo_maps.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
 
 

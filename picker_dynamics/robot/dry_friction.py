@@ -1,0 +1,41 @@
+"""Dry friction of an arm's joints over one step of time, exact at rest: what sticks does not creep, whatever the step.
+
+    v' = v0 + R f,   |f_j| <= F_j,   v'_j = 0 where |f_j| < F_j,   f_j v'_j <= 0 elsewhere
+
+v0 are the joints' velocities at the end of the step without friction, R (n, n) how velocities answer to torques that act during it
+(the step times the inverse of what inertia there is), F the largest friction.  With a symmetric positive definite R there is one
+solution; projected Gauss-Seidel converges to it (J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SWEEPS = 1000
+TOLERANCE = 1e-13
+"""Change of velocity [rad/s] from which on a sweep finds nothing new."""
+
+
+def dry_friction(
+    free: Sequence[float], response: Sequence[Sequence[float]], bound: Sequence[float], guess: Sequence[float]
+) -> list[float]:
+    """f (n,) [N·m].
+
+    Args:
+        free: v0, (n,) [rad/s].
+        response: R, (n, n) [rad/s per N·m], rows.
+        bound: F, (n,) [N·m], >= 0.
+        guess: where to begin, (n,) [N·m]: the friction of the step before.
+    """
+    force = [min(max(f, -most), most) for f, most in zip(guess, bound)]
+    for _ in range(SWEEPS):
+        change = 0.0
+        for j, (v, row, most) in enumerate(zip(free, response, bound)):
+            for entry, f in zip(row, force):
+                v += entry * f
+            new = min(max(force[j] - v / row[j], -most), most)
+            change = max(change, abs(new - force[j]) * row[j])
+            force[j] = new
+        if change < TOLERANCE:
+            break
+    return force

@@ -1,0 +1,42 @@
+"""Dry friction of one step against a quadratic programme that SciPy solves, and its own complementarity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+from picker_dynamics.robot.dry_friction import dry_friction
+
+
+def drawn(seed: int, n: int):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(n, n)) + 2.0 * np.eye(n)
+    return rng, root @ root.T, rng.normal(size=n), rng.uniform(0.0, 1.0, n)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 7])
+@pytest.mark.parametrize("seed", range(10))
+def test_it_is_the_least_of_what_is_left_of_the_energy(seed, n):
+    """min ½ f R f + v0 f within +-F, as bounded least squares over R's root: Moreau's principle."""
+    _, response, free, bound = drawn(seed, n)
+    root = np.linalg.cholesky(response).T
+    best = lsq_linear(root, -np.linalg.solve(root.T, free), (-bound - 1e-12, bound + 1e-12), tol=1e-14).x
+    found = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), [0.0] * n))
+    np.testing.assert_allclose(found, best, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_slides_is_braked_with_all_of_it_and_what_sticks_does_not_move(seed):
+    rng, response, free, bound = drawn(seed, 5)
+    guess = rng.normal(size=5)
+    force = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), guess.tolist()))
+    after = free + response @ force
+    assert (np.abs(force) <= bound).all()
+    slides = np.abs(after) > 1e-9
+    np.testing.assert_allclose(force[slides], -np.sign(after[slides]) * bound[slides])
+    np.testing.assert_allclose(after[np.abs(force) < bound], 0.0, atol=1e-11)
+
+
+def test_without_friction_nothing_is_held():
+    assert dry_friction([1.0, -2.0], [[1.0, 0.3], [0.3, 2.0]], [0.0, 0.0], [0.5, 0.5]) == [0.0, 0.0]

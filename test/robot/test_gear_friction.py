@@ -1,0 +1,112 @@
+"""Friction of a servo's gears: the inverse against the law itself, the band at rest, the side that a motion leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.friction_side import WIDTH, FrictionSide
+from picker_dynamics.robot.servo import ServoModel
+
+K, DELTA, PLAY, STALL, NO_LOAD, X, COULOMB = 10.0, 0.004, 0.009, 1.08, 7.48, 0.4, 0.0216
+SERVO = ServoModel([K], [DELTA], [NO_LOAD], [STALL], ["elbow"], load_friction=[X], coulomb=[COULOMB], play=[PLAY])
+
+
+def out(motor: float, side: float) -> float:
+    """What is left of a motor's torque behind the gears."""
+    return motor - side * (COULOMB + X * abs(motor))
+
+
+@given(tau=st.floats(-1.2, 1.2), side=st.floats(-1.0, 1.0))
+def test_the_motor_gives_what_the_gears_take(tau, side):
+    expected = brentq(lambda motor: out(motor, side) - tau, -10.0, 10.0, xtol=1e-13)
+    assert SERVO.motor_for([tau], [side])[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_data_sheet_is_kept_at_the_output():
+    """At stall it lifts the data sheet's torque, without load it turns at the data sheet's speed."""
+    far = np.array([3.0])
+    assert out(float(SERVO.motor_torque(far, [0.0], [0.0])[0]), 1.0) == pytest.approx(STALL)
+    assert out(float(SERVO.motor_torque(far, [0.0], [NO_LOAD])[0]), 1.0) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("load", [-0.5, 0.01, 0.3, 0.9])
+@pytest.mark.parametrize("side", [-1.0, -0.3, 1.0])
+def test_a_joint_rests_where_its_setpoint_was_made_for(load, side):
+    q_cmd = SERVO.setpoint([0.3], [0.0], [load], [side])
+    motor = SERVO.motor_for([load], [side])
+    if abs(float(motor[0])) > 0.06:  # else tanh is not the sign
+        np.testing.assert_allclose(SERVO.resting_position(q_cmd, [load], [side]), [0.3], atol=1e-5)
+        np.testing.assert_allclose(SERVO.side_of(motor, [load]), [side], atol=1e-12)
+
+
+def test_what_a_servo_bears_lifting_it_bears_lowering_at_a_fraction():
+    up, down = (float(SERVO.motor_for([0.6], [side])[0]) for side in (1.0, -1.0))
+    assert up == pytest.approx((0.6 + COULOMB) / 0.6) and down == pytest.approx((0.6 - COULOMB) / 1.4)
+
+
+def test_the_supply_stretches_the_spring_and_not_the_gap():
+    load = np.array([0.4])
+    full, low = (SERVO.setpoint([0.0], [0.0], load, [1.0], supply) for supply in (1.0, 0.9))
+    motor = float(SERVO.motor_for(load, [1.0])[0])
+    np.testing.assert_allclose(low - full, motor / K * (1.0 / 0.9 - 1.0))
+    np.testing.assert_allclose(SERVO.spring_torque(low, [0.0], 0.9), [motor])
+    np.testing.assert_allclose(SERVO.spring_torque([3.0], [0.0], 0.9), 0.9 * SERVO.motor_stall)
+
+
+@pytest.mark.parametrize(
+    "name, value, said",
+    [
+        ("load_friction", 0.95, "at most 0.9"),
+        ("load_friction", -0.1, ">= 0"),
+        ("coulomb", -1e-3, ">= 0"),
+        ("play", float("nan"), "finite"),
+    ],
+)
+def test_friction_that_cannot_be_is_refused_by_name(name, value, said):
+    with pytest.raises(InputError, match=said) as caught:
+        ServoModel([K], [DELTA], [NO_LOAD], [STALL], ["elbow"], **{name: [value]})
+    assert "elbow" in str(caught.value) or name in str(caught.value)
+
+
+# -- the side ------------------------------------------------------------------------------------------
+
+
+def test_nobody_knows_the_side_before_the_joint_moved():
+    side = FrictionSide(2)
+    for q in (0.0, 0.5 * WIDTH, 1.5 * WIDTH):
+        side.advance(np.array([q, 0.0]))
+    assert side.high[0] == 1.0 and side.low[0] == pytest.approx(0.5)
+    assert (side.low[1], side.high[1], side.middle[1]) == (-1.0, 1.0, 0.0)
+    side.advance(np.array([2.5 * WIDTH, 0.0]))
+    assert side.low[0] == side.high[0] == 1.0
+
+
+def test_the_way_back_passes_from_one_side_to_the_other():
+    side = FrictionSide(1)
+    side.start([1.0])
+    side.advance(np.array([0.2]))
+    for k, expected in enumerate((0.5, 0.0, -0.5, -1.0, -1.0), 1):
+        side.advance(np.array([0.2 - 0.5 * k * WIDTH]))
+        assert side.middle[0] == pytest.approx(expected)
+    side.advance(np.array([0.3]))
+    assert side.middle[0] == 1.0
+
+
+@given(st.lists(st.floats(-0.02, 0.02), min_size=1, max_size=30), st.integers(1, 5))
+def test_it_does_not_matter_how_finely_a_way_is_sampled(steps, parts):
+    """A hysteresis operator knows no time."""
+    coarse, fine, q = FrictionSide(1), FrictionSide(1), 0.0
+    for one in (coarse, fine):
+        one.start([-1.0])
+        one.advance(np.zeros(1))
+    for step in steps:
+        for k in range(1, parts + 1):
+            fine.advance(np.array([q + step * k / parts]))
+        q += step
+        coarse.advance(np.array([q]))
+    assert fine.middle[0] == pytest.approx(coarse.middle[0], abs=1e-9)

@@ -1,0 +1,129 @@
+"""The simulated arm on typical servos: friction that holds without creeping, whatever the step, and takes its share of the work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arm_fixtures import picker, rigid_body, servos
+
+from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.sim.plant import Plant
+from picker_dynamics.trajectory import profiles
+
+ARM, SERVOS, BODY = picker(), servos(), rigid_body()
+SERVO, LOADED = SERVOS.model, slice(1, 4)
+REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])
+OFF = (None,) * ARM.n
+
+
+def pulses_for(q):
+    return tuple(SERVOS.to_pulse_us(q).tolist())
+
+
+def brought(plant: Plant, begin, end, seconds: float = 1.5, hold_s: float = 1.5) -> None:
+    """Move the set-points smoothly from one to the other, and wait."""
+    path = profiles.along(profiles.profile("quintic"), np.array(begin), np.array(end), seconds, ARM.joint_names)
+    for time_s in np.arange(0.0, seconds, 0.02):
+        plant.advance(pulses_for(path.sample(time_s)[0]), 0.02)
+    plant.advance(pulses_for(end), hold_s)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 5e-4, 1e-4])
+def test_at_rest_nothing_creeps_whatever_the_step(dt):
+    plant = Plant(ARM, SERVOS, q=REACHING, dt=dt)
+    plant.advance(pulses_for(REACHING), 2.0)
+    q = plant.q
+    plant.wake()
+    for _ in range(round(1.0 / dt)):
+        plant._step()
+    np.testing.assert_allclose(plant.q, q, atol=1e-11)
+
+
+@pytest.mark.parametrize("way", [0.3, -0.3])
+def test_which_way_a_joint_came_decides_where_it_rests(way):
+    """Lifted it rests where its motor gives (g + c) / (1 - x), lowered where it gives (g - c) / (1 + x): Pinocchio's g."""
+    plant = Plant(ARM, SERVOS, q=REACHING, quantise=False)
+    away = np.array([way, way, 0.0, 0.0, 0.0])
+    plant.advance(pulses_for(REACHING - away), 2.0)
+    brought(plant, REACHING - away, REACHING)
+    load = BODY.gravity(plant.q)
+    side = np.sign(way)
+    expected = SERVO.resting_position(plant.setpoint, load, np.full(5, side))
+    assert load[1] > 0.2
+    assert plant.q[1] == pytest.approx(expected[1], abs=3e-3)
+    band = SERVO.friction(SERVO.motor_for(load, np.full(5, side)))
+    assert (np.abs(SERVO.spring_torque(plant.setpoint, plant.q) - load) <= band + 1e-3).all()
+    assert SERVO.side_of(SERVO.spring_torque(plant.setpoint, plant.q), load)[1] == pytest.approx(side, abs=0.05)
+
+
+def test_the_two_ends_are_apart_as_recordings_say():
+    ends = []
+    for way in (0.3, -0.3):
+        plant = Plant(ARM, SERVOS, q=REACHING, quantise=False)
+        away = np.array([0.0, way, 0.0, 0.0, 0.0])
+        plant.advance(pulses_for(REACHING - away), 2.0)
+        brought(plant, REACHING - away, REACHING)
+        ends.append(plant.q[1])
+    droop = BODY.gravity(REACHING)[1] / 10.0
+    assert 0.5 * droop < ends[1] - ends[0] < 1.3 * droop
+
+
+def test_pushed_a_little_it_stays_and_pushed_more_it_goes():
+    plant = Plant(ARM, SERVOS, q=REACHING, quantise=False)
+    plant.advance(pulses_for(REACHING), 2.0)
+    q = plant.q
+    plant.attach(0.002)
+    plant.advance(pulses_for(REACHING - [0.0, 0.001, 0.0, 0.0, 0.0]), 1.0)
+    held = np.abs(plant.q - q)
+    plant.attach(0.2)
+    plant.advance(pulses_for(REACHING), 1.0)
+    assert held.max() < 1e-3 < 0.01 < q[1] - plant.q[1]
+
+
+def test_friction_takes_energy_and_gives_none():
+    """T + V changes by what motors and friction do; what friction did is negative."""
+    plant = Plant(ARM, SERVOS, q=REACHING, quantise=False)
+    pulses = pulses_for(REACHING + [0.6, 0.4, -0.5, 0.4, 0.3])
+    start, by_motors, by_friction = sum(plant.energy()), 0.0, 0.0
+    for _ in range(800):
+        q, v, before = plant.q, plant.v, SERVO.motor_torque(plant.setpoint, plant.q, plant.v)
+        plant.step(pulses)
+        moved = plant.q - q
+        motor = SERVO.motor_torque(plant.setpoint, plant.q, plant.v)
+        by_motors += float(0.5 * (np.nan_to_num(before) + motor) @ moved) if np.isfinite(before).all() else float(motor @ moved)
+        by_friction += float((plant.torque - motor) @ moved)
+    assert by_friction < -0.05
+    assert sum(plant.energy()) - start == pytest.approx(by_motors + by_friction, abs=0.02 * abs(by_friction) + 2e-3)
+
+
+def test_the_modelled_state_and_the_simulated_arm_are_one():
+    """Two integrators, two engines, one law: a motion up, one back, one too short, each to rest."""
+    plant = Plant(ARM, SERVOS, q=REACHING, quantise=False)
+    state = ArmStateModel(BODY, SERVO, REACHING)
+    here, moving, resting = REACHING, [], []
+    for target in (REACHING + [0.3, 0.3, -0.2, 0.2, 0.2], REACHING, REACHING + [0.0, 0.005, 0.0, 0.0, 0.0]):
+        path = profiles.along(profiles.profile("quintic"), here, target, 1.0, ARM.joint_names)
+        for time_s in np.arange(0.0, 2.0, 0.02):
+            q_cmd = path.sample(min(time_s, 1.0))[0]
+            plant.advance(pulses_for(q_cmd), 0.02)
+            moving.append(np.abs(state.step(q_cmd, 0.02)[0] - plant.q).max())
+        resting.append(np.abs(state.q - plant.q).max())
+        here = target
+    assert max(moving) < 4e-3 and max(resting) < 2e-3, (max(moving), resting)
+
+
+def test_the_modelled_state_rests_exactly():
+    state = ArmStateModel(BODY, SERVO, REACHING)
+    for _ in range(100):
+        state.step(REACHING, 0.02)
+    q = state.q
+    for setpoint in (REACHING, REACHING + 1e-3, REACHING - 1e-3):
+        for _ in range(100):
+            state.step(setpoint, 0.02)
+        np.testing.assert_array_equal(state.q[LOADED], q[LOADED])
+
+
+def test_a_relaxed_arm_stays_only_where_next_to_nothing_pulls():
+    plant = Plant(ARM, SERVOS, q=REACHING)
+    plant.advance(OFF, 0.5)
+    assert plant.q[1] < REACHING[1] - 0.3
