@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InfeasibleError, InputError
 from picker_dynamics.robot.dry_friction import dry_friction
@@ -91,7 +91,8 @@ class ArmStateModel:
     def settle(self, setpoint: ArrayLike, start: ArrayLike | None = None) -> Array:
         """Come to rest at ``setpoint`` (n,) [rad] and return the position (n,) [rad].
 
-        Of several poses at rest (any angle of the gap, all that friction holds) a stable one near ``start``, see ``resting.settled``.
+        Of several poses at rest (any angle of the gap, all that friction holds) a stable one near ``start``, see
+        ``resting.settled``.
 
         Args:
             start: (n,) [rad] where to begin; default where it would rest without friction, from the set-point on.
@@ -144,7 +145,7 @@ class ArmStateModel:
         if held is not None:
             self._q[held], self._v[held] = q[held], 0.0
 
-    def _look_for_friction(self, setpoint: Array, M: Array, h: float) -> Array:
+    def _look_for_friction(self, setpoint: Array, M: Array, h: float) -> NDArray[np.bool_]:
         """The gears' friction during the next step; (n,) which joints it holds."""
         q, v, K, dry = self._q, self._v, self.servo.stiffness, self._dry.tolist()
         self._dry = np.zeros(self.model.n)
@@ -152,4 +153,5 @@ class ArmStateModel:
         free = v + response @ (M @ self._acceleration(setpoint, q, v) - h * K * v)
         bound = self.servo.friction(self.servo.motor_torque(setpoint, q, v))
         self._dry = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), dry))
-        return np.abs(self._dry) < bound
+        held: NDArray[np.bool_] = np.abs(self._dry) < bound
+        return held

@@ -145,6 +145,7 @@ class ClosedLoop:
         self.firmware = VirtualFirmware(self._config)
         self.clock, self._decoder, self._sequence = ClockFit(), FrameDecoder(), 0
         self._reference = standing(self.plant.joint_names, q)
+        self.compensator.side.start()
         setpoint, _ = self.compensator.update(*self._reference.sample(0.0), self.period_s)
         self._send(Hello())
         self._send(Enable((1 << self.plant.n) - 1, self._pulses(setpoint)))
@@ -160,6 +161,11 @@ class ClosedLoop:
             BoardFaultError: the board refused a frame or latched a fault.
         """
         return self._record(trajectory, self.lead_s + trajectory.duration + hold_s)
+
+    @property
+    def reference(self) -> Trajectory:
+        """What was followed last."""
+        return self._reference
 
     def hold(self, duration_s: float) -> Recording:
         """Hold the present reference for ``duration_s`` [s]."""

@@ -2,9 +2,9 @@
 
     dq_j = delta_j + b_j / 2 + step_j / 2 + |g_j(q)| (e_j + f_j / K_j),     dp = sum_j |J_j(q)| dq_j
 
-Half of deadband and play, within which a servo does nothing; half a step of its pulses; and what the compensation of its droop
-g / K may be wrong by: SHARE of it (masses, stiffness), or down to SOFTEST where the stiffness was not measured, and f of it by the
-friction of the gears, whose side is known and its size not well.  All at once, to one side.
+Half of deadband and play, within which a servo does nothing; half a step of its pulses; and what the compensation of its
+droop g / K may be wrong by: SHARE of it (masses, stiffness), or down to SOFTEST where the stiffness was not measured, and f of
+it by the friction of the gears, whose side is known and its size not well.  All at once, to one side.
 What holds an arm back, or turns a slack gear, is not in it: nobody sees that without feedback.
 """
 
@@ -24,7 +24,7 @@ SOFTEST = 10.0
 
 
 GUESSED, KNOWN = 0.2, 0.05
-"""By which the friction of the gears may be wrong, as a share of the motor's torque, where it was not measured and where it was."""
+"""By which the friction of the gears may be wrong, as a share of the motor's torque: not measured, measured."""
 
 
 def joint_uncertainty(servos: ServoMap) -> Array:

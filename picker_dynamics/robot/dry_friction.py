@@ -2,9 +2,10 @@
 
     v' = v0 + R f,   |f_j| <= F_j,   v'_j = 0 where |f_j| < F_j,   f_j v'_j <= 0 elsewhere
 
-v0 are the joints' velocities at the end of the step without friction, R (n, n) how velocities answer to torques that act during it
-(the step times the inverse of what inertia there is), F the largest friction.  With a symmetric positive definite R there is one
-solution; projected Gauss-Seidel converges to it (J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988).
+v0 are the joints' velocities at the end of the step without friction, R (n, n) how velocities answer to torques that act during
+it (the step times the inverse of what inertia there is), F the largest friction.  With a symmetric positive definite R there is
+one solution; projected Gauss-Seidel converges to it (J. Moreau, Unilateral contact and dry friction in finite freedom dynamics,
+1988).
 """
 
 from __future__ import annotations

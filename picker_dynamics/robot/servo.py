@@ -1,4 +1,4 @@
-"""Model of a position-controlled hobby servo: a spring with a gap, a motor's limits, and gears whose friction grows with the load.
+"""Model of a position-controlled hobby servo: a spring with a gap, a motor's limits, gears whose friction grows with the load.
 
 One model serves the simulated servo, the modelled joint state, the compensation, the limits of motions and the calibration:
 
@@ -6,26 +6,27 @@ One model serves the simulated servo, the modelled joint state, the compensation
     |tau_f| <= tau_c + x |tau_m|                                                friction of the gears, at the joint
     tau   = tau_m - tau_f                                                       torque on the joint
 
-``dz`` subtracts half the deadband, delta, and half the free play b, within which nothing pulls.  ``u`` is the share of its nominal
-voltage that the servo gets: spring and stall are proportional to it.  At standstill the friction is whatever keeps the joint where
-it is, up to its bound; in motion it is at the bound, against the motion.  So a joint rests anywhere in
+``dz`` subtracts half the deadband, delta, and half the free play b, within which nothing pulls.  ``u`` is the share of its
+nominal voltage that the servo gets: spring and stall are proportional to it.  At standstill the friction is whatever keeps the
+joint where it is, up to its bound; in motion it is at the bound, against the motion.  So a joint rests anywhere in
 
     (tau_m - load) within +-(tau_c + x |tau_m|)
 
-and which end it is, the direction of its last motion decides: its *side* s, +1 after moving towards positive angles, -1 after the
-other way, between them after too short a way back.  The torque that the motor needs for tau on that side is
+and which end it is, the direction of its last motion decides: its *side* s, +1 after moving towards positive angles, -1 after
+the other way, between them after too short a way back.  The torque that the motor needs for tau on that side is
 
     tau_m = (tau + s tau_c) / (1 - s x) where that is positive, (tau + s tau_c) / (1 + s x) elsewhere
     q_cmd = q + tau_m / (u K) + (delta + b/2) tanh(tau_m / u_s)                 set-point, the inverse of the above
     tau_m + D v                                                                 what the spring has to give in motion
 
 What a data sheet calls stall torque is measured at the output while it lifts: tau_ms = (tau_stall + tau_c) / (1 - x).  K is the
-motor's spring; tau_stall / K of the output is another number.  ``D = tau_stall / ((1 - x) omega_noload)`` is the speed limit: there
-is no other.  The inverse takes the *desired* state; an offset from the measured one drags and drifts.  ``tanh`` stands for the
-sign of the torque and keeps the set-point continuous where the torque changes sign.
+motor's spring; tau_stall / K of the output is another number.  ``D = tau_stall / ((1 - x) omega_noload)`` is the speed limit:
+there is no other.  The inverse takes the *desired* state; an offset from the measured one drags and drifts.  ``tanh`` stands for
+the sign of the torque and keeps the set-point continuous where the torque changes sign.
 
-Load-dependent friction: M. Duclusaud et al., "Extended friction models for the physics simulation of servo actuators", 2024, whose
-models M2 to M6 have it; recordings of bus servos show x = 0.2 to 0.5.  Of PWM servos there are none: that theirs is alike is inferred.
+Load-dependent friction: M. Duclusaud et al., "Extended friction models for the physics simulation of servo actuators", 2024,
+whose models M2 to M6 have it; recordings of bus servos show x = 0.2 to 0.5.  Of PWM servos there are none: that theirs is alike
+is inferred.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ MOST_LOAD_FRICTION = 0.9
 
 def dead_zone(x: Array, gap: Array) -> Array:
     """Dead zone dz(x, gap): 0 within +-gap, and x less the gap of its size outside."""
-    outside: Array = x - np.clip(x, -gap, gap)
+    outside: Array = x - np.minimum(np.maximum(x, -gap), gap)
     return outside
 
 
@@ -121,9 +122,11 @@ class ServoModel:
 
     def spring_torque(self, q_cmd: ArrayLike, q: ArrayLike, supply: ArrayLike = 1.0) -> Array:
         """clip(u K dz(q_cmd - q, delta + b/2), -u tau_ms, u tau_ms) [N·m]: the motor without its damping."""
-        pull = supply * self.stiffness * dead_zone(np.subtract(q_cmd, q), self.gap)
-        most = supply * self.motor_stall
-        return np.clip(pull, -most, most)
+        share = np.asarray(supply, dtype=float)
+        pull = share * self.stiffness * dead_zone(np.subtract(q_cmd, q), self.gap)
+        most = share * self.motor_stall
+        clipped: Array = np.minimum(np.maximum(pull, -most), most)
+        return clipped
 
     def motor_torque(self, q_cmd: ArrayLike, q: ArrayLike, v: ArrayLike, supply: ArrayLike = 1.0) -> Array:
         """tau_m [N·m] for set-point ``q_cmd`` [rad] at the state ``q`` [rad], ``v`` [rad/s]."""
@@ -141,8 +144,8 @@ class ServoModel:
         """tau_m [N·m] that gives ``tau`` [N·m] on the joint where the friction's side is ``side``, -1 to 1."""
         if self.frictionless:
             return np.asarray(tau, dtype=float)
-        side = np.asarray(side)
-        pushed = tau + side * self.coulomb
+        side = np.asarray(side, dtype=float)
+        pushed = np.asarray(tau, dtype=float) + side * self.coulomb
         motor: Array = pushed / (1.0 - side * self.load_friction * np.sign(pushed))
         return motor
 
@@ -157,14 +160,14 @@ class ServoModel:
         return demand
 
     def offset(self, motor: ArrayLike, supply: ArrayLike = 1.0) -> Array:
-        """tau / (u K) + (delta + b/2) tanh(tau / u_s) [rad]: how far ahead of the joint the set-point is for a motor's torque."""
+        """tau / (u K) + (delta + b/2) tanh(tau / u_s) [rad]: by how much the set-point of a motor's torque leads."""
         motor = np.asarray(motor, dtype=float)
-        return motor / (supply * self.stiffness) + self.gap * np.tanh(motor / SIGN_TORQUE)
+        return motor / (np.asarray(supply, dtype=float) * self.stiffness) + self.gap * np.tanh(motor / SIGN_TORQUE)
 
     def setpoint(
         self, q_d: ArrayLike, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None, supply: ArrayLike = 1.0
     ) -> Array:
-        """Set-point [rad] for torque ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]; ``side`` as ``spring_demand``."""
+        """Set-point [rad] for ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]; ``side`` as in ``spring_demand``."""
         return np.asarray(q_d) + self.offset(self.spring_demand(v_d, tau_d, side), supply)
 
     def sag(self, motor: ArrayLike) -> Array:
@@ -173,9 +176,10 @@ class ServoModel:
         return motor / self.stiffness + self.gap * np.sign(motor)
 
     def side_of(self, motor: ArrayLike, load: ArrayLike) -> Array:
-        """(..., n) side of the friction of joints at rest whose motors give ``motor`` and that bear ``load`` [N·m]; 0 without any."""
-        held = np.subtract(motor, load)
-        return np.clip(np.divide(held, self.friction(motor), out=np.zeros_like(held), where=self.friction(motor) > 0.0), -1.0, 1.0)
+        """(..., n) side of the friction of joints at rest whose motors give ``motor`` and that bear ``load`` [N·m]."""
+        held, bound = np.subtract(motor, load), self.friction(motor)
+        side: Array = np.clip(np.divide(held, bound, out=np.zeros_like(held), where=bound > 0.0), -1.0, 1.0)
+        return side
 
     def resting_position(self, q_cmd: ArrayLike, load: ArrayLike, side: ArrayLike = 0.0) -> Array:
         """Where the joint rests [rad] at set-point ``q_cmd`` [rad] while it bears ``load`` [N·m], with its friction on ``side``.

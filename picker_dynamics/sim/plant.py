@@ -39,6 +39,9 @@ STOP_MARGIN = {"revolute": 0.05, "prismatic": 0.002}
 """How far beyond the URDF's limits the mechanical stops are [rad, m]."""
 
 BACKDRIVE_DRAG = 0.05
+INERTIA_STEPS = 8
+"""For how many steps a mass matrix serves friction; the motion itself goes by MuJoCo's, of each step."""
+
 SUPPORT_STIFFNESS = 200.0
 """[N·m/rad] of what holds a joint that has not been powered yet."""
 
@@ -116,7 +119,10 @@ class Plant(MujocoArm):
         m.dof_armature[self._dof] = self.servo_map.armature * self.error.armature
         m.dof_frictionloss[:] = 0.0
         self._inertia, self._square = np.zeros((m.nv, m.nv)), np.ix_(self._dof, self._dof)
-        self._dry, self._gears = [0.0] * self.n, self.servo.coulomb
+        self._own = slice(0, self.n) if (self._dof == np.arange(self.n)).all() else self._dof
+        self._dry = [0.0] * self.n
+        self._held_back = self._friction + self.servo.coulomb
+        self._slick = self.servo.frictionless and not self._held_back.any()
         m.jnt_solref[:], m.jnt_solimp[:] = _STIFF_CONSTRAINT
         for index, joint, servo in zip(self._joint, self.description.movable, self.servo_map.servos):
             if joint.type != "continuous":
@@ -168,23 +174,34 @@ class Plant(MujocoArm):
 
     def _step(self) -> None:
         """One ``dt``: spring and friction act during it; damping is MuJoCo's, implicit."""
-        m, d, dof = self._m, self._d, self._dof
+        m, d, own = self._m, self._d, self._own
         spring = self.servo.spring_torque(self._aim, d.qpos[self._q_index]) * self._live
-        d.qfrc_applied[dof] = spring
+        d.qfrc_applied[own] = spring
+        if self._slick:
+            mujoco.mj_step(m, d)
+            return
         mujoco.mj_step1(m, d)
-        mujoco.mj_fullM(m, d, self._inertia)
-        response = self.dt * np.linalg.inv(self._inertia[self._square] + self._damper)
-        acting = spring + d.qfrc_passive[dof] - d.qfrc_bias[dof]
-        motor = spring - self.servo.damping * self._live * d.qvel[dof]
-        bound = self._friction + self._gears + self.servo.load_friction * np.abs(motor)
-        free = d.qvel[dof] + response @ acting
-        self._dry = dry_friction(free.tolist(), response.tolist(), bound.tolist(), self._dry)
-        d.qfrc_applied[dof] = spring + self._dry
+        if self._stale == 0:
+            self._look_at_inertia()
+        self._stale -= 1
+        v = d.qvel[own]
+        motor = spring - self._emf * v
+        bound = self._held_back + self.servo.load_friction * np.abs(motor)
+        free = v + self._response @ (spring + d.qfrc_passive[own] - d.qfrc_bias[own])
+        self._dry = dry_friction(free.tolist(), self._rows, bound.tolist(), self._dry)
+        d.qfrc_applied[own] = spring + self._dry
         mujoco.mj_step2(m, d)
+
+    def _look_at_inertia(self) -> None:
+        """How velocities answer to torques that act for one ``dt``: while the arm rests that does not change."""
+        mujoco.mj_fullM(self._m, self._d, self._inertia)
+        self._response = self.dt * np.linalg.inv(self._inertia[self._square] + self._damper)
+        self._rows, self._stale = self._response.tolist(), INERTIA_STEPS
 
     def wake(self) -> None:
         """Something has changed that may move the arm."""
         self.at_rest, self._looked_s, self._looked_q = False, self._d.time, self._d.qpos.copy()
+        self._stale = 0
 
     def _look_for_rest(self) -> None:
         since_s = self._d.time - self._looked_s
@@ -205,6 +222,7 @@ class Plant(MujocoArm):
         self.setpoint.setflags(write=False)
         self._aim = np.where(live, angles, 0.0)
         self._live = live.astype(float)
+        self._emf = self.servo.damping * self._live
         drag = self.description.damping + self.servo.damping * np.where(live, 1.0, BACKDRIVE_DRAG)
         self._m.dof_damping[self._dof], self._damper = drag, np.diag(self.dt * drag)
         self._m.jnt_stiffness[self._joint[live]] = 0.0
@@ -218,7 +236,7 @@ class Plant(MujocoArm):
         """(n,) torque of the servos on the joints now [N·m], damping included; 0 where relaxed."""
         motor = self.servo.motor_torque(self._aim, self.q, self.v) * self._live
         gears = self.servo.friction(motor)
-        return motor + self._dry * gears / np.maximum(gears + self._friction, 1e-12)
+        return motor + self._dry * gears / np.maximum(gears + self._friction, 1e-12)  # the rest is the URDF's
 
     @property
     def perturbed(self) -> dict:

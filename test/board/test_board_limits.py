@@ -22,7 +22,7 @@ def test_every_setpoint_that_may_be_sent_fits_and_none_beyond():
 
 
 def test_the_board_knows_how_far_the_scissor_may_press():
-    """0.25 N·m at the blades, so 0.4527 of the motor at K = 10 N·m/rad, half of deadband and play: before the pulse of contact."""
+    """0.25 N·m at the blades, so 0.4527 of the motor at K = 10 N·m/rad, half of deadband and play: before contact."""
     scissor = board_limits(SERVOS)[ARM.joint_names.index("scissor")]
     contact_us = 1500.0 - 34.4 * 2000.0 / 180.0
     assert scissor.lowest == pytest.approx(8.0 * (contact_us - 0.04527 * 2000.0 / np.pi - 2.5 - 0.25 * 2000.0 / 180.0), abs=1.0)

@@ -51,7 +51,7 @@ def test_each_mode_is_its_formula():
     for _ in range(20):
         q, v, a = rng.uniform(-0.3, 0.3, (3, 5)) * np.array([[1.0], [5.0], [20.0]])
         tau = MODEL.mass_matrix(q) @ a + MODEL.coriolis_matrix(q, v) @ v + MODEL.gravity(q) + MODEL.friction(v)
-        side = 0.5 * (np.clip(q / 0.004 - 1.0, -1.0, 1.0) + np.clip(q / 0.004 + 1.0, -1.0, 1.0))
+        side = 0.5 * (np.clip(q / 0.002 - 1.0, -1.0, 1.0) + np.clip(q / 0.002 + 1.0, -1.0, 1.0))
         for mode, expected in (
             ("none", q),
             ("gravity", setpoint(q, MODEL.gravity(q))),

@@ -34,7 +34,9 @@ class Hidden:
         self.plant = plant.Plant(
             arm,
             servos(ideal=True),
-            plant_error=replace(plant_error.draw(arm, servos(ideal=True).stall_torque, share, seed), armature=np.full(arm.n, 1e-12)),
+            plant_error=replace(
+                plant_error.draw(arm, servos(ideal=True).stall_torque, share, seed), armature=np.full(arm.n, 1e-12)
+            ),
         )
         self.rng, self.noise = np.random.default_rng(seed), noise
 
