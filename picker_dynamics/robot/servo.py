@@ -173,7 +173,8 @@ class ServoModel:
     def sag(self, motor: ArrayLike) -> Array:
         """tau / K + (delta + b/2) sign(tau) [rad]: how far a joint at rest is behind its set-point while its motor gives that."""
         motor = np.asarray(motor, dtype=float)
-        return motor / self.stiffness + self.gap * np.sign(motor)
+        behind: Array = motor / self.stiffness + self.gap * np.sign(motor)
+        return behind
 
     def side_of(self, motor: ArrayLike, load: ArrayLike) -> Array:
         """(..., n) side of the friction of joints at rest whose motors give ``motor`` and that bear ``load`` [N·m]."""
