@@ -23,6 +23,7 @@ from picker_dynamics.robot import description
 ARGUMENTS = (
     ("hardware", "sim", "sim (virtual board and arm) or serial"),
     ("board", "virtual", "with hardware:=sim, virtual (the firmware's model) or avr (the real firmware on a simulated Uno)"),
+    ("servo", "typical", "with hardware:=sim, what the servos are like: typical (friction and play) or ideal"),
     ("port", "", "serial port of the board, for example /dev/ttyACM0; needed with hardware:=serial"),
     ("arm", "", "an arm of config/arms.yaml, for example rrp (simulated, torque-controlled); empty: the picker"),
     ("urdf", "", "URDF of the arm; empty: the picker's"),

@@ -21,6 +21,9 @@ from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 HARDWARE = ("sim", "serial")
 BOARDS = ("virtual", "avr")
+SIMULATED_SERVOS = {"typical": "config/servos.sim.yaml", "ideal": "config/servos.ideal.yaml"}
+"""Differences of the simulated arm's servos from the shipped map, by what they are like."""
+
 COMPENSATION = ("none", "gravity", "full")
 ON_SHUTDOWN = ("hold", "park", "relax")
 LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
@@ -124,6 +127,7 @@ class Options:
         tip_speed_limit: [m/s].
         on_shutdown: what the arm does at Ctrl-C.
         plant_error, seed: how far the simulated arm differs from its URDF.
+        servo: the simulated servos: ``typical``, with friction and play, or ``ideal``.
         plant_urdf, plant_overlay: URDF and servo-map overlay of the simulated arm, where the nodes are to believe other ones.
         directory: that exists, for the virtual board's port and control socket; by default ``graph`` makes one that only
             this user can enter.  Who runs the graph removes it.
@@ -148,6 +152,7 @@ class Options:
     on_shutdown: str = ""
     plant_error: float = 0.0
     seed: int = 0
+    servo: str = "typical"
     plant_urdf: str = ""
     plant_overlay: str = ""
     directory: str = ""
@@ -159,6 +164,7 @@ class Options:
         choices = {
             "hardware": HARDWARE,
             "board": BOARDS,
+            "servo": SIMULATED_SERVOS,
             "compensation": ("", *COMPENSATION),
             "on_shutdown": ("", *ON_SHUTDOWN),
             "log_level": LOG_LEVELS,
@@ -186,6 +192,9 @@ class Options:
         error, joints = f"plant_error is {self.plant_error or 0:g}", f"arm {self.arm} has torque-controlled joints"
         for name, wrong, message in (
             ("plant_error", not sim, f"{error}, but hardware is {self.hardware}: only a simulated arm has errors to choose"),
+            ("servo", not sim, f"servo is {self.servo}, but hardware is {self.hardware}: only simulated ones can be chosen"),
+            ("servo", self.servo_overlay, f"servo is {self.servo}, but a servo_overlay is given: it says what they are like"),
+            ("servo", torque, f"servo is {self.servo}, but {joints}, no servos"),
             ("port", sim, f"port {self.port} is given, but hardware is sim"),
             ("board", not sim, f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is"),
             ("urdf", self.arm, f"give either the arm {self.arm} or a urdf, not both"),
@@ -325,7 +334,7 @@ def graph(options: Options) -> Graph:
         return _torque_graph(options)
     board, port, control, overlay, simulated = None, options.port, "", options.servo_overlay, options.hardware == "sim"
     if simulated:
-        overlay = overlay or str(resource("config/servos.sim.yaml"))
+        overlay = overlay or str(resource(SIMULATED_SERVOS[options.servo]))
     arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
     if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
         from picker_dynamics.board.firmware import toolchain

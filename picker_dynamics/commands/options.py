@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from picker_dynamics.bringup.bringup import BOARDS
+from picker_dynamics.bringup.bringup import BOARDS, SIMULATED_SERVOS
 from picker_dynamics.errors import shown
 
 
@@ -61,6 +61,11 @@ SHARED = {
     "--plant-error": {"type": ANY, "default": 0.0, "metavar": "SHARE"},
     "--port": {"default": "", "help": "serial port of the board, for example /dev/ttyACM0"},
     "--seed": {"type": SEED, "default": 0},
+    "--servo": {
+        "default": "typical",
+        "choices": tuple(SIMULATED_SERVOS),
+        "help": "what simulated servos are like: typical (friction and play, default) or ideal",
+    },
     "--servo-overlay": {"default": "", "help": "file with differences from the servo map, for example a calibration"},
     "--servos": {"default": "", "help": "servo map (default: config/servos.yaml)"},
     "--tip-speed": {"type": ANY, "default": None, "metavar": "M_S"},

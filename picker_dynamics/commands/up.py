@@ -40,7 +40,7 @@ def add_parser(commands) -> None:
         help="what the arm does at Ctrl-C: hold, park or relax",
     )
     shared.add(up, "--plant-error", help="simulate an arm that differs from its URDF")
-    shared.add(up, "--seed")
+    shared.add(up, "--seed", "--servo")
     up.add_argument("--markers", action="store_true", help="also publish what RViz and Foxglove show beside the model")
     up.add_argument("--one-process", action="store_true", help="all nodes in one process, for many arms on one machine")
     up.add_argument("--log-level", default="info", choices=("debug", "info", "warn", "error"))

@@ -10,9 +10,19 @@ import pytest
 import yaml
 
 from picker_dynamics import lifeline
-from picker_dynamics.bringup.bringup import RANGES, Options, graph, misspelt, remove_leftovers, tool_prefix, view_graph
+from picker_dynamics.bringup.bringup import (
+    RANGES,
+    SIMULATED_SERVOS,
+    Options,
+    graph,
+    misspelt,
+    remove_leftovers,
+    tool_prefix,
+    view_graph,
+)
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import private_folder, resource
+from picker_dynamics.robot import servo_arm
 
 SERIAL = {"hardware": "serial", "port": "/dev/ttyACM0"}
 
@@ -142,6 +152,9 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
         ({"tip_speed_limit": 0.0}, "tip_speed_limit is 0, must be 0.01 to 2 m/s"),
         ({"plant_error": 3.0}, "plant_error is 3, must be 0 to 0.5$"),
         (SERIAL | {"plant_error": 0.1}, "only a simulated arm has errors to choose"),
+        (SERIAL | {"servo": "ideal"}, "only simulated ones can be chosen"),
+        ({"servo": "idle"}, "must be one of typical, ideal; did you mean ideal?"),
+        ({"servo": "ideal", "arm": "rrp"}, "torque-controlled joints, no servos"),
         (SERIAL | {"board": "avr"}, "board is avr, but hardware is serial"),
         ({"arm": "picer"}, "picer"),
         (SERIAL | {"arm": "rrp"}, "arm rrp has torque-controlled joints: there is no driver"),
@@ -203,3 +216,13 @@ def test_a_view_of_an_arm_starts_what_shows_it_and_nothing_else(tmp_path):
 @pytest.mark.parametrize(("namespace", "prefix"), [("", ""), ("left", "left/"), ("/cell/left", "cell/left/")])
 def test_frames_are_named_after_the_namespace(namespace, prefix):
     assert Options(namespace=namespace).frame_prefix == prefix
+
+
+@pytest.mark.parametrize("servo", SIMULATED_SERVOS)
+def test_nodes_and_simulated_arm_have_the_servos_that_were_chosen(servo, tmp_path):
+    made = graph(Options(servo=servo, directory=str(tmp_path)))
+    overlay = str(resource(SIMULATED_SERVOS[servo]))
+    assert made.board.arguments[made.board.arguments.index("--servo-overlay") + 1] == overlay
+    assert {node.parameters["servo_overlay"] for node in made.nodes if node.name != "trajectory_controller"} <= {overlay}
+    known = servo_arm.load(overlay=overlay)[1]
+    assert known.unmeasured == () and (known.model.frictionless and not known.model.play.any()) is (servo == "ideal")

@@ -1,6 +1,6 @@
 """The arm as the demo's controller believes it, and as the simulation has it.
 
-configured    urdf/picker.urdf with config/servos.sim.yaml: what the simulation is built around
+configured    urdf/picker.urdf with config/servos.sim.yaml (servos.ideal.yaml): what the simulation is built around
 shipped       the same URDF with config/servos.yaml alone: what a calibration begins with, its stiffness a guess
 calibrated    a folder of ``picker calibrate --simulated``, whose arm had the same hidden errors
 true          configured, with horns askew as in the rehearsal (horn error), and the plant's errors on top
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from picker_dynamics.bringup.bringup import Options
+from picker_dynamics.bringup.bringup import SIMULATED_SERVOS, Options
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.estimation.calibration.compare import load
 from picker_dynamics.estimation.calibration.simulated import hidden_servos
@@ -53,9 +53,10 @@ def sides(options, out: Path) -> Sides:
     Raises:
         ConfigurationError: files that are missing, or a calibration of another simulated arm.
     """
-    simulated = resource("config/servos.sim.yaml")
-    shipped, (arm, configured) = servo_arm.load(), servo_arm.load(overlay=simulated)
     folder = getattr(options, "calibrated", "")
+    servo = getattr(options, "servo", "") or ("ideal" if folder else "typical")
+    simulated = resource(SIMULATED_SERVOS[servo])
+    shipped, (arm, configured) = servo_arm.load(), servo_arm.load(overlay=simulated)
     horn_error = getattr(options, "horn_error", None)
     if folder:
         rehearsed = _rehearsed(folder)
@@ -64,17 +65,18 @@ def sides(options, out: Path) -> Sides:
     horn_error = horn_error or 0.0
     if not 0.0 <= horn_error <= 2.0:
         raise ConfigurationError(f"--horn-error is {horn_error}, must be 0 to 2", value=horn_error, limit=2.0)
-    graph = Options(board=options.board, plant_error=options.plant_error, seed=options.seed)
+    graph = Options(board=options.board, plant_error=options.plant_error, seed=options.seed, servo=servo)
     true, believed = configured, (arm, configured)
     if horn_error:
         true = hidden_servos(configured, np.random.default_rng(options.seed), horn_error)
         (out / HIDDEN_NAME).write_text(hidden_overlay(true, simulated), encoding="utf-8")
-        graph = replace(graph, servo_overlay=str(simulated), plant_overlay=str(out / HIDDEN_NAME))
+        graph = replace(graph, servo="typical", servo_overlay=str(simulated), plant_overlay=str(out / HIDDEN_NAME))
     if folder:
         numbers = load(folder)
         believed = numbers.description, numbers.servos
         graph = replace(
             graph,
+            servo="typical",
             urdf=str(Path(folder) / URDF_NAME),
             servo_overlay=str(Path(folder) / OVERLAY_NAME),
             plant_urdf=str(resource("urdf/picker.urdf")),
