@@ -45,6 +45,10 @@ class GoalRefusedError(PickerError):
     exit_code = 6
 
 
+class GoalAbortedError(GoalRefusedError):
+    """A goal was begun and did not come to its end."""
+
+
 class ArmClient(Node):
     """Talks to one running graph; use as a context manager.
 
@@ -273,7 +277,7 @@ class ArmClient(Node):
         answer = self.outcomes[goal]
         values = values_of(answer)
         if values["outcome"] not in outcomes:
-            raise GoalRefusedError(
+            raise (GoalAbortedError if values["outcome"] == "aborted" else GoalRefusedError)(
                 answer.message,
                 subject=values.get("joint"),
                 value=_number(values.get("value")),

@@ -12,7 +12,7 @@ import numpy as np
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.errors import PickerError
-from picker_dynamics.nodes.client import ArmClient, GoalRefusedError
+from picker_dynamics.nodes.client import ArmClient, GoalAbortedError, GoalRefusedError
 from picker_dynamics.nodes.loop_meter import LoopMeter
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.sim.control_socket import BoardControl
@@ -22,6 +22,8 @@ from .scene import Scene, Stop
 BRINGUP_S = 25.0
 SHORTEST_S = 0.6
 """Each move asks for this; the controller slows it to what tip speed and torque allow."""
+
+TRIES, AGAIN_S = 3, 1.0
 
 
 @dataclass
@@ -66,7 +68,7 @@ def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: P
                 for number, stops in enumerate(scene.picks, 1):
                     live.picks.append(_pick(number, stops, scene, client, board, show))
                 live.refused = _refusal(arm, client, show)
-                client.move_through([SHORTEST_S], [scene.home])
+                _go(scene.home, client, show)
             except PickerError as error:
                 live.faults.append(str(error))
                 show.say(f"the arm gave up: {error}")
@@ -86,7 +88,7 @@ def _pick(number: int, stops: tuple[Stop, ...], scene: Scene, client: ArmClient,
         if stop.kind == "leave":
             board.detach()
             client.set_parameters("dynamics", payload__mass=0.0)
-        client.move_through([SHORTEST_S], [stop.q])
+        _go(stop.q, client, show)
         if stop.kind == "berry":
             client.spin(scene.settle_s)
             error = float(np.linalg.norm(board.truth().tip - stop.target))
@@ -97,6 +99,20 @@ def _pick(number: int, stops: tuple[Stop, ...], scene: Scene, client: ArmClient,
     where = ", ".join(f"{x:.2f}" for x in pick.target_m)
     show.say(f"berry {number} at ({where}) m: tip was {1e3 * pick.tip_error_m:.2f} mm away")
     return pick
+
+
+def _go(q: np.ndarray, client: ArmClient, show) -> None:
+    """Move there, again where the motion was aborted: a machine that stands still for a moment stops the arm, and no more."""
+    for left in reversed(range(TRIES)):
+        try:
+            client.move_through([SHORTEST_S], [q])
+            return
+        except GoalAbortedError as error:
+            if not left:
+                raise
+            show.say(f"{error}; once more")
+            client.wait_ready(BRINGUP_S)
+            client.spin(AGAIN_S)
 
 
 def _refusal(arm: ArmDescription, client: ArmClient, show) -> dict:
