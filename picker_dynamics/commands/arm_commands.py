@@ -18,6 +18,9 @@ from picker_dynamics.robot.kinematics import PickerKinematics
 from . import options as shared
 from .terminal import agreed
 
+HAIR = 1e-3
+"""How far beyond a limit a held pose may be that counts as at it [rad, m]."""
+
 SHORTEST_S = 0.8
 """A move asks for this duration; the controller slows it to what tip speed and torque allow."""
 
@@ -185,9 +188,16 @@ def _move_to(at: Bench, target) -> str:
     return f"there after {took:.2f} s: " + _pose(at.arm, target)
 
 
-def _move(at: Bench) -> str:
+def _held(at: Bench) -> np.ndarray:
+    """The pose that is held, to begin a target with: what is a hair beyond a limit, a modelled pose for one, is at it."""
     at.client.wait_holding()
-    return _move_to(at, target_of(at.options, at.arm, at.client.reference()))
+    q = at.client.reference()
+    within = np.clip(q, at.arm.lower, at.arm.upper)
+    return np.where(np.abs(q - within) < HAIR, within, q)
+
+
+def _move(at: Bench) -> str:
+    return _move_to(at, target_of(at.options, at.arm, _held(at)))
 
 
 def _home(at: Bench) -> str:
@@ -199,8 +209,7 @@ def _park(at: Bench) -> str:
 
 
 def _jog(at: Bench) -> str:
-    at.client.wait_holding()
-    target, joint = at.client.reference().copy(), at.options.joint
+    target, joint = _held(at), at.options.joint
     target[_index(at.arm, joint)] += _amount(at.arm, joint, at.options.amount)
     return _move_to(at, target)
 

@@ -306,7 +306,10 @@ class Execution:
             self.lease.end_all()
             self._generator.cancel(now_s + self.timing.lead_s)
         self.lease.blocked = why
-        self.tell(*((EventKind.PROBLEM, why) if why else (EventKind.REMARK, "goals are taken again")))
+        if why:
+            self.tell(EventKind.PROBLEM, why)
+        elif self.active:
+            self.tell(EventKind.REMARK, "goals are taken again")
 
     def close(self) -> tuple[Event, ...]:
         """The last words: goals under way are aborted; what is still to be told."""

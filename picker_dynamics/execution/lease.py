@@ -30,8 +30,8 @@ from .goal import MAIN_TRACK
 PAUSE_S = 2.0
 """After a stop neither the stream nor the driver that it stopped has the arm for this long [s]: time for somebody else."""
 
-LEAP = 100
-"""Largest step in the numbers of one sender's samples: some get lost, but no more than this in the time of a lease."""
+LEAP = 400
+"""Largest step in the numbers of one sender's samples: who stood still for the time of a lease has missed so many at 800 Hz."""
 
 
 class Kind(Enum):
@@ -141,6 +141,11 @@ class Lease:
         if asker.kind is not Kind.GOAL and now_s < self._paused_s:
             left_s = self._paused_s - now_s
             raise HeldError(f"the arm was stopped: a {asker} may have it in {left_s:.2f} s", subject="stop", left_s=left_s)
+
+    def has(self, holder: Holder, now_s: float) -> bool:
+        """Whether somebody has joints, and was not silent for too long."""
+        grant = self._grants.get(holder)
+        return grant is not None and not _lapsed(holder, grant, now_s)
 
     def grant(self, holder: Holder, joints: Iterable[int], until_s: float, number: int | None = None) -> bool:
         """Let somebody have these joints, or go on having them, until then; a goal's end is only what is planned.

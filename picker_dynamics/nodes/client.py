@@ -103,7 +103,7 @@ class ArmClient(Node):
         return ordered(message.name, getattr(message, field), self.joint_names, "joint_states")
 
     def on_reference(self, message: JointTrajectory) -> None:
-        if self.joint_names:
+        if self.joint_names and message.points:
             self.desired = ordered(message.joint_names, message.points[0].positions, self.joint_names, "reference")
 
     def reference(self) -> np.ndarray:

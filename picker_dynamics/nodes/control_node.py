@@ -24,8 +24,8 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 
 from .claims import EXCLUSIVE, Claimant
-from .diagnostics import ERROR, OK, array, name_of, status, values_of
-from .duplicate_publishers import OnePublisher, OneSender
+from .diagnostics import ERROR, OK, array, name_of, neighbour, status, values_of
+from .duplicate_publishers import Alone, OnePublisher, OneSender
 from .executor import Polled
 from .runtime import LATCHED, LATEST, Epochs, declare, seconds, stamp_clock, steady_timer, take_parameters
 
@@ -73,7 +73,9 @@ class ControlNode(Claimant, Node, ABC):
         self.problem = ""
         self.command = JointState(name=list(arm.joint_names))
         self.command.header.frame_id = name_of(self)
-        self.references = OneSender("references")
+        self.references = OneSender(
+            "references", neighbour(self, "trajectory_controller"), Alone(self, "arm_controller/reference")
+        )
         self.reader, self.follow_timer = ReferenceReader(arm.joint_names), None
 
     def self_test(self, armature) -> float:

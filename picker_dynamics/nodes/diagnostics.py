@@ -59,6 +59,11 @@ def name_of(node) -> str:
     return node.get_fully_qualified_name().lstrip("/")
 
 
+def neighbour(node, name: str) -> str:
+    """Name, as ``name_of`` has it, of the node of that name in the same namespace."""
+    return "/".join(filter(None, (node.get_namespace().strip("/"), name)))
+
+
 def array(stamp, *statuses: DiagnosticStatus) -> DiagnosticArray:
     """Statuses for ``/diagnostics``."""
     message = DiagnosticArray(status=list(statuses))

@@ -43,35 +43,66 @@ def sources(node, topic: str) -> list[str]:
     return sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in found)
 
 
+class Alone:
+    """Whether a topic has one publisher, looked at now and then.
+
+    Args:
+        topic: as the node calls it.
+    """
+
+    def __init__(self, node, topic: str):
+        self._node, self._topic = node, node.resolve_topic_name(topic)
+        self._looked_s, self._alone = -float("inf"), False
+
+    def __call__(self) -> bool:
+        now_s = time.monotonic()
+        if now_s - self._looked_s > LOOK_S:
+            self._looked_s, self._alone = now_s, self._node.count_publishers(self._topic) <= 1
+        return self._alone
+
+
 class OneSender:
     """Follows one sender of a topic, told by ``header.frame_id`` and by how it counts; others meanwhile are strangers.
 
+    The sender that is expected comes before all others, also after it was silent; one of another name is followed where nobody
+    else publishes the topic, and until the expected one speaks.
+
     Args:
         topic: of what, in words.
+        expected: name of the node that should be the sender; empty: whoever speaks first.
+        alone: whether the topic has one publisher.
     """
 
-    def __init__(self, topic: str):
-        self._topic, self._lease = topic, Lease()
+    def __init__(self, topic: str, expected: str = "", alone: Callable[[], bool] = lambda: True):
+        self._topic, self._lease, self._expected, self._alone = topic, Lease(), expected, alone
         self._problem, self._said_s, self._followed = "", -float("inf"), ""
 
     def hear(self, message, info) -> None:
-        """Let a message of the sender that is followed pass; the first to speak is.
+        """Let a message of the sender that is followed pass.
 
         Raises:
             HeldError: it is somebody else's; the words stay the same as long as the senders do.
         """
-        now_s, sender = time.monotonic(), Holder(Kind.STREAM, sender_in(message.header))
+        now_s, name = time.monotonic(), sender_in(message.header)
+        sender = Holder(Kind.STREAM, name)
+        if self._expected and name == self._expected != self._followed:
+            self._lease.end_all()
         try:
             self._lease.require(sender, (0,), now_s, number_of(info))
         except HeldError as error:
-            if not self.problem:
-                first, other = self._followed or "one without a name", message.header.frame_id or "one without a name"
-                other = f"another {self._followed}".rstrip() if other == first else other
-                self._problem = f"{self._topic} come from two senders: {first} and {other}; {ONE}"
-            self._said_s = now_s
-            raise HeldError(self._problem, subject=self._topic, left_s=error.left_s) from None
+            raise self._refusal(self._followed, name, now_s, error.left_s) from None
+        if self._expected and name != self._expected and not self._lease.has(sender, now_s) and not self._alone():
+            raise self._refusal(self._expected, name, now_s, SPEAKS_S)
         self._lease.grant(sender, (0,), now_s + SPEAKS_S, number_of(info))
-        self._followed = message.header.frame_id
+        self._followed = name
+
+    def _refusal(self, followed: str, other: str, now_s: float, left_s: float) -> HeldError:
+        if not self.problem:
+            first, other = followed or "one without a name", other or "one without a name"
+            other = f"another {followed}".rstrip() if other == first else other
+            self._problem = f"{self._topic} come from two senders: {first} and {other}; {ONE}"
+        self._said_s = now_s
+        return HeldError(self._problem, subject=self._topic, left_s=left_s)
 
     @property
     def problem(self) -> str:

@@ -16,8 +16,8 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 
 from .claims import EXCLUSIVE, Claimant
-from .diagnostics import ERROR, OK, STALE, WARN, name_of, status
-from .duplicate_publishers import OneSender
+from .diagnostics import ERROR, OK, STALE, WARN, name_of, neighbour, status
+from .duplicate_publishers import Alone, OneSender
 from .runtime import LATCHED, LATEST, steady_timer, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
@@ -48,7 +48,7 @@ class SessionNode(Claimant, ABC):
         """Publishers, services and timers; ``stopped`` is what is said of a stop."""
         self.claim(EXCLUSIVE["hardware"])
         self.status_facts: tuple | None = None
-        self.senders = OneSender("joint_commands")
+        self.senders = OneSender("joint_commands", neighbour(self, "dynamics"), Alone(self, "joint_commands"))
         self.held_epoch: int | None = -1
         self.held, self.held_said_s = JointState(), 0.0
         self.state = JointState(name=list(self.arm.joint_names))

@@ -106,11 +106,11 @@ def reference(node, q) -> JointTrajectory:
     return JointTrajectory(joint_names=list(node.arm.joint_names), points=[point])
 
 
-@pytest.mark.parametrize("lead", [0.0, 0.004, -0.05, 0.08])
+@pytest.mark.parametrize("lead", [0.0, 0.009, -0.05, 0.08])
 def test_the_first_command_is_the_set_point_that_is_on_the_outputs(node, lead):
-    """The torque of the spring tells it, whatever the model says; inside the deadband, and beyond stall, no arm rests."""
+    """The torque of the spring tells it, whatever the model says; inside the gap it tells nothing, and beyond stall no arm rests."""
     servo, setpoint = node.servos.model, HOME + lead
-    assert abs(lead) < 1e-12 or abs(lead) > servo.deadband.max()
+    assert abs(lead) < 1e-12 or abs(lead) > servo.gap.max()
     held_pose = JointState(
         name=list(node.arm.joint_names)[::-1],
         position=HOME[::-1].tolist(),

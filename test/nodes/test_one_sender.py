@@ -45,6 +45,30 @@ def test_two_senders_are_said_in_the_same_words_again_and_again(followed, other,
     assert told == {said} and senders.problem == said
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_who_is_expected_comes_first_even_after_a_silence(alone, monkeypatch):
+    """The controller of an arm that is stopped says nothing: nobody else has the arm for that."""
+    now_s = [100.0]
+    monkeypatch.setattr("picker_dynamics.nodes.duplicate_publishers.time.monotonic", lambda: now_s[0])
+    senders = OneSender("references", "left/trajectory_controller", lambda: alone)
+    if alone:
+        senders.hear(state("stranger"), counted(5))
+    else:
+        with pytest.raises(HeldError, match="two senders: left/trajectory_controller and stranger"):
+            senders.hear(state("stranger"), counted(5))
+    senders.hear(state("left/trajectory_controller"), counted(1))
+    with pytest.raises(HeldError, match="two senders: left/trajectory_controller and stranger"):
+        senders.hear(state("stranger"), counted(6))
+    now_s[0] += 10.0
+    if alone:
+        senders.hear(state("stranger"), counted(7))
+        senders.hear(state("left/trajectory_controller"), counted(2))
+    for _ in range(3):
+        with pytest.raises(HeldError):
+            senders.hear(state("stranger"), counted(8))
+    senders.hear(state("left/trajectory_controller"), counted(3))
+
+
 class Graph:
     """An ear, and nodes that publish what it hears."""
 

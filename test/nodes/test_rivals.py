@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from arm_fixtures import picker
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from scenarios.bench import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, start, until
@@ -14,6 +16,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
 
+from picker_dynamics.commands import arm_commands
 from picker_dynamics.nodes.client import GoalRefusedError
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
@@ -64,6 +67,45 @@ def test_references_of_somebody_else_are_never_followed_not_even_the_first(arm, 
     assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < 1e-3
     until(client, lambda: "goals are taken again" in client.controller["message"], "the end of it")
     client.wait_holding(PATIENCE_S)
+
+
+@pytest.mark.parametrize("topic", ["arm_controller/reference", "joint_commands"])
+def test_who_speaks_while_the_arm_is_stopped_does_not_have_it_afterwards(client, board, topic):
+    """A stranger that is quiet at first, and then wants to swing the base by 0.6 rad."""
+    before = at_home(client, board)
+    wanted = [0.0]
+
+    def message():
+        if wanted[0]:
+            wanted[0] = min(wanted[0] + 0.005, 0.6)
+        if topic == "joint_commands":
+            return JointState(name=list(NAMES), position=moved(base=wanted[0]).tolist())
+        reference = goal(moved(base=wanted[0]))
+        reference.points[0].velocities = reference.points[0].accelerations = [0.0] * len(NAMES)
+        return reference
+
+    client.switch("emergency_stop", True)
+    until(client, lambda: client.hardware["state"] == "idle", "a stop")
+    with rival(client, JointTrajectory if "reference" in topic else JointState, topic, message), Watch(board) as watch:
+        client.spin(1.0)
+        client.trigger("reset")
+        client.switch("enable", True)
+        until(client, lambda: client.hardware["state"] == "active", "an arm that is active")
+        client.spin(1.0)
+        wanted[0] = 0.005
+        client.spin(2.0)
+        is_where_it_was(client, board, before)
+    assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < 0.02
+    client.wait_ready(PATIENCE_S)
+
+
+@pytest.mark.parametrize("held", [0.0, 4.5e-5, -4.5e-5])
+def test_a_pose_held_a_hair_beyond_a_limit_is_no_obstacle(held):
+    """As a modelled one may be after a start anew."""
+    q = np.array(HOME)
+    q[4] = 1.2 + held
+    at = SimpleNamespace(arm=picker(), client=SimpleNamespace(wait_holding=lambda: None, reference=lambda: q))
+    assert arm_commands._held(at)[4] == min(q[4], 1.2)  # noqa: SLF001
 
 
 def test_states_of_two_arms_judge_no_goal(client, board):
