@@ -108,7 +108,7 @@ def reference(node, q) -> JointTrajectory:
 
 @pytest.mark.parametrize("lead", [0.0, 0.009, -0.05, 0.08])
 def test_the_first_command_is_the_set_point_that_is_on_the_outputs(node, lead):
-    """The torque of the spring tells it, whatever the model says; inside the gap it tells nothing, and beyond stall no arm rests."""
+    """The torque of the spring tells it, whatever the model says; inside the gap, and beyond stall, no arm rests."""
     servo, setpoint = node.servos.model, HOME + lead
     assert abs(lead) < 1e-12 or abs(lead) > servo.gap.max()
     held_pose = JointState(
