@@ -46,7 +46,9 @@ def test_an_arm_whose_figures_are_off_rests_within_it(q, seed):
 
 def test_what_was_not_measured_is_less_certain():
     plain = servo_map.load(resource("config/servos.yaml"), picker().joint_names)
-    assert tip_uncertainty(rigid_body(), plain, HOME) > 1.5 * tip_uncertainty(rigid_body(), MAP, HOME)
+    assert tip_uncertainty(rigid_body(), plain, HOME) > 1.5 * tip_uncertainty(rigid_body(), servos(ideal=True), HOME)
+    guessed = replace(MAP, servos=tuple(replace(servo, unmeasured=("load_friction",)) for servo in MAP.servos))
+    assert tip_uncertainty(rigid_body(), guessed, HOME) > 1.2 * tip_uncertainty(rigid_body(), MAP, HOME)
 
 
 def test_goal_tolerances_of_servos_are_wider_than_what_they_leave_and_never_none():

@@ -247,10 +247,10 @@ def test_diagnostics_have_an_entry_for_each_part_with_its_figures(board):
         assert figures["board"]["boot_id"] == "7" and figures["board"]["commands_sent"] == "0"
         assert {"round_trip_p99_ms", "latency_ms", "losses"} <= set(figures["link"])
         assert figures["queue"]["accepted"] == "0" and figures["timing"]["command_sources"] == "/dynamics"
-        assert 0.3 < float(figures["temperature"]["stall_share.shoulder"]) < 0.4
+        assert 0.15 < float(figures["temperature"]["stall_share.shoulder"]) < 0.3, "of the motor"
         assert figures["temperature"]["provenance"] == "estimated"
         assert "shoulder.thermal_s" in figures["temperature"]["assumed"]
-        assert 1.0 < float(figures["supply"]["ampere"]) < 3.0 and figures["supply"]["supply_gives_ampere"] == "5.0"
+        assert 0.5 < float(figures["supply"]["ampere"]) < 3.0 and figures["supply"]["supply_gives_ampere"] == "5.0"
         assert figures["joint state"]["provenance"] == "modelled"
 
 

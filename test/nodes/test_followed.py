@@ -61,7 +61,7 @@ def test_done_means_that_the_arm_is_there_and_how_well_that_is_known(client, boa
     at_home(client, board)
     arrives(client, board, moved(base=0.4))
     message = client.controller["message"]
-    assert message.startswith("done: holding; modelled, not measured: the tip within 7 mm") or "slowed" in message, message
+    assert message.startswith("done: holding; modelled, not measured: the tip within 11 mm") or "slowed" in message, message
 
 
 def test_a_goal_that_is_not_reached_is_an_error_for_the_topic_too(client, board):

@@ -50,7 +50,7 @@ def test_the_arm_ends_at_its_rest_pose_and_was_never_fast(parking):
     parking.stands()
     times, setpoints = parking.setpoints()
     borne = parking.session.model.settle(setpoints[-1])
-    np.testing.assert_allclose(borne, REST, atol=2.0 * SERVOS.model.deadband.max())
+    np.testing.assert_allclose(borne, REST, atol=2.0 * SERVOS.model.gap.max())
     apart = np.searchsorted(times, times + 0.1)
     tips = rigid_body().forward_kinematics(setpoints)
     speeds = [np.linalg.norm(tips[j] - tips[i]) / (times[j] - times[i]) for i, j in enumerate(apart) if j < len(times)]

@@ -11,7 +11,7 @@ from geometry_msgs.msg import InertiaStamped
 from hardware_bench import ros
 from patient import picker
 from rclpy.parameter import Parameter
-from ros_graph import OVERLAY, running_nodes
+from ros_graph import running_nodes
 from scenarios.bench import until, wait_until_up
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -21,6 +21,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.diagnostics import status
 from picker_dynamics.nodes.dynamics import Dynamics
 from picker_dynamics.nodes.runtime import LATCHED, to_stamp
+from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.plant import Plant
 
@@ -61,7 +62,8 @@ def test_the_torque_arm_finds_what_hangs_on_it(domain, tmp_path):
 @pytest.fixture
 def node(domain):
     """The dynamics node, which nobody else hears; not spun: what it is told, it is told here."""
-    with ros("-p", f"servo_overlay:={OVERLAY}"):
+    overlay = resource("config/servos.ideal.yaml")  # springs tell what hangs there only where gears hold nothing back
+    with ros("-p", f"servo_overlay:={overlay}"):
         made = Dynamics()
         try:
             yield made
