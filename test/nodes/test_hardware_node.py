@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+import waiting
 from patient import HOST_TIMEOUT_S
 from ros_graph import OVERLAY, running_hardware
 from scenarios.bench import ALL, HOME, QUANTUM, REST, Watch, until
@@ -28,6 +29,7 @@ def live_board(domain, tmp_path_factory):
 
 def test_hold_at_the_end_keeps_the_pose_and_the_next_start_adopts_it(live_board, tmp_path):
     port, board = live_board
+    waiting.until(lambda: np.isfinite(board.truth().setpoint).all(), "the first pulses")
     for _ in range(2):
         before = board.truth()
         with running_hardware(port, tmp_path, on_shutdown="hold") as (client, process):
