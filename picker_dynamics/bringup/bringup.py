@@ -36,7 +36,7 @@ RANGES = {
 """What numbers may be, and their unit; the nodes refuse the same."""
 
 FILES = ("urdf", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
-FOR_SERVOS = ("servos", "servo_overlay", "compensation", "on_shutdown")
+FOR_SERVOS = ("servo", "servos", "servo_overlay", "compensation", "on_shutdown")
 
 NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
 
@@ -194,7 +194,6 @@ class Options:
             ("plant_error", not sim, f"{error}, but hardware is {self.hardware}: only a simulated arm has errors to choose"),
             ("servo", not sim, f"servo is {self.servo}, but hardware is {self.hardware}: only simulated ones can be chosen"),
             ("servo", self.servo_overlay, f"servo is {self.servo}, but a servo_overlay is given: it says what they are like"),
-            ("servo", torque, f"servo is {self.servo}, but {joints}, no servos"),
             ("port", sim, f"port {self.port} is given, but hardware is sim"),
             ("board", not sim, f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is"),
             ("urdf", self.arm, f"give either the arm {self.arm} or a urdf, not both"),

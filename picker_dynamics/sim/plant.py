@@ -2,17 +2,18 @@
 
     M(q) a + c(q, v) = spring(q_cmd, q) - (D + b) v - dry friction - stops
 
-``spring`` is ``ServoModel.spring_torque`` (stiffness, deadband, stall) on the set-point that the quantised pulse
-stands for; it is evaluated at every step.  ``D v`` is left to MuJoCo as joint damping, integrated implicitly:
-explicitly it diverges on light joints.  ``b`` and the dry friction are the URDF's ``<dynamics>``.  Rotor inertia is
+``spring`` is ``ServoModel.spring_torque`` (stiffness, gap, stall) on the set-point that the quantised pulse stands for; it is
+evaluated at every step.  ``D v`` is left to MuJoCo as joint damping, integrated implicitly: explicitly it diverges on light
+joints.  The dry friction is that of the gears, which grows with the motor's torque, and the URDF's; ``b`` is the URDF's too.
+It acts during a step as ``robot.dry_friction`` finds it, because MuJoCo's own creeps where it is to hold.  Rotor inertia is
 MuJoCo's ``armature``.  Deviations from the nominal numbers come from ``plant_error``.
 
 What the numbers leave open is settled as follows.
 
 * Shapes are not simulated: the arm collides with nothing.  Mechanical stops are ``STOP_MARGIN`` beyond the URDF's
   limits (those bound what is asked for, not what the hardware can do); a joint with a grip stops where it touches.
-* A relaxed joint has no spring and is not braked to a halt: it is back-driven through its gears, with ``BACKDRIVE_DRAG``
-  times D and a dry friction of ``BACKDRIVE_FRICTION`` of stall torque.  Both are plausible, not measured.
+* A relaxed joint has no spring and falls almost freely, as recordings of bus servos show: it drags with ``BACKDRIVE_DRAG``
+  times D, and with the friction that its gears have without load.
 * An arm at rest under constant pulses is left there: from ``REST_SPEED`` down no step is computed, only time goes on.
 * ``support=True``: the operator has put the arm at its first pose, leaning on something.  Every joint is held
   there, stiffly, until its servo is first given pulses; never again after that.
@@ -39,6 +40,8 @@ STOP_MARGIN = {"revolute": 0.05, "prismatic": 0.002}
 """How far beyond the URDF's limits the mechanical stops are [rad, m]."""
 
 BACKDRIVE_DRAG = 0.05
+"""Share of D with which a relaxed joint drags."""
+
 INERTIA_STEPS = 8
 """For how many steps a mass matrix serves friction; the motion itself goes by MuJoCo's, of each step."""
 
@@ -46,11 +49,10 @@ SUPPORT_STIFFNESS = 200.0
 """[N·m/rad] of what holds a joint that has not been powered yet."""
 
 REST_SPEED, REST_LOOK_S = 5e-7, 0.05
-"""Mean speed of every joint over so long [s] from which on it rests [rad/s, m/s]: what is left of its way is some 1e-7 rad,
-and MuJoCo's dry friction, which is to hold, creeps at half of that for ever."""
+"""Mean speed of every joint over so long [s] from which on it rests [rad/s, m/s]: what is left of its way is some 1e-7 rad."""
 
 _STIFF_CONSTRAINT = ((2e-3, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0))
-"""MuJoCo's solref (time constant [s], damping ratio) and solimp for dry friction that holds instead of creeping."""
+"""MuJoCo's solref (time constant [s], damping ratio) and solimp for mechanical stops that hold."""
 
 
 class Plant(MujocoArm):

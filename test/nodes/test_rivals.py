@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from arm_fixtures import picker
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from scenarios.bench import HOME, NAMES, Watch, at_home, goal, is_where_it_was, moved, outcome, start, until
@@ -16,7 +14,6 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
 
-from picker_dynamics.commands import arm_commands
 from picker_dynamics.nodes.client import GoalRefusedError
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
@@ -97,15 +94,6 @@ def test_who_speaks_while_the_arm_is_stopped_does_not_have_it_afterwards(client,
         is_where_it_was(client, board, before)
     assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < 0.02
     client.wait_ready(PATIENCE_S)
-
-
-@pytest.mark.parametrize("held", [0.0, 4.5e-5, -4.5e-5])
-def test_a_pose_held_a_hair_beyond_a_limit_is_no_obstacle(held):
-    """As a modelled one may be after a start anew."""
-    q = np.array(HOME)
-    q[4] = 1.2 + held
-    at = SimpleNamespace(arm=picker(), client=SimpleNamespace(wait_holding=lambda: None, reference=lambda: q))
-    assert arm_commands._held(at)[4] == min(q[4], 1.2)  # noqa: SLF001
 
 
 def test_states_of_two_arms_judge_no_goal(client, board):
