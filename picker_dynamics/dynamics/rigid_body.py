@@ -20,6 +20,7 @@ Reference: R. Featherstone, Rigid Body Dynamics Algorithms, 2008 (RNEA ch. 5, CR
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -65,7 +66,7 @@ class RigidBody(DynamicsModel):
 
     def _use(self, model: pin.Model) -> None:
         self._model = model
-        self._data = model.createData()
+        self._of_thread = threading.local()
         self._without_rotors = model.copy()
         self._without_rotors.armature = np.zeros(model.nv)
 
@@ -85,6 +86,15 @@ class RigidBody(DynamicsModel):
         carrying.payload_mass = mass
         carrying._use(model)  # noqa: SLF001 (a copy of its own)
         return carrying
+
+    @property
+    def _data(self) -> pin.Data:
+        """Pinocchio's workspace: one for each thread, since goals are checked beside the ticks with the same model."""
+        try:
+            return self._of_thread.data
+        except AttributeError:
+            self._of_thread.data = self._model.createData()
+            return self._of_thread.data
 
     # --- q, v, tau between our order and Pinocchio's -------------------------------------------
 

@@ -341,6 +341,8 @@ class Execution:
                     self.cancel(now_s)
                     self.tell(EventKind.NOTICE, f"{lost} has said nothing for too long: stopped")
             self._look_ahead(time_s)
+            if self._goals.pending:
+                self._goals.join(now_s, time_s)
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
         if self._goals.pending:

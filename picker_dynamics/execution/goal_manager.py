@@ -6,7 +6,8 @@ sent, a lead ahead; the third, ``clock``, only measures how long things take.
 A goal is validated over its whole length before it starts, which takes a millisecond or, for a long one, half a second.  Whoever
 sends goals faster than that must not keep the reference waiting: a goal that a newer one overtakes is answered unchecked, and
 checks take no more than a share of the time.  What takes longer than a reference can wait is parsed and checked beside the ticks,
-for an arm that stands: its result counts if nothing has changed meanwhile.
+for an arm that stands, or for the moment ahead in which it joins the motion under way: the result counts if nothing has changed
+meanwhile.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ STANDS_S = 0.02
 
 HELD_S = 0.2
 """A goal waits this long for somebody else's lease to lapse, once: a stream that has ended has it for a moment yet [s]."""
+
+AHEAD_S = 0.3
+"""How far ahead a goal that is checked beside the ticks joins the motion under way [s]; each further check has as much more."""
 
 MOST_CHECKS = 5
 """How often a goal is checked anew where something changed meanwhile: then it is refused."""
@@ -102,11 +106,19 @@ class GoalManager:
 
     def consider(self, now_s: float, time_s: float) -> None:
         """Look at the next goal, if there is one and it is time."""
-        begin_s = self.clock()
-        pending = self.pending.next(begin_s)
-        if pending is None:
-            return
-        request = pending.request
+        pending = self.pending.next(self.clock())
+        if pending is not None:
+            self._look(pending, now_s, time_s)
+
+    def join(self, now_s: float, time_s: float) -> None:
+        """Take a goal that was checked for joining the motion under way, before the first reference that it changes is sent."""
+        pending = self.pending.joining(self.generator.sent_s, time_s)
+        if pending is not None and pending.basis is not None and pending.basis.joins_s is not None:
+            self._look(pending, now_s, pending.basis.joins_s)
+
+    def _look(self, pending: Pending, now_s: float, time_s: float) -> None:
+        """Accept it, refuse it, or put it back."""
+        request, begin_s = pending.request, self.clock()
         try:
             first_look = pending.goal is None
             goal = self._parsed(pending)
@@ -144,18 +156,25 @@ class GoalManager:
         return pending.goal
 
     def _ready(self, pending: Pending, goal: ParsedGoal, time_s: float) -> bool:
-        """Whether a goal may be submitted: unless it is light, its check was made beside the ticks, for an arm that stands."""
-        standing = self.generator.standing()
-        if goal.light or standing is None:
-            pending.work = None
+        """Whether a goal may be submitted for ``time_s``: unless it is light, its check was made beside the ticks."""
+        if goal.light:
+            pending.work = pending.basis = None
             return True
-        if pending.work is None or (pending.work.done() and standing != pending.standing):
+        if pending.work is not None and not pending.work.done():
+            return False
+        ahead_s = 0.0 if self.beside is at_once else AHEAD_S * (1 + pending.checks)
+        basis, checked = self.generator.basis(time_s + ahead_s), pending.basis
+        if basis is None:
+            pending.work = pending.basis = None
+            return False
+        missed = checked is not None and checked.joins_s is not None and checked.joins_s < time_s
+        if pending.work is None or checked is None or basis != checked or missed:
             if pending.checks == MOST_CHECKS:
                 raise PickerError(f"the arm or its limits changed each of the {MOST_CHECKS} times that the goal was checked")
-            pending.goal = self.generator.in_time(goal, time_s)
-            pending.work, pending.standing = self.beside(self.generator.check_of(pending.goal, time_s)), standing
+            pending.goal, checked = self.generator.in_time(goal, time_s), basis
+            pending.work, pending.basis = self.beside(self.generator.check_of(pending.goal, basis.joins_s or time_s)), basis
             pending.checks += 1
-        return pending.work.done()
+        return pending.work.done() and checked.joins_s in (None, time_s)
 
     def _not_yet(self, request: GoalRequest, goal: ParsedGoal, time_s: float, first_look: bool) -> float | None:
         """How long a goal that cannot be taken now has to wait [s]; raises what is wrong with it anyway."""

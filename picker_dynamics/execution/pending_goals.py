@@ -11,7 +11,7 @@ from .goal import MAIN_TRACK, Goal, ParsedGoal
 from .goal_tracking import Error, Verdict
 from .lease import Holder, Kind
 from .motion import Motion, Reference
-from .reference_generator import Standing
+from .reference_generator import Basis
 
 REST = 1.0
 """After a check as long a rest as it took, times this: checks take no more than half of the time."""
@@ -64,7 +64,7 @@ class GoalRequest:
 class Pending:
     """A request that waits to be looked at: parsed, where that was done; not before ``due_s``.
 
-    ``work`` is done for it beside the ticks: it is parsed, then checked for an arm that stands as it did (``standing``).
+    ``work`` is done for it beside the ticks: it is parsed, then checked for an arm that stands or moves as it did (``basis``).
     ``held``: somebody else had the arm when it was looked at.
     """
 
@@ -72,7 +72,7 @@ class Pending:
     goal: ParsedGoal | None = None
     due_s: float = 0.0
     work: Future[Any] | None = None
-    standing: Standing | None = None
+    basis: Basis | None = None
     checks: int = 0
     held: bool = False
 
@@ -114,6 +114,14 @@ class PendingGoals:
             return None
         for track, pending in self._waiting.items():
             if now_s >= pending.due_s:
+                return self._waiting.pop(track)
+        return None
+
+    def joining(self, after_s: float, time_s: float) -> Pending | None:
+        """One that is checked and joins the motion under way after ``after_s``, at ``time_s`` at the latest; it leaves."""
+        for track, pending in self._waiting.items():
+            joins_s = None if pending.basis is None else pending.basis.joins_s
+            if joins_s is not None and after_s < joins_s <= time_s and pending.work is not None and pending.work.done():
                 return self._waiting.pop(track)
         return None
 

@@ -33,15 +33,17 @@ from .validator import MotionValidator, Validated
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How an arm stands, and what it is held to; equal while neither has changed.
+class Basis:
+    """What a check that is made beside the ticks rests on: how the arm stands or moves, and what it is held to.
 
     Attributes:
-        key: of the pose and the validator; they are the same objects until something moves or changes.
+        key: of course or pose, and of the validator; they are the same objects until something else is asked or changes.
+        joins_s: when the goal joins the motion under way; None: the arm stands, any time will do.
     """
 
     key: tuple[int, int]
     kept: tuple[object, ...] = field(repr=False, compare=False)
+    joins_s: float | None = field(default=None, compare=False)
 
 
 class ReferenceGenerator:
@@ -73,6 +75,11 @@ class ReferenceGenerator:
     def active(self) -> bool:
         """Whether there is a reference."""
         return self._course is not None
+
+    @property
+    def sent_s(self) -> float:
+        """Time of the newest reference [s]; -inf: there is none."""
+        return self._sent_s
 
     @property
     def trajectory(self) -> Trajectory | None:
@@ -178,12 +185,18 @@ class ReferenceGenerator:
             return False
         return self.progress_at(earliest_s) < path.trajectory.duration
 
-    def standing(self) -> Standing | None:
-        """How the arm stands; None: it moves, is not active, or the payload is not known."""
-        if self._course is None or self._course.path is not None or self.validator is None:
+    def basis(self, joins_s: float) -> Basis | None:
+        """What a goal that is to begin at ``joins_s`` can be checked for; None: nothing, the arm is about to stand, or streamed.
+
+        Raises:
+            PickerError: not active, or no check possible yet.
+        """
+        course, validator = self._ready()
+        if course.path is None:
+            return Basis((id(course.hold), id(validator)), (course.hold, validator))
+        if course.phase is Phase.STREAMING or self.progress_at(joins_s) >= course.path.trajectory.duration:
             return None
-        kept = self._course.hold, self.validator
-        return Standing((id(kept[0]), id(kept[1])), kept)
+        return Basis((id(course), id(validator)), (course, validator), joins_s)
 
     def in_time(self, goal: ParsedGoal, time_s: float) -> ParsedGoal:
         """What of the goal lies ahead."""
@@ -191,12 +204,13 @@ class ReferenceGenerator:
         return goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
 
     def check_of(self, goal: ParsedGoal, time_s: float) -> Callable[[], Validated]:
-        """The check of a goal for the arm as it stands now: work that touches nothing here, and may be done beside the ticks.
+        """The check of a goal that begins at ``time_s``: work that touches nothing here, and may be done beside the ticks.
 
-        Its result holds, for ``submit``, while ``standing`` is the same.
+        Its result holds, for ``submit`` at that time, while the ``basis`` is the same.
         """
         course, validator = self._ready()
-        joining = joined(course, goal, max(time_s, self._sent_s), self._slowing)
+        start_s = max(time_s, self._sent_s)
+        joining = joined(course.settled(start_s), goal, start_s, self._slowing)
         return lambda: validator.scale_time(joining.build)
 
     def submit(self, goal: ParsedGoal, time_s: float, identifier: str = "", checked: Validated | None = None) -> Motion:
@@ -206,7 +220,7 @@ class ReferenceGenerator:
             goal: what is asked.
             time_s: time for which the next reference will be sent.
             identifier: of the motion that it becomes.
-            checked: what ``check_of`` made of what of it was ``in_time`` then, for the arm as it still stands.
+            checked: what ``check_of`` made of what of it was ``in_time`` then, on a ``basis`` that is the same still.
 
         Raises:
             PickerError: not active, no check possible yet, or any reason why the motion may not start; the reference

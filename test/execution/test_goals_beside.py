@@ -8,7 +8,7 @@ from execution_rig import HOME, ZERO, Rig, goal, moved
 
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import MAX_POINTS
-from picker_dynamics.execution.goal_manager import MOST_CHECKS
+from picker_dynamics.execution.goal_manager import AHEAD_S, MOST_CHECKS
 from picker_dynamics.execution.motion import Phase
 
 
@@ -164,6 +164,94 @@ def test_a_goal_in_time_when_its_check_begins_is_made_whole(rig, later):
     later.do()
     motion = rig.tick().events[0].motion
     assert motion.duration_s == pytest.approx(25.0, rel=0.2) and motion.start_s == pytest.approx(rig.time_s)
+
+
+def medium_goal(**fields):
+    """6 s, 60 points: more than can be checked between two references, not so much that the arm has to stand for it."""
+    times = np.linspace(0.1, 6.0, 60)
+    q = [HOME + [0.2 * np.sin(np.pi * t / 6.0), 0.0, 0.1 * np.sin(np.pi * t / 6.0), 0.0, 0.0] for t in times]
+    return goal(*q, times=times.tolist(), **{"velocities": None, "accelerations": None} | fields)
+
+
+def moving(rig, later):
+    """One second into a motion of four."""
+    rig.send(goal(moved(base=0.5, shoulder=-0.2), times=[4.0]), "first")
+    rig.tick()
+    later.do()
+    rig.run(1.0)
+    assert rig.phase is Phase.EXECUTING
+    later.asked = 0
+
+
+def smooth(rig):
+    """Largest change of velocity from reference to reference, as a share of what the accelerations that were sent make of it."""
+    v, a = rig["v"], rig["a"]
+    allowed = rig.period_s * np.maximum(np.abs(a[1:]), np.abs(a[:-1])).max() + 1e-9
+    return np.abs(np.diff(v, axis=0)).max() / allowed
+
+
+def test_a_goal_for_an_arm_on_its_way_is_checked_beside_and_joins_at_the_moment_that_it_was_checked_for(rig, later):
+    moving(rig, later)
+    rig.send(medium_goal(), "second")
+    rig.tick()
+    asked_s = rig.time_s
+    assert later.asked == 1 and not rig.answers["first"]
+    later.do()
+    rig.tick(round(AHEAD_S / rig.period_s) - 1)
+    assert rig.kinds("second") == [] and rig.phase is Phase.EXECUTING, "it goes on with the first until then"
+    rig.tick()
+    assert rig.kinds("second") == [EventKind.ACCEPTED] and "preempted" in rig.answer("first").text
+    assert rig.events[-1].motion.start_s == pytest.approx(asked_s + AHEAD_S)
+    rig.to_rest()
+    assert later.asked == 1 and rig.answer("second").text == "done: holding" and smooth(rig) <= 1.2
+    np.testing.assert_allclose(rig.newest.q, medium_goal().positions[-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("period_s", [0.004, 0.0301])
+def test_it_joins_between_two_references_too(later, period_s):
+    rig = Rig(beside=later, period_s=period_s)
+    moving(rig, later)
+    rig.send(medium_goal(), "second")
+    rig.tick()
+    later.do()
+    rig.to_rest()
+    assert later.asked == 1 and rig.answer("second").text == "done: holding" and smooth(rig) <= 1.2
+
+
+def test_a_check_that_comes_too_late_to_join_is_made_for_a_later_moment(rig, later):
+    moving(rig, later)
+    rig.send(medium_goal(), "second")
+    rig.tick(round(AHEAD_S / rig.period_s) + 2)
+    later.do()
+    rig.tick()
+    assert later.asked == 2 and rig.kinds("second") == []
+    later.do()
+    rig.tick(round(2 * AHEAD_S / rig.period_s))
+    assert rig.kinds("second") == [EventKind.ACCEPTED] and smooth(rig) <= 1.2
+
+
+@pytest.mark.parametrize("change", ["cancel all", "speed", "limits", "end"])
+def test_a_motion_that_changes_while_a_goal_is_checked_for_joining_it(rig, later, change):
+    moving(rig, later)
+    if change == "end":
+        rig.run(2.5)
+    rig.send(medium_goal(), "second")
+    rig.tick()
+    later.do()
+    if change == "cancel all":
+        rig.cancel()
+        rig.to_rest()
+        assert "cancelled" in rig.answer("second").text
+        return
+    if change != "end":
+        rig.execution.change_some(**({"speed": 0.5} if change == "speed" else {"tip_speed": 0.1}))
+    for _ in range(300):
+        rig.tick()
+        later.do()
+    assert later.asked >= 2 and EventKind.ACCEPTED in rig.kinds("second") and smooth(rig) <= 1.2
+    rig.execution.change_some(speed=1.0)
+    rig.to_rest()
+    assert rig.answer("second").text == "done: holding"
 
 
 def test_too_many_points_are_refused_before_anything_is_done_with_them(rig, later):
