@@ -26,6 +26,9 @@ MAX_POINTS = 10_000
 ROUND_S = 0.05
 """From this long before a point without velocity to as long after it, joints change their speed [s]."""
 
+LARGEST = 1e9
+"""No position, velocity or acceleration of a joint is larger [rad, rad/s, rad/s²]: what is would overflow in a spline."""
+
 MAIN_TRACK = "arm"
 
 LIGHT_POINTS, LIGHT_S = 20, 2.0
@@ -138,9 +141,9 @@ def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
         raise TrajectoryError(f"the goal lasts {longest:.0f} s, at most {MAX_GOAL_S:.0f} s", value=longest, limit=MAX_GOAL_S)
     names = tuple(joint_names[joint] for joint in joints)
     count = len(goal.times_s)
-    q = _field("positions", goal.positions, count, order)
-    v = None if goal.velocities is None else _field("velocities", goal.velocities, count, order)
-    a = None if goal.accelerations is None else _field("accelerations", goal.accelerations, count, order)
+    q = _field("positions", goal.positions, count, order, names)
+    v = None if goal.velocities is None else _field("velocities", goal.velocities, count, order, names)
+    a = None if goal.accelerations is None else _field("accelerations", goal.accelerations, count, order, names)
     times, points = checked_points(goal.times_s, q, v, a, names)
     require_rest(points[-1], names)
     return ParsedGoal(names, joints, np.array(times), q, v, a, goal.start_s, goal.track)
@@ -152,11 +155,16 @@ def require_few(points: int) -> None:
         raise TrajectoryError(f"the goal has {points} points, at most {MAX_POINTS} are taken", value=points, limit=MAX_POINTS)
 
 
-def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArray[np.intp]) -> Array:
+def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArray[np.intp], names: Sequence[str]) -> Array:
     for index, row in enumerate(rows):
         if len(row) != len(order):
             raise TrajectoryError(f"point {index}: {len(row)} {name} for {len(order)} joints", value=len(row), limit=len(order))
     if len(rows) != count:
         raise TrajectoryError(f"{count} points but {name} for {len(rows)}", value=len(rows), limit=count)
     field: Array = np.array(rows, dtype=float)[:, order]
+    beyond = np.isfinite(field) & (np.abs(field) > LARGEST)
+    if beyond.any():
+        k, j = (int(i) for i in np.argwhere(beyond)[0])
+        text = f"point {k}: {names[j]} has {field[k, j]:.3g} among its {name}, at most {LARGEST:.0e} can be meant"
+        raise TrajectoryError(text, subject=names[j], value=float(field[k, j]), limit=LARGEST)
     return field

@@ -41,6 +41,19 @@ def test_without_leave_a_goal_names_all_joints():
         parse(Goal(NAMES[:-1], [1.0], [HOME[:-1]]), NAMES)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("field", ["positions", "velocities", "accelerations"])
+@pytest.mark.parametrize("value", [1e308, -1e300, 2e9])
+def test_what_no_joint_can_be_is_refused_with_joint_and_value(field, value):
+    rig, rows = Rig(), {"positions": [HOME], "velocities": [[0.0] * 5], "accelerations": [[0.0] * 5]}
+    rows[field] = [[0.0, value, 0.0, 0.0, 0.0]]
+    with pytest.raises(
+        TrajectoryError, match=f"point 0: shoulder has {value:.3g} among its {field}, at most 1e".replace("+", ".")
+    ):
+        rig.submit(Goal(NAMES, [1.0], **rows))
+    assert rig.phase is Phase.HOLDING
+
+
 def test_slowed_it_goes_through_the_same_points_later_and_at_less_speed():
     rows = [np.array([[0.1, 0.2], [0.3, 0.1]]), np.array([[0.4, 0.2], [0.0, 0.0]]), np.array([[1.0, 2.0], [0.0, 0.0]])]
     parsed = parse(Goal(["b", "a"], [1.0, 3.0], *rows), ("a", "b"))
