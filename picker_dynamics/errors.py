@@ -106,6 +106,16 @@ class InfeasibleError(PickerError):
         self.time_s = time_s
 
 
+class GoalRefusedError(PickerError):
+    """A goal that the controller refused or aborted; the message is the controller's."""
+
+    exit_code = 6
+
+
+class GoalAbortedError(GoalRefusedError):
+    """A goal was begun and did not come to its end."""
+
+
 class CrossCheckError(PickerError):
     """Two models of one URDF disagree: nothing may move."""
 

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.recording.definitions import missing
-from picker_dynamics.recording.reader import ArmRecording, read
+from picker_dynamics.recording.reader import ArmRecording, Bounds, read
 from picker_dynamics.recording.tracking import tracking_error
 from picker_dynamics.robot import arms, servo_arm
 
 from . import options as shared
-
-
-class Limits(NamedTuple):
-    """(n,) each [N·m or N]: what the joints give at the most, along a motion, and where it ends; units of positions."""
-
-    stall: np.ndarray
-    peak: np.ndarray
-    hold: np.ndarray
-    units: tuple[str, ...]
 
 
 def add_parser(commands) -> None:
@@ -66,7 +56,7 @@ def plot(options) -> int:
     return 0
 
 
-def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str = "") -> Limits | None:
+def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str = "") -> Bounds | None:
     """The limits of the recorded arm; None where nothing says which arm it was.
 
     Raises:
@@ -90,10 +80,10 @@ def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str
             )
         return None
     order = [described.joint_names.index(joint) for joint in recorded.joint_names]
-    return Limits(*(np.asarray(one)[order] for one in limits), tuple(described.position_units[i] for i in order))
+    return Bounds(*(np.asarray(one)[order] for one in limits), tuple(described.position_units[i] for i in order))
 
 
-def summary(recorded: ArmRecording, limits: Limits | None) -> list[str]:
+def summary(recorded: ArmRecording, limits: Bounds | None) -> list[str]:
     """One line a joint: tracking error, and torque as a share of what the joint gives at the most."""
     error = np.abs(tracking_error(recorded.reference, recorded.state).values)
     lines = [

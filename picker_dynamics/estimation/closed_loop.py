@@ -177,8 +177,8 @@ class ClosedLoop:
         rows = []
         for _ in range(max(1, round(duration_s / self.period_s))):
             now_s = self.plant.time
-            self._command(now_s + self.lead_s, trajectory.sample(now_s + self.lead_s - start_s))
-            self._advance()
+            self.command(now_s + self.lead_s, trajectory.sample(now_s + self.lead_s - start_s))
+            self.advance()
             now_s = self.plant.time
             reference = earlier.sample(earlier.duration) if now_s < start_s else trajectory.sample(now_s - start_s)
             rows.append((now_s, *reference, self.plant.q, self.plant.setpoint, self.plant.torque, self.plant.tip))
@@ -193,7 +193,7 @@ class ClosedLoop:
 
     # --- one period -----------------------------------------------------------------------------------
 
-    def _command(self, holds_s: float, reference) -> None:
+    def command(self, holds_s: float, reference) -> None:
         """Send the set-point for the host time at which it holds."""
         setpoint, _ = self.compensator.update(*reference, self.period_s)
         time_us = (self.clock.board_us(holds_s) + self._stamp_shift_us) % TIME_MODULUS
@@ -209,7 +209,8 @@ class ClosedLoop:
         self.firmware.receive(encode(message, self._sequence), self._board_us())
         self._sequence += 1
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
+        """Let one control period pass."""
         end_s, tick_s = self.plant.time + self.period_s, max(TICK_S, self.plant.dt)
         while self.plant.time < end_s - 0.5 * tick_s:
             self.firmware.advance(self._board_us())

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -17,14 +18,14 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.errors import ConfigurationError, LinkError, PickerError, shown
+from picker_dynamics.errors import ConfigurationError, GoalAbortedError, GoalRefusedError, LinkError, PickerError, shown
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .diagnostics import values_of
 from .goal_messages import point
-from .runtime import LATCHED, LATEST, OUTCOMES, made
+from .runtime import LATCHED, LATEST, OUTCOMES, made, payload_in
 from .transport import prepared_transport, start_ros
 
 ANSWER_S = 5.0
@@ -37,16 +38,6 @@ MOVING = "executing", "streaming"
 
 KNOT_S = 0.05
 """Spacing of the points in which a trajectory is sent: quintic segments through them are the same curve to 1e-6 rad."""
-
-
-class GoalRefusedError(PickerError):
-    """The controller refused or aborted a goal; the message is the controller's."""
-
-    exit_code = 6
-
-
-class GoalAbortedError(GoalRefusedError):
-    """A goal was begun and did not come to its end."""
 
 
 class ArmClient(Node):
@@ -69,6 +60,7 @@ class ArmClient(Node):
         self.hardware: dict[str, str] = {}
         self.outcomes: dict[str, DiagnosticStatus] = {}
         self.state: np.ndarray | None = None
+        self.effort: np.ndarray | None = None
         self.desired: np.ndarray | None = None
         self.goals = self.create_publisher(JointTrajectory, "arm_controller/joint_trajectory", 10)
         self.create_subscription(DiagnosticStatus, "arm_controller/status", self.on_controller, OUTCOMES)
@@ -97,6 +89,7 @@ class ArmClient(Node):
     def on_state(self, message: JointState) -> None:
         if self.joint_names:
             self.state = self.vector(message, "position")
+            self.effort = self.vector(message, "effort") if len(message.effort) else None
 
     def vector(self, message: JointState, field: str) -> np.ndarray:
         """A field of ``joint_states``, in the order of the client's joints."""
@@ -123,6 +116,12 @@ class ArmClient(Node):
         command = heard[0]
         command.position = ordered(command.name, command.position, tuple(joint_names), "joint_commands").tolist()
         return command
+
+    def payload(self) -> float:
+        """What the graph believes the tool to carry [kg]."""
+        with self.hearing(InertiaStamped, "payload", LATCHED) as heard:
+            self.wait(lambda: heard, ANSWER_S, "no payload is told: is the dynamics node running?")
+        return payload_in(heard[0])[0]
 
     def listen(self, duration_s: float) -> tuple[np.ndarray, np.ndarray | None]:
         """Positions (s, n) [rad or m] of the states of the next ``duration_s`` [s], and efforts (s, n), or None without any.
@@ -233,39 +232,54 @@ class ArmClient(Node):
         Raises:
             GoalRefusedError: the controller refused or aborted it; with its reason.
         """
+        return self.send(self.message(times_s, positions), timeout_s)
+
+    def message(self, times_s, positions) -> JointTrajectory:
+        """A goal through positions (k, n) [rad or m] at ``times_s`` (k,) [s], at rest at the end."""
         zero = np.zeros(len(self.joint_names))
         rest = (zero, zero) if len(times_s) == 1 else ()
-        return self._go([point(time_s, position, *rest) for time_s, position in zip(times_s, positions)], timeout_s)
+        return self._goal([point(time_s, position, *rest) for time_s, position in zip(times_s, positions)])
 
     def follow(self, trajectory: Trajectory, timeout_s: float | None = None) -> float:
         """Execute a trajectory that starts where the arm is; returns the duration it really took [s]."""
         count = max(1, int(np.ceil(trajectory.duration / KNOT_S)))
         times_s = np.linspace(0.0, trajectory.duration, count + 1)[1:]
-        return self._go([point(time_s, *trajectory.sample(time_s)) for time_s in times_s], timeout_s)
+        return self.send(self._goal([point(time_s, *trajectory.sample(time_s)) for time_s in times_s]), timeout_s)
 
-    def _go(self, points: list[JointTrajectoryPoint], timeout_s: float | None) -> float:
-        return self.send(JointTrajectory(joint_names=list(self.joint_names), points=points), timeout_s)
+    def _goal(self, points: list[JointTrajectoryPoint]) -> JointTrajectory:
+        return JointTrajectory(joint_names=list(self.joint_names), points=points)
 
     def send(self, message: JointTrajectory, timeout_s: float | None = None) -> float:
         """Send a goal and wait until it is done; Ctrl-C meanwhile cancels it."""
         self.wait_holding()
-        goal = uuid.uuid4().hex
-        message.header.frame_id = goal
-        try:
-            self.goals.publish(message)
-            self.wait(lambda: goal in self.outcomes, ANSWER_S, "the controller does not answer")
-            duration = float(values_of(self.outcomes[goal]).get("duration_s", "nan"))
-            self._require(goal, "accepted", "done")
+        with self.cancelling():
+            goal, duration = self.begin(message)
             self.wait(
-                lambda: values_of(self.outcomes[goal])["outcome"] != "accepted",
-                timeout_s or duration + ANSWER_S,
-                f"the motion of {duration:.1f} s did not end in time",
+                lambda: self.ended(goal), timeout_s or duration + ANSWER_S, f"the motion of {duration:.1f} s did not end in time"
             )
+        return duration
+
+    def begin(self, message: JointTrajectory) -> tuple[str, float]:
+        """Send a goal; returns its name and the duration of the motion [s] when it is accepted."""
+        goal = message.header.frame_id = uuid.uuid4().hex
+        self.goals.publish(message)
+        self.wait(lambda: goal in self.outcomes, ANSWER_S, "the controller does not answer")
+        self._require(goal, "accepted", "done")
+        return goal, float(values_of(self.outcomes[goal]).get("duration_s", "nan"))
+
+    def ended(self, goal: str) -> bool:
+        """Whether a goal that was accepted is done; raises where it ended in another way."""
+        self._require(goal, "accepted", "done")
+        return values_of(self.outcomes[goal])["outcome"] == "done"
+
+    @contextmanager
+    def cancelling(self) -> Iterator[None]:
+        """Ctrl-C within cancels the motion under way."""
+        try:
+            yield
         except (KeyboardInterrupt, RuntimeError):  # rclpy makes one of the other where a message is being converted
             self.cancel()
             raise
-        self._require(goal, "done")
-        return duration
 
     def cancel(self) -> None:
         """Let the motion under way decelerate to a hold, whoever moves the arm."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,6 +81,15 @@ class ArmRecording:
     arm: str = ""
     namespace: str = ""
     damaged: str = ""
+
+
+class Bounds(NamedTuple):
+    """(n,) each [N·m or N]: what the joints give at the most, along a motion, and where it ends; units of positions."""
+
+    stall: np.ndarray
+    peak: np.ndarray
+    hold: np.ndarray
+    units: tuple[str, ...]
 
 
 @dataclass

@@ -299,6 +299,10 @@ class DynamicsModel(ABC):
         transposed = (np.swapaxes(jacobian, -1, -2) for jacobian in (self.jacobian(q), self.angular_jacobian(q)))
         return tau - sum(times(J, part) for J, part in zip(transposed, (wrench[..., :3], wrench[..., 3:])))
 
+    def torque(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """tau_d of a motion that touches nothing, (..., n) [N·m]: ``required_torque`` by the name that scripts look for."""
+        return self.required_torque(q, v, a)
+
 
 def times(matrix: Array, vector: Array) -> Array:
     """Matrices (..., m, k) times vectors (..., k)."""

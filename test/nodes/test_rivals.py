@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from waiting import PATIENCE_S
 
-from picker_dynamics.nodes.client import GoalRefusedError
+from picker_dynamics.errors import GoalRefusedError
 from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
 

@@ -12,8 +12,7 @@ from ros_graph import running_nodes
 from scenarios.bench import goal, until, wait_until_up
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.errors import ConfigurationError, PickerError
-from picker_dynamics.nodes.client import GoalRefusedError
+from picker_dynamics.errors import ConfigurationError, GoalRefusedError, PickerError
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
 

@@ -13,7 +13,7 @@ from scenarios import motions
 from scenarios.bench import Watch, moved, outcome, stands, start_swinging, until
 from wall_clock import settable_wall_clock
 
-from picker_dynamics.nodes.client import GoalRefusedError
+from picker_dynamics.errors import GoalRefusedError
 
 pytestmark = pytest.mark.ros
 

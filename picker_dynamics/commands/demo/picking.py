@@ -11,8 +11,8 @@ import numpy as np
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
-from picker_dynamics.errors import PickerError
-from picker_dynamics.nodes.client import ArmClient, GoalAbortedError, GoalRefusedError
+from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, PickerError
+from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.loop_meter import LoopMeter
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.sim.control_socket import BoardControl

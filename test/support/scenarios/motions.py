@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from arm_fixtures import rigid_body
 
-from picker_dynamics.errors import PickerError
-from picker_dynamics.nodes.client import GoalRefusedError
+from picker_dynamics.errors import GoalRefusedError, PickerError
 from picker_dynamics.nodes.runtime import to_stamp
 
 from .bench import (

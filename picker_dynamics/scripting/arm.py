@@ -1,0 +1,376 @@
+"""``Arm``: an arm to script, simulated in the process, on the running graph, or offline for questions alone.
+
+    with Arm.simulated() as arm:
+        arm.home()
+        arm.move(tip=(0.26, 0.08, 0.17))
+        print(arm.plan(shoulder=0, elbow=0))
+
+SI units: radians (degrees where ``unit="deg"`` is said), metres, newton metres, kilograms, seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.execution.goal import MAX_GOAL_S
+from picker_dynamics.resources import resource
+from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
+from picker_dynamics.trajectory.trajectory import through
+
+from .body import Body, Goal, Sample
+from .equipment import Equipment, equipment, rigid_body
+from .plan import Plan, planned
+from .recorded import Recorded
+from .target import joint_target, tip_target
+
+SHORTEST_S = 0.8
+"""A motion asks for this duration where none is given; it is slowed to what tip speed and torque allow."""
+
+SIMULATED = {"typical": "config/servos.sim.yaml", "ideal": "config/servos.ideal.yaml"}
+
+
+def load(arm: str | Path = "") -> RigidBody:
+    """The dynamics of an arm alone: ``load("my.urdf").torque(q, v, a)``, ``.gravity(q)``, ``.mass_matrix(q)``, single states (n,)
+    or batches (..., n).
+
+    Args:
+        arm: path of a URDF, or the name of an arm of config/arms.yaml; empty: the picker.
+
+    Raises:
+        DescriptionError, ConfigurationError: it cannot be used.
+    """
+    return rigid_body(arm)
+
+
+class Move:
+    """A motion that was accepted; what ``Arm.move(..., wait=False)`` returns.
+
+    Attributes:
+        duration: of the motion [s].
+    """
+
+    def __init__(self, arm: Arm, goal: Goal):
+        self._arm, self._goal, self.duration = arm, goal, goal.duration_s
+
+    @property
+    def progress(self) -> float:
+        """Share that is over, 0 to 1."""
+        return self._goal.progress()
+
+    def done(self) -> bool:
+        """Whether it has come to its end; a little time passes.
+
+        Raises:
+            GoalAbortedError: it ended in another way, and the arm holds.
+        """
+        if not self._goal.ended():
+            self._arm._moving().step()  # noqa: SLF001 (of one thought)
+        return self._goal.ended()
+
+    def wait(self) -> float:
+        """Until it is done; returns its duration [s].  Ctrl-C cancels it: the arm decelerates and holds, nothing is latched."""
+        try:
+            while not self.done():
+                pass
+        except (KeyboardInterrupt, RuntimeError):
+            self.cancel()
+            raise
+        return self.duration
+
+    def cancel(self) -> None:
+        """Let the arm decelerate, and wait until it holds."""
+        self._goal.cancel()
+
+
+class Arm:
+    """An arm: questions about it, and motions.  Made by ``simulated``, ``connect`` or ``offline``; a context manager.
+
+    Attributes:
+        description: what its URDF says: joint names, limits, ``n``.
+    """
+
+    def __init__(self, known: Equipment, body: Body | None = None, pose: ArrayLike | None = None):
+        self._known, self._body, self._closed = known, body, False
+        self._pose = known.home if pose is None else as_vector("q", pose, known.description.n)
+        self._move: Move | None = None
+        self.description = known.description
+
+    # -- where it comes from -------------------------------------------------------------------------------
+
+    @classmethod
+    def simulated(
+        cls,
+        arm: str | Path = "",
+        servos: str | Path = "",
+        *,
+        servo: str = "typical",
+        compensation: str = "full",
+        plant_error: float = 0.0,
+        seed: int = 0,
+        real_time: bool = True,
+    ) -> Arm:
+        """An arm simulated in this process, enabled at its home pose: servos, board, friction and all; no ROS.
+
+        Args:
+            arm: path of a URDF, or the name of an arm of config/arms.yaml; empty: the picker.
+            servos: its servo map; empty: the picker's.
+            servo: what the simulated servos are like: ``typical`` or ``ideal``.
+            compensation: ``none``, ``gravity`` or ``full``.
+            plant_error: bound of the relative errors of the true arm's numbers, 0 to 0.5; seed: of those errors.
+            real_time: as fast as the clock on the wall; False: as fast as the processor.
+
+        Raises:
+            DescriptionError, ConfigurationError, InputError: what it is made of cannot be used.
+            MissingDependencyError: MuJoCo is not installed.
+        """
+        if servo not in SIMULATED:
+            raise InputError(f"servo is {servo!r}, must be one of {', '.join(SIMULATED)}", subject="servo", value=servo)
+        known = equipment(arm, servos, "" if servos else resource(SIMULATED[servo]))
+        from .machines import Machine, ServoMachine, TorqueMachine
+        from .simulated import SimulatedBody
+
+        error = {"plant_error": checked_number("plant_error", plant_error, least=0.0), "seed": seed}
+        machine: Machine
+        if known.servos is None:
+            machine = TorqueMachine(known, known.home, **error)
+        else:
+            machine = ServoMachine(known, known.home, compensation, **error)
+        return cls(known, SimulatedBody(known, machine, real_time))
+
+    @classmethod
+    def connect(cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "") -> Arm:
+        """The arm of the running graph (``picker up``, ``ros2 launch``); it is never enabled from here.
+
+        Args:
+            namespace: the graph's.
+            arm, servos: URDF and servo map it was started with; empty: the arm that runs.
+
+        Raises:
+            LinkError: no graph answers.
+            ConfigurationError: the graph has another arm.
+        """
+        from picker_dynamics.bringup.bringup import require_namespace
+        from picker_dynamics.nodes.client import ArmClient
+
+        from .connected import ConnectedBody
+
+        require_namespace(namespace)
+        client = ArmClient((), namespace)
+        try:
+            known = equipment(arm or client.running_arm(), servos)
+            client.require_arm(known.description)
+            client.joint_names = known.description.joint_names
+        except BaseException:
+            client.__exit__()
+            raise
+        return cls(known, ConnectedBody(client))
+
+    @classmethod
+    def offline(cls, arm: str | Path = "", servos: str | Path = "", q: ArrayLike | None = None) -> Arm:
+        """No arm, only questions about it at the pose ``q`` (n,) [rad or m], by default home; errors as ``simulated``."""
+        return cls(equipment(arm, servos), None, q)
+
+    def __enter__(self) -> Arm:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the arm as it stands; nothing can be asked of it any more."""
+        if not self._closed and self._body is not None:
+            self._body.close()
+        self._closed = True
+
+    # -- questions -----------------------------------------------------------------------------------------
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Order of every array."""
+        return self.description.joint_names
+
+    @property
+    def model(self) -> DynamicsModel:
+        """The dynamics with the present payload."""
+        self._open()
+        return self._known.model(self.payload)
+
+    @property
+    def q(self) -> Array:
+        """(n,) joint positions [rad or m]: the truth in simulation, else as measured, or as modelled where nothing measures."""
+        self._open()
+        return np.array(self._pose if self._body is None else self._body.q)
+
+    @property
+    def tip(self) -> Array:
+        """(3,) where the tool is at ``q`` [m], base frame."""
+        return self.tip_at(self.q)
+
+    def tip_at(self, q: ArrayLike) -> Array:
+        """Tool position (..., 3) [m], base frame, at ``q`` (..., n) [rad or m]."""
+        self._open()
+        return self._known.model().forward_kinematics(q)
+
+    @property
+    def payload(self) -> float:
+        """What the tool is believed to carry [kg]; set it when a load is taken or put down (a simulated tool then carries it)."""
+        self._open()
+        return 0.0 if self._body is None else self._body.payload
+
+    @payload.setter
+    def payload(self, mass: float) -> None:
+        self._moving().carry(checked_number("payload", mass, "kg", least=0.0))
+
+    def gravity_torque(self, q: ArrayLike | None = None) -> Array:
+        """(..., n) what holds the arm against gravity [N·m or N], payload included, at ``q`` (..., n), by default here."""
+        return self.model.gravity(self.q if q is None else q)
+
+    def plan(
+        self,
+        *,
+        q: ArrayLike | None = None,
+        tip: Sequence[float] | None = None,
+        pitch: float | None = None,
+        unit: str = "rad",
+        duration: float = SHORTEST_S,
+        **joints: float,
+    ) -> Plan:
+        """Whether the arm may move there from the pose that it holds, and at what cost; arguments as ``move``, nothing moves."""
+        held = self._held()
+        target = self._target(held, q, tip, pitch, unit, joints)
+        still = np.zeros(self.description.n)
+        begin, end = (self._within(held), still, still), (target, still, still)
+        path = through([_seconds(duration)], [end], joint_names=self.joint_names, start=begin)
+        return planned(self._known.validator(self.payload), path)
+
+    # -- motions -------------------------------------------------------------------------------------------
+
+    def move(
+        self,
+        *,
+        q: ArrayLike | None = None,
+        tip: Sequence[float] | None = None,
+        pitch: float | None = None,
+        unit: str = "rad",
+        duration: float = SHORTEST_S,
+        wait: bool = True,
+        **joints: float,
+    ) -> Move:
+        """Move and wait until the arm is there; what is not named holds.
+
+        Args:
+            q: (n,) all joints [rad or m]; or
+            tip: (3,) where the tool shall be [m], base frame, with the hand at ``pitch`` [rad], nearest to level by default; or
+            joints: by name, ``shoulder=0.5``; in ``unit`` (``rad`` or ``deg``) where they turn, in metres where they slide.
+            duration: at least this long [s]; it is slowed to what tip speed and torque allow.
+            wait: False returns at once; look at ``done()`` or ``wait()`` of what is returned.
+
+        Raises:
+            GoalRefusedError: it may not be made, with the reason; nothing moves.
+            GoalAbortedError: it did not come to its end; the arm holds.
+            InputError: no target, or one that can be none; UnreachableError: no pose has the tip there.
+            PickerError: offline, closed, or the arm still moves for the move before.
+        """
+        body = self._moving()
+        if self._move is not None and not self._over(self._move):
+            raise PickerError("the arm still moves: wait() for the move before, or cancel() it")
+        target = self._target(body.held, q, tip, pitch, unit, joints)
+        self._move = Move(self, body.begin(target, _seconds(duration)))
+        if wait:
+            self._move.wait()
+        return self._move
+
+    def home(self, *, wait: bool = True) -> Move:
+        """Move to the home pose, of the servo map or of config/arms.yaml."""
+        return self.move(q=self._known.home, wait=wait)
+
+    def park(self, *, wait: bool = True) -> Move:
+        """Move to the rest pose, where the arm may be switched off; home, where joints are measured."""
+        return self.move(q=self._known.rest, wait=wait)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass: simulated time passes in here, in ``move`` and in ``Move.wait``, and nowhere else."""
+        body, ends_s = self._moving(), self._moving().now_s + _seconds(seconds)
+        while body.now_s < ends_s - 1e-9:
+            body.step()
+
+    @contextmanager
+    def record(self) -> Iterator[Recorded]:
+        """Record what the arm does within: ``with arm.record() as recorded: arm.move(...)``."""
+        body, recorded = self._moving(), Recorded(self._known)
+        before = body.on_sample
+
+        def both(sample: Sample) -> None:
+            recorded.add(sample)
+            if before is not None:
+                before(sample)
+
+        body.on_sample = both
+        try:
+            yield recorded
+        finally:
+            body.on_sample = before
+
+    # -- how -----------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        if self._closed:
+            raise PickerError("this arm was closed: make another one")
+
+    def _moving(self) -> Body:
+        self._open()
+        if self._body is None:
+            raise PickerError(
+                "this arm is offline: it answers questions, and does not move; use Arm.simulated() or Arm.connect()"
+            )
+        return self._body
+
+    def _within(self, q: Array) -> Array:
+        """What is a hair beyond a limit, a modelled pose for one, counts as at it."""
+        return np.clip(q, self.description.lower, self.description.upper)
+
+    def _held(self) -> Array:
+        self._open()
+        return np.array(self._pose if self._body is None else self._body.held)
+
+    @staticmethod
+    def _over(move: Move) -> bool:
+        try:
+            return move.done()
+        except PickerError:
+            return True  # whoever waited for it was told
+
+    def _target(
+        self,
+        held: Array,
+        q: ArrayLike | None,
+        tip: Sequence[float] | None,
+        pitch: float | None,
+        unit: str,
+        joints: dict[str, float],
+    ) -> Array:
+        ways = [
+            name for name, given in (("q", q is not None), ("tip", tip is not None), ("joints by name", bool(joints))) if given
+        ]
+        if len(ways) != 1:
+            raise InputError(f"give q, tip or joints by name; given: {' and '.join(ways) or 'none'}", subject="target")
+        within = self._within(held)
+        if q is not None:
+            return as_vector("q", q, self.description.n)
+        if tip is not None:
+            return tip_target(self.description, within, tip, pitch)
+        return joint_target(self.description, within, joints, unit)
+
+
+def _seconds(value: float) -> float:
+    seconds = checked_number("seconds", value, "s", above=0.0)
+    if seconds > MAX_GOAL_S:
+        raise InputError(f"{seconds:g} s, at most {MAX_GOAL_S:g} s are taken", subject="seconds", value=seconds, limit=MAX_GOAL_S)
+    return seconds

@@ -1,0 +1,83 @@
+"""Body of a script's arm: whatever moves when the script says so, in the process or on a running graph, seen alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from picker_dynamics.robot.model import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What is known of an arm at one instant, for recordings.
+
+    Attributes:
+        t: [s], of any one clock.
+        q, q_ref: (n,) where the joints are, or are believed to be, and should be [rad or m].
+        torque: (n,) of the joints [N·m or N]; NaN where nobody tells.
+    """
+
+    t: float
+    q: Array
+    q_ref: Array
+    torque: Array
+
+
+class Goal(Protocol):
+    """A motion that was accepted."""
+
+    duration_s: float
+
+    def ended(self) -> bool:
+        """Whether it was answered.
+
+        Raises:
+            GoalAbortedError: it did not come to its end.
+        """
+
+    def progress(self) -> float:
+        """Share of it that is over, 0 to 1."""
+
+    def cancel(self) -> None:
+        """Let the arm decelerate to a hold, and wait until it stands."""
+
+
+class Body(Protocol):
+    """Time passes in ``step`` alone, and in whatever waits."""
+
+    on_sample: Callable[[Sample], None] | None
+    """Who wants to have what is known, as time passes."""
+
+    @property
+    def q(self) -> Array:
+        """(n,) where the joints are [rad or m]: the truth in simulation, else as measured or modelled."""
+
+    @property
+    def held(self) -> Array:
+        """(n,) where they should be now [rad or m]."""
+
+    @property
+    def payload(self) -> float:
+        """What the tool is believed to carry [kg]."""
+
+    def carry(self, mass: float) -> None:
+        """Tell that the tool carries ``mass`` [kg]; a simulated one does from then on."""
+
+    def begin(self, target: Array, duration_s: float) -> Goal:
+        """Start a motion to rest at ``target`` (n,) [rad or m].
+
+        Raises:
+            GoalRefusedError: it may not be made, or somebody else moves the arm.
+        """
+
+    def step(self) -> None:
+        """Let a little time pass."""
+
+    @property
+    def now_s(self) -> float:
+        """Its clock [s]."""
+
+    def close(self) -> None:
+        """Leave the arm as it stands."""

@@ -1,0 +1,87 @@
+"""The arm of a running graph, for a script: goals over ROS, states as the hardware tells them; nothing is enabled from here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from picker_dynamics.nodes.client import ANSWER_S, ArmClient
+from picker_dynamics.robot.model import Array
+
+from .body import Sample
+
+STEP_S = 0.01
+"""How long messages are listened to at a time [s]."""
+
+
+class ConnectedGoal:
+    """A goal that the controller took."""
+
+    def __init__(self, client: ArmClient, name: str, duration_s: float):
+        self.client, self.name, self.duration_s = client, name, duration_s
+        self._begin_s, self._done = time.monotonic(), False
+
+    def ended(self) -> bool:
+        self._done = self._done or self.client.ended(self.name)
+        return self._done
+
+    def progress(self) -> float:
+        passed = (time.monotonic() - self._begin_s) / max(self.duration_s, 1e-9)
+        return 1.0 if self._done else min(passed, 0.99)
+
+    def cancel(self) -> None:
+        self.client.cancel()
+
+
+class ConnectedBody:
+    """The arm behind a client whose joints are known."""
+
+    def __init__(self, client: ArmClient):
+        self.client = client
+        self.on_sample: Callable[[Sample], None] | None = None
+        self._told: Array | None = None
+
+    @property
+    def now_s(self) -> float:
+        return time.monotonic()
+
+    @property
+    def q(self) -> Array:
+        """The next that is heard."""
+        self.client.state = None
+        self.client.wait(lambda: self.client.state is not None, ANSWER_S, "no joint_states arrive")
+        return np.array(self.client.state)
+
+    @property
+    def held(self) -> Array:
+        return np.array(self.client.reference())
+
+    @property
+    def payload(self) -> float:
+        return self.client.payload()
+
+    def carry(self, mass: float) -> None:
+        self.client.set_parameters("dynamics", payload__mass=mass)
+
+    def begin(self, target: Array, duration_s: float) -> ConnectedGoal:
+        self.client.wait_holding()
+        with self.client.cancelling():
+            return ConnectedGoal(self.client, *self.client.begin(self.client.message([duration_s], [target])))
+
+    def step(self) -> None:
+        client = self.client
+        client.spin(STEP_S)
+        if (
+            self.on_sample is not None
+            and client.state is not None
+            and client.desired is not None
+            and client.state is not self._told
+        ):
+            self._told = client.state
+            effort = np.full(len(client.state), np.nan) if client.effort is None else client.effort
+            self.on_sample(Sample(self.now_s, np.array(client.state), np.array(client.desired), np.array(effort)))
+
+    def close(self) -> None:
+        self.client.__exit__()

@@ -1,0 +1,102 @@
+"""Equipment of an arm: its URDF, what moves its joints, and what that allows; the same however a script uses it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from picker_dynamics.dynamics import lagrangian
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.execution.execution import Limits
+from picker_dynamics.execution.floor import FloorCheck, standing_floor
+from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.validator import TIP_SPEED, MotionValidator, motion_validator
+from picker_dynamics.robot import arms, description, servo_arm
+from picker_dynamics.robot.arms import Arm as TorqueArm
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import Array, DynamicsModel, read_only
+from picker_dynamics.robot.servo_map import ServoMap
+
+
+@dataclass(frozen=True, eq=False)
+class Equipment:
+    """An arm with servos, or one whose joints take efforts.
+
+    Attributes:
+        description: what the URDF says.
+        servos: the servo map; None: the joints take efforts.
+        torque: the entry of config/arms.yaml where they do.
+    """
+
+    description: ArmDescription
+    servos: ServoMap | None = None
+    torque: TorqueArm | None = None
+
+    @property
+    def armature(self) -> Array | None:
+        """(n,) rotor inertias at the joints [kg·m²]; None: none are known."""
+        return None if self.servos is None else self.servos.armature
+
+    @cached_property
+    def home(self) -> Array:
+        """(n,) where work starts [rad or m]."""
+        if self.servos is not None:
+            return read_only(self.servos.home)
+        return read_only(np.zeros(self.description.n) if self.torque is None or self.torque.home is None else self.torque.home)
+
+    @cached_property
+    def rest(self) -> Array:
+        """(n,) where the arm may be switched off [rad or m]; home, where joints are measured."""
+        return self.home if self.servos is None else read_only(self.servos.rest)
+
+    @cached_property
+    def limits(self) -> TorqueLimits:
+        """What the joints may give."""
+        if self.servos is not None:
+            return TorqueLimits.of_servos(self.servos)
+        assert self.torque is not None
+        return TorqueLimits.of_arm(self.torque)
+
+    def model(self, payload: float = 0.0, com: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> DynamicsModel:
+        """The arm carrying a point mass [kg] at ``com`` [m], tool frame.
+
+        Raises:
+            InputError: a load that can be none.
+        """
+        return lagrangian.analytic_model(self.description, self.armature, payload, com)
+
+    def execution_limits(self, payload: float = 0.0) -> Limits:
+        """What motions are held to, as the trajectory controller does by default: torque, tip speed, the floor."""
+        floor_z, _ = standing_floor(self.description, self.rest)
+        tip_speed = TIP_SPEED if self.torque is None or self.torque.tip_speed is None else self.torque.tip_speed
+        floor = (FloorCheck(self.description, floor_z),)
+        return Limits(self.limits, model=self.model(payload), tip_speed=tip_speed, further=floor)
+
+    def validator(self, payload: float = 0.0) -> MotionValidator:
+        """Checks motions as the controller would."""
+        held, model = self.execution_limits(payload), self.model(payload)
+        return motion_validator(self.description, held.torque, model, tip_speed=held.tip_speed, further=held.further)
+
+
+def equipment(arm: str | Path = "", servos: str | Path = "", overlay: str | Path = "") -> Equipment:
+    """The arm of a URDF with a servo map, or a named one of config/arms.yaml; empty: the picker.
+
+    Raises:
+        DescriptionError, ConfigurationError: a file that cannot be used, or a name that there is not.
+    """
+    name = str(arm)
+    if name in arms.names() and arms.load(name).control == "torque":
+        entry = arms.load(name)
+        return Equipment(entry.description, torque=entry)
+    return Equipment(*servo_arm.load("" if name == arms.DEFAULT else arm, servos, overlay))
+
+
+def rigid_body(arm: str | Path = "") -> RigidBody:
+    """The dynamics of a URDF, or of a named arm with the rotors that are known of it, by Pinocchio; errors as ``equipment``."""
+    if not arm or str(arm) in arms.names():
+        known = equipment(arm)
+        return RigidBody(known.description, known.armature)
+    return RigidBody(description.load(arm))

@@ -1,0 +1,252 @@
+"""``Arm`` without ROS: questions, motions of a simulated arm judged by the simulation's truth, refusals, Ctrl-C, recordings."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from arm_fixtures import picker, rigid_body, servos
+
+import picker_dynamics
+from picker_dynamics import Arm, load
+from picker_dynamics.errors import (
+    ConfigurationError,
+    GoalAbortedError,
+    GoalRefusedError,
+    InputError,
+    JointNamesError,
+    PickerError,
+    RecordingError,
+    UnreachableError,
+)
+from picker_dynamics.resources import resource
+
+HOME, NAMES = np.array(servos().home), picker().joint_names
+TIP = (0.26, 0.08, 0.17)
+THERE_M = 4e-3
+"""Where a tip of typical servos is when it is there, at the worst."""
+
+
+@pytest.fixture(scope="module")
+def standing():
+    """One simulated arm for the tests that leave it as it was, or at home."""
+    with Arm.simulated(real_time=False) as arm:
+        yield arm
+
+
+@pytest.fixture
+def arm(standing):
+    standing.home()
+    return standing
+
+
+# -- what is brought in ------------------------------------------------------------------------------------
+
+
+def test_the_package_offers_what_a_script_needs_and_loads_nothing_before_it_is_asked():
+    assert {"Arm", "load"} <= set(dir(picker_dynamics))
+    with pytest.raises(AttributeError, match="Leg"):
+        picker_dynamics.Leg  # noqa: B018
+    code = (
+        "import sys, picker_dynamics as p; few = 'pinocchio' not in sys.modules; a = p.Arm.offline(); "
+        "print(few, a.tip.shape, {'rclpy', 'mujoco', 'matplotlib'} & set(sys.modules))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True).stdout
+    assert said.strip() == "True (3,) set()"
+
+
+@pytest.mark.parametrize("which", ["", "picker", "rrp", str(resource("urdf/three_link.urdf"))])
+def test_the_dynamics_alone_are_those_of_the_equations(which):
+    model, rng = load(which), np.random.default_rng(3)
+    q, v, a = rng.uniform(-0.4, 0.4, (3, 7, model.n))
+    by_parts = np.einsum("sij,sj->si", model.mass_matrix(q), a) + model.gravity(q) + model.friction(v)
+    by_parts += np.einsum("sij,sj->si", model.coriolis_matrix(q, v), v)
+    np.testing.assert_allclose(model.torque(q, v, a), by_parts, atol=1e-12)
+    np.testing.assert_allclose(model.torque(q[0], v[0], a[0]), by_parts[0], atol=1e-12)
+
+
+# -- questions ---------------------------------------------------------------------------------------------
+
+
+def test_questions_are_answered_without_an_arm():
+    with Arm.offline() as arm:
+        np.testing.assert_allclose(arm.gravity_torque(), rigid_body().gravity(HOME), atol=1e-9)
+        np.testing.assert_allclose(arm.tip, rigid_body().forward_kinematics(HOME), atol=1e-9)
+        assert arm.gravity_torque(np.zeros((4, 5))).shape == (4, 5) and arm.payload == 0.0 and arm.joint_names == NAMES
+        assert not arm.plan(shoulder=0.0, elbow=0.0)
+        for act in (arm.home, lambda: arm.move(base=0.1), lambda: arm.wait(1.0), lambda: setattr(arm, "payload", 0.01)):
+            with pytest.raises(PickerError, match="offline"):
+                act()
+    for ask in (lambda: arm.q, lambda: arm.tip, lambda: arm.plan(base=0.1), arm.home):
+        with pytest.raises(PickerError, match="closed"):
+            ask()
+
+
+def test_a_plan_names_the_worst_joint_and_what_each_has_left(arm):
+    stretched = arm.plan(shoulder=0, elbow=0, wrist=0, unit="deg")
+    assert not stretched.possible and stretched.worst_joint == stretched.refusal.subject == "shoulder"
+    pose = HOME * [1, 0, 0, 0, 1]
+    torque = np.abs(rigid_body().gravity(pose))
+    share = float(torque[1] / stretched.hold[1])
+    assert stretched.hold_share["shoulder"] == pytest.approx(share) and stretched.margins["shoulder"] <= 1.0 - share
+    assert str(stretched).startswith("refused: shoulder needs") and "-" in str(stretched).splitlines()[3]
+    easy = arm.plan(base=20, unit="deg", duration=2.0)
+    assert easy and easy.duration == 2.0 and easy.slowed == 1.0 and min(easy.margins.values()) > 0.0
+    fast = arm.plan(base=80, unit="deg")
+    assert fast and fast.slowed > 1.0 and fast.duration == pytest.approx(0.8 * fast.slowed)
+    np.testing.assert_allclose(np.abs(fast.motion.torque).max(axis=0) / fast.peak, list(fast.peak_share.values()))
+
+
+def test_a_plan_is_drawn(arm, tmp_path):
+    figure = arm.plan(base=20, unit="deg").plot(tmp_path / "plan.png")
+    assert (tmp_path / "plan.png").stat().st_size > 10_000 and len(figure.axes) == 5
+    assert {line.get_label() for line in figure.axes[0].lines} >= {"needed", "allowed in motion", "allowed at rest"}
+
+
+# -- motions -----------------------------------------------------------------------------------------------
+
+
+def test_the_tip_is_where_it_was_told_to_be(arm):
+    arm.move(tip=TIP)
+    arm.wait(1.0)
+    assert np.linalg.norm(arm.tip - TIP) < THERE_M
+    took = arm.move(base=-20, wrist=-40, unit="deg", duration=1.5)
+    arm.wait(1.0)
+    assert took.duration >= 1.5 and took.done() and took.progress == 1.0
+    np.testing.assert_allclose(arm.q[[0, 3]], np.radians([-20, -40]), atol=0.03)
+    arm.park()
+    arm.wait(1.0)
+    np.testing.assert_allclose(arm.q, servos().rest, atol=0.03)
+
+
+def test_what_cannot_be_held_is_refused_with_its_numbers_and_nothing_moves(arm):
+    arm.wait(1.0)
+    before = arm.q
+    with pytest.raises(GoalRefusedError, match=r"shoulder needs \d") as caught:
+        arm.move(shoulder=0.0, elbow=0.0)
+    assert caught.value.subject == "shoulder" and caught.value.value > caught.value.limit > 0.0
+    arm.wait(1.0)
+    np.testing.assert_allclose(arm.q, before, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "text"),
+    [
+        ({}, InputError, "given: none"),
+        ({"tip": TIP, "base": 0.1}, InputError, "given: tip and joints by name"),
+        ({"tip": (2.0, 0.0, 0.1)}, UnreachableError, "2.0"),
+        ({"tip": (np.nan, 0.0, 0.1)}, InputError, "tip"),
+        ({"tip": (0.2, 0.1)}, InputError, "tip has shape"),
+        ({"q": [0.0, 0.0]}, InputError, "q has shape"),
+        ({"knee": 1.0}, JointNamesError, "no joint 'knee'"),
+        ({"base": 1.0, "unit": "grad"}, InputError, "unit is 'grad'"),
+        ({"base": float("inf")}, InputError, "base is inf"),
+        ({"base": 0.1, "duration": -1.0}, InputError, "seconds is -1.0"),
+        ({"base": 0.1, "duration": 1e9}, InputError, "at most 600 s"),
+        ({"base": 9.0}, GoalRefusedError, "base reaches 9.0"),
+    ],
+)
+def test_a_target_that_can_be_none_is_refused_by_name(arm, asked, error, text):
+    with pytest.raises(error, match=text):
+        arm.move(**asked)
+
+
+def test_without_waiting_a_motion_can_be_watched_cancelled_and_waited_for(arm):
+    slow = arm.move(base=0.8, duration=4.0, wait=False)
+    arm.wait(1.0)
+    assert 0.1 < slow.progress < 0.5 and not slow.done()
+    with pytest.raises(PickerError, match="still moves"):
+        arm.move(base=0.0)
+    slow.cancel()
+    with pytest.raises(GoalAbortedError, match="cancelled"):
+        slow.done()
+    held = arm.q[0]
+    arm.wait(1.0)
+    assert 0.0 < held < 0.75 and arm.q[0] == pytest.approx(held, abs=0.03)
+    assert arm.move(base=0.0, wait=False).wait() > 0.0
+
+
+def test_ctrl_c_in_a_script_stops_its_motion_and_latches_nothing(arm):
+    class Interrupted:
+        def __init__(self):
+            self.left = 60
+
+        def __call__(self, _sample):
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+    with arm.record():
+        arm._body.on_sample = Interrupted()  # noqa: SLF001 (as a signal would, at a moment that is known)
+        with pytest.raises(KeyboardInterrupt):
+            arm.move(base=0.8, duration=4.0)
+    arm.wait(1.0)
+    assert 0.0 < arm.q[0] < 0.7
+    arm.home()
+    arm.wait(1.0)
+    assert arm.q[0] == pytest.approx(HOME[0], abs=0.03)
+
+
+def test_a_payload_is_carried_held_and_counted_in_what_is_refused(arm):
+    pose = {"shoulder": 60, "elbow": -80, "unit": "deg"}
+    assert arm.plan(**pose)
+    arm.payload = 0.02
+    try:
+        arm.wait(1.0)
+        arm.move(tip=TIP)
+        arm.wait(1.0)
+        assert arm.payload == 0.02 and np.linalg.norm(arm.tip - TIP) < THERE_M
+        assert not arm.plan(**pose)
+        np.testing.assert_allclose(arm.gravity_torque(HOME), rigid_body(0.02).gravity(HOME), atol=1e-9)
+        with pytest.raises(InputError, match="payload"):
+            arm.payload = -1.0
+    finally:
+        arm.home()
+        arm.payload = 0.0
+
+
+def test_what_it_did_is_recorded_as_arrays_csv_and_figures(arm, tmp_path):
+    with pytest.raises(RecordingError, match="nothing was recorded"), arm.record() as nothing:
+        nothing.arrays  # noqa: B018
+    with arm.record() as recorded:
+        arm.move(base=0.3, duration=1.0)
+    length = len(recorded)
+    arm.wait(0.1)
+    assert len(recorded) == length
+    arrays = recorded.arrays
+    assert arrays["t"][0] == 0.0 and (np.diff(arrays["t"]) > 0.0).all() and arrays["t"][-1] > 1.0
+    assert arrays["q_ref"][-1, 0] == pytest.approx(0.3, abs=0.01) and np.abs(arrays["q"] - arrays["q_ref"]).max() < 0.1
+    np.testing.assert_allclose(arrays["tip"], rigid_body().forward_kinematics(arrays["q"]), atol=1e-9)
+    table = np.genfromtxt(recorded.to_csv(tmp_path / "arm.csv"), delimiter=",", names=True)
+    np.testing.assert_allclose(table["q_ref_base"], arrays["q_ref"][:, 0], rtol=1e-7, atol=1e-12)
+    assert table.dtype.names[:2] == ("t", "q_base") and table.dtype.names[-1] == "tip_ref_z"
+    assert all(path.stat().st_size > 10_000 for path in recorded.plot(tmp_path)) and len(list(tmp_path.glob("*.png"))) == 3
+    with pytest.raises(RecordingError, match="cannot write"):
+        recorded.to_csv(tmp_path / "no" / "folder.csv")
+
+
+# -- other arms ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["rrp", "two_link", "three_link"])
+def test_arms_whose_joints_take_efforts_move_too(name):
+    with Arm.simulated(name, real_time=False) as arm:
+        target = arm.q + 0.1
+        arm.move(q=target)
+        arm.wait(1.0)
+        np.testing.assert_allclose(arm.q, target, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"arm": "no_such.urdf"}, PickerError, "no_such"),
+        ({"servo": "perfect"}, InputError, "servo is 'perfect'"),
+        ({"plant_error": 2.0}, InputError, "plant error is 2.0"),
+        ({"servos": "no_such.yaml"}, ConfigurationError, "no_such"),
+        ({"compensation": "half"}, PickerError, "half"),
+    ],
+)
+def test_what_an_arm_cannot_be_made_of_is_said(options, error, text):
+    with pytest.raises(error, match=text):
+        Arm.simulated(real_time=False, **options)

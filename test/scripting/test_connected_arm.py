@@ -1,0 +1,56 @@
+"""``Arm.connect``: the same script on the running graph, judged by the simulation's truth."""
+
+import numpy as np
+import pytest
+from arm_fixtures import servos
+from ros_graph import running_graph
+from scenarios import motions
+from scenarios.bench import at_home
+
+from picker_dynamics import Arm
+from picker_dynamics.errors import ConfigurationError, GoalRefusedError, LinkError
+
+pytestmark = pytest.mark.ros
+
+HOME = np.array(servos().home)
+
+
+@pytest.fixture(scope="module")
+def running(domain, tmp_path_factory):
+    with running_graph(tmp_path_factory.mktemp("arm")) as graph:
+        motions.comes_up_holding(graph.client, graph.board)
+        yield graph
+
+
+def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(running):
+    with Arm.connect() as arm:
+        arm.home()
+        with arm.record() as recorded:
+            arm.move(tip=(0.26, 0.08, 0.17))
+        arm.wait(1.0)
+        truth = arm.tip_at(running.board.truth().q)
+        assert np.linalg.norm(truth - [0.26, 0.08, 0.17]) < 5e-3, "the true tip"
+        assert np.linalg.norm(arm.tip - truth) < 5e-3 and arm.payload == 0.0
+        assert len(recorded.arrays["t"]) > 20
+        with pytest.raises(GoalRefusedError, match="shoulder needs") as caught:
+            arm.move(shoulder=0.0, elbow=0.0)
+        assert caught.value.subject == "shoulder" and not arm.plan(shoulder=0.0, elbow=0.0)
+        moving = arm.move(base=-0.3, duration=3.0, wait=False)
+        arm.wait(0.6)
+        assert 0.1 < moving.progress < 1.0 and not moving.done()
+        moving.cancel()
+        arm.payload = 0.01
+        assert arm.payload == 0.01
+        arm.payload = 0.0
+        arm.home()
+    at_home(running.client, running.board)
+
+
+def test_another_arm_than_the_one_that_runs_is_refused_before_anything_moves(running):
+    with pytest.raises(ConfigurationError, match="the running graph has the arm"):
+        Arm.connect(arm="rrp")
+
+
+def test_where_nobody_answers_that_is_said(running):
+    with pytest.raises(LinkError, match="is 'picker up' running"):
+        Arm.connect(namespace="nobody_here")
