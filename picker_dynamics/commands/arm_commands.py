@@ -1,4 +1,4 @@
-"""Commands to a running graph: ``picker move|home|park|jog|stop|reset|relax|disable|status|enable|payload``."""
+"""Commands to a running graph: ``picker move|home|park|jog|stop|reset|relax|disable|enable|payload``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,6 @@ def add_parser(commands) -> None:
     add("reset", "clear stop and faults whose cause is gone; moves nothing", lambda at: at.client.trigger("reset"))
     add("relax", "cut all pulses to free a pinched hand: the arm falls", lambda at: at.client.trigger("relax"))
     add("disable", "switch all outputs off: the arm falls", lambda at: at.client.switch("enable", False))
-    add("status", "what the running graph says of itself", _status)
     enable = add("enable", "switch outputs on, or take over those that run", _enable, needs_arm=True)
     enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
     payload = add("payload", "tell the dynamics what the scissor holds", _payload)
@@ -228,14 +227,3 @@ def _enable(at: Bench) -> str:
 def _payload(at: Bench) -> str:
     at.client.set_parameters("dynamics", payload__mass=float(at.options.mass))
     return f"payload {at.options.mass} kg"
-
-
-def _status(at: Bench) -> str:
-    client = at.client
-    client.wait(lambda: client.controller and client.hardware, 5.0, "no controller and hardware node answer")
-    client.spin(LATEST_S)
-    return (
-        f"hardware: {client.hardware['state']}: {client.hardware['message']}\n"
-        f"controller: {client.controller['phase']}: {client.controller['message']}"
-        + (f"\nmoved by: {client.controller['lease']}" if client.controller.get("lease") else "")
-    )

@@ -23,7 +23,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.trajectory.trajectory import Trajectory
 
-from .diagnostics import values_of
+from .diagnostics import OK, values_of
 from .goal_messages import point
 from .runtime import LATCHED, LATEST, OUTCOMES, made, payload_in
 from .transport import prepared_transport, start_ros
@@ -38,6 +38,48 @@ MOVING = "executing", "streaming"
 
 KNOT_S = 0.05
 """Spacing of the points in which a trajectory is sent: quintic segments through them are the same curve to 1e-6 rad."""
+
+
+class Told:
+    """What a graph tells of itself: the entries of ``/diagnostics`` below its namespace, and the payload [kg]; None: not yet."""
+
+    def __init__(self, namespace: str):
+        self.namespace, self.payload_kg = namespace, None
+        self.entries: dict[str, DiagnosticStatus] = {}
+
+    def name_of(self, part: str) -> str:
+        """As the entries are named: ``hardware: supply``."""
+        return "/".join(filter(None, (self.namespace, part)))
+
+    def on_diagnostics(self, message: DiagnosticArray) -> None:
+        self.entries |= {entry.name: entry for entry in message.status}
+
+    def on_payload(self, message: InertiaStamped) -> None:
+        self.payload_kg = payload_in(message)[0]
+
+    @property
+    def complete(self) -> bool:
+        """Whether hardware, dynamics and controller have told something, and the payload is known."""
+        nodes = {name.partition(":")[0] for name in self._mine()}
+        return self.payload_kg is not None and len(nodes) >= 3
+
+    def _mine(self) -> dict[str, DiagnosticStatus]:
+        """Those of this graph: ``/diagnostics`` is everybody's."""
+        return {name: entry for name, entry in self.entries.items() if name.rpartition("/")[0] == self.namespace}
+
+    @property
+    def troubles(self) -> list[str]:
+        """What is said in entries that are not in order."""
+        return [f"{name}: {entry.message}" for name, entry in self._mine().items() if entry.level != OK]
+
+    def value(self, part: str, key: str) -> str | None:
+        """As text."""
+        entry = self.entries.get(self.name_of(part))
+        return None if entry is None else values_of(entry).get(key)
+
+    def number(self, part: str, key: str) -> float | None:
+        """As a number; None where it is none."""
+        return _number(self.value(part, key))
 
 
 class ArmClient(Node):
@@ -119,9 +161,9 @@ class ArmClient(Node):
 
     def payload(self) -> float:
         """What the graph believes the tool to carry [kg]."""
-        with self.hearing(InertiaStamped, "payload", LATCHED) as heard:
-            self.wait(lambda: heard, ANSWER_S, "no payload is told: is the dynamics node running?")
-        return payload_in(heard[0])[0]
+        with self.telling() as told:
+            self.wait(lambda: told.payload_kg is not None, ANSWER_S, "no payload is told: is the dynamics node running?")
+        return told.payload_kg
 
     def listen(self, duration_s: float) -> tuple[np.ndarray, np.ndarray | None]:
         """Positions (s, n) [rad or m] of the states of the next ``duration_s`` [s], and efforts (s, n), or None without any.
@@ -223,6 +265,12 @@ class ArmClient(Node):
             return True
 
         self.wait(executed, timeout_s, lambda: f"no goal is taken: {self.controller['message']}")
+
+    def wait_at_most(self, seconds: float, condition) -> None:
+        """Spin until ``condition()``, or for so long."""
+        deadline = time.monotonic() + seconds
+        while not condition() and time.monotonic() < deadline:
+            rclpy.spin_once(self, timeout_sec=0.02)
 
     # -- doing ---------------------------------------------------------------------------------------------
 
@@ -341,16 +389,24 @@ class ArmClient(Node):
                 raise PickerError(f"{node}: {result.reason}")
 
     def diagnostic(self, node: str, key: str) -> float:
-        """A number that a node of this graph reports in ``/diagnostics``."""
-        name = f"{self.get_namespace()}/{node}".lstrip("/")
-        with self.hearing(DiagnosticArray, "/diagnostics") as heard:
+        """A number that a node of this graph reports in ``/diagnostics`` from now on."""
+        with self.telling(latched=False) as told:
+            self.wait(lambda: told.value(node, key), ANSWER_S, f"{told.name_of(node)} reports no {key}")
+            return float(told.value(node, key))
 
-            def told() -> list[str]:
-                entries = [values_of(entry) for message in heard for entry in message.status if entry.name == name]
-                return [values[key] for values in entries if key in values]
-
-            self.wait(told, ANSWER_S, f"{name} reports no {key}")
-            return float(told()[0])
+    @contextmanager
+    def telling(self, latched: bool = True) -> Iterator[Told]:
+        """What this graph tells of itself meanwhile; ``latched``: what it told last, too."""
+        told = Told(self.get_namespace().strip("/"))
+        of_graph = [
+            self.create_subscription(DiagnosticArray, "/diagnostics", told.on_diagnostics, LATCHED if latched else 10),
+            self.create_subscription(InertiaStamped, "payload", told.on_payload, LATCHED),
+        ]
+        try:
+            yield told
+        finally:
+            for subscription in of_graph:
+                self.destroy_subscription(subscription)
 
     def _said(self, response) -> str:
         if not response.success:

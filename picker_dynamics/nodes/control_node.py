@@ -90,7 +90,7 @@ class ControlNode(Claimant, Node, ABC):
         """Make the payload known, and begin to listen."""
         self.command_out = self.create_publisher(JointState, "joint_commands", LATEST)
         self.payload_out = self.create_publisher(InertiaStamped, "payload", LATCHED)
-        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self.following.set_payload(*self.following.payload)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.hear_reference, LATEST)
         self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED)

@@ -55,7 +55,7 @@ class SessionNode(Claimant, ABC):
         self.state_out = self.create_publisher(JointState, "joint_states", 10)
         self.status_out = self.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
         self.held_pose_out = self.create_publisher(JointState, "hardware/held_pose", LATCHED)
-        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self.create_subscription(JointState, "joint_commands", self.hear_command, LATEST)
 
         def serve(kind, name: str, carry_out) -> None:

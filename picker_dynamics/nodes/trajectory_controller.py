@@ -126,7 +126,7 @@ class TrajectoryController(Claimant, Node):
 
         self.reference_out = self.create_publisher(JointTrajectory, "arm_controller/reference", LATEST)
         self.status_out = self.create_publisher(DiagnosticStatus, "arm_controller/status", OUTCOMES)
-        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self.create_subscription(JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, GOALS_WAITING, raw=True)
         self.create_subscription(JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)

@@ -81,16 +81,22 @@ class ControlServer:
         except OSError as error:
             self._listener.close()
             raise LinkError(f"cannot make the control socket {self.path}: {error.strerror or error}", value=str(path)) from error
-        self._listener.listen(8)
 
     def _bind(self) -> None:
+        """Who finds the path can connect: it is there when somebody listens, and not before."""
+        made = Path(f"{self.path}~{os.getpid()}")
+        self._listener.bind(str(made))
         try:
-            self._listener.bind(str(self.path))
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE or not self._abandoned():
-                raise
-            self.path.unlink()
-            self._listener.bind(str(self.path))
+            self._listener.listen(8)
+            try:
+                os.link(made, self.path)
+            except FileExistsError:
+                if not self._abandoned():
+                    raise
+                self.path.unlink()
+                os.link(made, self.path)
+        finally:
+            made.unlink()
 
     def _abandoned(self) -> bool:
         """A socket on which nobody listens, left behind by a board that was killed."""

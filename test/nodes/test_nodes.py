@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import signal
 import subprocess
 
@@ -10,7 +12,7 @@ import pytest
 from patient import patiently
 from ros_graph import running_graph
 from scenarios import faults, graphs, motions, streams
-from scenarios.bench import HOME, REST, Watch, at_home, is_where_it_was, moved, stands, start_swinging, until
+from scenarios.bench import HOME, NAMES, REST, Watch, at_home, is_where_it_was, moved, stands, start_swinging, until
 from waiting import PATIENCE_S
 
 from picker_dynamics.commands import cli
@@ -89,6 +91,13 @@ def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(client, board, c
     assert command("payload", "0")[0] == 0
     code, said, _ = command("status")
     assert code == 0 and said.startswith("hardware: active: active\ncontroller: holding: ")
+    assert re.search(r"tip at \d+, \d+, \d+ mm \(modelled\)\n  base +\d", said)
+    assert "payload 0 g, compensation full" in said and "next: picker home" in said
+    told = json.loads(command("status", "--json")[1])
+    truth = board.truth()
+    np.testing.assert_allclose(told["tip_m"], truth.tip, atol=5e-3)
+    np.testing.assert_allclose([joint["position"] for joint in told["joints"].values()], truth.q, atol=0.03)
+    assert tuple(told["joints"]) == NAMES and 0.0 < told["joints"]["shoulder"]["margin"] < 1.0
 
 
 def test_a_person_at_a_bench_stops_resets_and_enables(client, board, command):
@@ -96,7 +105,7 @@ def test_a_person_at_a_bench_stops_resets_and_enables(client, board, command):
     assert command("stop")[0] == 0
     code, _, complaints = command("enable", "--yes")
     assert code == 1 and complaints == ["error: stop is latched: call reset first"]
-    assert "error: hardware" not in command("status")[1]
+    assert "next: picker reset, then picker enable" in command("status")[1]
     assert command("reset")[0] == 0
     assert command("enable") == (0, "outputs were running: adopted\n", []), "nothing is switched on: nobody is asked"
     client.wait_holding(PATIENCE_S)

@@ -1,0 +1,146 @@
+"""``picker status``: where the arm is, what that costs it, what it carries, what is wrong, and the next sensible command."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.errors import PickerError
+from picker_dynamics.scripting.equipment import Equipment, equipment
+
+from . import options as shared
+
+TOLD_S = 0.7
+"""What is told once a second or latched has come by then; what has not is left out [s]."""
+
+WATCH_S = 1.0
+FORGET = "\033[H\033[J"
+"""Cursor to the top, and all below it gone."""
+
+
+def add_parser(commands) -> None:
+    """Register ``status``."""
+    parser = commands.add_parser("status", help="where the arm is, what it costs, what is wrong, what to do next")
+    shared.add(parser, "--namespace", "--arm", "--urdf", "--servos", "--json")
+    parser.add_argument("--watch", action="store_true", help="keep it on the screen until Ctrl-C")
+    parser.set_defaults(run=run)
+
+
+def run(options) -> int:
+    """Tell, once or again and again; returns the exit code."""
+    from picker_dynamics.nodes.client import ANSWER_S, NOBODY, ArmClient
+
+    require_namespace(options.namespace)
+    with ArmClient((), options.namespace) as client:
+        client.wait(lambda: client.controller and client.hardware, ANSWER_S, NOBODY)
+        arm = _arm_that_runs(options, client)
+        client.joint_names = () if arm is None else arm.description.joint_names
+        with client.telling() as told:
+            client.wait_at_most(TOLD_S, lambda: told.complete and (arm is None or client.state is not None))
+            while True:
+                found = facts(client, told, arm)
+                said = json.dumps(found, indent=2, ensure_ascii=False) if options.json else "\n".join(lines(found))
+                print((FORGET if options.watch and sys.stdout.isatty() else "") + said, flush=True)
+                if not options.watch:
+                    return 0
+                client.spin(WATCH_S)
+
+
+def _arm_that_runs(options, client) -> Equipment | None:
+    """The arm of the graph, or the one that the options name; None: an arm of somebody's own, whose files nobody named.
+
+    Raises:
+        ConfigurationError: the graph has another arm than the one that was named.
+    """
+    named = options.urdf or options.arm
+    try:
+        arm = equipment(named or client.arm_name, options.servos)
+        client.require_arm(arm.description)
+    except PickerError:
+        if named:
+            raise
+        return None
+    return arm
+
+
+def facts(client, told, arm: Equipment | None) -> dict[str, Any]:
+    """What is known, ready for JSON; SI units."""
+    hardware, controller = dict(client.hardware), dict(client.controller)
+    found: dict[str, Any] = {
+        "arm": client.arm_name,
+        "hardware": {"state": hardware["state"], "message": hardware["message"]},
+        "controller": {"phase": controller["phase"], "message": controller["message"]},
+        "moved_by": controller.get("lease", ""),
+        "provenance": hardware.get("provenance", ""),
+        "payload_kg": told.payload_kg,
+        "compensation": told.value("dynamics", "compensation"),
+        "supply_v": _volts(told.number("hardware: supply", "measured_mv")),
+        "supply_a": told.number("hardware: supply", "ampere"),
+        "faults": told.troubles,
+        "next": next_command(hardware, controller),
+    }
+    if arm is not None and client.state is not None:
+        q, limits = np.array(client.state), arm.limits
+        model = arm.model(told.payload_kg or 0.0)
+        torque = model.gravity(q)
+        found["tip_m"] = [round(float(x), 5) for x in model.forward_kinematics(q)]
+        found["joints"] = {
+            name: {
+                "position": round(float(q[j]), 5),
+                "unit": arm.description.position_units[j],
+                "torque": round(float(torque[j]), 4),
+                "of_stall": round(float(abs(torque[j]) / limits.full[j]), 4),
+                "margin": round(float(1.0 - abs(torque[j]) / limits.hold[j]), 4),
+                "celsius": told.number("hardware: temperature", f"celsius.{name}"),
+            }
+            for j, name in enumerate(arm.description.joint_names)
+        }
+    return found
+
+
+def _volts(millivolt: float | None) -> float | None:
+    return None if not millivolt else millivolt / 1000.0
+
+
+def next_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
+    """The next sensible command, in words."""
+    if hardware.get("state") == "offline":
+        return "check cable, power and port: the board is connected again by itself"
+    if hardware.get("reset_needed") == "true" or hardware.get("stop_latched") == "true":
+        return "picker reset, then picker enable"
+    if hardware.get("state") != "active":
+        return "picker enable"
+    if controller.get("phase") == "executing":
+        return "wait, or picker stop"
+    if controller.get("phase") == "streaming":
+        return "wait, or picker move --preempt"
+    return "picker home, picker move, or picker park before it is switched off"
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """The same for a person: degrees, millimetres, grams, per cent."""
+    said = [": ".join((part, *found[part].values())) for part in ("hardware", "controller")]
+    if found["moved_by"]:
+        said.append(f"moved by: {found['moved_by']}")
+    if "joints" in found:
+        tip = ", ".join(f"{1e3 * x:.0f}" for x in found["tip_m"])
+        said.append(f"tip at {tip} mm ({found['provenance'] or 'not known how'})")
+        said += [_joint(name, joint) for name, joint in found["joints"].items()]
+    carried = [] if found["payload_kg"] is None else [f"payload {1e3 * found['payload_kg']:.0f} g"]
+    carried += [f"compensation {found['compensation']}"] if found["compensation"] else []
+    carried += [f"supply {found['supply_v']:.1f} V"] if found["supply_v"] else []
+    carried += [f"{found['supply_a']:.1f} A (estimated)"] if found["supply_a"] is not None else []
+    return [*said, ", ".join(carried), *(f"! {fault}" for fault in found["faults"]), f"next: {found['next']}"]
+
+
+def _joint(name: str, joint: dict[str, Any]) -> str:
+    slides = joint["unit"] == "m"
+    place = f"{1e3 * joint['position']:8.1f} mm " if slides else f"{math.degrees(joint['position']):8.1f} deg"
+    torque = f"{joint['torque']:7.2f} {'N  ' if slides else 'N·m'}"
+    warm = f", {joint['celsius']:.0f} °C" if joint["celsius"] is not None else ""
+    return f"  {name:<12}{place}{torque}, {joint['of_stall']:4.0%} of the most, {joint['margin']:4.0%} left to hold{warm}"

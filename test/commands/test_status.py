@@ -1,0 +1,50 @@
+"""``picker status``: what comes next, and what a person reads; on a running graph: test/nodes/test_nodes.py."""
+
+import pytest
+
+from picker_dynamics.commands.status import lines, next_command
+
+
+@pytest.mark.parametrize(
+    ("hardware", "phase", "wanted"),
+    [
+        ({"state": "offline"}, "inactive", "check cable"),
+        ({"state": "idle", "stop_latched": "true"}, "inactive", "picker reset, then picker enable"),
+        ({"state": "idle", "reset_needed": "true", "stop_latched": "false"}, "inactive", "picker reset"),
+        ({"state": "idle", "reset_needed": "false"}, "inactive", "picker enable"),
+        ({"state": "active"}, "executing", "picker stop"),
+        ({"state": "active"}, "streaming", "--preempt"),
+        ({"state": "active"}, "holding", "picker home"),
+    ],
+)
+def test_the_next_sensible_command(hardware, phase, wanted):
+    assert wanted in next_command(hardware, {"phase": phase})
+
+
+def test_a_person_reads_degrees_millimetres_and_grams():
+    joint = {"position": 0.5, "unit": "rad", "torque": 0.25, "of_stall": 0.25, "margin": 0.5, "celsius": 41.0}
+    found = {
+        "hardware": {"state": "active", "message": "active"},
+        "controller": {"phase": "holding", "message": "done: holding"},
+        "moved_by": "stream of a panel",
+        "provenance": "modelled",
+        "payload_kg": 0.025,
+        "compensation": "full",
+        "supply_v": 7.05,
+        "supply_a": 1.2,
+        "faults": ["hardware: supply: too little"],
+        "next": "picker home",
+        "tip_m": [0.2, -0.05, 0.1],
+        "joints": {"elbow": joint, "slide": joint | {"unit": "m", "celsius": None}},
+    }
+    assert lines(found) == [
+        "hardware: active: active",
+        "controller: holding: done: holding",
+        "moved by: stream of a panel",
+        "tip at 200, -50, 100 mm (modelled)",
+        "  elbow           28.6 deg   0.25 N·m,  25% of the most,  50% left to hold, 41 °C",
+        "  slide          500.0 mm    0.25 N  ,  25% of the most,  50% left to hold",
+        "payload 25 g, compensation full, supply 7.0 V, 1.2 A (estimated)",
+        "! hardware: supply: too little",
+        "next: picker home",
+    ]
