@@ -8,10 +8,42 @@ import sys
 from picker_dynamics import __version__
 from picker_dynamics.errors import PickerError, shown
 
-from . import arm_commands, calibrate, check, compare, demo, doctor, firmware, identify, plot, record, status, study, up, weigh
+from . import (
+    arm_commands,
+    calibrate,
+    check,
+    compare,
+    demo,
+    doctor,
+    find_port,
+    firmware,
+    identify,
+    plot,
+    record,
+    status,
+    study,
+    up,
+    weigh,
+)
 from .terminal import INTERRUPTED
 
-COMMANDS = (up, arm_commands, status, check, demo, study, record, plot, firmware, doctor, calibrate, weigh, compare, identify)
+COMMANDS = (
+    up,
+    arm_commands,
+    status,
+    check,
+    demo,
+    study,
+    record,
+    plot,
+    firmware,
+    find_port,
+    doctor,
+    calibrate,
+    weigh,
+    compare,
+    identify,
+)
 """Modules with ``add_parser``, in the order of the help; they load what is heavy when they are run."""
 
 

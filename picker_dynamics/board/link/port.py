@@ -12,6 +12,7 @@ import threading
 import time
 
 import serial
+from serial.tools import list_ports
 
 from picker_dynamics.errors import LinkError
 
@@ -140,3 +141,10 @@ def no_word(port: str, baud: int, bytes_seen: int, timeout_s: float) -> str:
             "frame (wrong port, wrong speed, or other firmware)"
         )
     return f"the board on {port} is silent for {timeout_s:g} s: is it powered, and flashed with the picker's firmware?"
+
+
+def serial_ports() -> dict[str, str]:
+    """The serial ports of this machine, device -> what it says of itself; only those by USB, if there are any: a board is one."""
+    found = list_ports.comports()
+    by_usb = [port for port in found if port.vid is not None]
+    return {port.device: port.description or "" for port in sorted(by_usb or found)}

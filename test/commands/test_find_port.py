@@ -1,0 +1,57 @@
+"""``picker find-port``: the port that goes away when a person unplugs the board; ports are a machine's, hands are the test's."""
+
+import pytest
+
+from picker_dynamics.board.link import serial_ports
+from picker_dynamics.commands.find_port import found_port
+from picker_dynamics.errors import LinkError
+
+UNO, OTHER, HUB = "/dev/ttyACM0", "/dev/ttyUSB0", "/dev/ttyUSB1"
+
+
+class Bench:
+    """A machine with ports, and a person who unplugs some of them when asked."""
+
+    def __init__(self, *ports: str, unplugs: tuple[str, ...] = ()):
+        self.there, self.unplugs, self.asked = list(ports), unplugs, ""
+
+    def ports(self) -> dict[str, str]:
+        return dict.fromkeys(self.there, "a board")
+
+    def ask(self, question: str) -> str:
+        self.asked = question
+        self.there = [port for port in self.there if port not in self.unplugs]
+        return ""
+
+
+def test_the_port_that_goes_away_is_the_boards():
+    bench = Bench(UNO, OTHER, unplugs=(UNO,))
+    said = found_port(bench.ask, bench.ports)
+    assert said.startswith(f"the board is on {UNO}:") and f"--port {UNO}" in said
+    assert UNO in bench.asked and OTHER in bench.asked and "press Enter" in bench.asked
+
+
+@pytest.mark.parametrize(
+    ("ports", "unplugs", "text"),
+    [
+        ((), (), "no serial port"),
+        ((UNO,), (), "no port went away"),
+        ((UNO, OTHER, HUB), (OTHER, HUB), f"2 ports went away: {OTHER}"),
+    ],
+)
+def test_what_tells_nothing_is_said(ports, unplugs, text):
+    bench = Bench(*ports, unplugs=unplugs)
+    with pytest.raises(LinkError, match=text):
+        found_port(bench.ask, bench.ports)
+
+
+def test_nobody_there_is_told_the_ports():
+    def nobody(_question: str) -> str:
+        raise EOFError
+
+    with pytest.raises(LinkError, match=f"nobody pressed Enter; the ports are {UNO}"):
+        found_port(nobody, Bench(UNO).ports)
+
+
+def test_this_machines_ports_can_be_listed():
+    assert all(device.startswith("/dev/") for device in serial_ports())
