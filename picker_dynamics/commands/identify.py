@@ -1,4 +1,5 @@
-"""``picker identify excite|run|fit|predict|rehearse``: dynamic parameters of an arm that measures torque or current."""
+"""``picker identify excite|run|fit|predict|rehearse``: dynamic parameters of an arm that measures torque or current; ``servo``:
+those of one servo with feedback."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ EXAMPLES = """examples:
   picker identify run out/identification/excitation.json         move the running arm, keep what it measures: samples.csv
   picker identify fit out/identification/samples.csv --arm rrp   identified.urdf, fit.json; also of a bag: walk.mcap
   picker identify predict other.mcap --arm rrp                   how well that predicts another motion
+
+  picker identify servo a.csv b.csv --mass 0.5 --length 0.1      stiffness and friction of one servo that moved a pendulum
 """
 
 
@@ -21,8 +24,8 @@ def add_parser(commands) -> None:
     """Register ``identify`` and its verbs."""
     one = commands.add_parser(
         "identify",
-        help="find masses, inertias and friction of an arm that measures torque",
-        description="Dynamic parameters of an arm that measures torque (or current) and position.",
+        help="find masses, inertias and friction of an arm that measures torque, or what a servo with feedback does",
+        description="Dynamic parameters of an arm that measures torque (or current) and position; or of a servo.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -73,6 +76,45 @@ def add_parser(commands) -> None:
     _arm(verb)
     _excitation(verb)
     verb.add_argument("-o", "--out", default="out/identification", metavar="DIR", help="folder for all files")
+
+    _servo(verbs)
+
+
+def _servo(verbs) -> None:
+    verb = verbs.add_parser(
+        "servo",
+        help="find stiffness, damping and friction of a servo with feedback from logs (CSV)",
+        description="Columns: time_s, goal_rad, position_rad (or _deg); load_nm, or a pendulum's mass_kg, length_m, rod_mass_kg "
+        "as columns or options; where known voltage_v, enabled (1 or 0), gain (of the servo's position controller).",
+    )
+    verb.add_argument("logs", nargs="+", metavar="FILE", help="of one servo; several count together")
+    verb.add_argument("--mass", type=shared.ANY, default=None, metavar="KG", help="of the pendulum, a point at its end")
+    verb.add_argument("--length", type=shared.ANY, default=None, metavar="M", help="of the pendulum, from the servo's axis")
+    verb.add_argument(
+        "--rod-mass", type=shared.ANY, default=None, metavar="KG", help="of a uniform rod that carries it (default 0)"
+    )
+    verb.add_argument(
+        "--down-deg", type=shared.ANY, default=0.0, metavar="DEG", help="position at which it hangs down (default 0)"
+    )
+    verb.add_argument(
+        "--columns", default=None, metavar="NAMES", help="names of the columns in their order, where the file has none"
+    )
+    verb.add_argument(
+        "--hold-out",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="compare with this log only, may be repeated (default: each log takes its turn; of one, its last 30 %%)",
+    )
+    verb.add_argument(
+        "--fix",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="a figure that is known, in SI units: stall_torque=1.1, load_friction=0.4; may be repeated",
+    )
+    verb.add_argument("-o", "--out", default="out/identification", metavar="DIR", help="folder for servo.json and servo.png")
+    shared.add(verb, "--json")
 
 
 def _arm(verb) -> None:
@@ -131,11 +173,16 @@ def run(options) -> int:
         PickerError: an option, file or recording that cannot be used.
     """
     try:
-        from . import identify_verbs
+        if options.verb == "servo":
+            from .identify_servo import servo as carry_out
+        else:
+            from .identify_verbs import VERBS
+
+            carry_out = VERBS[options.verb]
     except MissingDependencyError:
         raise
     except ImportError as error:
         raise MissingDependencyError(
             f'{error.name} is not installed; identification needs it: pip install "picker_dynamics[demo]"', subject=error.name
         ) from error
-    return identify_verbs.VERBS[options.verb](options)
+    return carry_out(options)

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 SWEEPS = 1000
 TOLERANCE = 1e-13
 """Change of velocity [rad/s] from which on a sweep finds nothing new."""
@@ -39,4 +42,12 @@ def dry_friction(
             force[j] = new
         if change < TOLERANCE:
             break
+    return force
+
+
+def dry_friction_apart(
+    free: NDArray[np.float64], response: NDArray[np.float64], bound: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """f (n,) [N·m] of joints that do not act on each other, R's diagonal given as (n,): each stops, or is at its bound."""
+    force: NDArray[np.float64] = np.minimum(np.maximum(-free / response, -bound), bound)
     return force

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from picker_dynamics.robot.dry_friction import dry_friction
+from picker_dynamics.robot.dry_friction import dry_friction, dry_friction_apart
 
 
 def drawn(seed: int, n: int):
@@ -40,3 +40,10 @@ def test_what_slides_is_braked_with_all_of_it_and_what_sticks_does_not_move(seed
 
 def test_without_friction_nothing_is_held():
     assert dry_friction([1.0, -2.0], [[1.0, 0.3], [0.3, 2.0]], [0.0, 0.0], [0.5, 0.5]) == [0.0, 0.0]
+
+
+def test_joints_apart_are_the_same_without_coupling():
+    _, response, free, bound = drawn(3, 7)
+    diagonal = np.diag(response).copy()
+    whole = dry_friction(free.tolist(), np.diag(diagonal).tolist(), bound.tolist(), [0.0] * 7)
+    np.testing.assert_allclose(dry_friction_apart(free, diagonal, bound), whole, atol=1e-12)

@@ -20,8 +20,9 @@ import csv
 import io
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -110,19 +111,14 @@ def read_csv(
         InputError: no such file, columns that are missing, an entry that is no number.
     """
     constants = dict(constants or {})
-    rows = _rows(path, read_bytes(path, "samples", TABLE_BYTES))
-    header, rows, begin = _named(path, rows, description.joint_names, column_map)
-    if len(header) > COLUMNS_MAX:
-        raise InputError(f"{path}: {len(header)} columns, at most {COLUMNS_MAX} are taken", value=len(header), limit=COLUMNS_MAX)
-    if "time_s" not in header:
-        raise InputError(f"{path}: no column time_s; it has {', '.join(header) or 'none'}", subject="time_s")
-    ours, table, remarks = _numbers(path, header, rows, begin)
+    table = read_table(path, lambda name: name.split("_")[0] in _SUFFIXES["rad"], column_map, MAP, description.joint_names)
+    header = table.header
 
     def column(kind: str, joint: str, unit: str) -> np.ndarray | None:
         for suffix, factor in _SUFFIXES[unit][kind].items():
             name = f"{kind}_{joint}_{suffix}"
             if name in header:
-                return factor * table[:, ours.index(header.index(name))]
+                return factor * table.columns[name]
         return None
 
     found: dict[str, list] = {"position": [], "velocity": [], "effort": []}
@@ -144,13 +140,45 @@ def read_csv(
     v = None if any(one is None for one in found["velocity"]) else np.stack(found["velocity"], axis=-1)
     return Samples(
         description.joint_names,
-        table[:, ours.index(header.index("time_s"))],
+        table.columns["time_s"],
         np.stack(found["position"], axis=-1),
         v,
         np.stack(found["effort"], axis=-1),
         str(path),
-        remarks,
+        table.remarks,
     )
+
+
+class Table(NamedTuple):
+    """A CSV file: names of all its columns, numbers (k,) of those that were wanted, what is to be said of them."""
+
+    header: list[str]
+    columns: dict[str, np.ndarray]
+    remarks: tuple[str, ...]
+
+
+def read_table(
+    path: str | Path, wanted: Callable[[str], bool], column_map: str | None, example: str, joints: Sequence[str] = ()
+) -> Table:
+    """Read ``time_s`` and the other columns that are ``wanted``, as far as the file goes.
+
+    Args:
+        column_map: names of its columns in their order; a first line that is none of numbers is passed over then.
+        example: of a column map, for messages.
+        joints: what ``*`` in a name stands for.
+
+    Raises:
+        InputError: no such file, no column ``time_s``, an entry that is no number.
+    """
+    rows = _rows(path, read_bytes(path, "samples", TABLE_BYTES))
+    header, rows, begin = _named(path, rows, joints, column_map, example)
+    if len(header) > COLUMNS_MAX:
+        raise InputError(f"{path}: {len(header)} columns, at most {COLUMNS_MAX} are taken", value=len(header), limit=COLUMNS_MAX)
+    if "time_s" not in header:
+        raise InputError(f"{path}: no column time_s; it has {', '.join(header) or 'none'}", subject="time_s")
+    ours = [i for i, name in enumerate(header) if name == "time_s" or wanted(name)]
+    numbers, remarks = _numbers(path, header, ours, rows, begin)
+    return Table(header, {header[i]: numbers[:, ours.index(header.index(header[i]))] for i in ours}, remarks)
 
 
 def _rows(path, data: bytes) -> Iterator[list[str]]:
@@ -161,7 +189,9 @@ def _rows(path, data: bytes) -> Iterator[list[str]]:
         raise InputError(f"cannot read samples {path}: {error}", value=str(path)) from error
 
 
-def _named(path, rows: Iterator[list[str]], joints, column_map: str | None) -> tuple[list[str], Iterator[list[str]], int]:
+def _named(
+    path, rows: Iterator[list[str]], joints: Sequence[str], column_map: str | None, example: str
+) -> tuple[list[str], Iterator[list[str]], int]:
     """Names of the columns, the rows of numbers, and in which line they begin."""
     first = [entry.strip() for entry in next(rows, [])]
     bare = bool(first) and all(_is_number(entry) for entry in first)
@@ -169,7 +199,7 @@ def _named(path, rows: Iterator[list[str]], joints, column_map: str | None) -> t
         if bare:
             raise InputError(
                 f"{path}: its first line is numbers, not the names of {len(first)} columns: name them, for example "
-                f"--columns {MAP}",
+                f"--columns {example}",
                 subject="columns",
             )
         return first, rows, 2
@@ -205,9 +235,10 @@ def _instead(measured: str, joint: str, unit: str, header: list[str]) -> str:
     return f"{other}{there}"
 
 
-def _numbers(path, header: list[str], rows: Iterator[list[str]], begin: int) -> tuple[list[int], np.ndarray, tuple[str, ...]]:
-    """Which columns matter, their numbers (k, columns), and what is to be said of them."""
-    ours = [i for i, name in enumerate(header) if name == "time_s" or name.split("_")[0] in _SUFFIXES["rad"]]
+def _numbers(
+    path, header: list[str], ours: list[int], rows: Iterator[list[str]], begin: int
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Numbers (k, columns) of the columns that matter, and what is to be said of them."""
     numbers = array.array("d")
     cut: tuple[int, InputError] | None = None
     for line, row in enumerate(rows, start=begin):
@@ -222,7 +253,7 @@ def _numbers(path, header: list[str], rows: Iterator[list[str]], begin: int) -> 
                 raise
             cut = line, error
     remarks = () if cut is None else (f"{path}: its last line, {cut[0]}, was cut off and is left out",)
-    return ours, np.array(numbers).reshape(-1, len(ours)), remarks
+    return np.array(numbers).reshape(-1, len(ours)), remarks
 
 
 def _of_row(path, line: int, row: list[str], header: list[str], ours: list[int]) -> list[float]:

@@ -96,7 +96,7 @@ def checked(samples: Samples, description: ArmDescription) -> Samples:
             row, column = np.argwhere(~np.isfinite(values))[0]
             joint, value = samples.joint_names[column], float(values[row, column])
             raise _refused(samples, f"{name} of {joint} is {value} in sample {row}", joint, value)
-    _require_times(samples)
+    require_times(samples.t, samples.source)
     _require_positions(samples, description)
     _require_efforts(samples, description)
     if samples.v is not None:
@@ -104,26 +104,32 @@ def checked(samples: Samples, description: ArmDescription) -> Samples:
     return samples
 
 
-def _require_times(samples: Samples) -> None:
-    t = samples.t
+def require_times(t: np.ndarray, source: str) -> None:
+    """Times (k,) [s] that samples can have; ``source`` is for messages.
+
+    Raises:
+        InputError: not finite, not increasing, too few, too short or too slow.
+    """
+
+    def refused(message: str, value=None, limit=None) -> InputError:
+        return InputError(f"{source}: {message}", subject="time", value=value, limit=limit)
+
     if not np.isfinite(t).all():
-        raise _refused(samples, f"time of sample {int(np.argmin(np.isfinite(t)))} is not finite", "time")
+        raise refused(f"time of sample {int(np.argmin(np.isfinite(t)))} is not finite")
     if len(t) < LEAST_SAMPLES:
-        raise _refused(samples, f"{len(t)} samples, at least {LEAST_SAMPLES} are needed", "time", len(t), LEAST_SAMPLES)
+        raise refused(f"{len(t)} samples, at least {LEAST_SAMPLES} are needed", len(t), LEAST_SAMPLES)
     steps = np.diff(t)
     if (steps <= 0.0).any():
         k = int(np.argmax(steps <= 0.0))
         before, after = float(t[k]), float(t[k + 1])
-        message = f"time does not increase at sample {k + 1}: {before:.6f} s, then {after:.6f} s"
-        raise _refused(samples, message, "time", after, before)
+        raise refused(f"time does not increase at sample {k + 1}: {before:.6f} s, then {after:.6f} s", after, before)
     length = float(t[-1] - t[0])
     if length < LEAST_S:
-        raise _refused(samples, f"{length:.3f} s long, at least {LEAST_S} s are needed", "time", length, LEAST_S)
+        raise refused(f"{length:.3f} s long, at least {LEAST_S} s are needed", length, LEAST_S)
     rate = 1.0 / float(np.median(steps))
     if rate < LEAST_HZ:
         hint = " (milliseconds given for seconds?)" if 1000.0 * rate >= LEAST_HZ else ""
-        message = f"{rate:.3g} samples a second, at least {LEAST_HZ:g} are needed{hint}"
-        raise _refused(samples, message, "time", rate, LEAST_HZ)
+        raise refused(f"{rate:.3g} samples a second, at least {LEAST_HZ:g} are needed{hint}", rate, LEAST_HZ)
 
 
 def _require_positions(samples: Samples, description: ArmDescription) -> None:

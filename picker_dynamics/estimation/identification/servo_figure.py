@@ -1,0 +1,42 @@
+"""The figure of a servo's fit: goal, measured and modelled position along each log, and the error below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from picker_dynamics.recording.figures import REFERENCE, SETPOINT, STATE, WIDTH, plt
+
+from .servo_fit import Fit
+from .servo_log import ServoLog
+
+MOST = 6
+"""Logs that are shown."""
+
+
+def draw(found: Fit, logs: Sequence[ServoLog], path: Path) -> None:
+    """Write a figure of the first logs."""
+    shown = logs[:MOST]
+    figure, axes = plt.subplots(
+        2 * len(shown), 1, figsize=(WIDTH, 0.8 + 3.0 * len(shown)), height_ratios=(2.2, 1.0) * len(shown), layout="constrained"
+    )
+    for log, above, below in zip(shown, axes[::2], axes[1::2]):
+        below.sharex(above)
+        above.set_title(Path(log.source).name, fontsize=9, loc="left")
+        above.plot(log.t, np.degrees(log.goal), color=SETPOINT, lw=0.9, label="goal")
+        for number, (piece, model) in enumerate(found.positions(log)):
+            names = (None, None) if number else ("measured", "model")
+            above.plot(piece.t, np.degrees(piece.q), color=REFERENCE, lw=1.4, label=names[0])
+            above.plot(piece.t, np.degrees(model), color=STATE, lw=1.2, ls="--", label=names[1])
+            below.plot(piece.t, 1e3 * (model - piece.q), color=STATE, lw=0.9)
+        below.axhline(0.0, color="0.5", lw=0.8)
+        above.set_ylabel("position\n[deg]")
+        below.set_ylabel("error\n[mrad]")
+        for one in (above, below):
+            one.grid(True, alpha=0.25)
+    axes[-1].set_xlabel("time [s]")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)

@@ -1,0 +1,264 @@
+"""Figures of one servo from logs that another integrator made, and what is said of logs that tell nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+from pytest import approx, fixture, importorskip, mark, raises
+from scipy.integrate import solve_ivp
+
+from picker_dynamics.commands import cli
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.identification import servo_fit, servo_log
+
+TRUTH = {
+    "stiffness": 12.0,
+    "gap": 0.012,
+    "damping": 0.35,
+    "load_friction": 0.4,
+    "coulomb": 0.03,
+    "stall_torque": 1.3,
+    "armature": 3e-3,
+    "tilt": 0.03,
+    "delay": 0.012,
+    "voltage_share": 1.0,
+}
+MASS, LENGTH, ROD, NOMINAL_V = 0.4, 0.2, 0.05, 7.0
+NOISE = 5e-4
+
+GOALS = {
+    "waves": lambda t: 1.2 * np.sin(1.7 * t) + 0.3 * np.sin(5.0 * t),
+    "stairs": lambda t: 0.6 * np.sin(0.7 * t) + 0.8 * np.clip(4.0 * np.sin(1.3 * t), -1.0, 1.0),
+    "chirp": lambda t: 0.9 * np.sin(0.9 * t**1.6),
+}
+
+
+def moved(goal, t, figures, *, voltage=None, load=None, mass=MASS, seed=0, source="log") -> servo_log.ServoLog:
+    """A log of the servo as SciPy's Radau method integrates it, written out here once more, with noise.
+
+    Friction is a steep slope through standstill, 1e-4 rad/s wide: what sticks creeps by that at the most.
+    """
+    f = {**TRUTH, **figures}
+    inertia = (mass + ROD / 3.0) * LENGTH**2 + f["armature"] if load is None else 0.02
+    moment = (mass + ROD / 2.0) * 9.81 * LENGTH
+    most = (f["stall_torque"] + f["coulomb"]) / (1.0 - f["load_friction"])
+
+    def rate(now, state):
+        q, v = state
+        share = 1.0 if voltage is None else 1.0 + f["voltage_share"] * (voltage(now) / NOMINAL_V - 1.0)
+        ahead = goal(max(now - f["delay"], 0.0)) - q
+        pull = f["stiffness"] * math.copysign(max(abs(ahead) - f["gap"], 0.0), ahead)
+        motor = share * max(-most, min(most, pull)) - f["damping"] * v
+        held = math.tanh(v / 1e-4) * (f["coulomb"] + f["load_friction"] * abs(motor))
+        borne = moment * math.sin(q - f["tilt"]) if load is None else load(now)
+        return v, (motor - held - borne) / inertia
+
+    q = solve_ivp(rate, (t[0], t[-1]), (0.0, 0.0), "Radau", t, rtol=1e-5, atol=1e-7, max_step=0.02).y[0]
+    q = q + NOISE * np.random.default_rng(seed).normal(size=len(t))
+    pendulum = {} if load is not None else {"mass": mass, "length": LENGTH, "rod_mass": ROD}
+    torque = np.zeros_like(t) if load is None else load(t)
+    volts = None if voltage is None else voltage(t)
+    return servo_log.ServoLog(source, t, goal(t), q, torque, np.ones(len(t), bool), voltage=volts, **pendulum)
+
+
+T = np.arange(0.0, 6.0, 0.01)
+
+
+@fixture(scope="module")
+def logs():
+    return [moved(goal, T, {}, seed=i, source=name) for i, (name, goal) in enumerate(GOALS.items())]
+
+
+@fixture(scope="module")
+def found(logs):
+    return servo_fit.fit(logs[:2])
+
+
+def within(found: servo_fit.Fit, truth: dict[str, float], names) -> None:
+    for name in names:
+        slack = 0.05 if name == "armature" else 0.02  # of the step: half of it times D is 6 % of the inertia
+        assert found.figures[name] == approx(truth[name], abs=3.0 * found.sd[name] + slack * abs(truth[name])), name
+
+
+def test_the_model_moves_as_another_integrator_says(logs):
+    figures = np.array([[TRUTH[name] for name in servo_fit.UNITS]])
+    for log in logs:
+        off = servo_fit.rig([log]).simulate(figures)[0] - log.q
+        assert np.sqrt(np.mean(off**2)) < 0.6e-3  # 0.5 mrad of it noise
+
+
+def test_figures_are_found_and_predict_another_log(found, logs):
+    within(found, TRUTH, ("stiffness", "gap", "damping", "load_friction", "coulomb", "stall_torque", "armature", "tilt", "delay"))
+    assert found.figures["load_friction"] == approx(0.4, abs=0.03)
+    assert found.figures["stiffness"] == approx(12.0, rel=0.05)
+    assert "voltage_share" not in found.sd  # nobody measured it
+    assert servo_fit.error(found, logs[2]).mean < 2e-3
+
+
+def test_without_load_friction_it_predicts_worse(found, logs):
+    plain = servo_fit.fit(logs[:2], {"load_friction": 0.0})
+    assert plain.figures["load_friction"] == 0.0 and "load_friction" not in plain.sd
+    assert servo_fit.error(plain, logs[2]).mean > 3.0 * servo_fit.error(found, logs[2]).mean
+
+
+def test_each_log_takes_its_turn_and_one_alone_is_cut(found, logs):
+    errors = servo_fit.held_out(logs[:2], None, found)
+    assert [one.source for one in errors] == ["waves", "stairs"] and all(one.mean < 5e-3 for one in errors)
+    (tail,) = servo_fit.held_out(logs[:1], None, found)
+    assert tail.mean < 5e-3
+
+
+def test_a_measured_load_in_place_of_a_pendulum():
+    def load(t):
+        return 0.6 * np.sin(0.9 * t) + 0.1
+
+    goal = GOALS["waves"]
+    found = servo_fit.fit([moved(goal, T, {}, load=load)], {"stall_torque": TRUTH["stall_torque"]})
+    within(found, {**TRUTH, "armature": 0.02}, ("stiffness", "load_friction", "armature", "damping"))
+    assert found.figures["tilt"] == 0.0
+
+
+@mark.parametrize("share", [1.0, 0.3])
+def test_how_the_voltage_counts(share):
+    def volts(t):
+        return NOMINAL_V * (1.0 + 0.1 * np.sign(np.sin(2.1 * t)))
+
+    log = moved(GOALS["waves"], T, {"voltage_share": share}, voltage=volts)
+    found = servo_fit.fit([dataclasses.replace(log, voltage=log.voltage)], {"tilt": TRUTH["tilt"]})
+    spread = 3.0 * found.sd["voltage_share"] + 0.05
+    # V_ref is the median of what was read: one of the two levels here
+    reference = found.rig.voltage / NOMINAL_V
+    assert found.figures["voltage_share"] == approx(share * reference / (1.0 + share * (reference - 1.0)), abs=spread)
+    assert spread < 0.3
+
+
+def test_stiffness_goes_with_the_gain():
+    logs = [
+        dataclasses.replace(moved(GOALS["waves"], T, {"stiffness": 12.0 * gain / 32.0}, seed=gain), gain=float(gain))
+        for gain in (16, 32)
+    ]
+    found = servo_fit.fit(logs)
+    assert found.rig.gain == 32.0 and found.figures["stiffness"] == approx(12.0, rel=0.05)
+
+
+def test_what_a_gentle_motion_does_not_tell_is_said():
+    found = servo_fit.fit([moved(lambda t: 0.5 * np.sin(t), T, {})])
+    assert not found.told("stall_torque") and found.told("stiffness")
+
+
+def test_what_was_recorded_while_relaxed_is_left_out(logs):
+    waves = logs[0]
+    enabled = (waves.t < 2.0) | (waves.t > 4.0)
+    fallen = dataclasses.replace(waves, enabled=enabled, q=np.where(enabled, waves.q, 0.0))
+    pieces = fallen.pieces()
+    assert [len(one.t) for one in pieces] == [200, 199]
+    assert servo_fit.fit([fallen]).figures["stiffness"] == approx(12.0, rel=0.1)
+
+
+# -- the command -----------------------------------------------------------------------------------------------------------
+
+PENDULUM = ("--mass", str(MASS), "--length", str(LENGTH), "--rod-mass", str(ROD))
+
+
+def csv(path, log: servo_log.ServoLog, degrees: bool = False, **columns):
+    """Write a log; ``columns`` replace its own, or are left out where None."""
+    unit = "deg" if degrees else "rad"
+    angle = np.degrees if degrees else np.asarray
+    table = {"time_s": log.t, f"goal_{unit}": angle(log.goal), f"position_{unit}": angle(log.q), **columns}
+    table = {name: values for name, values in table.items() if values is not None}
+    lines = [", ".join(table), *(", ".join(f"{value:.9g}" for value in row) for row in zip(*table.values()))]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_the_command_writes_figures_and_a_plot(tmp_path, logs, capsys):
+    importorskip("matplotlib", reason="matplotlib is an extra")
+    paths = [csv(tmp_path / f"{log.source}.csv", log, degrees=log.source == "stairs") for log in logs]
+    words = ["identify", "servo", *paths[:2], *PENDULUM, "--hold-out", paths[2], "-o", str(tmp_path / "out")]
+    assert cli.main([*words, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content == json.loads((tmp_path / "out/servo.json").read_text())
+    assert content["figures"]["load_friction"]["value"] == approx(0.4, abs=0.03)
+    assert content["servo_map"]["stiffness_nm_rad"] == approx(12.0, rel=0.05)
+    assert content["servo_map"]["no_load_speed_rad_s"] == approx(1.3 / (0.6 * 0.35), rel=0.1)
+    assert list(content["error_rad"]["held_out"]["logs"]) == [paths[2]]
+    assert content["error_rad"]["held_out"]["mean"] < 2e-3
+    plot = (tmp_path / "out/servo.png").read_bytes()
+    assert plot.startswith(b"\x89PNG") and len(plot) > 30_000
+    assert cli.main([*words, "--fix", "load_friction=0.4"]) == 0
+    said = capsys.readouterr().out
+    assert "kept as servo.json.1" in said and "kept as servo.png.1" in said and "given" in said
+    assert (tmp_path / "out/servo.png.1").read_bytes() == plot
+
+
+STILL, HALF = np.zeros_like(T), np.linspace(0.0, 1.0, len(T))
+
+
+@mark.parametrize(
+    "columns, words, said",
+    [
+        ({}, ("--length", "0.2"), "no column load_nm, and no pendulum: --mass KG is missing"),
+        ({}, ("--mass", "0.4"), "no column load_nm, and no pendulum: --length M is missing"),
+        ({}, ("--mass", "-0.4", "--length", "0.2"), "mass_kg is -0.4, must be above 0"),
+        ({"load_nm": STILL}, (), "load_nm is 0 all the time"),
+        ({"load_nm": STILL + 1.0}, PENDULUM, "column load_nm, and a pendulum besides"),
+        ({"mass_kg": STILL + 1.0}, PENDULUM, "column mass_kg, and --mass 0.4 besides"),
+        ({"mass_kg": HALF + 1.0}, ("--length", "0.2"), "mass_kg changes along the log"),
+        (
+            {"goal_rad": None},
+            PENDULUM,
+            "no column goal_rad or goal_deg; it has time_s, position_rad: name them in their order, --columns",
+        ),
+        ({"position_rad": None}, PENDULUM, "no column position_rad or position_deg"),
+        ({"time_s": None}, PENDULUM, "no column time_s"),
+        ({"time_s": T[::-1]}, PENDULUM, "time does not increase at sample 1"),
+        ({"time_s": 0.1 * T}, PENDULUM, "0.599 s long"),
+        ({"position_rad": STILL}, PENDULUM, "no motion: the position changes by 0.0000 rad"),
+        ({"goal_rad": np.degrees(GOALS["waves"](T))}, PENDULUM, "is it in degrees? name it goal_deg"),
+        ({"position_rad": np.degrees(GOALS["waves"](T))}, PENDULUM, "are these degrees? name it position_deg"),
+        ({"goal_rad": -GOALS["waves"](T)}, PENDULUM, "run against each other"),
+        ({"goal_rad": 1.1 * HALF, "position_rad": HALF}, PENDULUM, "moves towards positive angles only"),
+        ({"goal_rad": -1.1 * HALF, "position_rad": -HALF}, PENDULUM, "moves towards negative angles only"),
+        ({"enabled": STILL}, PENDULUM, "never enabled"),
+        ({"gain": STILL}, PENDULUM, "gain is 0, must be above 0"),
+        ({"voltage_v": STILL + 74.0}, PENDULUM, "voltage_v is 74 V, supplies are 2 to 60 V: tenths given for volts?"),
+        ({"voltage_v": STILL + 7400.0}, PENDULUM, "millivolts given for volts?"),
+        ({"voltage_v": np.where(T == T[7], 0.0, 7.4)}, PENDULUM, "voltage_v is 0 V in sample 7, 7.4 V mostly"),
+        ({"voltage_v": np.where(T == T[7], np.nan, 7.4)}, PENDULUM, "voltage_v is nan in sample 7"),
+        ({}, (*PENDULUM, "--fix", "load_friction=0.95"), "load_friction is 0.95, must be 0 to 0.9"),
+        ({}, (*PENDULUM, "--fix", "load_friction=-0.1"), "load_friction is -0.1, must be 0 to 0.9"),
+        ({}, (*PENDULUM, "--fix", "coulomb=-0.01"), "coulomb is -0.01 N·m, must be 0"),
+        ({}, (*PENDULUM, "--fix", "play=0.01"), "no figure 'play': there are stiffness, gap"),
+        ({}, (*PENDULUM, "--fix", "coulomb"), "must be NAME=NUMBER"),
+    ],
+)
+def test_what_tells_nothing_is_named_and_nothing_written(tmp_path, capsys, columns, words, said):
+    q = GOALS["waves"](T)
+    log = servo_log.ServoLog("log", T, q, 0.9 * q, STILL, np.ones(len(T), bool))
+    path, kept = csv(tmp_path / "log.csv", log, **columns), tmp_path / "out/servo.json"
+    kept.parent.mkdir()
+    kept.write_text("kept")
+    assert cli.main(["identify", "servo", path, *words, "-o", str(tmp_path / "out")]) == InputError.exit_code
+    complaint = capsys.readouterr().err
+    assert said in complaint and len(complaint.splitlines()) == 1
+    assert kept.read_text() == "kept" and [one.name for one in kept.parent.iterdir()] == ["servo.json"]
+
+
+def test_too_few_samples_are_refused(tmp_path):
+    log = servo_log.ServoLog("log", T[:50], T[:50], T[:50], STILL[:50], np.ones(50, bool))
+    with raises(InputError, match="50 samples, at least 100"):
+        servo_log.read_csv(csv(tmp_path / "a.csv", log), mass=0.4, length=0.2)
+
+
+def test_a_file_without_names_is_read_by_a_column_map_and_one_cut_off_as_far_as_it_goes(tmp_path, logs):
+    path = tmp_path / "a.csv"
+    csv(path, logs[0])
+    path.write_text("\n".join(path.read_text().splitlines()[1:]) + "\n6.0, 0.1")
+    with raises(InputError, match="name them, for example --columns time_s,goal_rad,position_rad"):
+        servo_log.read_csv(path, mass=0.4, length=0.2)
+    read = servo_log.read_csv(path, "time_s,goal_rad,position_rad", mass=0.4, length=0.2, down=0.1)
+    assert len(read.t) == len(T) and "was cut off" in read.remarks[0]
+    np.testing.assert_allclose(read.q, logs[0].q - 0.1, atol=1e-8)
