@@ -61,8 +61,8 @@ STEPS_S = 4e-3, 1e-3
 """Integration steps [s]: while looking for the neighbourhood, and at last.  Where friction changes side the method is of first
 order: against Radau's method positions of a small servo are off by 0.2 mrad rms at 1 ms, 0.5 mrad at 4 ms."""
 
-STARTS = {"load_friction": (0.1, 0.45), "delay": (0.005, 0.02)}
-"""Values to begin with, each with each."""
+STARTS = {"load_friction": (0.1, 0.45), "stall_torque": (0.5, 1.5)}
+"""Values to begin with, each with each; the stall torque's as multiples of a guess."""
 
 ROBUST = 0.01
 """Errors from which on [rad] their size counts."""
@@ -328,7 +328,8 @@ def _fit(ready: Rig, known: dict[str, float], like: Fit | None) -> Fit:
     starts = [guess]
     for name, values in STARTS.items() if like is None else ():
         if name not in known:
-            starts = [np.where(np.array(list(UNITS)) == name, value, start) for start in starts for value in values]
+            unit = guess[list(UNITS).index(name)] if name == "stall_torque" else 1.0
+            starts = [np.where(np.array(list(UNITS)) == name, value * unit, start) for start in starts for value in values]
     rough = min((solved(start[free] / scale[free], STEPS_S[0])[0] for start in starts), key=lambda one: one.cost)
     best, around = solved(rough.x, STEPS_S[-1])
     sd = _spread(ready, around[0], around[1:].T) * scale[free]
@@ -342,9 +343,25 @@ def _guess(ready: Rig) -> tuple[np.ndarray, np.ndarray]:
     load = np.concatenate([one.load for one in ready.pieces])
     ahead = np.concatenate([(one.goal - one.q) * one.gain / ready.gain for one in ready.pieces])
     largest = float(np.abs(load).max())
-    stiffness = float(np.clip(np.abs(load @ ahead) / max(ahead @ ahead, 1e-12), largest, 1e3 * largest))
+    v = [np.gradient(one.q, one.t) for one in ready.pieces]
+    a = [np.gradient(speed, one.t) for speed, one in zip(v, ready.pieces)]
+    spring, drag, _ = np.linalg.lstsq(np.stack([ahead, -np.concatenate(v), -np.concatenate(a)], axis=-1), load, rcond=None)[0]
+    stiffness = float(np.clip(spring, largest, 1e3 * largest))
     inertia = max(one.inertia for one in ready.pieces) or 1e-3 * stiffness
-    guess = np.array([stiffness, 2e-3, 0.03 * stiffness, 0.3, 0.02 * largest, 2.5 * largest, 0.2 * inertia, 0.0, 0.01, 1.0])
+    guess = np.array(
+        [
+            stiffness,
+            2e-3,
+            np.clip(drag, 5e-3 * stiffness, 0.1 * stiffness),
+            0.3,
+            0.02 * largest,
+            2.5 * largest,
+            0.2 * inertia,
+            0.0,
+            0.01,
+            1.0,
+        ]
+    )
     share = (0.05, None, 0.05, None, None, 0.05, 0.05, None, None, None)
     least = (0.0, 1e-3, 0.0, 0.02, 0.01 * largest, 0.0, 0.0, 1e-3, 2e-3, 0.1)
     return guess, np.array([one or part * value for value, part, one in zip(guess, share, least)])
