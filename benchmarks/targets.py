@@ -86,6 +86,12 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("identification.arms.chain_5.worst_percent", "at most", 2.0),
     ("identification.arms.chain_6.worst_percent", "at most", 2.0),
     ("identification.coverage.percent", "at least", 90.0),
+    ("xl330_gain_400.load_friction.held_out_rad", "at most", 0.040),
+    ("sts3250_sin_sin.load_friction.held_out_rad", "at most", 0.009),
+    ("ur10e.held_out.sec50.overall_percent", "at most", 5.7),
+    ("ur10e.held_out.point_to_point.sliding_percent", "at most", 5.0),
+    ("ur10e.intervals.within_percent", "at least", 90.0),
+    ("ur10e.intervals.within_percent", "at most", 98.0),
 )
 
 
@@ -98,7 +104,7 @@ def judged(results: dict) -> list[dict]:
             value = results
             for key in keys:
                 value = value[key]
-            if value is None:  # nothing of the kind happened in so short a run
+            if value is None:  # nothing of the kind happened in so short a run, or there is no such recording
                 continue
             met = value >= bound if side == "at least" else value <= bound
             rows.append({"figure": path, "value": value, side.replace(" ", "_"): bound, "met": met})
