@@ -39,7 +39,7 @@ from picker_dynamics.dynamics import cross_check, lagrangian, rigid_body  # noqa
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.calibration import compare
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.identification import motion_file, sample_files
+from picker_dynamics.estimation.identification import motion_file, sample_files, servo_log
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.execution.goal import parse
 from picker_dynamics.recording import reader, tracking
@@ -129,6 +129,10 @@ def read_csv(path: Path) -> None:
     command("identify", "predict", path, "--arm", "rrp", "--fit", "none")
 
 
+def read_servo_log(path: Path) -> None:
+    servo_log.require_both_sides([servo_log.read_csv(path, mass=0.4, length=0.2)])
+
+
 # -- valid ones ------------------------------------------------------------------------------------------------------------
 
 
@@ -146,6 +150,14 @@ def csv_seed(_folder: Path) -> list[bytes]:
         columns += [0.5 * (joint.lower + joint.upper) + 0.1 * np.sin(t), 0.1 * np.cos(t), np.sin(2 * t)]
     lines = [",".join(names), *(",".join(f"{value:.5g}" for value in row) for row in zip(*columns))]
     return ["\n".join(lines).encode(), "\r\n".join(lines[:20]).encode()]
+
+
+def servo_seed(_folder: Path) -> list[bytes]:
+    t = np.arange(400) * 0.01
+    q = 0.5 * np.sin(2.0 * t)
+    rows = zip(t, 1.1 * q, q, 7.0 + 0.1 * q, q * 0 + 1)
+    lines = ["time_s,goal_rad,position_rad,voltage_v,enabled", *(",".join(f"{value:.5g}" for value in row) for row in rows)]
+    return ["\n".join(lines).encode()]
 
 
 def motion_seed(_folder: Path) -> list[bytes]:
@@ -254,6 +266,7 @@ KINDS = {
     "session": Kind(session_seed, ".json", read_session),
     "report": Kind(report_seed, ".json", read_report),
     "csv": Kind(csv_seed, ".csv", read_csv),
+    "servo_log": Kind(servo_seed, ".csv", read_servo_log),
     "mcap": Kind(mcap_seed, ".mcap", read_recording),
     "bag": Kind(bag_seed, ".yaml", read_folder),
     "sqlite": Kind(sqlite_seed, ".db3", read_recording),

@@ -27,7 +27,7 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.robot.dry_friction import dry_friction_apart
 from picker_dynamics.robot.servo import MOST_LOAD_FRICTION, ServoModel
 
-from .servo_log import ServoLog, require_both_sides
+from .servo_log import ServoLog, require_both_sides, require_short
 
 UNITS = {
     "stiffness": "N·m/rad",
@@ -265,9 +265,10 @@ def fit(logs: Sequence[ServoLog], fixed: Mapping[str, float] | None = None, like
         like: begin there.
 
     Raises:
-        InputError: a figure that cannot be, or logs from one side only.
+        InputError: a figure that cannot be, logs from one side only, or too long ones.
     """
     require_both_sides(logs)
+    require_short(logs)
     return _found(logs, fixed, like)
 
 
@@ -334,7 +335,8 @@ def _fit(ready: Rig, known: dict[str, float], like: Fit | None) -> Fit:
     best, around = solved(rough.x, STEPS_S[-1])
     sd = _spread(ready, around[0], around[1:].T) * scale[free]
     names = list(UNITS)
-    figures = np.where(np.abs(whole(best.x)) < 1e-3 * scale, 0.0, whole(best.x))
+    nothing = (np.abs(whole(best.x)) < 1e-3 * scale) & ([LIMITS[name][0] <= 0.0 for name in names])
+    figures = np.where(nothing, 0.0, whole(best.x))
     return Fit(dict(zip(names, figures.tolist())), {names[i]: float(one) for i, one in zip(free, sd)}, ready)
 
 

@@ -48,6 +48,15 @@ VOLTAGE_OFF = 0.6
 PIECE_S, PIECE_SAMPLES = 20.0, 10
 """Longest stretch that is simulated in one go [s], and the least that is one: from there on it starts anew as measured."""
 
+GAP_S = 0.5
+"""Where no sample is for so long [s], it starts anew too."""
+
+MOST_S = 600.0
+"""Longest that logs may be in all [s]."""
+
+LOAD = (1e-4, 1e4)
+"""Largest load of a log [N·m]: of less nothing bends, more no servo bears."""
+
 
 @dataclass(frozen=True, eq=False)
 class ServoLog:
@@ -100,14 +109,12 @@ class ServoLog:
         return replace(self, **columns, voltage=None if self.voltage is None else self.voltage[which])
 
     def pieces(self) -> list[ServoLog]:
-        """Stretches of it in which the servo was powered, none longer than ``PIECE_S``."""
-        edges = np.flatnonzero(np.diff(self.enabled.astype(int))) + 1
-        found = []
-        for stretch in np.split(np.arange(len(self.t)), edges):
-            if self.enabled[stretch[0]]:
-                parts = math.ceil((self.t[stretch[-1]] - self.t[stretch[0]]) / PIECE_S)
-                found += np.array_split(stretch, max(parts, 1))
-        return [self.part(slice(one[0], one[-1] + 1)) for one in found if len(one) >= PIECE_SAMPLES]
+        """Stretches of it in which the servo was powered and nothing is missing, none longer than ``PIECE_S``."""
+        turn = np.floor((self.t - self.t[0]) / PIECE_S)
+        ends = (np.diff(self.enabled) != 0) | (np.diff(self.t) > GAP_S) | (np.diff(turn) != 0)
+        stretches = np.split(np.arange(len(self.t)), np.flatnonzero(ends) + 1)
+        kept = (one for one in stretches if len(one) >= PIECE_SAMPLES and self.enabled[one[0]])
+        return [self.part(slice(one[0], one[-1] + 1)) for one in kept]
 
 
 def read_csv(
@@ -237,9 +244,29 @@ def checked(log: ServoLog) -> ServoLog:
         )
     if np.corrcoef(goals, powered)[0, 1] < 0.0:
         raise refused("goal and position run against each other: one of them has the other sign", "goal")
-    if not log.mass and not log.torque.any():
-        raise refused("load_nm is 0 all the time: without a load nothing tells how stiff a servo is", "load_nm", 0.0)
+    largest = float(np.abs(log.load).max())
+    if not LOAD[0] <= largest <= LOAD[1]:
+        hint = "without a load nothing tells how stiff a servo is" if largest < LOAD[0] else "is it in another unit?"
+        raise refused(f"the load is at most {largest:g} N·m: {hint} (load_nm, --mass, --length)", "load", largest, LOAD[0])
+    require_short([log])
     return log
+
+
+def require_short(logs: Sequence[ServoLog]) -> None:
+    """Logs that are not too long together.
+
+    Raises:
+        InputError: longer than ``MOST_S``.
+    """
+    long = sum(float(one.t[-1] - one.t[0]) for log in logs for one in log.pieces())
+    if long > MOST_S:
+        sources = ", ".join(log.source for log in logs)
+        raise InputError(
+            f"{sources}: {long:.0f} s of a powered servo, at most {MOST_S:.0f} s are taken: cut them, or --hold-out some",
+            subject="time",
+            value=long,
+            limit=MOST_S,
+        )
 
 
 def _require_supply(voltage: np.ndarray, refused) -> None:
