@@ -61,7 +61,8 @@ def servo(options) -> int:
     content = as_json(found, errors, fixed)
     out = Path(options.out)
     try:
-        _write(found, [*others, *logs], content, out, console)
+        titled = {f"{log.source} (held out)": log for log in others} | {log.source: log for log in logs}
+        _write(found, titled, content, out, console)
     except OSError as error:
         raise ConfigurationError(f"cannot write to {out}: {error.strerror or error}", subject="out", value=str(out)) from error
     if options.json:
@@ -117,7 +118,7 @@ def as_json(found: Fit, errors: dict[str, list[servo_fit.Error]], fixed) -> dict
     }
 
 
-def _write(found: Fit, logs: list[servo_log.ServoLog], content: dict, out: Path, console: Console) -> None:
+def _write(found: Fit, logs: dict[str, servo_log.ServoLog], content: dict, out: Path, console: Console) -> None:
     out.mkdir(parents=True, exist_ok=True)
     plot = out / "servo.png"
     backups = {out / "servo.json": write(out / "servo.json", json.dumps(content, indent=2) + "\n")}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +17,15 @@ MOST = 6
 """Logs that are shown."""
 
 
-def draw(found: Fit, logs: Sequence[ServoLog], path: Path) -> None:
-    """Write a figure of the first logs."""
-    shown = logs[:MOST]
+def draw(found: Fit, logs: Mapping[str, ServoLog], path: Path) -> None:
+    """Write a figure of the first logs, by their titles."""
+    shown = dict(itertools.islice(logs.items(), MOST))
     figure, axes = plt.subplots(
         2 * len(shown), 1, figsize=(WIDTH, 0.8 + 3.0 * len(shown)), height_ratios=(2.2, 1.0) * len(shown), layout="constrained"
     )
-    for log, above, below in zip(shown, axes[::2], axes[1::2]):
+    for (title, log), above, below in zip(shown.items(), axes[::2], axes[1::2]):
         below.sharex(above)
-        above.set_title(Path(log.source).name, fontsize=9, loc="left")
+        above.set_title(title, fontsize=9, loc="left")
         above.plot(log.t, np.degrees(log.goal), color=SETPOINT, lw=0.9, label="goal")
         for number, (piece, model) in enumerate(found.positions(log)):
             names = (None, None) if number else ("measured", "model")
