@@ -72,6 +72,9 @@ MOST_OFF = 3.0
 
 BLOCK_S = 0.5
 
+STEP_SHARE = 0.003
+"""What the integration's step may be worth, as a share of each figure (of the rotor inertia: of all inertia)."""
+
 VOLTAGE_S, VOLTAGE_SPREAD = 0.1, 0.02
 """Readings of the supply are averaged over so long [s]; below this spread, as a share, they tell nothing of beta."""
 
@@ -320,9 +323,9 @@ def _fit(ready: Rig, known: dict[str, float], like: Fit | None) -> Fit:
             bounds=(low, high),
             loss="soft_l1",
             f_scale=ROBUST,
-            xtol=1e-4,
-            ftol=1e-4,
-            max_nfev=40,
+            xtol=1e-5,
+            ftol=1e-6 if step_s == STEPS_S[-1] else 1e-4,
+            max_nfev=60,
         )
         return best, look(best.x)
 
@@ -333,8 +336,9 @@ def _fit(ready: Rig, known: dict[str, float], like: Fit | None) -> Fit:
             starts = [np.where(np.array(list(UNITS)) == name, value * unit, start) for start in starts for value in values]
     rough = min((solved(start[free] / scale[free], STEPS_S[0])[0] for start in starts), key=lambda one: one.cost)
     best, around = solved(rough.x, STEPS_S[-1])
-    sd = _spread(ready, around[0], around[1:].T) * scale[free]
     names = list(UNITS)
+    sizes = np.abs(whole(best.x)) + np.where(np.array(names) == "armature", max(one.inertia for one in ready.pieces), 0.0)
+    sd = np.hypot(_spread(ready, around[0], around[1:].T) * scale[free], STEP_SHARE * sizes[free])
     nothing = (np.abs(whole(best.x)) < 1e-3 * scale) & ([LIMITS[name][0] <= 0.0 for name in names])
     figures = np.where(nothing, 0.0, whole(best.x))
     return Fit(dict(zip(names, figures.tolist())), {names[i]: float(one) for i, one in zip(free, sd)}, ready)
@@ -375,10 +379,11 @@ def _spread(ready: Rig, off: np.ndarray, slope: np.ndarray) -> np.ndarray:
     block = np.concatenate([1000 * i + ((one.t - one.t[0]) / BLOCK_S).astype(int) for i, one in enumerate(ready.pieces)])
     score = weight[:, None] * off[:, None] * slope
     sums = np.array([score[block == one].sum(axis=0) for one in np.unique(block)])
+    few = len(sums) / max(len(sums) - slope.shape[1], 1)
     values, vectors = np.linalg.eigh(slope.T @ (weight[:, None] * slope))
     good = values > 1e-9 * values[-1]
     inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T
-    sd = np.sqrt(np.diag(inverse @ (sums.T @ sums) @ inverse))
+    sd = np.sqrt(few * np.diag(inverse @ (sums.T @ sums) @ inverse))
     sd[(vectors[:, ~good] ** 2).sum(axis=1) > 1e-6] = math.inf
     return sd
 
