@@ -350,7 +350,7 @@ class HardwareSession(Session):
         self.setpoint = self._setpoint_of(telemetry)
         held = self.model.settle(self.setpoint, None if self.held is None else self.model.q)
         self.model.reset(held)
-        self.held_effort = self.model.servo.spring_torque(self.setpoint, held)
+        self.held_effort = self.model.spring_torque(self.setpoint)
         self.begin_epoch(held, remark)
         self._sender.restart(self.setpoint)
         self._moved, self._refused_since_s, self._silent_s, self._epoch_s = False, None, 0.0, 0.0
@@ -385,12 +385,12 @@ class HardwareSession(Session):
             self.held = None  # the arm falls, or is being switched on: nobody knows where it is
         elif self.held is not None and dt > 0.0:
             setpoint = self._setpoint_of(telemetry)
-            q, v = self.model.step(setpoint, min(dt, LONGEST_STEP_S))
-            torque = self.model.servo.motor_torque(setpoint, q, v)
+            q, _ = self.model.step(setpoint, min(dt, LONGEST_STEP_S))
+            torque = self.model.motor_torque(setpoint)
             self._moved = self._moved or bool((setpoint != self.setpoint).any())
             if self._moved:  # on its way from where it was held
                 self.held, self.setpoint = q.copy(), setpoint
-                self.held_effort = self.model.servo.spring_torque(setpoint, q)
+                self.held_effort = self.model.spring_torque(setpoint)
         self.budget.load(torque, self._outputs(telemetry.live))
         self.budget.advance(dt)
 

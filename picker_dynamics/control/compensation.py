@@ -1,12 +1,12 @@
 """Compliance compensation: the servo model inverted, from a reference (q_d, v_d, a_d) to set-point and torque.
 
     mode none      q_cmd = q_d
-    mode gravity   q_cmd = q_d + offset(u),   u = tau_m(g(q_d), 0)
-    mode full      q_cmd = q_d + offset(u),   u = tau_m(tau_d, s) + D v_d
-    offset(u) = u / K + (delta + b/2) tanh(u / u_s),   tau_d = M a_d + C v_d + g + F(v_d)
+    mode gravity   q_cmd = q_d + offset(0, g(q_d), 0)
+    mode full      q_cmd = q_d + offset(v_d, tau_d, s),   tau_d = M a_d + C v_d + g + F(v_d)
 
-``tau_m(tau, s)`` is what the motor needs against the friction of its gears (``robot.servo``), and s the side on which that is,
-carried along the reference (``robot.friction_side``): a joint that came up needs more than one that came down.
+``offset`` inverts the servo: spring, friction of its gears, speed, supply (``robot.servo``).  s is the side of the friction,
+carried along the reference (``robot.friction_side``): a joint that came up needs more than one that came down.  The supply is
+what its source gives without load, ``source``, less what the motors take of it.
 
 Nothing jumps: the offset fades from what it was to what the mode wants after the start and after a change of
 mode, and a change of payload passes from one model's torque to the other's.  Time is what ``update`` is told.
@@ -48,6 +48,7 @@ class Compensator:
 
     Attributes:
         clamped: names of the joints whose last set-point was clamped.
+        source: share of its nominal voltage that the servos' supply gives without load; assign another where that is known.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Compensator:
         self._mode = _checked_mode(mode)
         self.clamped: tuple[str, ...] = ()
         self._offset = np.zeros(model.n)
-        self.side = FrictionSide(model.n)
+        self.side, self.source = FrictionSide(model.n), 1.0
         self.start()
 
     @property
@@ -99,7 +100,7 @@ class Compensator:
         """Fade in at the pose ``q`` (n,) [rad] that the motors hold with ``effort`` (n,) [N·m], on the side that tells."""
         motor = as_vector("effort", effort, self._bare.n)
         self.side.start(self._servo.side_of(motor, self._model.gravity(q)))
-        self.start(self._servo.sag(motor))
+        self.start(self._servo.sag(motor, self.source))
 
     def set_mode(self, mode: str) -> None:
         """Change the mode; the set-point passes over within ``fade_s``.
@@ -155,8 +156,9 @@ class Compensator:
         if self._mode == "none":
             return np.zeros(self._bare.n)
         if self._mode == "gravity":
-            return self._servo.offset(self._servo.motor_for(_weighed((w, model.gravity(q)) for w, model in mixture)))
-        return self._servo.offset(self._servo.spring_demand(v, tau_d, self.side.middle))
+            gravity = _weighed((w, model.gravity(q)) for w, model in mixture)
+            return self._servo.offset(np.zeros_like(v), gravity, 0.0, self.source)
+        return self._servo.offset(v, tau_d, self.side.middle, self.source)
 
     def _mixture(self) -> Mixture:
         """Weights, summing to 1, and the models whose torques they weigh."""

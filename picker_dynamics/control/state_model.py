@@ -37,6 +37,9 @@ its way is some microradians at most, and nothing has to be integrated until som
 class ArmStateModel:
     """An arm on position servos, integrated in step with its set-points.
 
+    Attributes:
+        source: share of its nominal voltage that the servos' supply gives without load; assign another where that is known.
+
     Args:
         model: the arm; assign ``model`` another one when the payload changes.
         servo_model: of the same joints.
@@ -51,6 +54,8 @@ class ArmStateModel:
         if servo_model.n != model.n:
             raise InputError(f"{servo_model.n} servos for {model.n} joints", value=servo_model.n, limit=model.n)
         self.model, self.servo, self.max_step_s = model, servo_model, checked_number("max_step_s", max_step_s, above=0.0)
+        self.source = 1.0
+        self._supply: Array = np.ones(())
         self.reset(q0)
 
     def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
@@ -58,7 +63,7 @@ class ArmStateModel:
         self._q = as_vector("q", q, self.model.n)
         self._dry = np.zeros(self.model.n)
         self._v = np.zeros(self.model.n) if v is None else as_vector("v", v, self.model.n)
-        self._rests: tuple[DynamicsModel, Array] | None = None  # model and set-point with which it does
+        self._rests: tuple[DynamicsModel, Array, float] | None = None  # model, set-point and supply with which it does
 
     @property
     def q(self) -> Array:
@@ -74,8 +79,9 @@ class ArmStateModel:
         """Position and velocity ``dt`` [s] later, with the servos at ``setpoint`` (n,) [rad] meanwhile."""
         setpoint = as_vector("set-point", setpoint, self.model.n)
         checked_number("dt", dt, "s", least=0.0)
-        if self._rests is not None and self._rests[0] is self.model and (self._rests[1] == setpoint).all():
-            return self.q, self.v
+        if self._rests is not None and self._rests[0] is self.model and self._rests[2] == self.source:
+            if (self._rests[1] == setpoint).all():
+                return self.q, self.v
         before, count = self._v, max(1, math.ceil(dt / self.max_step_s - 1e-9))
         for _ in range(count):
             self._advance(setpoint, dt / count)
@@ -84,7 +90,7 @@ class ArmStateModel:
 
     def _look_for_rest(self, setpoint: Array, before: Array, dt: float) -> None:
         slow = dt > 0.0 and np.abs(self._v).max() < REST_SPEED and np.abs(self._v - before).max() <= REST_ACCELERATION * dt
-        self._rests = (self.model, setpoint) if slow else None
+        self._rests = (self.model, setpoint, self.source) if slow else None
         if slow:
             self._v = np.zeros_like(self._v)
 
@@ -102,10 +108,12 @@ class ArmStateModel:
         """
         setpoint = as_vector("set-point", setpoint, self.model.n)
         if start is None:
-            start = settled(self.servo.without_friction, self.model.gravity, setpoint, setpoint)[0]
-        q, residual = settled(self.servo, self.model.gravity, setpoint, as_vector("start", start, self.model.n))
+            start = settled(self.servo.without_friction, self.model.gravity, setpoint, setpoint, self.source)[0]
+        start = as_vector("start", start, self.model.n)
+        q, residual = settled(self.servo, self.model.gravity, setpoint, start, self.source)
         if not residual.any():
             self.reset(q)
+            self._supply = self.servo.supply_at(setpoint, q, self.source)
             return self.q
         j = int(np.abs(residual).argmax())
         joint, stall = self.model.joint_names[j], float(self.servo.stall_torque[j])
@@ -118,8 +126,16 @@ class ArmStateModel:
             time_s=0.0,
         )
 
+    def motor_torque(self, setpoint: ArrayLike) -> Array:
+        """tau_m (n,) [N·m] of the motors here, at ``setpoint`` (n,) [rad]."""
+        return self.servo.motor_torque(setpoint, self._q, self._v, self._supply)
+
+    def spring_torque(self, setpoint: ArrayLike) -> Array:
+        """tau_m + D v (n,) [N·m]: what the motors bear here, at ``setpoint`` (n,) [rad]."""
+        return self.servo.spring_torque(setpoint, self._q, self._supply)
+
     def _acceleration(self, setpoint: Array, q: Array, v: Array) -> Array:
-        motor = self.servo.motor_torque(setpoint, q, v)
+        motor = self.servo.motor_torque(setpoint, q, v, self._supply)
         return self.model.forward_dynamics(q, v, motor + self._dry - self.model.friction(v))
 
     def _drag(self, v: Array) -> Array:
@@ -129,6 +145,7 @@ class ArmStateModel:
 
     def _advance(self, setpoint: Array, h: float) -> None:
         q, v = self._q, self._v
+        self._supply = self.servo.supply_under(self.motor_torque(setpoint), self.source)
         M, K = self.model.mass_matrix(q), self.servo.stiffness
         held = None if self.servo.frictionless else self._look_for_friction(setpoint, M, h)
         left = np.linalg.inv(M + np.diag(GAMMA * h * self._drag(v) + (GAMMA * h) ** 2 * K))
@@ -151,7 +168,7 @@ class ArmStateModel:
         self._dry = np.zeros(self.model.n)
         response = h * np.linalg.inv(M + np.diag(h * self._drag(v) + h**2 * K))
         free = v + response @ (M @ self._acceleration(setpoint, q, v) - h * K * v)
-        bound = self.servo.friction(self.servo.motor_torque(setpoint, q, v))
+        bound = self.servo.friction(self.motor_torque(setpoint))
         self._dry = np.array(dry_friction(free.tolist(), response.tolist(), bound.tolist(), dry))
         held: NDArray[np.bool_] = np.abs(self._dry) < bound
         return held

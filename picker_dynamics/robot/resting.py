@@ -85,7 +85,7 @@ def sloped(load: Callable[[np.ndarray], np.ndarray], step: float = 1e-6) -> Slop
 
 
 def settled(
-    servo: ServoModel, load: Callable[[np.ndarray], np.ndarray], setpoint: np.ndarray, start: np.ndarray
+    servo: ServoModel, load: Callable[[np.ndarray], np.ndarray], setpoint: np.ndarray, start: np.ndarray, source: ArrayLike = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where an arm comes to rest (n,) [rad], and what torque is not borne there (n,) [N·m]: none, unless it falls for ever.
 
@@ -95,6 +95,7 @@ def settled(
     Args:
         load: g(q) of (n,) [N·m].
         setpoint, start: (n,) [rad].
+        source: share of its nominal voltage that the supply gives without load.
     """
     reach = servo.motor_stall / servo.stiffness
 
@@ -103,7 +104,7 @@ def settled(
         loose = distance < servo.gap
         pulling = ~loose & (distance < servo.gap + reach)
         slope = servo.damping / SETTLE_STEP_S + np.where(pulling, servo.stiffness, 0.0)
-        motor = servo.spring_torque(setpoint, q)
+        motor = servo.spring_torque(setpoint, q, servo.supply_at(setpoint, q, source))
         return dead_zone(motor - load(q), servo.friction(motor)), np.diag(slope), np.where(loose, servo.gap, reach)
 
     q, left = newton(unbalanced, np.asarray(start), SETTLE_RESIDUAL, SETTLE_STEPS)

@@ -7,7 +7,12 @@ One model serves the simulated servo, the modelled joint state, the compensation
     tau   = tau_m - tau_f                                                       torque on the joint
 
 ``dz`` subtracts half the deadband, delta, and half the free play b, within which nothing pulls.  ``u`` is the share of its
-nominal voltage that the servo gets: spring and stall are proportional to it.  At standstill the friction is whatever keeps the
+nominal voltage that the servo gets: spring and stall are proportional to it, and so is the speed without load.  A source with a
+resistance gives less of it the more current flows, and a motor's current is proportional to its torque:
+
+    u = u_0 - sum_j d_j |tau_m,j| / tau_ms,j       u_0: without load;  d_j = R i_stall,j / U_nominal, what servo j takes at stall
+
+At standstill the friction is whatever keeps the
 joint where it is, up to its bound; in motion it is at the bound, against the motion.  So a joint rests anywhere in
 
     (tau_m - load) within +-(tau_c + x |tau_m|)
@@ -16,8 +21,8 @@ and which end it is, the direction of its last motion decides: its *side* s, +1 
 the other way, between them after too short a way back.  The torque that the motor needs for tau on that side is
 
     tau_m = (tau + s tau_c) / (1 - s x) where that is positive, (tau + s tau_c) / (1 + s x) elsewhere
-    q_cmd = q + tau_m / (u K) + (delta + b/2) tanh(tau_m / u_s)                 set-point, the inverse of the above
-    tau_m + D v                                                                 what the spring has to give in motion
+    tau_s = tau_m + D v                                                         what the spring has to give in motion
+    q_cmd = q + tau_s / (u K) + (delta + b/2) tanh(tau_s / u_s)                 set-point, the inverse of the above
 
 What a data sheet calls stall torque is measured at the output while it lifts: tau_ms = (tau_stall + tau_c) / (1 - x).  K is the
 motor's spring; tau_stall / K of the output is another number.  ``D = tau_stall / ((1 - x) omega_noload)`` is the speed limit:
@@ -25,8 +30,8 @@ there is no other.  The inverse takes the *desired* state; an offset from the me
 the sign of the torque and keeps the set-point continuous where the torque changes sign.
 
 Load-dependent friction: M. Duclusaud et al., "Extended friction models for the physics simulation of servo actuators", 2024,
-whose models M2 to M6 have it; recordings of bus servos show x = 0.2 to 0.5.  Of PWM servos there are none: that theirs is alike
-is inferred.
+whose models M2 to M6 have it; recordings of bus servos show x = 0.2 to 0.5, and supplies that sag by 5 to 6 % while an arm lifts.
+Of PWM servos there are none: that theirs is alike is inferred.
 """
 
 from __future__ import annotations
@@ -47,6 +52,9 @@ SIGN_TORQUE = 0.01
 MOST_LOAD_FRICTION = 0.9
 """Largest x: gears of 0.5 and more cannot be driven backwards by the load alone, of 1 not at all."""
 
+LEAST_SUPPLY = 0.2
+"""Smallest u that is reckoned with: below, no electronics work."""
+
 
 def dead_zone(x: Array, gap: Array) -> Array:
     """Dead zone dz(x, gap): 0 within +-gap, and x less the gap of its size outside."""
@@ -66,6 +74,7 @@ class ServoModel:
         load_friction: x, friction of the gears as a share of the motor's torque, 0 to 0.9.
         coulomb: tau_c, friction of the gears without load [N·m], >= 0.
         play: b, free play in all [rad], >= 0.
+        stall_drain: d, share of the nominal voltage that the source loses to this servo at stall, >= 0.
 
     Raises:
         InputError: a parameter of the wrong shape, not finite, or out of range.
@@ -74,7 +83,9 @@ class ServoModel:
         motor_stall: tau_ms [N·m].
         damping: D [N·m·s/rad].
         gap: delta + b / 2 [rad].
+        drain: d / tau_ms [1/(N·m)].
         frictionless: whether gears hold nothing back.
+        stiff_supply: whether the source gives the same whatever flows.
         sides: ends of what the friction's side may be.
     """
 
@@ -89,6 +100,7 @@ class ServoModel:
         load_friction: ArrayLike = 0.0,
         coulomb: ArrayLike = 0.0,
         play: ArrayLike = 0.0,
+        stall_drain: ArrayLike = 0.0,
     ):
         self.n, self.joint_names = len(joint_names), tuple(joint_names)
         self.stiffness = per_joint("stiffness", stiffness, self.joint_names, positive=True)
@@ -98,6 +110,7 @@ class ServoModel:
         self.load_friction = per_joint("load_friction", load_friction, self.joint_names)
         self.coulomb = per_joint("coulomb", coulomb, self.joint_names)
         self.play = per_joint("play", play, self.joint_names)
+        self.stall_drain = per_joint("stall_drain", stall_drain, self.joint_names)
         if (self.load_friction > MOST_LOAD_FRICTION).any():
             j = int(self.load_friction.argmax())
             name, value = self.joint_names[j], float(self.load_friction[j])
@@ -107,6 +120,8 @@ class ServoModel:
         self.motor_stall = per_joint("motor_stall", (self.stall_torque + self.coulomb) / kept, self.joint_names)
         self.damping = per_joint("damping", self.stall_torque / (kept * self.no_load_speed), self.joint_names)
         self.gap = per_joint("gap", self.deadband + 0.5 * self.play, self.joint_names)
+        self.drain = per_joint("drain", self.stall_drain / self.motor_stall, self.joint_names)
+        self.stiff_supply = not self.drain.any()
         self.frictionless = not (self.load_friction.any() or self.coulomb.any())
         self.sides = (0.0,) if self.frictionless else (-1.0, 1.0)
 
@@ -116,7 +131,25 @@ class ServoModel:
         if self.frictionless:
             return self
         figures = self.stiffness, self.deadband, self.no_load_speed, self.stall_torque, self.joint_names
-        return ServoModel(*figures, play=self.play)
+        return ServoModel(*figures, play=self.play, stall_drain=self.drain * self.stall_torque)
+
+    # -- supply --------------------------------------------------------------------------------------------
+
+    def supply_under(self, motor: ArrayLike, source: ArrayLike = 1.0) -> Array:
+        """u (..., 1), or () where the source is stiff, while the motors give ``motor`` [N·m]; ``source``: u_0."""
+        if self.stiff_supply:
+            return np.asarray(source, dtype=float)
+        taken = np.abs(motor) @ self.drain
+        share: Array = np.maximum(np.asarray(source) - taken[..., None], LEAST_SUPPLY)
+        return share
+
+    def supply_at(self, q_cmd: ArrayLike, q: ArrayLike, source: ArrayLike = 1.0) -> Array:
+        """u of joints at rest at ``q`` [rad], told ``q_cmd``: their torques are proportional to it, u = u_0 / (1 + sum_j ...)."""
+        if self.stiff_supply:
+            return np.asarray(source, dtype=float)
+        pull = np.abs(self.spring_torque(q_cmd, q))
+        share: Array = np.maximum(np.asarray(source) / (1.0 + (pull @ self.drain)[..., None]), LEAST_SUPPLY)
+        return share
 
     # -- forwards ------------------------------------------------------------------------------------------
 
@@ -159,21 +192,30 @@ class ServoModel:
         demand: Array = self.motor_for(tau_d, np.sign(v_d) if side is None else side) + self.damping * v_d
         return demand
 
-    def offset(self, motor: ArrayLike, supply: ArrayLike = 1.0) -> Array:
-        """tau / (u K) + (delta + b/2) tanh(tau / u_s) [rad]: by how much the set-point of a motor's torque leads."""
-        motor = np.asarray(motor, dtype=float)
-        return motor / (np.asarray(supply, dtype=float) * self.stiffness) + self.gap * np.tanh(motor / SIGN_TORQUE)
+    def offset(self, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None, source: ArrayLike = 1.0) -> Array:
+        """tau_s / (u K) + (delta + b/2) tanh(tau_s / u_s) [rad]: by how much the set-point for ``tau_d`` [N·m] leads.
+
+        Args:
+            v_d: of the joint [rad/s].
+            side: as in ``spring_demand``.
+            source: u_0.
+        """
+        v_d = np.asarray(v_d)
+        motor = self.motor_for(tau_d, np.sign(v_d) if side is None else side)
+        spring = motor + self.damping * v_d
+        lead: Array = spring / (self.supply_under(motor, source) * self.stiffness) + self.gap * np.tanh(spring / SIGN_TORQUE)
+        return lead
 
     def setpoint(
-        self, q_d: ArrayLike, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None, supply: ArrayLike = 1.0
+        self, q_d: ArrayLike, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None, source: ArrayLike = 1.0
     ) -> Array:
-        """Set-point [rad] for ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]; ``side`` as in ``spring_demand``."""
-        return np.asarray(q_d) + self.offset(self.spring_demand(v_d, tau_d, side), supply)
+        """Set-point [rad] for ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]; the rest as in ``offset``."""
+        return np.asarray(q_d) + self.offset(v_d, tau_d, side, source)
 
-    def sag(self, motor: ArrayLike) -> Array:
-        """tau / K + (delta + b/2) sign(tau) [rad]: how far a joint at rest is behind its set-point while its motor gives that."""
+    def sag(self, motor: ArrayLike, source: ArrayLike = 1.0) -> Array:
+        """tau / (u K) + (delta + b/2) sign(tau) [rad]: how far a joint at rest is behind its set-point, its motor giving that."""
         motor = np.asarray(motor, dtype=float)
-        behind: Array = motor / self.stiffness + self.gap * np.sign(motor)
+        behind: Array = motor / (self.supply_under(motor, source) * self.stiffness) + self.gap * np.sign(motor)
         return behind
 
     def side_of(self, motor: ArrayLike, load: ArrayLike) -> Array:

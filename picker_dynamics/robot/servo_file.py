@@ -55,8 +55,10 @@ BOARD: dict[str, Bounds] = {
     "quantum_us": (0.0, False, 100.0),
     "oscillator_hz": (20e6, True, 30e6),
 }
-BOARD_OPTIONAL: Entry = {"oscillator_hz": OSCILLATOR_HZ, "supply": None, "supply_a": None}
-SUPPLY_A = (0.0, False, 1000.0)
+BOARD_OPTIONAL: Entry = {"oscillator_hz": OSCILLATOR_HZ, "supply": None, "supply_a": None, "supply_v": None, "supply_ohm": 0.0}
+SUPPLY_V: Bounds = (0.0, False, 60.0)
+SUPPLY_OHM: Bounds = (0.0, True, 10.0)
+SUPPLY_A: Bounds = (0.0, False, 1000.0)
 SUPPLY: dict[str, Bounds] = {"divider": (1.0, True, 20.0), "minimum_v": (0.0, False, 60.0)}
 GRIP: dict[str, Bounds] = {"contact_rad": (-100.0, True, 100.0), "torque_nm": (0.0, False, 1e4)}
 ELECTRIC: dict[str, Bounds] = {
@@ -98,6 +100,12 @@ def read_entries(
     supply, supply_a = board["supply"], board["supply_a"]
     figures["supply"] = None if supply is None else _supply(supply)
     figures["supply_a"] = None if supply_a is None else _perhaps_assumed("supply_a", supply_a, SUPPLY_A, "board")
+    figures["supply_v"] = None if board["supply_v"] is None else _number("supply_v", board["supply_v"], SUPPLY_V, "board")
+    figures["supply_ohm"] = _perhaps_assumed("supply_ohm", board["supply_ohm"], SUPPLY_OHM, "board")[0]
+    if figures["supply_ohm"] and figures["supply_v"] is None:
+        raise ConfigurationError(
+            f"{path}: board: supply_ohm needs supply_v: the voltage at which the servos' figures hold", subject="supply_v"
+        )
     entries = {}
     for joint in joint_names:
         if not any(joint in layer.get("joints", {}) for layer in layers):
@@ -116,7 +124,7 @@ def read_entries(
 
 def _read_layer(path: str | Path, joint_names: tuple[str, ...]) -> Entry:
     layer = _mapping(read_yaml(path, "servo map", ConfigurationError), ("board", "defaults", "joints"), str(path))
-    for part, allowed in (("board", (*BOARD, "supply", "supply_a")), ("defaults", JOINT_KEYS), ("joints", joint_names)):
+    for part, allowed in (("board", (*BOARD, *BOARD_OPTIONAL)), ("defaults", JOINT_KEYS), ("joints", joint_names)):
         _mapping(layer.get(part, {}), allowed, f"{path}: {part}")
     for joint, entry in layer.get("joints", {}).items():
         _mapping(entry, JOINT_KEYS, f"{path}: {joint}", joint)

@@ -137,7 +137,9 @@ class ServoMap:
     """The servos of an arm in the order of its joints; vectors are (n,) and read-only, batches (..., n).
 
     ``oscillator_hz`` is what the PCA9685's oscillator was measured to run at [Hz], else its nominal frequency;
-    ``supply_a`` what the servos' supply gives [A], None where nobody says, and ``supply_assumed`` whether that is a guess.
+    ``supply_a`` what the servos' supply gives [A], None where nobody says, and ``supply_assumed`` whether that is a guess;
+    ``supply_v`` the voltage at which the servos' figures hold [V], None where nobody says; ``supply_ohm`` the resistance of the
+    source and its wires [ohm].
     """
 
     servos: tuple[Servo, ...]
@@ -147,6 +149,8 @@ class ServoMap:
     supply: Supply | None = None
     supply_a: float | None = None
     supply_assumed: bool = False
+    supply_v: float | None = None
+    supply_ohm: float = 0.0
 
     @property
     def n(self) -> int:
@@ -170,8 +174,21 @@ class ServoMap:
         """The servo model with these figures."""
         figures = ("stiffness", "deadband", "no_load_speed", "stall_torque", "load_friction", "coulomb", "play")
         return ServoModel(
-            joint_names=self.joint_names, **{name: [getattr(servo, name) for servo in self.servos] for name in figures}
+            joint_names=self.joint_names,
+            stall_drain=self.stall_drain,
+            **{name: [getattr(servo, name) for servo in self.servos] for name in figures},
         )
+
+    @cached_property
+    def stall_drain(self) -> Array:
+        """(n,) share of the nominal voltage that the source loses to each servo at stall; 0 where nothing electric is known."""
+        lost = self.supply_ohm / self.supply_v if self.supply_v else 0.0
+        return read_only([lost * servo.electric.stall_a if servo.electric else 0.0 for servo in self.servos])
+
+    @property
+    def measures_supply(self) -> bool:
+        """Whether the board measures the servos' supply, and what it should be is known."""
+        return self.supply is not None and self.supply_v is not None
 
     stall_torque = vector_of("servos", "stall_torque")
     """[N·m]"""
@@ -279,6 +296,8 @@ def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | Non
         supply=board["supply"] and Supply(**board["supply"]),
         supply_a=supply_a,
         supply_assumed=not known,
+        supply_v=board["supply_v"],
+        supply_ohm=board["supply_ohm"],
     )
 
 

@@ -83,7 +83,6 @@ def wiring(servos: ServoMap, backend: str = "pca9685") -> Wiring:
 
 def compiled_in(servos: ServoMap, backend: str = "pca9685") -> FirmwareConfig:
     """What ``arm_config.h`` says for these servos."""
-    least_mv = 0 if servos.supply is None else round(1e3 * servos.supply.minimum_v)
     usual = firmware_config(servos)
     resolution_ns = TIMER_RESOLUTION_NS if backend == "timer" else round(usual.frame_us * 1e3 / PCA9685_COUNTS)
-    return replace(usual, supply_min_mv=least_mv, resolution_ns=resolution_ns)
+    return replace(usual, resolution_ns=resolution_ns)

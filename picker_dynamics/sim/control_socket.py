@@ -230,7 +230,7 @@ class BoardControl:
         self.command("clock", jump_s=jump_s, drift_ppm=drift_ppm)
 
     def supply(self, volt: float) -> None:
-        """Set the servos' supply as the board measures it."""
+        """Set what the source of the servos' supply gives without load."""
         self.command("supply", volt=volt)
 
     def cause(self, fault: str, present: bool) -> None:

@@ -3,10 +3,10 @@
     M(q) a + c(q, v) = spring(q_cmd, q) - (D + b) v - dry friction - stops
 
 ``spring`` is ``ServoModel.spring_torque`` (stiffness, gap, stall) on the set-point that the quantised pulse stands for; it is
-evaluated at every step.  ``D v`` is left to MuJoCo as joint damping, integrated implicitly: explicitly it diverges on light
-joints.  The dry friction is that of the gears, which grows with the motor's torque, and the URDF's; ``b`` is the URDF's too.
-It acts during a step as ``robot.dry_friction`` finds it, because MuJoCo's own creeps where it is to hold.  Rotor inertia is
-MuJoCo's ``armature``.  Deviations from the nominal numbers come from ``plant_error``.
+evaluated at every step, and so is the supply, which sags under the motors' current.  ``D v`` is left to MuJoCo as joint damping,
+integrated implicitly: explicitly it diverges on light joints.  The dry friction is that of the gears, which grows with the
+motor's torque, and the URDF's; ``b`` is the URDF's too.  It acts during a step as ``robot.dry_friction`` finds it, because
+MuJoCo's own creeps where it is to hold.  Rotor inertia is MuJoCo's ``armature``.  Deviations from the nominal numbers come from ``plant_error``.
 
 What the numbers leave open is settled as follows.
 
@@ -77,7 +77,8 @@ class Plant(MujocoArm):
         error: the drawn ``PlantError``.
         servo: the ``ServoModel`` of the simulated servos, errors included.
         setpoint: (n,) angles the pulses stand for, after quantisation [rad]; NaN where relaxed.
-        at_rest: nothing moves until pulses or load change.
+        source: share of its nominal voltage that the supply gives without load.
+        at_rest: nothing moves until pulses, load or supply change.
     """
 
     def __init__(
@@ -93,22 +94,24 @@ class Plant(MujocoArm):
         support: bool = False,
         quantise: bool = True,
     ):
-        error = (
-            plant_error if isinstance(plant_error, PlantError) else draw(description, servo_map.stall_torque, plant_error, seed)
-        )
+        nominal, error = servo_map.model, plant_error
+        if not isinstance(error, PlantError):
+            kinds = {"geared": not nominal.frictionless, "fed": not nominal.stiff_supply}
+            error = draw(description, servo_map.stall_torque, error, seed, **kinds)
         super().__init__(description, error, dt, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
         self.servo_map, self._quantise = servo_map, quantise
-        nominal = servo_map.model
         self.servo = ServoModel(
             nominal.stiffness * self.error.stiffness,
             nominal.deadband * self.error.deadband,
             nominal.no_load_speed / self.error.damping,
             nominal.stall_torque,
             self.joint_names,
-            load_friction=nominal.load_friction,
-            coulomb=nominal.coulomb,
-            play=nominal.play,
+            load_friction=nominal.load_friction if self.error.load_friction is None else self.error.load_friction,
+            coulomb=nominal.coulomb * self.error.gear_coulomb,
+            play=nominal.play * self.error.play,
+            stall_drain=nominal.stall_drain * self.error.resistance,
         )
+        self.source = self.error.source
         self._friction = description.friction + self.error.coulomb
         self._configure()
         self.attach(payload)
@@ -137,7 +140,7 @@ class Plant(MujocoArm):
         q = self._place(q)
         self._m.jnt_stiffness[self._joint] = SUPPORT_STIFFNESS if support else 0.0
         self._m.qpos_spring[self._q_index] = q + self.bias(q, np.zeros(self.n)) / SUPPORT_STIFFNESS
-        self._pulses = None
+        self._pulses, self._supply = None, np.asarray(self.source)
         self._command((None,) * self.n)
         mujoco.mj_forward(self._m, self._d)
         self.wake()
@@ -150,6 +153,12 @@ class Plant(MujocoArm):
     def detach(self) -> None:
         """Let go of the berry."""
         self.attach(0.0)
+
+    def feed(self, source: float) -> None:
+        """From now on the supply gives the share ``source`` of its nominal voltage without load."""
+        self.source = source
+        self._supply = np.asarray(source)
+        self.wake()
 
     # --- motion -----------------------------------------------------------------------------------
 
@@ -177,9 +186,11 @@ class Plant(MujocoArm):
     def _step(self) -> None:
         """One ``dt``: spring and friction act during it; damping is MuJoCo's, implicit."""
         m, d, own = self._m, self._d, self._own
-        spring = self.servo.spring_torque(self._aim, d.qpos[self._q_index]) * self._live
+        spring = self.servo.spring_torque(self._aim, d.qpos[self._q_index], self._supply) * self._live
         d.qfrc_applied[own] = spring
         if self._slick:
+            if not self.servo.stiff_supply:
+                self._supply = self.servo.supply_under(spring - self._emf * d.qvel[own], self.source)
             mujoco.mj_step(m, d)
             return
         mujoco.mj_step1(m, d)
@@ -188,6 +199,7 @@ class Plant(MujocoArm):
         self._stale -= 1
         v = d.qvel[own]
         motor = spring - self._emf * v
+        self._supply = self.servo.supply_under(motor, self.source)
         bound = self._held_back + self.servo.load_friction * np.abs(motor)
         free = v + self._response @ (spring + d.qfrc_passive[own] - d.qfrc_bias[own])
         self._dry = dry_friction(free.tolist(), self._rows, bound.tolist(), self._dry)
@@ -236,9 +248,14 @@ class Plant(MujocoArm):
     @property
     def torque(self) -> np.ndarray:
         """(n,) torque of the servos on the joints now [N·m], damping included; 0 where relaxed."""
-        motor = self.servo.motor_torque(self._aim, self.q, self.v) * self._live
+        motor = self.servo.motor_torque(self._aim, self.q, self.v, self._supply) * self._live
         gears = self.servo.friction(motor)
         return motor + self._dry * gears / np.maximum(gears + self._friction, 1e-12)  # the rest is the URDF's
+
+    @property
+    def supply(self) -> float:
+        """Share of its nominal voltage that reaches the servos now."""
+        return float(self._supply.item())
 
     @property
     def perturbed(self) -> dict:

@@ -6,7 +6,11 @@ number below is multiplied by its own factor, drawn uniformly from [1 - e, 1 + e
     mass and inertia tensor of every link (two factors; scaling a tensor keeps it physically valid),
     rotor inertia, stiffness K, deadband, damping D of every servo,
 
-and every joint gets dry friction drawn uniformly from [0, e] * COULOMB_SHARE * tau_stall.
+and the supply's source likewise: its resistance, and a third as far its voltage.  Of servos whose gears have friction,
+
+    x from LOAD_FRICTION, whatever e, if there is one; factors for tau_c and the free play,
+
+while every joint of others gets dry friction drawn uniformly from [0, e] * COULOMB_SHARE * tau_stall.
 """
 
 from __future__ import annotations
@@ -20,6 +24,12 @@ from picker_dynamics.errors import InputError
 COULOMB_SHARE = 0.2
 """Dry friction added at most, as a share of stall torque, at an error of 100 %: 0.03 of stall at 15 %."""
 
+LOAD_FRICTION = (0.2, 0.5)
+"""Friction of gears as a share of the motor's torque: what recordings of small servos show."""
+
+SOURCE_SHARE = 1.0 / 3.0
+"""Of e by which the voltage of a source is off: 5 % at 15 %."""
+
 
 @dataclass(frozen=True)
 class PlantError:
@@ -32,6 +42,9 @@ class PlantError:
         mass, inertia: factor per link name.
         armature, stiffness, deadband, damping: (n,) factors per joint.
         coulomb: (n,) dry friction added to the URDF's [N·m].
+        load_friction: (n,) x of the gears; None: as it is believed.
+        gear_coulomb, play: (n,) factors per joint.
+        resistance, source: factors of the supply's resistance, and of its voltage without load.
     """
 
     share: float
@@ -44,6 +57,11 @@ class PlantError:
     deadband: np.ndarray
     damping: np.ndarray
     coulomb: np.ndarray
+    load_friction: np.ndarray | None = None
+    gear_coulomb: np.ndarray | float = 1.0
+    play: np.ndarray | float = 1.0
+    resistance: float = 1.0
+    source: float = 1.0
 
     def report(self) -> dict:
         """What was changed, ready for JSON: factors per link and joint, friction in N·m."""
@@ -58,6 +76,13 @@ class PlantError:
             "inertia": dict(self.inertia),
             **per_joint,
             "coulomb_nm": dict(zip(self.joint_names, map(float, self.coulomb))),
+            "gears": None
+            if self.load_friction is None
+            else {
+                name: dict(zip(self.joint_names, map(float, getattr(self, name))))
+                for name in ("load_friction", "gear_coulomb", "play")
+            },
+            "supply": {"resistance": self.resistance, "source": self.source},
         }
 
 
@@ -74,7 +99,7 @@ def scaled_masses(description, factor: float) -> PlantError:
     return replace(exact, share=abs(factor - 1.0), mass=factors, inertia=factors)
 
 
-def draw(description, stall_torque, share: float = 0.0, seed: int = 0) -> PlantError:
+def draw(description, stall_torque, share: float = 0.0, seed: int = 0, *, geared: bool = False, fed: bool = False) -> PlantError:
     """Draw the errors of one simulated arm.
 
     Args:
@@ -82,6 +107,8 @@ def draw(description, stall_torque, share: float = 0.0, seed: int = 0) -> PlantE
         stall_torque: (n,) [N·m], the scale of the added friction.
         share: bound e of the relative errors, 0 <= e < 1; 0 gives the exact arm.
         seed: any non-negative integer.
+        geared: the servos' gears have friction, which is drawn instead of an added one.
+        fed: the servos have a supply, which is drawn too.
 
     Raises:
         InputError: for a share outside [0, 1).
@@ -101,6 +128,13 @@ def draw(description, stall_torque, share: float = 0.0, seed: int = 0) -> PlantE
     armature, stiffness, deadband, damping = factors(n), factors(n), factors(n), factors(n)
     coulomb = share * COULOMB_SHARE * rng.uniform(0.0, 1.0, n) * np.asarray(stall_torque, dtype=float)
     coulomb.setflags(write=False)
+    gears, supply = {}, {}
+    if geared and share > 0.0:
+        coulomb = np.zeros(n)
+        gears = {"load_friction": rng.uniform(*LOAD_FRICTION, n), "gear_coulomb": factors(n), "play": factors(n)}
+    if fed and share > 0.0:
+        resistance, source = factors(2)
+        supply = {"resistance": float(resistance), "source": float(1.0 + SOURCE_SHARE * (source - 1.0))}
     return PlantError(
         share,
         seed,
@@ -112,4 +146,6 @@ def draw(description, stall_torque, share: float = 0.0, seed: int = 0) -> PlantE
         deadband,
         damping,
         coulomb,
+        **gears,
+        **supply,
     )

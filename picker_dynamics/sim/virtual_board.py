@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.board.firmware.config import FirmwareConfig, board_limits
+from picker_dynamics.board.firmware.config import ADC_COUNTS, ADC_REFERENCE_MV, FirmwareConfig, board_limits
 from picker_dynamics.board.protocol import TIME_MODULUS, Fault
 from picker_dynamics.board.protocol.codes import faults_in
 from picker_dynamics.errors import InputError, LinkError, PickerError
@@ -42,10 +42,12 @@ HOST_TIMEOUT_S = 0.25
 LATE_S = 5e-3
 """Lateness of a tick [s] from which on bytes count as received before it: this process stood still, not the wire."""
 
-SUPPLY_V, SUPPLY_MIN_V = 6.0, 4.5
-ADC_COUNTS = 1023
+SUPPLY_V = 6.0
+"""Nominal voltage of servos whose map does not say [V]."""
+
+LARGEST_COUNT = ADC_COUNTS - 1
 MEASURE_S = 5e-3
-"""How often the potentiometers' voltages follow the joints [s]: no telemetry asks more often."""
+"""How often potentiometers and supply are measured [s]: no telemetry asks more often."""
 
 REST_TICK_S = 0.02
 """Likewise, at the most, for the board of an arm at rest: it sleeps until its firmware has something to do [s]."""
@@ -57,7 +59,7 @@ def firmware_config(servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) ->
         board_limits(servos),
         frame_us=round(servos.frame_s * 1e6),
         resolution_ns=round(servos.quantum_us * 1e3),
-        supply_min_mv=round(SUPPLY_MIN_V * 1e3),
+        supply_min_mv=round(servos.supply.minimum_v * 1e3) if servos.supply else 0,
         host_timeout_ms=round(host_timeout_s * 1e3),
     )
 
@@ -77,8 +79,24 @@ class Potentiometers:
         """Raw ADC value of each joint at ``q`` (n,) [rad]; None where it has no potentiometer."""
         first, last = self._ends
         share = (self._servos.to_pulse_us(q) - first) / (last - first)
-        values = np.rint(ADC_COUNTS * (0.1 + 0.8 * share)).astype(int).tolist()
+        values = np.rint(LARGEST_COUNT * (0.1 + 0.8 * share)).astype(int).tolist()
         return tuple(value if wired else None for value, wired in zip(values, self._wired))
+
+
+class SupplyMeter:
+    """Measurement of the servos' supply: its voltage behind the divider, in steps of the ADC."""
+
+    def __init__(self, servos: ServoMap):
+        self._wired = servos.supply is not None
+        self.nominal_v = servos.supply_v or SUPPLY_V
+        self._step_mv = ADC_REFERENCE_MV * servos.supply.divider / ADC_COUNTS if servos.supply else 0.0
+
+    def reads_mv(self, share: float, exact: bool) -> int:
+        """Where the supply gives that share of its nominal voltage [mV], 0 where it is not measured; ``exact``: without steps."""
+        if not self._wired:
+            return 0
+        mv = 1e3 * share * self.nominal_v
+        return round(mv if exact else round(mv / self._step_mv) * self._step_mv)
 
 
 class VirtualBoard:
@@ -122,11 +140,12 @@ class VirtualBoard:
         tick_s: float = TICK_S,
     ):
         self.plant, self.boot_silence_s = plant, boot_silence_s
+        self._executed = firmware is not None
         if firmware is None:
             found = servos.to_pulse_us(plant.q).tolist() if live else None
             firmware = VirtualFirmware(firmware_config(servos, host_timeout_s), boot_id=1, found_us=found)
         self.firmware = firmware
-        self.firmware.set_supply(round(SUPPLY_V * 1e3))
+        self._meter, self._supply_mv = SupplyMeter(servos), 0
         self.ledger = Ledger(board_limits(servos), round(servos.frame_s * 1e6), servos.joint_names) if ledger else None
         self._outbox = b""
         self._line_speed = getattr(firmware, "line_speed", None)  # a receiver that is executed makes its noise itself
@@ -137,6 +156,7 @@ class VirtualBoard:
         except LinkError:
             self.port.close()
             raise
+        self._measure_supply()
         self._lock, self._stopped, self._leaving = threading.RLock(), threading.Event(), False
         self._thread: threading.Thread | None = None
         self._clock = (0.0, 0.0, 1.0 + clock_drift_ppm * 1e-6)  # real time, board time [s], rate since then
@@ -153,7 +173,7 @@ class VirtualBoard:
             "reset": self._reset,
             "unplug": self._unplug,
             "clock": self._set_clock,
-            "supply": lambda volt: firmware.set_supply(round(volt * 1e3)),
+            "supply": self._feed,
             "cause": lambda fault, present: firmware.set_cause(Fault[fault], present),
             "ledger": self._books,
             "quit": self._stopped.set,
@@ -283,9 +303,17 @@ class VirtualBoard:
 
     def _measure(self, now_s: float) -> None:
         at_rest = self.plant.at_rest
-        if self._potentiometers and now_s >= self._measure_at_s and not (at_rest and self._measured_at_rest):
+        if now_s >= self._measure_at_s and not (at_rest and self._measured_at_rest):
             self._measure_at_s, self._measured_at_rest = now_s + MEASURE_S, at_rest
-            self.firmware.feedback = self._potentiometers.counts(self.plant.q)
+            if self._potentiometers:
+                self.firmware.feedback = self._potentiometers.counts(self.plant.q)
+            self._measure_supply()
+
+    def _measure_supply(self) -> None:
+        supply_mv = self._meter.reads_mv(self.plant.supply, exact=self._executed)  # executed firmware converts it itself
+        if supply_mv != self._supply_mv:
+            self._supply_mv = supply_mv
+            self.firmware.set_supply(supply_mv)
 
     def _steps_alike(self) -> int:
         """For how many steps of the arm the firmware leaves its outputs alone: 1 where it does not say."""
@@ -339,6 +367,10 @@ class VirtualBoard:
             "behind_max_s": self.behind_max_s,
             "skipped_s": self.skipped_s,
         }
+
+    def _feed(self, volt: float) -> None:
+        self.plant.feed(volt / self._meter.nominal_v)
+        self._measure_supply()
 
     def _wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:
         for name, share in (("drop", drop), ("corrupt", corrupt)):

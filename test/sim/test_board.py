@@ -268,13 +268,25 @@ def test_clocks_drift_and_jump(make_board):
 def test_a_supply_that_fails_latches_a_fault(make_board):
     board, control = make_board()
     with linked(board) as link:
-        assert link.telemetry.supply_mv == 6000
+        assert link.telemetry.supply_mv == 5996  # 614 steps of 9.77 mV
         control.supply(3.9)
         until(lambda: link.telemetry.faults == Fault.SUPPLY_LOW.bit)
         control.supply(6.0)
         link.request(Reset())
         control.cause("OUTPUT_FAILED", True)
         until(lambda: link.telemetry.faults == Fault.OUTPUT_FAILED.bit)
+
+
+def test_the_supply_is_measured_as_it_sags(make_board):
+    """What the board says is the simulated arm's supply, to half a step of its converter; another source is seen at once."""
+    pose = np.array([0.0, 0.6, -0.4, -0.2, 0.6])
+    board, control = make_board(pose=pose, support=False, live=True)
+    with linked(board) as link:
+        until(lambda: board.plant.at_rest)
+        for source in (1.0, 0.9):
+            control.supply(6.0 * source)
+            until(lambda below=source - 5e-3: board.plant.at_rest and board.plant.supply < below)
+            until(lambda: abs(link.telemetry.supply_mv - 6000.0 * board.plant.supply) <= 5.4)
 
 
 # --- the side door ---------------------------------------------------------------------------------------

@@ -264,6 +264,32 @@ def test_errors_are_reproducible_bounded_and_reported():
     assert set(exact["coulomb_nm"].values()) == {0.0}
 
 
+def test_of_typical_servos_the_friction_is_drawn_as_recordings_show_it():
+    """x from 0.2 to 0.5 whatever the bound; tau_c, play, and the supply about what is typical; masses as of an ideal arm."""
+    typical = servos()
+    arms = [Plant(ARM, typical, plant_error=0.15, seed=seed) for seed in range(12)]
+    x, coulomb, play, source, drain = (
+        np.array([getattr(one, name) for one in of])
+        for of, name in (
+            *(([arm.servo for arm in arms], name) for name in ("load_friction", "coulomb", "play")),
+            (arms, "source"),
+            ([arm.servo for arm in arms], "stall_drain"),
+        )
+    )
+    assert 0.2 <= x.min() < 0.25 and 0.45 < x.max() <= 0.5
+    for found, nominal in ((coulomb, 0.0216), (play, np.radians(0.5)), (drain, 0.025)):
+        assert np.abs(found / nominal - 1.0).max() <= 0.15 < 3.0 * np.std(found / nominal)
+    assert 0.01 < np.abs(source - 1.0).max() <= 0.05
+    again, ideal = (Plant(ARM, of, plant_error=0.15, seed=3) for of in (typical, SERVOS))
+    assert again.perturbed == arms[3].perturbed and again.perturbed["gears"]["load_friction"]["elbow"] == x[3, 2]
+    assert ideal.perturbed["mass"] == again.perturbed["mass"] and ideal.perturbed["gears"] is None
+    assert ideal.source == 1.0 and not ideal.servo.load_friction.any()
+    assert not again.error.coulomb.any() and ideal.error.coulomb.all(), "friction of gears takes the place of an added one"
+    exact = Plant(ARM, typical)
+    np.testing.assert_array_equal(exact.servo.load_friction, 0.4)
+    assert exact.source == 1.0
+
+
 def test_errors_reach_the_physics():
     """Statics of the perturbed arm from its own report: masses, K and deadband by hand."""
     plant = Plant(ARM, SERVOS, plant_error=0.15, seed=3, q=REACHING)

@@ -52,8 +52,9 @@ def test_which_way_a_joint_came_decides_where_it_rests(way):
     assert load[1] > 0.2
     assert plant.q[1] == pytest.approx(expected[1], abs=3e-3)
     band = SERVO.friction(SERVO.motor_for(load, np.full(5, side)))
-    assert (np.abs(SERVO.spring_torque(plant.setpoint, plant.q) - load) <= band + 1e-3).all()
-    assert SERVO.side_of(SERVO.spring_torque(plant.setpoint, plant.q), load)[1] == pytest.approx(side, abs=0.05)
+    motor = SERVO.spring_torque(plant.setpoint, plant.q, plant.supply)
+    assert (np.abs(motor - load) <= band + 1e-3).all()
+    assert SERVO.side_of(motor, load)[1] == pytest.approx(side, abs=0.05)
 
 
 def test_the_two_ends_are_apart_as_recordings_say():
@@ -86,20 +87,23 @@ def test_friction_takes_energy_and_gives_none():
     pulses = pulses_for(REACHING + [0.6, 0.4, -0.5, 0.4, 0.3])
     start, by_motors, by_friction = sum(plant.energy()), 0.0, 0.0
     for _ in range(800):
-        q, before = plant.q, SERVO.motor_torque(plant.setpoint, plant.q, plant.v)
+        q, before = plant.q, SERVO.motor_torque(plant.setpoint, plant.q, plant.v, plant.supply)
         plant.step(pulses)
         moved = plant.q - q
-        motor = SERVO.motor_torque(plant.setpoint, plant.q, plant.v)
+        motor = SERVO.motor_torque(plant.setpoint, plant.q, plant.v, plant.supply)
         by_motors += float(0.5 * (np.nan_to_num(before) + motor) @ moved) if np.isfinite(before).all() else float(motor @ moved)
         by_friction += float((plant.torque - motor) @ moved)
     assert by_friction < -0.05
     assert sum(plant.energy()) - start == pytest.approx(by_motors + by_friction, abs=0.02 * abs(by_friction) + 2e-3)
 
 
-def test_the_modelled_state_and_the_simulated_arm_are_one():
+@pytest.mark.parametrize("source", [1.0, 0.85])
+def test_the_modelled_state_and_the_simulated_arm_are_one(source):
     """Two integrators, two engines, one law: a motion up, one back, one too short, each to rest."""
     plant = Plant(ARM, SERVOS, q=REACHING, quantise=False)
     state = ArmStateModel(BODY, SERVO, REACHING)
+    plant.feed(source)
+    state.source = source
     here, moving, resting = REACHING, [], []
     for target in (REACHING + [0.3, 0.3, -0.2, 0.2, 0.2], REACHING, REACHING + [0.0, 0.005, 0.0, 0.0, 0.0]):
         path = profiles.along(profiles.profile("quintic"), here, target, 1.0, ARM.joint_names)
@@ -127,3 +131,27 @@ def test_a_relaxed_arm_stays_only_where_next_to_nothing_pulls():
     plant = Plant(ARM, SERVOS, q=REACHING)
     plant.advance(OFF, 0.5)
     assert plant.q[1] < REACHING[1] - 0.3
+
+
+def test_the_supply_sags_by_ohms_law():
+    """6 V less 0.06 ohm times 2.5 A for each motor's share of its stall torque; at rest, lower, and off again."""
+    plant = Plant(ARM, SERVOS, q=REACHING, quantise=False)
+    for source in (1.0, 0.9):
+        plant.feed(source)
+        plant.advance(pulses_for(REACHING), 2.0)
+        motor = SERVO.motor_torque(plant.setpoint, plant.q, plant.v, plant.supply)
+        expected = source - 0.06 * 2.5 / 6.0 * np.abs(motor).sum() / ((1.08 + 0.0216) / 0.6)
+        assert plant.supply == pytest.approx(expected, abs=1e-9) and plant.supply < source - 2e-3
+    plant.advance(OFF, 0.1)
+    assert plant.supply == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("source", [1.0, 0.7])
+def test_speed_without_load_goes_with_the_supply(source):
+    """The base, told to turn far: D v of the motor and its friction are what the sagging supply gives."""
+    plant = Plant(ARM, SERVOS, q=SERVOS.rest, quantise=False)
+    plant.feed(source)
+    far = np.array(SERVOS.rest) + [1.5, 0.0, 0.0, 0.0, 0.0]
+    plant.advance(pulses_for(SERVOS.rest), 0.5)
+    plant.advance(pulses_for(far), 0.12)
+    assert 0.9 * source < plant.v[0] / SERVOS.no_load_speed[0] < 1.01 * source

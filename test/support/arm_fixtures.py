@@ -17,12 +17,13 @@ def picker():
 
 @cache
 def servos(simulated: bool = True, ideal: bool = False):
-    """Of the shipped map, or of the simulated arm; typical ones, or the same without friction and play."""
+    """Of the shipped map, or of the simulated arm; typical ones, or the same without friction and play on a stiff supply."""
     overlay = resource("config/servos.sim.yaml") if simulated else None
     loaded = servo_map.load(resource("config/servos.yaml"), picker().joint_names, overlay)
     if not ideal:
         return loaded
-    return replace(loaded, servos=tuple(replace(one, load_friction=0.0, coulomb=0.0, play=0.0) for one in loaded.servos))
+    frictionless = tuple(replace(one, load_friction=0.0, coulomb=0.0, play=0.0) for one in loaded.servos)
+    return replace(loaded, servos=frictionless, supply_ohm=0.0)
 
 
 @cache

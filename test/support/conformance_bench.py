@@ -1,5 +1,7 @@
 """A board of the picker's, and a session with it in simulated time."""
 
+from dataclasses import replace
+
 from arm_fixtures import servos
 
 from picker_dynamics.board.conformance import CHECKS, Host, LockStepWire, Need, Session, Status, meet, run
@@ -14,7 +16,7 @@ def units(servo_map, q) -> tuple[int, ...]:
 
 
 SERVOS = servos(simulated=False)
-CONFIG = firmware_config(SERVOS)
+CONFIG = replace(firmware_config(SERVOS), supply_min_mv=4500)
 START = units(SERVOS, SERVOS.rest)
 START_US = tuple(pulse / 8 for pulse in START)
 SUPPLY_MV = 6000

@@ -12,6 +12,9 @@ from picker_dynamics.robot.servo_map import ServoMap
 from ..protocol import JointLimits
 from ..protocol.codes import JOINTS_MAX
 
+ADC_REFERENCE_MV, ADC_COUNTS = 5000, 1024
+"""Range of an Uno's analogue inputs [mV], and its steps."""
+
 BRAKE_TIME_S = 0.2
 """In which a board brakes a servo's no-load speed away [s]."""
 

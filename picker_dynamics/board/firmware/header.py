@@ -16,7 +16,7 @@ from picker_dynamics.robot.servo_map import ServoMap
 
 from ..protocol import JointLimits, limits_checksum
 from ..protocol.codes import JOINTS_MAX
-from .config import FirmwareConfig, board_limits
+from .config import ADC_COUNTS, ADC_REFERENCE_MV, FirmwareConfig, board_limits
 from .gravity_export import GravityModel, gravity_model
 
 PCA9685_COUNTS = 4096
@@ -36,7 +36,6 @@ ROLES = ("SHOULDER", "ELBOW", "WRIST")
 NONE = 255
 """In the header: no such pin or input."""
 
-ADC_REFERENCE_MV, ADC_COUNTS = 5000, 1024
 SUPPLY_SHIFT = 8
 """The divider is written in mV per ADC count times 2**SUPPLY_SHIFT."""
 

@@ -1,0 +1,71 @@
+"""The supply of servos: what their own current leaves of it, in motion and at rest, forwards and backwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from arm_fixtures import picker, rigid_body, servos
+from scipy.optimize import brentq
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_map
+
+SERVOS, BODY = servos(), rigid_body()
+SERVO = SERVOS.model
+REACHING = np.array([0.3, 0.8, -0.8, -0.2, 0.6])
+
+
+def test_two_stalled_servos_take_five_percent():
+    stalled = SERVO.motor_stall * [0.0, 1.0, -1.0, 0.0, 0.0]
+    assert SERVO.supply_under(stalled).item() == pytest.approx(0.95)
+    assert SERVO.supply_under(stalled, 0.9).item() == pytest.approx(0.85)
+    np.testing.assert_allclose(SERVO.supply_under(np.array([stalled, 0.5 * stalled])), [[0.95], [0.975]])
+
+
+def test_the_source_has_one_number():
+    """6 V, 0.06 ohm, 2.5 A: 2.5 % a servo; half the resistance half of it, and none without electric figures."""
+    np.testing.assert_allclose(SERVOS.stall_drain, 0.025)
+    np.testing.assert_allclose(replace(SERVOS, supply_ohm=0.03).stall_drain, 0.0125)
+    bare = replace(SERVOS, servos=tuple(replace(one, electric=None) for one in SERVOS.servos))
+    assert not bare.stall_drain.any() and bare.model.stiff_supply
+    assert servos(ideal=True).model.stiff_supply and servos(simulated=False).model.stiff_supply
+
+
+@pytest.mark.parametrize("source", [1.0, 0.9])
+def test_at_rest_springs_and_supply_are_of_one_mind(source):
+    """The share that was solved for is the one that its own torques leave, found by bisection here."""
+    told = REACHING + [0.0, 0.12, -0.05, 9.0, 0.001]
+
+    def excess(share):
+        return share - (source - float(np.abs(SERVO.spring_torque(told, REACHING, share)) @ SERVO.drain))
+
+    assert SERVO.supply_at(told, REACHING, source).item() == pytest.approx(brentq(excess, 0.2, 1.5), abs=1e-9)
+
+
+@pytest.mark.parametrize("source", [1.0, 0.85])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_the_set_point_makes_up_for_the_supply_that_it_causes(source, side):
+    load = BODY.gravity(REACHING)
+    told = SERVO.setpoint(REACHING, 0.0 * load, load, side, source)
+    motor = SERVO.spring_torque(told, REACHING, SERVO.supply_at(told, REACHING, source))
+    loaded = np.abs(load) > 0.1
+    np.testing.assert_allclose(motor[loaded], SERVO.motor_for(load, side)[loaded], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "board, said",
+    [
+        ({"supply_v": 0.0}, "supply_v is 0.0, must be > 0"),
+        ({"supply_ohm": -0.1}, "supply_ohm is -0.1, must be >= 0"),
+        ({"supply_ohm": 0.06, "supply_v": None}, "supply_ohm needs supply_v"),
+    ],
+)
+def test_a_source_that_cannot_be_is_refused_by_name(tmp_path, board, said):
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text(yaml.safe_dump({"board": board}))
+    with pytest.raises(ConfigurationError, match=said):
+        servo_map.load(resource("config/servos.yaml"), picker().joint_names, overlay)
