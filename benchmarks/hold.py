@@ -31,7 +31,7 @@ from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.plant import STEP_S, Plant
-from picker_dynamics.sim.plant_error import scaled_masses
+from picker_dynamics.sim.plant_error import draw, scaled_masses
 
 POSES, POSE_SEED = 16, 1
 PLANT_ERROR, PLANT_SEEDS = 0.15, (1, 2, 3, 4, 5)
@@ -41,6 +41,9 @@ TRUE_STIFFNESS = 25.0
 
 DRAWN_FRICTION, FRICTION_SEEDS = (0.2, 0.5), (1, 2)
 """Friction of typical servos as a share of their motors' torque."""
+
+LOW_SUPPLY = 0.9
+"""Share of the nominal voltage."""
 
 STEP_RAD, STEPS, BERRY_KG = np.radians(1.0), 3, 0.025
 
@@ -60,12 +63,12 @@ class Study:
         )
         return paths_between(poses, self.validator)
 
-    def modes(self, paths, *, servos=None, modes=MODES, half_frame=True, **plant) -> dict:
+    def modes(self, paths, *, servos=None, believed=None, modes=MODES, half_frame=True, **plant) -> dict:
         """Errors [mm] per mode on an arm that differs as ``plant`` says, and how they compare with ``none``."""
         hold, result = {}, {}
         for mode in modes:
             arm = Plant(self.arm, servos or self.servos, **plant)
-            loop = ClosedLoop(arm, self.model, self.servos, mode, half_frame=half_frame)
+            loop = ClosedLoop(arm, self.model, believed or self.servos, mode, half_frame=half_frame)
             hold[mode], rms = hold_errors(loop, paths)
             result[mode] = {"hold_mm": _spread(hold[mode]), "tracking_rms_mm": _spread(rms)}
         for mode in set(modes) - {"none"} if "none" in modes else ():
@@ -84,6 +87,17 @@ class Study:
         return replace(
             self.servos, servos=tuple(replace(one, load_friction=float(x)) for one, x in zip(self.servos.servos, drawn))
         )
+
+    def low_supply(self, paths) -> dict:
+        """The supply's source gives less than what the servos' figures hold at; the board measures it, or does not."""
+        low = replace(draw(self.arm, self.servos.stall_torque), source=LOW_SUPPLY)
+        return {
+            "source": LOW_SUPPLY,
+            "measured": self.modes(paths, modes=("none", "full"), plant_error=low),
+            "not_measured": self.modes(
+                paths, believed=replace(self.servos, supply=None), modes=("none", "full"), plant_error=low
+            ),
+        }
 
     # -- what leaves the side of the friction in doubt -----------------------------------------------------
 
@@ -183,6 +197,7 @@ def run() -> dict:
             "after_reversals": typical.afterwards(typical_paths, typical.reversal),
             "with_25_g_taken_at_rest": typical.afterwards(typical_paths, typical.berry),
             "first_motion_after_enabling": typical.first_motions(typical_paths),
+            "supply_10_percent_down": typical.low_supply(typical_paths),
         },
         "typical_assumed": {
             "load_friction": {"believed": typical.servos.servos[0].load_friction, "drawn_from": DRAWN_FRICTION},

@@ -19,6 +19,7 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("hold.typical.first_motion_after_enabling.hold_mm.median", "at most", 1.8),
     ("hold.typical.first_motion_after_enabling.hold_mm.max", "at most", 4.0),
     ("hold.typical.full.tracking_rms_mm.median", "at most", 1.8),
+    ("hold.typical.supply_10_percent_down.measured.full.hold_mm.median", "at most", 2.0),
     ("hold.typical_assumed.full.hold_mm.median", "at most", 2.8),
     ("hold.typical_assumed.full.hold_mm.max", "at most", 6.0),
     ("hold.typical_assumed.poses_worse_than_none", "at most", 0),

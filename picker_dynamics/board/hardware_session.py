@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.control.state_model import ArmStateModel
+from picker_dynamics.control.supply_follow import SupplyFollower
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
@@ -79,6 +80,7 @@ class HardwareSession(Session):
         super().__init__(servos.joint_names, State.OFFLINE, "not connected")
         self.link, self.servos, self.model = link, servos, state_model
         self.budget = budget or ServoBudget(servos)
+        self.supply = SupplyFollower(servos)
         self.relax_latched = False
         self.cancelled = threading.Event()
         self.limits_differ = False
@@ -391,6 +393,7 @@ class HardwareSession(Session):
             if self._moved:  # on its way from where it was held
                 self.held, self.setpoint = q.copy(), setpoint
                 self.held_effort = self.model.spring_torque(setpoint)
+        self.model.source = self.supply.measure(telemetry.supply_mv, torque, dt)
         self.budget.load(torque, self._outputs(telemetry.live))
         self.budget.advance(dt)
 

@@ -2,4 +2,4 @@
 control laws, and the models of both.  Imports ``robot``, ``dynamics`` by its interface and ``trajectory``.
 """
 
-__all__ = ["compensation", "laws", "payload_follow", "reference_reader", "state_model", "torque_loop"]
+__all__ = ["compensation", "laws", "payload_follow", "reference_reader", "state_model", "supply_follow", "torque_loop"]

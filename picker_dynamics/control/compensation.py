@@ -1,15 +1,16 @@
 """Compliance compensation: the servo model inverted, from a reference (q_d, v_d, a_d) to set-point and torque.
 
     mode none      q_cmd = q_d
-    mode gravity   q_cmd = q_d + offset(0, g(q_d), 0)
-    mode full      q_cmd = q_d + offset(v_d, tau_d, s),   tau_d = M a_d + C v_d + g + F(v_d)
+    mode gravity   q_cmd = q_d + offset(tau_m(g(q_d), 0), 0)
+    mode full      q_cmd = q_d + offset(tau_m(tau_d, s), v_d),   tau_d = M a_d + C v_d + g + F(v_d)
 
-``offset`` inverts the servo: spring, friction of its gears, speed, supply (``robot.servo``).  s is the side of the friction,
-carried along the reference (``robot.friction_side``): a joint that came up needs more than one that came down.  The supply is
-what its source gives without load, ``source``, less what the motors take of it.
+``tau_m(tau, s)`` is what the motor needs against the friction of its gears, and ``offset`` inverts its spring, speed and supply
+(``robot.servo``); s is the side on which the friction is, carried along the reference (``robot.friction_side``): a joint that
+came up needs more than one that came down.  The supply is what its source gives without load less what the motors take of it.
 
-Nothing jumps: the offset fades from what it was to what the mode wants after the start and after a change of
-mode, and a change of payload passes from one model's torque to the other's.  Time is what ``update`` is told.
+Nothing jumps: the offset fades from what it was to what the mode wants after the start and after a change of mode, a change of
+payload passes from one model's torque to the other's, and another source is followed at ``SOURCE_RATE``.  Time is what ``update``
+is told.  Where a change of mode at rest lets a joint sag by less than its friction holds, the joint stays until its next motion.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ MODES = ("none", "gravity", "full")
 Mixture = tuple[tuple[float, DynamicsModel], ...]
 """Models, and the shares of their torques."""
 
+SOURCE_RATE = 0.05
+"""Fastest change of the source's share that is followed [1/s]: some milliradians of droop."""
+
 SETTLED_WEIGHT = 1e-12
 """Share of torque below which a former payload is forgotten."""
 
@@ -48,6 +52,7 @@ class Compensator:
 
     Attributes:
         clamped: names of the joints whose last set-point was clamped.
+        motor: (n,) torques of the motors at the last reference [N·m].
         source: share of its nominal voltage that the servos' supply gives without load; assign another where that is known.
     """
 
@@ -74,7 +79,8 @@ class Compensator:
         self._mode = _checked_mode(mode)
         self.clamped: tuple[str, ...] = ()
         self._offset = np.zeros(model.n)
-        self.side, self.source = FrictionSide(model.n), 1.0
+        self.side, self.motor = FrictionSide(model.n), np.zeros(model.n)
+        self.source = self._source = 1.0
         self.start()
 
     @property
@@ -100,7 +106,7 @@ class Compensator:
         """Fade in at the pose ``q`` (n,) [rad] that the motors hold with ``effort`` (n,) [N·m], on the side that tells."""
         motor = as_vector("effort", effort, self._bare.n)
         self.side.start(self._servo.side_of(motor, self._model.gravity(q)))
-        self.start(self._servo.sag(motor, self.source))
+        self.start(self._servo.sag(motor, self._source))
 
     def set_mode(self, mode: str) -> None:
         """Change the mode; the set-point passes over within ``fade_s``.
@@ -144,6 +150,9 @@ class Compensator:
         mixture = self._mixture()
         tau_d = _weighed((w, model.required_torque(q, v, a)) for w, model in mixture)
         self.side.advance(q)
+        if self.source != self._source:
+            most = SOURCE_RATE * dt
+            self._source += min(max(self.source - self._source, -most), most)
         weight = _progress(self._fade_elapsed, self.fade_s)
         wanted = (1.0 - weight) * self._offset_from + weight * self._wanted_offset(mixture, q, v, tau_d)
         q_cmd = np.clip(q + wanted, self._lower, self._upper)
@@ -153,12 +162,13 @@ class Compensator:
         return q_cmd, tau_d
 
     def _wanted_offset(self, mixture: Mixture, q: Array, v: Array, tau_d: Array) -> Array:
+        self.motor = self._servo.motor_for(tau_d, self.side.middle)
         if self._mode == "none":
             return np.zeros(self._bare.n)
         if self._mode == "gravity":
             gravity = _weighed((w, model.gravity(q)) for w, model in mixture)
-            return self._servo.offset(np.zeros_like(v), gravity, 0.0, self.source)
-        return self._servo.offset(v, tau_d, self.side.middle, self.source)
+            return self._servo.offset(self._servo.motor_for(gravity), source=self._source)
+        return self._servo.offset(self.motor, v, self._source)
 
     def _mixture(self) -> Mixture:
         """Weights, summing to 1, and the models whose torques they weigh."""

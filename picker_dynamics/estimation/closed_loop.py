@@ -29,12 +29,14 @@ from picker_dynamics.board.protocol import (
     pulse_units,
 )
 from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.control.supply_follow import SupplyFollower
 from picker_dynamics.errors import BoardFaultError, InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.plant import Plant
+from picker_dynamics.sim.virtual_board import SupplyMeter
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
 from picker_dynamics.trajectory.trajectory import Trajectory, standing
 
@@ -133,6 +135,7 @@ class ClosedLoop:
         )
         frame_us = round(servo_map.frame_s * 1e6)
         self._stamp_shift_us = 0 if half_frame else frame_us // 2
+        self._meter = SupplyMeter(servo_map)
         self._config = FirmwareConfig(board_limits(servo_map), frame_us=frame_us, resolution_ns=round(servo_map.quantum_us * 1e3))
 
     def start(self, q) -> None:
@@ -143,7 +146,9 @@ class ClosedLoop:
         """
         self.plant.reset(q)
         self.firmware = VirtualFirmware(self._config)
+        self.firmware.set_supply(self._meter.reads_mv(self.plant.supply))
         self.clock, self._decoder, self._sequence = ClockFit(), FrameDecoder(), 0
+        self._supply, self._measured_s = SupplyFollower(self.servo_map), self.plant.time
         self._reference = standing(self.plant.joint_names, q)
         self.compensator.side.start()
         setpoint, _ = self.compensator.update(*self._reference.sample(0.0), self.period_s)
@@ -211,6 +216,7 @@ class ClosedLoop:
 
     def advance(self) -> None:
         """Let one control period pass."""
+        self.firmware.set_supply(self._meter.reads_mv(self.plant.supply))
         end_s, tick_s = self.plant.time + self.period_s, max(TICK_S, self.plant.dt)
         while self.plant.time < end_s - 0.5 * tick_s:
             self.firmware.advance(self._board_us())
@@ -224,10 +230,15 @@ class ClosedLoop:
         for _, message in self._decoder.feed(data):
             if isinstance(message, Telemetry):
                 self.clock.add(self.plant.time, message.time_us)
+                self._follow_supply(message.supply_mv)
                 if message.faults:
                     raise BoardFaultError(f"the board reports {message.fault_text}", value=message.faults)
             elif isinstance(message, Nack):
                 raise BoardFaultError(f"the board refused frame {message.request}: {message.reason.name}", value=message.reason)
+
+    def _follow_supply(self, supply_mv: int) -> None:
+        since_s, self._measured_s = self.plant.time - self._measured_s, self.plant.time
+        self.compensator.source = self._supply.measure(supply_mv, self.compensator.motor, since_s)
 
 
 def paths_between(poses: Sequence, validator: MotionValidator, *, speed: float = TIP_SPEED) -> list[Trajectory]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory
 
 from picker_dynamics.control.compensation import MODES, Compensator
 from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.payload_follow import Payload, PayloadFollower, servo_effort_sd, spring_efforts
+from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.robot.joint_order import ordered
@@ -17,6 +19,7 @@ from picker_dynamics.robot.joint_order import ordered
 from .arm_setup import load_arm
 from .control_node import ControlNode
 from .diagnostics import OK, WARN
+from .duplicate_publishers import OnePublisher
 from .runtime import LATEST, declare, run, seconds
 
 LONGEST_STEP_S = 0.1
@@ -44,6 +47,7 @@ class Dynamics(ControlNode):
             setpoint_upper=self.servos.setpoint_upper,
         )
         self.states, self.last_s, self.velocity = None, None, self.still
+        self.sources = OnePublisher(self, Float64, "hardware/supply", self.on_source)
         self.start()
 
     def on_held_pose(self, message: JointState) -> None:
@@ -61,6 +65,14 @@ class Dynamics(ControlNode):
             self.complain(f"held pose ignored: {error}")
             return
         self.last_s = None
+
+    def on_source(self, message: Float64) -> None:
+        """What the servos' supply gives without load: the compensation follows it, at its own pace."""
+        try:
+            self.compensator.source = checked_source(message.data)
+        except PickerError as error:
+            self.compensator.source = 1.0
+            self.complain(f"supply refused, its nominal voltage is assumed: {error}")
 
     def take(self, reference: Reference, time_s: float, message: JointTrajectory) -> None:
         step = 0.0 if self.last_s is None else min(max(time_s - self.last_s, 0.0), LONGEST_STEP_S)

@@ -8,7 +8,7 @@ import time
 
 from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64, String
 
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import BAUD, Link
@@ -37,6 +37,9 @@ MODEL_STEP_S = 0.005
 """Of the modelled joint state [s]: within 0.6 mrad of much finer steps for the stiffest servos, at a tenth of their cost."""
 
 JOIN_S = 0.05
+SAME_SOURCE = 5e-4
+"""Shares of the supply's source that are said as one."""
+
 CHOICES = {"on_shutdown": ("hold", "park", "relax"), "on_overheat": ("warn", "stop"), "state_source": (PROVENANCE,)}
 """What these parameters may be."""
 
@@ -93,6 +96,8 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         self.offer("stopped: decelerating, then holding; latched until reset")
         self.commands = self.resolve_topic_name("joint_commands")
         self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload)
+        self.source_out = self.create_publisher(Float64, "hardware/supply", LATCHED)
+        self.source_said = 1.0
         self.create_subscription(String, "robot_description", self.on_description, LATCHED)
         self.ticks = steady_timer(self, self.tick_period_s, self.on_timer)
         if self.autostart:
@@ -274,8 +279,16 @@ class Hardware(SessionNode, GuardedLifecycleNode):
         if lifecycle == "inactive" and state is State.OFFLINE and not self.gave_up and not self.connecting.is_alive():
             self.start_connecting()
 
+    def publish_source(self) -> None:
+        """Say what the servos' supply gives without load, where that is measured and has changed."""
+        source = self.session.supply.source
+        if abs(source - self.source_said) > SAME_SOURCE:
+            self.source_said = source
+            self.source_out.publish(Float64(data=source))
+
     def on_diagnostics(self) -> None:
         self.stop_on_overtemperature()
+        self.publish_source()
         if self.count_publishers("robot_description") == 0:
             self.report.description_problem = None
         senders = self.get_publishers_info_by_topic(self.commands)

@@ -138,9 +138,10 @@ class HardwareReport:
         return self._entry(OK, "temperature", f"estimated, all cool{unknown}", self._arm, **values)
 
     def _supply(self) -> DiagnosticStatus:
-        budget, telemetry = self._session.budget, self._session.link.telemetry
+        budget, telemetry, followed = self._session.budget, self._session.link.telemetry, self._session.supply
         now_a = budget.current_a
         peak_a, complaint = budget.take_peak()
+        complaint = complaint or (followed.problem if self._session.state is not State.OFFLINE else "")
         return self._entry(
             WARN if complaint else OK,
             "supply",
@@ -153,6 +154,7 @@ class HardwareReport:
             supply_gives_ampere=budget.servos.supply_a,
             assumed=", ".join(budget.assumed),
             measured_mv=telemetry.supply_mv if telemetry is not None else 0,
+            source_volt="" if followed.volt is None else round(followed.volt, 2),
         )
 
     def _state(self) -> DiagnosticStatus:

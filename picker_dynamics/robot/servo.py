@@ -192,25 +192,23 @@ class ServoModel:
         demand: Array = self.motor_for(tau_d, np.sign(v_d) if side is None else side) + self.damping * v_d
         return demand
 
-    def offset(self, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None, source: ArrayLike = 1.0) -> Array:
-        """tau_s / (u K) + (delta + b/2) tanh(tau_s / u_s) [rad]: by how much the set-point for ``tau_d`` [N·m] leads.
+    def offset(self, motor: ArrayLike, v_d: ArrayLike = 0.0, source: ArrayLike = 1.0) -> Array:
+        """tau_s / (u K) + (delta + b/2) tanh(tau_s / u_s) [rad]: by how much the set-point leads whose motor gives ``motor``.
 
         Args:
-            v_d: of the joint [rad/s].
-            side: as in ``spring_demand``.
+            v_d: speed of the joint meanwhile [rad/s].
             source: u_0.
         """
-        v_d = np.asarray(v_d)
-        motor = self.motor_for(tau_d, np.sign(v_d) if side is None else side)
-        spring = motor + self.damping * v_d
+        spring = np.asarray(motor) + self.damping * np.asarray(v_d)
         lead: Array = spring / (self.supply_under(motor, source) * self.stiffness) + self.gap * np.tanh(spring / SIGN_TORQUE)
         return lead
 
     def setpoint(
         self, q_d: ArrayLike, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None, source: ArrayLike = 1.0
     ) -> Array:
-        """Set-point [rad] for ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]; the rest as in ``offset``."""
-        return np.asarray(q_d) + self.offset(v_d, tau_d, side, source)
+        """Set-point [rad] for ``tau_d`` [N·m] at ``q_d`` [rad], moving at ``v_d`` [rad/s]; ``side`` as in ``spring_demand``."""
+        motor = self.motor_for(tau_d, np.sign(v_d) if side is None else side)
+        return np.asarray(q_d) + self.offset(motor, v_d, source)
 
     def sag(self, motor: ArrayLike, source: ArrayLike = 1.0) -> Array:
         """tau / (u K) + (delta + b/2) sign(tau) [rad]: how far a joint at rest is behind its set-point, its motor giving that."""

@@ -6,7 +6,8 @@
 evaluated at every step, and so is the supply, which sags under the motors' current.  ``D v`` is left to MuJoCo as joint damping,
 integrated implicitly: explicitly it diverges on light joints.  The dry friction is that of the gears, which grows with the
 motor's torque, and the URDF's; ``b`` is the URDF's too.  It acts during a step as ``robot.dry_friction`` finds it, because
-MuJoCo's own creeps where it is to hold.  Rotor inertia is MuJoCo's ``armature``.  Deviations from the nominal numbers come from ``plant_error``.
+MuJoCo's own creeps where it is to hold.  Rotor inertia is MuJoCo's ``armature``.  Deviations from the nominal numbers come from
+``plant_error``.
 
 What the numbers leave open is settled as follows.
 

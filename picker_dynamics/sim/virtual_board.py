@@ -91,7 +91,7 @@ class SupplyMeter:
         self.nominal_v = servos.supply_v or SUPPLY_V
         self._step_mv = ADC_REFERENCE_MV * servos.supply.divider / ADC_COUNTS if servos.supply else 0.0
 
-    def reads_mv(self, share: float, exact: bool) -> int:
+    def reads_mv(self, share: float, exact: bool = False) -> int:
         """Where the supply gives that share of its nominal voltage [mV], 0 where it is not measured; ``exact``: without steps."""
         if not self._wired:
             return 0

@@ -244,7 +244,7 @@ class Session:
             carrying(0.0), servos().model, setpoint_lower=servos().setpoint_lower, setpoint_upper=servos().setpoint_upper
         )
         load = carrying(0.0).gravity(pose)
-        self.setpoint = np.asarray(pose) + servos().model.offset(np.zeros_like(load), load, 0.0)
+        self.setpoint = np.asarray(pose) + servos().model.offset(load)
         self.queue: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=100)
         self.plant = Plant(picker(), servos(), q=pose, dt=PLANT_STEP_S) if plant else None
         self._frame_s = 0.0
