@@ -156,6 +156,10 @@ class SampledMotion:
         """(s,) |J(q) v| [m/s]."""
         return in_blocks(lambda q, v: np.linalg.norm(np.einsum("tij,tj->ti", self.model.jacobian(q), v), axis=-1), self.q, self.v)
 
+    def lowest_supply(self, limits: TorqueLimits) -> float:
+        """Smallest share of the servos' supply that the motion's own current leaves anywhere along it."""
+        return float(limits.supply(self.torque).min())
+
     def when(self, k: int, digits: int = 2) -> str:
         """Of sample ``k``, in words; nothing for a single state."""
         return "" if self.trajectory is None else f" at {self.times[k]:.{digits}f} s"
@@ -248,33 +252,40 @@ class HoldTorque:
 
 @dataclass(frozen=True, eq=False)
 class PeakTorque:
-    """|tau_d| <= peak_share tau_stall along the motion."""
+    """|tau_d| <= peak_share u tau_stall along the motion, u the lowest supply that the motion itself causes."""
 
     limits: TorqueLimits
 
     def worst(self, motion: SampledMotion) -> Usage:
-        k, j, share, first = _most(np.abs(motion.torque) / self.limits.peak)
+        supply = motion.lowest_supply(self.limits)
+        k, j, share, first = _most(self.limits.peak_use(motion.torque, supply))
         name, value, time_s = motion.joint_names[j], float(abs(motion.torque[k, j])), float(motion.times[first])
         onwards = f", too much from {time_s:.2f} s on" if share > 1.0 and motion.trajectory is not None else ""
-        allowed, unit = self.limits.text(self.limits.peak_share, j), self.limits.units[j]
+        allowed, unit = self.limits.text(self.limits.peak_share, j, supply), self.limits.units[j]
         text = f"{name} needs {value:.2f} {unit}{motion.when(k)}, {allowed}{onwards}"
-        return Usage(share, name, value, float(self.limits.peak[j]), time_s, text, InfeasibleError)
+        limit = float(self.limits.most(self.limits.peak_share * supply)[j])
+        return Usage(share, name, value, limit, time_s, text, InfeasibleError)
 
 
 @dataclass(frozen=True, eq=False)
 class MotorSpeed:
-    """|tau_m + D v_d| <= tau_ms: torque, friction and speed together are what a servo's motor must give."""
+    """|tau_m + D v_d| <= u tau_ms: torque, friction and speed together are what a servo's motor must give, at the lowest supply u
+    that the motion itself causes.
+    """
 
     servos: ServoMap
+    source: float = 1.0
 
     def worst(self, motion: SampledMotion) -> Usage:
         demand = self.servos.model.spring_demand(motion.v, motion.torque)
-        stall = self.servos.model.motor_stall
+        supply = float(self.servos.model.lowest_supply(motion.torque, min(self.source, 1.0)).min())
+        stall = supply * self.servos.model.motor_stall
         k, j, share, first = _most(np.abs(demand) / stall)
         name, value, limit = motion.joint_names[j], float(abs(demand[k, j])), float(stall[j])
         text = (
             f"{name} is too fast: {abs(motion.v[k, j]):.2f} rad/s with {abs(motion.torque[k, j]):.2f} N·m{motion.when(k)} "
-            f"needs {value:.2f} N·m of its motor, stall is {limit:.2f} ({self.servos.no_load_speed[j]:.2f} rad/s without load)"
+            f"needs {value:.2f} N·m of its motor, stall is {limit:.2f} "
+            f"({supply * self.servos.no_load_speed[j]:.2f} rad/s without load)"
         )
         return Usage(share, name, value, limit, float(motion.times[first]), text, InfeasibleError)
 
@@ -284,11 +295,13 @@ class SetpointRange:
     """q_cmd inside the pulse range: q_cmd = q_d + compensation, whichever side the friction is on."""
 
     servos: ServoMap
+    source: float = 1.0
 
     def worst(self, motion: SampledMotion) -> Usage:
         lower, upper = self.servos.setpoint_lower, self.servos.setpoint_upper
         middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
-        sides = [self.servos.model.setpoint(motion.q, motion.v, motion.torque, side) for side in self.servos.model.sides]
+        model, told = self.servos.model, (motion.q, motion.v, motion.torque)
+        sides = [model.setpoint(*told, side, self.source) for side in model.sides]
         q_cmd = max(sides, key=lambda one: float((np.abs(one - middle) / half).max()))
         k, j, share, first = _most(np.abs(q_cmd - middle) / half)
         name, value = motion.joint_names[j], float(q_cmd[k, j])
@@ -301,7 +314,7 @@ class SetpointRange:
 
 @dataclass(frozen=True, eq=False)
 class SlowedTorque:
-    """Torque at the share s of the motion's speed: |g + F(s v) + s² (tau_d - g - F(v))| <= peak_share tau_stall.
+    """Torque at the share s of the motion's speed: |g + F(s v) + s² (tau_d - g - F(v))| <= peak_share u tau_stall.
 
     Gravity does not become less: where a swing relieves a joint, the arm could not be slowed.
     """
@@ -312,9 +325,14 @@ class SlowedTorque:
         g, friction = motion.gravity, motion.model.friction
         inertial = motion.torque - g - friction(motion.v)
         needed = np.abs([g + friction(share * motion.v) + share**2 * inertial for share in SLOWER])
-        use = needed / self.limits.peak
+        supply = float(self.limits.supply(needed).min())
+        use = self.limits.peak_use(needed, supply)
         s, k, j = (int(i) for i in np.unravel_index(int(use.argmax()), use.shape))
-        name, value, limit = motion.joint_names[j], float(needed[s, k, j]), float(self.limits.peak[j])
+        name, value, limit = (
+            motion.joint_names[j],
+            float(needed[s, k, j]),
+            float(self.limits.most(self.limits.peak_share * supply)[j]),
+        )
         text = (
             f"{name} would need {value:.2f} {self.limits.units[j]}{motion.when(k)} if the motion were slowed to "
             f"{100 * SLOWER[s]:.0f} %, allowed {limit:.2f}"

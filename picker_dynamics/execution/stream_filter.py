@@ -143,16 +143,17 @@ class StreamFilter:
         q, v, a = self._looked_at(state, rests)
         torque = model.required_torque(q, v, a)
         shares = [
-            np.abs(torque) / (TORQUE_SHARE * limits.peak),
+            limits.peak_use(torque) / TORQUE_SHARE,
             np.abs(v) / (SPEED_SHARE * self.description.velocity),
             np.linalg.norm(times(model.jacobian(q), v), axis=-1, keepdims=True) / (SPEED_SHARE * validator.tip_speed),
         ]
         servos = limits.servo_map
         if servos is not None:
             lower, upper = servos.setpoint_lower, servos.setpoint_upper
-            shares.append(np.abs(servos.model.spring_demand(v, torque)) / (TORQUE_SHARE * servos.model.motor_stall))
+            stall = limits.supply(torque) * servos.model.motor_stall
+            shares.append(np.abs(servos.model.spring_demand(v, torque)) / (TORQUE_SHARE * stall))
             for side in servos.model.sides:
-                q_cmd = servos.model.setpoint(q, v, torque, side)
+                q_cmd = servos.model.setpoint(q, v, torque, side, limits.source)
                 shares.append(np.abs(2.0 * q_cmd - upper - lower) / (upper - lower))
         most = [part.reshape(len(rests), -1).max(axis=1) for part in (*shares, np.abs(model.gravity(rests)) / limits.hold)]
         parts = (slice(k * len(_LOOKED_AT), (k + 1) * len(_LOOKED_AT)) for k in range(len(rests)))

@@ -305,9 +305,9 @@ class Stream:
             checks.insert(0, HoldTorque(limits))
         servos = limits.servo_map
         if servos is not None:
-            setpoints = [servos.model.setpoint(within, still, torque, side) for side in servos.model.sides]
+            setpoints = [servos.model.setpoint(within, still, torque, side, limits.source) for side in servos.model.sides]
             if any(((one < servos.setpoint_lower) | (one > servos.setpoint_upper)).any() for one in setpoints):
-                checks.insert(0, SetpointRange(servos))
+                checks.insert(0, SetpointRange(servos, limits.source))
         if checks:
             motion = SampledMotion.at(model, within, still, still)
             for usage in (check.worst(motion) for check in checks):

@@ -10,6 +10,9 @@ from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_map import ServoMap
 
+FULL = 0.995
+"""Share of the supply's voltage from which on nothing is said of it."""
+
 
 @dataclass(frozen=True, eq=False)
 class TorqueLimits:
@@ -22,6 +25,8 @@ class TorqueLimits:
         units: of the torques.
         servo_map: where the joints are servos; they have to give their own speed too, and have a range of pulses.
         coulomb: friction of their gears without load.
+        source: share of its nominal voltage that the servos' supply gives without load; more than 1 lets nothing pass that 1 does
+            not.
     """
 
     joint_names: tuple[str, ...]
@@ -31,6 +36,7 @@ class TorqueLimits:
     units: tuple[str, ...]
     servo_map: ServoMap | None = None
     coulomb: Array | float = 0.0
+    source: float = 1.0
 
     @classmethod
     def of_servos(cls, servos: ServoMap) -> TorqueLimits:
@@ -46,9 +52,23 @@ class TorqueLimits:
         return cls(described.joint_names, described.effort, peak, hold, described.effort_units)
 
     @property
+    def given(self) -> float:
+        """Share of the nominal voltage that is planned with before the arm's own current takes of it."""
+        return min(self.source, 1.0)
+
+    def supply(self, torque: Array) -> Array:
+        """Share (..., 1), or (), of it that is left while the joints give ``torque`` (..., n), all of them lifted."""
+        return np.ones(()) if self.servo_map is None else self.servo_map.model.lowest_supply(torque, self.given)
+
+    def peak_use(self, torque: Array, supply: Array | float | None = None) -> Array:
+        """Shares of what is allowed along a motion, (..., n); ``supply``: default what is left under these torques."""
+        use: Array = np.abs(torque) / self.most(self.peak_share * (self.supply(torque) if supply is None else supply))
+        return use
+
+    @property
     def peak(self) -> Array:
-        """(n,) allowed along a motion: a motor gives its share of its own stall torque, friction and all."""
-        return self.most(self.peak_share)
+        """(n,) allowed along a motion, if no current flows: a motor gives its share of its own stall, friction and all."""
+        return self.most(self.peak_share * self.given)
 
     def most(self, share: Array) -> Array:
         """share (tau_full + tau_c) - tau_c, (n,)."""
@@ -57,10 +77,11 @@ class TorqueLimits:
 
     @property
     def hold(self) -> Array:
-        """(n,) allowed where a motion ends."""
-        return self.most(self.hold_share)
+        """(n,) allowed where a motion ends: for the sake of the motor's heat, which does not depend on the supply."""
+        return self.most(np.minimum(self.hold_share, np.maximum(self.hold_share, self.peak_share) * self.given))
 
-    def text(self, share: Array, joint: int) -> str:
+    def text(self, share: Array, joint: int, supply: float = 1.0) -> str:
         """An allowance in words."""
         unit = "stall" if self.servo_map is not None else self.units[joint]
-        return f"allowed {self.most(share)[joint]:.2f} ({share[joint]:.2f} of {self.full[joint]:.2f} {unit})"
+        low = f", its supply at {100.0 * supply:.0f} %" if supply < FULL else ""
+        return f"allowed {self.most(share * supply)[joint]:.2f} ({share[joint]:.2f} of {self.full[joint]:.2f} {unit}{low})"

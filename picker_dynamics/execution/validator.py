@@ -244,7 +244,7 @@ class MotionValidator:
 
     def torque_share(self, q: Array, v: Array, a: Array) -> float:
         """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
-        return float((np.abs(self.model.required_torque(q, v, a)) / self.limits.peak).max())
+        return float(self.limits.peak_use(self.model.required_torque(q, v, a)).max())
 
 
 def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:
@@ -258,7 +258,9 @@ def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:
 def torque_checks(limits: TorqueLimits) -> tuple[Check, ...]:
     """What a motion needs of its joints: hold, peak, and for servos their speed and range of set-points."""
     servos = limits.servo_map
-    of_servos: tuple[Check, ...] = () if servos is None else (MotorSpeed(servos), SetpointRange(servos))
+    of_servos: tuple[Check, ...] = (
+        () if servos is None else (MotorSpeed(servos, limits.source), SetpointRange(servos, limits.source))
+    )
     return HoldTorque(limits), PeakTorque(limits), *of_servos
 
 

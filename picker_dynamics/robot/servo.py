@@ -151,6 +151,10 @@ class ServoModel:
         share: Array = np.maximum(np.asarray(source) / (1.0 + (pull @ self.drain)[..., None]), LEAST_SUPPLY)
         return share
 
+    def lowest_supply(self, tau: ArrayLike, source: ArrayLike = 1.0) -> Array:
+        """u while joints bear ``tau`` [N·m], every one of them lifted: that takes most of its motor."""
+        return self.supply_under(self.motor_for(np.abs(tau), 1.0), source)
+
     # -- forwards ------------------------------------------------------------------------------------------
 
     def spring_torque(self, q_cmd: ArrayLike, q: ArrayLike, supply: ArrayLike = 1.0) -> Array:

@@ -201,7 +201,36 @@ def test_the_friction_of_gears_counts_as_the_motor_feels_it():
         np.testing.assert_allclose(typical.model.motor_for(most, np.ones(5)), share * typical.model.motor_stall)
     found = MotorSpeed(typical).worst(state(HEAVY, v=[0, 1e-9, 0, 0, 0]))
     lifted = (rigid_body().gravity(HEAVY)[1] + 0.0216) / 0.6
-    assert found.subject == "shoulder" and found.value == approx(lifted) and found.limit == approx((1.08 + 0.0216) / 0.6)
+    drawn = sum(abs(load) + 0.0216 for load in rigid_body().gravity(HEAVY)) / (1.08 + 0.0216)
+    limit = (1.0 - 0.025 * drawn) * (1.08 + 0.0216) / 0.6
+    assert found.subject == "shoulder" and found.value == approx(lifted) and found.limit == approx(limit)
+
+
+@mark.parametrize("source", [1.2, 1.0, 0.8])
+def test_a_motion_is_planned_with_the_lowest_supply_that_it_causes(source):
+    """Its worst moment counts for all of it; a source that gives more than it should lets nothing more pass."""
+    typical = servos()
+    limits = replace(TorqueLimits.of_servos(typical), source=source)
+    motion = along(2.0, shoulder=-0.6)
+    drawn = (np.abs(motion.torque) + 0.0216).sum(axis=1).max() / (1.08 + 0.0216)
+    lowest = min(source, 1.0) - 0.025 * drawn
+    assert motion.lowest_supply(limits) == approx(lowest) and lowest < min(source, 1.0) - 0.01
+    found = PeakTorque(limits).worst(motion)
+    assert found.limit == approx(0.8 * lowest * (1.08 + 0.0216) - 0.0216) and found.share == approx(found.value / found.limit)
+    assert f"stall, its supply at {100 * lowest:.0f} %)" in found.text
+    rest = motion.slowed(0.1)
+    assert MotorSpeed(typical, source).worst(motion).limit < min(source, 1.0) * (1.08 + 0.0216) / 0.6
+    assert SetpointRange(typical, 0.8).worst(rest).share > SetpointRange(typical).worst(rest).share
+
+
+def test_a_motion_that_passed_passes_from_any_moment_on():
+    """What is left of it never causes a lower supply than the whole."""
+    limits, motion = TorqueLimits.of_servos(servos()), along(2.0, shoulder=-0.6, elbow=0.4)
+    lowest = motion.lowest_supply(limits)
+    for k in range(0, len(motion.times) - 1, 20):
+        left = SampledMotion(motion.model, *(part[k:] for part in (motion.times, motion.q, motion.v, motion.a)), motion.rest)
+        assert left.lowest_supply(limits) >= lowest
+        assert PeakTorque(limits).worst(left).share <= PeakTorque(limits).worst(motion).share
 
 
 def test_set_points_have_room_for_the_side_that_needs_more():
