@@ -33,6 +33,9 @@ from .streaming import COMPLAINT_S, SILENCE_S, Stream, StreamStatistics
 from .torque_limits import TorqueLimits
 from .validator import TIP_SPEED, motion_validator
 
+SAME_SOURCE = 0.01
+"""Shares of the supply's voltage that are planned with as one."""
+
 REACH_BACK_S = 0.5
 """Beyond the lead: how old a state may be that is compared with what was sent [s]."""
 
@@ -274,6 +277,12 @@ class Execution:
     def change_some(self, **fields: Any) -> None:
         """``change`` for some fields of the present limits."""
         self.change(replace(self.limits, **fields))
+
+    def follow_supply(self, source: float) -> None:
+        """Plan with this share of the supply's nominal voltage, if the arm stands: no motion is judged by another on its way."""
+        known = self.limits.torque.source
+        if self.phase in (Phase.INACTIVE, Phase.HOLDING) and abs(source - known) > SAME_SOURCE:
+            self.change_some(torque=replace(self.limits.torque, source=source))
 
     # -- what the hardware says ------------------------------------------------------------------------------
 

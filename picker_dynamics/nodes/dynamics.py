@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
@@ -69,10 +70,12 @@ class Dynamics(ControlNode):
     def on_source(self, message: Float64) -> None:
         """What the servos' supply gives without load: the compensation follows it, at its own pace."""
         try:
-            self.compensator.source = checked_source(message.data)
+            source = checked_source(message.data)
         except PickerError as error:
-            self.compensator.source = 1.0
-            self.complain(f"supply refused, its nominal voltage is assumed: {error}")
+            self.complain(f"supply refused: {error}")
+            return
+        self.compensator.source = source
+        self.limits = replace(self.limits, source=source)
 
     def take(self, reference: Reference, time_s: float, message: JointTrajectory) -> None:
         step = 0.0 if self.last_s is None else min(max(time_s - self.last_s, 0.0), LONGEST_STEP_S)

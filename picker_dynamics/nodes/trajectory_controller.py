@@ -11,10 +11,12 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.board.session import State
 from picker_dynamics.board.stamp_clock import StampReader
+from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError, TrajectoryError, shown
 from picker_dynamics.execution.events import Event, EventKind, Severity
@@ -132,6 +134,9 @@ class TrajectoryController(Claimant, Node):
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.on_held_pose, self.look_for_rivals)
         self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload, self.look_for_rivals)
+        self.source, self.supplies = 1.0, None
+        if controlled.limits.servo_map is not None:
+            self.supplies = OnePublisher(self, Float64, "hardware/supply", self.on_source)
         self.duplicates = DuplicatePublisherMonitor(self, self.reference_out, self.following.known, self.look_for_duplicates)
         self.offer_interfaces(gripper)
         self.ticks = steady_timer(self, 1.0 / rate_hz, self.on_tick)
@@ -178,6 +183,13 @@ class TrajectoryController(Claimant, Node):
             self.complain(f"payload refused: {error}", error)
             return
         self.execution.change_some(model=model)
+
+    def on_source(self, message: Float64) -> None:
+        """What the servos' supply gives without load: what is planned next is planned with it."""
+        try:
+            self.source = checked_source(message.data)
+        except PickerError as error:
+            self.complain(f"supply refused: {error}", error)
 
     def on_hardware(self, message: DiagnosticStatus) -> None:
         """Why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
@@ -365,6 +377,7 @@ class TrajectoryController(Claimant, Node):
             self.execution.tell(EventKind.NOTICE, self.states_problem)
 
     def on_diagnostics(self) -> None:
+        self.execution.follow_supply(self.source)
         self.look_for_duplicates()
         self.look_for_other_states()
         self.publish_events(self.execution.take_events())
