@@ -104,7 +104,7 @@ class Compensator:
 
     def start_held(self, q: ArrayLike, effort: ArrayLike) -> None:
         """Fade in at the pose ``q`` (n,) [rad] that the motors hold with ``effort`` (n,) [N·m], on the side that tells."""
-        motor = as_vector("effort", effort, self._bare.n)
+        motor, self._source = as_vector("effort", effort, self._bare.n), self.source
         self.side.start(self._servo.side_of(motor, self._model.gravity(q)))
         self.start(self._servo.sag(motor, self._source))
 

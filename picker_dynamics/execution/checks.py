@@ -245,7 +245,7 @@ class HoldTorque:
         name, value, time_s = motion.joint_names[j], float(abs(motion.rest_torque[j])), float(motion.times[-1])
         text = (
             f"{name} needs {value:.2f} {self.limits.units[j]} to hold its pose{motion.when(-1)}, "
-            f"{self.limits.text(self.limits.hold_share, j)}"
+            f"{self.limits.text(self.limits.held_share, j)}"
         )
         return Usage(float(use[j]), name, value, float(self.limits.hold[j]), time_s, text, InfeasibleError)
 

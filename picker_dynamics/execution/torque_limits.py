@@ -76,9 +76,15 @@ class TorqueLimits:
         return most
 
     @property
+    def held_share(self) -> Array:
+        """(n,) ``hold_share``, which spares the motor heat, whatever the supply, unless that gives less."""
+        least: Array = np.minimum(self.hold_share, np.maximum(self.hold_share, self.peak_share) * self.given)
+        return least
+
+    @property
     def hold(self) -> Array:
-        """(n,) allowed where a motion ends: for the sake of the motor's heat, which does not depend on the supply."""
-        return self.most(np.minimum(self.hold_share, np.maximum(self.hold_share, self.peak_share) * self.given))
+        """(n,) allowed where a motion ends."""
+        return self.most(self.held_share)
 
     def text(self, share: Array, joint: int, supply: float = 1.0) -> str:
         """An allowance in words."""

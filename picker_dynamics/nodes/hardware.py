@@ -261,6 +261,7 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             session.tick(time.monotonic())
         except PickerError as error:
             session.problem = str(error)
+        self.publish_source()  # set-points are made of it, the first ones of an epoch too
         self.publish_status()  # before anybody looks for the board again: what broke is said first
         self.follow_lifecycle()
         while self.refusals:
@@ -288,7 +289,6 @@ class Hardware(SessionNode, GuardedLifecycleNode):
 
     def on_diagnostics(self) -> None:
         self.stop_on_overtemperature()
-        self.publish_source()
         if self.count_publishers("robot_description") == 0:
             self.report.description_problem = None
         senders = self.get_publishers_info_by_topic(self.commands)

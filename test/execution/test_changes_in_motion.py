@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx, mark, raises
 
-from picker_dynamics.errors import LimitError
+from picker_dynamics.errors import InfeasibleError, LimitError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.execution.motion import Phase
@@ -194,3 +194,19 @@ def test_whatever_changes_nothing_is_done_where_it_cannot_stay_and_the_guard_nev
     rig.to_rest(200.0)
     rig.tick()
     assert all(len(answers) == 1 for answers in rig.answers.values()), NAMES
+
+
+def test_another_supply_is_planned_with_from_the_next_rest_on():
+    """On the way nothing changes its mind; standing, what so low a voltage cannot bear is refused with its numbers."""
+    rig = executing(goal(moved(base=0.8), times=[3.0]), 1.0)
+    rig.execution.follow_supply(0.7)
+    assert rig.execution.limits.torque.source == 1.0
+    rig.to_rest()
+    assert rig.ended == [("g", False)] and not said(rig, EventKind.NOTICE)
+    rig.execution.follow_supply(0.7)
+    with raises(InfeasibleError, match=r"shoulder needs 0.60 N·m to hold its pose .*, allowed 0.60 \(0.56 of 1.08 stall\)"):
+        rig.submit(goal(STRETCHED, times=[6.0]), "far")
+    rig.execution.follow_supply(0.995)
+    rig.submit(goal(STRETCHED, times=[6.0]), "again")
+    rig.run(0.1)
+    assert rig.phase is Phase.EXECUTING

@@ -254,6 +254,23 @@ def test_diagnostics_have_an_entry_for_each_part_with_its_figures(board):
         assert figures["joint state"]["provenance"] == "modelled"
 
 
+def test_a_supply_that_is_measured_is_told_and_one_that_cannot_be_is_a_warning(board):
+    with hardware(port_of(board), autostart=True) as (node, spun):
+        spun.until(lambda: node.lifecycle_state == "active", "activation")
+        spun.until(
+            lambda: values_of(entry(node, "supply"))["source_volt"] in ("6.04", "6.05"), "6 V and what the arm takes of them"
+        )
+        node.source_out = Sink()
+        board.firmware.set_supply(5400)
+        spun.until(lambda: node.source_out.last is not None and node.source_out.last.data < 0.92, "the supply")
+        assert node.session.model.source == pytest.approx(node.source_out.last.data, abs=1e-3)
+        for reading, said in ((0, "is not measured; 6 V are assumed"), (20_000, "reads 20.00 V, must be 3.6 ... 8.4 V")):
+            board.firmware.set_supply(reading)
+            spun.until(lambda words=said: words in entry(node, "supply").message, "the warning")
+            assert entry(node, "supply").level == WARN and node.session.state is State.ACTIVE
+        spun.until(lambda: node.source_out.last.data > 0.98, "the nominal voltage")
+
+
 def test_the_state_has_no_provenance_where_nobody_knows_it(board):
     with hardware(port_of(board), autostart=True) as (node, spun):
         spun.until(lambda: node.lifecycle_state == "active", "activation")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hardware_bench import HOME, hardware, port_of, ros
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from waiting import until
 
@@ -41,7 +42,9 @@ def test_each_epoch_says_its_pose_behind_its_status_and_its_end_says_that_there_
         assert [one.key for one in notes[-2].values][:2] == ["state", "epoch"] and notes[-2].values[0].value == "active"
         assert list(said.name) == list(node.arm.joint_names) and list(said.velocity) == []
         np.testing.assert_array_equal(said.position, session.held)
-        np.testing.assert_array_equal(said.effort, node.servos.model.spring_torque(session.setpoint, session.held))
+        servo = node.servos.model
+        supply = servo.supply_at(session.setpoint, session.held)
+        np.testing.assert_array_equal(said.effort, servo.spring_torque(session.setpoint, session.held, supply))
         assert abs(seconds(said.header.stamp) - node.get_clock().now().nanoseconds * 1e-9) < 60.0
         count = len(notes)
         session.rejoin()
@@ -106,16 +109,18 @@ def reference(node, q) -> JointTrajectory:
     return JointTrajectory(joint_names=list(node.arm.joint_names), points=[point])
 
 
+@pytest.mark.parametrize("source", [1.0, 0.85])
 @pytest.mark.parametrize("lead", [0.0, 0.009, -0.05, 0.08])
-def test_the_first_command_is_the_set_point_that_is_on_the_outputs(node, lead):
+def test_the_first_command_is_the_set_point_that_is_on_the_outputs(node, lead, source):
     """The torque of the spring tells it, whatever the model says; inside the gap, and beyond stall, no arm rests."""
     servo, setpoint = node.servos.model, HOME + lead
     assert abs(lead) < 1e-12 or abs(lead) > servo.gap.max()
     held_pose = JointState(
         name=list(node.arm.joint_names)[::-1],
         position=HOME[::-1].tolist(),
-        effort=servo.spring_torque(setpoint, HOME)[::-1].tolist(),
+        effort=servo.spring_torque(setpoint, HOME, servo.supply_at(setpoint, HOME, source))[::-1].tolist(),
     )
+    node.on_source(Float64(data=source))
     node.on_held_pose(held_pose)
     node.on_reference(reference(node, HOME))
     np.testing.assert_allclose(node.command.position, setpoint, atol=1e-12)

@@ -80,7 +80,9 @@ def hardware(port, **parameters):
 def board_that_holds(port) -> BoardOnCable:
     """A board whose outputs run at the home pose."""
     found = [round(8.0 * pulse) / 8.0 for pulse in SERVOS.to_pulse_us(HOME)]
-    return BoardOnCable(port, FirmwareConfig(board_limits(SERVOS), host_timeout_ms=10_000), found_us=found)
+    board = BoardOnCable(port, FirmwareConfig(board_limits(SERVOS), host_timeout_ms=10_000), found_us=found)
+    board.firmware.set_supply(6000)
+    return board
 
 
 class Strangers:
