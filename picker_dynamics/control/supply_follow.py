@@ -58,7 +58,7 @@ class SupplyFollower:
         self.source, self.problem = 1.0, ""
         self._nominal_v = servos.supply_v if servos.measures_supply else None
         self._drain = servos.model.drain
-        self._wanted: float | None = None
+        self._wanted, self._known = 1.0, False
 
     @property
     def volt(self) -> float | None:
@@ -77,9 +77,9 @@ class SupplyFollower:
             advice = "look at the divider, and at supply and supply_v in the servo map"
             self.problem = f"the servos' supply {reads}; {self._nominal_v:g} V are assumed: {advice}"
             share = 1.0
-        if self._wanted is None:
-            self.source = self._wanted = share
         self._wanted = min(max(self._wanted, share - RIPPLE), share + RIPPLE)
+        if not self._known:
+            self.source, self._known = self._wanted, True
         if abs(self._wanted - self.source) > SAME:
             self.source += (self._wanted - self.source) * -math.expm1(-dt_s / FILTER_S)
         return self.source

@@ -8,6 +8,7 @@ import time
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.control.payload_follow import MEASURED
 from picker_dynamics.dynamics.rigid_body import RigidBody
@@ -16,7 +17,7 @@ from picker_dynamics.robot.joint_order import ordered
 
 from .arm_setup import load_torque_arm
 from .diagnostics import OK, array, name_of, status
-from .runtime import declare, run, steady_timer
+from .runtime import declare, run, seconds, stamp_clock, steady_timer
 from .session_node import SessionNode
 
 CATCH_UP_S = 0.5
@@ -59,6 +60,7 @@ class TorqueArmSim(SessionNode, Node):
         self.session.enable()
         self.now_s = time.monotonic()
         self.rejected, self.skipped_s = 0, 0.0
+        self.command_stamps = StampReader(stamp_clock(self))
         self.offer("stopped: braking, then holding; latched until reset", self.advance)
         steady_timer(self, 1.0 / rate, self.on_tick)
 
@@ -81,10 +83,12 @@ class TorqueArmSim(SessionNode, Node):
     # -- topics and parameters -----------------------------------------------------------------------------
 
     def on_command(self, message: JointState) -> None:
-        """Until a command comes, what acted before acts on."""
+        """Until it comes, what acted before acts on; its stamp is that of the state which it answers, 0: of the present one."""
         self.advance()
+        stamp = seconds(message.header.stamp)
         try:
-            self.session.command(ordered(message.name, message.effort, self.arm.joint_names, "joint_commands"), self.now_s)
+            tau = ordered(message.name, message.effort, self.arm.joint_names, "joint_commands")
+            self.session.command(tau, min(self.command_stamps.read(stamp), self.now_s) if stamp else self.now_s)
         except PickerError as error:
             self.rejected += 1
             self.get_logger().error(f"command ignored: {error}", throttle_duration_sec=1.0)

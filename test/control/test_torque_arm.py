@@ -264,6 +264,32 @@ def test_a_command_acts_for_a_while_and_then_the_drives_hold():
     assert_allclose(made.torque(HOME, ZERO, 1.0 + 1.1 * FRESH_S), model().gravity(HOME))
 
 
+@mark.parametrize("least_s, most_s", [(0.0, 0.01), (0.02, 0.02), (0.015, 0.035), (0.02, 0.04), (0.04, 0.04)])
+def test_answers_that_come_too_late_swing_nothing_up(least_s, most_s):
+    """A light joint on a busy machine: what answers an old state is not followed, and the drives brake and hold meanwhile."""
+    arm, rng, zero = arms.load("three_link"), np.random.default_rng(1), np.zeros(3)
+    plant, drives = TorquePlant(arm.description, q=arm.home), session(arm)
+    loop = TorqueLoop(RigidBody(arm.description), arm.bandwidth)
+    path = motion(2.0, arm.home, arm.home + [-0.5, 0.4, 0.3], arm.description.joint_names)
+    for time_s in np.arange(0.0, 3.0, 0.01):
+        loop.references.push(time_s, Reference(*path.sample(min(time_s, 2.0))))
+    drives.enable()
+    coming = []
+    for step in range(2500):
+        time_s = step * plant.dt
+        if step % 4 == 0:
+            drives.tick(time_s)
+            coming.append((time_s + rng.uniform(least_s, most_s), time_s, loop.effort(plant.q, plant.v, time_s)))
+        for _, answered_s, tau in [one for one in coming if one[0] <= time_s]:
+            drives.command(tau, answered_s)
+        coming = [one for one in coming if one[0] > time_s]
+        plant.step(drives.torque(plant.q, plant.v, time_s))
+        assert (np.abs(plant.v) < arm.description.velocity).all(), drives.problem
+    off = np.abs(plant.q - path.end).max()
+    assert most_s > 0.02 or off < 1e-3
+    assert_allclose(plant.v, zero, atol=0.05)
+
+
 def test_efforts_beyond_the_limits_are_clipped_and_counted_and_those_that_are_no_numbers_refused():
     made = active()
     made.command([1e4, -1e4, 0.0], 0.0)
