@@ -80,10 +80,10 @@ def test_nobody_knows_the_side_before_the_joint_moved():
     side = FrictionSide(2)
     for q in (0.0, 0.5 * WIDTH, 1.5 * WIDTH):
         side.advance(np.array([q, 0.0]))
-    assert side.high[0] == 1.0 and side.low[0] == pytest.approx(0.5)
-    assert (side.low[1], side.high[1], side.middle[1]) == (-1.0, 1.0, 0.0)
+    assert side.bounds[:, 0] == pytest.approx([0.5, 1.0])
+    assert (*side.bounds[:, 1], side.middle[1]) == (-1.0, 1.0, 0.0)
     side.advance(np.array([2.5 * WIDTH, 0.0]))
-    assert side.low[0] == side.high[0] == 1.0
+    assert side.bounds[:, 0] == pytest.approx([1.0, 1.0])
 
 
 def test_the_way_back_passes_from_one_side_to_the_other():
