@@ -30,6 +30,7 @@ from picker_dynamics.estimation.closed_loop import (
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import STEP_S, Plant
 from picker_dynamics.sim.plant_error import draw, scaled_masses
 
@@ -56,6 +57,11 @@ class Study:
         self.model = RigidBody(self.arm, self.servos.armature)
         self.validator = torque_validator(self.model, self.servos)
 
+    @property
+    def assumed(self) -> ServoMap:
+        """The servos as somebody knows them who has not measured their friction."""
+        return replace(self.servos, servos=tuple(replace(one, unmeasured=("load_friction",)) for one in self.servos.servos))
+
     def paths(self, reach_m: float):
         """Motions through random poses whose tip is at least ``reach_m`` from the base axis."""
         poses = feasible_poses(
@@ -65,10 +71,11 @@ class Study:
 
     def modes(self, paths, *, servos=None, believed=None, modes=MODES, half_frame=True, **plant) -> dict:
         """Errors [mm] per mode on an arm that differs as ``plant`` says, and how they compare with ``none``."""
+        believed = believed or self.servos
         hold, result = {}, {}
         for mode in modes:
             arm = Plant(self.arm, servos or self.servos, **plant)
-            loop = ClosedLoop(arm, self.model, believed or self.servos, mode, half_frame=half_frame)
+            loop = ClosedLoop(arm, self.model, believed, mode, half_frame=half_frame, ends=torque_validator(self.model, believed))
             hold[mode], rms = hold_errors(loop, paths)
             result[mode] = {"hold_mm": _spread(hold[mode]), "tracking_rms_mm": _spread(rms)}
         for mode in set(modes) - {"none"} if "none" in modes else ():
@@ -102,7 +109,7 @@ class Study:
     # -- what leaves the side of the friction in doubt -----------------------------------------------------
 
     def loop(self) -> ClosedLoop:
-        return ClosedLoop(Plant(self.arm, self.servos), self.model, self.servos)
+        return ClosedLoop(Plant(self.arm, self.servos), self.model, self.servos, ends=self.validator)
 
     def afterwards(self, paths, way) -> dict:
         """Errors at rest [mm] after ``way(loop, rng)`` at the end of each path."""
@@ -173,7 +180,10 @@ def run() -> dict:
     study, typical = Study(), Study("sim")
     paths, typical_paths = study.paths(REACH_M), typical.paths(REACH_M)
     drawn = [
-        {"seed": seed, **typical.modes(typical_paths, servos=typical.drawn_friction(seed), modes=("none", "full"))}
+        {
+            "seed": seed,
+            **typical.modes(typical_paths, servos=typical.drawn_friction(seed), believed=typical.assumed, modes=("none", "full")),
+        }
         for seed in FRICTION_SEEDS
     ]
     servo = study.servos.servos[0]

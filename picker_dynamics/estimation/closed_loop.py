@@ -10,7 +10,7 @@ Errors are those of the plant's true tip against where the reference says the ti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -31,7 +31,8 @@ from picker_dynamics.board.protocol import (
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.supply_follow import SupplyFollower
 from picker_dynamics.errors import BoardFaultError, InfeasibleError, LimitError, PickerError
-from picker_dynamics.execution.validator import MotionValidator
+from picker_dynamics.execution.approach import Approach, ApproachPlanner, Ending
+from picker_dynamics.execution.validator import MotionValidator, Validated
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
@@ -108,6 +109,7 @@ class ClosedLoop:
         lead_s: how far ahead set-points are sent [s].
         rate_hz: of the controller.
         clock_drift: how much faster than the host's the board's clock runs, as a share.
+        ends: validator of motions, which may end by an approach then; None: they end as they are.
         half_frame: False stamps set-points so that the board plays the queue's value of each frame's *start*.
     """
 
@@ -122,9 +124,12 @@ class ClosedLoop:
         rate_hz: float = RATE_HZ,
         clock_drift: float = 0.0,
         half_frame: bool = True,
+        ends: MotionValidator | None = None,
     ):
         self.plant, self.model, self.servo_map = plant, model, servo_map
         self.lead_s, self.period_s, self.clock_rate = lead_s, 1.0 / rate_hz, 1.0 + clock_drift
+        self._ends, self._sides = ends, ApproachPlanner(model.n)
+        self.approaches: list[Approach | None] = []
         self.compensator = Compensator(
             model,
             servo_map.model,
@@ -151,6 +156,7 @@ class ClosedLoop:
         self._supply, self._measured_s = SupplyFollower(self.servo_map), self.plant.time
         self._reference = standing(self.plant.joint_names, q)
         self.compensator.side.start()
+        self._sides.start(q)
         setpoint, _ = self.compensator.update(*self._reference.sample(0.0), self.period_s)
         self._send(Hello())
         self._send(Enable((1 << self.plant.n) - 1, self._pulses(setpoint)))
@@ -165,7 +171,23 @@ class ClosedLoop:
         Raises:
             BoardFaultError: the board refused a frame or latched a fault.
         """
-        return self._record(trajectory, self.lead_s + trajectory.duration + hold_s)
+        trajectory, approach = self._ended(trajectory)
+        self._sides.begins(approach)
+        recording = self._record(trajectory, self.lead_s + trajectory.duration + hold_s)
+        if approach is not None:
+            self._sides.arrived(approach)
+        return recording
+
+    def _ended(self, trajectory: Trajectory) -> tuple[Trajectory, Approach | None]:
+        """The motion with an approach, where it needs one, as the execution plans it."""
+        if self._ends is None:
+            return trajectory, None
+        validator = replace(self._ends, model=self.compensator.model)
+        asked = Validated(trajectory, motion=validator.sampled(trajectory))
+        ending = Ending(asked, trajectory.duration, 0.0, np.arange(self.plant.n))
+        ended, approach = ending.planned(self._sides.at(self._reference.end[None]), validator, self.plant.description)
+        self.approaches.append(approach)
+        return ended.trajectory, approach
 
     @property
     def reference(self) -> Trajectory:
@@ -194,13 +216,16 @@ class ClosedLoop:
     def carry(self, mass: float, com=(0.0, 0.0, 0.0)) -> None:
         """Put a berry on the true tool and tell the controller."""
         self.plant.attach(mass, com)
+        before = self.compensator.model
         self.compensator.set_payload(mass, com)
+        self._sides.loaded(before, self.compensator.model, self.servo_map)
 
     # --- one period -----------------------------------------------------------------------------------
 
     def command(self, holds_s: float, reference) -> None:
         """Send the set-point for the host time at which it holds."""
         setpoint, _ = self.compensator.update(*reference, self.period_s)
+        self._sides.sent(reference[0])
         time_us = (self.clock.board_us(holds_s) + self._stamp_shift_us) % TIME_MODULUS
         self._send(SetPoint(time_us, self._pulses(setpoint)))
 

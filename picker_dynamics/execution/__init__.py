@@ -3,6 +3,7 @@ and of clocks.  Imports ``robot`` and ``trajectory``; models come in as ``Dynami
 """
 
 __all__ = [
+    "approach",
     "checks",
     "events",
     "execution",

@@ -66,6 +66,7 @@ class Limits:
         scales_time: slow a goal that is too fast instead of refusing it.
         speed: share of full speed with which goals are executed; 0 pauses.
         further: checks beside those of the arm's own limits.
+        approach: end a motion by lowering where the friction's side would be uncertain else.
 
     Raises:
         InputError: a speed that is not 0 to 1.
@@ -77,6 +78,7 @@ class Limits:
     scales_time: bool = True
     speed: float = 1.0
     further: tuple[Check, ...] = ()
+    approach: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.speed <= 1.0:
@@ -264,6 +266,9 @@ class Execution:
         if before is not limits and replace(before, speed=limits.speed) == limits:
             return
         self._generator.validator = None
+        self._generator.approaches = limits.approach
+        if before.model is not limits.model:
+            self._generator.sides.loaded(before.model, limits.model, limits.torque.servo_map)
         if limits.model is not None:
             self._generator.validator = motion_validator(
                 self.description,
@@ -286,10 +291,11 @@ class Execution:
 
     # -- what the hardware says ------------------------------------------------------------------------------
 
-    def start(self, pose: ArrayLike) -> None:
-        """Become active, holding ``pose`` (n,) [rad]; goals under way are aborted."""
+    def start(self, pose: ArrayLike, effort: ArrayLike | None = None) -> None:
+        """Become active, holding ``pose`` (n,) [rad] with motors that give ``effort`` (n,) [N·m]; goals under way are aborted."""
         self.deactivate("it is held elsewhere")
         self._generator.start(pose)
+        self._generator.sides.start(pose, effort, self._generator.validator)
         self._guard.begin(pose)
         self._guard_says = None
         self.tell(EventKind.REMARK, "holding")
@@ -379,7 +385,10 @@ class Execution:
         self.send(reference)
         self._guard.sent(reference)
         self.sent.append(reference)
+        self._generator.sides.sent(reference.q)
         if finished is not None:
+            if finished.approach is not None and not finished.cancelled:
+                self._generator.sides.arrived(finished.approach)
             self._goals.finished(finished, reference)
         return reference
 

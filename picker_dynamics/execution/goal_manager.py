@@ -212,7 +212,8 @@ class GoalManager:
         share = self.generator.speed
         slowed = f", slowed {factor:.2f} times to fit" if factor > 1.0 else ""
         speed = f", at {100.0 * share:.0f} % speed" if share < 1.0 else ""
-        text = f"executing, {motion.duration_s:.2f} s{slowed}{speed}"
+        ends = "" if motion.approach is None else motion.approach.text(self.generator.joint_names)
+        text = f"executing, {motion.duration_s:.2f} s{slowed}{speed}{', ' if ends else ''}{ends}"
         self.tell(EventKind.ACCEPTED, text, identifier=request.identifier, motion=motion)
 
     def _refuse(self, request: GoalRequest, error: PickerError, kind: EventKind = EventKind.REFUSED) -> None:
@@ -266,7 +267,9 @@ class GoalManager:
                     self.generator.cancel(time_s, entry.motion.identifier)
                 self._close(entry, verdict)
             elif feedback and error is not None and entry.request.feedback is not None:
-                entry.request.feedback(error, entry.motion.duration_s - self.generator.left(entry.motion, now_s))
+                left_s, approach = self.generator.left(entry.motion, now_s), entry.motion.approach
+                approaches = approach is not None and 0.0 < left_s <= approach.duration_s
+                entry.request.feedback(error, entry.motion.duration_s - left_s, approaches)
         return error
 
     def cancel(self, time_s: float, request: GoalRequest | None = None) -> bool:

@@ -8,6 +8,7 @@ from enum import Enum
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.trajectory import Trajectory
 
+from .approach import Approach
 from .goal import MAIN_TRACK
 from .validator import Validated
 
@@ -46,6 +47,7 @@ class Motion:
         duration_s: its own, in the trajectory's time.
         cancelled: it comes to rest before its goal.
         validated: what the validator made of it; None: a stop or a stream.
+        approach: how it ends; None: friction does not matter.
     """
 
     start_s: float
@@ -57,3 +59,4 @@ class Motion:
     duration_s: float = 0.0
     cancelled: bool = False
     validated: Validated | None = field(default=None, repr=False)
+    approach: Approach | None = field(default=None, repr=False)

@@ -42,7 +42,7 @@ class GoalRequest:
         driver: who sent it, where that is one who has the lease on the arm; empty: anybody.
         tracker: made when the motion is known; None: nobody judges it, it is done when the reference is.
         answer: called once, with the verdict.
-        feedback: called now and then while it goes on, with the error and how far it is [s].
+        feedback: called now and then while it goes on, with the error, how far it is [s], and whether that is in its approach.
     """
 
     make: Callable[[], Goal]
@@ -50,7 +50,7 @@ class GoalRequest:
     identifier: str = ""
     tracker: Callable[[Motion], Tracker | None] = lambda _motion: None
     answer: Callable[[Verdict], None] = lambda _verdict: None
-    feedback: Callable[[Error, float], None] | None = None
+    feedback: Callable[[Error, float, bool], None] | None = None
     driver: str = ""
     long: bool = False
 

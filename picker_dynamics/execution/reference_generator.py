@@ -13,23 +13,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import PickerError, TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.friction_side import FrictionSide
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.time_scaling import TimeScaling
 from picker_dynamics.trajectory.trajectory import Trajectory, remainder
 
+from .approach import Approach, ApproachPlanner, Ending
 from .course import Course, State
-from .goal import PAST_TOLERANCE_S, ParsedGoal
-from .joining import joined, others_beside
+from .goal import MAIN_TRACK, PAST_TOLERANCE_S, ParsedGoal
+from .joining import Joining, joined, others_beside
 from .lookahead import LookAhead
 from .motion import Motion, Phase, Reference
 from .slowing import HARDER, NO_STRAIN, Slowing, Strain
 from .validator import MotionValidator, Validated
+
+WAY_PERIOD_S = 0.02
+"""Spacing of the references of which the friction's side is foreseen [s]."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,14 @@ class Basis:
     joins_s: float | None = field(default=None, compare=False)
 
 
+class Planned(NamedTuple):
+    """What becomes of a goal: the motion that may be made, how long it is its own [s], and how it ends."""
+
+    validated: Validated
+    duration_s: float
+    approach: Approach | None
+
+
 class ReferenceGenerator:
     """Produces the reference of an arm; inactive until told where the arm is.
 
@@ -56,6 +70,8 @@ class ReferenceGenerator:
     Attributes:
         validator: of motions with the present payload; None: that is not known yet.
         speed: share of full speed with which goals are gone through.
+        approaches: whether motions may end with one.
+        sides: of the joints' friction, along what was sent.
         displaced: the motions whose place the newest one took.
     """
 
@@ -63,7 +79,8 @@ class ReferenceGenerator:
         self.description, self.joint_names = description, description.joint_names
         self.lower, self.upper = description.lower, description.upper
         self.validator: MotionValidator | None = None
-        self.speed = 1.0
+        self.speed, self.approaches = 1.0, False
+        self.sides = ApproachPlanner(description.n)
         self.displaced: tuple[Motion, ...] = ()
         self._slowing = Slowing(description, np.asarray(max_deceleration, dtype=float))
         self._course: Course | None = None  # None: not active
@@ -203,7 +220,7 @@ class ReferenceGenerator:
         late_s = self._start_time(goal, max(time_s, self._sent_s))[1]
         return goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
 
-    def check_of(self, goal: ParsedGoal, time_s: float) -> Callable[[], Validated]:
+    def check_of(self, goal: ParsedGoal, time_s: float) -> Callable[[], Planned]:
         """The check of a goal that begins at ``time_s``: work that touches nothing here, and may be done beside the ticks.
 
         Its result holds, for ``submit`` at that time, while the ``basis`` is the same.
@@ -211,9 +228,33 @@ class ReferenceGenerator:
         course, validator = self._ready()
         start_s = max(time_s, self._sent_s)
         joining = joined(course.settled(start_s), goal, start_s, self._slowing)
-        return lambda: validator.scale_time(joining.build)
+        return self._plan_of(joining, validator, start_s)
 
-    def submit(self, goal: ParsedGoal, time_s: float, identifier: str = "", checked: Validated | None = None) -> Motion:
+    def _plan_of(self, joining: Joining, validator: MotionValidator, start_s: float) -> Callable[[], Planned]:
+        """The check of a goal that joins at ``start_s``, and how its motion ends: work, as ``check_of``."""
+        goal, side, allowed = joining.goal, self._side_at(start_s), self.approaches
+
+        def planned() -> Planned:
+            validated = validator.scale_time(joining.build)
+            times_s = np.array([0.0, *goal.times_s]) * validated.factor
+            end_s = validated.trajectory.duration if joining.whole else float(times_s[-1])
+            if goal.track != MAIN_TRACK:
+                return Planned(validated, end_s, None)
+            ending = Ending(validated, end_s, float(times_s[-2]), goal.joints)
+            ended, approach = ending.planned(side, validator, self.description, allowed)
+            return Planned(ended, end_s + (approach.duration_s if approach is not None else 0.0), approach)
+
+        return planned
+
+    def _side_at(self, start_s: float) -> FrictionSide:
+        """The friction's side at ``start_s``, if nothing else is asked before."""
+        left_s = start_s - self._sent_s
+        if self._path is None or not 0.0 < left_s < np.inf:
+            return self.sides.at(np.empty((0, self.description.n)))
+        times = np.linspace(self._sent_s, start_s, max(2, round(left_s / WAY_PERIOD_S)))
+        return self.sides.at(np.array([self.state_at(time_s)[0] for time_s in times]))
+
+    def submit(self, goal: ParsedGoal, time_s: float, identifier: str = "", checked: Planned | None = None) -> Motion:
         """Validate a goal and start it from the last point that was sent; a motion under way is blended into it.
 
         Args:
@@ -232,13 +273,22 @@ class ReferenceGenerator:
         start_s = self._start_time(goal, max(time_s, self._sent_s))[0]
         course = course.settled(start_s)
         joining = joined(course, goal, start_s, self._slowing)
-        validated = checked or validator.scale_time(joining.build)
-        trajectory = validated.trajectory
-        duration_s = trajectory.duration if joining.whole else float(goal.times_s[-1]) * validated.factor
+        validated, duration_s, approach = checked or self._plan_of(joining, validator, start_s)()
         joints = tuple(goal.joints.tolist())
-        motion = Motion(start_s, trajectory, identifier, Phase.EXECUTING, goal.track, joints, duration_s, validated=validated)
+        motion = Motion(
+            start_s,
+            validated.trajectory,
+            identifier,
+            Phase.EXECUTING,
+            goal.track,
+            joints,
+            duration_s,
+            validated=validated,
+            approach=approach,
+        )
         self._course = replace(course, allowed=1.0)
         self._look_ahead.passed(validator)
+        self.sides.begins(approach)
         self._begin(motion, joining.staying)
         return motion
 

@@ -4,8 +4,13 @@
 
 Half of deadband and play, within which a servo does nothing; half a step of its pulses; and what the compensation of its
 droop g / K may be wrong by: SHARE of it (masses, stiffness), or down to SOFTEST where the stiffness was not measured, and f of
-it by the friction of the gears, whose side is known and its size not well, and w of it by a supply that the board does not
-measure.  All at once, to one side.
+it by the friction of the gears, whose size is not known well, and w of it by a supply that the board does not measure.  All at
+once, to one side.  Where bounds of the friction's side s are known, its term is
+
+    |g_j| f_j / K_j = h_j (1 - c_j) / 2 + |g_j| f / (K_j (1 - x s_j)^2),    h = sag(+1) - sag(-1),  c = max(s_low, -s_high, 0)
+
+with h the band within which a joint rests, c how certain its side is, and s_j positive where the joint came up: that end of the
+band depends most on x.
 What holds an arm back, or turns a slack gear, is not in it: nobody sees that without feedback.
 """
 
@@ -15,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.model import Array, DynamicsModel
+from picker_dynamics.robot.servo import ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
 SHARE = 0.15
@@ -22,7 +28,6 @@ SHARE = 0.15
 
 SOFTEST = 10.0
 """Of a servo whose stiffness is not measured [N·m/rad]."""
-
 
 GUESSED, KNOWN = 0.2, 0.05
 """By which the friction of the gears may be wrong, as a share of the motor's torque: not measured, measured."""
@@ -38,14 +43,39 @@ def joint_uncertainty(servos: ServoMap) -> Array:
     return uncertainty
 
 
-def tip_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike) -> float:
-    """Of the tool at rest at ``q`` (n,) [rad], in [m]."""
+def band(servo: ServoModel, load: Array) -> Array:
+    """(n,) h: from where joints that bear ``load`` (n,) [N·m] rest after coming down to where after coming up [rad]."""
+    width: Array = servo.sag(servo.motor_for(load, 1.0)) - servo.sag(servo.motor_for(load, -1.0))
+    return width
+
+
+def guessed(servos: ServoMap, else_by: float = 0.0) -> Array:
+    """(n,) by which the friction of the gears may be wrong: GUESSED where it was not measured."""
+    share: Array = np.where(["load_friction" in servo.unmeasured for servo in servos.servos], GUESSED, else_by)
+    return share
+
+
+def side_uncertainty(servo: ServoModel, load: Array, bounds: Array, share: Array) -> Array:
+    """(n,) of joints under ``load`` (n,) [N·m], the side within ``bounds`` (2, n), the friction known to ``share`` [rad]."""
+    low, high = bounds
+    certain = np.maximum(np.maximum(low, -high), 0.0)
+    came_up = np.where(load > 0.0, high, -low)
+    by_size = share * np.abs(load) / (1.0 - servo.load_friction * came_up) ** 2 / servo.stiffness
+    off: Array = 0.5 * band(servo, load) * (1.0 - certain) + by_size
+    return off
+
+
+def tip_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, bounds: Array | None = None) -> float:
+    """Of the tool at rest at ``q`` (n,) [rad], in [m]; ``bounds`` (2, n) of the friction's sides, None: not known."""
     stiffness = servos.model.stiffness
     unmeasured = np.array([any(key.startswith("stiffness") for key in servo.unmeasured) for servo in servos.servos])
     softness = np.where(unmeasured, np.maximum(1.0 / SOFTEST - 1.0 / stiffness, SHARE / stiffness), SHARE / stiffness)
     x = servos.model.load_friction
-    guessed = np.array(["load_friction" in servo.unmeasured for servo in servos.servos])
-    held_back = np.where(guessed, GUESSED, np.where(x > 0.0, KNOWN, 0.0)) / (1.0 - x**2) / stiffness
+    share, load = np.where(x > 0.0, guessed(servos, KNOWN), guessed(servos)), model.gravity(q)
+    if bounds is None:
+        held_back = share / (1.0 - x**2) / stiffness * np.abs(load)
+    else:
+        held_back = side_uncertainty(servos.model, load, bounds, share)
     low_supply = (0.0 if servos.measures_supply else UNSEEN) / (1.0 - x) / stiffness
-    angles = joint_uncertainty(servos) + np.abs(model.gravity(q)) * (softness + held_back + low_supply)
+    angles = joint_uncertainty(servos) + np.abs(load) * (softness + low_supply) + held_back
     return float(np.linalg.norm(model.jacobian(q), axis=0) @ angles)

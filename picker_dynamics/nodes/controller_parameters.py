@@ -17,6 +17,10 @@ from picker_dynamics.robot.description import ArmDescription
 
 from .runtime import declare
 
+AUTO = "auto"
+APPROACHES = AUTO, "off"
+"""Whether motions may end by an approach."""
+
 FLOOR_M = 10.0
 """How far the floor may be from base_link's origin [m]."""
 
@@ -45,6 +49,12 @@ class ControllerParameters:
             f"the default of arms that do not stand on it; else {-FLOOR_M:g} to {FLOOR_M:g} [m]",
         )
         add("stretch", True, "slow a goal that is too fast instead of refusing it")
+        add(
+            "approach",
+            AUTO,
+            "auto: where the side of the gears' friction leaves the tip uncertain, a motion ends by lowering the arm to its "
+            "goal, at most 0.4 s longer; off: it never does",
+        )
         add("speed_scaling", 1.0, "share of their speed with which goals are executed; 0 pauses", 0.0, 1.0)
         add("allow_partial_joints_goal", False, "take goals that name only some joints; the others hold")
         add(
@@ -95,6 +105,8 @@ class ControllerParameters:
 
 def _problem(name: str, value: object) -> str:
     """What is wrong with a value, beyond the ranges: those of ROS have no room for -inf beside them."""
+    if name == "approach" and value not in APPROACHES:
+        return f"approach is {value!r}, must be one of {', '.join(APPROACHES)}"
     if not isinstance(value, float) or (name, value) == ("floor_z", OFF):
         return ""
     if not math.isfinite(value):

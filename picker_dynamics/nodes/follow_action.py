@@ -38,12 +38,13 @@ class FollowAction:
                 handle, verdict, FollowJointTrajectory.Result(error_code=int(verdict.code), error_string=verdict.text)
             )
 
-        def feedback(error: Error, progress_s: float) -> None:
+        def feedback(error: Error, progress_s: float, approaches: bool) -> None:
             desired, actual, difference = error_points(error, progress_s)
             message = FollowJointTrajectory.Feedback(
                 joint_names=list(self.node.arm.joint_names), desired=desired, actual=actual, error=difference
             )
             to_stamp(message.header.stamp, self.node.stamps.to_stamp(error.actual.time_s))
+            message.header.frame_id = "approach" if approaches else ""
             handle.publish_feedback(message)
 
         long = len(handle.request.trajectory.points) > LIGHT_POINTS

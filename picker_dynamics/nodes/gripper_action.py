@@ -61,7 +61,7 @@ class GripperAction:
                 result.reached_goal, result.stalled = trackers[0].reached, trackers[0].stalled
             self.server.conclude(handle, verdict, result)
 
-        def feedback(_error: Error, _progress_s: float) -> None:
+        def feedback(_error: Error, _progress_s: float, _approaches: bool) -> None:
             handle.publish_feedback(ParallelGripperCommand.Feedback(state=self.state()))
 
         if said := remark(command, self.settings):

@@ -34,7 +34,7 @@ from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 from .arm_setup import load_controlled_arm
 from .claims import EXCLUSIVE, Claimant
-from .controller_parameters import ControllerParameters, declare_gripper
+from .controller_parameters import AUTO, ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, Flood, array, sender_in, status, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, number_of, sources
 from .executor import Polled
@@ -167,6 +167,7 @@ class TrajectoryController(Claimant, Node):
             scales_time=values["stretch"],
             speed=values["speed_scaling"],
             further=(FloorCheck(self.arm, values["floor_z"], self.deceleration),),
+            approach=values["approach"] == AUTO,
         )
 
     def want_speed(self, share: float) -> None:
@@ -205,7 +206,11 @@ class TrajectoryController(Claimant, Node):
         self.execution.deactivate(self.hardware_says)
         if message.name:
             try:
-                self.execution.start(ordered(message.name, message.position, self.arm.joint_names, "hardware/held_pose"))
+                pose, effort = (
+                    ordered(message.name, values, self.arm.joint_names, "hardware/held_pose") if len(values) else None
+                    for values in (message.position, message.effort)
+                )
+                self.execution.start(pose, effort)
             except PickerError as error:
                 self.complain(f"no held pose: {error}", error)
 
@@ -252,9 +257,14 @@ class TrajectoryController(Claimant, Node):
         """
         tolerances, factor = tolerances or self.parameters.tolerances(), motion.validated.factor
         remarks = [f"slowed {factor:.2f} times to fit"] if factor > 1.0 else []
+        if motion.approach is not None and motion.approach.joints:
+            remarks.append(f"lowered to the pose: {', '.join(self.arm.joint_names[j] for j in motion.approach.joints)}")
+        elif motion.approach is not None and motion.approach.wanted:
+            remarks.append(motion.approach.text(self.arm.joint_names))
         limits = self.execution.limits
         if self.provenance == MODELLED and limits.model is not None and limits.torque.servo_map is not None:
-            off_m = tip_uncertainty(limits.model, limits.torque.servo_map, motion.trajectory.end)
+            bounds = None if motion.approach is None else motion.approach.bounds
+            off_m = tip_uncertainty(limits.model, limits.torque.servo_map, motion.trajectory.end, bounds)
             remarks.append(f"modelled, not measured: the tip within {1e3 * off_m:.0f} mm if nothing holds it back")
         return GoalTracker(
             self.arm.joint_names,
@@ -354,6 +364,13 @@ class TrajectoryController(Claimant, Node):
         }
         if event.motion is not None:
             facts["duration_s"] = event.motion.duration_s
+            if event.motion.approach is not None:
+                approach = event.motion.approach
+                facts["approach_s"], facts["approach"] = (
+                    approach.duration_s,
+                    ", ".join(self.arm.joint_names[j] for j in approach.joints),
+                )
+                facts["side_off_mm"] = 1e3 * approach.off_m
         if error is not None:
             facts |= {"error": type(error).__name__, "joint": error.subject or "", "value": error.value, "limit": error.limit}
         self.status_out.publish(status(level, self.name(), message, self.arm.name, **facts))

@@ -2,8 +2,8 @@
 
 ``from_points`` follows ros2_control's joint_trajectory_controller: between two points the path is linear if they have positions
 only, cubic if both have velocities, quintic if both have accelerations besides.  ``remainder`` is what is left of a motion,
-``head`` what comes first, ``select_joints`` and ``merge_joints`` part and join the joints of motions, ``blend`` takes over from
-the state that was last sent.
+``head`` what comes first, ``superposed`` the sum of two; ``select_joints`` and ``merge_joints`` part and join the joints of
+motions, ``blend`` takes over from the state that was last sent.
 """
 
 from __future__ import annotations
@@ -328,6 +328,19 @@ def merge_joints(moving: Trajectory, others: Trajectory, columns: Iterable[int])
     segments = np.stack([_coefficients_from(others, begin) for begin in breaks[:-1]])
     segments[:, :, list(columns)] = np.stack([_coefficients_from(moving, begin) for begin in breaks[:-1]])
     return Trajectory(others.joint_names, breaks, segments)
+
+
+def superposed(trajectory: Trajectory, more: Trajectory, begin_s: float) -> Trajectory:
+    """The sum of a trajectory and ``more``, which begins at ``begin_s`` [s], from 0 and at rest; lasts until both have ended."""
+    rest = remainder(trajectory, begin_s)
+    breaks = np.unique(np.concatenate([rest.breaks, more.breaks]))
+    breaks = breaks[np.concatenate([[True], np.diff(breaks) > SAME_BREAK_S])]
+    sums = [_coefficients_from(rest, begin) + _coefficients_from(more, begin) for begin in breaks[:-1]]
+    if begin_s <= SAME_BREAK_S:
+        return Trajectory(trajectory.joint_names, breaks, sums)
+    before = head(trajectory, begin_s)
+    after = breaks[1:] + before.duration
+    return Trajectory(trajectory.joint_names, [*before.breaks, *after], [*before.coefficients, *sums])
 
 
 def _coefficients_from(trajectory: Trajectory, begin_s: float) -> Array:

@@ -159,7 +159,7 @@ class Rig:
             name,
             tracker,
             answers.append,
-            lambda _error, progress_s: feedback.append(progress_s),
+            lambda _error, progress_s, _approaches: feedback.append(progress_s),
         )
         self.execution.submit(self.requests[name])
         return self.requests[name]

@@ -1,0 +1,196 @@
+"""Approach: an end of a motion that lowers the arm to its goal, where nobody would know on which side friction holds it else.
+
+A servo's joint that turned back rests anywhere within the hysteresis of its gears,
+
+    h_j = sag_j(+1) - sag_j(-1)                    sag of the two sides (``robot.servo``): play and friction over stiffness
+
+until it has gone far enough one way: MARGIN of h_j, by when the swing with which it broke loose is over.  How sure that is, the
+hysteresis operator of the set-point tells (``robot.friction_side``), of that width, over the references that were sent and those
+that are planned.  Where the tip is less sure than LIMIT_M for that reason, the joints that matter are lifted by h_j beside the
+last of the motion and lowered by it after, within LONGEST_S: lowering, as that end of the band depends least on the friction,
+and heats least.  A joint without load always comes down from positive angles.
+
+What of it does not pass the validator is not made.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.friction_side import FrictionSide
+from picker_dynamics.robot.model import Array, DynamicsModel
+from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.trajectory import splines
+from picker_dynamics.trajectory.trajectory import Trajectory, remainder, superposed
+
+from .tip_uncertainty import band, guessed, side_uncertainty
+from .validator import MotionValidator, Validated
+
+LIMIT_M, LEAST_M = 1.5e-3, 1.5e-4
+"""Uncertainty of the tip from which on an approach is made, and that of one joint's, for which it takes part [m]."""
+
+LONGEST_S = 0.4
+"""By which an approach makes a motion longer [s]."""
+
+RISE_S = 0.5
+"""How long joints are lifted beside the end of a motion, at the most [s]."""
+
+MARGIN = 2.0
+"""Way as a multiple of the hysteresis after which a joint's side is certain."""
+
+ANY_WIDTH, LEAST_WIDTH = 0.06, 1e-6
+"""Half of that way before any motion, and where nothing holds a joint back [rad]."""
+
+SCALES = 1.0, 0.6
+"""Shares of the hysteresis by which is tried to lift."""
+
+
+@dataclass(frozen=True, eq=False)
+class Approach:
+    """How a motion ends.
+
+    Attributes:
+        joints: indices of those that are lowered to the goal; empty: it has no approach.
+        duration_s: by which the motion is longer, its last part [s].
+        off_m: what the tip is uncertain by as the side is, at the end [m].
+        wanted: it needs one; without ``joints``, none passed the validator.
+        bounds: (2, n) of the sides at the end.
+        width: (n,) of the operator that tells them, until another motion begins [rad].
+    """
+
+    joints: tuple[int, ...]
+    duration_s: float
+    off_m: float
+    wanted: bool
+    bounds: Array
+    width: Array
+
+    def text(self, joint_names: tuple[str, ...]) -> str:
+        """In words; empty where there is nothing to say."""
+        if self.joints:
+            names = " and ".join(joint_names[j] for j in self.joints)
+            return f"the last {self.duration_s:.2f} s an approach that lowers {names}"
+        return f"no approach fits, friction leaves the tip uncertain by {1e3 * self.off_m:.1f} mm" if self.wanted else ""
+
+
+class ApproachPlanner:
+    """Carries the sides of an arm's joints along its references, and ends motions so that they are certain."""
+
+    def __init__(self, n: int):
+        self._side = FrictionSide(n, ANY_WIDTH)
+
+    def start(self, q: ArrayLike, effort: ArrayLike | None = None, validator: MotionValidator | None = None) -> None:
+        """The arm is held at ``q`` (n,) [rad] by motors that give ``effort`` (n,) [N·m]; None: nobody knows."""
+        pose = np.array(q, dtype=float)
+        side, servos = None, None if validator is None else validator.limits.servo_map
+        if effort is not None and validator is not None and servos is not None:
+            side = servos.model.side_of(effort, validator.model.gravity(pose))
+        self._side.start(side)
+        self._side.advance(pose)
+
+    def begins(self, approach: Approach | None) -> None:
+        """A motion begins that is to end like this."""
+        if approach is not None:
+            self._side.width = approach.width
+
+    def sent(self, q: Array) -> None:
+        """A reference was sent."""
+        self._side.advance(q)
+
+    def arrived(self, approach: Approach) -> None:
+        """A motion came to its end by one."""
+        self._side.bounds = approach.bounds
+
+    def loaded(self, before: DynamicsModel | None, after: DynamicsModel | None, servos: ServoMap | None) -> None:
+        """The arm carries something else: where friction did not bear the difference, nobody knows the side any more."""
+        q = self._side.last
+        if q is None or before is None or after is None or servos is None:
+            return
+        load = before.gravity(q)
+        moved = np.abs(after.gravity(q) - load) > servos.model.friction(load)
+        self._side.bounds = np.where(moved, [[-1.0], [1.0]], self._side.bounds)
+
+    def at(self, way: Array) -> FrictionSide:
+        """The sides after ``way`` (s, n), a copy that is the caller's."""
+        side = copy.copy(self._side)
+        side.follow(way)
+        return side
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """A motion of which the end may be made another.
+
+    Attributes:
+        validated: the motion.
+        end_s: when the joints that may be lifted have arrived [s].
+        begin_s: from when on its path may be left [s].
+        joints: (k,) that may be lifted.
+    """
+
+    validated: Validated
+    end_s: float
+    begin_s: float
+    joints: NDArray[np.intp]
+
+    def planned(
+        self, side: FrictionSide, validator: MotionValidator, description: ArmDescription, allowed: bool = True
+    ) -> tuple[Validated, Approach | None]:
+        """The motion, with an approach where one is needed, ``allowed`` and possible; None: friction does not matter.
+
+        Args:
+            side: where the motion begins; it is taken along.
+            validator: of motions.
+            description: within its position limits joints are lifted.
+        """
+        servos, motion = validator.limits.servo_map, self.validated.motion
+        if servos is None or servos.model.frictionless or motion is None:
+            return self.validated, None
+        model, q = validator.model, self.validated.trajectory.sample(self.end_s)[0]
+        load = model.gravity(q)
+        height = band(servos.model, load)
+        side.width = width = np.maximum(0.5 * MARGIN * height, LEAST_WIDTH)
+        side.follow(motion.q[motion.times <= self.end_s])
+        lever = np.linalg.norm(model.jacobian(q), axis=0)
+        lifts = np.where(np.abs(load) > servos.model.coulomb, np.sign(load), 1.0)
+        share = guessed(servos)
+        now, lowered = (
+            side_uncertainty(servos.model, load, bounds, share) for bounds in (side.bounds, np.array([-lifts, -lifts]))
+        )
+        gain = np.where(np.isin(np.arange(len(q)), self.joints), lever * (now - lowered), 0.0)
+        off_m = float(lever @ now)
+        wanted = allowed and float(gain[gain > LEAST_M].sum()) > LIMIT_M
+        if wanted:
+            chosen = gain > LEAST_M
+            bounds = np.where(chosen, -lifts, side.bounds)
+            for scale, beside_s in product(SCALES, (min(RISE_S, self.end_s - self.begin_s), 0.0)):
+                lifted = np.clip(q + np.where(chosen, scale * lifts * height, 0.0), description.lower, description.upper) - q
+                made = self._lifted(lifted, beside_s, validator)
+                if made is not None:
+                    joints = tuple(np.flatnonzero(chosen).tolist())
+                    off_m = float(lever @ side_uncertainty(servos.model, load, bounds, share))
+                    return made, Approach(joints, LONGEST_S, off_m, True, bounds, width)
+        return self.validated, Approach((), 0.0, off_m, wanted, side.bounds, width)
+
+    def _lifted(self, by: Array, beside_s: float, validator: MotionValidator) -> Validated | None:
+        """The motion with its end lifted ``by`` (n,) [rad], from so long before it, and lowered; None: it may not be made."""
+        trajectory, begin_s, still = self.validated.trajectory, self.end_s - beside_s, np.zeros_like(by)
+        late_s = 0.5 * max(LONGEST_S - beside_s, 0.0)  # with little time before the end, as long for going up as for coming down
+        lengths = beside_s + late_s, LONGEST_S - late_s
+        rise, fall = (
+            splines.quintic(h, p0, still, still, p1, still, still) for h, p0, p1 in zip(lengths, (still, by), (by, still))
+        )
+        dip = Trajectory(trajectory.joint_names, np.cumsum([0.0, *lengths]), [rise, fall])
+        made = superposed(trajectory, dip, begin_s)
+        try:
+            validator.validate(remainder(made, begin_s))
+        except PickerError:
+            return None
+        return replace(self.validated, trajectory=made)
