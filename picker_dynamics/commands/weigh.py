@@ -259,7 +259,8 @@ def live(options):
         arm_commands.load_arm(options, name)  # refuses an arm that is not the one that runs
         if name in arms.names() and arms.load(name).control == "torque":
             return by_efforts(options, arms.load(name), client), {}
-        return by_droop(options, client)
+        with client.without_approach():
+            return by_droop(options, client)
 
 
 def tell(options, mass: float) -> None:

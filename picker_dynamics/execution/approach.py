@@ -8,7 +8,7 @@ until it has gone far enough one way: MARGIN of h_j, by when the swing with whic
 hysteresis operator of the set-point tells (``robot.friction_side``), of that width, over the references that were sent and those
 that are planned.  Where the tip is less sure than LIMIT_M for that reason, the joints that matter are lifted by h_j beside the
 last of the motion and lowered by it after, within LONGEST_S: lowering, as that end of the band depends least on the friction,
-and heats least.  A joint without load always comes down from positive angles.
+and heats least.  A joint without load always comes down from positive angles.  A motion that leaves the tip where it is has none.
 
 What of it does not pass the validator is not made.
 """
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.friction_side import FrictionSide
+from picker_dynamics.robot.friction_side import WIDTH, FrictionSide
 from picker_dynamics.robot.model import Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory import splines
@@ -148,7 +148,7 @@ class Ending:
         Args:
             side: where the motion begins; it is taken along.
             validator: of motions.
-            description: within its position limits joints are lifted.
+            description: beyond its position limits no joint is lifted.
         """
         servos, motion = validator.limits.servo_map, self.validated.motion
         if servos is None or servos.model.frictionless or motion is None:
@@ -165,18 +165,19 @@ class Ending:
             side_uncertainty(servos.model, load, bounds, share) for bounds in (side.bounds, np.array([-lifts, -lifts]))
         )
         gain = np.where(np.isin(np.arange(len(q)), self.joints), lever * (now - lowered), 0.0)
-        off_m = float(lever @ now)
-        wanted = allowed and float(gain[gain > LEAST_M].sum()) > LIMIT_M
-        if wanted:
-            chosen = gain > LEAST_M
-            bounds = np.where(chosen, -lifts, side.bounds)
-            for scale, beside_s in product(SCALES, (min(RISE_S, self.end_s - self.begin_s), 0.0)):
-                lifted = np.clip(q + np.where(chosen, scale * lifts * height, 0.0), description.lower, description.upper) - q
-                made = self._lifted(lifted, beside_s, validator)
-                if made is not None:
-                    joints = tuple(np.flatnonzero(chosen).tolist())
-                    off_m = float(lever @ side_uncertainty(servos.model, load, bounds, share))
-                    return made, Approach(joints, LONGEST_S, off_m, True, bounds, width)
+        room = np.where(lifts > 0.0, description.upper - q, q - description.lower)
+        chosen, off_m = gain > LEAST_M, float(lever @ now)
+        moves = bool((np.ptp(motion.q, axis=0)[lever > 0.0] > WIDTH).any())
+        wanted = allowed and moves and float(gain[chosen].sum()) > LIMIT_M
+        for scale, beside_s in product(SCALES, (min(RISE_S, self.end_s - self.begin_s), 0.0)) if wanted else ():
+            fits = chosen & (room >= scale * height)
+            if gain[fits].sum() < 0.5 * gain[chosen].sum():
+                continue
+            made = self._lifted(np.where(fits, scale * lifts * height, 0.0), beside_s, validator)
+            if made is not None:
+                bounds = np.where(fits, -lifts, side.bounds)
+                off_m = float(lever @ side_uncertainty(servos.model, load, bounds, share))
+                return made, Approach(tuple(np.flatnonzero(fits).tolist()), LONGEST_S, off_m, True, bounds, width)
         return self.validated, Approach((), 0.0, off_m, wanted, side.bounds, width)
 
     def _lifted(self, by: Array, beside_s: float, validator: MotionValidator) -> Validated | None:

@@ -11,7 +11,7 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -387,6 +387,17 @@ class ArmClient(Node):
         for result in self.call(SetParameters, f"{node}/set_parameters", request).results:
             if not result.successful:
                 raise PickerError(f"{node}: {result.reason}")
+
+    @contextmanager
+    def without_approach(self) -> Iterator[None]:
+        """Motions end as they are asked for meanwhile, from the side from which they come."""
+        node, name = "trajectory_controller", "approach"
+        (before,) = self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=[name])).values
+        self.set_parameters(node, approach="off")
+        try:
+            yield
+        finally:
+            self.set_parameters(node, approach=before.string_value)
 
     def diagnostic(self, node: str, key: str) -> float:
         """A number that a node of this graph reports in ``/diagnostics`` from now on."""

@@ -1,0 +1,223 @@
+"""Approaches: which ends of motions get one, how they come down, what they are held to; and that the true tip is nearer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from arm_fixtures import picker, rigid_body, servos
+from execution_rig import HOME, NAMES, TIGHT, Rig, goal, limits, moved, part
+
+from picker_dynamics.estimation.closed_loop import ClosedLoop, paths_between
+from picker_dynamics.execution.approach import LIMIT_M, LONGEST_S
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.tip_uncertainty import GUESSED, band, side_uncertainty, tip_uncertainty
+from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.validator import torque_validator
+from picker_dynamics.sim.plant import Plant
+
+SERVO, SHOULDER, ELBOW = servos().model, NAMES.index("shoulder"), NAMES.index("elbow")
+ASSUMED = replace(servos(), servos=tuple(replace(one, unmeasured=("load_friction",)) for one in servos().servos))
+DOWN, UP = moved(shoulder=0.2, elbow=0.2), HOME
+
+
+def rig(**options) -> Rig:
+    """One that may approach, whose joints have all come down to ``DOWN`` on a long way: their sides are known."""
+    made = Rig(limits(approach=True, **options))
+    made.submit(goal(moved(base=0.4, shoulder=0.5, elbow=0.6, wrist=0.4), times=[3.0]), "there")
+    made.to_rest()
+    made.submit(goal(DOWN, times=[3.0]), "down")
+    made.to_rest()
+    return made
+
+
+def band_by_hand(load: float) -> float:
+    """Sag after coming up less that after coming down, by the equations of the servo's docstring."""
+    gap = SERVO.deadband[0] + np.radians(0.25)
+
+    def sag(side: float) -> float:
+        pushed = load + side * 0.0216
+        motor = pushed / (1.0 - 0.4 * side * np.sign(pushed))
+        return motor / 10.0 + gap * np.sign(motor)
+
+    return sag(1.0) - sag(-1.0)
+
+
+@pytest.mark.parametrize("load", [0.0, 0.01, 0.06, 0.5, -0.5])
+def test_the_band_is_play_and_friction_over_stiffness(load):
+    assert band(SERVO, np.full(5, load))[0] == pytest.approx(band_by_hand(load), rel=1e-9)
+    if load == 0.0:
+        assert band_by_hand(load) == pytest.approx(2 * 0.0216 / 0.6 / 10.0 + np.radians(0.5) + 2 * SERVO.deadband[0])
+
+
+def test_a_side_that_is_certain_leaves_nothing_but_what_is_not_known_of_the_friction():
+    load, certain = np.full(5, 0.5), np.ones((2, 5))
+    np.testing.assert_array_equal(side_uncertainty(SERVO, load, certain, np.zeros(5)), 0.0)
+    unknown = np.array([-np.ones(5), np.ones(5)])
+    np.testing.assert_allclose(side_uncertainty(SERVO, load, unknown, np.zeros(5)), 0.5 * band_by_hand(0.5))
+    up, down = (side_uncertainty(SERVO, load, side * certain, np.full(5, 0.001))[0] for side in (1.0, -1.0))
+    assert up / down == pytest.approx((1.4 / 0.6) ** 2)  # lifting depends 5.4 times as much on x
+    off = 0.5 / (1.0 - 0.401) / 10.0 - 0.5 / 0.6 / 10.0
+    assert up == pytest.approx(off, rel=2e-3)
+
+
+def test_a_long_way_needs_none_and_a_short_way_back_does():
+    at = rig()
+    assert at.submit(goal(moved(shoulder=0.4, elbow=0.4), times=[2.0]), "long").approach.joints == ()
+    at.to_rest()
+    back = at.submit(goal(moved(shoulder=0.383, elbow=0.4), times=[0.5]), "back")
+    assert back.approach.joints and SHOULDER in back.approach.joints
+    assert 0.5 < back.duration_s <= 0.5 + LONGEST_S + 1e-9
+    assert "approach that lowers" in at.events[-1].text and "shoulder" in at.events[-1].text
+
+
+def test_it_lifts_by_the_band_and_ends_by_lowering():
+    at = rig()
+    motion = at.submit(goal(moved(shoulder=0.217, elbow=0.2), times=[0.8]), "g")
+    q, v, _ = motion.trajectory.sample(np.linspace(0.0, motion.trajectory.duration, 2001))
+    end, load = moved(shoulder=0.217, elbow=0.2), rigid_body().gravity(motion.trajectory.end)
+    np.testing.assert_allclose(motion.trajectory.end, end, atol=1e-9)
+    chosen, idle = list(motion.approach.joints), [j for j in range(5) if j not in motion.approach.joints]
+    assert SHOULDER in chosen
+    np.testing.assert_allclose((np.sign(load) * (q - end)).max(axis=0)[SHOULDER], abs(band_by_hand(load[SHOULDER])), rtol=0.1)
+    last = v[-600:, chosen] * np.sign(load[chosen])
+    assert (last <= 1e-9).all() and (last.min(axis=0) < 0.0).all(), "down, all the way"
+    assert np.abs(v[-200:, idle]).max(initial=0.0) < 1e-9
+
+
+@pytest.mark.parametrize("which", ["off", "streams", "a gripper", "nothing moves", "no friction"])
+def test_what_is_exempt(which):
+    at = rig()
+    wanted = goal(moved(shoulder=0.217, elbow=0.2), times=[0.8])
+    if which == "off":
+        at.execution.change_some(approach=False)
+    elif which == "a gripper":
+        wanted = part(0.5, "gripper", scissor=HOME[4] - 0.3)
+    elif which == "nothing moves":
+        at = Rig(limits(approach=True))  # the side is unknown
+        wanted = goal(HOME, times=[0.2])
+    elif which == "no friction":
+        at = Rig(replace(limits(approach=True), torque=TorqueLimits.of_servos(servos(ideal=True))))
+    if which == "streams":
+        for k in range(30):
+            at.push(DOWN - 0.0005 * k * np.eye(5)[SHOULDER])
+            at.tick()
+        at.to_rest()
+        np.testing.assert_allclose(at.newest.q, DOWN - 0.0145 * np.eye(5)[SHOULDER], atol=2e-3)
+        assert np.ptp(at["q"][-100:, SHOULDER]) < 0.02
+        return
+    motion = at.submit(wanted, "g")
+    assert motion.approach is None or not motion.approach.joints
+    assert motion.duration_s == pytest.approx(wanted.times_s[-1])
+
+
+def test_where_none_fits_the_motion_runs_without_and_says_so():
+    """A tip that may hardly move cannot be lifted by centimetres in 0.4 s."""
+    at = rig(tip_speed=0.02)
+    at.submit(goal(moved(shoulder=0.217, elbow=0.2), times=[3.0]), "g")
+    motion, text = at.events[-1].motion, at.events[-1].text
+    assert motion.approach.wanted and not motion.approach.joints and "no approach fits" in text
+    assert f"{1e3 * motion.approach.off_m:.1f} mm" in text and motion.approach.off_m > LIMIT_M
+    at.to_rest()
+    assert at.kinds("g")[-1] is EventKind.DONE
+
+
+def test_a_friction_that_was_not_measured_makes_every_lift_end_by_lowering():
+    lift = goal(moved(shoulder=-0.2), times=[3.0])
+    away = {}
+    for name, known in (("measured", servos()), ("assumed", ASSUMED)):
+        at = Rig(replace(limits(approach=True), torque=TorqueLimits.of_servos(known)))
+        at.submit(goal(moved(shoulder=-0.6, elbow=0.2), times=[3.0]), "first")
+        at.to_rest()
+        away[name] = at.submit(lift, "lift").approach
+    assert SHOULDER not in away["measured"].joints and SHOULDER in away["assumed"].joints
+    assert GUESSED > 0.0 and away["assumed"].off_m > away["measured"].off_m
+
+
+def test_an_approach_makes_the_next_motion_certain_and_one_that_was_cut_short_does_not():
+    def repeated(cut: bool):
+        at = rig()
+        first = at.submit(goal(moved(shoulder=0.217, elbow=0.2), times=[0.8]), "a")
+        at.run(first.duration_s - 0.3 if cut else first.duration_s + 0.1)
+        if cut:
+            assert at.cancel()
+        at.to_rest()
+        lower = at.newest.q - np.sign(rigid_body().gravity(at.newest.q)) * 0.01 * np.eye(5)[SHOULDER]
+        return first, at.submit(goal(lower, times=[0.5]), "b").approach
+
+    first, after = repeated(cut=False)
+    assert SHOULDER in first.approach.joints and SHOULDER not in after.joints
+    assert SHOULDER in repeated(cut=True)[1].joints
+
+
+@pytest.mark.parametrize("what", ["pre-empt", "cancel", "slow", "pause"])
+@pytest.mark.parametrize("left_s", [0.38, 0.2, 0.02])
+def test_whatever_is_asked_in_mid_approach_is_done_once_and_smoothly(what, left_s):
+    """The rig fails where the guard has to stop anything."""
+    at = rig()
+    motion = at.submit(goal(moved(shoulder=0.217, elbow=0.2), times=[0.8]), "g")
+    assert motion.approach.joints
+    at.run(motion.duration_s - left_s)
+    if what == "pre-empt":
+        at.submit(goal(UP, times=[2.0]), "next")
+    elif what == "cancel":
+        assert at.cancel("g")
+    else:
+        at.set_speed(0.3 if what == "slow" else 0.0)
+        at.run(1.0)
+        at.set_speed(1.0)
+    at.to_rest()
+    assert at.phase is Phase.HOLDING and np.abs(at.newest.v).max() < 1e-12
+    at.require_smooth(30.0)
+    last = {"pre-empt": EventKind.PREEMPTED, "cancel": EventKind.CANCELLED}.get(what, EventKind.DONE)
+    assert at.kinds("g") == [EventKind.ACCEPTED, last] and len(at.answers["g"]) == 1
+    if what == "pre-empt":
+        assert at.kinds("next")[-1] is EventKind.DONE
+        np.testing.assert_allclose(at.newest.q, UP, atol=1e-9)
+    assert at.fastest_tip() <= 0.25 * 1.02
+
+
+def test_feedback_says_that_it_approaches():
+    at, heard = rig(), []
+    request = at.send(goal(moved(shoulder=0.217, elbow=0.2), times=[0.8]), "h", tolerances=TIGHT)
+    request.feedback = lambda _error, progress_s, approaches: heard.append((progress_s, approaches))
+    at.run(2.0)
+    motion = next(event.motion for event in at.events if event.identifier == "h" and event.motion)
+    begins_s = motion.duration_s - motion.approach.duration_s
+    assert {approaches for progress_s, approaches in heard if progress_s < begins_s - 0.02} == {False}
+    assert {approaches for progress_s, approaches in heard if begins_s + 0.02 < progress_s < motion.duration_s - 0.02} == {True}
+
+
+def test_a_berry_that_friction_bears_changes_nothing_and_a_heavier_one_does():
+    for mass, doubtful in ((0.005, False), (0.1, True)):
+        at = rig()
+        at.execution.change_some(model=rigid_body(mass))
+        away = at.submit(goal(DOWN + 0.005 * np.eye(5)[ELBOW], times=[1.0]), "g").approach
+        assert (SHOULDER in away.joints or away.wanted) is doubtful
+
+
+def test_the_uncertainty_that_is_stated_has_the_side_in_it():
+    certain, unknown = np.ones((2, 5)), np.array([-np.ones(5), np.ones(5)])
+    model = rigid_body()
+    assert tip_uncertainty(model, servos(), HOME, unknown) > tip_uncertainty(model, servos(), HOME, certain) + LIMIT_M
+    assert tip_uncertainty(model, servos(), HOME, -certain) < tip_uncertainty(model, servos(), HOME, certain)
+
+
+def test_the_true_tip_is_nearer_after_a_step_that_turns_back():
+    """The worst of six poses, through the whole chain, with the plant's own friction."""
+    errors, checks = {}, torque_validator(rigid_body(), servos())
+    rng = np.random.default_rng(4)
+    poses = [HOME + rng.uniform(-0.25, 0.25, 5) for _ in range(6)]
+    for name, ends in (("without", None), ("with", checks)):
+        loop = ClosedLoop(Plant(picker(), servos()), rigid_body(), servos(), ends=ends)
+        loop.start(HOME)
+        found = []
+        for pose in poses:
+            for there in (pose, pose - 0.05, pose):
+                loop.run(paths_between([loop.reference.end, there], checks)[0], 0.1)
+            found.append(loop.hold(2.0).tip_error[-1])
+        errors[name] = max(found)
+    assert any(approach.joints for approach in loop.approaches)
+    assert errors["with"] < 0.8 * errors["without"] and errors["with"] < 4e-3
