@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from picker_dynamics.commands.demo.scene import load_scene
 from picker_dynamics.control.compensation import MODES
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, LimitError
@@ -23,6 +24,7 @@ from picker_dynamics.estimation.closed_loop import (
     SETTLE_S,
     TIP_SPEED,
     ClosedLoop,
+    endings,
     feasible_poses,
     hold_errors,
     paths_between,
@@ -56,6 +58,7 @@ class Study:
         self.arm, self.servos = servo_arm.load(overlay=resource(f"config/servos.{servos}.yaml"))
         self.model = RigidBody(self.arm, self.servos.armature)
         self.validator = torque_validator(self.model, self.servos)
+        self.ends = endings(self.arm, self.model, self.servos)
 
     @property
     def assumed(self) -> ServoMap:
@@ -72,10 +75,11 @@ class Study:
     def modes(self, paths, *, servos=None, believed=None, modes=MODES, half_frame=True, **plant) -> dict:
         """Errors [mm] per mode on an arm that differs as ``plant`` says, and how they compare with ``none``."""
         believed = believed or self.servos
+        ends = endings(self.arm, self.model, believed)
         hold, result = {}, {}
         for mode in modes:
             arm = Plant(self.arm, servos or self.servos, **plant)
-            loop = ClosedLoop(arm, self.model, believed, mode, half_frame=half_frame, ends=torque_validator(self.model, believed))
+            loop = ClosedLoop(arm, self.model, believed, mode, half_frame=half_frame, ends=ends)
             hold[mode], rms = hold_errors(loop, paths)
             result[mode] = {"hold_mm": _spread(hold[mode]), "tracking_rms_mm": _spread(rms)}
         for mode in set(modes) - {"none"} if "none" in modes else ():
@@ -106,10 +110,29 @@ class Study:
             ),
         }
 
+    def tour(self) -> dict:
+        """The demo's tour: motions, those that ended by an approach, and how much longer that makes it [%]."""
+        scene = load_scene(resource("config/demo.yaml"), self.arm, self.servos)
+        loop = self.loop()
+        loop.start(scene.home)
+        loop.hold(SETTLE_S)
+        motions_s, carrying = 0.0, False
+        for stop in (stop for stops in scene.picks for stop in stops):
+            if stop.carrying != carrying:
+                carrying = stop.carrying
+                loop.carry(scene.payload_kg if carrying else 0.0)
+            checks = torque_validator(loop.compensator.model, self.servos)
+            loop.run(paths_between([loop.reference.end, stop.q], checks)[0], 1.0)
+            motions_s += loop.reference.duration
+        added_s = sum(one.duration_s for one in loop.approaches)
+        made = sum(bool(one.joints) for one in loop.approaches)
+        longer = round(100.0 * added_s / (motions_s - added_s), 2)
+        return {"motions": len(loop.approaches), "approaches": made, "longer_percent": longer}
+
     # -- what leaves the side of the friction in doubt -----------------------------------------------------
 
     def loop(self) -> ClosedLoop:
-        return ClosedLoop(Plant(self.arm, self.servos), self.model, self.servos, ends=self.validator)
+        return ClosedLoop(Plant(self.arm, self.servos), self.model, self.servos, ends=self.ends)
 
     def afterwards(self, paths, way) -> dict:
         """Errors at rest [mm] after ``way(loop, rng)`` at the end of each path."""
@@ -206,6 +229,7 @@ def run() -> dict:
             "after_steps_of_a_degree": typical.afterwards(typical_paths, typical.steps),
             "after_reversals": typical.afterwards(typical_paths, typical.reversal),
             "with_25_g_taken_at_rest": typical.afterwards(typical_paths, typical.berry),
+            "tour": typical.tour(),
             "first_motion_after_enabling": typical.first_motions(typical_paths),
             "supply_10_percent_down": typical.low_supply(typical_paths),
         },

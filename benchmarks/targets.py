@@ -18,6 +18,7 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("hold.typical.with_25_g_taken_at_rest.hold_mm.max", "at most", 4.0),
     ("hold.typical.first_motion_after_enabling.hold_mm.median", "at most", 1.8),
     ("hold.typical.first_motion_after_enabling.hold_mm.max", "at most", 4.0),
+    ("hold.typical.tour.longer_percent", "at most", 5.0),
     ("hold.typical.full.tracking_rms_mm.median", "at most", 1.8),
     ("hold.typical.supply_10_percent_down.measured.full.hold_mm.median", "at most", 2.0),
     ("hold.typical_assumed.full.hold_mm.median", "at most", 2.8),

@@ -32,7 +32,9 @@ from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.supply_follow import SupplyFollower
 from picker_dynamics.errors import BoardFaultError, InfeasibleError, LimitError, PickerError
 from picker_dynamics.execution.approach import Approach, ApproachPlanner, Ending
-from picker_dynamics.execution.validator import MotionValidator, Validated
+from picker_dynamics.execution.torque_limits import TorqueLimits
+from picker_dynamics.execution.validator import MotionValidator, Validated, motion_validator
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.firmware_core import VirtualFirmware
@@ -264,6 +266,11 @@ class ClosedLoop:
     def _follow_supply(self, supply_mv: int) -> None:
         since_s, self._measured_s = self.plant.time - self._measured_s, self.plant.time
         self.compensator.source = self._supply.measure(supply_mv, self.compensator.motor, since_s)
+
+
+def endings(description: ArmDescription, model: DynamicsModel, servos: ServoMap) -> MotionValidator:
+    """Validator of how motions end, that looks at their tip's speed too; motions of ``paths_between`` pass it."""
+    return motion_validator(description, TorqueLimits.of_servos(servos), model, tip_speed=SLOWING**20 * TIP_SPEED)
 
 
 def paths_between(poses: Sequence, validator: MotionValidator, *, speed: float = TIP_SPEED) -> list[Trajectory]:

@@ -42,14 +42,17 @@ LONGEST_S = 0.4
 RISE_S = 0.5
 """How long joints are lifted beside the end of a motion, at the most [s]."""
 
-MARGIN = 2.0
-"""Way as a multiple of the hysteresis after which a joint's side is certain."""
+MARGIN = 1.5
+"""Way as a multiple of the hysteresis after which a joint's side is certain; 2 gives twice as many of the demo's one."""
 
 ANY_WIDTH, LEAST_WIDTH = 0.06, 1e-6
 """Half of that way before any motion, and where nothing holds a joint back [rad]."""
 
 SCALES = 1.0, 0.6
 """Shares of the hysteresis by which is tried to lift."""
+
+LENGTHS_S = 0.3, LONGEST_S
+"""What is tried for coming down [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,7 @@ class Approach:
         joints: indices of those that are lowered to the goal; empty: it has no approach.
         duration_s: by which the motion is longer, its last part [s].
         off_m: what the tip is uncertain by as the side is, at the end [m].
+        else_m: what it would be without the approach [m].
         wanted: it needs one; without ``joints``, none passed the validator.
         bounds: (2, n) of the sides at the end.
         width: (n,) of the operator that tells them, until another motion begins [rad].
@@ -68,6 +72,7 @@ class Approach:
     joints: tuple[int, ...]
     duration_s: float
     off_m: float
+    else_m: float
     wanted: bool
     bounds: Array
     width: Array
@@ -166,25 +171,26 @@ class Ending:
         )
         gain = np.where(np.isin(np.arange(len(q)), self.joints), lever * (now - lowered), 0.0)
         room = np.where(lifts > 0.0, description.upper - q, q - description.lower)
-        chosen, off_m = gain > LEAST_M, float(lever @ now)
+        chosen, else_m = gain > LEAST_M, float(lever @ now)
         moves = bool((np.ptp(motion.q, axis=0)[lever > 0.0] > WIDTH).any())
         wanted = allowed and moves and float(gain[chosen].sum()) > LIMIT_M
-        for scale, beside_s in product(SCALES, (min(RISE_S, self.end_s - self.begin_s), 0.0)) if wanted else ():
+        room_s = min(RISE_S, self.end_s - self.begin_s)
+        for scale, added_s, beside_s in product(SCALES, LENGTHS_S, (room_s, 0.0)) if wanted else ():
             fits = chosen & (room >= scale * height)
             if gain[fits].sum() < 0.5 * gain[chosen].sum():
                 continue
-            made = self._lifted(np.where(fits, scale * lifts * height, 0.0), beside_s, validator)
+            made = self._lifted(np.where(fits, scale * lifts * height, 0.0), added_s, beside_s, validator)
             if made is not None:
                 bounds = np.where(fits, -lifts, side.bounds)
                 off_m = float(lever @ side_uncertainty(servos.model, load, bounds, share))
-                return made, Approach(tuple(np.flatnonzero(fits).tolist()), LONGEST_S, off_m, True, bounds, width)
-        return self.validated, Approach((), 0.0, off_m, wanted, side.bounds, width)
+                return made, Approach(tuple(np.flatnonzero(fits).tolist()), added_s, off_m, else_m, True, bounds, width)
+        return self.validated, Approach((), 0.0, else_m, else_m, wanted, side.bounds, width)
 
-    def _lifted(self, by: Array, beside_s: float, validator: MotionValidator) -> Validated | None:
-        """The motion with its end lifted ``by`` (n,) [rad], from so long before it, and lowered; None: it may not be made."""
+    def _lifted(self, by: Array, added_s: float, beside_s: float, validator: MotionValidator) -> Validated | None:
+        """The motion lifted ``by`` (n,) [rad] from ``beside_s`` before its end, lowered until ``added_s`` after; None: not allowed."""
         trajectory, begin_s, still = self.validated.trajectory, self.end_s - beside_s, np.zeros_like(by)
-        late_s = 0.5 * max(LONGEST_S - beside_s, 0.0)  # with little time before the end, as long for going up as for coming down
-        lengths = beside_s + late_s, LONGEST_S - late_s
+        late_s = 0.5 * max(added_s - beside_s, 0.0)  # with little time before the end, as long for going up as for coming down
+        lengths = beside_s + late_s, added_s - late_s
         rise, fall = (
             splines.quintic(h, p0, still, still, p1, still, still) for h, p0, p1 in zip(lengths, (still, by), (by, still))
         )

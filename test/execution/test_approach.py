@@ -82,7 +82,7 @@ def test_it_lifts_by_the_band_and_ends_by_lowering():
     chosen, idle = list(motion.approach.joints), [j for j in range(5) if j not in motion.approach.joints]
     assert SHOULDER in chosen
     np.testing.assert_allclose((np.sign(load) * (q - end)).max(axis=0)[SHOULDER], abs(band_by_hand(load[SHOULDER])), rtol=0.1)
-    last = v[-600:, chosen] * np.sign(load[chosen])
+    last = v[-450:, chosen] * np.sign(load[chosen])
     assert (last <= 1e-9).all() and (last.min(axis=0) < 0.0).all(), "down, all the way"
     assert np.abs(v[-200:, idle]).max(initial=0.0) < 1e-9
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.evaluate import exact
-from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recording, paths_between
+from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop, Recording, endings, paths_between
+from picker_dynamics.execution.approach import Approach
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
@@ -22,11 +23,16 @@ MODES = ("none", "gravity", "full")
 
 @dataclass(frozen=True)
 class ModeResult:
-    """One mode over the whole tour: hold errors (k,) [m], tracking error rms [m], and the recording of it all."""
+    """One mode over the whole tour: hold errors (k,) [m], tracking error rms [m], the recording of it all, and its motions.
+
+    ``motions``: (k,) what each was for, its duration [s], and how it ended.
+    """
 
     hold: np.ndarray
     tracking_rms: float
     recording: Recording
+    names: tuple[str, ...] = ()
+    motions: list[tuple[str, float, Approach | None]] = field(default_factory=list)
 
 
 def measure(scene: Scene, sides: Sides, show) -> dict[str, ModeResult]:
@@ -54,7 +60,7 @@ def _plant(sides: Sides) -> Plant:
 
 def _drive(scene: Scene, plant: Plant, arm: ArmDescription, servos: ServoMap, mode: str) -> ModeResult:
     model = RigidBody(arm, armature=servos.armature)
-    loop = ClosedLoop(plant, model, servos, mode)
+    loop, motions = ClosedLoop(plant, model, servos, mode, ends=endings(arm, model, servos)), list[tuple]()
     loop.start(scene.home)
     recording, hold, tracking, before, carrying = loop.hold(SETTLE_S), [], [], scene.home, False
     for stop in (stop for stops in scene.picks for stop in stops):
@@ -63,8 +69,9 @@ def _drive(scene: Scene, plant: Plant, arm: ArmDescription, servos: ServoMap, mo
             loop.carry(scene.payload_kg if carrying else 0.0)
         validator = torque_validator(model.with_payload(scene.payload_kg) if carrying else model, servos)
         way = loop.run(paths_between([before, stop.q], validator)[0])
+        motions.append((stop.kind, loop.reference.duration, loop.approaches[-1]))
         rest = loop.hold(SETTLE_S)
         tracking.append(way.tip_error)
         hold.append(rest.tip_error[-1])
         recording, before = recording.joined(way).joined(rest), stop.q
-    return ModeResult(np.array(hold), float(np.sqrt(np.mean(np.concatenate(tracking) ** 2))), recording)
+    return ModeResult(np.array(hold), float(np.sqrt(np.mean(np.concatenate(tracking) ** 2))), recording, arm.joint_names, motions)

@@ -64,6 +64,14 @@ class Progress:
             "compensation",
             [(mode, hold, summary["tracking_rms_mm"][mode]) for mode, hold in summary["hold_error_mm"].items()],
         )
+        ends = summary["approaches"]
+        each = "; ".join(
+            f"{one['to']} {one['else_mm']:.1f} -> {one['off_mm']:.1f} mm ({one['joints']})" for one in ends["motions"]
+        )
+        self.say(
+            f"motions that ended by lowering, as friction would leave the tip uncertain: {len(ends['motions'])} of {ends['of']}, "
+            f"{ends['percent']:.1f} % of their time{': ' if each else ''}{each}"
+        )
         good = sum(pick["ok"] for pick in summary["picks"])
         loop = summary["loop"]
         self.say(
@@ -113,6 +121,7 @@ def summarise(
         "board": board,
         "picks": [{"target_m": pick.target_m, "tip_error_mm": _mm(pick.tip_error_m), "ok": pick.ok} for pick in live.picks],
         **_tip_errors(measured),
+        "approaches": _approaches(measured["full"]),
         "cross_check_worst": live.cross_check_worst,
         "loop": live.loop,
         "refused": live.refused,
@@ -126,6 +135,25 @@ def _tip_errors(results: dict[str, ModeResult]) -> dict:
             name: {"median": _mm(np.median(one.hold)), "max": _mm(one.hold.max())} for name, one in results.items()
         },
         "tracking_rms_mm": {name: _mm(one.tracking_rms) for name, one in results.items()},
+    }
+
+
+def _approaches(result: ModeResult) -> dict:
+    """The motions of the tour that ended by one, and what the tip is uncertain by for the side of friction, without and with."""
+    made = [(kind, one) for kind, _, one in result.motions if one is not None and one.joints]
+    whole_s, added_s = sum(duration_s for _, duration_s, _ in result.motions), sum(one.duration_s for _, one in made)
+    return {
+        "motions": [
+            {
+                "to": kind,
+                "joints": ", ".join(result.names[j] for j in one.joints),
+                "else_mm": _mm(one.else_m),
+                "off_mm": _mm(one.off_m),
+            }
+            for kind, one in made
+        ],
+        "of": len(result.motions),
+        "percent": round(100.0 * added_s / (whole_s - added_s), 2) if whole_s > added_s else 0.0,
     }
 
 
