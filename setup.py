@@ -64,6 +64,7 @@ setup(
             "pytest-timeout",
             "pytest-xdist",
             "colcon-common-extensions",
+            "example-robot-data",  # arms that nobody here wrote
             "hypothesis",
             "import-linter",
             "scipy",

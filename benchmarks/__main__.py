@@ -24,6 +24,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "dynamics": {"rounds": 3},
     "hold": {},
     "guard": {"rounds": 2},
+    "inverse_kinematics": {"targets": 30},
     "firmware": {"minutes": 0.2, "levels": 10},
     "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
     "bringup": {"runs": 2},

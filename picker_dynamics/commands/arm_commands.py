@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
-from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError
+from picker_dynamics.errors import ConfigurationError, DescriptionError, InputError, JointNamesError, UnreachableError
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematics import PickerKinematics
 
 from . import options as shared
@@ -54,7 +56,15 @@ def add_parser(commands) -> None:
         "--pitch-deg",
         type=shared.number(-360.0, 360.0),
         default=None,
-        help="elevation of the hand (default: the nearest to level)",
+        help="elevation of the hand, 0 level, -90 down (default: for the picker the nearest to level, for other arms any)",
+    )
+    move.add_argument(
+        "--direction",
+        type=shared.ANY,
+        nargs=3,
+        metavar=("X", "Y", "Z"),
+        default=None,
+        help="where the tool is to point, in base_link, instead of --pitch-deg",
     )
     move.add_argument(
         "--joints", nargs="+", metavar="NAME=VALUE", help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1"
@@ -136,22 +146,30 @@ def target_of(options, arm: ArmDescription, held: np.ndarray) -> np.ndarray:
     if bool(options.tip) == bool(options.joints):
         raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
     if options.tip:
-        if arm.name in arms.names() and arm.name != arms.DEFAULT:
-            raise InputError(
-                f"--tip is for the picker; move the {arm.name} with --joints, for example --joints {arm.joint_names[0]}=10",
-                subject="tip",
-            )
-        kinematics = PickerKinematics(arm)
-        if options.pitch_deg is not None:
-            pitch = math.radians(options.pitch_deg)
-        else:
-            pitch = kinematics.reachable_pitch(options.tip, preferred=0.0, near=held)
-        return kinematics.inverse(options.tip, pitch, near=held)
+        return _tip_target(options, arm, held)
+    if options.direction is not None or options.pitch_deg is not None:
+        raise InputError("--pitch-deg and --direction belong to --tip X Y Z", subject="tip")
     target = held.copy()
     for assignment in options.joints:
         name, _, value = assignment.partition("=")
         target[_index(arm, name)] = _amount(arm, name, value)
     return target
+
+
+def _tip_target(options, arm: ArmDescription, held: np.ndarray) -> np.ndarray:
+    """The same for ``--tip``: in closed form for an arm of the picker's shape, by search for any other."""
+    pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
+    with suppress(DescriptionError):  # another shape
+        kinematics = PickerKinematics(arm)
+        try:
+            if options.direction is None and pitch is None:
+                pitch = kinematics.reachable_pitch(options.tip, preferred=0.0, near=held)
+            if options.direction is None:
+                return kinematics.inverse(options.tip, pitch, near=held)
+        except UnreachableError:
+            if pitch is not None and abs(pitch) > 0.5 * math.pi:
+                raise  # over the back: the search knows no such pitch
+    return ChainKinematics(arm).inverse(options.tip, pitch_rad=pitch, direction=options.direction, near=held)
 
 
 def _index(arm: ArmDescription, name: str) -> int:

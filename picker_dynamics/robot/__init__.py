@@ -9,6 +9,7 @@ __all__ = [
     "dry_friction",
     "frame_heights",
     "friction_side",
+    "inverse_kinematics",
     "joint_order",
     "kinematic_tree",
     "kinematics",

@@ -47,6 +47,10 @@ LIMIT_TOLERANCE = 1e-4
 """How far a limit of another description may exceed ours [rad, m, or per second]: 1.5708 is meant to be pi/2."""
 
 
+FRAME_KG = 1e-6
+"""A link of no more than this is a frame: exporters write tiny masses where none are meant."""
+
+
 MAX_JOINTS = 32
 """Movable joints of the largest arm: the equations of motion grow with their third power."""
 
@@ -119,12 +123,37 @@ class ArmDescription:
 
     @cached_property
     def tool(self) -> str:
-        """The tool frame: the link ``tool0`` where there is one, else the last leaf of the tree."""
+        """The tool frame: the link ``tool0`` where there is one; else the palm, where fingers or a jaw follow it; else the
+        last leaf of the tree.
+
+        Fingers are several joints of one link each on one body, or one such joint on a body with a frame of no mass beside
+        it.  Of the palm's links that frame counts, else the last.
+        """
         if "tool0" in self.links:
             return "tool0"
         parents = {joint.parent for joint in self.joints}
         leaves = [joint.child for joint in self.joints if joint.child not in parents]
-        return leaves[-1] if leaves else self.root
+        if not leaves:
+            return self.root
+        joint = self.path_to(leaves[-1])[-1]
+        if not joint.movable or not any(one.movable for one in self.path_to(joint.parent)):
+            return leaves[-1]
+        palm = self._welded_to(joint.parent)
+        fingers = [one for one in self.movable if one.parent in palm]
+        frames = [link for link in palm if link not in parents and self.links[link].mass <= FRAME_KG]
+        if any(finger.child in parents for finger in fingers) or not (frames or len(fingers) > 1):
+            return leaves[-1]
+        return frames[-1] if frames else palm[-1]
+
+    def _welded_to(self, link: str) -> tuple[str, ...]:
+        """``link`` and all that fixed joints weld to it, from the root outwards."""
+        path = self.path_to(link)
+        first = next((joint.child for joint in reversed(path) if joint.movable), self.root)
+        welded = [first]
+        for joint in self.joints:
+            if joint.parent in welded and not joint.movable:
+                welded.append(joint.child)
+        return tuple(welded)
 
     def path_to(self, link: str) -> tuple[Joint, ...]:
         """Joints from the root to ``link``, in order."""

@@ -1,0 +1,159 @@
+"""Inverse kinematics of any chain: poses judged by the URDF's definition, and by the closed form where there is one."""
+
+from __future__ import annotations
+
+import math
+
+import any_arms
+import numpy as np
+from arm_fixtures import picker
+from pytest import approx, mark, raises
+from small_urdfs import TOOL_ON_THE_BASE
+
+from picker_dynamics.errors import InputError, UnreachableError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
+from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
+from picker_dynamics.robot.kinematics import PickerKinematics
+
+ARM = picker()
+CLOSED = PickerKinematics(ARM)
+TARGETS = 40
+FOUND_M, FOUND_RAD = 1e-4, 1e-3
+NEEDED = 0.995
+
+
+def arm_of(name):
+    return description.load(resource(f"urdf/{name}.urdf")) if name in ("picker", "rrp") else any_arms.arm(name)
+
+
+@mark.parametrize("what", ["position", "pitch", "direction"])
+@mark.parametrize("name", [*any_arms.NAMES, "picker", "rrp"])
+def test_what_a_pose_reaches_is_found_again(name, what):
+    """Targets are tips of random poses within the limits, so they can be reached; the search starts elsewhere."""
+    arm = arm_of(name)
+    chain, missed = ChainKinematics(arm), 0
+    for q in sample_poses(arm, TARGETS, seed=11):
+        tip, d = link_poses(arm, q)[arm.tool].position, chain.direction(q)
+        asked = {"position": {}, "pitch": {"pitch_rad": float(chain.pitch(q))}, "direction": {"direction": 3.0 * d}}[what]
+        try:
+            found = chain.inverse(tip, **asked)
+        except UnreachableError:
+            missed += 1
+            continue
+        assert (found >= arm.lower).all() and (found <= arm.upper).all()
+        assert link_poses(arm, found)[arm.tool].position == approx(tip, abs=FOUND_M)
+        if what == "pitch":
+            assert float(chain.pitch(found)) == approx(float(chain.pitch(q)), abs=FOUND_RAD)
+        if what == "direction":
+            assert chain.direction(found) == approx(d, abs=FOUND_RAD)
+    assert missed <= (1.0 - NEEDED) * TARGETS
+
+
+@mark.parametrize("name", any_arms.NAMES)
+def test_a_target_near_by_is_a_small_motion(name):
+    """The tip of a pose a few degrees from the present one is reached with a motion of that size: no other branch is taken."""
+    arm = any_arms.arm(name)
+    chain, draw = ChainKinematics(arm), np.random.default_rng(3)
+    span = np.minimum(arm.upper - arm.lower, math.pi)
+    for q in sample_poses(arm, 10, seed=12):
+        present = np.clip(q + 0.02 * span * draw.uniform(-1.0, 1.0, arm.n), arm.lower, arm.upper)
+        found = chain.inverse(chain.forward(q), near=present)
+        assert np.max(np.abs(found - present) / span) < 0.2
+        others = [i for i in range(arm.n) if i not in chain.columns]
+        assert (found[others] == present[others]).all()
+
+
+def test_what_the_search_finds_is_a_branch_of_the_closed_form():
+    chain, draw = ChainKinematics(ARM), np.random.default_rng(5)
+    for q in sample_poses(ARM, 60, seed=13):
+        tip, pitch = CLOSED.forward(q), float(chain.pitch(q))
+        if math.hypot(*tip[:2]) < 0.02 or abs(pitch) > 1.5:
+            continue  # on the yaw axis, or with a hand that points up or down, more joints are free than the closed form says
+        found = chain.inverse(tip, pitch_rad=pitch, near=draw.uniform(ARM.lower, ARM.upper))
+        branches = [*CLOSED.branches(tip, pitch, near=found), *CLOSED.branches(tip, math.pi - pitch, near=found)]
+        off = min(np.max(np.abs(np.remainder(found - one + math.pi, math.tau) - math.pi)) for one in branches)
+        assert off < 0.02  # 0.01 mm of tip near a straight elbow
+
+
+def test_a_point_too_far_is_answered_with_the_nearest_in_millimetres():
+    """The picker stretches to 425 mm from its shoulder, 90 mm up: 600 mm away 175 mm are missing."""
+    chain = ChainKinematics(ARM)
+    with raises(UnreachableError, match=r"out of reach by 175.0 mm; .* reached is \(425, 0, 90\) mm"):
+        chain.inverse([0.6, 0.0, 0.09], near=[0.3, 0.5, -0.5, 0.2, 0.0])
+    with raises(UnreachableError, match="out of reach by 175.0 mm"):
+        chain.inverse([0.6, 0.0, 0.09], pitch_rad=0.2)
+
+
+def test_the_nearest_point_of_a_gantry_is_in_its_box():
+    gantry = any_arms.arm("gantry")
+    chain = ChainKinematics(gantry)
+    corners = chain.forward([gantry.lower, gantry.upper])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    for point in np.random.default_rng(1).uniform(low - 0.2, high + 0.2, (20, 3)):
+        assert chain.nearest_point(point) == approx(np.clip(point, low, high), abs=FOUND_M)
+
+
+def test_a_pitch_that_the_point_does_not_allow_is_answered_with_one_that_it_does():
+    chain = ChainKinematics(any_arms.arm("gantry"))
+    point = chain.forward([0.1, 0.1, 0.05])
+    with raises(UnreachableError, match="not with a pitch of 20.0 deg; the nearest pitch found there is -90.0 deg"):
+        chain.inverse(point, pitch_rad=math.radians(20.0))
+    with raises(UnreachableError, match=r"pointing along \(1.00, 0.00, 0.00\); the nearest.*\(0.00, 0.00, -1.00\)"):
+        chain.inverse(point, direction=[1, 0, 0])
+    assert chain.inverse(point, pitch_rad=-math.pi / 2) == approx([0.1, 0.1, 0.05], abs=FOUND_M)
+
+
+def test_a_present_pose_a_hair_beyond_a_limit_is_no_obstacle():
+    arm = any_arms.arm("gantry")
+    chain = ChainKinematics(arm)
+    found = chain.inverse(chain.forward([0.0, 0.1, 0.1]), near=[-4e-5, 0.24004, -4e-5])
+    assert found == approx([0.0, 0.1, 0.1], abs=FOUND_M) and (found >= arm.lower).all()
+
+
+def test_joints_that_turn_on_take_the_short_way():
+    arm = any_arms.arm("pan_tilt")
+    chain = ChainKinematics(arm)
+    found = chain.inverse(chain.forward([-3.0, 0.2]), near=[3.0, 0.2])
+    assert found == approx([math.tau - 3.0, 0.2], abs=1e-3)
+
+
+@mark.parametrize(
+    "asked, text",
+    [
+        ({"position_m": [math.nan, 0, 0]}, "position_m"),
+        ({"position_m": [0.1, 0.1]}, "position_m has shape"),
+        ({"position_m": [0.1, 0, 0.1], "pitch_rad": 2.0}, "must be -90 .down. to 90"),
+        ({"position_m": [0.1, 0, 0.1], "pitch_rad": math.inf}, "pitch_rad"),
+        ({"position_m": [0.1, 0, 0.1], "direction": [0, 0, 0]}, "points nowhere"),
+        ({"position_m": [0.1, 0, 0.1], "direction": [0, 0, 1], "pitch_rad": 0.0}, "not both"),
+        ({"position_m": [0.1, 0, 0.1], "near": [0, 0]}, "near has shape"),
+    ],
+)
+def test_targets_that_are_none_are_refused_by_name(asked, text):
+    with raises(InputError, match=text):
+        ChainKinematics(ARM).inverse(**asked)
+
+
+def test_an_arm_whose_tool_no_joint_moves_is_refused():
+    arm = description.parse(TOOL_ON_THE_BASE)
+    with raises(InputError, match="no joint of .* moves its tool tool0"):
+        ChainKinematics(arm)
+
+
+@mark.parametrize(
+    "name, tool",
+    [
+        ("four_joint", "tip"),
+        ("pan_tilt", "lens"),
+        ("gantry", "nozzle"),
+        ("so101", "gripper_frame_link"),
+        ("so100", "jaw"),
+        ("z1", "gripperMover"),
+        ("ur5", "tool0"),
+        ("panda", "panda_hand_tcp"),
+    ],
+)
+def test_the_tool_is_what_fingers_belong_to(name, tool):
+    assert any_arms.arm(name).tool == tool
