@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from picker_dynamics.errors import InputError, UnreachableError
 
@@ -317,10 +317,10 @@ class ChainKinematics:
         squares = error * error
         return squares[..., :3].sum(axis=-1), squares[..., 3:].sum(axis=-1)
 
-    def _found(self, off: Array, turned: Array) -> Array:
+    def _found(self, off: Array, turned: Array) -> NDArray[np.bool_]:
         """(b,) whether squares of errors are within what counts as found."""
-        found: Array = (off <= (POSITION_M / self.length) ** 2) & (turned <= ANGLE_RAD**2)
-        return found
+        there: NDArray[np.bool_] = (off <= (POSITION_M / self.length) ** 2) & (turned <= ANGLE_RAD**2)
+        return there
 
     # --- pieces: what is not there ------------------------------------------------------------------
 
