@@ -17,12 +17,12 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import PACKAGE, resource
 from picker_dynamics.robot import arms, servo_arm
-from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
+from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.servo_map import SERVO_RATE_HZ, ServoMap
 
 HARDWARE = ("sim", "serial")
 BOARDS = ("virtual", "avr")
-SIMULATED_SERVOS = {"typical": "config/servos.sim.yaml", "ideal": "config/servos.ideal.yaml"}
-"""Differences of the simulated arm's servos from the shipped map, by what they are like."""
 
 COMPENSATION = ("none", "gravity", "full")
 ON_SHUTDOWN = ("hold", "park", "relax")
@@ -304,7 +304,7 @@ class BoardSpec:
 
 @dataclass(frozen=True)
 class Graph:
-    """Everything that runs."""
+    """Everything that runs; ``notes`` are for the person who starts it."""
 
     nodes: tuple[NodeSpec, ...]
     board: BoardSpec | None
@@ -312,6 +312,7 @@ class Graph:
     control: str = ""
     environment: dict[str, str] = field(default_factory=dict)
     one_process: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def processes(self) -> tuple[NodeSpec | TogetherSpec, ...]:
@@ -332,9 +333,18 @@ def graph(options: Options) -> Graph:
     if options.torque_controlled:
         return _torque_graph(options)
     board, port, control, overlay, simulated = None, options.port, "", options.servo_overlay, options.hardware == "sim"
-    if simulated:
-        overlay = overlay or str(resource(SIMULATED_SERVOS[options.servo]))
+    arm = servo_arm.read_arm(options.urdf_path)
+    notes, assumed = arm.notes, servo_arm.assumes(arm, options.servos)
+    if simulated and not assumed:
+        overlay = overlay or servo_arm.overlay_of(arm, options.servos, options.servo)
+    if assumed and not simulated:
+        raise ConfigurationError(
+            f"{arm.name} on hardware needs its servo map: give --servos (README, Your own arm); only simulated ones are assumed",
+            subject="servos",
+        )
     arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
+    if assumed:
+        notes = (*notes, _assumption(arm, servos))
     if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
         from picker_dynamics.board.firmware import toolchain
 
@@ -360,7 +370,16 @@ def graph(options: Options) -> Graph:
         ),
         *_markers(options, shared, common),
     )
-    return Graph(nodes, board, port, control, local_only(os.environ), options.one_process)
+    return Graph(nodes, board, port, control, local_only(os.environ), options.one_process, notes)
+
+
+def _assumption(arm: ArmDescription, servos: ServoMap) -> str:
+    """What is to be said of servos that nobody named."""
+    joints = ", ".join(f"{servo.joint} {servo.stall_torque:.3g} {unit}" for servo, unit in zip(servos.servos, arm.effort_units))
+    return (
+        f"no servo map of {arm.name} (--servos): servos that fit are assumed, with twice the largest gravity torque and the "
+        f"URDF's velocities; stall: {joints}"
+    )
 
 
 def view_graph(options: Options) -> Graph:
@@ -442,8 +461,12 @@ def _given(**values) -> dict[str, object]:
 
 
 def _board_arguments(options: Options, port: str, control: str, overlay: str) -> list[str]:
-    arguments = ["--link", port, "--control", control, "--servo-overlay", overlay, "--linger"]
-    for flag, value in (("--urdf", options.plant_urdf or options.urdf), ("--servos", options.servos)):
+    arguments = ["--link", port, "--control", control, "--linger"]
+    for flag, value in (
+        ("--servo-overlay", overlay),
+        ("--urdf", options.plant_urdf or options.urdf),
+        ("--servos", options.servos),
+    ):
         if value:
             arguments += [flag, value]
     if options.board != "virtual":

@@ -71,7 +71,7 @@ def run(options) -> int:
     graph = bringup.graph(bringup.Options(hardware="serial" if options.port else "sim", **chosen))
     board = "virtual board" if options.board == "virtual" else "simulated Uno"
     what = f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm}"
-    print(f"{what}; Ctrl-C ends", flush=True)
+    print("\n".join([*graph.notes, f"{what}; Ctrl-C ends"]), flush=True)
     with GraphRunner(graph) as runner:
         runners.append(runner)
         runner.wait(lambda: bool(stop))

@@ -9,8 +9,7 @@ import numpy as np
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import arms, description, servo_map
+from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
@@ -25,12 +24,17 @@ def load_arm(node) -> tuple[ArmDescription, ServoMap]:
         DescriptionError, ConfigurationError: a file that is missing or wrong.
     """
     urdf = declare(node, "urdf", "", "URDF file of the arm; empty: the picker's", read_only=True)
-    servos = declare(node, "servos", "", "servo map file; empty: config/servos.yaml", read_only=True)
-    overlay = declare(
-        node, "servo_overlay", "", "file with differences from the servo map (a simulation, a calibration)", read_only=True
+    servos = declare(
+        node, "servos", "", "servo map file; empty: config/servos.yaml, or servos that fit another arm", read_only=True
     )
-    arm = description.load(urdf or resource("urdf/picker.urdf"))
-    return arm, servo_map.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
+    overlay = declare(
+        node,
+        "servo_overlay",
+        "",
+        "file with differences from the servo map (a simulation, a calibration); or typical or ideal: what the map leaves open",
+        read_only=True,
+    )
+    return servo_arm.load(urdf, servos, overlay)
 
 
 def load_torque_arm(node) -> Arm:

@@ -5,6 +5,7 @@ kinematics, and the interface that every dynamics model offers.  Imports nothing
 
 __all__ = [
     "arms",
+    "assumed_servos",
     "description",
     "dry_friction",
     "frame_heights",
@@ -17,6 +18,7 @@ __all__ = [
     "model",
     "picker_shape",
     "resting",
+    "serial_arm",
     "servo",
     "servo_arm",
     "servo_budget",

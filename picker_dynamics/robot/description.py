@@ -61,6 +61,7 @@ class ArmDescription:
 
     ``joints`` holds all joints, depth first from the root, children in document order; vectors of
     numbers (``lower``, ``upper``, ``velocity``, ``effort``) run over the movable ones in that order.
+    ``notes`` say what is otherwise than in the file, whose ``tool_frame`` is kept (``serial_arm``).
     """
 
     name: str
@@ -69,6 +70,8 @@ class ArmDescription:
     joints: tuple[Joint, ...]
     urdf: str = field(repr=False)
     source: str = "<text>"
+    notes: tuple[str, ...] = ()
+    tool_frame: str = ""
 
     @cached_property
     def movable(self) -> tuple[Joint, ...]:
@@ -129,8 +132,8 @@ class ArmDescription:
         Fingers are several joints of one link each on one body, or one such joint on a body with a frame of no mass beside
         it.  Of the palm's links that frame counts, else the last.
         """
-        if "tool0" in self.links:
-            return "tool0"
+        if self.tool_frame or "tool0" in self.links:
+            return self.tool_frame or "tool0"
         parents = {joint.parent for joint in self.joints}
         leaves = [joint.child for joint in self.joints if joint.child not in parents]
         if not leaves:

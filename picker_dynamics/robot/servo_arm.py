@@ -1,21 +1,78 @@
-"""A servo arm as its files have it: description and servo map, the picker's where no file is named."""
+"""A servo arm as its files have it, description and servo map: the picker's by default, servos assumed for other arms."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import resource
 
 from . import description, servo_map
+from .assumed_servos import SIMULATED_SERVOS, assumed_servos, simulated
 from .description import ArmDescription
+from .serial_arm import serial_arm
 from .servo_map import ServoMap
+
+SHIPPED = "config/servos.yaml"
 
 
 def load(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "") -> tuple[ArmDescription, ServoMap]:
-    """Description and servo map; empty: urdf/picker.urdf, config/servos.yaml, no overlay.
+    """Description and servo map.
+
+    Args:
+        urdf: file; empty: urdf/picker.urdf.
+        servos: file; empty: config/servos.yaml where that has the arm's joints; for other arms servos that fit are assumed,
+            which only a simulation has.
+        overlay: file with differences from the servo map; or one of ``SIMULATED_SERVOS``: what the map leaves open is as in
+            simulated servos of that kind.
 
     Raises:
         DescriptionError, ConfigurationError: a file that cannot be used.
     """
-    arm = description.load(urdf or resource("urdf/picker.urdf"))
-    return arm, servo_map.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
+    arm = read_arm(urdf)
+    if assumes(arm, servos):
+        if overlay and overlay not in SIMULATED_SERVOS:
+            raise ConfigurationError(
+                f"servo_overlay {overlay} is given, but no servo map of {arm.name}: what it changes is not known",
+                subject="servo_overlay",
+                value=str(overlay),
+            )
+        return arm, assumed_servos(arm)
+    kind = str(overlay) if overlay in SIMULATED_SERVOS else ""
+    loaded = servo_map.load(servos or resource(SHIPPED), arm.joint_names, None if kind else overlay or None)
+    _require_pinions(arm, loaded)
+    return arm, simulated(loaded, kind, arm) if kind else loaded
+
+
+def read_arm(urdf: str | Path = "") -> ArmDescription:
+    """The description alone, of one chain of joints; errors as :func:`load`."""
+    return serial_arm(description.load(urdf or resource("urdf/picker.urdf")))
+
+
+def assumes(arm: ArmDescription, servos: str | Path = "") -> bool:
+    """Whether servos have to be assumed: no servo map is given, and the shipped one is of other joints."""
+    return not servos and not _is_shipped(arm)
+
+
+def overlay_of(arm: ArmDescription, servos: str | Path, kind: str) -> str:
+    """What :func:`load` takes as overlay for simulated servos of that kind: the shipped file for the shipped map's joints."""
+    return kind if servos or not _is_shipped(arm) else str(resource(SIMULATED_SERVOS[kind]))
+
+
+def _is_shipped(arm: ArmDescription) -> bool:
+    shipped = read_yaml(resource(SHIPPED), "servo map", ConfigurationError)["joints"]
+    return set(arm.joint_names) == set(shipped)
+
+
+def _require_pinions(arm: ArmDescription, servos: ServoMap) -> None:
+    for servo, unit in zip(servos.servos, arm.position_units):
+        if (servo.pinion is None) == (unit == "m"):
+            what = (
+                "slides: its servo needs pinion_mm, the radius"
+                if unit == "m"
+                else "turns: pinion_mm is for sliding joints, the radius"
+            )
+            raise ConfigurationError(
+                f"{servo.joint}: the joint {what} at which it drives a rack", subject=servo.joint, value="pinion_mm"
+            )

@@ -49,7 +49,11 @@ NUMBERS: dict[str, Bounds] = {
     "rest_rad": (-100.0, True, 100.0),
     "home_rad": (-100.0, True, 100.0),
     "setpoint_speed_rad_s": (0.0, False, 1e4),
+    "pinion_mm": (0.0, False, 1000.0),
 }
+SLIDING = {"rest_rad": "rest_m", "home_rad": "home_m"}
+"""What keys are called for a sliding joint, one with a pinion."""
+
 BOARD: dict[str, Bounds] = {
     "frame_us": (1000.0, True, 100000.0),
     "quantum_us": (0.0, False, 100.0),
@@ -68,6 +72,7 @@ ELECTRIC: dict[str, Bounds] = {
     "thermal_s": (0.0, False, 100_000.0),
 }
 JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip", "feedback_adc", "electric")
+GIVEN_KEYS = (*JOINT_KEYS, *SLIDING.values())
 OPTIONAL: Entry = {
     "stiffness_nm_rad": "unmeasured",
     "setpoint_speed_rad_s": None,
@@ -77,6 +82,7 @@ OPTIONAL: Entry = {
     "load_friction": 0.0,
     "coulomb_nm": 0.0,
     "play_deg": 0.0,
+    "pinion_mm": None,
 }
 
 
@@ -124,10 +130,10 @@ def read_entries(
 
 def _read_layer(path: str | Path, joint_names: tuple[str, ...]) -> Entry:
     layer = _mapping(read_yaml(path, "servo map", ConfigurationError), ("board", "defaults", "joints"), str(path))
-    for part, allowed in (("board", (*BOARD, *BOARD_OPTIONAL)), ("defaults", JOINT_KEYS), ("joints", joint_names)):
+    for part, allowed in (("board", (*BOARD, *BOARD_OPTIONAL)), ("defaults", GIVEN_KEYS), ("joints", joint_names)):
         _mapping(layer.get(part, {}), allowed, f"{path}: {part}")
     for joint, entry in layer.get("joints", {}).items():
-        _mapping(entry, JOINT_KEYS, f"{path}: {joint}", joint)
+        _mapping(entry, GIVEN_KEYS, f"{path}: {joint}", joint)
     return layer
 
 
@@ -151,7 +157,8 @@ def _present(mapping: Entry, key: str, where: str, joint: str | None = None) -> 
 def _checked(joint: str, merged: Entry, path: str | Path) -> Entry:
     entry: Entry = {"unmeasured": ()}
     for key in JOINT_KEYS:
-        value = _present(merged, key, f"{path}: {joint}", joint)
+        called = SLIDING.get(key, key) if merged["pinion_mm"] is not None else key
+        value = _present(merged, called, f"{path}: {joint}", joint)
         if key == "stiffness_nm_rad" and value == "unmeasured":
             entry[key], entry["unmeasured"] = None, (*entry["unmeasured"], key)
         elif value is None and OPTIONAL.get(key, 0) is None:

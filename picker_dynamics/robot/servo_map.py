@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -71,6 +71,7 @@ class Supply:
 class Servo:
     """One servo and its joint; rad and SI, pulses in us.  ``unmeasured`` names assumed figures.
 
+    Of a sliding joint, which a ``pinion`` of that radius [m] drives, all figures are the joint's, in m and N.
     ``feedback_adc`` is the board's analogue input for a potentiometer at the joint, None where there is none.
     """
 
@@ -97,6 +98,7 @@ class Servo:
     load_friction: float = 0.0
     coulomb: float = 0.0
     play: float = 0.0
+    pinion: float | None = None
 
     @property
     def setpoint_speed(self) -> float:
@@ -301,6 +303,24 @@ def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | Non
     )
 
 
+def _on_pinion(servo: Servo, r: float) -> Servo:
+    """A servo's figures at the rack that its pinion of radius ``r`` [m] drives: x = r phi, F = tau / r; poses are given there."""
+    return replace(
+        servo,
+        zero=servo.zero * r,
+        horn_angles=tuple(horn * r for horn in servo.horn_angles),
+        stall_torque=servo.stall_torque / r,
+        no_load_speed=servo.no_load_speed * r,
+        stiffness=servo.stiffness / r**2,
+        armature=servo.armature / r**2,
+        grip=servo.grip and Grip(servo.grip.contact, servo.grip.torque / r),
+        fastest_setpoint=servo.fastest_setpoint * r,
+        coulomb=servo.coulomb / r,
+        play=servo.play * r,
+        pinion=r,
+    )
+
+
 def _servo(joint: str, entry: Entry) -> Servo:
     unmeasured = entry["unmeasured"]
     stiffness = STIFFNESS_UPPER_BOUND if entry["stiffness_nm_rad"] is None else entry["stiffness_nm_rad"]
@@ -331,6 +351,8 @@ def _servo(joint: str, entry: Entry) -> Servo:
         entry["coulomb_nm"],
         math.radians(entry["play_deg"]),
     )
+    if entry["pinion_mm"] is not None:
+        servo = _on_pinion(servo, 1e-3 * entry["pinion_mm"])
     lower, upper = servo.setpoint_range
     if lower >= upper:
         raise ConfigurationError(

@@ -22,8 +22,7 @@ import numpy as np
 
 from picker_dynamics import lifeline
 from picker_dynamics.errors import InputError, LinkError, PickerError
-from picker_dynamics.resources import resource
-from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .control_socket import BoardControl
@@ -88,7 +87,7 @@ def _arguments(argv) -> argparse.Namespace:
     add("--link", required=True, help="name of the port to make, a symbolic link")
     add("--control", help="path of the control socket to make")
     add("--urdf", help="the arm; default: the picker")
-    add("--servos", help="its servo map; default: config/servos.yaml")
+    add("--servos", help="its servo map; default: config/servos.yaml, or servos that fit another arm")
     add("--servo-overlay", help="differences from the servo map, for example config/servos.sim.yaml")
     add("--plant-error", type=float, default=0.0, help="bound of the relative errors of the simulated arm")
     add("--seed", type=int, default=0, help="of these errors, and of injected faults")
@@ -146,8 +145,7 @@ def build(options: argparse.Namespace) -> VirtualBoard:
     """
     from .plant import Plant  # not before it is needed: clients of this module do without MuJoCo
 
-    arm = description.load(options.urdf or resource("urdf/picker.urdf"))
-    servos = servo_map.load(options.servos or resource("config/servos.yaml"), arm.joint_names, options.servo_overlay)
+    arm, servos = servo_arm.load(options.urdf or "", options.servos or "", options.servo_overlay or "")
     firmware, pose = None, _start_pose(options.start_pose, servos)
     if options.board == "avr":
         from .avr_board import avr_firmware

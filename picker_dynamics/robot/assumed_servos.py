@@ -1,0 +1,173 @@
+"""Servos that fit an arm of which nobody says what drives it, for its simulation: strong enough, as fast as its URDF says.
+
+    stall torque   twice the largest gravity torque over the joint's range, and at least what lets the joint swing at SWING
+    spring         gives that at 0.1 rad (a sliding joint: 5 mm, on a pinion of 50 mm)
+    speed          half as much again as the URDF's, without load
+
+Friction and play are those of config/servos.sim.yaml, in proportion.  Home is the middle of the limits, or the nearest pose to
+it with every joint above the plane of the root; rest is one that bears little, on a straight way from there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from picker_dynamics.errors import DescriptionError
+from picker_dynamics.files.formats import read_yaml
+from picker_dynamics.resources import resource
+
+from .description import ArmDescription, Joint
+from .frame_heights import FrameHeights
+from .kinematic_tree import link_poses, sample_poses, subtree
+from .lint import holding_torque
+from .model import Array
+from .servo_map import Servo, ServoMap
+
+SIMULATED_SERVOS = {"typical": "config/servos.sim.yaml", "ideal": "config/servos.ideal.yaml"}
+"""Simulated servos by what they are like: files of differences from config/servos.yaml."""
+
+STRONGER, FASTER = 2.0, 1.5
+"""Stall torque over the largest gravity torque; speed without load over the URDF's."""
+
+GIVE_RAD, PINION_M = 0.1, 0.05
+"""Angle at which the spring gives stall torque, and by what pinion such a servo drives a sliding joint."""
+
+SWING = 20.0
+"""Slowest that a joint may swing on its spring [rad/s]: softer ones lag behind what they are told."""
+
+LEAST_STALL = 0.02
+"""[N·m]"""
+
+PULSES_US, QUANTUM_US, FRAME_S = (500.0, 2500.0), 0.5, 0.02
+DEADBAND_US, ROTOR_SHARE = 1.0, 0.02
+"""Deadband in all, and rotor inertia as a share of what the joint moves."""
+
+POSES, SEED = 400, 1
+ON_THE_WAY = np.linspace(0.0, 1.0, 21)[:, None, None]
+
+
+def assumed_servos(arm: ArmDescription) -> ServoMap:
+    """A servo for each joint, typical ones; the same for the same arm each time.
+
+    Raises:
+        DescriptionError: a joint without a speed limit, or with none above 0.
+    """
+    for joint in arm.movable:
+        if not 0.0 < joint.velocity < math.inf:
+            has = "no velocity limit" if joint.velocity else "a velocity limit of 0"
+            raise DescriptionError(
+                f"joint {joint.name} has {has}: how fast it may move is not known; write <limit velocity=…> above 0",
+                subject=joint.name,
+                value=joint.velocity,
+                limit=0.0,
+            )
+    q = np.concatenate([sample_poses(arm, POSES, SEED), [_middle(arm)]])
+    gravity, inertia = np.abs(holding_torque(arm, q)), _inertia(arm, q)
+    lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
+    give = GIVE_RAD * lever
+    stall = np.maximum(STRONGER * gravity.max(axis=0), inertia.max(axis=0) * SWING**2 * give)
+    stall = np.maximum(stall, LEAST_STALL / lever)
+    home, rest = _home_and_rest(arm, q, (gravity / stall).max(axis=1))
+    servos = tuple(
+        _servo(
+            channel,
+            joint,
+            float(stall[channel]),
+            float(give[channel]),
+            float(inertia[:, channel].mean()),
+            rest[channel],
+            home[channel],
+        )
+        for channel, joint in enumerate(arm.movable)
+    )
+    return simulated(ServoMap(servos, FRAME_S, QUANTUM_US), "typical", arm)
+
+
+def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
+    """The servos with friction and play of that kind, and a spring, where their map leaves them open."""
+    usual = read_yaml(resource("config/servos.yaml"), "servo map", DescriptionError)["defaults"]
+    given = read_yaml(resource(SIMULATED_SERVOS[kind]), "servo map", DescriptionError)["defaults"]
+    share, play = given.get("coulomb_nm", 0.0) / usual["stall_torque_nm"], math.radians(given.get("play_deg", 0.0))
+    made = []
+    for servo, unit in zip(servos.servos, arm.position_units):
+        lever, spring = (PINION_M if unit == "m" else 1.0), "stiffness_nm_rad"
+        made.append(
+            replace(
+                servo,
+                load_friction=servo.load_friction or given.get("load_friction", 0.0),
+                coulomb=servo.coulomb or share * servo.stall_torque,
+                play=servo.play or play * lever,
+                stiffness=servo.stall_torque / (GIVE_RAD * lever) if spring in servo.unmeasured else servo.stiffness,
+                unmeasured=tuple(key for key in servo.unmeasured if key != spring),
+            )
+        )
+    return replace(servos, servos=tuple(made))
+
+
+def _servo(channel: int, joint: Joint, stall: float, give: float, inertia: float, rest: float, home: float) -> Servo:
+    """The servo of one joint, in the joint's units; its pulses reach beyond the limits by what its spring gives."""
+    turn = math.pi * (give / GIVE_RAD)
+    lower, upper = max(joint.lower, -turn) if math.isinf(joint.lower) else joint.lower, joint.upper
+    upper = min(upper, turn) if math.isinf(upper) else upper
+    return Servo(
+        joint.name,
+        channel,
+        1,
+        0.0,
+        (lower - 2.0 * give, upper + 2.0 * give),
+        PULSES_US,
+        stall,
+        FASTER * joint.velocity,
+        stall / give,
+        DEADBAND_US,
+        ROTOR_SHARE * inertia,
+        0.8,
+        0.6,
+        float(rest),
+        float(home),
+        fastest_setpoint=FASTER * joint.velocity,
+    )
+
+
+def _inertia(arm: ArmDescription, q: Array) -> Array:
+    """What each joint moves, M_jj(q) [kg·m² or kg], (s, n): masses and inertias beyond it, about or along its axis."""
+    frames, inertia = link_poses(arm, q), np.zeros_like(q)
+    for i, joint in enumerate(arm.movable):
+        axis = frames[joint.child].rotation @ joint.axis
+        for name in subtree(arm, joint.child):
+            link = arm.links[name]
+            if joint.type == "prismatic":
+                inertia[:, i] += link.mass
+                continue
+            away = np.cross(axis, frames[name].apply(link.com) - frames[joint.child].position)
+            own = np.einsum("sji,sj->si", frames[name].rotation, axis)  # the axis in the link's
+            inertia[:, i] += link.mass * (away**2).sum(axis=-1) + np.einsum("si,ij,sj->s", own, link.inertia, own)
+    return inertia
+
+
+def _middle(arm: ArmDescription) -> Array:
+    bounded = np.isfinite(arm.lower) & np.isfinite(arm.upper)
+    middle: Array = np.where(bounded, 0.5 * (np.where(bounded, arm.lower, 0.0) + np.where(bounded, arm.upper, 0.0)), 0.0)
+    return middle
+
+
+def _home_and_rest(arm: ArmDescription, q: Array, share: Array) -> tuple[Array, Array]:
+    """Of poses (s, n), whose last is the middle, and shares (s,) of stall that they need: home and rest (n,) each."""
+    heights = FrameHeights(arm)
+
+    def clear(poses: Array) -> NDArray[np.bool_]:
+        above: NDArray[np.bool_] = np.all(heights(poses)[..., heights.varies] >= 0.0, axis=-1)
+        return above
+
+    span = np.minimum(arm.upper - arm.lower, math.tau)
+    up = clear(q)
+    if not up.any():
+        return q[-1], q[-1]
+    away = np.abs((q - q[-1]) / np.where(span > 0.0, span, 1.0)).max(axis=-1)
+    home = q[int(np.argmin(np.where(up, away, np.inf)))]
+    way = clear(home + ON_THE_WAY * (q - home)).all(axis=0)  # (21, s, n) poses on straight ways from home
+    return home, q[int(np.argmin(np.where(way, share + 0.3 * away, np.inf)))]
