@@ -29,6 +29,9 @@ from .model import Array, as_states, as_vector, checked_number, read_only
 POSITION_M, ANGLE_RAD = 1e-5, 1e-4
 """How near the target a pose is that counts as found."""
 
+NEARLY_M = 1.0e-4
+"""A target this far from what can be reached is reached: a point typed with four digits, for an arm of two joints."""
+
 HAIR = 1e-3
 """A present pose this far beyond a limit [rad, m] is at it."""
 
@@ -170,7 +173,12 @@ class ChainKinematics:
                 return self._answer(pose, candidates[np.lexsort((moved.sum(axis=1), moved.max(axis=1)))[0]])
             tried.append(q)
             errors.append(error)
-        raise self._refusal(task, pose, np.concatenate(tried), np.concatenate(errors))
+        q, error = np.concatenate(tried), np.concatenate(errors)
+        reached = self._answer(pose.copy(), self._closest(task, q, error))
+        off = float(np.linalg.norm(self.forward(reached) - task.position))
+        if off <= NEARLY_M and task.pitch is None and task.direction is None:
+            return reached
+        raise self._refusal(task, pose, q, error, reached, off)
 
     def nearest_point(self, position_m: ArrayLike, *, near: ArrayLike | None = None) -> Array:
         """The point (3,) [m] nearest to ``position_m`` that the tool reaches, as far as the search can tell."""
@@ -331,12 +339,10 @@ class ChainKinematics:
         nearest: Array = refined[int(np.argmin(self._squares(errors)[0]))]
         return nearest
 
-    def _refusal(self, task: _Task, pose: Array, q: Array, error: Array) -> UnreachableError:
-        wanted = task.position
-        reached = self._answer(pose.copy(), self._closest(task, q, error))
-        there = self.forward(reached)
-        off = float(np.linalg.norm(there - wanted))
-        if off > 10.0 * POSITION_M:
+    def _refusal(self, task: _Task, pose: Array, q: Array, error: Array, reached: Array, off: float) -> UnreachableError:
+        """Why none of the poses (b, k) with errors (b, m) will do; ``reached`` is nearest to the position, ``off`` by so much."""
+        wanted, there = task.position, self.forward(reached)
+        if off > NEARLY_M:
             return UnreachableError(
                 f"tip target {_mm(wanted)} is out of reach by {off * 1e3:.1f} mm; the nearest point that can be "
                 f"reached is {_mm(there)}",
@@ -381,7 +387,7 @@ def _elevation(d: Array) -> Array:
 
 
 def _mm(position_m: ArrayLike) -> str:
-    return "({:.0f}, {:.0f}, {:.0f}) mm".format(*np.round(1e3 * np.asarray(position_m, dtype=float)) + 0.0)
+    return "({:.1f}, {:.1f}, {:.1f}) mm".format(*np.round(1e3 * np.asarray(position_m, dtype=float), 1) + 0.0)
 
 
 def _text(direction: ArrayLike | None) -> str:

@@ -229,7 +229,7 @@ def target(words: str):
 @mark.parametrize(
     "words, error, named",
     [
-        ("--tip 1 0 0.1", UnreachableError, "1000, 0, 100. mm is out of reach by 575.0 mm"),
+        ("--tip 1 0 0.1", UnreachableError, "1000.0, 0.0, 100.0. mm is out of reach by 575"),
         ("--tip 0.26 0 0.17 --pitch-deg -179", UnreachableError, "pitch|limit"),
         ("--joints tail=10", JointNamesError, "no joint 'tail'; the arm has base, shoulder"),
         ("--joints base=much", InputError, "base: 'much' is not an angle in degrees"),

@@ -80,7 +80,7 @@ def test_what_the_search_finds_is_a_branch_of_the_closed_form():
 def test_a_point_too_far_is_answered_with_the_nearest_in_millimetres():
     """The picker stretches to 425 mm from its shoulder, 90 mm up: 600 mm away 175 mm are missing."""
     chain = ChainKinematics(ARM)
-    with raises(UnreachableError, match=r"out of reach by 175.0 mm; .* reached is \(425, 0, 90\) mm"):
+    with raises(UnreachableError, match=r"out of reach by 175.0 mm; .* reached is \(425.0, 0.0, 90.0\) mm"):
         chain.inverse([0.6, 0.0, 0.09], near=[0.3, 0.5, -0.5, 0.2, 0.0])
     with raises(UnreachableError, match="out of reach by 175.0 mm"):
         chain.inverse([0.6, 0.0, 0.09], pitch_rad=0.2)
@@ -110,6 +110,18 @@ def test_a_present_pose_a_hair_beyond_a_limit_is_no_obstacle():
     chain = ChainKinematics(arm)
     found = chain.inverse(chain.forward([0.0, 0.1, 0.1]), near=[-4e-5, 0.24004, -4e-5])
     assert found == approx([0.0, 0.1, 0.1], abs=FOUND_M) and (found >= arm.lower).all()
+
+
+def test_a_typed_point_of_an_arm_with_two_joints_is_reached_to_its_digits():
+    """Such a tip moves on a surface, and a point with four digits lies beside it: by 0.05 mm it is reached, by 1 mm refused."""
+    chain = ChainKinematics(any_arms.arm("pan_tilt"))
+    on_it = chain.forward([0.4, 0.3])
+    outwards = on_it - [0.0, 0.0, 0.09]
+    outwards /= np.linalg.norm(outwards)
+    found = chain.inverse(on_it + 5e-5 * outwards)
+    assert chain.forward(found) == approx(on_it, abs=2e-5)
+    with raises(UnreachableError, match="out of reach by 1.0 mm"):
+        chain.inverse(on_it + 1e-3 * outwards)
 
 
 def test_joints_that_turn_on_take_the_short_way():
