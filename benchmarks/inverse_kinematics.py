@@ -1,8 +1,8 @@
 """Inverse kinematics by search on arms of many shapes: ``python -m benchmarks.inverse_kinematics``.
 
 Targets are tips of random poses within the limits, with nothing else asked, with the tool's pitch, and with its direction; the
-search starts in the middle of the limits.  Times are this thread's, whatever else the machine does.  The arms: those in urdf/, those in test/data, and where example-robot-data is
-installed five of its own.
+search starts in the middle of the limits.  Times are this thread's, whatever else the machine does.  The arms are those in urdf/,
+those in test/data, and where example-robot-data is installed five of its own.
 """
 
 from __future__ import annotations

@@ -335,7 +335,7 @@ def graph(options: Options) -> Graph:
     board, port, control, overlay, simulated = None, options.port, "", options.servo_overlay, options.hardware == "sim"
     arm = servo_arm.read_arm(options.urdf_path)
     notes, assumed = arm.notes, servo_arm.assumes(arm, options.servos)
-    if simulated and not assumed:
+    if simulated:
         overlay = overlay or servo_arm.overlay_of(arm, options.servos, options.servo)
     if assumed and not simulated:
         raise ConfigurationError(

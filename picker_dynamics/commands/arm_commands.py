@@ -15,6 +15,7 @@ from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
+from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.kinematics import PickerKinematics
 
 from . import options as shared
@@ -23,8 +24,9 @@ from .terminal import agreed
 HAIR = 1e-3
 """How far beyond a limit a held pose may be that counts as at it [rad, m]."""
 
-SHORTEST_S = 0.8
-"""A move asks for this duration; the controller slows it to what tip speed and torque allow."""
+SHORTEST_S, SHORTEST_S_M = 0.8, 1.0
+"""A move asks for this duration, or for so long for each metre of its tip's way; the controller slows it to what tip speed and
+torque allow, but at most tenfold."""
 
 TIP_M = 10.0
 """No tip is farther away, on any axis [m]."""
@@ -80,7 +82,7 @@ def add_parser(commands) -> None:
     add("disable", "switch all outputs off: the arm falls", lambda at: at.client.switch("enable", False))
     enable = add("enable", "switch outputs on, or take over those that run", _enable, needs_arm=True)
     enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
-    payload = add("payload", "tell the dynamics what the scissor holds", _payload)
+    payload = add("payload", "tell the dynamics what the tool carries", _payload)
     payload.add_argument("mass", type=shared.ANY, metavar="KG")
 
 
@@ -200,8 +202,9 @@ def _pose(arm: ArmDescription, q) -> str:
     )
 
 
-def _move_to(at: Bench, target) -> str:
-    took = at.client.move_through([max(at.options.duration, SHORTEST_S)], [target])
+def _move_to(at: Bench, target, held=None) -> str:
+    way = tip_way(at.arm, _held(at) if held is None else held, target)
+    took = at.client.move_through([max(at.options.duration, SHORTEST_S, SHORTEST_S_M * way)], [target])
     return f"there after {took:.2f} s: " + _pose(at.arm, target)
 
 
@@ -214,7 +217,8 @@ def _held(at: Bench) -> np.ndarray:
 
 
 def _move(at: Bench) -> str:
-    return _move_to(at, target_of(at.options, at.arm, _held(at)))
+    held = _held(at)
+    return _move_to(at, target_of(at.options, at.arm, held), held)
 
 
 def _home(at: Bench) -> str:
@@ -226,9 +230,10 @@ def _park(at: Bench) -> str:
 
 
 def _jog(at: Bench) -> str:
-    target, joint = _held(at), at.options.joint
+    held, joint = _held(at), at.options.joint
+    target = held.copy()
     target[_index(at.arm, joint)] += _amount(at.arm, joint, at.options.amount)
-    return _move_to(at, target)
+    return _move_to(at, target, held)
 
 
 def _enable(at: Bench) -> str:

@@ -71,4 +71,10 @@ def _arm(options):
         given = getattr(options, name)
         if given and not Path(given).is_file():
             raise ConfigurationError(f"{name}: no such file: {given}", subject=name, value=given)
+    arm = servo_arm.read_arm(options.urdf)
+    if servo_arm.assumes(arm, options.servos):
+        raise ConfigurationError(
+            f"a board that drives {arm.name} needs its servo map: give --servos; only simulated ones are assumed",
+            subject="servos",
+        )
     return servo_arm.load(options.urdf, options.servos, options.servo_overlay)

@@ -1,4 +1,4 @@
-"""``picker weigh``: what the scissor holds, from how far it makes the arm sag, or from the efforts that joints measure.
+"""``picker weigh``: what the tool holds, from how far it makes the arm sag, or from the efforts that joints measure.
 
 On a running graph it moves the arm from visit to visit, and asks, or listens where joints measure.
 """
@@ -15,13 +15,14 @@ import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
 from picker_dynamics.errors import InputError, LinkError, refuse_if
-from picker_dynamics.robot import arms
+from picker_dynamics.robot import arms, servo_arm
+from picker_dynamics.robot.kinematic_tree import link_poses
 
 from . import arm_commands
 from . import options as shared
 
-LINK = "forearm"
-"""Where the inclinometer lies."""
+HEAVIEST_KG = 0.1, 0.05, 0.025, 0.01
+"""What poses are to bear, the heaviest that finds some."""
 
 SETTLE_S, LISTEN_S = 2.0, 1.0
 """Until the arm stands after a motion, and how long joints that measure are listened to [s]."""
@@ -37,7 +38,7 @@ def add_parser(commands) -> None:
     """Register ``weigh`` with an argparse sub-parser group; imports nothing heavy."""
     one = commands.add_parser(
         "weigh",
-        help="what the scissor holds, by inclinometer, potentiometers or efforts",
+        help="what the tool holds, by inclinometer, potentiometers or efforts",
         description=(
             "On a running graph: visits poses without and with the payload, and asks for what the inclinometer says there; "
             "joints that measure angles or efforts tell by themselves.  With --reading: from numbers, without a graph."
@@ -56,7 +57,11 @@ def add_parser(commands) -> None:
         metavar=("X", "Y", "Z"),
         help="where the payload is, in the tool frame [m]",
     )
-    one.add_argument("--link", default=LINK, help=f"that the inclinometer lies on (default {LINK})")
+    one.add_argument(
+        "--link",
+        default="",
+        help="that the inclinometer lies on (default: the last but one of those that the payload pulls down)",
+    )
     one.add_argument(
         "--within", type=shared.ANY, default=3.0, metavar="G", help="plan for this half-width of the 95 %% interval (default 3 g)"
     )
@@ -72,7 +77,7 @@ def add_parser(commands) -> None:
         action="store_true",
         help="joints that measure efforts: believe the model of the empty arm, measure only with the payload",
     )
-    one.add_argument("--yes", action="store_true", help="the scissor is empty and hands are away: do not ask")
+    one.add_argument("--yes", action="store_true", help="the tool is empty and hands are away: do not ask")
     one.add_argument("--set", action="store_true", help="tell the dynamics node")
     one.add_argument(
         "--reading",
@@ -84,7 +89,7 @@ def add_parser(commands) -> None:
     one.add_argument("--empty", nargs="+", default=[], metavar="LINK=DEG,...", help="the same without payload")
     one.add_argument("--at", nargs="+", default=[], metavar="JOINT=DEG", help="set-points of the servos there (default: home)")
     one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden numbers")
-    one.add_argument("--grams", type=shared.ANY, default=25.0, metavar="G", help="what the simulated scissor holds (default 25)")
+    one.add_argument("--grams", type=shared.ANY, default=25.0, metavar="G", help="what the simulated tool holds (default 25)")
     one.add_argument(
         "--plant-error", type=shared.ANY, default=0.15, metavar="SHARE", help="bound of the hidden errors (default 0.15)"
     )
@@ -101,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     )
     refuse_if(options.seed < 0, f"seed is {options.seed}, must be >= 0", "seed", options.seed, 0)
     refuse_if(
-        options.empty and not options.reading, "--empty needs --reading: what was read with the payload in the scissor", "reading"
+        options.empty and not options.reading, "--empty needs --reading: what was read with the payload in the tool", "reading"
     )
     refuse_if(not 0 <= options.visits <= 200, f"visits is {options.visits}, must be 1 to 200", "visits", options.visits, 200)
     if options.simulated:
@@ -149,7 +154,6 @@ def note(options, text: str) -> None:
 def scale_of(options):
     """The arm as a scale, and its validator: as the options name it, as calibrated."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
-    from picker_dynamics.estimation.calibration.arm_estimate import given
     from picker_dynamics.estimation.payload.droop import DroopScale
     from picker_dynamics.execution.validator import torque_validator
 
@@ -159,18 +163,45 @@ def scale_of(options):
         "arm",
         options.arm,
     )
-    arm, servos = given(options.urdf, options.servos, options.servo_overlay)
+    arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
     return DroopScale(arm, servos, tuple(options.com)), torque_validator(RigidBody(arm, servos.armature), servos)
 
 
 def sensor_on(scale, link: str):
-    """The inclinometer on a link."""
+    """The inclinometer on a link; on none that is named: the last but one of those that the payload pulls down."""
     from picker_dynamics.estimation.calibration.droop_model import SensorModel
 
+    refuse_if(not scale.columns, f"no joint of {scale.description.name} bears a payload: its droop tells no mass", "payload")
+    for column in scale.columns:
+        joint = scale.description.movable[column]
+        slides = joint.type == "prismatic"
+        refuse_if(slides, f"joint {joint.name} slides and bears the payload: an inclinometer does not see it sag", joint.name)
+    link = link or scale.description.movable[scale.columns[max(len(scale.columns) - 2, 0)]].child
     refuse_if(
         link not in scale.description.links, f"no link {link!r}; the arm has {', '.join(scale.description.links)}", link, link
     )
-    return SensorModel("elevation", link)
+    return SensorModel("elevation", link, *along(scale.description, link))
+
+
+def along(arm, link: str) -> tuple:
+    """Directions in the link: from its joint to the next one, or to the tool, across the joint's axis; and across both.
+
+    Nothing where the link does not turn, or ends on its axis: then the inclinometer lies along the link's x axis.
+    """
+    joint = next((one for one in arm.movable if one.child == link and one.type != "prismatic"), None)
+    if joint is None:
+        return ()
+    poses = link_poses(arm, np.zeros(arm.n))
+    ends = [one.child for one in arm.path_to(arm.tool)]
+    after = ends[ends.index(link) + 1 :] if link in ends else []
+    end = next((one.child for one in arm.movable if one.child in after), arm.tool)
+    line = poses[link].rotation.T @ (poses[end].position - poses[link].position)
+    line = line - (line @ joint.axis) * joint.axis
+    size = float(np.linalg.norm(line))
+    if not after or size < 1e-3:
+        return ()
+    ahead = line / size
+    return tuple(ahead.tolist()), tuple(np.cross(joint.axis, ahead).tolist())
 
 
 def angle(what: str, text: str) -> float:
@@ -224,14 +255,19 @@ def simulated(options):
 
     refuse_if(
         not 1.0 <= options.grams <= 100.0,
-        f"the simulated scissor holds {options.grams:g} g, must be 1 to 100 g"
+        f"the simulated tool holds {options.grams:g} g, must be 1 to 100 g"
         + (": are these kilograms?" if 0.0 < options.grams < 1.0 else ""),
         "grams",
         options.grams,
         100.0,
     )
     person, validator = rehearsal.person(
-        options.grams * 1e-3, plant_error=options.plant_error, seed=options.seed, com=tuple(options.com)
+        options.grams * 1e-3,
+        plant_error=options.plant_error,
+        seed=options.seed,
+        com=tuple(options.com),
+        urdf=options.urdf,
+        servos=options.servos,
     )
     sensors = (sensor_on(person.scale, options.link),)
     visits, half = planned(options, person.scale, validator, sensors, person.scale.servos.home)
@@ -243,7 +279,15 @@ def planned(options, scale, validator, sensors, near):
     """The visits, and what they promise; the person is told."""
     from picker_dynamics.estimation.payload import poses as payload_poses
 
-    visits, half = payload_poses.plan(scale, validator, sensors, near, options.within * 1e-3, count=options.visits)
+    for heaviest_kg in HEAVIEST_KG:
+        try:
+            visits, half = payload_poses.plan(
+                scale, validator, sensors, near, options.within * 1e-3, heaviest_kg=heaviest_kg, count=options.visits
+            )
+            break
+        except InputError:
+            if heaviest_kg == HEAVIEST_KG[-1]:
+                raise
     note(options, f"{len(visits) // 2} poses, each without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)")
     return visits, half
 
@@ -294,12 +338,12 @@ def by_droop(options, client):
         else (sensor_on(scale, options.link),)
     )
     visits, half = planned(options, scale, validator, sensors, client.reference())
-    asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the scissor empty, and are hands away? Type yes: "
+    asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the tool empty, and are hands away? Type yes: "
     refuse_if(not options.yes and _answer(asked).strip().lower() != "yes", "not weighed")
     read = []
     for visit in visits:
         if visit.loaded and visit.number == len(visits) // 2:
-            _answer("Put the payload into the scissor, gently, and take your hands away. Then press Enter: ")
+            _answer("Put the payload into the tool, gently, and take your hands away. Then press Enter: ")
         for there in (before(scale, visit), scale.servos.to_angle(visit.pulses_us)):
             client.move_through([MOVE_S], [there])
         client.spin(SETTLE_S)

@@ -12,13 +12,15 @@ from picker_dynamics.errors import BoardFaultError
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import motion_validator
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.trajectory.trajectory import from_points
 
 LEAD_S = 0.06
 PERIOD_S = 0.01
 TIP_SPEED = 0.15
 """Largest speed of the tool while parking [m/s]."""
-SHORTEST_S = 1.0
+SHORTEST_S, SHORTEST_S_M = 1.0, 1.5
+"""Before it is slowed, and for each metre of the tip's way."""
 
 
 def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bool] = lambda: False) -> float:
@@ -33,10 +35,11 @@ def park(session: HardwareSession, arm: ArmDescription, hurried: Callable[[], bo
     servos, model = session.servos, session.model.model
     validator = motion_validator(arm, TorqueLimits.of_servos(servos), model, tip_speed=TIP_SPEED)
     rest, still = servos.rest, [0.0] * servos.n
+    shortest_s = max(SHORTEST_S, SHORTEST_S_M * tip_way(arm, session.held, rest))
 
     def build(factor: float):
         return from_points(
-            [SHORTEST_S * factor], [rest], [still], [still], start=(session.held, still, still), joint_names=arm.joint_names
+            [shortest_s * factor], [rest], [still], [still], start=(session.held, still, still), joint_names=arm.joint_names
         )
 
     trajectory = validator.scale_time(build).trajectory

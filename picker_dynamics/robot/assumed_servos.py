@@ -1,11 +1,12 @@
 """Servos that fit an arm of which nobody says what drives it, for its simulation: strong enough, as fast as its URDF says.
 
-    stall torque   twice the largest gravity torque over the joint's range, and at least what lets the joint swing at SWING
+    stall torque   twice the largest gravity torque over the joint's range, and at least what lets the joint swing at SWING, or a
+                   share of the strongest of its kind: a joint that bears nothing is still shaken by the others
     spring         gives that at 0.1 rad (a sliding joint: 5 mm, on a pinion of 50 mm)
     speed          half as much again as the URDF's, without load
 
-Friction and play are those of config/servos.sim.yaml, in proportion.  Home is the middle of the limits, or the nearest pose to
-it with every joint above the plane of the root; rest is one that bears little, on a straight way from there.
+Friction and play are those of config/servos.sim.yaml, in proportion, or none.  Home is the middle of the limits, or the nearest
+pose to it with every joint above the plane of the root; rest is one that bears little, on a straight way from there.
 """
 
 from __future__ import annotations
@@ -39,8 +40,11 @@ GIVE_RAD, PINION_M = 0.1, 0.05
 SWING = 20.0
 """Slowest that a joint may swing on its spring [rad/s]: softer ones lag behind what they are told."""
 
-LEAST_STALL = 0.02
-"""[N·m]"""
+LEAST_STALL, LEAST_SHARE = 0.02, 0.05
+"""[N·m], and as a share of the strongest turning or sliding joint."""
+
+FASTEST_SWING = 100.0
+"""[rad/s]: a strong servo has a rotor that slows a light joint to this."""
 
 PULSES_US, QUANTUM_US, FRAME_S = (500.0, 2500.0), 0.5, 0.02
 DEADBAND_US, ROTOR_SHARE = 1.0, 0.02
@@ -50,8 +54,8 @@ POSES, SEED = 400, 1
 ON_THE_WAY = np.linspace(0.0, 1.0, 21)[:, None, None]
 
 
-def assumed_servos(arm: ArmDescription) -> ServoMap:
-    """A servo for each joint, typical ones; the same for the same arm each time.
+def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
+    """A servo for each joint, of that kind; the same for the same arm each time.
 
     Raises:
         DescriptionError: a joint without a speed limit, or with none above 0.
@@ -70,7 +74,8 @@ def assumed_servos(arm: ArmDescription) -> ServoMap:
     lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
     give = GIVE_RAD * lever
     stall = np.maximum(STRONGER * gravity.max(axis=0), inertia.max(axis=0) * SWING**2 * give)
-    stall = np.maximum(stall, LEAST_STALL / lever)
+    strongest = np.array([stall[lever == one].max() for one in lever])
+    stall = np.maximum(stall, np.maximum(LEAST_STALL / lever, LEAST_SHARE * strongest))
     home, rest = _home_and_rest(arm, q, (gravity / stall).max(axis=1))
     servos = tuple(
         _servo(
@@ -84,7 +89,7 @@ def assumed_servos(arm: ArmDescription) -> ServoMap:
         )
         for channel, joint in enumerate(arm.movable)
     )
-    return simulated(ServoMap(servos, FRAME_S, QUANTUM_US), "typical", arm)
+    return simulated(ServoMap(servos, FRAME_S, QUANTUM_US), kind, arm)
 
 
 def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
@@ -124,12 +129,13 @@ def _servo(channel: int, joint: Joint, stall: float, give: float, inertia: float
         FASTER * joint.velocity,
         stall / give,
         DEADBAND_US,
-        ROTOR_SHARE * inertia,
+        max(ROTOR_SHARE * inertia, stall / give / FASTEST_SWING**2),
         0.8,
         0.6,
         float(rest),
         float(home),
         fastest_setpoint=FASTER * joint.velocity,
+        pinion=PINION_M if joint.type == "prismatic" else None,
     )
 
 

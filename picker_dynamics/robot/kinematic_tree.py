@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike
 from .description import ArmDescription, Joint
 from .model import Array, as_states
 
+WAY_POINTS = 33
+"""In which the tool's way is measured."""
+
 
 @dataclass(frozen=True)
 class Pose:
@@ -81,6 +84,13 @@ def sample_poses(description: ArmDescription, count: int, seed: int = 0) -> Arra
     span = np.array([1.0 if joint.type == "prismatic" else math.pi for joint in description.movable])
     lower, upper = np.clip(description.lower, -span, span), np.clip(description.upper, -span, span)
     return np.random.default_rng(seed).uniform(lower, upper, (count, description.n))
+
+
+def tip_way(description: ArmDescription, start: ArrayLike, end: ArrayLike) -> float:
+    """How far the tool goes on the straight way from ``start`` to ``end`` (n,) each in joint space [m]."""
+    shares = np.linspace(0.0, 1.0, WAY_POINTS)[:, None]
+    tips = link_poses(description, (1.0 - shares) * np.asarray(start) + shares * np.asarray(end))[description.tool].position
+    return float(np.linalg.norm(np.diff(tips, axis=0), axis=-1).sum())
 
 
 def subtree(description: ArmDescription, link: str) -> tuple[str, ...]:

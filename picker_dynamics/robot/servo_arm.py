@@ -38,7 +38,7 @@ def load(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "
                 subject="servo_overlay",
                 value=str(overlay),
             )
-        return arm, assumed_servos(arm)
+        return arm, assumed_servos(arm, str(overlay or "typical"))
     kind = str(overlay) if overlay in SIMULATED_SERVOS else ""
     loaded = servo_map.load(servos or resource(SHIPPED), arm.joint_names, None if kind else overlay or None)
     _require_pinions(arm, loaded)

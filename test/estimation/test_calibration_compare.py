@@ -77,8 +77,9 @@ def test_other_arms_are_not_compared(folder, tmp_path):
     joints.write_text(TWO_LINKS)
     names = description.load(joints).joint_names
     lines = resource("config/servos.yaml").read_text().partition("joints:")[0]
-    entry = "  {}: {{channel: {}, direction: 1, zero_deg: 0.0, rest_rad: 0.0, home_rad: 0.0}}\n"
-    channels.write_text(lines + "joints:\n" + "".join(entry.format(name, i) for i, name in enumerate(names)))
+    entry = "  {}: {{channel: {}, direction: 1, zero_deg: 0.0, {}}}\n"
+    poses = {"lift": "rest_rad: 0.0, home_rad: 0.0", "slide": "pinion_mm: 12.0, rest_m: 0.0, home_m: 0.0"}
+    channels.write_text(lines + "joints:\n" + "".join(entry.format(name, i, poses[name]) for i, name in enumerate(names)))
     with raises(JointNamesError, match="shipped has the joints base, shoulder.* not the same arm"):
         compare.differences(before, compare.load(str(joints), str(channels)))
 

@@ -22,6 +22,7 @@ from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
 from picker_dynamics.errors import PickerError
 from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.control_socket import BoardControl
 
 __all__ = ["BOARD", "Running", "Started", "connected", "own_domain", "picker_up", "process_tree", "running_graph"]
@@ -67,7 +68,8 @@ def connected(joint_names, namespace: str = "") -> Iterator[ArmClient]:
 def running_graph(directory: Path, **options) -> Iterator[Running]:
     """The whole graph in simulation; ``options`` as for ``bringup.Options``."""
     made = bringup.graph(bringup.Options(directory=str(directory), **options))
-    with running_nodes(made, directory / "nodes.log", picker().joint_names, options.get("namespace", "")) as running:
+    joint_names = servo_arm.read_arm(options.get("urdf", "")).joint_names
+    with running_nodes(made, directory / "nodes.log", joint_names, options.get("namespace", "")) as running:
         control = control_socket(directory, alive=lambda: running.runner.dead() is None)
         with BoardControl(control, timeout_s=PATIENCE_S) as running.board:
             yield running

@@ -24,7 +24,7 @@ def add_parser(commands) -> None:
         metavar="FOLDER",
         help="believe the numbers that picker calibrate --simulated found for this --plant-error and --seed",
     )
-    shared.add(demo, "--board")
+    shared.add(demo, "--board", "--urdf", "--servos")
     shared.add(demo, "--servo", default="", help="what the servos are like: typical (default), or ideal (as with --calibrated)")
     demo.add_argument("--out", default="out/demo", help="folder for figures and summary.json")
     demo.set_defaults(run=run)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from picker_dynamics.bringup.bringup import SIMULATED_SERVOS, Options
+from picker_dynamics.bringup.bringup import Options
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.estimation.calibration.compare import load
 from picker_dynamics.estimation.calibration.simulated import hidden_servos
@@ -55,8 +55,13 @@ def sides(options, out: Path) -> Sides:
     """
     folder = getattr(options, "calibrated", "")
     servo = getattr(options, "servo", "") or ("ideal" if folder else "typical")
-    simulated = resource(SIMULATED_SERVOS[servo])
-    shipped, (arm, configured) = servo_arm.load(), servo_arm.load(overlay=simulated)
+    files = getattr(options, "urdf", ""), getattr(options, "servos", "")
+    if any(files) and (folder or getattr(options, "horn_error", None)):
+        raise ConfigurationError(
+            "--calibrated and --horn-error are for the picker: leave --urdf and --servos out", subject="urdf"
+        )
+    simulated = servo_arm.overlay_of(servo_arm.read_arm(files[0]), files[1], servo)
+    shipped, (arm, configured) = servo_arm.load(*files), servo_arm.load(*files, simulated)
     horn_error = getattr(options, "horn_error", None)
     if folder:
         rehearsed = _rehearsed(folder)
@@ -65,12 +70,14 @@ def sides(options, out: Path) -> Sides:
     horn_error = horn_error or 0.0
     if not 0.0 <= horn_error <= 2.0:
         raise ConfigurationError(f"--horn-error is {horn_error}, must be 0 to 2", value=horn_error, limit=2.0)
-    graph = Options(board=options.board, plant_error=options.plant_error, seed=options.seed, servo=servo)
+    graph = Options(
+        board=options.board, plant_error=options.plant_error, seed=options.seed, servo=servo, urdf=files[0], servos=files[1]
+    )
     true, believed = configured, (arm, configured)
     if horn_error:
         true = hidden_servos(configured, np.random.default_rng(options.seed), horn_error)
         (out / HIDDEN_NAME).write_text(hidden_overlay(true, simulated), encoding="utf-8")
-        graph = replace(graph, servo="typical", servo_overlay=str(simulated), plant_overlay=str(out / HIDDEN_NAME))
+        graph = replace(graph, servo="typical", servo_overlay=simulated, plant_overlay=str(out / HIDDEN_NAME))
     if folder:
         numbers = load(folder)
         believed = numbers.description, numbers.servos
@@ -80,12 +87,12 @@ def sides(options, out: Path) -> Sides:
             urdf=str(Path(folder) / URDF_NAME),
             servo_overlay=str(Path(folder) / OVERLAY_NAME),
             plant_urdf=str(resource("urdf/picker.urdf")),
-            plant_overlay=graph.plant_overlay or str(simulated),
+            plant_overlay=graph.plant_overlay or simulated,
         )
     return Sides(believed, (arm, configured), shipped, (arm, true), options.plant_error, options.seed, folder, graph)
 
 
-def hidden_overlay(true: ServoMap, overlay: Path) -> str:
+def hidden_overlay(true: ServoMap, overlay: str | Path) -> str:
     """The text of a servo-map overlay with each horn as it truly is, and all that ``overlay`` has."""
     layer = read_yaml(overlay, "servo map", ConfigurationError)
     for servo in true.servos:

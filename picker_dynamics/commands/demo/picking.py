@@ -15,15 +15,19 @@ from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, PickerErr
 from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.loop_meter import LoopMeter
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.sim.control_socket import BoardControl
 
-from .scene import Scene, Stop
+from .scene import Scene, Stop, is_pickers
 
 BRINGUP_S = 25.0
-SHORTEST_S = 0.6
-"""Each move asks for this; the controller slows it to what tip speed and torque allow."""
+SHORTEST_S, SHORTEST_S_M = 0.6, 1.0
+"""Each move asks for this, or for so long for each metre of its tip's way; the controller slows it to what is allowed."""
 
 TRIES, AGAIN_S = 3, 1.0
+
+BEYOND = 0.5
+"""How far beyond its range a joint is asked to go [rad or m]."""
 
 
 @dataclass
@@ -66,9 +70,9 @@ def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: P
             client.set_parameters("dynamics", payload__mass=0.0)
             try:
                 for number, stops in enumerate(scene.picks, 1):
-                    live.picks.append(_pick(number, stops, scene, client, board, show))
+                    live.picks.append(_pick(number, stops, scene, arm, client, board, show))
                 live.refused = _refusal(arm, client, show)
-                _go(scene.home, client, show)
+                _go(scene.home, arm, client, show)
             except PickerError as error:
                 live.faults.append(str(error))
                 show.say(f"the arm gave up: {error}")
@@ -81,14 +85,16 @@ def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: P
     return live
 
 
-def _pick(number: int, stops: tuple[Stop, ...], scene: Scene, client: ArmClient, board: BoardControl, show) -> Pick:
+def _pick(
+    number: int, stops: tuple[Stop, ...], scene: Scene, arm: ArmDescription, client: ArmClient, board: BoardControl, show
+) -> Pick:
     pick = None
     for stop in stops:
         show.step(f"berry {number}: {stop.kind}")
         if stop.kind == "leave":
             board.detach()
             client.set_parameters("dynamics", payload__mass=0.0)
-        _go(stop.q, client, show)
+        _go(stop.q, arm, client, show)
         if stop.kind == "berry":
             client.spin(scene.settle_s)
             error = float(np.linalg.norm(board.truth().tip - stop.target))
@@ -101,11 +107,12 @@ def _pick(number: int, stops: tuple[Stop, ...], scene: Scene, client: ArmClient,
     return pick
 
 
-def _go(q: np.ndarray, client: ArmClient, show) -> None:
+def _go(q: np.ndarray, arm: ArmDescription, client: ArmClient, show) -> None:
     """Move there, again where the motion was aborted: a machine that stands still for a moment stops the arm, and no more."""
     for left in reversed(range(TRIES)):
+        way = tip_way(arm, client.reference(), q)
         try:
-            client.move_through([SHORTEST_S], [q])
+            client.move_through([max(SHORTEST_S, SHORTEST_S_M * way)], [q])
             return
         except GoalAbortedError as error:
             if not left:
@@ -116,10 +123,14 @@ def _go(q: np.ndarray, client: ArmClient, show) -> None:
 
 
 def _refusal(arm: ArmDescription, client: ArmClient, show) -> dict:
-    """Ask for full reach on purpose; what the validator says."""
+    """Ask on purpose for what cannot be: a stretched picker, another arm with its first joint beyond its range."""
+    what, pose = "full reach", np.zeros(arm.n)
+    if not is_pickers(arm):
+        what, pose = f"{arm.joint_names[0]} beyond its range", client.reference()
+        pose[0] = (arm.upper[0] if np.isfinite(arm.upper[0]) else np.pi) + BEYOND
     try:
-        client.move_through([4.0], [np.zeros(arm.n)])
+        client.move_through([4.0], [pose])
     except GoalRefusedError as refusal:
-        show.say(f"asked for full reach on purpose: {refusal}")
+        show.say(f"asked for {what} on purpose: {refusal}")
         return {"joint": refusal.subject, "torque_nm": refusal.value, "limit_nm": refusal.limit}
-    raise PickerError("the validator let a full-reach goal pass, which no servo of this arm can hold")
+    raise PickerError(f"the validator let a goal pass that asks for {what}")

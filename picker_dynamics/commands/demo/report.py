@@ -216,7 +216,8 @@ def _median(result: ModeResult) -> float:
 
 def _torque(result: ModeResult, servos: ServoMap):
     n = servos.n
-    figure, rows = plt.subplots(n, 1, figsize=(10, 1.7 * n), sharex=True, layout="constrained")
+    figure, rows = plt.subplots(n, 1, figsize=(10, 1.7 * n), sharex=True, layout="constrained", squeeze=False)
+    rows = rows[:, 0]
     recording = result.recording
     for joint, axes in enumerate(rows):
         peak, hold = (share[joint] * servos.stall_torque[joint] for share in (servos.peak_share, servos.hold_share))

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import ConfigurationError, DescriptionError, InfeasibleError, LimitError
+from picker_dynamics.estimation.closed_loop import paths_between
+from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.frame_heights import FrameHeights
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
+from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.picker_shape import read_shape
 from picker_dynamics.robot.servo_map import ServoMap
 
 
@@ -39,8 +47,28 @@ class Scene:
     tolerance_m: float
 
 
+PICKS, TRIED, SEED, FAR = 3, 300, 4, 0.6
+"""Picks of a free tour; random poses that are tried, and the share of the way to one that it goes."""
+
+LIGHTER = (1.0, 0.4, 0.1, 0.04)
+"""Shares of the scene's payload, of which the heaviest is taken that an arm can carry."""
+
+LENGTH_M = 0.425
+"""Length of the arm that the scene's tolerance is for."""
+
+FREE_STOPS = (
+    ("approach", ("before", "open"), False),
+    ("berry", ("there", "open"), False),
+    ("close", ("there", "closed"), True),
+    ("lift", ("before", "closed"), True),
+    ("tray", ("home", "closed"), True),
+    ("open", ("home", "closed"), True),
+    ("leave", ("home", "open"), False),
+)
+
+
 def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
-    """Read the scene and solve the inverse kinematics of all its poses.
+    """Read the scene and solve the inverse kinematics of all its poses; for an arm of another shape than the picker's a free one.
 
     Raises:
         ConfigurationError: a key that is missing or no number.
@@ -48,6 +76,8 @@ def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
     """
     try:
         raw = read_yaml(path, "scene", ConfigurationError)
+        if not is_pickers(arm):
+            return free_scene(arm, servos, raw)
         tour = _Tour(arm, servos, raw)
         picks = tuple(tour.pick(berry) for berry in raw["berries"])
         return Scene(
@@ -57,12 +87,70 @@ def load_scene(path: Path, arm: ArmDescription, servos: ServoMap) -> Scene:
         raise ConfigurationError(f"{path.name}: {type(error).__name__}: {error}") from error
 
 
+def free_scene(arm: ArmDescription, servos: ServoMap, raw: dict) -> Scene:
+    """A tour of any arm: from home to random poses that it can hold with the payload, and back; its gripper closes there.
+
+    Raises:
+        ConfigurationError: too few poses that can be held.
+    """
+    heaviest, why = float(raw["payload_kg"]), None
+    for payload in (heaviest * share for share in LIGHTER):
+        try:
+            picks, tolerance = _free_picks(arm, servos, payload), 1e-3 * float(raw["tolerance_mm"])
+        except ConfigurationError as error:
+            why = error
+            continue
+        tolerance *= max(1.0, ChainKinematics(arm).length / LENGTH_M)
+        return Scene(np.array(servos.home), picks, payload, float(raw["settle_s"]), tolerance)
+    raise why or ConfigurationError("payload_kg is not a number", subject="payload_kg", value=heaviest)
+
+
+def _free_picks(arm: ArmDescription, servos: ServoMap, payload: float) -> tuple[tuple[Stop, ...], ...]:
+    """Picks of a free tour with that payload [kg]."""
+    chain, heights, home = ChainKinematics(arm), FrameHeights(arm), np.array(servos.home)
+    loaded = torque_validator(RigidBody(arm, servos.armature).with_payload(payload), servos)
+    gripper = [i for i in range(arm.n) if i not in chain.columns]
+    floor = min(0.0, float(heights(home)[heights.varies].min(initial=0.0)))
+    grips = {"open": arm.upper[gripper], "closed": 0.9 * arm.lower[gripper] + 0.1 * arm.upper[gripper]}
+    picks: list[tuple[Stop, ...]] = []
+    for drawn in sample_poses(arm, TRIED, SEED):
+        way = home + np.linspace(0.0, FAR, 9)[:, None] * (drawn - home)
+        if len(picks) == PICKS or (heights(way)[:, heights.varies] < floor).any():
+            continue
+        places, poses = {"there": way[-1], "before": way[-3], "home": home}, {}
+        for place, grip in product(places, grips):
+            poses[place, grip] = places[place].copy()
+            poses[place, grip][gripper] = grips[grip]
+        if not loaded.can_hold(way[-1]):
+            continue
+        try:
+            paths_between([home, poses["there", "open"], poses["there", "closed"], poses["home", "closed"], home], loaded)
+        except (InfeasibleError, LimitError):
+            continue
+        picks.append(tuple(Stop(kind, poses[at], chain.forward(poses[at]), carrying) for kind, at, carrying in FREE_STOPS))
+    if len(picks) < PICKS:
+        raise ConfigurationError(
+            f"{arm.name} can hold {1e3 * payload:g} g at {len(picks)} of {TRIED} random poses, the demo needs {PICKS}",
+            subject="payload_kg",
+            value=payload,
+        )
+    return tuple(picks)
+
+
+def is_pickers(arm: ArmDescription) -> bool:
+    """Whether the scene of config/demo.yaml is for this arm."""
+    try:
+        read_shape(arm)
+    except DescriptionError:
+        return False
+    return True
+
+
 class _Tour:
     """Poses in the order in which the arm takes them; each inverse solution near the one before."""
 
     def __init__(self, arm: ArmDescription, servos: ServoMap, raw: dict):
         self.kinematics, self.raw = PickerKinematics(arm), raw
-        self.scissor = arm.joint_names.index("scissor")
         self.q = np.array(servos.home)
 
     def pick(self, berry: dict) -> tuple[Stop, ...]:
@@ -82,6 +170,6 @@ class _Tour:
             self._stop("leave", above, tray_pitch, "open"),
         )
 
-    def _stop(self, kind: str, at, pitch: float, scissor: str, carrying: bool = False) -> Stop:
-        self.q = self.kinematics.inverse(at, pitch, near=self.q, scissor=math.radians(self.raw[f"scissor_{scissor}_deg"]))
+    def _stop(self, kind: str, at, pitch: float, grip: str, carrying: bool = False) -> Stop:
+        self.q = self.kinematics.inverse(at, pitch, near=self.q, scissor=math.radians(self.raw[f"scissor_{grip}_deg"]))
         return Stop(kind, self.q, np.asarray(at), carrying)

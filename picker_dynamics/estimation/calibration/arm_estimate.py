@@ -8,9 +8,8 @@ from pathlib import Path
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.validator import MotionValidator
-from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
-from picker_dynamics.robot import servo_map as servo_maps
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, ServoMap
 
 from .droop_fit import DroopFit
@@ -111,10 +110,9 @@ def given(
     Raises:
         ConfigurationError, DescriptionError: a file that is missing or wrong.
     """
-    arm = descriptions.load(urdf or resource("urdf/picker.urdf"))
     if simulated and not (servos or overlay):
-        overlay = resource("config/servos.ideal.yaml")
-    return arm, servo_maps.load(servos or resource("config/servos.yaml"), arm.joint_names, overlay or None)
+        overlay = servo_arm.overlay_of(servo_arm.read_arm(urdf), servos, "ideal")
+    return servo_arm.load(urdf, servos, overlay or "")
 
 
 def limits_from(ends_us, servo, lower: float, upper: float) -> tuple[float, float]:

@@ -29,7 +29,7 @@ from picker_dynamics.robot.servo import SIGN_TORQUE
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .mass_properties import LinkProperties
-from .statics import PointMass, elevation, elevation_rates, height_rates, links_of, loads
+from .statics import AHEAD, UP, Direction, PointMass, elevation, elevation_rates, height_rates, links_of, loads
 
 FIGURES = ("zero", "scale", "compliance", "deadband", "drag")
 
@@ -50,10 +50,12 @@ INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
 @dataclass(frozen=True)
 class SensorModel:
     """What is read of an arm at rest: ``elevation`` of a link [rad] by inclinometer, or ``height`` of its origin above the
-    base [m] by ruler."""
+    base [m] by ruler.  ``ahead`` and ``up`` as for ``statics.elevation``."""
 
     kind: str
     link: str
+    ahead: Direction = AHEAD
+    up: Direction = UP
 
     def __post_init__(self):
         refuse_if(
@@ -71,11 +73,13 @@ class SensorModel:
     def of(self, poses: Mapping[str, Pose]) -> np.ndarray:
         """The reading without error [rad or m], (...), with the links at ``poses``."""
         pose = poses[self.link]
-        return elevation(pose) if self.kind == "elevation" else pose.position[..., 2]
+        return elevation(pose, self.ahead, self.up) if self.kind == "elevation" else pose.position[..., 2]
 
     def rates(self, description: ArmDescription, poses: Mapping[str, Pose]) -> np.ndarray:
         """(..., n) derivatives of the reading by the joint positions."""
-        return (elevation_rates if self.kind == "elevation" else height_rates)(description, self.link, poses)
+        if self.kind == "height":
+            return height_rates(description, self.link, poses)
+        return elevation_rates(description, self.link, poses, self.ahead, self.up)
 
 
 @dataclass(frozen=True)

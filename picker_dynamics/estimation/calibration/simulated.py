@@ -58,9 +58,11 @@ def hidden_servos(servos: ServoMap, rng: np.random.Generator, horn_error: float 
 
 
 def mounted(servo: Servo, zero: float, scale: float) -> Servo:
-    """The servo whose joint rests at q + zero + scale (q - middle) [rad] where ``servo`` says q."""
+    """The servo whose horn rests at q + zero + scale (q - middle) [rad] where ``servo`` says q."""
     return replace(
-        servo, zero=servo.zero - servo.direction * zero, horn_angles=tuple(angle * (1.0 + scale) for angle in servo.horn_angles)
+        servo,
+        zero=servo.zero - servo.direction * zero * (servo.pinion or 1.0),
+        horn_angles=tuple(angle * (1.0 + scale) for angle in servo.horn_angles),
     )
 
 

@@ -19,6 +19,9 @@ from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 from picker_dynamics.robot.model import GRAVITY
 
 DOWN = np.array([0.0, 0.0, -GRAVITY])
+Direction = tuple[float, float, float]
+AHEAD, UP = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+"""Directions of a link along which an inclinometer lies, and across that in the plane in which it turns."""
 
 
 @dataclass(frozen=True)
@@ -98,21 +101,26 @@ def joint_axes(description: ArmDescription, poses: Mapping[str, Pose]) -> tuple[
     return axes, _stacked([poses[joint.child].position for joint in description.movable], batch, (3,))
 
 
-def elevation(pose: Pose) -> np.ndarray:
-    """Angle of a link's x axis above the horizontal [rad], (...), as an inclinometer on it reads; within ±pi.
+def elevation(pose: Pose, ahead: Direction = AHEAD, up: Direction = UP) -> np.ndarray:
+    """Angle of a link's direction ``ahead``, by default its x axis, above the horizontal [rad], (...), as an inclinometer on it
+    reads; within ±pi.
 
-    Told from the link's z axis too, so that a link that leans back beyond the vertical is above pi/2.
+    Told from the link's direction ``up``, across ``ahead`` in the plane in which the link turns, too, so that a link that leans
+    back beyond the vertical is above pi/2.
     """
-    return np.arctan2(pose.rotation[..., 2, 0], pose.rotation[..., 2, 2])
+    return np.arctan2(pose.rotation[..., 2, :] @ ahead, pose.rotation[..., 2, :] @ up)
 
 
-def elevation_rates(description: ArmDescription, link: str, poses: Mapping[str, Pose]) -> np.ndarray:
-    """(..., n) derivatives of a link's elevation by the joint positions: d(x, z)/dq = a × (x, z)."""
+def elevation_rates(
+    description: ArmDescription, link: str, poses: Mapping[str, Pose], ahead: Direction = AHEAD, up: Direction = UP
+) -> np.ndarray:
+    """(..., n) derivatives of a link's elevation by the joint positions: d(ahead, up)/dq = a × (ahead, up)."""
     rotation = poses[link].rotation
     axes, _ = joint_axes(description, poses)
-    x, z = (_cross(axes, rotation[..., None, :, column])[..., 2] for column in (0, 2))
-    up, across = rotation[..., 2, 0, None], rotation[..., 2, 2, None]
-    return _moves(description, link, True) * (across * x - up * z) / (up**2 + across**2)
+    one, other = (rotation @ np.asarray(direction) for direction in (ahead, up))
+    rising, turning = (_cross(axes, direction[..., None, :])[..., 2] for direction in (one, other))
+    sine, cosine = one[..., 2, None], other[..., 2, None]
+    return _moves(description, link, True) * (cosine * rising - sine * turning) / (sine**2 + cosine**2)
 
 
 def height_rates(description: ArmDescription, link: str, poses: Mapping[str, Pose]) -> np.ndarray:

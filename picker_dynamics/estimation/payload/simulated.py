@@ -10,12 +10,12 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.validator import MotionValidator, torque_validator
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from ..calibration.arm_estimate import given
 from ..calibration.droop_model import SensorModel
 from ..calibration.simulated import FRAME_S, hidden_servos, mounted, smooth_line
 from .droop import DroopScale, Measurement, Potentiometer, sensed
@@ -53,18 +53,20 @@ def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescriptio
 
 
 def person(
-    payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0)
+    payload: float, *, plant_error: float = 0.15, seed: int = 0, com=(0.0, 0.0, 0.0), urdf: str = "", servos: str = ""
 ) -> tuple[WeighingBench, MotionValidator]:
-    """Somebody beside the picker with hidden numbers, calibrated; and the validator as it is believed.
+    """Somebody beside an arm with hidden numbers, calibrated; and the validator as it is believed.
 
     Args:
         payload: [kg].
         plant_error: bound of the hidden errors.
         seed: of those, of what the calibration left open, and of the readings.
+        urdf, servos: files of the arm; default the picker with ideal servos.
     """
     rng = np.random.default_rng(seed)
-    arm, servos = given(simulated=True)
-    plant = Plant(arm, hidden_servos(servos, rng), plant_error=plant_error, seed=seed)
+    arm = servo_arm.read_arm(urdf)
+    arm, nominal = servo_arm.load(urdf, servos, servo_arm.overlay_of(arm, servos, "ideal"))
+    plant = Plant(arm, hidden_servos(nominal, rng), plant_error=plant_error, seed=seed)
     believed, found = as_calibrated(plant, rng)
     return WeighingBench(plant, DroopScale(believed, found, com), rng, payload), torque_validator(
         RigidBody(arm, found.armature), found

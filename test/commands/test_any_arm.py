@@ -1,0 +1,125 @@
+"""Arms from their URDF alone, through the real graph: up, home, tip, park, status, a refused pose; commands without a graph."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import any_arms
+import numpy as np
+from pytest import approx, fixture, mark
+from ros_graph import own_domain, running_graph
+from scenarios.bench import wait_until_up
+
+from picker_dynamics.bringup import bringup
+from picker_dynamics.commands.demo.scene import load_scene
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
+from picker_dynamics.robot.kinematic_tree import link_poses
+
+SERVOS = str(any_arms.urdf("four_joint").with_suffix(".servos.yaml"))
+OFF_M = 0.005
+"""How far the true tip may be from where it was told to be: 5 mm, the demo's tolerance, for each 0.425 m of arm."""
+
+
+@mark.slow
+@mark.ros
+@mark.parametrize("name, servos", [*((name, "") for name in any_arms.NAMES), ("four_joint", SERVOS)])
+def test_an_arm_moves_from_its_urdf_alone(name, servos, tmp_path, run_picker):
+    path = str(any_arms.urdf(name))
+    files = ["--urdf", path, *(["--servos", servos] if servos else [])]
+    arm, own = servo_arm.load(path, servos)
+    chain = ChainKinematics(arm)
+    target = np.round(chain.forward(own.home + 0.2 * (own.rest - own.home)), 4)
+    if not np.linalg.norm(own.rest - own.home):
+        target = np.round(chain.forward(own.home + 0.1 * (np.array(arm.upper) - own.home)), 4)
+    with own_domain(), running_graph(tmp_path, urdf=path, servos=servos) as running:
+        wait_until_up(running.client)
+        code, said, complaints = run_picker("home", *files)
+        assert code == 0 and said.startswith("there after"), complaints
+        code, said, complaints = run_picker("move", "--tip", *map(str, target), *files)
+        assert code == 0, complaints
+        running.client.spin(1.0)
+        assert np.linalg.norm(running.board.truth().tip - target) < OFF_M * max(1.0, chain.length / 0.425)
+        code, _, complaints = run_picker("move", "--tip", "9", "9", "9", *files)
+        assert code == 5 and re.search(r"out of reach by \d+\.\d mm; the nearest point .* mm$", complaints.strip())
+        unit = "3" if arm.position_units[0] == "m" else "720"
+        code, _, complaints = run_picker("move", "--joints", f"{arm.joint_names[0]}={unit}", *files)
+        assert code == 6 and arm.joint_names[0] in complaints
+        code, _, complaints = run_picker("park", *files)
+        assert code == 0, complaints
+        code, said, _ = run_picker("status")
+        assert code == 0 and "active" in said and "holding" in said
+
+
+# -- without a graph ---------------------------------------------------------------------------------------
+
+
+def test_bring_up_says_what_was_assumed_and_locked():
+    made = bringup.graph(bringup.Options(urdf=str(any_arms.urdf("four_joint"))))
+    locked, assumed = made.notes
+    bringup.remove_leftovers(made)
+    assert locked == "gripper: joint grasp drives it, grasp_mirror is locked"
+    assert "no servo map of four_joint (--servos): servos that fit are assumed" in assumed and "turn 0.3" in assumed
+
+
+def test_a_real_board_is_never_driven_by_assumed_servos(run_picker, tmp_path):
+    path = str(any_arms.urdf("four_joint"))
+    code, _, complaints = run_picker("up", "--port", str(tmp_path / "tty"), "--urdf", path)
+    assert code == 4 and "four_joint on hardware needs its servo map: give --servos" in complaints
+    code, _, complaints = run_picker("firmware", "header", "--urdf", path, "--output", "-")
+    assert code == 4 and "needs its servo map: give --servos" in complaints
+
+
+def test_the_header_of_another_arm_says_that_braking_does_without_gravity(run_picker):
+    code, said, _ = run_picker(
+        "firmware", "header", "--urdf", str(any_arms.urdf("four_joint")), "--servos", SERVOS, "--output", "-"
+    )
+    assert code == 0 and "#define PICKER_JOINTS 5" in said
+    assert "No gravity model, braking does without: four_joint is not of the picker's shape" in said
+
+
+@mark.parametrize("name", any_arms.NAMES)
+def test_every_arm_passes_the_check(name, run_picker):
+    code, said, _ = run_picker("check", str(any_arms.urdf(name)), "--samples", "20", "--json")
+    assert code == 0 and json.loads(said)["worst"] < 1e-9
+
+
+@mark.parametrize("name", ["four_joint", "so101", "so100", "pan_tilt"])
+def test_what_an_arm_holds_is_weighed_by_an_inclinometer_on_one_of_its_links(name, run_picker):
+    """25 g, two poses, hidden errors of 15 %: the interval has the truth (seeded)."""
+    code, said, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf(name)), "--visits", "4", "--json")
+    assert code == 0, complaints
+    weighed = json.loads(said)
+    low, high = weighed["interval_kg"]
+    assert weighed["truth_kg"] == approx(0.025) and low < 0.025 < high
+
+
+def test_a_sliding_joint_tells_an_inclinometer_nothing(run_picker):
+    code, _, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf("gantry")))
+    assert code == 5 and "joint down slides and bears the payload" in complaints
+
+
+@fixture(scope="module")
+def scene_file():
+    return resource("config/demo.yaml")
+
+
+@mark.parametrize("name", any_arms.NAMES)
+def test_the_demo_has_a_tour_for_every_arm(name, scene_file):
+    arm, servos = servo_arm.load(any_arms.urdf(name))
+    scene = load_scene(scene_file, arm, servos)
+    assert len(scene.picks) == 3 and scene.payload_kg > 0.0
+    for stops in scene.picks:
+        assert [stop.kind for stop in stops] == ["approach", "berry", "close", "lift", "tray", "open", "leave"]
+        for stop in stops:
+            assert (stop.q >= arm.lower).all() and (stop.q <= arm.upper).all()
+            assert link_poses(arm, stop.q)[arm.tool].position == approx(stop.target, abs=1e-9)
+
+
+def test_compare_of_an_arm_with_its_own_servo_map(run_picker):
+    numbers = str(any_arms.urdf("pan_tilt"))
+    code, said, complaints = run_picker("compare", numbers, numbers, "--poses", "0", "--json")
+    assert code == 0, complaints
+    assert json.loads(said)["differences"] == []

@@ -1,0 +1,121 @@
+"""Servos that are assumed where nobody names any, and those of sliding joints; judged by Pinocchio's gravity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import any_arms
+import numpy as np
+from numpy.testing import assert_allclose
+from pytest import approx, importorskip, mark, raises
+from small_urdfs import broken
+
+from picker_dynamics.errors import ConfigurationError, DescriptionError
+from picker_dynamics.execution.validator import torque_validator
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description, servo_arm, servo_map
+from picker_dynamics.robot.assumed_servos import GIVE_RAD, PINION_M, assumed_servos
+from picker_dynamics.robot.frame_heights import FrameHeights
+from picker_dynamics.robot.kinematic_tree import sample_poses
+
+SERVOS = any_arms.urdf("four_joint").with_suffix(".servos.yaml")
+
+
+@mark.parametrize("name", any_arms.NAMES)
+def test_assumed_servos_fit_the_arm(name):
+    """Twice gravity over other poses than those they were chosen by: it may be a little larger there, by 15 % at the most."""
+    rigid_body = importorskip("picker_dynamics.dynamics.rigid_body", reason="needs Pinocchio")
+    arm, servos = servo_arm.load(any_arms.urdf(name))
+    model = rigid_body.RigidBody(arm, servos.armature)
+    largest = np.abs(model.gravity(sample_poses(arm, 300, seed=77))).max(axis=0)
+    assert (servos.stall_torque >= 2.0 / 1.15 * largest).all()
+    lever = np.where(np.array(arm.position_units) == "m", PINION_M, 1.0)
+    assert_allclose(servos.stall_torque / servos.model.stiffness, GIVE_RAD * lever)
+    assert (servos.no_load_speed > arm.velocity).all()
+    assert (servos.setpoint_lower < np.maximum(arm.lower, -math.pi)).all()
+    assert (servos.setpoint_upper > np.minimum(arm.upper, math.pi)).all()
+    assert servos.model.load_friction == approx(0.4)
+    validator, heights = torque_validator(model, servos), FrameHeights(arm)
+    for pose in (servos.home, servos.rest):
+        assert (pose >= arm.lower).all() and (pose <= arm.upper).all()
+        validator.require_holdable(pose)
+    way = servos.home + np.linspace(0.0, 1.0, 50)[:, None] * (servos.rest - servos.home)
+    assert heights(way)[:, heights.varies].min(initial=0.0) > -0.01
+    assert servos == servo_arm.load(any_arms.urdf(name))[1]
+
+
+def test_ideal_servos_are_assumed_without_friction():
+    _, servos = servo_arm.load(any_arms.urdf("four_joint"), overlay="ideal")
+    assert servos.model.frictionless and not servos.model.play.any()
+
+
+def test_the_shipped_map_serves_whatever_has_its_joints():
+    arm, servos = servo_arm.load(resource("urdf/picker.urdf"))
+    assert servos == servo_map.load(resource("config/servos.yaml"), arm.joint_names)
+    overlay = servo_arm.overlay_of(arm, "", "typical")
+    assert servo_arm.load(overlay=overlay)[1].model.load_friction == approx(0.4)
+
+
+def test_what_an_own_map_leaves_open_is_as_in_simulated_servos():
+    arm, servos = servo_arm.load(any_arms.urdf("four_joint"), SERVOS, "typical")
+    bare = servo_arm.load(any_arms.urdf("four_joint"), SERVOS)[1]
+    assert bare.model.frictionless and servos.model.load_friction == approx(0.4)
+    assert servos.model.coulomb == approx(0.02 * servos.stall_torque)
+    assert_allclose(servos.model.stiffness, bare.model.stiffness)  # the map's own: nothing is put in its place
+    assert arm.joint_names == servos.joint_names
+
+
+def test_a_pinion_turns_the_servos_figures_into_the_racks():
+    """15 mm: 11 N·m/rad are 48.9 kN/m, 1.1 N·m are 73.3 N, 7 rad/s are 0.105 m/s; 30 degrees of horn are 7.85 mm."""
+    grasp = servo_arm.load(any_arms.urdf("four_joint"), SERVOS)[1].servos[-1]
+    assert grasp.stiffness == approx(11.0 / 0.015**2)
+    assert grasp.stall_torque == approx(1.1 / 0.015) and grasp.no_load_speed == approx(0.105)
+    assert grasp.to_angle(1500.0) == approx(math.radians(30.0) * 0.015)
+    assert (grasp.home, grasp.rest) == (0.015, 0.001)
+
+
+def written(tmp_path, *changes):
+    text = SERVOS.read_text()
+    path = tmp_path / "servos.yaml"
+    path.write_text(broken(*changes, text=text))
+    return path
+
+
+@mark.parametrize(
+    "change, message",
+    [
+        ((", pinion_mm: 15.0, rest_m: 0.001, home_m: 0.015", ", rest_rad: 0.0, home_rad: 0.0"), "grasp: the joint slides"),
+        (("rest_rad: 0.1, home_rad: 0.2", "pinion_mm: 9, rest_m: 0.0, home_m: 0.0"), "nod: the joint turns"),
+        (("rest_m: 0.001, ", ""), "grasp: rest_m is missing"),
+        (("pinion_mm: 15.0", "pinion_mm: 0"), "grasp: pinion_mm is 0, must be > 0"),
+        (("  nod:", "  not:"), "unknown 'not'"),
+    ],
+)
+def test_maps_that_do_not_fit_the_joints_are_refused_by_name(tmp_path, change, message):
+    with raises(ConfigurationError, match=message):
+        servo_arm.load(any_arms.urdf("four_joint"), written(tmp_path, change))
+
+
+def test_differences_from_a_map_that_nobody_gave_are_refused(tmp_path):
+    with raises(ConfigurationError, match="servo_overlay .* no servo map of four_joint"):
+        servo_arm.load(any_arms.urdf("four_joint"), overlay=SERVOS)
+
+
+@mark.parametrize("change", [' velocity="4"', 'velocity="0"'])
+def test_a_joint_whose_speed_nobody_knows_is_refused(change):
+    text = any_arms.arm("pan_tilt").urdf
+    limit = '<limit effort="1" velocity="4"/>'
+    assert limit in text
+    arm = description.parse(text.replace(limit, "" if "4" in change else '<limit effort="1" velocity="0"/>'))
+    with raises(DescriptionError, match="joint pan has .*velocity limit"):
+        assumed_servos(arm)
+
+
+def test_a_description_without_gravity_still_gets_servos():
+    """All masses 0: nothing to hold, and nothing that could be too weak."""
+    arm = any_arms.arm("pan_tilt")
+    weightless = replace(
+        arm, links={name: replace(link, mass=0.0, inertia=0.0 * link.inertia) for name, link in arm.links.items()}
+    )
+    assert (assumed_servos(weightless).stall_torque > 0.0).all()
