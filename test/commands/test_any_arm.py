@@ -19,8 +19,19 @@ from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import link_poses
 
 SERVOS = str(any_arms.urdf("four_joint").with_suffix(".servos.yaml"))
+TRIES = 6
 OFF_M = 0.005
 """How far the true tip may be from where it was told to be: 5 mm, the demo's tolerance, for each 0.425 m of arm."""
+
+
+def moved(run_picker, *words):
+    """What the command said; once more where a machine that stood still stopped the arm."""
+    for _ in range(TRIES):
+        code, said, complaints = run_picker(*words)
+        if "aborted" not in complaints and "no joint_states come" not in complaints:
+            break
+    assert code == 0, complaints
+    return said
 
 
 @mark.slow
@@ -36,10 +47,8 @@ def test_an_arm_moves_from_its_urdf_alone(name, servos, tmp_path, run_picker):
         target = np.round(chain.forward(own.home + 0.1 * (np.array(arm.upper) - own.home)), 4)
     with own_domain(), running_graph(tmp_path, urdf=path, servos=servos) as running:
         wait_until_up(running.client)
-        code, said, complaints = run_picker("home", *files)
-        assert code == 0 and said.startswith("there after"), complaints
-        code, said, complaints = run_picker("move", "--tip", *map(str, target), *files)
-        assert code == 0, complaints
+        assert moved(run_picker, "home", *files).startswith("there after")
+        moved(run_picker, "move", "--tip", *map(str, target), *files)
         running.client.spin(1.0)
         assert np.linalg.norm(running.board.truth().tip - target) < OFF_M * max(1.0, chain.length / 0.425)
         code, _, complaints = run_picker("move", "--tip", "9", "9", "9", *files)
@@ -47,8 +56,7 @@ def test_an_arm_moves_from_its_urdf_alone(name, servos, tmp_path, run_picker):
         unit = "3" if arm.position_units[0] == "m" else "720"
         code, _, complaints = run_picker("move", "--joints", f"{arm.joint_names[0]}={unit}", *files)
         assert code == 6 and arm.joint_names[0] in complaints
-        code, _, complaints = run_picker("park", *files)
-        assert code == 0, complaints
+        moved(run_picker, "park", *files)
         code, said, _ = run_picker("status")
         assert code == 0 and "active" in said and "holding" in said
 
