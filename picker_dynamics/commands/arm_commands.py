@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser
-from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
-from picker_dynamics.errors import ConfigurationError, DescriptionError, InputError, JointNamesError, UnreachableError
+from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.kinematic_tree import tip_way
-from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.tip_target import tip_target
 
 from . import options as shared
 from .terminal import agreed
@@ -148,7 +146,8 @@ def target_of(options, arm: ArmDescription, held: np.ndarray) -> np.ndarray:
     if bool(options.tip) == bool(options.joints):
         raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
     if options.tip:
-        return _tip_target(options, arm, held)
+        pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
+        return tip_target(arm, options.tip, near=held, pitch_rad=pitch, direction=options.direction)
     if options.direction is not None or options.pitch_deg is not None:
         raise InputError("--pitch-deg and --direction belong to --tip X Y Z", subject="tip")
     target = held.copy()
@@ -156,22 +155,6 @@ def target_of(options, arm: ArmDescription, held: np.ndarray) -> np.ndarray:
         name, _, value = assignment.partition("=")
         target[_index(arm, name)] = _amount(arm, name, value)
     return target
-
-
-def _tip_target(options, arm: ArmDescription, held: np.ndarray) -> np.ndarray:
-    """The same for ``--tip``: in closed form for an arm of the picker's shape, by search for any other."""
-    pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
-    with suppress(DescriptionError):  # another shape
-        kinematics = PickerKinematics(arm)
-        try:
-            if options.direction is None and pitch is None:
-                pitch = kinematics.reachable_pitch(options.tip, preferred=0.0, near=held)
-            if options.direction is None:
-                return kinematics.inverse(options.tip, pitch, near=held)
-        except UnreachableError:
-            if pitch is not None and abs(pitch) > 0.5 * math.pi:
-                raise  # over the back: the search knows no such pitch
-    return ChainKinematics(arm).inverse(options.tip, pitch_rad=pitch, direction=options.direction, near=held)
 
 
 def _index(arm: ArmDescription, name: str) -> int:

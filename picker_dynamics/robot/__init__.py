@@ -24,5 +24,6 @@ __all__ = [
     "servo_budget",
     "servo_file",
     "servo_map",
+    "tip_target",
     "urdf_elements",
 ]

@@ -39,6 +39,8 @@ def load(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "
                 value=str(overlay),
             )
         return arm, assumed_servos(arm, str(overlay or "typical"))
+    if overlay in SIMULATED_SERVOS:
+        overlay = overlay_of(arm, servos, str(overlay))
     kind = str(overlay) if overlay in SIMULATED_SERVOS else ""
     loaded = servo_map.load(servos or resource(SHIPPED), arm.joint_names, None if kind else overlay or None)
     _require_pinions(arm, loaded)

@@ -20,20 +20,19 @@ from numpy.typing import ArrayLike
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.goal import MAX_GOAL_S
-from picker_dynamics.resources import resource
+from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
+from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.trajectory.trajectory import through
 
 from .body import Body, Goal, Sample
 from .equipment import Equipment, equipment, rigid_body
 from .plan import Plan, planned
 from .recorded import Recorded
-from .target import joint_target, tip_target
+from .target import joint_target
 
 SHORTEST_S = 0.8
 """A motion asks for this duration where none is given; it is slowed to what tip speed and torque allow."""
-
-SIMULATED = {"typical": "config/servos.sim.yaml", "ideal": "config/servos.ideal.yaml"}
 
 
 def load(arm: str | Path = "") -> RigidBody:
@@ -120,7 +119,7 @@ class Arm:
 
         Args:
             arm: path of a URDF, or the name of an arm of config/arms.yaml; empty: the picker.
-            servos: its servo map; empty: the picker's.
+            servos: its servo map; empty: the picker's, or for another arm servos that fit it.
             servo: what the simulated servos are like: ``typical`` or ``ideal``.
             compensation: ``none``, ``gravity`` or ``full``.
             plant_error: bound of the relative errors of the true arm's numbers, 0 to 0.5; seed: of those errors.
@@ -130,9 +129,9 @@ class Arm:
             DescriptionError, ConfigurationError, InputError: what it is made of cannot be used.
             MissingDependencyError: MuJoCo is not installed.
         """
-        if servo not in SIMULATED:
-            raise InputError(f"servo is {servo!r}, must be one of {', '.join(SIMULATED)}", subject="servo", value=servo)
-        known = equipment(arm, servos, "" if servos else resource(SIMULATED[servo]))
+        if servo not in SIMULATED_SERVOS:
+            raise InputError(f"servo is {servo!r}, must be one of {', '.join(SIMULATED_SERVOS)}", subject="servo", value=servo)
+        known = equipment(arm, servos, servo)
         from .machines import Machine, ServoMachine, TorqueMachine
         from .simulated import SimulatedBody
 
@@ -365,7 +364,7 @@ class Arm:
         if q is not None:
             return as_vector("q", q, self.description.n)
         if tip is not None:
-            return tip_target(self.description, within, tip, pitch)
+            return tip_target(self.description, tip, near=within, pitch_rad=pitch)
         return joint_target(self.description, within, joints, unit)
 
 

@@ -1,16 +1,15 @@
-"""Target of a motion, as a person says it: some joints by name, or a place for the tip."""
+"""Target of a motion, as a person says it: some joints by name."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematics import PickerKinematics
-from picker_dynamics.robot.model import Array, as_vector, checked_number
+from picker_dynamics.robot.model import Array, checked_number
 
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
 """What turning joints may be told in; sliding ones are told in metres."""
@@ -33,18 +32,3 @@ def joint_target(arm: ArmDescription, held: Array, joints: Mapping[str, float], 
         factor = 1.0 if arm.position_units[j] == "m" else UNITS[unit]
         target[j] = factor * checked_number(name, value)
     return target
-
-
-def tip_target(arm: ArmDescription, held: Array, tip: Sequence[float], pitch: float | None = None) -> Array:
-    """Joint positions (n,) [rad or m] near ``held`` with the tip at ``tip`` (3,) [m], base frame.
-
-    Args:
-        pitch: elevation of the hand [rad]; None: the nearest to level.
-
-    Raises:
-        UnreachableError: there are none.
-    """
-    kinematics, point = PickerKinematics(arm), as_vector("tip", tip, 3)
-    if pitch is None:
-        pitch = kinematics.reachable_pitch(point, preferred=0.0, near=held)
-    return kinematics.inverse(point, checked_number("pitch", pitch), near=held)

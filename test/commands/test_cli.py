@@ -163,7 +163,9 @@ def test_up_refuses_where_a_graph_runs_before_anything_starts(picker_command, na
 
 
 def test_up_refuses_servos_that_do_not_belong_to_the_arm(picker_command, bad_urdf):
-    code, _, complaints = picker_command("up", "--sim", "--urdf", bad_urdf(TWO_LINKS))
+    code, _, complaints = picker_command(
+        "up", "--sim", "--urdf", bad_urdf(TWO_LINKS), "--servos", str(resource("config/servos.yaml"))
+    )
     assert code == 4 and len(complaints) == 1 and "servos.yaml" in complaints[0]
 
 
