@@ -3,7 +3,7 @@
     stall torque   twice the largest gravity torque over the joint's range, and at least what lets the joint swing at SWING, or a
                    share of the strongest of its kind: a joint that bears nothing is still shaken by the others
     spring         gives that at 0.1 rad (a sliding joint: 5 mm, on a pinion of 50 mm)
-    speed          half as much again as the URDF's, without load
+    speed          half as much again as the URDF's, without load; less where the motor would then hardly damp the joint's swing
 
 Friction and play are those of config/servos.sim.yaml, in proportion, or none.  Home is the middle of the limits, or the nearest
 pose to it with every joint above the plane of the root; rest is one that bears little, on a straight way from there.
@@ -43,6 +43,9 @@ SWING = 20.0
 LEAST_STALL, LEAST_SHARE = 0.02, 0.05
 """[N·m], and as a share of the strongest turning or sliding joint."""
 
+LEAST_DAMPING = 0.3
+"""Damping ratio that the motor gives the joint on its spring at the least; with less it comes to rest anywhere in the friction of its gears."""
+
 FASTEST_SWING = 100.0
 """[rad/s]: a strong servo has a rotor that slows a light joint to this."""
 
@@ -77,17 +80,13 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
     strongest = np.array([stall[lever == one].max() for one in lever])
     stall = np.maximum(stall, np.maximum(LEAST_STALL / lever, LEAST_SHARE * strongest))
     home, rest = _home_and_rest(arm, q, (gravity / stall).max(axis=1))
+    swing = np.sqrt(stall / give * inertia.max(axis=0))  # K / w = sqrt(K M) [N·m·s/rad]
+    fastest = np.minimum(FASTER * arm.velocity, stall / (2.0 * LEAST_DAMPING * np.maximum(swing, 1e-12)))
     servos = tuple(
-        _servo(
-            channel,
-            joint,
-            float(stall[channel]),
-            float(give[channel]),
-            float(inertia[:, channel].mean()),
-            rest[channel],
-            home[channel],
+        _servo(channel, joint, *figures)
+        for channel, (joint, *figures) in enumerate(
+            zip(arm.movable, *np.array([stall, give, inertia.mean(axis=0), fastest, rest, home]).tolist())
         )
-        for channel, joint in enumerate(arm.movable)
     )
     return simulated(ServoMap(servos, FRAME_S, QUANTUM_US), kind, arm)
 
@@ -113,7 +112,9 @@ def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
     return replace(servos, servos=tuple(made))
 
 
-def _servo(channel: int, joint: Joint, stall: float, give: float, inertia: float, rest: float, home: float) -> Servo:
+def _servo(
+    channel: int, joint: Joint, stall: float, give: float, inertia: float, fastest: float, rest: float, home: float
+) -> Servo:
     """The servo of one joint, in the joint's units; its pulses reach beyond the limits by what its spring gives."""
     turn = math.pi * (give / GIVE_RAD)
     lower, upper = max(joint.lower, -turn) if math.isinf(joint.lower) else joint.lower, joint.upper
@@ -126,15 +127,15 @@ def _servo(channel: int, joint: Joint, stall: float, give: float, inertia: float
         (lower - 2.0 * give, upper + 2.0 * give),
         PULSES_US,
         stall,
-        FASTER * joint.velocity,
+        fastest,
         stall / give,
         DEADBAND_US,
         max(ROTOR_SHARE * inertia, stall / give / FASTEST_SWING**2),
         0.8,
         0.6,
-        float(rest),
-        float(home),
-        fastest_setpoint=FASTER * joint.velocity,
+        rest,
+        home,
+        fastest_setpoint=fastest,
         pinion=PINION_M if joint.type == "prismatic" else None,
     )
 

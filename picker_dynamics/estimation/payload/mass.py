@@ -20,7 +20,7 @@ from picker_dynamics.errors import refuse_if
 from ..calibration.measured import Measured
 
 HEAVIEST_KG = 1.0
-"""What no scissor of these servos holds: more is a slip of unit."""
+"""What no gripper of these servos holds: more is a slip of unit."""
 
 FURTHEST_M = 0.3
 """Of the payload's centre of mass from the tool frame: more is a slip of unit."""
@@ -92,7 +92,7 @@ def require_payload_place(com) -> np.ndarray:
 
 
 def require_mass(found: Measured) -> None:
-    """A mass that something can have; InputError for a negative one or one that no scissor holds."""
+    """A mass that something can have; InputError for a negative one or one that no gripper holds."""
     refuse_if(
         found.value < -NEGATIVE * found.sd,
         f"the readings say {1e3 * found.value:.1f} ± {1e3 * found.sd:.1f} g, and nothing weighs less than "
