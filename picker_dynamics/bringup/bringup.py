@@ -378,7 +378,7 @@ def _assumption(arm: ArmDescription, servos: ServoMap) -> str:
     joints = ", ".join(f"{servo.joint} {servo.stall_torque:.3g} {unit}" for servo, unit in zip(servos.servos, arm.effort_units))
     return (
         f"no servo map of {arm.name} (--servos): servos that fit are assumed, with twice the largest gravity torque and the "
-        f"URDF's velocities; stall: {joints}"
+        f"URDF's velocities, or what leaves them damped; stall: {joints}"
     )
 
 

@@ -44,7 +44,8 @@ LEAST_STALL, LEAST_SHARE = 0.02, 0.05
 """[N·m], and as a share of the strongest turning or sliding joint."""
 
 LEAST_DAMPING = 0.3
-"""Damping ratio that the motor gives the joint on its spring at the least; with less it comes to rest anywhere in the friction of its gears."""
+"""Damping ratio that the motor gives the joint on its spring at the least: one that swings comes to rest anywhere in the friction
+of its gears."""
 
 FASTEST_SWING = 100.0
 """[rad/s]: a strong servo has a rotor that slows a light joint to this."""
