@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
-from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError
+from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.description import ArmDescription
@@ -171,11 +171,16 @@ def _amount(arm: ArmDescription, name: str, text) -> float:
     """What a person says in degrees, for a sliding joint in metres [rad or m]."""
     slides = _slides(arm, name)
     try:
-        return float(text) if slides else math.radians(float(text))
-    except ValueError as error:
-        raise InputError(
-            f"{name}: {text!r} is not {'a length in metres' if slides else 'an angle in degrees'}", subject=name, value=text
-        ) from error
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    refuse_if(
+        not math.isfinite(value),
+        f"{name}: {str(text)!r} is not {'a length in metres' if slides else 'an angle in degrees'}",
+        name,
+        text,
+    )
+    return value if slides else math.radians(value)
 
 
 def _pose(arm: ArmDescription, q) -> str:

@@ -128,9 +128,9 @@ def test_outputs_that_are_off_are_switched_on_only_where_somebody_says_that_the_
 @pytest.mark.parametrize(
     ("words", "code", "named"),
     [
-        (["move", "--tip", "0.6", "0", "0.1"], 5, "too far"),
+        (["move", "--tip", "0.6", "0", "0.1"], 5, "out of reach by 175.1 mm; the nearest point"),
         (["move", "--joints", "tail=5"], 5, "no joint 'tail'; the arm has base"),
-        (["move", "--joints", "base=nan"], 6, "base"),
+        (["move", "--joints", "base=nan"], 5, "base: 'nan' is not an angle in degrees"),
         (["move"], 5, "give either --tip"),
         (["jog", "tail", "5"], 5, "no joint 'tail'"),
         (["jog", "base", "200"], 6, "refused: base"),
