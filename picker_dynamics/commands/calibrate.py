@@ -15,7 +15,7 @@ from . import options as shared
 from .terminal import interruptible
 
 INTERRUPTED = 130
-STEP_NAMES = ("trim", "map", "limits", "rest", "links", "droop", "sweep", "result")
+STEP_NAMES = ("links", "trim", "map", "limits", "rest", "droop", "sweep", "result")
 DESCRIPTION = """\
 Find the numbers of your own arm, step by step: how pulses become angles, how far joints go, what links weigh, how far the arm
 sags.  You need a kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is kept at once: Ctrl-C ends
@@ -26,6 +26,7 @@ examples:
   picker calibrate --port /dev/ttyACM0              begin, or go on, with the real arm
   picker calibrate --port /dev/ttyACM0 --step droop only this step; may be repeated
   picker calibrate --step links                     on the table: no board needed
+  picker calibrate --port /dev/ttyACM0 --quick      zeros and stiffness within half an hour, without scale and weights
   picker calibrate --list                           what is done and what is open
 
 exit codes: 0 done (or left on purpose), 1 the simulated arm holds no better than before, 5 a value or file that cannot be used,
@@ -55,6 +56,11 @@ def add_parser(commands) -> None:
         choices=STEP_NAMES,
         metavar="NAME",
         help=f"only this step; may be repeated: {', '.join(STEP_NAMES)}",
+    )
+    one.add_argument(
+        "--quick",
+        action="store_true",
+        help="zeros and stiffness alone, from at most 40 answers; masses are the URDF's, limits and rest pose stay",
     )
     one.add_argument("--list", action="store_true", help="what is done and what is open, then end")
     one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as session.json.1 ...")
@@ -120,6 +126,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         options.settle,
         int(settings["repeats"]),
         *files,
+        quick=bool(settings.get("quick", False)),
     )
     person.tell(_greeting(session), "hint")
     try:
@@ -143,6 +150,7 @@ def _require_sane(options) -> None:
     for name, least, largest in (("seed", 0, 2**31), ("repeats", 1, 20), ("settle", 0.0, 60.0)):
         value = getattr(options, name)
         refuse_if(not least <= value <= largest, f"{name} is {value}, must be {least} to {largest}", name, value, least)
+    refuse_if(options.quick and options.step, "--quick has steps of its own: leave --step out", "quick")
     refuse_if(options.restart and options.list, "--restart and --list do not go together", "restart")
 
 
@@ -156,7 +164,7 @@ def _opened(options, simulation):
     arm, servos = given(options.urdf, options.servos, options.servo_overlay)
     kind = "a simulated arm" if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": str(files[0]), **checksums(arm.urdf, *files)}
-    settings = {"seed": options.seed, "repeats": options.repeats}
+    settings = {"seed": options.seed, "repeats": options.repeats, "quick": options.quick}
     if options.simulated:
         settings |= _hidden(options)
     estimate = ArmEstimate(arm, servos)

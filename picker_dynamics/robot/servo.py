@@ -186,6 +186,11 @@ class ServoModel:
         motor: Array = pushed / (1.0 - side * self.load_friction * np.sign(pushed))
         return motor
 
+    def motor_slope(self, motor: ArrayLike, side: ArrayLike) -> Array:
+        """Derivative of ``motor_for`` by tau, where it gives ``motor`` [N·m]."""
+        slope: Array = 1.0 / (1.0 - np.asarray(side) * self.load_friction * np.sign(motor))
+        return slope
+
     def spring_demand(self, v_d: ArrayLike, tau_d: ArrayLike, side: ArrayLike | None = None) -> Array:
         """tau_m + D v_d [N·m]: what the spring has to give; a servo can do it while that is within +-tau_ms.
 

@@ -259,6 +259,13 @@ class Plant(MujocoArm):
         return float(self._supply.item())
 
     @property
+    def whole_servo(self) -> ServoModel:
+        """The simulated servos with all dry friction that there is without load, the joints' own too."""
+        one = self.servo
+        figures = one.stiffness, one.deadband, one.no_load_speed, one.stall_torque, one.joint_names
+        return ServoModel(*figures, load_friction=one.load_friction, coulomb=self._held_back, play=one.play)
+
+    @property
     def perturbed(self) -> dict:
         """What ``plant_error`` changed, ready for JSON."""
         return self.error.report()

@@ -15,7 +15,7 @@ from picker_dynamics.estimation.calibration import compare, evaluate
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description
 
-URDF, SIM = str(resource("urdf/picker.urdf")), str(resource("config/servos.ideal.yaml"))
+URDF, SIM = str(resource("urdf/picker.urdf")), str(resource("config/servos.sim.yaml"))
 
 
 @fixture
@@ -42,7 +42,7 @@ def test_only_what_differs_is_listed(folder):
     assert (zero.before, zero.after) == approx((-65.0, -66.0)) and zero.percent is None
     assert (before.tip_mm, after.tip_mm) == (None, 1.13)
     assert compare.differences(before, compare.load(URDF)) == []
-    assert compare.load(f"{URDF},{SIM}").servos == servos(ideal=True)
+    assert compare.load(f"{URDF},{SIM}").servos == servos()
 
 
 @mark.parametrize(

@@ -25,11 +25,19 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 
-ARM, BELIEVED = picker(), servos(simulated=False, ideal=True)
+ARM, BELIEVED = picker(), servos(simulated=False)
 LINKS = {"upper_arm": mass_properties.LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
 READINGS = {"upper_arm": mass_properties.LinkReadings([0.16] * 3, [0.105] * 4, [17.2] * 2, 20)}
 FIGURES = {
-    "shoulder": ServoFigures(Measured(0.03, 0.002), Measured(-0.02, 0.001), Measured(11.0, 0.3), Measured(0.004, 5e-4), "droop"),
+    "shoulder": ServoFigures(
+        Measured(0.03, 0.002),
+        Measured(-0.02, 0.001),
+        Measured(11.0, 0.3),
+        Measured(0.009, 5e-4),
+        "droop",
+        load_friction=Measured(0.3, 0.02),
+        coulomb=Measured(0.02, 0.004),
+    ),
     "base": ServoFigures(Measured(-0.01, 0.002), Measured(0.01, 0.002), how="two places of the tip on a ruler"),
 }
 SWEEPS = {
@@ -52,7 +60,7 @@ def test_speed_and_stall_of_a_sweep_go_into_the_overlay(tmp_path):
     again, text = written(tmp_path, figures, calibrated_servos(BELIEVED, figures))
     shoulder, wrist, elbow = (again.servos[again.joint_names.index(name)] for name in ("shoulder", "wrist", "elbow"))
     assert (shoulder.no_load_speed, shoulder.stall_torque) == approx((6.8, 0.97))
-    assert replace(BELIEVED, servos=(shoulder,)).model.damping[0] == approx(0.97 / 6.8)
+    assert replace(BELIEVED, servos=(shoulder,)).model.damping[0] == approx(0.97 / 6.8 / 0.7)
     assert (wrist.no_load_speed, wrist.stall_torque) == approx((7.1, 1.08))
     assert (elbow.no_load_speed, elbow.stall_torque) == (7.48, 1.08)
     assert "stall_torque_nm: 0.9700  # 0.93 ... 1.01" in text and "no_load_speed_rad_s: 7.1000  # 6.71 ... 7.49" in text
@@ -60,6 +68,29 @@ def test_speed_and_stall_of_a_sweep_go_into_the_overlay(tmp_path):
     assert wrist.zero == BELIEVED.servos[3].zero and wrist.pulses_us == BELIEVED.servos[3].pulses_us
     assert shoulder.stiffness == approx(11.0) and elbow.stiffness == approx(11.0)  # the mean of those measured
     assert "elbow.stiffness_nm_rad" in again.unmeasured and "shoulder.stiffness_nm_rad" not in again.unmeasured
+
+
+def test_friction_and_play_that_were_found_are_known_and_those_of_other_joints_are_assumed(tmp_path):
+    again, text = written(tmp_path, FIGURES, calibrated_servos(BELIEVED, FIGURES))
+    shoulder, elbow = again.servos[1], again.servos[2]
+    assert (shoulder.load_friction, shoulder.coulomb) == approx((0.3, 0.02))
+    assert (
+        shoulder.deadband + 0.5 * shoulder.play == approx(0.009, abs=1e-6)
+        and shoulder.deadband_us == BELIEVED.servos[1].deadband_us
+    )
+    assert "load_friction: 0.3000  # 0.261 ... 0.339" in text and "play_deg: 0.5" in text
+    assert not {"load_friction", "coulomb_nm", "play_deg", "stiffness_nm_rad"} & set(shoulder.unmeasured)
+    assert {"load_friction", "coulomb_nm", "play_deg"} <= set(elbow.unmeasured) and elbow.load_friction == 0.4
+
+
+def test_a_map_without_friction_gets_typical_one_where_none_was_measured_and_a_narrow_gap_is_all_deadband():
+    bare = replace(BELIEVED, servos=tuple(replace(one, load_friction=0.0, coulomb=0.0, play=0.0) for one in BELIEVED.servos))
+    narrow = replace(FIGURES["shoulder"], gap=Measured(0.002, 5e-4))
+    made = calibrated_servos(bare, FIGURES | {"shoulder": narrow})
+    elbow, shoulder = made.servos[2], made.servos[1]
+    assert (elbow.load_friction, elbow.coulomb, elbow.play) == approx((0.4, 0.02 * 1.08, np.radians(0.5)))
+    assert {"load_friction", "coulomb_nm", "play_deg"} <= set(elbow.unmeasured)
+    assert shoulder.deadband == approx(0.002) and shoulder.play == 0.0
 
 
 def test_what_was_set_beside_is_written_with_its_remark(tmp_path):
@@ -71,7 +102,7 @@ def test_what_was_set_beside_is_written_with_its_remark(tmp_path):
     again, text = written(tmp_path, FIGURES, after, before=BELIEVED, remarks=remarks)
     assert again.oscillator_hz == 25.56e6 and "oscillator_hz: 25560000  # 1500 us asked for, 1467 us measured" in text
     assert again.servos[0].direction == -BELIEVED.servos[0].direction and again.servos[0].rest == 0.1
-    assert "rest_rad: 0.1000  # jogged there" in text and "elbow:\n    stiffness_nm_rad" in text
+    assert "rest_rad: 0.1000  # jogged there" in text and "elbow:\n    load_friction: {value: 0.4000" in text
     np.testing.assert_allclose(again.servos[1].horn_angles, changed.servos[1].horn_angles, atol=1e-5)
 
 

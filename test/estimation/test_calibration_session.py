@@ -222,7 +222,7 @@ def test_a_step_that_is_done_is_done_again_only_if_the_person_says_so(calibrate,
     assert (tmp_path / "session.json.1").exists()
 
 
-@mark.parametrize("words, why", [((), "give its --port"), (("--step", "result"), "nothing was measured yet")])
+@mark.parametrize("words, why", [(("--step", "trim"), "give its --port"), (("--step", "result"), "nothing was measured yet")])
 def test_what_cannot_be_done_yet_is_told(calibrate, words, why):
     with raises(InputError, match=why):
         calibrate(*words)
@@ -293,5 +293,11 @@ def test_help_explains(capsys):
     with raises(SystemExit):
         cli.main(["calibrate", "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    for told in ("--port /dev/ttyACM0", "Ctrl-C", "exit codes", "trim, map, limits, rest, links, droop, sweep, result"):
+    for told in (
+        "--port /dev/ttyACM0",
+        "Ctrl-C",
+        "exit codes",
+        "links, trim, map, limits, rest, droop, sweep, result",
+        "--quick",
+    ):
         assert told in said

@@ -21,7 +21,7 @@ def found():
 
 
 def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
-    """One design, ten arms: of 120 intervals 95 % are to contain the truth, ± 4 standard deviations of that count; errors in
+    """One design, ten arms: of 180 intervals 95 % are to contain the truth, ± 4 standard deviations of that count; errors in
     units of their standard deviation are of size 1."""
     model, stations = found[1].fit.model, stations_of(found[1].fit)
     off = []
@@ -31,10 +31,10 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
         off += [
             (one.figure(joint, figure).value - truth) / one.figure(joint, figure).sd
             for joint in JOINTS
-            for figure, truth in zip(droop_model.FIGURES, hidden(arm.plant, joint))
+            for figure, truth in zip(droop_model.SOUGHT, hidden(arm.plant, joint))
         ]
     share, count = np.mean(np.abs(off) < 1.96), len(off)
-    assert count == 120 and abs(share - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / count), share
+    assert count == 180 and abs(share - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / count), share
     assert 0.75 < np.sqrt(np.mean(np.square(off))) < 1.25
 
 
@@ -59,8 +59,8 @@ def looked(bench, stations, seen=None):
 
 
 def test_the_size_of_the_friction_is_found_from_the_readings():
-    """Two joints, of which one is held back ten times as much as the other, read with a small error."""
-    rng, truth, visits = np.random.default_rng(0), np.array([0.03, 0.003]), np.repeat(np.arange(60), 2)
+    """Two joints, of which one is held back four times as much as the other, read with a small error."""
+    rng, truth, visits = np.random.default_rng(0), np.array([0.018, 0.0045]), np.repeat(np.arange(60), 2)
     by_friction = np.tile(0.1 * np.eye(2), (60, 1))
     held = by_friction * np.repeat(rng.normal(0.0, truth, (60, 2)), 2, axis=0)
     off = held.sum(axis=1) + rng.normal(0.0, 1e-4, 120)
@@ -74,8 +74,8 @@ def test_the_size_of_the_friction_is_found_from_the_readings():
 def test_left_out_stations_are_foretold_as_if_fitted_without_them(found):
     whole = found[1].fit
     report = evaluate.cross_validation(whole)
-    assert len(report.stations) == 14 and 0.0 < report.median_m < 1e-3 and report.median_m < report.worst_m < 3e-3
-    for number in (0, 7, 13):
+    assert len(report.stations) == 8 and 0.0 < report.median_m < 1e-3 and report.median_m < report.worst_m < 3e-3
+    for number in (0, 4, 7):
         left = report.stations[number]
         out = [np.array_equal(one.pulses_us, left.pulses_us) and one.weight == left.weight for one in whole.readings]
         without = fit(whole.model, [one for one, gone in zip(whole.readings, out) if not gone])
@@ -109,7 +109,7 @@ def test_poses_that_tell_nothing_are_named_and_a_better_one_proposed(found):
     some = fit(whole.fit.model, looked(bench, folded))
     wanted = evaluate.open_figures(some)
     assert wanted[0].sd > wanted[0].limit == evaluate.OPEN_SHARE * droop_model.PRIORS[wanted[0].figure][1]
-    assert {"compliance", "deadband"} <= {one.figure for one in wanted if one.joint == "wrist"}
+    assert {"gap", "load_friction"} <= {one.figure for one in wanted if one.joint == "wrist"}
     validator = cautious_validator(RigidBody(whole.description), whole.servos)
     better = evaluate.better_station(some, validator, WEIGHTS, SENSORS)
     more = fit(whole.fit.model, looked(bench, [*folded, better]))
@@ -150,10 +150,10 @@ def test_ruler_and_inclinometer_agree(found):
     for instrument in ("ruler", "both"):
         one = fit(whole.fit.model, looked(bench, stations_of(whole.fit), sensors(ARM, JOINTS, instrument)))
         for joint in JOINTS:
-            zero, _, compliance, _ = hidden(bench.plant, joint)
+            zero, _, compliance, *_ = hidden(bench.plant, joint)
             for name, truth in (("zero", zero), ("compliance", compliance)):
                 assert abs(one.figure(joint, name).value - truth) < 4.0 * one.figure(joint, name).sd
-            assert one.figure(joint, "zero").sd < np.radians(0.3)
+            assert one.figure(joint, "zero").sd < np.radians(0.6)
         assert 0.7 < one.misfit < 1.3
 
 
@@ -164,7 +164,8 @@ def test_exact_beliefs_are_those_of_the_plant(found):
     body = RigidBody(arm, servos.armature * plant.error.armature)
     np.testing.assert_allclose(body.inverse_dynamics(q, 0.0 * v, 0.0 * v), plant.bias(q, 0.0 * v), atol=1e-6)
     np.testing.assert_allclose(servos.model.stiffness, plant.servo.stiffness)
-    np.testing.assert_allclose(servos.model.deadband, plant.servo.deadband)
+    for name in ("gap", "load_friction", "coulomb"):
+        np.testing.assert_allclose(getattr(servos.model, name), getattr(plant.whole_servo, name))
     pulses = BELIEVED.to_pulse_us(BELIEVED.home)
     np.testing.assert_allclose(servos.to_angle(pulses), plant.servo_map.to_angle(pulses))
 
@@ -181,9 +182,10 @@ def test_the_tip_is_within_what_is_stated(found):
     bench, one = found
     poses = np.array([path.end for path in evaluate.usual_paths(ARM, SIMULATED, 6)])
     plant, off = bench.plant, []
-    for pose, pulses in zip(poses, evaluate.pulses_at(one, poses)):
-        rest = bench.resting(Station(pulses, Weight(), ()), COLUMNS, np.zeros(ARM.n))
-        off.append(np.linalg.norm(plant.tip_at(rest) - plant.tip_at(pose)))
+    for side in SIDES:
+        for pose, pulses in zip(poses, evaluate.pulses_at(one, poses, side)):
+            rest = bench.resting(Station(pulses, Weight(), ()), range(ARM.n), side)
+            off.append(np.linalg.norm(plant.tip_at(rest) - plant.tip_at(pose)))
     stated = evaluate.tip_uncertainty(one, poses)
     assert 2e-4 < stated < 2e-3 and np.median(off) < stated and max(off) < 2.0 * stated
 

@@ -7,7 +7,7 @@ from picker_dynamics.estimation.calibration.mass_properties import link_properti
 from picker_dynamics.estimation.calibration.poses import cautious_validator, sensors
 from picker_dynamics.estimation.calibration.simulated import RestingBench
 
-ARM, BELIEVED, SIMULATED = picker(), servos(simulated=False), servos(ideal=True)
+ARM, BELIEVED, SIMULATED = picker(), servos(simulated=False), servos()
 JOINTS = ("shoulder", "elbow", "wrist")
 COLUMNS = tuple(map(ARM.joint_names.index, JOINTS))
 SENSORS = sensors(ARM, JOINTS)
@@ -24,12 +24,14 @@ def weighed(arm, names):
 
 
 def hidden(plant, joint):
-    """The truth about zero [rad], scale, compliance [rad/(N·m)] and deadband [rad] of a joint."""
+    """The truth about zero [rad], scale, compliance [rad/(N·m)], gap [rad], load friction and friction without load [N·m]."""
     column = ARM.joint_names.index(joint)
     true, was = plant.servo_map.servos[column], BELIEVED.servos[column]
     return (
         -was.direction * (true.zero - was.zero),
         true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
         1.0 / plant.servo.stiffness[column],
-        plant.servo.deadband[column],
+        plant.servo.gap[column],
+        plant.servo.load_friction[column],
+        plant.whole_servo.coulomb[column],
     )

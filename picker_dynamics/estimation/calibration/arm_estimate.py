@@ -111,7 +111,7 @@ def given(
         ConfigurationError, DescriptionError: a file that is missing or wrong.
     """
     if simulated and not (servos or overlay):
-        overlay = servo_arm.overlay_of(servo_arm.read_arm(urdf), servos, "ideal")
+        overlay = servo_arm.overlay_of(servo_arm.read_arm(urdf), servos, "typical")
     return servo_arm.load(urdf, servos, overlay or "")
 
 

@@ -1,4 +1,4 @@
-"""Droop fit: zero, scale, stiffness and deadband of each servo from how far an arm sags, without an encoder.
+"""Droop fit: zero, scale, spring, gap and friction of each servo from how far an arm sags, without an encoder.
 
 Least squares on inclinometer and ruler readings (``droop_model``), with what is known beforehand (masses as weighed, a servo's
 usual figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's
@@ -18,6 +18,7 @@ Slips that show before any fit are refused: another sign, unit or link, a joint 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,12 +28,15 @@ import numpy as np
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-from .droop_model import FIGURES, DroopModel, Reading, wrapped
+from .droop_model import FIGURES, SOUGHT, DroopModel, Reading, wrapped
 from .measured import Measured
 
 FRICTION_SD, FRICTION_VISITS = 0.008, 4.0
 """Standard deviation [N·m] of what dry friction holds back by chance where a servo has come to rest, 0.7 % of stall torque, and
 how many visits that guess is worth."""
+
+MOST_FRICTION = 0.02
+"""What friction holds back by chance is never believed to be larger than this [N·m]: a misread instrument would make it so."""
 
 FURTHEST_FRICTION = 3.0
 """No visit counts for more than so many standard deviations: a misread instrument is no friction."""
@@ -42,8 +46,14 @@ FIT_TOLERANCE, TOLERANCE = 2e-3, 1e-4
 """Figures and sizes of the friction are found in turn, so many steps of each, until the figures change by less than a share of
 their standard deviations, and the sum of squares by less than one of it."""
 
-LEAST = {"compliance": 0.005, "deadband": 0.0}
-"""Compliance stays above that of K = 200 N·m/rad."""
+BOUNDS = {"compliance": (0.005, np.inf), "gap": (0.0, np.inf), "load_friction": (0.0, 0.85), "coulomb": (0.0, np.inf)}
+"""Compliance stays above that of K = 200 N·m/rad; gears of more than x = 0.85 let nothing drive them back."""
+
+TOLD = 0.8
+"""A figure whose standard deviation is above this share of what it was before is mostly assumed."""
+
+FEWEST_OF_A_SIDE = 0.25
+"""Share of the visits that come from either side, at least: friction shows in their difference."""
 
 MISREAD, NORMAL_MEDIAN = 5.0, 0.6745
 """A reading further than so many standard deviations from the fit is shown as an outlier; were all of them larger than stated,
@@ -84,6 +94,11 @@ class DroopFit:
         """One of ``FIGURES`` of a joint."""
         return self._measured(f"{joint}.{name}")
 
+    def told(self, joint: str, name: str) -> bool:
+        """Whether the readings say much about a figure, or it is mostly what was assumed."""
+        i = self.model.names.index(f"{joint}.{name}")
+        return bool(self.covariance[i, i] < (TOLD * self.model.prior()[1][i]) ** 2)
+
     def stiffness(self, joint: str) -> Measured:
         """K = 1/c [N·m/rad]; sd to first order."""
         c = self.figure(joint, "compliance")
@@ -98,23 +113,21 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
     """Estimate all figures from the readings.
 
     Raises:
-        InputError: too few readings, or one that no such arm could give.
+        InputError: too few readings, from one side only, or one that no such arm could give.
     """
+    sought = len(model.joints) * len(SOUGHT)
     refuse_if(
-        len(readings) < len(model.joints) * len(FIGURES),
-        f"{len(readings)} readings for {len(model.joints) * len(FIGURES)} figures: take more",
-        "readings",
-        len(readings),
-        len(model.joints) * len(FIGURES),
+        len(readings) < sought, f"{len(readings)} readings for {sought} figures: take more", "readings", len(readings), sought
     )
+    require_both_sides(readings)
     from scipy.optimize import least_squares
 
     mean, prior_sd = model.prior()
     require_plausible(model, mean, readings)
     value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sensor.sd) for one in readings)))
-    unknowns, friction, lower = mean, np.full(len(model.joints), FRICTION_SD), np.full(len(mean), -np.inf)
-    for figure, least in LEAST.items():
-        lower[FIGURES.index(figure) : len(model.joints) * len(FIGURES) : len(FIGURES)] = least
+    unknowns, friction, bounds = mean, np.full(len(model.joints), FRICTION_SD), np.full((2, len(mean)), [[-np.inf], [np.inf]])
+    for figure, ends in BOUNDS.items():
+        bounds[:, FIGURES.index(figure) : len(model.joints) * len(FIGURES) : len(FIGURES)] = np.reshape(ends, (2, 1))
     linearised = lru_cache(2)(lambda x: model.linearised(np.frombuffer(x), readings))
     for _ in range(ROUNDS):
         before, (expected, jacobian, by_friction) = unknowns, linearised(unknowns.tobytes())
@@ -130,7 +143,7 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
             return -np.vstack([whiten @ linearised(x.tobytes())[1], np.diag(1.0 / prior_sd)])
 
         solved = least_squares(
-            residuals, unknowns, slopes, bounds=(lower, np.inf), x_scale=prior_sd, ftol=TOLERANCE, max_nfev=STEPS
+            residuals, unknowns, slopes, bounds=tuple(bounds), x_scale=prior_sd, ftol=TOLERANCE, max_nfev=STEPS
         )
         unknowns = solved.x
         if solved.success and np.abs((unknowns - before) / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
@@ -219,10 +232,29 @@ def friction_round(friction, by_friction, found: Update, visits) -> np.ndarray:
         expected = friction**2 * (held[rows] * found.residuals[rows][..., None]).sum(axis=1)
         expected = np.clip(expected, -FURTHEST_FRICTION * friction, FURTHEST_FRICTION * friction)
         squares = squares + (expected**2 + friction**2 * (1.0 - friction**2 * told)).sum(axis=0)
-    return np.sqrt(squares / (FRICTION_VISITS + count))
+    return np.minimum(np.sqrt(squares / (FRICTION_VISITS + count)), MOST_FRICTION)
 
 
 # -- slips -------------------------------------------------------------------------------------------------------------
+
+
+def require_both_sides(readings: Sequence[Reading]) -> None:
+    """Refuse readings that were taken from one side only.
+
+    Raises:
+        InputError: saying which side is missing.
+    """
+    sides = np.array(list({one.visit: one.side for one in readings}.values()))
+    for side, name in ((1.0, "below"), (-1.0, "above")):
+        count = int((sides == side).sum())
+        refuse_if(
+            count < FEWEST_OF_A_SIDE * len(sides),
+            f"{count} of {len(sides)} visits came from {name}: the friction of gears shows only in the difference between both "
+            f"sides; come to the same poses from {name} too, and read them",
+            "side",
+            count,
+            math.ceil(FEWEST_OF_A_SIDE * len(sides)),
+        )
 
 
 def require_plausible(model: DroopModel, unknowns, readings: Sequence[Reading]) -> None:

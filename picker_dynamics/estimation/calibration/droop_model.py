@@ -1,47 +1,61 @@
-"""Droop model: what instruments should read of a sagging arm, for given zero, scale, stiffness and deadband of each servo.
+"""Droop model: what instruments should read of a sagging arm, for given zero, scale, spring, gap and friction of each servo.
 
-A servo told q_cmd that bears G(q) rests at
+A servo told q_cmd that bears G(q) and came to rest on side s (+1 from below, -1 from above) rests at
 
-    q = q_cmd + z + s (q_cmd - q_mid) - c L - delta tanh(L / 0.01 N·m),        L = G(q) + side phi + f
+    q = q_cmd + z + e (q_cmd - q_mid) - c tau_m - g tanh(tau_m / u_s),      tau_m = tau_m(L, s) of ``robot.servo``
+    L = G(q) - s eta h + f
 
-zero offset z [rad], scale error s, compliance c = 1/K [rad/(N·m)], half deadband delta [rad], and what dry friction holds
-back [N·m]: phi on average, whose sign is that of the side from which the joint came (+1 from below), and f by chance, another
-one at each visit.  A joint that its servo brakes well stops as it came (phi near its friction); one that comes to rest swinging
-may stop anywhere (f).  The servo's pull L, not the load, tells on which side of its deadband it rests.  Weights hung on the
-arm, and leaning it over to the other side, tell these figures apart.
+zero offset z [rad], scale error e, compliance c = 1/K of the motor's spring [rad/(N·m)], gap g = delta + b/2 [rad] (deadband and
+play act alike), and in tau_m(L, s) the friction of the gears: x as a share of the motor's torque and tau_c without load.  Read
+from both sides, x follows from the difference and K from the mean; weights hung on tell both from z, tau_c and g.
 
-Derivatives are exact: with r(q, x) = q -
-(right-hand side), dq/dx = -(∂r/∂q)⁻¹ ∂r/∂x.
+A set-point that moves in steps lets the joint hop, and the last hop ends short of the friction's edge by about
+
+    h = K dq o / (1 + o),      o = exp(-pi zeta / sqrt(1 - zeta^2)),      zeta = D / (2 sqrt(K M_jj))
+
+dq the step of the pulses [rad], o how far a hop overshoots (none where zeta > 1); eta, near 1, is sought too.  f is what friction
+holds back by chance, another one at each visit.  Derivatives are exact: with r(q, x) = q - (right-hand side),
+dq/dx = -(∂r/∂q)⁻¹ ∂r/∂x.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 from picker_dynamics.robot.resting import resting_position, sag
-from picker_dynamics.robot.servo import SIGN_TORQUE
+from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .mass_properties import LinkProperties
-from .statics import AHEAD, UP, Direction, PointMass, elevation, elevation_rates, height_rates, links_of, loads
+from .statics import AHEAD, UP, Direction, Loads, PointMass, elevation, elevation_rates, height_rates, links_of, loads
 
-FIGURES = ("zero", "scale", "compliance", "deadband", "drag")
+FIGURES = ("zero", "scale", "compliance", "gap", "load_friction", "coulomb", "hop")
+SOUGHT = FIGURES[:-1]
+"""Those that are of use afterwards: hops are of the way in which the arm came."""
+
+TYPICAL_LOAD_FRICTION, TYPICAL_COULOMB, TYPICAL_PLAY = 0.4, 0.02, np.radians(0.5)
+"""What is assumed of a servo that nobody has measured: x, tau_c as a share of stall torque, free play in all [rad]."""
 
 PRIORS = {
     "zero": (0.0, 0.10),
     "scale": (0.0, 0.05),
     "compliance": (0.08, 0.06),
-    "deadband": (0.0039, 0.0020),
-    "drag": (0.0, 0.015),
+    "gap": (0.0083, 0.003),
+    "load_friction": (TYPICAL_LOAD_FRICTION, 0.12),
+    "coulomb": (TYPICAL_COULOMB, 0.008),
+    "hop": (1.0, 0.4),
 }
 """Mean and standard deviation of a hobby servo's figures before anything is read: zero within 6 degrees at one standard
-deviation, scale 5 %, stiffness 7 to 50 N·m/rad, deadband 5 us in all, friction phi 1.5 % of stall torque."""
+deviation, scale 5 %, stiffness 7 to 50 N·m/rad, a deadband of 5 us and half a degree of play, friction as recordings of small
+servos have it (coulomb as a share of stall torque)."""
 
 INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
 """Standard deviation of one reading: [rad], [m]."""
@@ -136,6 +150,16 @@ class Rest:
 
 
 @dataclass(frozen=True, eq=False)
+class _Bearing:
+    """What joints bear, (v, n); motor torques tau_m (v, j) [N·m], their derivatives by the load, and the sides (v, j)."""
+
+    load: Loads
+    motor: np.ndarray
+    gain: np.ndarray
+    side: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class DroopModel:
     """What the readings should be, for given figures.
 
@@ -151,6 +175,7 @@ class DroopModel:
     joints: tuple[str, ...]
     links: Mapping[str, LinkProperties]
     columns: tuple[int, ...] = field(init=False)
+    _inertias: dict = field(init=False, default_factory=dict)
 
     def __post_init__(self):
         object.__setattr__(self, "columns", tuple(self.description.joint_names.index(name) for name in self.joints))
@@ -170,7 +195,8 @@ class DroopModel:
 
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of every unknown before the arm is looked at."""
-        figures = [PRIORS[figure] for _ in self.joints for figure in FIGURES]
+        units = [[stall if figure == "coulomb" else 1.0 for figure in FIGURES] for stall in self._of("stall_torque")]
+        figures = [(m * unit, sd * unit) for row in units for (m, sd), unit in zip(PRIORS.values(), row)]
         masses = [(known.value, known.sd) for link in self.links.values() for known in (link.mass, link.distance)]
         mean, sd = np.array([*figures, *masses], dtype=float).reshape(-1, 2).T
         return mean, sd
@@ -195,13 +221,24 @@ class DroopModel:
         """Where the joints rest at the pose of each reading, with derivatives."""
         q, told = self._balance(unknowns, readings)
         figures, columns = self._figures(unknowns), list(self.columns)
-        load, pull = self._bearing(unknowns, readings, figures)(q)
-        slope = sag(pull, figures["compliance"], figures["deadband"])[1]
+        bearing = self._bearing(unknowns, readings, figures)(q)
+        load, motor, gain, side = bearing.load, bearing.motor, bearing.gain, bearing.side
+        behind = sag(motor, figures["compliance"], figures["gap"])[1]
+        slope = behind * gain
         turn = np.linalg.inv(np.eye(len(columns)) + slope[..., None] * load.by_q[:, columns][:, :, columns])
-        away, side = told - self._middle[columns], np.array([one.side for one in readings])[:, None]
-        direct = np.stack([np.ones_like(told), away, -pull, -np.tanh(pull / SIGN_TORQUE), -slope * side], axis=-1)
+        away, (hop, by_compliance) = told - self._middle[columns], self._hops(figures, readings)
+        direct = {
+            "zero": np.ones_like(told),
+            "scale": away,
+            "compliance": slope * side * by_compliance * figures["hop"] - motor,
+            "gap": -np.tanh(motor / SIGN_TORQUE),
+            "load_friction": -slope * side * np.abs(motor),
+            "coulomb": -slope * side,
+            "hop": slope * side * hop,
+        }
         count = len(columns)
-        by_figures = np.einsum("vij,vjf->vijf", turn, direct).reshape(len(q), count, -1)
+        by_figures = np.einsum("vij,vjf->vijf", turn, np.stack([direct[one] for one in FIGURES], axis=-1))
+        by_figures = by_figures.reshape(len(q), count, -1)
         places = [[one.link for one in links_of(self.description)].index(link) for link in self.links]
         both = np.stack([load.by_mass[:, columns][..., places], load.by_x[:, columns][..., places]], axis=-1)
         by_links = -turn @ (slope[..., None] * both.reshape(len(q), count, -1))
@@ -240,22 +277,64 @@ class DroopModel:
 
         def pull(some):
             q[:, columns] = some
-            load, pulled = bears(q)
-            return pulled, load.by_q[:, columns][:, :, columns]
+            found = bears(q)
+            return found.motor, found.gain[..., None] * found.load.by_q[:, columns][:, :, columns]
 
-        q[:, columns] = resting_position(unloaded, pull, figures["compliance"], figures["deadband"])
+        q[:, columns] = resting_position(unloaded, pull, figures["compliance"], figures["gap"])
         return q, told
 
-    def _bearing(self, unknowns, readings, figures):
-        """Of q (v, n): gravity's loads, and the servos' pull L (v, j) [N·m]."""
-        masses = [*self.masses(unknowns), *hung_weights(readings)]
-        held_back = np.array([one.side for one in readings])[:, None] * figures["drag"]
+    def _bearing(self, unknowns, readings, figures) -> Callable[[np.ndarray], _Bearing]:
+        """Of q (v, n): what the joints bear, and what the motors give."""
+        masses, columns = [*self.masses(unknowns), *hung_weights(readings)], list(self.columns)
+        side = np.array([one.side for one in readings])[:, None] * np.ones(len(columns))
+        servo = self._servo(figures)
+        held = -side * figures["hop"] * self._hops(figures, readings)[0]
 
         def bears(q):
             load = loads(self.description, q, masses)
-            return load, load.torque[:, list(self.columns)] + held_back
+            motor = servo.motor_for(load.torque[:, columns] + held, side)
+            return _Bearing(load, motor, servo.motor_slope(motor, side), side)
 
         return bears
+
+    def _servo(self, figures) -> ServoModel:
+        """The sought servos with these figures; a gap is a deadband here."""
+        numbers = 1.0 / figures["compliance"], figures["gap"], self._of("no_load_speed"), self._of("stall_torque"), self.joints
+        return ServoModel(*numbers, load_friction=figures["load_friction"], coulomb=figures["coulomb"])
+
+    def _of(self, name: str) -> np.ndarray:
+        """(j,) a figure of the servo map."""
+        return getattr(self.servos, name)[list(self.columns)]
+
+    def _hops(self, figures, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
+        """(v, j) torque h [N·m] by which a joint's last hop ends short of the friction's edge, and its derivative by c."""
+        inertia = np.array([self._inertia(one) for one in readings]).reshape(-1, len(self.columns))
+        damping = self._of("stall_torque") / self._of("no_load_speed") / (1.0 - TYPICAL_LOAD_FRICTION)
+
+        def hop(compliance):
+            zeta = 0.5 * damping * np.sqrt(compliance / inertia)
+            over = np.where(zeta < 1.0, np.exp(-np.pi * zeta / np.sqrt(np.maximum(1.0 - zeta**2, 1e-9))), 0.0)
+            return self._steps * over / (1.0 + over) / compliance
+
+        c = figures["compliance"]
+        return hop(c), (hop(1.001 * c) - hop(0.999 * c)) / (0.002 * c)
+
+    @cached_property
+    def _steps(self) -> np.ndarray:
+        """(j,) steps of the pulses [rad]."""
+        servos = [self.servos.servos[column] for column in self.columns]
+        return np.array([np.ptp(one.to_angle([one.pulses_us[0], one.pulses_us[0] + self.servos.quantum_us])) for one in servos])
+
+    def _inertia(self, one: Reading) -> np.ndarray:
+        """(j,) about each joint at the pose of a reading [kg·m²], as drawn."""
+        if one.pose not in self._inertias:
+            body = self._body if not one.weight else self._body.with_payload(one.weight, one.weight_point)
+            self._inertias[one.pose] = np.diag(body.mass_matrix(self.servos.to_angle(one.pulses_us)))[list(self.columns)]
+        return self._inertias[one.pose]
+
+    @cached_property
+    def _body(self) -> RigidBody:
+        return RigidBody(self.description, self.servos.armature)
 
     def _figures(self, unknowns) -> dict[str, np.ndarray]:
         """(j,) each of ``FIGURES``, joint by joint."""

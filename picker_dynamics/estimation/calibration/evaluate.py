@@ -20,7 +20,7 @@ from .droop_fit import DroopFit, whitening
 from .droop_model import FIGURES, PRIORS, DroopModel, Reading, SensorModel, wrapped
 from .mass_properties import LinkProperties
 from .measured import Measured
-from .poses import Station, Weight, candidates, choose
+from .poses import SIDES, Station, Weight, candidates, choose
 from .procedure import Calibrated
 from .write_back import urdf_text
 
@@ -87,17 +87,19 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[descriptions.ArmDescription
             mass, inertia = link.mass * error.mass[name], link.inertia[1, 1] * error.inertia[name]
             links[name] = LinkProperties(Measured(mass, 0.0), Measured(float(link.com[0]), 0.0), Measured(inertia, 0.0))
     description = descriptions.parse(urdf_text(plant.description, links, "exact"), plant.description.source)
+    servo = plant.whole_servo
     servos = [
         replace(
             was,
             zero=true.zero,
             horn_angles=true.horn_angles,
-            stiffness=float(stiffness),
-            deadband_us=true.deadband_us * float(deadband / true.deadband),
+            stiffness=float(servo.stiffness[column]),
+            deadband_us=true.deadband_us * float(servo.deadband[column] / true.deadband),
+            load_friction=float(servo.load_friction[column]),
+            coulomb=float(servo.coulomb[column]),
+            play=float(servo.play[column]),
         )
-        for was, true, stiffness, deadband in zip(
-            believed.servos, plant.servo_map.servos, plant.servo.stiffness, plant.servo.deadband
-        )
+        for column, (was, true) in enumerate(zip(believed.servos, plant.servo_map.servos))
     ]
     return description, replace(believed, servos=tuple(servos))
 
@@ -147,21 +149,26 @@ def tip_error_report(
 def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0) -> float:
     """How far the resting tip may be off for what the readings leave open [m]: the ``share`` quantile over draws and poses.
 
-    Each draw is an arm that the readings allow, to first order about the calibrated one, whose set-points it is sent.  Pulse
-    steps and friction are not in it.
+    Each draw is an arm that the readings allow, to first order about the calibrated one, whose set-points it is sent, come from
+    either side; what was not measured is drawn as it is assumed.  Pulse steps and friction by chance are not in it.
 
     Args:
         poses: (k, n) [rad] at which to hold.
     """
-    fit, body, poses = found.fit, RigidBody(found.description), np.asarray(poses)
-    rest = fit.model.rest(
-        fit.unknowns, [Reading(row, SensorModel("height", found.description.tool), 0.0, 0) for row in pulses_at(found, poses)]
-    )
+    fit, body, poses, tool = found.fit, RigidBody(found.description), np.asarray(poses), found.description.tool
+    told = [(row, side) for side in SIDES for row in pulses_at(found, poses, side)]
+    rest = fit.model.rest(fit.unknowns, [Reading(row, SensorModel("height", tool), 0.0, 0, side=side) for row, side in told])
     jacobian, rng = body.jacobian(rest.q), np.random.default_rng(seed)
     drawn = rng.multivariate_normal(np.zeros(len(fit.unknowns)), fit.covariance, DRAWS)
+    drawn[:, FIGURES.index("hop") : len(fit.model.joints) * len(FIGURES) : len(FIGURES)] = 0.0
     off = np.einsum("kxu,du->dkx", jacobian @ rest.by_unknowns, drawn)
+    sides = np.array([side for _, side in told])
     for column, (name, servo) in enumerate(zip(found.description.joint_names, found.servos.servos)):
         one = found.figures.get(name)
+        if name not in fit.model.joints:  # it bears nothing, and its friction and play are assumed
+            idle = rng.normal(0.0, PRIORS["gap"][1], (DRAWS, 1))
+            idle = idle + rng.normal(0.0, PRIORS["coulomb"][1] * servo.stall_torque / servo.stiffness, (DRAWS, 1))
+            off += (sides * idle)[..., None] * jacobian[..., column]
         if name not in fit.model.joints and one is not None and one.zero is not None and one.scale is not None:
             away = rest.q[:, column] + servo.direction * servo.zero  # from mid-travel
             turned = rng.normal(0.0, one.zero.sd, (DRAWS, 1)) + rng.normal(0.0, one.scale.sd, (DRAWS, 1)) * away
@@ -169,10 +176,11 @@ def tip_uncertainty(found: Calibrated, poses, share: float = 0.95, seed: int = 0
     return float(np.quantile(np.linalg.norm(off, axis=-1), share))
 
 
-def pulses_at(found: Calibrated, poses) -> np.ndarray:
-    """(k, n) pulses [us] with which the calibrated arm holds the poses (k, n), not rounded to what a board can make."""
+def pulses_at(found: Calibrated, poses, side: float) -> np.ndarray:
+    """(k, n) pulses [us] with which the calibrated arm holds the poses (k, n), come from one side, not rounded to what a board
+    can make."""
     gravity = RigidBody(found.description).gravity(poses)
-    return found.servos.to_pulse_us(found.servos.clamp(found.servos.model.setpoint(poses, np.zeros_like(poses), gravity)))
+    return found.servos.to_pulse_us(found.servos.clamp(found.servos.model.setpoint(poses, np.zeros_like(poses), gravity, side)))
 
 
 # -- what a droop fit is worth before anything is built on it -------------------------------------------------------------
@@ -268,12 +276,12 @@ class OpenFigure:
 
 
 def open_figures(fit: DroopFit) -> tuple[OpenFigure, ...]:
-    """The figures about which the readings say little, the worst first; friction's drag is not asked for."""
+    """The figures about which the readings say little, the worst first; friction without load is never told well."""
     found = [
         OpenFigure(joint, figure, fit.figure(joint, figure).sd, OPEN_SHARE * PRIORS[figure][1])
         for joint in fit.model.joints
         for figure in FIGURES
-        if figure != "drag"
+        if figure not in ("coulomb", "hop")
     ]
     return tuple(sorted((one for one in found if one.sd > one.limit), key=lambda one: one.limit / one.sd))
 

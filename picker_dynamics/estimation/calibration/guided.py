@@ -13,6 +13,9 @@ from .person import OpenQuestionError, TakenBackError
 from .step_context import StepContext
 from .steps import STEPS
 
+QUICK = ("map", "droop", "result")
+"""Steps of a quick calibration."""
+
 
 def table(session) -> list[tuple[str, str, str]]:
     """Of every step: name, what it is, how far it is."""
@@ -30,11 +33,12 @@ def run_steps(context: StepContext, estimate: ArmEstimate, only: Sequence[str] =
     Raises:
         PickerError: see the steps; what was answered is kept.
     """
+    only = only or (QUICK if context.quick else ())
     wanted = [step for step in STEPS if not only or step.NAME in only]
     all_done = all(step.NAME in context.session.done for step in wanted)
     for step in STEPS:
         here = step in wanted
-        if here and only and all_done and step.NAME != "result":
+        if here and only and all_done and step.NAME != "result" and not context.quick:
             _perhaps_again(context, step)
         before = step.NAME in context.session.done
         if not here or before and step.NAME != "result":

@@ -100,8 +100,8 @@ def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float
     return float(validator.limits.servo_map.model.setpoint(q, np.zeros_like(q), validator.model.gravity(q))[column])
 
 
-def resting_at(validator: MotionValidator, setpoints) -> np.ndarray:
-    """(n,) where the arm rests with these set-points [rad], by what is believed now.
+def resting_at(validator: MotionValidator, setpoints, side: float = 0.0) -> np.ndarray:
+    """(n,) where the arm rests with these set-points [rad], by what is believed now; ``side``: from which it came, 0: not known.
 
     Raises:
         InfeasibleError: a load above stall torque there.
@@ -109,9 +109,10 @@ def resting_at(validator: MotionValidator, setpoints) -> np.ndarray:
     servo, still = validator.limits.servo_map.model, np.zeros(validator.limits.servo_map.n)
 
     def pull(q):
-        return validator.model.gravity(q), validator.model.torque_derivatives(q, still, still)[0]
+        motor = servo.motor_for(validator.model.gravity(q), side)
+        return motor, servo.motor_slope(motor, side)[:, None] * validator.model.torque_derivatives(q, still, still)[0]
 
-    q = resting_position(setpoints, pull, 1.0 / servo.stiffness, servo.deadband)
+    q = resting_position(setpoints, pull, 1.0 / servo.stiffness, servo.gap)
     servo.resting_position(setpoints, validator.model.gravity(q))  # refuses a load above stall torque
     return q
 

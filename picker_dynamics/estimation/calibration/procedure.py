@@ -28,6 +28,9 @@ from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text
 ANGLE_SD = RULER_SD / 0.3
 """Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""
 
+BELIEVED_SD = 0.1
+"""Of masses and centres that nobody measured, as a share (one standard deviation)."""
+
 ANGLE_PLACES = 4
 """How many such places tell its zero within 0.3 degrees."""
 
@@ -71,6 +74,18 @@ def measured_links(description: descriptions.ArmDescription, joints: Sequence[st
         if link.mass > 0.0 and any(joint.name in joints for joint in description.path_to(name)):
             carried.append(name)
     return tuple(carried)
+
+
+def believed_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> dict[str, LinkProperties]:
+    """Masses and centres of links as the URDF has them, with how wrong such are."""
+    links = {name: description.links[name] for name in measured_links(description, joints)}
+    return {
+        name: LinkProperties(
+            Measured(link.mass, BELIEVED_SD * link.mass),
+            Measured(float(link.com[0]), BELIEVED_SD * abs(float(link.com[0])) + RULER_SD),
+        )
+        for name, link in links.items()
+    }
 
 
 def calibrate(
@@ -121,6 +136,7 @@ def droop_fit(
     tell: Callable[[str], None] = lambda _text: None,
     keep: Callable[[str, list[Station]], list[Station]] = lambda _stage, stations: stations,
     instrument: str = "inclinometer",
+    quick: bool = False,
 ) -> DroopFit:
     """Visit the stations, bare ones first, and fit all that was read.
 
@@ -130,14 +146,17 @@ def droop_fit(
         seed: of the random poses: the same readings lead to the same stations.
         keep: is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit.
         instrument: with which the droop is read, see ``poses.sensors``.
+        quick: bare stations alone; links that were not measured weigh what the URDF says, more or less.
     """
     joints = gravity_joints(weighed)
-    model = DroopModel(weighed, servos, joints, links)
+    model = DroopModel(weighed, servos, joints, {**believed_links(weighed, joints), **links} if quick else links)
     seen = sensors(weighed, joints, instrument)
 
-    validator, stations = bare_stations(model, calibrated_servos(servos, angles), seen, seed)
+    validator, stations = bare_stations(model, calibrated_servos(servos, angles), seen, seed, quick)
     readings = visit(keep("bare", stations), validator, bench, model, [], tell)
     first = fit(model, readings)
+    if quick:
+        return first
     validator, stations = loaded_stations(first, calibrated_servos(servos, figures_from(first, angles)), weights, seen, seed + 1)
     return fit(model, visit(keep("loaded", stations), validator, bench, model, readings, tell))
 

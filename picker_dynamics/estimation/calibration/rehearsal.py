@@ -259,7 +259,7 @@ class Rehearsal:
 
     def judged(self, estimate: ArmEstimate, report: dict) -> tuple[dict, int]:
         """The report with the truth beside what was found, and hold errors before, after, and with the truth; exit code 0 if it
-        holds as well as a calibration has to (``TipErrorReport.reached``), or just better where droop was left out."""
+        holds as well as a calibration has to (``TipErrorReport.reached``), or just better where links or droop were left out."""
         plant, arm = self.bench.plant, self.bench.plant.description
         for name, entries in report["joints"].items():
             column = arm.joint_names.index(name)
@@ -283,7 +283,7 @@ class Rehearsal:
         report["tracking_mm"] = {name: one["tracking"]["median"] for name, one in stages.items()}
         report |= {"answers": self.person.asked, "simulated": self.settings}
         better = stages["after"]["hold"]["median"] < stages["before"]["hold"]["median"]
-        return report, 0 if (better if estimate.fit is None else errors.reached) else 1
+        return report, 0 if (errors.reached if estimate.links else better) else 1
 
     def _true_servo(self, column: int) -> dict[str, float]:
         """What was hidden of a servo."""
@@ -293,5 +293,7 @@ class Rehearsal:
             "zero_rad": -true.direction * true.zero,
             "scale": true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
             "stiffness_nm_rad": float(plant.servo.stiffness[column]),
-            "deadband_rad": float(plant.servo.deadband[column]),
+            "gap_rad": float(plant.servo.gap[column]),
+            "load_friction": float(plant.servo.load_friction[column]),
+            "coulomb_nm": float(plant.whole_servo.coulomb[column]),
         }

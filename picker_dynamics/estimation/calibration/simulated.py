@@ -1,7 +1,7 @@
 """Simulated arm with hidden numbers, whose scale, ruler, stopwatch and inclinometer are read with the noise of real ones.
 
 The arm is MuJoCo's (``sim.plant``); readings have the noise of the real instruments.  What is hidden: masses, inertias,
-stiffness, deadband, damping and friction as ``plant_error`` draws them, and on top of that the zero and the scale of
+stiffness, deadband, damping, friction and play as ``plant_error`` draws them, and on top of that the zero and the scale of
 every servo.
 """
 
@@ -26,6 +26,7 @@ from .mass_properties import RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swi
 from .mover import FRAME_S
 from .poses import TRAVEL_SPEED, Station, stand_off, way
 from .procedure import ANGLE_SD
+from .write_back import horn_slope
 
 ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
 """Of the hidden servo horns: standard deviation of the zero [rad], bound of the scale error."""
@@ -34,10 +35,9 @@ APPROACH_S, SETTLE_S = 3.0, 2.5
 HAND_S, HANDS_OFF = 1.0, tuple(np.arange(11) / 10.0)
 """How long a hand takes to let go of a weight [s], and the shares of it that the arm bears meanwhile."""
 
-OWN_SHARE, CHANCE_SHARE = (-0.5, 0.9), 0.4
-"""Of the friction held back at rest, as a share of each joint's friction: range of the part that follows the side from which it
-came, and standard deviation of the rest.  Over motions of MuJoCo's arm the first is 0.7 at the wrist, which its servo brakes
-well, and -0.5 to 0.6 at shoulder and elbow, which swing."""
+HOPS, CHANCE_NM = (0.4, 1.6), 0.003
+"""Of where joints of ``RestingBench`` stop short of the friction's edge: range, as a share of what a hop of their pulses makes
+(``droop_model``), and standard deviation of the rest [N·m].  MuJoCo's arm stops so."""
 
 
 def hidden_servos(servos: ServoMap, rng: np.random.Generator, horn_error: float = 1.0) -> ServoMap:
@@ -157,30 +157,36 @@ class SimulatedBench:
 class RestingBench(SimulatedBench):
     """The same arm already at rest, many times faster: where MuJoCo's gravity, the hidden servos' springs and friction balance.
 
-    What friction holds back is not the outcome of a motion but drawn, as motions leave it: a share of each joint's friction
-    that is its own and follows the side from which it came, and as much again by chance.
+    Joints rest at the edge of their friction on the side from which they came, less what their last hop leaves, which is drawn.
     """
-
-    def __post_init__(self):
-        super().__post_init__()
-        self._own = self.rng.uniform(*OWN_SHARE, self.plant.n)
 
     def read_station(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> list[float]:
         """Be at rest at the station with the weight on, and read its sensors [rad or m]."""
-        shares = np.clip(side * self._own + self.rng.normal(0.0, CHANCE_SHARE, self.plant.n), -1.0, 1.0)
-        return self.sensed(station.sensors, self.resting(station, columns, shares))
+        held = -side * self.rng.uniform(*HOPS, self.plant.n) * self.hops(station)
+        held += self.rng.normal(0.0, CHANCE_NM, self.plant.n)
+        return self.sensed(station.sensors, self.resting(station, columns, side, held))
 
-    def resting(self, station: Station, columns: Sequence[int], shares) -> np.ndarray:
-        """(n,) where the joints rest [rad] with the weight on, friction holding back ``shares`` (n,) of what it can."""
+    def hops(self, station: Station) -> np.ndarray:
+        """(n,) torque by which joints usually stop short of the friction's edge [N·m]."""
+        plant = self.plant
+        plant.attach(station.weight.mass, station.weight.point)
+        inertia = np.diag(plant.mass_matrix(plant.servo_map.to_angle(station.pulses_us)))
+        zeta = np.minimum(0.5 * plant.servo.damping / np.sqrt(plant.servo.stiffness * inertia), 0.999)
+        over = np.exp(-np.pi * zeta / np.sqrt(1.0 - zeta**2))
+        steps = [horn_slope(one) * plant.servo_map.quantum_us for one in plant.servo_map.servos]
+        return plant.servo.stiffness * steps * over / (1.0 + over)
+
+    def resting(self, station: Station, columns: Sequence[int], side: float, held=0.0) -> np.ndarray:
+        """(n,) where the joints rest [rad] with the weight on, come from one side; ``held``: that is borne besides (n,) [N·m]."""
         plant, column, still = self.plant, list(columns), np.zeros(self.plant.n)
         plant.attach(station.weight.mass, station.weight.point)
-        friction = shares * (plant.description.friction + plant.error.coulomb)
+        servo = plant.whole_servo
         q = np.array(plant.servo_map.to_angle(station.pulses_us))
 
-        def pull(some):
+        def motor(some):
             q[column] = some
-            return (plant.bias(q, still) + friction)[column]
+            return servo.motor_for(plant.bias(q, still) + held, side)[column]
 
-        q[column] = resting_position(q[column], sloped(pull), 1.0 / plant.servo.stiffness[column], plant.servo.deadband[column])
+        q[column] = resting_position(q[column], sloped(motor), 1.0 / servo.stiffness[column], servo.gap[column])
         plant.detach()
         return q

@@ -38,6 +38,7 @@ class StepContext(Guide):
         when: date, for the files.
         settle_s: how long the arm comes to rest before something is read [s].
         repeats: how often each link is weighed, balanced and swung.
+        quick: zeros and stiffness alone, from few answers.
         urdf, servos, overlay: files, for the commands that are shown; "": the picker's.
     """
 
@@ -52,6 +53,7 @@ class StepContext(Guide):
     urdf: str = ""
     servos: str = ""
     overlay: str = ""
+    quick: bool = False
     step: str = ""
     switched: set[str] = field(default_factory=set)
 

@@ -30,6 +30,7 @@ from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 
 from ..urdf_text import find, inertial
 from .droop_fit import DroopFit
+from .droop_model import TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
 from .mass_properties import LinkProperties, LinkReadings
 from .measured import NORMAL_95, Measured
 from .session import backup_name, write_whole
@@ -43,6 +44,8 @@ URDF_NAME, OVERLAY_NAME = "arm.urdf", "servos.calibrated.yaml"
 MASS_RATIO = (0.6, 1.7)
 """Measured mass over the URDF's beyond which one of them is of other parts: a servo is left off, or weighed twice."""
 
+FRICTION_KEYS = ("load_friction", "coulomb_nm", "play_deg")
+
 SAMPLES = 200
 """Random states in which the models are compared."""
 
@@ -53,18 +56,23 @@ class ServoFigures:
 
     Args:
         zero: offset of the joint [rad].  scale: error of the horn's angle, as a share.
-        stiffness: [N·m/rad].  deadband: half of it [rad].
+        stiffness: K of the motor's spring [N·m/rad].  gap: half of deadband and play [rad].
         how: in words, for the file.
         speed: without load [rad/s].  stall: torque [N·m].
+        load_friction: x.  coulomb: tau_c [N·m].
+        assumed: keys of the servo map of which the readings told little, so that what was assumed stays, mostly.
     """
 
     zero: Measured | None = None
     scale: Measured | None = None
     stiffness: Measured | None = None
-    deadband: Measured | None = None
+    gap: Measured | None = None
     how: str = ""
     speed: Measured | None = None
     stall: Measured | None = None
+    load_friction: Measured | None = None
+    coulomb: Measured | None = None
+    assumed: tuple[str, ...] = ()
 
 
 def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str, ServoFigures]:
@@ -75,8 +83,13 @@ def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str,
             fit.figure(joint, "zero"),
             fit.figure(joint, "scale"),
             fit.stiffness(joint),
-            fit.figure(joint, "deadband"),
+            fit.figure(joint, "gap"),
             f"droop at {visits} visits of poses, misfit {fit.misfit:.2f}",
+            load_friction=fit.figure(joint, "load_friction"),
+            coulomb=fit.figure(joint, "coulomb"),
+            assumed=tuple(
+                key for figure, key in zip(("load_friction", "coulomb", "gap"), FRICTION_KEYS) if not fit.told(joint, figure)
+            ),
         )
         for joint in fit.model.joints
     }
@@ -105,25 +118,37 @@ def calibrated(servo: Servo, found: ServoFigures) -> Servo:
         changed["zero"] = servo.zero - servo.direction * found.zero.value
     if found.scale is not None:
         changed["horn_angles"] = tuple(angle * (1.0 + scale) for angle in servo.horn_angles)
-    if found.stiffness is not None:
-        changed["stiffness"] = found.stiffness.value
-        changed["deadband_us"] = 2.0 * found.deadband.value / horn_slope(servo) / (1.0 + scale)
-        known += ["stiffness_nm_rad", "deadband_us"]
-    for key, one in (("no_load_speed_rad_s", found.speed), ("stall_torque_nm", found.stall)):
+    if found.gap is not None:  # droop does not tell deadband from play: what is more than the deadband is play
+        deadband = servo.deadband * (1.0 + scale)
+        changed["deadband_us"] = servo.deadband_us * min(1.0, found.gap.value / max(deadband, 1e-9))
+        changed["play"] = 2.0 * max(0.0, found.gap.value - deadband)
+        known.append("play_deg")
+    for key, one in (
+        ("stiffness_nm_rad", found.stiffness),
+        ("no_load_speed_rad_s", found.speed),
+        ("stall_torque_nm", found.stall),
+        ("load_friction", found.load_friction),
+        ("coulomb_nm", found.coulomb),
+    ):
         if one is not None:
-            changed[key.removesuffix("_rad_s").removesuffix("_nm")] = one.value
+            changed[re.sub(r"_(nm_rad|rad_s|nm)$", "", key)] = one.value
             known.append(key)
-    return replace(servo, **changed, unmeasured=tuple(key for key in servo.unmeasured if key not in known))
+    return replace(servo, **changed, unmeasured=(*(key for key in servo.unmeasured if key not in known), *found.assumed))
 
 
 def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> ServoMap:
-    """The servo map with what was found; servos of which no stiffness was found get the mean of the others'."""
+    """The servo map with what was found; servos of which no stiffness was found get the mean of the others', and friction and
+    play that are typical where the map has none: assumed, all of it."""
     known = [one.stiffness.value for one in found.values() if one.stiffness is not None]
     made = []
     for servo in servos.servos:
         servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
         if known and "stiffness_nm_rad" in servo.unmeasured:
             servo = replace(servo, stiffness=float(np.mean(known)))
+            if not (servo.load_friction or servo.coulomb or servo.play):
+                coulomb = TYPICAL_COULOMB * servo.stall_torque
+                assumed = {"load_friction": TYPICAL_LOAD_FRICTION, "coulomb": coulomb, "play": TYPICAL_PLAY}
+                servo = replace(servo, **assumed, unmeasured=(*servo.unmeasured, *FRICTION_KEYS))
         made.append(servo)
     return replace(servos, servos=tuple(made))
 
@@ -168,6 +193,8 @@ def _set_entries(servo: Servo, was: Servo) -> Iterator[tuple[str, tuple[str, str
         yield "direction", (f"{servo.direction}", "turned round")
     if servo.horn_angles != was.horn_angles or servo.pulses_us != was.pulses_us:
         yield "pulse_map", (_points(servo), "")
+    if servo.deadband_us != was.deadband_us:
+        yield "deadband_us", (f"{{value: {servo.deadband_us:.4f}, measured: false}}", "all of the gap that was found")
     for key, value, old in (
         ("zero_deg", math.degrees(servo.zero), math.degrees(was.zero)),
         ("rest_rad", servo.rest, was.rest),
@@ -185,11 +212,28 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
         yield "zero_deg", (f"{math.degrees(servo.zero):.4f}", f"± {math.degrees(NORMAL_95 * one.zero.sd):.2f}")
     if "stiffness_nm_rad" in servo.unmeasured:
         if some:
+            values = servo.load_friction, servo.coulomb, math.degrees(servo.play)
+            for key, value in zip(FRICTION_KEYS, values):
+                if key in servo.unmeasured:
+                    yield key, (f"{{value: {value:.4f}, measured: false}}", "assumed")
             yield "stiffness_nm_rad", (f"{{value: {servo.stiffness:.4f}, measured: false}}", "mean of those measured")
     elif one.stiffness:
-        share = NORMAL_95 * one.deadband.sd / max(one.deadband.value, 1e-6)
         yield "stiffness_nm_rad", (f"{servo.stiffness:.4f}", _interval(one.stiffness))
-        yield "deadband_us", (f"{servo.deadband_us:.4f}", f"± {100 * share:.0f} %")
+
+    def shown(key: str, value: float, comment: str) -> tuple[str, tuple[str, str]]:
+        if key in one.assumed:
+            return key, (f"{{value: {value:.4f}, measured: false}}", f"{comment}: mostly assumed")
+        return key, (f"{value:.4f}", comment)
+
+    if one.gap:
+        both = math.degrees(2.0 * NORMAL_95 * one.gap.sd)
+        yield shown("play_deg", math.degrees(servo.play), f"± {both:.2f}, the deadband's error in it")
+    for key, value, figure in (
+        ("load_friction", servo.load_friction, one.load_friction),
+        ("coulomb_nm", servo.coulomb, one.coulomb),
+    ):
+        if figure:
+            yield shown(key, value, _interval(figure, 3))
     if one.stall:
         yield "stall_torque_nm", (f"{servo.stall_torque:.4f}", _interval(one.stall))
     if one.speed:
@@ -201,9 +245,9 @@ def _points(servo: Servo) -> str:
     return f"[{', '.join(f'[{angle:.4f}, {pulse:.4f}]' for angle, pulse in points)}]"
 
 
-def _interval(one: Measured) -> str:
+def _interval(one: Measured, digits: int = 2) -> str:
     low, high = one.interval
-    return f"{low:.2f} ... {high:.2f}"
+    return f"{low:.{digits}f} ... {high:.{digits}f}"
 
 
 def urdf_text(

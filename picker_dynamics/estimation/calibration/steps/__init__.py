@@ -6,5 +6,6 @@ nothing and gives the same.
 
 from . import droop, limits, links, map, rest, result, sweep, trim
 
-STEPS = (trim, map, limits, rest, links, droop, sweep, result)
+STEPS = (links, trim, map, limits, rest, droop, sweep, result)
+"""``links`` comes first: taking the arm apart voids the zeros."""
 NAMES = tuple(step.NAME for step in STEPS)

@@ -42,16 +42,21 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     context.explain(
         "The arm goes to a few poses, from above and from below, and you read how its links stand: inclinometer along "
         "the "
-        "link, 0 when level, positive when the far end is up. First bare, then with weights, which you hang on gently and "
-        "hold until the arm bears them. An arm let go of a weight swings with twice its torque."
+        "link, 0 when level, positive when the far end is up."
+        + (
+            ""
+            if context.quick
+            else " First bare, then with weights, which you hang on gently and hold until the arm bears them. "
+            "An arm let go of a weight swings with twice its torque."
+        )
     )
-    if not estimate.links:
+    if not (estimate.links or context.quick):
         context.tell(
             "No link was measured: the URDF's masses count as exact, and their errors go into the stiffness. The step "
             "links comes first, if it can.",
             "warning",
         )
-    weights = [_weight(context, number, one) for number, one in enumerate(WEIGHTS)]
+    weights = [NONE] if context.quick else [_weight(context, number, one) for number, one in enumerate(WEIGHTS)]
     while True:
         reader = StationReader(context, estimate)
         try:
@@ -85,6 +90,7 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
         seed=context.seed,
         tell=tell,
         keep=reader.keep,
+        quick=context.quick,
     )
     servos = calibrated_servos(estimate.servos, figures_from(found, estimate.angles))
     for one in saturated(found.model, found.unknowns, found.readings):
@@ -93,7 +99,7 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
             "warning",
         )
     validator = cautious_validator(RigidBody(estimate.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    for number in range(MORE):
+    for number in range(0 if context.quick else MORE):
         still = open_figures(found)
         if not still:
             break
@@ -202,7 +208,7 @@ class StationReader:
             return None
         self._there = ""
         while True:
-            expected = expected_at(self.estimate.description, validator, station)
+            expected = expected_at(self.estimate.description, validator, station, side)
             values = []
             for sensor in station.sensors:
                 name = f"{key}.{sensor.kind}.{sensor.link}"
@@ -362,10 +368,12 @@ COMING_SPEED = 0.1
 """At which a station is come to [rad/s]: three times slower than jogging."""
 
 
-def expected_at(description: ArmDescription, validator: MotionValidator, station: Station) -> dict[SensorModel, float]:
-    """What should be read at a station [rad or m], by what is believed now."""
+def expected_at(
+    description: ArmDescription, validator: MotionValidator, station: Station, side: float
+) -> dict[SensorModel, float]:
+    """What should be read at a station come to from one side [rad or m], by what is believed now."""
     loaded = with_weight(validator, station.weight)
-    poses = link_poses(description, resting_at(loaded, validator.limits.servo_map.to_angle(station.pulses_us)))
+    poses = link_poses(description, resting_at(loaded, validator.limits.servo_map.to_angle(station.pulses_us), side))
     return {sensor: float(sensor.of(poses)) for sensor in station.sensors}
 
 

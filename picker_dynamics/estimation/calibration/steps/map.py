@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -45,6 +46,12 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         "of the URDF, or as 52 mm at 300 mm."
     )
     names = estimate.servos.joint_names
+    if context.quick:  # the droop tells of the others
+        idle = [name for name in names if name not in estimate.loaded]
+        for name in idle:
+            estimate, first = _first_two(context, estimate, name)
+            estimate = _across(context, estimate, name, first, ((2, 1.0),))
+        return estimate
     wanted = [name for name in names if context.choose(f"{name}.how", f"Joint {name}:", HOW, about=(name,)) == ""]
     found: dict[str, list[MapPoint]] = {}
     for name in wanted:
@@ -89,11 +96,21 @@ def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[
         estimate = _with(estimate, column, given)
 
 
-def _across(context: StepContext, estimate: ArmEstimate, name: str, points: list[MapPoint]) -> ArmEstimate:
-    """The ends and the middle of the range; the map that all points tell."""
+def _across(
+    context: StepContext,
+    estimate: ArmEstimate,
+    name: str,
+    points: list[MapPoint],
+    places: Sequence[tuple[int, float]] = ((2, 0.0), (3, 1.0), (4, 0.5)),
+) -> ArmEstimate:
+    """The ends and the middle of the range; the map that all points tell.
+
+    Args:
+        places: number and share of the range of those to be read still.
+    """
     column = estimate.servos.joint_names.index(name)
     given = estimate.servos.servos[column]
-    points = [*points, *(_point(context, estimate, name, number, place) for number, place in ((2, 0.0), (3, 1.0), (4, 0.5)))]
+    points = [*points, *(_point(context, estimate, name, number, place) for number, place in places)]
     grip = given.grip
     if grip is not None:  # where it touches it does not follow its pulse
         points = [point for point in points if point.angle > grip.contact + CONTACT]
@@ -104,7 +121,7 @@ def _across(context: StepContext, estimate: ArmEstimate, name: str, points: list
         context.forget(f"{name}.")
         context.note(f"{name}.how", "")
         estimate, points = _first_two(context, estimate, name)
-        return _across(context, estimate, name, points)
+        return _across(context, estimate, name, points, places)
     context.tell(
         f"{name}: {len(points)} points within {math.degrees(off):.1f} deg of "
         f"{'a straight line' if len(servo.pulses_us) == 2 else f'a map of {len(servo.pulses_us)} points'}; direction "
@@ -116,7 +133,8 @@ def _across(context: StepContext, estimate: ArmEstimate, name: str, points: list
     angles = dict(estimate.angles)
     if name not in estimate.loaded:
         told = [float(servo.to_angle(point.pulse_us)) for point in points]
-        sd = max(off, math.hypot(ANGLE_SD, servo.deadband / math.sqrt(3.0)))  # it may rest anywhere within its deadband
+        gap = servo.deadband + 0.5 * servo.play
+        sd = max(off, math.hypot(ANGLE_SD, gap / math.sqrt(3.0)))  # it may rest anywhere within deadband and play
         angles[name] = angle_figures(servo, told, [point.angle for point in points], f"{len(points)} angles read", sd)
     return replace(_with(estimate, column, servo), remarks=remarks, angles=angles)
 

@@ -52,7 +52,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         )
     else:
         context.tell(
-            "Without the step droop nobody knows zeros, stiffness and deadband well: the tip is as uncertain as before.",
+            "Without the step droop nobody knows zeros, stiffness and friction well: the tip is as uncertain as before.",
             "warning",
         )
     given = servo_map.load(context.servos or resource("config/servos.yaml"), servos.joint_names)
@@ -101,7 +101,9 @@ def figures(estimate: ArmEstimate) -> dict:
             "zero_rad": one.zero and Measured(-servo.direction * servo.zero, one.zero.sd),
             "scale": one.scale and Measured(horn_slope(servo) / horn_slope(was) - 1.0, one.scale.sd),
             "stiffness_nm_rad": one.stiffness,
-            "deadband_rad": one.deadband,
+            "gap_rad": one.gap,
+            "load_friction": one.load_friction,
+            "coulomb_nm": one.coulomb,
             "no_load_speed_rad_s": one.speed,
             "stall_torque_nm": one.stall,
         }
@@ -134,7 +136,9 @@ UNITS = {
     "zero_rad": ("mid-travel at", 180.0 / math.pi, "deg"),
     "scale": ("scale error", 100.0, "%"),
     "stiffness_nm_rad": ("stiffness", 1.0, "N·m/rad"),
-    "deadband_rad": ("half deadband", 180.0 / math.pi, "deg"),
+    "gap_rad": ("gap", 180.0 / math.pi, "deg"),
+    "load_friction": ("load friction", 1.0, ""),
+    "coulomb_nm": ("friction", 1.0, "N·m"),
     "no_load_speed_rad_s": ("speed", 1.0, "rad/s"),
     "stall_torque_nm": ("stall torque", 1.0, "N·m"),
     "mass_kg": ("mass", 1e3, "g"),
