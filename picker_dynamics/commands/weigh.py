@@ -27,8 +27,11 @@ HEAVIEST_KG = 0.1, 0.05, 0.025, 0.01
 SETTLE_S, LISTEN_S = 2.0, 1.0
 """Until the arm stands after a motion, and how long joints that measure are listened to [s]."""
 
-MOVE_S = 0.8
-"""At least, for a motion between visits [s]."""
+MOVE_S, APPROACH_S = 0.8, 2.5
+"""At least, for a motion between visits, and from the stand-off into the pose: an arm that comes slowly does not swing [s]."""
+
+SIDE = {"below": 1.0, "above": -1.0, "": 0.0}
+"""By the word for it."""
 
 EFFORT_SD_FLOOR = 0.003
 """Of a measured effort, as a share of the joint's limit: noise does not say what a sensor is off by."""
@@ -88,6 +91,13 @@ def add_parser(commands) -> None:
     )
     one.add_argument("--empty", nargs="+", default=[], metavar="LINK=DEG,...", help="the same without payload")
     one.add_argument("--at", nargs="+", default=[], metavar="JOINT=DEG", help="set-points of the servos there (default: home)")
+    one.add_argument(
+        "--from",
+        dest="side",
+        choices=("below", "above"),
+        default="",
+        help="with --reading: the side from which the arm came to the pose, each time by 0.1 rad at least",
+    )
     one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden numbers")
     one.add_argument("--grams", type=shared.ANY, default=25.0, metavar="G", help="what the simulated tool holds (default 25)")
     one.add_argument(
@@ -230,7 +240,8 @@ def typed(options):
     for loaded, pairs in ((False, empty), (True, full)):
         for link, texts in pairs:
             for text in texts.split(","):
-                read.append(Measurement(pulses, sensor_on(scale, link), angle(link, text), len(read), loaded))
+                value, sensor = angle(link, text), sensor_on(scale, link)
+                read.append(Measurement(pulses, sensor, value, len(read), loaded, SIDE[options.side]))
     return scale.weigh(read, hint(scale, validator, {one.sensor for one in read}, servos.home))
 
 
@@ -344,8 +355,8 @@ def by_droop(options, client):
     for visit in visits:
         if visit.loaded and visit.number == len(visits) // 2:
             _answer("Put the payload into the tool, gently, and take your hands away. Then press Enter: ")
-        for there in (before(scale, visit), scale.servos.to_angle(visit.pulses_us)):
-            client.move_through([MOVE_S], [there])
+        client.move_through([MOVE_S], [before(scale, visit)])
+        client.move_through([APPROACH_S], [scale.servos.to_angle(visit.pulses_us)])
         client.spin(SETTLE_S)
         there = replace(visit, pulses_us=_pulses(client, scale))
         read += (

@@ -193,7 +193,7 @@ def test_without_a_calibration_nothing_is_hidden_but_the_plants_errors(tmp_path)
 def test_a_calibration_is_believed_of_the_arm_that_was_rehearsed(calibrated, tmp_path):
     known = sides(options(calibrated=str(calibrated)), tmp_path)
     assert known.believed[1].servos[1].zero == approx(math.radians(-66.0))
-    rehearsed = SimulatedBench.with_errors(picker(), servos(ideal=True), plant_error=0.15, seed=3).plant.servo_map
+    rehearsed = SimulatedBench.with_errors(picker(), servos(), plant_error=0.15, seed=3).plant.servo_map
     assert known.true[1] == rehearsed != known.configured[1]
     made = bringup.graph(dataclasses.replace(known.graph, directory=str(tmp_path)))
     words = made.board.arguments

@@ -25,7 +25,7 @@ def add_parser(commands) -> None:
         help="believe the numbers that picker calibrate --simulated found for this --plant-error and --seed",
     )
     shared.add(demo, "--board", "--urdf", "--servos")
-    shared.add(demo, "--servo", default="", help="what the servos are like: typical (default), or ideal (as with --calibrated)")
+    shared.add(demo, "--servo", default="", help="what the servos are like: typical (default), or ideal")
     demo.add_argument("--out", default="out/demo", help="folder for figures and summary.json")
     demo.set_defaults(run=run)
 

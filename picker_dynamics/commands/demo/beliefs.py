@@ -54,7 +54,7 @@ def sides(options, out: Path) -> Sides:
         ConfigurationError: files that are missing, or a calibration of another simulated arm.
     """
     folder = getattr(options, "calibrated", "")
-    servo = getattr(options, "servo", "") or ("ideal" if folder else "typical")
+    servo = getattr(options, "servo", "") or "typical"
     files = getattr(options, "urdf", ""), getattr(options, "servos", "")
     if any(files) and (folder or getattr(options, "horn_error", None)):
         raise ConfigurationError(

@@ -52,6 +52,9 @@ BOUNDS = {"compliance": (0.005, np.inf), "gap": (0.0, np.inf), "load_friction": 
 TOLD = 0.8
 """A figure whose standard deviation is above this share of what it was before is mostly assumed."""
 
+FEWEST_OF_A_JOINT = 4
+"""Readings for each joint, at least, that are worth a fit: what they leave open stays as it was assumed."""
+
 FEWEST_OF_A_SIDE = 0.25
 """Share of the visits that come from either side, at least: friction shows in their difference."""
 
@@ -115,9 +118,13 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
     Raises:
         InputError: too few readings, from one side only, or one that no such arm could give.
     """
-    sought = len(model.joints) * len(SOUGHT)
+    sought, fewest = len(model.joints) * len(SOUGHT), FEWEST_OF_A_JOINT * len(model.joints)
     refuse_if(
-        len(readings) < sought, f"{len(readings)} readings for {sought} figures: take more", "readings", len(readings), sought
+        len(readings) < fewest,
+        f"{len(readings)} readings for {sought} figures: take {fewest} at least",
+        "readings",
+        len(readings),
+        fewest,
     )
     require_both_sides(readings)
     from scipy.optimize import least_squares

@@ -329,12 +329,14 @@ def way(validator: MotionValidator, start, end) -> list[np.ndarray]:
 
 
 def can_be_visited(start, there, columns: Sequence[int], validator: MotionValidator, loaded: MotionValidator) -> bool:
-    """Whether servos bear the ways from ``start`` (n,) [rad] to both sides of ``there``, and from those, ``loaded``, into it."""
+    """Whether servos bear the way from ``start`` (n,) [rad] to one side of ``there``, and from there, ``loaded``, into it, to its
+    other side, and into it again."""
     try:
         for side in SIDES:
             away = stand_off(there, side, columns)
             _require_bearable(validator, start, away)
             _require_bearable(loaded, away, there)
+            start, validator = there, loaded
     except PickerError:
         return False
     return True

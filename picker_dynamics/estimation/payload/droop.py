@@ -1,12 +1,13 @@
 """Payload from droop: the mass in the tool from how far it makes the arm sag, by inclinometer or joint potentiometers.
 
-A servo told q_cmd that bears G rests at q = q_cmd - offset(G) (``servo.ServoModel.offset``), G that of the sagged pose.  A
-reading h(q) is compared with h for m kilograms in the tool; its errors have the covariance (``payload_estimate``)
+A servo told q_cmd that bears G, and came to rest on side s, rests at q = q_cmd - offset(tau_m(G, s)) (``robot.servo``), G that of
+the sagged pose.  A reading h(q) is compared with h for m kilograms in the tool; its errors have the covariance
 
     V = sd² 1                                                the instrument's noise
       + Σ_j (f_sd)² (∂y/∂G_j)(∂y/∂G_j)ᵀ   at one visit       what dry friction, or a deadband, happens to hold back at joint j
       + offset_sd²           of one instrument, at one place  what zeros, scales and masses leave: cancels with and without
       + Σ_j (sd_K)² (∂y/∂ln K_j)(∂y/∂ln K_j)ᵀ                stiffness, as well as calibration knows it
+      + Σ_j (sd_x)² (∂y/∂x_j)(∂y/∂x_j)ᵀ                      friction that grows with the load, as well as it is known
 
 How much one visit tells:  with K = 10 N·m/rad, 25 g at 0.29 m lower the forearm by 0.7°; an inclinometer (0.1°) is then good for
 3.5 g, and friction (1 % of stall at two joints) for 2.8 g.  So weighing to 3 g takes two dozen visits with and without.
@@ -33,6 +34,9 @@ from .mass import BLIND_KG, MISREAD, Weighed, estimate, require_mass, require_pa
 
 STIFFNESS_SD, OFFSET_SD = 0.04, 0.3 * np.pi / 180.0
 """What a calibration leaves: of K as a share (8 % at 95 %); of an elevation at rest [rad]."""
+
+LOAD_FRICTION_SD, ASSUMED_SD = 0.03, 0.12
+"""Of x: what a calibration leaves, and where nobody has measured it."""
 
 POTENTIOMETER_SD = 0.15 * np.pi / 180.0
 """Of one reading through the board's converter: half a step of 10 bits over 270° [rad]."""
@@ -74,6 +78,7 @@ class Measurement:
         value: the reading [rad].
         visit: number of the visit to the pose; readings of one visit share its friction.
         loaded: whether the payload was in the tool.
+        side: from which the arm came: +1 from below, -1 from above, 0 not known.
     """
 
     pulses_us: np.ndarray
@@ -81,6 +86,7 @@ class Measurement:
     value: float
     visit: int
     loaded: bool
+    side: float = 0.0
 
 
 def sensed(description: ArmDescription, sensor: SensorModel | Potentiometer, q, poses) -> tuple[np.ndarray, np.ndarray]:
@@ -94,13 +100,14 @@ def sensed(description: ArmDescription, sensor: SensorModel | Potentiometer, q, 
 
 @dataclass(frozen=True)
 class _Linearised:
-    """Readings (r,) and their changes: (r,) by the mass [rad/kg], (r, j) by a standard deviation of each joint's friction, and of
-    its stiffness."""
+    """Readings (r,) and their changes: (r,) by the mass [rad/kg], (r, j) by a standard deviation of what friction holds back by
+    chance at each joint, of its stiffness, and of its friction that grows with the load."""
 
     values: np.ndarray
     slope: np.ndarray
     friction: np.ndarray
     stiffness: np.ndarray
+    load_friction: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,19 +152,20 @@ class DroopScale:
 
     # -- what readings should be ---------------------------------------------------------------------------------------
 
-    def resting(self, pulses_us, mass) -> tuple[np.ndarray, Loads]:
+    def resting(self, pulses_us, mass, side=0.0) -> tuple[np.ndarray, Loads]:
         """Where the joints rest, (r, n) [rad], and what they bear there.
 
         Args:
-            pulses_us: (r, n).  mass: (r,) in the tool [kg].
+            pulses_us: (r, n).  mass: (r,) in the tool [kg].  side: (r,) from which they came.
         """
-        servo, masses = self.servos.model, [*self.links, self._payload(mass)]
+        servo, masses, side = self.servos.model, [*self.links, self._payload(mass)], np.reshape(side, (-1, 1))
 
         def pull(q):
             load = loads(self.description, q, masses)
-            return load.torque, load.by_q
+            motor = servo.motor_for(load.torque, side)
+            return motor, servo.motor_slope(motor, side)[..., None] * load.by_q
 
-        q = resting_position(self.servos.to_angle(pulses_us), pull, 1.0 / servo.stiffness, servo.deadband)
+        q = resting_position(self.servos.to_angle(pulses_us), pull, 1.0 / servo.stiffness, servo.gap)
         return q, loads(self.description, q, masses)
 
     def predict(self, readings: Sequence[Measurement], mass: float) -> np.ndarray:
@@ -166,9 +174,11 @@ class DroopScale:
 
     def _linearised(self, readings: Sequence[Measurement], mass: float) -> _Linearised:
         loaded = np.array([one.loaded for one in readings], dtype=float)
-        q, load = self.resting([one.pulses_us for one in readings], mass * loaded)
+        side = np.array([one.side for one in readings])[:, None]
+        q, load = self.resting([one.pulses_us for one in readings], mass * loaded, side)
         servo, poses = self.servos.model, link_poses(self.description, q)
-        slope = sag(load.torque, 1.0 / servo.stiffness, servo.deadband)[1]
+        motor = servo.motor_for(load.torque, side)
+        slope = sag(motor, 1.0 / servo.stiffness, servo.gap)[1] * servo.motor_slope(motor, side)
         by_load = -np.linalg.inv(np.eye(self.servos.n) + slope[..., None] * load.by_q) * slope[:, None, :]
         values, rates = np.empty(len(readings)), np.zeros((len(readings), 1, self.servos.n))
         for sensor in {one.sensor for one in readings}:
@@ -176,12 +186,15 @@ class DroopScale:
             seen, rate = sensed(self.description, sensor, q, poses)
             values[rows], rates[rows, 0] = seen[rows], np.broadcast_to(rate, q.shape)[rows]
         by_friction = (rates @ by_load)[:, 0]
-        held_back = FRICTION_SD + servo.stiffness * servo.deadband * (np.abs(load.torque) < LOOSE_NM)
+        held_back = FRICTION_SD + servo.stiffness * servo.gap * (np.abs(load.torque) < LOOSE_NM)
+        assumed = ["load_friction" in one.unmeasured for one in self.servos.servos]
+        x_sd = np.where(assumed, ASSUMED_SD, LOAD_FRICTION_SD) * (servo.load_friction > 0.0)
         return _Linearised(
             values,
             (by_friction * load.by_mass[..., -1]).sum(axis=-1) * loaded,
             (by_friction * held_back)[:, self.columns],
-            (by_friction / slope * load.torque / servo.stiffness)[:, self.columns] * self.stiffness_sd,
+            (by_friction / slope * motor / servo.stiffness)[:, self.columns] * self.stiffness_sd,
+            (by_friction * side * np.abs(motor) * x_sd)[:, self.columns],
         )
 
     def _covariance(self, readings, change: _Linearised) -> np.ndarray:
@@ -190,9 +203,9 @@ class DroopScale:
         covariance = np.diag([one.sensor.sd**2 for one in readings])
         for shared in (sensors, self._places(readings)):
             covariance += self.offset_sd**2 * (shared[:, None] == shared)
-        return (
-            covariance + change.friction @ change.friction.T * (visits[:, None] == visits) + change.stiffness @ change.stiffness.T
-        )
+        for known in (change.stiffness, change.load_friction):
+            covariance += known @ known.T
+        return covariance + change.friction @ change.friction.T * (visits[:, None] == visits)
 
     @staticmethod
     def _places(readings) -> np.ndarray:
@@ -230,6 +243,7 @@ class DroopScale:
         from scipy.optimize import least_squares
 
         refuse_if(not any(one.loaded for one in readings), "no reading with the payload in the tool", "readings", 0, 1)
+        self.require_sides(readings)
         self.require_plausible(readings)
         values, mass = np.array([one.value for one in readings]), BLIND_KG
         for _ in range(ROUNDS):
@@ -268,6 +282,19 @@ class DroopScale:
         return misfit * float(np.sqrt((len(readings) - 1) / free))
 
     # -- what cannot be ------------------------------------------------------------------------------------------------
+
+    def require_sides(self, readings) -> None:
+        """Where gears hold something back it has to be known from which side the arm came."""
+        unknown = sum(one.side == 0.0 for one in readings)
+        refuse_if(
+            unknown and not self.servos.model.frictionless,
+            f"{unknown} of {len(readings)} readings do not say from which side the arm came to the pose, and the gears hold back "
+            f"up to {100.0 * self.servos.model.load_friction.max():.0f} % of what the motors give: come to it from one side, by "
+            "0.1 rad at least, and say which",
+            "side",
+            unknown,
+            0,
+        )
 
     def require_plausible(self, readings) -> None:
         """Each reading is near where the arm is without payload, or below, where one of half a kilogram would bring it."""
@@ -314,7 +341,8 @@ class DroopScale:
         )
 
     def _require_resting(self, readings, mass: float) -> None:
-        load = self.resting([one.pulses_us for one in readings], [mass * one.loaded for one in readings])[1].torque
+        sides, masses = [one.side for one in readings], [mass * one.loaded for one in readings]
+        load = self.resting([one.pulses_us for one in readings], masses, sides)[1].torque
         share = np.abs(load) / self.servos.model.stall_torque
         row, column = np.unravel_index(int(share.argmax()), share.shape)
         if share[row, column] > 1.0:

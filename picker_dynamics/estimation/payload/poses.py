@@ -56,14 +56,16 @@ class Visit:
         """Its readings; 0 while they are not known."""
         values = np.zeros(len(sensors)) if values is None else values
         return [
-            Measurement(self.pulses_us, sensor, float(value), self.number, self.loaded) for sensor, value in zip(sensors, values)
+            Measurement(self.pulses_us, sensor, float(value), self.number, self.loaded, self.side)
+            for sensor, value in zip(sensors, values)
         ]
 
 
 def before(scale: DroopScale, visit: Visit) -> np.ndarray:
-    """Set-points (n,) [rad] from which the arm comes: up to ``STAND_OFF`` away, another distance at each visit."""
+    """Set-points (n,) [rad] from which the arm comes: ``STAND_OFF`` away at most, another distance at each visit; always further
+    than friction reaches, so that the side is sure."""
     away = np.array(scale.servos.to_angle(visit.pulses_us))
-    away[list(scale.columns)] -= visit.side * STAND_OFF * (0.5 + 0.5 * (GOLDEN * visit.number % 1.0))
+    away[list(scale.columns)] -= visit.side * STAND_OFF * (0.75 + 0.25 * (GOLDEN * visit.number % 1.0))
     return away
 
 
@@ -94,7 +96,7 @@ def poses(
     drawn = np.tile(np.asarray(near, dtype=float), (CANDIDATES, 1))
     drawn[:, columns] = rng.uniform(lower[columns], np.maximum(lower, upper)[columns], (CANDIDATES, len(columns)))
     pulses = servos.quantise_us(servos.to_pulse_us(drawn))
-    readings = [Measurement(row, sensor, 0.0, 0, True) for row in pulses for sensor in sensors]
+    readings = [Measurement(row, sensor, 0.0, 0, True, 1.0) for row in pulses for sensor in sensors]
     blind = scale.alone(readings).reshape(CANDIDATES, -1).min(axis=1)
     found: list[np.ndarray] = []
     for row in np.argsort(blind):

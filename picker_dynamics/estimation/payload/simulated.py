@@ -18,14 +18,15 @@ from picker_dynamics.sim.plant import Plant
 
 from ..calibration.droop_model import SensorModel
 from ..calibration.simulated import FRAME_S, hidden_servos, mounted, smooth_line
-from .droop import DroopScale, Measurement, Potentiometer, sensed
+from .droop import LOAD_FRICTION_SD, DroopScale, Measurement, Potentiometer, sensed
 from .poses import Visit, before
 
-STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, DEADBAND_SD = 0.04, math.radians(0.15), 0.003, 0.01, 0.1
+STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, GAP_SD, COULOMB_SD = 0.04, math.radians(0.15), 0.003, 0.01, 0.1, 0.25
 """How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""
 
-TRAVEL_S, SETTLE_S = 0.6, 1.6
-"""From the stand-off into the pose, and until it is read [s]."""
+TRAVEL_S, APPROACH_S, SETTLE_S = 0.6, 2.5, 1.6
+"""To the stand-off at least, from there into the pose, and until it is read [s]: an arm that comes fast swings, and friction holds
+it anywhere (25 g are then 4 g off)."""
 
 
 def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescription, ServoMap]:
@@ -35,14 +36,17 @@ def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescriptio
     def near(share: float) -> float:
         return 1.0 + rng.normal(0.0, share)
 
-    servos = []
+    servos, whole = [], plant.whole_servo
     for column, servo in enumerate(true.servos):
         found = mounted(servo, rng.normal(0.0, ZERO_SD), rng.normal(0.0, SCALE_SD))
         servos.append(
             replace(
                 found,
                 stiffness=float(plant.servo.stiffness[column]) * near(STIFFNESS_SD),
-                deadband_us=servo.deadband_us * float(plant.error.deadband[column]) * near(DEADBAND_SD),
+                deadband_us=servo.deadband_us * float(plant.error.deadband[column]),
+                load_friction=max(0.0, float(whole.load_friction[column]) + rng.normal(0.0, LOAD_FRICTION_SD)),
+                coulomb=max(0.0, float(whole.coulomb[column]) * near(COULOMB_SD)),
+                play=max(0.0, float(whole.play[column]) + 2.0 * float(whole.gap[column]) * rng.normal(0.0, GAP_SD)),
             )
         )
     links = {
@@ -102,8 +106,8 @@ class WeighingBench:
         for visit in visits:
             if bool(self.plant.payload) != visit.loaded:
                 self._load(visit.loaded)
-            self._travel(before(self.scale, visit))
-            self._travel(self.scale.servos.to_angle(visit.pulses_us))
+            self._travel(before(self.scale, visit), TRAVEL_S)
+            self._travel(self.scale.servos.to_angle(visit.pulses_us), APPROACH_S)
             self._hold(SETTLE_S)
             looks += visit.measurements(sensors, [self._seen(sensor) for sensor in sensors])
         return looks
@@ -118,10 +122,10 @@ class WeighingBench:
             self.plant.attach(float(share) * self.payload, self.scale.com)
             self._hold(0.1)
 
-    def _travel(self, setpoint) -> None:
+    def _travel(self, setpoint, least_s: float) -> None:
         """Set-points along a smooth line, in the board's frames."""
         start = self.told.copy()
-        duration_s = max(TRAVEL_S, 2.0 * float(np.abs(setpoint - start).max()))
+        duration_s = max(least_s, 2.0 * float(np.abs(setpoint - start).max()))
         for self.told in smooth_line(start, setpoint, duration_s):
             self._hold(FRAME_S)
 
