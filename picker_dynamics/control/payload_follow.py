@@ -71,6 +71,17 @@ def servo_effort_sd(servo: ServoModel) -> np.ndarray:
     return np.asarray(np.hypot(servo.stiffness * ANGLE_SD, FRICTION_SHARE * servo.stall_torque))
 
 
+def held_by_gears(servo: ServoModel) -> str:
+    """Why servos tell no payload that is put on at rest: their gears bear it; "" where they do not."""
+    most = float(servo.load_friction.max())
+    if not most:
+        return ""
+    return (
+        f"the gears hold back up to {100.0 * most:.0f} % of what the motors give (load_friction): at rest they bear a payload, "
+        "and the springs tell nothing of it; picker weigh visits poses from both sides instead"
+    )
+
+
 def drive_effort_sd(effort: ArrayLike, friction: ArrayLike) -> np.ndarray:
     """(n,) standard deviation of a drive's measured effort [N·m or N], from its limit and dry friction, (n,) each."""
     return np.asarray(np.hypot(EFFORT_SD * np.asarray(effort), friction))

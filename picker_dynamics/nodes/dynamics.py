@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from picker_dynamics.control.compensation import MODES, Compensator
 from picker_dynamics.control.laws.law import Reference
-from picker_dynamics.control.payload_follow import Payload, PayloadFollower, servo_effort_sd, spring_efforts
+from picker_dynamics.control.payload_follow import Payload, PayloadFollower, held_by_gears, servo_effort_sd, spring_efforts
 from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.torque_limits import TorqueLimits
@@ -87,6 +87,8 @@ class Dynamics(ControlNode):
         mode = parameters.get("compensation", self.compensator.mode)
         if mode not in MODES:
             raise InputError(f"compensation is {mode!r}, must be one of {', '.join(MODES)}", subject="compensation", value=mode)
+        if parameters.get("payload.follow") and (why := held_by_gears(self.servos.model)):
+            raise InputError(f"payload.follow: {why}", subject="payload.follow", value=True)
         super().change(parameters)
         self.compensator.set_mode(mode)
 
@@ -108,6 +110,10 @@ class Dynamics(ControlNode):
 
     def on_state(self, message: JointState) -> None:
         if not self.following.on:
+            return
+        if why := held_by_gears(self.servos.model):  # wished from the start
+            self.following.follower.pause()
+            self.following.obstruct(why)
             return
         if self.pose is None or self.velocity.any():
             self.following.follower.pause()

@@ -1,6 +1,7 @@
 """Servo figures from droop, against MuJoCo's arm at rest: hidden masses, stiffness, deadband, zeros and scales."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from calibration_truth import ARM, BELIEVED, COLUMNS, JOINTS, SENSORS, SIMULATED, VALIDATOR, bench, hidden, weighed
@@ -178,10 +179,13 @@ def test_chosen_poses_tell_more_than_the_first_ones_that_come():
     chosen = choose(model, VALIDATOR, stations, 6)
 
     def spread(some):
-        readings = [one for number, station in enumerate(some) for one in station.readings(ARM.tool, visit=number)]
-        mean, sd = model.prior()
-        jacobian = model.linearised(mean, readings)[1] / readings[0].sensor.sd
-        return np.linalg.slogdet(np.linalg.inv(jacobian.T @ jacobian + np.diag(sd**-2)))[1]
+        visits = [station.readings(ARM.tool, None, i, side) for i, (station, side) in enumerate(product(some, SIDES))]
+        readings, (mean, sd) = sum(visits, []), model.prior()
+        _, jacobian, held = model.linearised(mean, readings)
+        told = [one.visit for one in readings], [one.sensor.sd for one in readings]
+        jacobian, figures = droop_fit.whitening(held * droop_fit.FRICTION_SD, *told) @ jacobian, len(JOINTS) * 7
+        covariance = np.linalg.inv(jacobian.T @ jacobian + np.diag(sd**-2))
+        return np.linalg.slogdet(covariance[:figures, :figures])[1]
 
     assert spread(chosen) < spread(stations[:6]) - 1.0
 

@@ -124,7 +124,7 @@ def test_a_joint_that_never_moves_is_named(found):
     told = {one.visit: whole.servos.to_angle(one.pulses_us) for one in whole.fit.readings}
     chain = {one.link: column for column, one in enumerate(SENSORS, start=1)}
     shares = moved_shares(whole.fit.model, whole.fit.model.prior()[0], whole.fit.readings)
-    assert all(share == approx(1.0, abs=0.1) for share in shares.values()) and set(shares) == set(JOINTS)
+    assert all(share == approx(1.0, abs=0.15) for share in shares.values()) and set(shares) == set(JOINTS)
     for dead, joint in enumerate(JOINTS, start=1):  # it stays where it was at the first visit
         readings = [
             replace(one, value=one.value - (told[one.visit][dead] - told[0][dead]) * (chain[one.sensor.link] >= dead))

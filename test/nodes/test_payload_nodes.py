@@ -81,6 +81,22 @@ def set_to(node, **values):
     return node.set_parameters_atomically([Parameter(name.replace("__", "."), value=value) for name, value in values.items()])
 
 
+def test_gears_that_bear_a_payload_at_rest_are_named(domain):
+    with ros("-p", f"servo_overlay:={resource('config/servos.sim.yaml')}"):
+        node = Dynamics()
+        try:
+            hardware_says(node, "measured")
+            refused = set_to(node, payload__follow=True)
+            assert not refused.successful and "the gears hold back up to 40 % of what the motors give" in refused.reason
+            node.following.wished = True  # as a parameter file has it from the start
+            hardware_says(node, "measured")
+            assert node.following.on
+            Potentiometers(node).run(0.1)
+            assert "the payload is not followed: the gears hold back" in node.following.problem
+        finally:
+            node.destroy_node()
+
+
 def test_a_modelled_state_is_never_followed(node):
     refused = set_to(node, payload__follow=True)
     assert not refused.successful and "joint_states have not been heard of yet" in refused.reason

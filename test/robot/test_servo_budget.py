@@ -15,7 +15,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.servo_budget import ServoBudget
 
-SERVOS = servos(simulated=False)
+SERVOS = servos(simulated=False, ideal=True)
 STALL = SERVOS.stall_torque
 ALL = np.ones(5, dtype=bool)
 SHOULDER = np.eye(5)[1]

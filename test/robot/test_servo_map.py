@@ -20,10 +20,11 @@ def test_the_data_sheet():
     """MG996R at 6 V: 11 kgf·cm, 60 degrees in 0.14 s; a stiffness nobody has measured is its upper bound."""
     assert_allclose(SHIPPED.stall_torque, 11 * 9.81e-2, rtol=2e-3)
     assert_allclose(SHIPPED.no_load_speed, radians(60) / 0.14, rtol=1e-3)
-    assert_allclose(SHIPPED.model.damping, 1.08 / 7.48)
+    assert_allclose(SHIPPED.model.damping, 1.08 / 0.6 / 7.48)
     assert_array_equal(SHIPPED.model.stiffness, servo_map.STIFFNESS_UPPER_BOUND)
     assert_allclose(SHIPPED.model.deadband, radians(0.225))  # 2.5 us of 2000 us per 180 degrees
     assert "shoulder.stiffness_nm_rad" in SHIPPED.unmeasured and "wrist.armature_kg_m2" in SHIPPED.unmeasured
+    assert {"base.load_friction", "wrist.coulomb_nm", "elbow.play_deg"} <= set(SHIPPED.unmeasured)
     assert not any("stall" in name for name in SHIPPED.unmeasured)
 
 

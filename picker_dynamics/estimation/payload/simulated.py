@@ -25,8 +25,8 @@ STIFFNESS_SD, ZERO_SD, SCALE_SD, MASS_SD, GAP_SD, COULOMB_SD = 0.04, math.radian
 """How well a calibration knows the arm (one standard deviation): zero in rad, the others as shares."""
 
 TRAVEL_S, APPROACH_S, SETTLE_S = 0.6, 2.5, 1.6
-"""To the stand-off at least, from there into the pose, and until it is read [s]: an arm that comes fast swings, and friction holds
-it anywhere (25 g are then 4 g off)."""
+"""To the stand-off at least, from there into the pose, and until it is read [s]: an arm that comes fast swings, and friction
+holds it anywhere (25 g are then 4 g off)."""
 
 
 def as_calibrated(plant: Plant, rng: np.random.Generator) -> tuple[ArmDescription, ServoMap]:
