@@ -33,7 +33,7 @@ constexpr picker::JointLimits LIMITS[PICKER_JOINTS] = {
     {4000, 20000, 407, 77},  // shoulder
     {4000, 20000, 407, 77},  // elbow
     {4000, 20000, 407, 77},  // wrist
-    {8871, 20000, 407, 77},  // scissor
+    {8808, 20000, 407, 77},  // scissor
 };
 
 // Pulse maps of the joints that bear weight: pulse [1/8 us], angle [rad], rad per 1/8 us, 1/8 us per N m.
@@ -58,7 +58,7 @@ constexpr const picker::GravityModel* GRAVITY = &GRAVITY_MODEL;
 constexpr picker::Config CONFIG = {
     PICKER_JOINTS,
     LIMITS,
-    0x9bda,  // limits_crc
+    0x4949,  // limits_crc
     RESOLUTION_NS,
     20000,  // frame_us
     250,  // host_timeout_ms

@@ -128,6 +128,13 @@ def test_zero_scale_spring_gap_and_friction_are_found(calibrated):
         assert 0.6 < found.fit.misfit < 1.3 and not found.fit.outliers
 
 
+def test_there_are_at_most_sixty_questions_and_weights_of_one_kind_come_one_after_the_other(calibrated):
+    for _, found in calibrated:
+        hung = [(one.weight, one.weight_point) for one in found.fit.readings]
+        groups = [one for one, before in zip(hung, [None, *hung]) if one != before and one[0]]
+        assert len(groups) == len(set(groups)) and len(found.fit.readings) + 3 * len(WEIGHTS[1:]) <= 60
+
+
 def test_exact_readings_give_exact_figures():
     """What is left is what the prior pulls towards itself, and masses that are known to a gram."""
     arm = bench(5, ExactBench)

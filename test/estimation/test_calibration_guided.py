@@ -279,6 +279,8 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
     enough = {"more.0": ["enough"]}
     _, expected = whole.walk("links", "droop", "result", typed=enough)
     assert "the readings leave its" in whole.last.said  # with so few stations
+    weights = {one.weight_point + (one.weight,) for one in expected.fit.readings if one.weight}
+    assert whole.last.keys.count("hang") == whole.last.keys.count("take") == len(weights), "each weight is hung on once"
     visit = next(key for key in whole.last.keys if key.endswith(".elevation.forearm"))
     for where in ("forearm.balance.1", visit, "hang", "take"):
         with raises(KeyboardInterrupt):
@@ -332,6 +334,27 @@ def test_the_command_rehearses_all_of_it(tmp_path, few_stations, capsys):
     ends = np.array([servo.pulse_range for servo in overlay.servos])
     assert (ends[:, 0] <= made.lower + 1e-4).all() and (ends[:, 1] >= made.upper - 1e-4).all(), "the pulses reach the limits"
     assert "within" in said.err and "picker check has passed" in said.err
+
+
+def test_the_quick_way_takes_at_most_forty_answers_and_marks_what_they_do_not_tell(tmp_path, few_stations, capsys):
+    commands = ArgumentParser().add_subparsers()
+    command.add_parser(commands)
+    words = ["--simulated", "--quick", "--out", str(tmp_path), "--seed", "0", "--json", "--settle", "1.5", "--quiet"]
+    assert command.run(commands.choices["calibrate"].parse_args(words)) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["answers"] <= 40 and not report["links"]
+    assert report["hold_mm"]["after"]["median"] < 0.6 * report["hold_mm"]["before"]["median"]
+    for joint in ("shoulder", "elbow", "wrist"):
+        for key, within in (("zero_rad", math.radians(0.6)), ("scale", 0.012)):
+            assert report["joints"][joint][key]["found"] == approx(report["joints"][joint][key]["truth"], abs=within), (
+                joint,
+                key,
+            )
+    overlay = servo_maps.load(resource("config/servos.yaml"), ARM.joint_names, tmp_path / "servos.calibrated.yaml")
+    assert "wrist.load_friction" in overlay.unmeasured and "shoulder.stiffness_nm_rad" not in overlay.unmeasured
+    options = commands.choices["calibrate"].parse_args([*words, "--step", "map"])
+    with raises(InputError, match="--quick has steps of its own"):
+        command.run(options)
 
 
 def test_an_earlier_overlay_is_in_the_new_one(tmp_path):

@@ -27,7 +27,7 @@ from ..procedure import droop_fit, visit
 from ..step_context import LeaveError, StepContext
 from ..write_back import calibrated_servos, figures_from
 
-NAME, TITLE, MINUTES = "droop", "how far the arm sags, bare and with weights", 45
+NAME, TITLE, MINUTES = "droop", "how far the arm sags, bare and with weights", 30
 TOLERANCE = {"elevation": math.radians(12.0), "height": 0.08}
 """A reading further from what is expected is doubted [rad, m]."""
 
