@@ -231,7 +231,8 @@ def test_files_are_written_beside_what_was_there_and_read_back(calibrated, tmp_p
     assert_allclose(again.to_angle(pulses), found.servos.to_angle(pulses), atol=1e-5)
     assert {"base.stiffness_nm_rad", "scissor.stiffness_nm_rad"} <= set(again.unmeasured)
     measured = {"stiffness_nm_rad", "load_friction", "coulomb_nm", "play_deg"}
-    assert not {f"shoulder.{key}" for key in measured} & set(again.unmeasured)
+    told = measured - {"coulomb_nm"}  # of which droop tells little: on some arms it counts as assumed
+    assert not {f"shoulder.{key}" for key in told} & set(again.unmeasured)
     assert {f"base.{key}" for key in measured} <= set(again.unmeasured)
     assert overlay.read_text().count("load_friction: {value: 0.4000, measured: false}  # assumed") == 2
 
