@@ -58,10 +58,11 @@ def calibrated(bench_class, seed: int, instrument: str = "inclinometer"):
     return bench, found, time.perf_counter() - started
 
 
-def compared(plant, found) -> list[tuple[str, str, float, bool]]:
+def compared(plant, found, moved: bool = False) -> list[tuple[str, str, float, bool]]:
     """Kind, name, error (see ``UNITS``) and whether the interval contains the truth, of every figure found."""
     _, believed, _ = arm_and_servos()
     rows, whole = [], plant.whole_servo
+    source = plant.source if moved else 1.0  # nobody measures the supply: K is that at the voltage that there is
 
     def add(kind: str, name: str, measured, truth: float) -> None:
         error = (measured.value - truth) * UNITS[kind] / (truth if kind in RELATIVE else 1.0)
@@ -73,7 +74,8 @@ def compared(plant, found) -> list[tuple[str, str, float, bool]]:
         add("scale", joint, one.scale, true.horn_angles[-1] / was.horn_angles[-1] - 1.0)
         if one.stiffness is not None:
             for kind in ("stiffness", "gap", "load_friction", "coulomb"):
-                add(kind, joint, getattr(one, kind), float(getattr(whole, kind)[column]))
+                truth = float(getattr(whole, kind)[column]) * (source if kind == "stiffness" else 1.0)
+                add(kind, joint, getattr(one, kind), truth)
     for name, one in found.links.items():
         link, error = plant.description.links[name], plant.error
         add("mass", name, one.mass, link.mass * error.mass[name])
@@ -127,7 +129,7 @@ def in_motion(seed: int) -> dict:
     errors, left_out = evaluate.tip_error_report(plant, sides, paths), cross_validation(found.fit)
     report = {
         "seed": seed,
-        "rows": compared(plant, found),
+        "rows": compared(plant, found, True),
         "misfit": round(found.fit.misfit, 3),
         "seconds": round(seconds, 1),
         "left_out_mm": {"median": round(1e3 * left_out.median_m, 2), "worst": round(1e3 * left_out.worst_m, 2)},

@@ -97,6 +97,7 @@ def test_derivatives_of_the_readings_are_those_of_differences():
         for q, weight, side in zip(poses, (0.0, 0.2, 0.1, 0.3), (1.0, -1.0, 0.0, 1.0))
         for sensor in sensors(ARM, JOINTS, "both")
     ]
+    readings = [replace(one, supply=supply) for one, supply in zip(readings, np.linspace(0.9, 1.1, len(readings)))]
     unknowns = mean + 0.2 * sd * rng.normal(size=len(mean))
     expected, by_unknowns, _ = model.linearised(unknowns, readings)
     assert_allclose(expected, model.predict(unknowns, readings), atol=1e-12)
@@ -145,6 +146,14 @@ def test_exact_readings_give_exact_figures():
         assert found.fit.figure(joint, "gap").value == approx(gap, rel=0.15)
         assert found.fit.figure(joint, "load_friction").value == approx(load_friction, abs=0.06)
     assert found.fit.misfit < 0.3 and (found.fit.friction < droop_fit.FRICTION_SD).all()
+
+
+def test_stiffness_is_that_at_the_nominal_voltage_where_the_supply_is_measured(calibrated):
+    """The same readings, said to be taken at 95 % of it: the springs are stiffer by as much."""
+    fitted = calibrated[0][1].fit
+    low = droop_fit.fit(fitted.model, [replace(one, supply=0.95) for one in fitted.readings])
+    for joint in ("shoulder", "elbow"):
+        assert low.stiffness(joint).value == approx(fitted.stiffness(joint).value / 0.95, rel=0.01)
 
 
 def test_a_calibrated_map_says_where_the_joints_really_go(calibrated):
@@ -213,7 +222,9 @@ def test_the_arm_comes_to_stations_from_both_sides_and_is_read_at_rest():
     station = Station(pulses, Weight(0.2), SENSORS)
     for side in SIDES:
         expected = still.read_station(VALIDATOR, station, side, COLUMNS)
-        assert_allclose(moving.read_station(VALIDATOR, station, side, COLUMNS), expected, atol=np.radians(0.5))
+        assert_allclose(
+            moving.read_station(VALIDATOR, station, side, COLUMNS), expected, atol=np.radians(1.2)
+        )  # the source is off by up to 5 %
     assert moving.plant.payload == 0.0
 
 

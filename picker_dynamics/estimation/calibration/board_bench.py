@@ -95,6 +95,11 @@ class BoardOutputs:
         live = self._telemetry().live
         return tuple(name for joint, name in enumerate(self.names) if live >> joint & 1)
 
+    @property
+    def supply_mv(self) -> int:
+        """Voltage of the servos' supply [mV], 0 where the board measures none."""
+        return self._telemetry().supply_mv
+
     # -- switching ---------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:

@@ -107,6 +107,7 @@ class Reading:
         visit: number of the visit to a pose at which it was taken; readings of one visit share its friction.
         weight: mass [kg] hung at ``weight_point`` (3,) [m] of ``weight_link``; 0: none.
         side: from which the arm came: +1 from below, -1 from above, 0 not known.
+        supply: u, share of its nominal voltage that the servos got, to which springs are proportional; 1 where nobody measures.
     """
 
     pulses_us: np.ndarray
@@ -117,6 +118,7 @@ class Reading:
     weight_link: str = ""
     weight_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
     side: float = 0.0
+    supply: float = 1.0
 
     def __post_init__(self):
         refuse_if(
@@ -130,7 +132,14 @@ class Reading:
     @property
     def pose(self) -> tuple:
         """What decides where the arm rests: readings with the same are of one pose."""
-        return (*np.asarray(self.pulses_us, dtype=float).tolist(), self.side, self.weight, self.weight_link, self.weight_point)
+        return (
+            *np.asarray(self.pulses_us, dtype=float).tolist(),
+            self.side,
+            self.supply,
+            self.weight,
+            self.weight_link,
+            self.weight_point,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,14 +232,15 @@ class DroopModel:
         figures, columns = self._figures(unknowns), list(self.columns)
         bearing = self._bearing(unknowns, readings, figures)(q)
         load, motor, gain, side = bearing.load, bearing.motor, bearing.gain, bearing.side
-        behind = sag(motor, figures["compliance"], figures["gap"])[1]
+        supply = _supplies(readings)
+        behind = sag(motor, figures["compliance"] / supply, figures["gap"])[1]
         slope = behind * gain
         turn = np.linalg.inv(np.eye(len(columns)) + slope[..., None] * load.by_q[:, columns][:, :, columns])
         away, (hop, by_compliance) = told - self._middle[columns], self._hops(figures, readings)
         direct = {
             "zero": np.ones_like(told),
             "scale": away,
-            "compliance": slope * side * by_compliance * figures["hop"] - motor,
+            "compliance": slope * side * by_compliance * figures["hop"] - motor / supply,
             "gap": -np.tanh(motor / SIGN_TORQUE),
             "load_friction": -slope * side * np.abs(motor),
             "coulomb": -slope * side,
@@ -280,7 +290,8 @@ class DroopModel:
             found = bears(q)
             return found.motor, found.gain[..., None] * found.load.by_q[:, columns][:, :, columns]
 
-        q[:, columns] = resting_position(unloaded, pull, figures["compliance"], figures["gap"])
+        compliance = figures["compliance"] / _supplies(readings)
+        q[:, columns] = resting_position(unloaded, pull, compliance, figures["gap"])
         return q, told
 
     def _bearing(self, unknowns, readings, figures) -> Callable[[np.ndarray], _Bearing]:
@@ -344,6 +355,11 @@ class DroopModel:
         poses = link_poses(self.description, q)
         seen = {sensor: sensor.of(poses) for sensor in {one.sensor for one in readings}}
         return np.array([seen[one.sensor][row] for one, row in zip(readings, rows)])
+
+
+def _supplies(readings: Sequence[Reading]) -> np.ndarray:
+    """(r, 1) shares of the nominal voltage."""
+    return np.array([[one.supply] for one in readings])
 
 
 def wrapped(difference, readings: Sequence[Reading]) -> np.ndarray:

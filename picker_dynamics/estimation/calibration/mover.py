@@ -32,6 +32,8 @@ class Outputs(Protocol):
     """What is latched, in words; '' where nothing is."""
     found_live: tuple[str, ...]
     """Joints whose outputs run."""
+    supply_mv: int
+    """Voltage of the servos' supply [mV], 0 where the board measures none."""
 
     @property
     def pulses_us(self) -> np.ndarray:

@@ -82,11 +82,13 @@ class Station:
     weight: Weight
     sensors: tuple[SensorModel, ...]
 
-    def readings(self, tool: str, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0) -> list[Reading]:
+    def readings(
+        self, tool: str, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0, supply: float = 1.0
+    ) -> list[Reading]:
         """What is read at one visit from one side, sensor by sensor; values 0 while they are not known."""
         values = np.zeros(len(self.sensors)) if values is None else values
         return [
-            Reading(self.pulses_us, sensor, float(value), visit, self.weight.mass, tool, self.weight.point, side)
+            Reading(self.pulses_us, sensor, float(value), visit, self.weight.mass, tool, self.weight.point, side, supply)
             for sensor, value in zip(self.sensors, values)
         ]
 

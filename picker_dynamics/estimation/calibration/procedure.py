@@ -38,6 +38,9 @@ ANGLE_PLACES = 4
 class Bench(Protocol):
     """The arm, and whoever reads the instruments."""
 
+    supply: float
+    """Share of its nominal voltage that the servos got when a station was read last; 1 where the servo map measures none."""
+
     def link(self, name: str) -> LinkReadings:
         """Weigh, balance and swing a link."""
 
@@ -172,7 +175,7 @@ def visit(
         for side in SIDES:
             values = bench.read_station(validator, station, side, model.columns)
             if values is not None:
-                readings += station.readings(model.description.tool, values, len(readings), side)
+                readings += station.readings(model.description.tool, values, len(readings), side, bench.supply)
     return readings
 
 

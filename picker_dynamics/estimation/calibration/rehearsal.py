@@ -207,6 +207,11 @@ class PlantOutputs:
         """(n,) [us]; NaN where an output is off."""
         return self._pulses.copy()
 
+    @property
+    def supply_mv(self) -> int:
+        """Voltage of the servos' supply [mV], 0 where it is not measured."""
+        return round(1e3 * self.plant.supply * self._servos.supply_v) if self._servos.measures_supply else 0
+
     def switch_on(self, joint: int, pulse_us: float) -> None:
         """Start one output."""
         self._pulses[joint] = pulse_us

@@ -78,6 +78,7 @@ class SimulatedBench:
 
     plant: Plant
     rng: np.random.Generator
+    supply: float = 1.0
 
     def __post_init__(self):
         servos = self.plant.servo_map
@@ -124,6 +125,7 @@ class SimulatedBench:
         self._told = np.array(station.pulses_us)
         plant.advance(tuple(self._told.tolist()), SETTLE_S)
         values = self.sensed(station.sensors, plant.q)
+        self.supply = plant.supply if servos.measures_supply else 1.0
         self._load(station, HANDS_OFF[::-1])
         return values
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, refuse_if
 from picker_dynamics.execution.validator import MotionValidator
@@ -198,6 +199,7 @@ class StationReader:
         self._keys: dict[tuple, str] = {}
         self._there: str = ""
         self._sure = False
+        self.supply = 1.0
 
     def read_station(
         self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]
@@ -216,11 +218,13 @@ class StationReader:
                     if not (values and self._stands_at(station)):  # left between two readings: it still holds there
                         self._go(validator, station, side, columns)
                     self._there = key
+                    self._note_supply(key)
                 value = self._read(name, sensor, expected[sensor])
                 if isinstance(value, str):
                     break
                 values.append(value)
             else:
+                self.supply = self.context.known(f"{key}.supply") or 1.0
                 return values
             self._there = ""
             self.context.forget(f"{key}.")
@@ -310,6 +314,12 @@ class StationReader:
         mover.line(with_weight(validator, station.weight), validator.limits.servo_map.to_angle(station.pulses_us), COMING_SPEED)
         with self.context.busy("coming to rest"):
             mover.outputs.wait(self.context.settle_s)
+
+    def _note_supply(self, key: str) -> None:
+        """The share of its nominal voltage that the servos get, where it is measured: their springs are proportional to it."""
+        servos, supply_mv = self.estimate.servos, self.context.port().outputs.supply_mv
+        if servos.measures_supply and supply_mv:
+            self.context.note(f"{key}.supply", checked_source(1e-3 * supply_mv / servos.supply_v))
 
     def _read(self, name: str, sensor: SensorModel, expected: float) -> float | str:
         tall, link = sensor.kind == "height", sensor.link
