@@ -6,8 +6,8 @@
 
 ``tau_m(tau, s)`` is what the motor needs against the friction of its gears, and ``offset`` inverts its spring, speed and supply
 (``robot.servo``); s is the side on which the friction is, carried along the reference (``robot.friction_side``): a joint that
-came up needs more than one that came down, until it has stood for a moment.  The supply is what its source gives without load less
-what the motors take of it.
+came up needs more than one that came down, until it has stood for a moment.  The supply is what its source gives without load
+less what the motors take of it.
 
 Nothing jumps: the offset fades from what it was to what the mode wants after the start and after a change of mode, a change of
 payload passes from one model's torque to the other's, and another source is followed at ``SOURCE_RATE``.  Time is what ``update``
