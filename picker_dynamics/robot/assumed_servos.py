@@ -51,8 +51,8 @@ FASTEST_SWING = 100.0
 """[rad/s]: a strong servo has a rotor that slows a light joint to this."""
 
 PULSES_US, QUANTUM_US, FRAME_S = (500.0, 2500.0), 0.5, 0.02
-DEADBAND_US, ROTOR_SHARE = 1.0, 0.02
-"""Deadband in all, and rotor inertia as a share of what the joint moves."""
+DEADBAND, ROTOR_SHARE = 0.08, 0.02
+"""Deadband in all as a share of GIVE_RAD, as typical servos have it, and rotor inertia as a share of what the joint moves."""
 
 POSES, SEED = 400, 1
 ON_THE_WAY = np.linspace(0.0, 1.0, 21)[:, None, None]
@@ -130,7 +130,7 @@ def _servo(
         stall,
         fastest,
         stall / give,
-        DEADBAND_US,
+        DEADBAND * give * (PULSES_US[1] - PULSES_US[0]) / (upper - lower + 4.0 * give),
         max(ROTOR_SHARE * inertia, stall / give / FASTEST_SWING**2),
         0.8,
         0.6,
