@@ -187,7 +187,7 @@ class Ending:
         return self.validated, Approach((), 0.0, else_m, else_m, wanted, side.bounds, width)
 
     def _lifted(self, by: Array, added_s: float, beside_s: float, validator: MotionValidator) -> Validated | None:
-        """The motion lifted ``by`` (n,) [rad] from ``beside_s`` before its end, lowered till ``added_s`` after; None: refused."""
+        """The motion lifted ``by`` (n,) [rad] from ``beside_s`` before its end, lowered until ``added_s`` after it; or None."""
         trajectory, begin_s, still = self.validated.trajectory, self.end_s - beside_s, np.zeros_like(by)
         late_s = 0.5 * max(added_s - beside_s, 0.0)  # with little time before the end, as long for going up as for coming down
         lengths = beside_s + late_s, added_s - late_s
