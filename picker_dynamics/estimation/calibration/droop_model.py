@@ -50,7 +50,7 @@ PRIORS = {
     "compliance": (0.08, 0.06),
     "gap": (0.0083, 0.003),
     "load_friction": (TYPICAL_LOAD_FRICTION, 0.12),
-    "coulomb": (TYPICAL_COULOMB, 0.007),
+    "coulomb": (TYPICAL_COULOMB, 0.006),
     "hop": (1.0, 0.4),
 }
 """Mean and standard deviation of a hobby servo's figures before anything is read: zero within 6 degrees at one standard
