@@ -13,18 +13,14 @@ from picker_dynamics.errors import ConfigurationError, InputError, JointNamesErr
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.scripting.target import asked_duration
 
 from . import options as shared
 from .terminal import agreed
 
 HAIR = 1e-3
 """How far beyond a limit a held pose may be that counts as at it [rad, m]."""
-
-SHORTEST_S, SHORTEST_S_M = 0.8, 1.0
-"""A move asks for this duration, or for so long for each metre of its tip's way; the controller slows it to what tip speed and
-torque allow, but at most tenfold."""
 
 TIP_M = 10.0
 """No tip is farther away, on any axis [m]."""
@@ -191,8 +187,8 @@ def _pose(arm: ArmDescription, q) -> str:
 
 
 def _move_to(at: Bench, target, held=None) -> str:
-    way = tip_way(at.arm, _held(at) if held is None else held, target)
-    took = at.client.move_through([max(at.options.duration, SHORTEST_S, SHORTEST_S_M * way)], [target])
+    duration = asked_duration(at.arm, _held(at) if held is None else held, target, at.options.duration)
+    took = at.client.move_through([duration], [target])
     return f"there after {took:.2f} s: " + _pose(at.arm, target)
 
 

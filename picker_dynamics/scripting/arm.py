@@ -29,10 +29,7 @@ from .body import Body, Goal, Sample
 from .equipment import Equipment, equipment, rigid_body
 from .plan import Plan, planned
 from .recorded import Recorded
-from .target import joint_target
-
-SHORTEST_S = 0.8
-"""A motion asks for this duration where none is given; it is slowed to what tip speed and torque allow."""
+from .target import asked_duration, joint_target
 
 
 def load(arm: str | Path = "") -> RigidBody:
@@ -238,7 +235,7 @@ class Arm:
         tip: Sequence[float] | None = None,
         pitch: float | None = None,
         unit: str = "rad",
-        duration: float = SHORTEST_S,
+        duration: float | None = None,
         **joints: float,
     ) -> Plan:
         """Whether the arm may move there from the pose that it holds, and at what cost; arguments as ``move``, nothing moves."""
@@ -246,7 +243,7 @@ class Arm:
         target = self._target(held, q, tip, pitch, unit, joints)
         still = np.zeros(self.description.n)
         begin, end = (self._within(held), still, still), (target, still, still)
-        path = through([_seconds(duration)], [end], joint_names=self.joint_names, start=begin)
+        path = through([self._duration(held, target, duration)], [end], joint_names=self.joint_names, start=begin)
         return planned(self._known.validator(self.payload), path)
 
     # -- motions -------------------------------------------------------------------------------------------
@@ -258,7 +255,7 @@ class Arm:
         tip: Sequence[float] | None = None,
         pitch: float | None = None,
         unit: str = "rad",
-        duration: float = SHORTEST_S,
+        duration: float | None = None,
         wait: bool = True,
         **joints: float,
     ) -> Move:
@@ -268,7 +265,8 @@ class Arm:
             q: (n,) all joints [rad or m]; or
             tip: (3,) where the tool shall be [m], base frame, with the hand at ``pitch`` [rad], nearest to level by default; or
             joints: by name, ``shoulder=0.5``; in ``unit`` (``rad`` or ``deg``) where they turn, in metres where they slide.
-            duration: at least this long [s]; it is slowed to what tip speed and torque allow.
+            duration: at least this long [s], by default 0.8 s or 1 s for each metre of the tip's way; it is slowed to what tip
+                speed and torque allow.
             wait: False returns at once; look at ``done()`` or ``wait()`` of what is returned.
 
         Raises:
@@ -280,8 +278,9 @@ class Arm:
         body = self._moving()
         if self._move is not None and not self._over(self._move):
             raise PickerError("the arm still moves: wait() for the move before, or cancel() it")
-        target = self._target(body.held, q, tip, pitch, unit, joints)
-        self._move = Move(self, body.begin(target, _seconds(duration)))
+        held = body.held
+        target = self._target(held, q, tip, pitch, unit, joints)
+        self._move = Move(self, body.begin(target, self._duration(held, target, duration)))
         if wait:
             self._move.wait()
         return self._move
@@ -345,6 +344,9 @@ class Arm:
             return move.done()
         except PickerError:
             return True  # whoever waited for it was told
+
+    def _duration(self, held: Array, target: Array, asked: float | None) -> float:
+        return asked_duration(self.description, held, target) if asked is None else _seconds(asked)
 
     def _target(
         self,
