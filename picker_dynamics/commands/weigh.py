@@ -314,7 +314,11 @@ def live(options):
         arm_commands.load_arm(options, name)  # refuses an arm that is not the one that runs
         if name in arms.names() and arms.load(name).control == "torque":
             return by_efforts(options, arms.load(name), client), {}
-        with client.without_approach():
+        # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come.
+        with (
+            client.meanwhile("trajectory_controller", "approach", "off"),
+            client.meanwhile("dynamics", "compensation", "gravity"),
+        ):
             return by_droop(options, client)
 
 

@@ -389,15 +389,14 @@ class ArmClient(Node):
                 raise PickerError(f"{node}: {result.reason}")
 
     @contextmanager
-    def without_approach(self) -> Iterator[None]:
-        """Motions end as they are asked for meanwhile, from the side from which they come."""
-        node, name = "trajectory_controller", "approach"
+    def meanwhile(self, node: str, name: str, value: str) -> Iterator[None]:
+        """A parameter of a node has another value, a text, until this ends."""
         (before,) = self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=[name])).values
-        self.set_parameters(node, approach="off")
+        self.set_parameters(node, **{name: value})
         try:
             yield
         finally:
-            self.set_parameters(node, approach=before.string_value)
+            self.set_parameters(node, **{name: before.string_value})
 
     def diagnostic(self, node: str, key: str) -> float:
         """A number that a node of this graph reports in ``/diagnostics`` from now on."""
