@@ -69,11 +69,12 @@ class Equipment:
         return lagrangian.analytic_model(self.description, self.armature, payload, com)
 
     def execution_limits(self, payload: float = 0.0) -> Limits:
-        """What motions are held to, as the trajectory controller does by default: torque, tip speed, the floor."""
+        """What motions are held to, as the trajectory controller does by default: torque, tip speed, floor; how they end."""
         floor_z, _ = standing_floor(self.description, self.rest)
         tip_speed = TIP_SPEED if self.torque is None or self.torque.tip_speed is None else self.torque.tip_speed
         floor = (FloorCheck(self.description, floor_z),)
-        return Limits(self.limits, model=self.model(payload), tip_speed=tip_speed, further=floor)
+        lowers = self.servos is not None
+        return Limits(self.limits, model=self.model(payload), tip_speed=tip_speed, further=floor, approach=lowers)
 
     def validator(self, payload: float = 0.0) -> MotionValidator:
         """Checks motions as the controller would."""
