@@ -1,6 +1,6 @@
 """Arms from their URDF alone, through the real graph: up, home, tip, park, status, a refused pose; commands without a graph.
 
-More of them move in test/scripting/test_any_arm.py.
+More of them move in test/scripting/test_arms_of_any_shape.py.
 """
 
 from __future__ import annotations

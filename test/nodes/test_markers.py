@@ -10,7 +10,7 @@ from arm_fixtures import picker, rigid_body, servos
 from scipy.spatial.transform import Rotation
 
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import ConfigurationError, DescriptionError, InfeasibleError, UnreachableError
+from picker_dynamics.errors import ConfigurationError, DescriptionError, InfeasibleError, LimitError, UnreachableError
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.nodes.marker_shapes.ghost import SKIN_M, ghost_shapes
 from picker_dynamics.nodes.marker_shapes.region import CELL_M, region_of, region_shapes
@@ -184,6 +184,8 @@ def test_what_is_outside_can_be_held_and_the_gate_agrees(loaded):
             validator.require_holdable(q)
         except InfeasibleError:
             refused += 1
+        except LimitError:
+            continue  # its pulses end before: the region is of torques
         else:
             allowed += 1
             assert region.share[cell] <= 1.05  # a cell's edge is half a cell from its centre

@@ -19,6 +19,9 @@ from picker_dynamics.nodes.diagnostics import values_of
 from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
 
 pytestmark = pytest.mark.ros
+
+PULSE = 0.008
+"""A step of the pulses [rad]: at rest the set-point goes to the middle of what friction holds."""
 LEAD_S = 0.06
 
 
@@ -61,7 +64,7 @@ def test_references_of_somebody_else_are_never_followed_not_even_the_first(arm, 
         until(client, lambda: "reference ignored: references come from two senders" in arm.log.read_text(), "a word")
         until(client, lambda: "two controllers on one arm" in client.controller["message"], "the controller's word")
         is_where_it_was(client, board, before)
-    assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < 1e-3
+    assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < PULSE
     until(client, lambda: "goals are taken again" in client.controller["message"], "the end of it")
     client.wait_holding(PATIENCE_S)
 
@@ -156,7 +159,7 @@ def test_a_second_publisher_of_what_is_latched_moves_nothing_and_is_said_once(ar
                 client.move_through([1.0], [moved(base=0.2)], timeout_s=PATIENCE_S)
             client.spin(2.0)
             is_where_it_was(client, board, before)
-        assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < 1e-3
+        assert np.ptp([truth.setpoint[0] for truth in watch.samples]) < PULSE
         until(client, lambda: "goals are taken again" in client.controller["message"], "the end of it")
         told = [one.message for one in said if words in one.message and not values_of(one)["goal"]]
         assert len(set(told)) == 1 and len(told) <= 2, told  # a machine that stalls may have another reason in between
