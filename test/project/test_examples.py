@@ -19,7 +19,7 @@ def _number(text: str, pattern: str) -> float:
 
 TRUE = {
     "first_move": lambda said: _number(said, r"is (\d+\.\d) mm from") < 4.0,
-    "what_a_pose_costs": lambda said: said.count("may be held") == 2 and said.count("is refused: shoulder needs") == 2,
+    "what_a_pose_costs": lambda said: said.count("may be held") == 2 and said.count("is refused: shoulder needs") >= 2,
     "computed_torque": lambda said: _number(said, r"off by (\S+) rad") < 1e-4,
     "formula_against_pinocchio": lambda said: len(set(re.findall(r"\[.*\]", said))) == 1,
     "payload": lambda said: max(map(float, re.findall(r"(\d+\.\d) mm off", said))) < 4.0 and said.count("g: shoulder holds") == 3,
