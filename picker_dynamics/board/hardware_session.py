@@ -410,6 +410,10 @@ class HardwareSession(Session):
         return ", ".join(f"{name} {angle:.2f} rad" for name, angle in zip(self.servos.joint_names, self.servos.rest))
 
     @property
+    def commanded(self) -> bool:
+        return self._sender.last_s is not None
+
+    @property
     def outputs(self) -> str:
         telemetry = self.link.telemetry
         if telemetry is None or not self.link.connected:

@@ -50,6 +50,11 @@ class Session:
         """A command came from somebody else than the one who commands: it is not looked at."""
 
     @property
+    def commanded(self) -> bool:
+        """Whether commands of this epoch have come."""
+        return False
+
+    @property
     def outputs(self) -> str:
         """Whether they are ``running``, ``partly``, or ``off``; else ``unknown``."""
         return "unknown"

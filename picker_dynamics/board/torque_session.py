@@ -55,6 +55,10 @@ class TorqueSession(Session):
         self._command_s = -np.inf
 
     @property
+    def commanded(self) -> bool:
+        return self._command is not None
+
+    @property
     def outputs(self) -> str:
         return "running" if self.powered else "off"
 

@@ -1,6 +1,6 @@
 """Following: whether references become commands and the arm tells where it is, or who is missing, in words.
 
-A reference that is sent moves nothing by itself.  Whoever makes a command of it gives the command the reference's stamp (servos),
+A reference that is sent moves nothing by itself, nor does a command before the hardware hears it, which it says.  Whoever makes a command of it gives the command the reference's stamp (servos),
 or answers each joint state (torque-controlled joints); so the controller knows whether it is followed by listening to both.
 Time is counted in its own ticks: a controller that stood still itself misses nobody.
 """
@@ -23,6 +23,7 @@ SLOW_STATES = 2.5
 """Periods of slow joint states after which they are missed; fast ones are after ``LOST_S``."""
 
 NO_COMMANDS = "references become no joint_commands: does the dynamics node run?"
+NOT_HEARD = "joint_commands do not reach the hardware node: have the two found each other?"
 NO_STATES = "no joint_states come: does the hardware node run?"
 
 
@@ -42,6 +43,8 @@ class Following:
         self._sent: deque[tuple[float, float]] = deque(maxlen=math.ceil(KEPT_S / period_s))  # stamps, and their times
         self._ticks_s = self._command_s = 0.0
         self._state_s: float | None = None
+        self._unheard_s: float | None = None
+        self._ear_patience_s = FIRST_S
         self._command_patience_s = self._state_patience_s = FIRST_S
         self.followed_s = -math.inf
 
@@ -63,6 +66,15 @@ class Following:
                 return True
         return False
 
+    def heard(self, commanded: bool | None) -> None:
+        """The hardware says whether it has heard commands since it began to hold; None: it takes none."""
+        if commanded:
+            self._ear_patience_s = LOST_S
+        if commanded is not False:
+            self._unheard_s = None
+        elif self._unheard_s is None:
+            self._unheard_s = self._ticks_s
+
     def stated(self) -> None:
         """A joint state came that is newer than those before."""
         if self._state_s is not None:
@@ -74,4 +86,6 @@ class Following:
         """Who is missing; empty: nobody."""
         if self._ticks_s - self._command_s > self._command_patience_s:
             return NO_COMMANDS
+        if self._unheard_s is not None and self._ticks_s - self._unheard_s > self._ear_patience_s:
+            return NOT_HEARD
         return NO_STATES if self._ticks_s - (self._state_s or 0.0) > self._state_patience_s else ""

@@ -31,6 +31,9 @@ from .transport import prepared_transport, start_ros
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
 
+HEARD_S = 3.0
+"""How long an arm that was just enabled, or a graph that was just started, has until its commands arrive [s]."""
+
 NOBODY = "no controller and hardware node answer (is 'picker up' running, in this namespace and ROS_DOMAIN_ID?)"
 
 MOVING = "executing", "streaming"
@@ -242,6 +245,7 @@ class ArmClient(Node):
             self.not_ready,
         )
         self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, timeout_s, "no joint_states arrive")
+        self.wait_at_most(HEARD_S, lambda: self.hardware.get("commanded", "true") == "true")  # else a goal's answer says why
 
     def not_ready(self) -> str:
         """Why the arm does not hold still, ready for a goal."""

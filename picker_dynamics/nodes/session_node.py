@@ -113,9 +113,10 @@ class SessionNode(Claimant, ABC):
         """Publish ``hardware/status`` where something about it changed, and behind it ``hardware/held_pose`` where that did."""
         session = self.session
         epoch = session.epoch if session.state is State.ACTIVE else None
-        facts = (session.state, session.problem, session.epoch, session.stop_latched, session.fault_latched, session.outputs)
+        facts = (session.state, session.problem, session.epoch, session.stop_latched, session.fault_latched)
+        facts += (session.outputs, session.commanded)
         if facts != self.status_facts:
-            if facts[:-1] != (self.status_facts or ())[:-1]:
+            if facts[:-2] != (self.status_facts or ())[:-2]:
                 log, message = self.get_logger(), session.problem or session.state.value
                 log.info(message) if self.level() == OK or message.startswith(ROUTINE) else log.warning(message)
             self.status_facts = facts
@@ -140,6 +141,7 @@ class SessionNode(Claimant, ABC):
             stop_latched=session.stop_latched,
             reset_needed=session.stop_latched or bool(session.fault_latched),
             outputs=session.outputs,
+            commanded=session.commanded,
             provenance=self.provenance,
         )
 

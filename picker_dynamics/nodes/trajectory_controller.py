@@ -196,6 +196,8 @@ class TrajectoryController(Claimant, Node):
         """Why the arm is not active, for people; what is held comes as ``hardware/held_pose``, right after."""
         before, self.hardware_says, values = self.hardware_says, message.message, values_of(message)
         self.provenance = values.get("provenance", "")
+        active = values.get("state") == State.ACTIVE.value
+        self.following.heard(values.get("commanded", "true") == "true" if active else None)
         if not self.execution.active and values.get("state", "") != State.ACTIVE.value and message.message != before:
             self.execution.tell(EventKind.NOTICE, f"the hardware is not active: {message.message}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from picker_dynamics.execution.following import FIRST_S, LOST_S, NO_COMMANDS, NO_STATES, Following
+from picker_dynamics.execution.following import FIRST_S, LOST_S, NO_COMMANDS, NO_STATES, NOT_HEARD, Following
 
 RATE_HZ, LOOK_EVERY, LEAD_S = 100.0, 5, 0.06
 BEGIN_S = 1000.0
@@ -62,6 +62,21 @@ def test_at_the_start_they_have_more_time_to_find_each_other(who):
     watched = Watched()
     setattr(watched, who, False)
     assert FIRST_S <= watched.run(5.0) < FIRST_S + 0.1
+
+
+@pytest.mark.parametrize(("before", "patience_s"), [(False, FIRST_S), (True, LOST_S)])
+def test_commands_have_to_reach_the_hardware_at_the_start_and_each_time_it_begins_to_hold(before, patience_s):
+    watched = Watched()
+    if before:
+        watched.following.heard(True)
+    watched.following.heard(None)  # disabled: it takes none
+    assert watched.run(5.0) is None
+    watched.following.heard(False)
+    watched.run(0.1)
+    watched.following.heard(False)  # said again, of something else
+    assert patience_s - 0.1 <= watched.run(5.0) < patience_s and watched.following.problem == NOT_HEARD
+    watched.following.heard(True)
+    assert watched.run(1.0) is None
 
 
 def test_somebody_elses_commands_are_no_answer():

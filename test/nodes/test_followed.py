@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import signal
@@ -11,12 +12,13 @@ import time
 
 import numpy as np
 import pytest
-from ros_graph import OVERLAY, running_graph
+from ros_graph import OVERLAY, running_graph, running_nodes
 from scenarios import motions
-from scenarios.bench import at_home, goal, is_where_it_was, moved, outcome, stands, start, start_swinging, until
+from scenarios.bench import NAMES, at_home, goal, is_where_it_was, moved, outcome, stands, start, start_swinging, until
 from waiting import PATIENCE_S
 
-from picker_dynamics.execution.following import NO_COMMANDS, NO_STATES
+from picker_dynamics.bringup import bringup
+from picker_dynamics.execution.following import NO_COMMANDS, NO_STATES, NOT_HEARD
 
 pytestmark = pytest.mark.ros
 
@@ -115,3 +117,22 @@ def test_a_hardware_node_that_is_killed_ends_the_goal(tmp_path, domain):
         ends_soon(other.client, name, NO_STATES)
         next_goal_does_nothing(other.client, NO_STATES)
         until(other.client, lambda: other.runner.processes["other/hardware"].wait(PATIENCE_S) < 0, "its end")
+
+
+class Deaf(bringup.NodeSpec):
+    """A hardware node that hears no commands, as one that the dynamics node has not found yet."""
+
+    def ros_arguments(self) -> list[str]:
+        return [*super().ros_arguments(), "-r", "joint_commands:=elsewhere"]
+
+
+def test_a_hardware_node_that_hears_no_commands_executes_no_goal(tmp_path, domain):
+    made = bringup.graph(bringup.Options(directory=str(tmp_path), namespace="deaf"))
+    nodes = tuple(Deaf(**vars(node)) if node.executable == "hardware" else node for node in made.nodes)
+    with running_nodes(dataclasses.replace(made, nodes=nodes), tmp_path / "nodes.log", NAMES, "deaf") as arm:
+        until(arm.client, lambda: arm.client.hardware.get("state") == "active", "an arm that is held")
+        until(
+            arm.client, lambda: arm.client.controller.get("message", "").startswith("joint_commands do not reach"), "word of it"
+        )
+        assert arm.client.hardware["commanded"] == "false"
+        assert answer(arm.client) == f"refused: {NOT_HEARD}"
