@@ -1,7 +1,8 @@
 """Following: whether references become commands and the arm tells where it is, or who is missing, in words.
 
-A reference that is sent moves nothing by itself, nor does a command before the hardware hears it, which it says.  Whoever makes a command of it gives the command the reference's stamp (servos),
-or answers each joint state (torque-controlled joints); so the controller knows whether it is followed by listening to both.
+A reference that is sent moves nothing by itself, nor does a command that the hardware does not hear, which it says.  Whoever
+makes a command of a reference gives it that one's stamp (servos), or answers each joint state (torque-controlled joints); so
+the controller knows whether it is followed by listening to all three.
 Time is counted in its own ticks: a controller that stood still itself misses nobody.
 """
 
