@@ -51,8 +51,8 @@ ANY_WIDTH, LEAST_WIDTH = 0.06, 1e-6
 SCALES = 1.0, 0.6
 """Shares of the hysteresis by which is tried to lift."""
 
-LENGTHS_S = 0.3, LONGEST_S
-"""What is tried for coming down [s]."""
+LENGTHS_S = 0.2, 0.3, 0.35, LONGEST_S
+"""What is tried for coming down [s]; the shortest only where all of ``RISE_S`` was there for going up, or it swings too much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ class Ending:
         room_s = min(RISE_S, self.end_s - self.begin_s)
         for scale, added_s, beside_s in product(SCALES, LENGTHS_S, (room_s, 0.0)) if wanted else ():
             fits = chosen & (room >= scale * height)
-            if gain[fits].sum() < 0.5 * gain[chosen].sum():
+            if gain[fits].sum() < 0.5 * gain[chosen].sum() or (added_s == LENGTHS_S[0] and beside_s < RISE_S):
                 continue
             made = self._lifted(np.where(fits, scale * lifts * height, 0.0), added_s, beside_s, validator)
             if made is not None:
