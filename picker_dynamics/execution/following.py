@@ -17,6 +17,9 @@ KEPT_S = 1.0
 LOST_S = 0.2
 """So long nothing comes of references, or no state comes, before somebody is missing [s]."""
 
+HEARD_S = 0.5
+"""So long a hardware that began to hold has heard no commands, before they are said not to reach it [s]; it would refuse late ones."""
+
 FIRST_S = 2.0
 """At the start, until the nodes have found each other [s]."""
 
@@ -70,7 +73,7 @@ class Following:
     def heard(self, commanded: bool | None) -> None:
         """The hardware says whether it has heard commands since it began to hold; None: it takes none."""
         if commanded:
-            self._ear_patience_s = LOST_S
+            self._ear_patience_s = HEARD_S
         if commanded is not False:
             self._unheard_s = None
         elif self._unheard_s is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from picker_dynamics.execution.following import FIRST_S, LOST_S, NO_COMMANDS, NO_STATES, NOT_HEARD, Following
+from picker_dynamics.execution.following import FIRST_S, HEARD_S, LOST_S, NO_COMMANDS, NO_STATES, NOT_HEARD, Following
 
 RATE_HZ, LOOK_EVERY, LEAD_S = 100.0, 5, 0.06
 BEGIN_S = 1000.0
@@ -64,7 +64,7 @@ def test_at_the_start_they_have_more_time_to_find_each_other(who):
     assert FIRST_S <= watched.run(5.0) < FIRST_S + 0.1
 
 
-@pytest.mark.parametrize(("before", "patience_s"), [(False, FIRST_S), (True, LOST_S)])
+@pytest.mark.parametrize(("before", "patience_s"), [(False, FIRST_S), (True, HEARD_S)])
 def test_commands_have_to_reach_the_hardware_at_the_start_and_each_time_it_begins_to_hold(before, patience_s):
     watched = Watched()
     if before:
