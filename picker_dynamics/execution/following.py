@@ -18,7 +18,7 @@ LOST_S = 0.2
 """So long nothing comes of references, or no state comes, before somebody is missing [s]."""
 
 HEARD_S = 0.5
-"""So long a hardware that began to hold has heard no commands, before they are said not to reach it [s]; it would refuse late ones."""
+"""So long a hardware that began to hold may have heard no commands, before they are said not to reach it [s]."""
 
 FIRST_S = 2.0
 """At the start, until the nodes have found each other [s]."""
