@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from picker_dynamics.errors import GoalRefusedError
 from picker_dynamics.nodes.client import ANSWER_S, ArmClient
 from picker_dynamics.robot.model import Array
 
@@ -33,6 +34,13 @@ class ConnectedGoal:
 
     def cancel(self) -> None:
         self.client.cancel()
+        self.client.wait(self._answered, ANSWER_S, "the cancelled motion does not end")
+
+    def _answered(self) -> bool:
+        try:
+            return self.ended()
+        except GoalRefusedError:  # or aborted, as one that was cancelled is
+            return True
 
 
 class ConnectedBody:
