@@ -1,14 +1,22 @@
-"""An action server for goals that the node's own timer executes."""
+"""An action server for goals that the node's own timer executes, however long their requests are.
+
+rclpy makes a Python object of every point of a request: half a second for 10 000.  That is done in a thread beside the
+executor's, which lets go of Python every millisecond; only what came out of it is handled by the executor.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.waitable import NumberOfEntities
 
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
+
+from .long_goals import Beside
 
 GoalEvent = rclpy_implementation.GoalEvent
 
@@ -43,6 +51,9 @@ class DeferredActionServer(ActionServer):
         refuses: Callable[..., bool] = lambda _request: False,
     ):
         self.concluding = 0
+        self._beside = Beside()
+        self._taken: Future | None = None
+        self._waits = False  # another request came while one is taken
 
         def accepted(handle) -> None:
             handle.execute()
@@ -61,6 +72,51 @@ class DeferredActionServer(ActionServer):
             cancel_service_qos_profile=REQUESTS,
             result_timeout=RESULT_TIMEOUT_S,
         )
+
+    # -- requests, beside the executor -----------------------------------------------------------------------
+
+    def get_num_entities(self) -> NumberOfEntities:
+        return NumberOfEntities() if self._waits else super().get_num_entities()
+
+    def add_to_wait_set(self, wait_set) -> None:
+        if not self._waits:
+            super().add_to_wait_set(wait_set)
+
+    def is_ready(self, wait_set) -> bool:
+        """Whether there is something to do: requests of all kinds, and a goal's that is taken by now."""
+        if self._waits:
+            self._is_goal_request_ready = self._is_cancel_request_ready = self._is_result_request_ready = False
+            self._is_goal_expired = False
+        else:
+            super().is_ready(wait_set)
+        self._is_taken = self._taken is not None and self._taken.done()
+        self._waits = self._taken is not None and not self._is_taken and (self._waits or self._is_goal_request_ready)
+        begins = self._is_goal_request_ready and self._taken is None
+        return any((self._is_taken, begins, self._is_cancel_request_ready, self._is_result_request_ready, self._is_goal_expired))
+
+    def take_data(self) -> dict:
+        """As in rclpy, but a goal's request is taken beside, and handed on once it is there."""
+        begins, self._is_goal_request_ready = self._is_goal_request_ready, False
+        data = super().take_data()
+        if self._is_taken:
+            goal, self._taken = self._taken.result(), None
+            if all(goal):
+                data["goal"] = goal
+        elif begins and self._taken is None:
+            self._taken = self._beside(self.take_request)
+            self._taken.add_done_callback(lambda _taken: self._node.executor.wake())
+        return data
+
+    def take_request(self) -> tuple:
+        """Header and message of one goal's request, in the thread beside; None twice where there was none."""
+        with self._handle:
+            return self._handle.take_goal_request(self._action_type.Impl.SendGoalService.Request)
+
+    def destroy(self) -> None:
+        self._beside.close()
+        super().destroy()
+
+    # -- goals -----------------------------------------------------------------------------------------------
 
     def notify_execute(self, goal_handle, execute_callback) -> None:
         """It executes from now on; nothing to enter yet."""

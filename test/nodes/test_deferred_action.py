@@ -15,8 +15,10 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
+from trajectory_msgs.msg import JointTrajectoryPoint
 from waiting import until
 
+from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.execution.goal_tracking import Code, Outcome, Verdict
 from picker_dynamics.nodes.deferred_action import DeferredActionServer
 from picker_dynamics.nodes.executor import FocusedExecutor
@@ -147,6 +149,26 @@ def test_each_goal_of_a_burst_is_answered_while_the_loop_goes_on(pair):
     pair.until(concluded)
     assert sorted(int(one.result.error_string) for one in pair.results) == list(range(BURST))
     assert pair.ticks > ticks
+
+
+def test_long_requests_are_taken_in_order_while_the_loop_goes_on(pair):
+    ticks, take = [], pair.server.take_request
+
+    def noting():
+        before = pair.ticks
+        taken = take()
+        ticks.append(pair.ticks - before)
+        return taken
+
+    pair.server.take_request = noting
+    point = JointTrajectoryPoint(positions=[0.1] * 5, velocities=[0.1] * 5, accelerations=[0.1] * 5)
+    for count in (MAX_POINTS, 5000, 1):
+        request = FollowJointTrajectory.Goal()
+        request.trajectory.points = [point] * count
+        pair.send(request)
+    pair.until(lambda: len(pair.handles) == 3)
+    assert [len(handle.request.trajectory.points) for handle in pair.handles] == [MAX_POINTS, 5000, 1]
+    assert max(ticks[:2]) > 5, "in the executor's own thread there is none"
 
 
 def test_most_waits_leave_the_server_out(pair, monkeypatch):
