@@ -117,7 +117,7 @@ def load(name: str = "", path: str | Path | None = None, urdf: str | Path = "") 
     return of_entry(name, arm, _entry(file.get("defaults"), f"{where}: defaults") | entry)
 
 
-def urdf_of(name: str, path: str | Path | None = None) -> Path:
+def urdf_of(name: str, path: str | Path | None = "") -> Path:
     """The URDF of a named arm: beside a file of one's own, or in urdf/."""
     beside = Path(path).parent / f"{name}.urdf" if path else None
     return beside if beside is not None and beside.is_file() else resource(f"urdf/{name}.urdf")

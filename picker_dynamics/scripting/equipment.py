@@ -105,8 +105,8 @@ def equipment(arm: str | Path = "", servos: str | Path = "", overlay: str | Path
     Raises:
         DescriptionError, ConfigurationError: a file that cannot be used, or a name that there is not.
     """
-    is_file = bool(Path(arm).suffix)
-    if arms or (not is_file and str(arm) in registry.names()):
+    is_file = bool(Path(arm).suffix) or Path(arm).is_file()
+    if arms or (arm and not is_file):
         entry = registry.load("" if is_file else str(arm), arms or None, arm if is_file else "")
         if entry.control == "torque":
             return Equipment(entry.description, torque=entry)
