@@ -27,6 +27,7 @@ ARGUMENTS = (
     ("port", "", "serial port of the board, for example /dev/ttyACM0; needed with hardware:=serial"),
     ("arm", "", "an arm of config/arms.yaml, for example rrp (simulated, torque-controlled); empty: the picker"),
     ("urdf", "", "URDF of the arm; empty: the picker's"),
+    ("arms", "", "a file like config/arms.yaml that has the arm, torque-controlled, of arm or urdf"),
     ("servos", "", "servo map; empty: config/servos.yaml"),
     ("servo_overlay", "", "file with differences from the servo map, for example a calibration"),
     ("namespace", "", "ROS namespace; two arms side by side need two"),

@@ -99,7 +99,8 @@ class Looker(Node):
         ]
 
     def settle(self) -> None:
-        """Until all nodes and their topics have been found, and nothing new has come for a second."""
+        """Until all nodes and their topics have been found, and nothing new has come for four seconds: in three, nobody
+        else publishes robot_description."""
         wanted = {(spec.name, f"/{spec.namespace}") for spec in SPECS}
         deadline, before, since = time.monotonic() + PATIENCE_S, None, time.monotonic()
         while time.monotonic() < deadline:
@@ -111,7 +112,7 @@ class Looker(Node):
             )
             if now != before:
                 before, since = now, time.monotonic()
-            elif now[0] == len(wanted) and time.monotonic() > since + 2.0:
+            elif now[0] == len(wanted) and time.monotonic() > since + 4.0:
                 return
         raise RuntimeError("the nodes were not found in time")
 

@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from picker_dynamics import lifeline
@@ -35,7 +36,7 @@ RANGES = {
 }
 """What numbers may be, and their unit; the nodes refuse the same."""
 
-FILES = ("urdf", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
+FILES = ("urdf", "arms", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
 FOR_SERVOS = ("servo", "servos", "servo_overlay", "compensation", "on_shutdown")
 
 NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
@@ -120,6 +121,7 @@ class Options:
         arm: a name in config/arms.yaml; instead of ``urdf``.
         port: serial port of the board; only with ``serial``.
         namespace: ROS namespace; two arms side by side need two.
+        arms: a file like config/arms.yaml that has the arm; its URDF is ``urdf``, or ARM.urdf beside that file.
         urdf, servos, servo_overlay, params_file: files.
         compensation: ``none``, ``gravity`` or ``full``.
         payload_mass: [kg].
@@ -142,6 +144,7 @@ class Options:
     port: str = ""
     namespace: str = ""
     urdf: str = ""
+    arms: str = ""
     servos: str = ""
     servo_overlay: str = ""
     params_file: str = ""
@@ -189,13 +192,20 @@ class Options:
                     value=value,
                     limit=low if value < low else high,
                 )
-        error, joints = f"plant_error is {self.plant_error or 0:g}", f"arm {self.arm} has torque-controlled joints"
+        error = f"plant_error is {self.plant_error or 0:g}"
+        joints = f"arm {self.arm or Path(self.urdf).stem} has torque-controlled joints"
         for name, wrong, message in (
             ("plant_error", not sim, f"{error}, but hardware is {self.hardware}: only a simulated arm has errors to choose"),
             ("servo", not sim, f"servo is {self.servo}, but hardware is {self.hardware}: only simulated ones can be chosen"),
             ("servo", self.servo_overlay, f"servo is {self.servo}, but a servo_overlay is given: it says what they are like"),
             ("port", sim, f"port {self.port} is given, but hardware is sim"),
             ("board", not sim, f"board is {self.board}, but hardware is {self.hardware}: a real board is what it is"),
+            ("arms", not (self.arm or self.urdf), f"arms is {self.arms}: give a urdf or an arm of that file, too"),
+            (
+                "arms",
+                self.entry and not torque,
+                f"{self.arms} has {self.arm or self.urdf} with servos: leave it out, give a urdf",
+            ),
             ("urdf", self.arm, f"give either the arm {self.arm} or a urdf, not both"),
             ("hardware", torque, f"{joints}: there is no driver for such hardware, it can only be simulated"),
             ("board", torque, f"board is {self.board}, but {joints}, no board"),
@@ -210,12 +220,18 @@ class Options:
     @property
     def torque_controlled(self) -> bool:
         """Whether the joints take efforts: no servos, no board."""
-        return bool(self.arm) and arms.load(self.arm).control == "torque"
+        return self.entry is not None and self.entry.control == "torque"
+
+    @cached_property
+    def entry(self) -> arms.Arm | None:
+        """The arm, where a file of named arms has it."""
+        named = self.arm or (self.arms and self.urdf)
+        return arms.load(self.arm, self.arms or None, "" if self.arm else self.urdf) if named else None
 
     @property
     def urdf_path(self) -> str:
         """The URDF of the arm, whatever names it."""
-        return self.urdf or str(resource(f"urdf/{self.arm or arms.DEFAULT}.urdf"))
+        return self.urdf or str(arms.urdf_of(self.arm or arms.DEFAULT, self.arms))
 
     @property
     def frame_prefix(self) -> str:
@@ -389,7 +405,7 @@ def view_graph(options: Options) -> Graph:
         DescriptionError, ConfigurationError: a URDF or servo map that is wrong.
     """
     if options.torque_controlled:
-        which: dict[str, object] = {"control": "torque", "arm": options.arm}
+        which: dict[str, object] = {"control": "torque", **_named(options)}
     else:
         which = _given(urdf=options.urdf, servos=options.servos, servo_overlay=options.servo_overlay)
         servo_arm.load(options.urdf_path, options.servos, options.servo_overlay)
@@ -398,26 +414,26 @@ def view_graph(options: Options) -> Graph:
 
 def _torque_graph(options: Options) -> Graph:
     """Torque-controlled joints, simulated: other nodes in the places of ``dynamics`` and ``hardware``, and no board."""
-    arm, common = arms.load(options.arm), _common(options)
+    arm, which, common = options.entry, _named(options), _common(options)
     speed = arm.tip_speed if options.tip_speed_limit is None else options.tip_speed_limit
     nodes = (
         NodeSpec(
             "trajectory_controller",
-            {"control": "torque", "arm": arm.name, "tip_speed_limit": speed} | _given(rate_hz=options.rate_hz),
+            {"control": "torque", **which, "tip_speed_limit": speed} | _given(rate_hz=options.rate_hz),
             **common,
         ),
+        NodeSpec("torque_control", which | _given(**{"payload.mass": options.payload_mass}), **common, node_name="dynamics"),
         NodeSpec(
-            "torque_control", {"arm": arm.name} | _given(**{"payload.mass": options.payload_mass}), **common, node_name="dynamics"
+            "torque_arm_sim", which | {"plant_error": options.plant_error, "seed": options.seed}, **common, node_name="hardware"
         ),
-        NodeSpec(
-            "torque_arm_sim",
-            {"arm": arm.name, "plant_error": options.plant_error, "seed": options.seed},
-            **common,
-            node_name="hardware",
-        ),
-        *_markers(options, {"control": "torque", "arm": arm.name}, common),
+        *_markers(options, {"control": "torque", **which}, common),
     )
-    return Graph(nodes, None, "", "", local_only(os.environ), options.one_process)
+    return Graph(nodes, None, "", "", local_only(os.environ), options.one_process, arm.description.notes)
+
+
+def _named(options: Options) -> dict[str, object]:
+    """The parameters that name a torque-controlled arm."""
+    return _given(arm=options.arm, urdf=options.urdf, arms=options.arms)
 
 
 def _markers(options: Options, which_arm: dict[str, object], common: dict[str, str]) -> tuple[NodeSpec, ...]:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
-from picker_dynamics.errors import ConfigurationError, InputError, JointNamesError, refuse_if
+from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
-from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.target import asked_duration
 
 from . import options as shared
@@ -80,39 +80,16 @@ def add_parser(commands) -> None:
     payload.add_argument("mass", type=shared.ANY, metavar="KG")
 
 
-class Poses(NamedTuple):
-    """Poses with a name, (n,) each [rad or m]; rest is None for joints that know where they are."""
-
-    home: np.ndarray
-    rest: np.ndarray | None
-
-
-def load_arm(options, running: str = "") -> tuple[ArmDescription, Poses]:
-    """The arm that the options name, or else the one that runs, with its home and rest pose.
-
-    Args:
-        running: name of the arm that the running graph has.
-
-    Raises:
-        ConfigurationError: the options name one arm, and another runs.
-    """
-    if options.arm and running not in ("", options.arm):
-        raise ConfigurationError(f"the running graph has the arm {running}, not {options.arm}", subject="arm", value=options.arm)
-    name = options.arm or ("" if options.urdf or running not in arms.names() else running)
-    if name and arms.load(name).control == "torque":
-        arm = arms.load(name)
-        return arm.description, Poses(arm.home, None)
-    arm, servos = servo_arm.load(options.urdf, options.servos)
-    return arm, Poses(servos.home, servos.rest)
-
-
 class Bench(NamedTuple):
-    """What a command acts on: its options, the running graph, and where the command needs them, arm and poses."""
+    """What a command acts on: its options, the running graph, and where the command needs it, the arm that runs."""
 
     options: object
     client: object
-    arm: ArmDescription | None = None
-    poses: Poses | None = None
+    known: Equipment | None = None
+
+    @property
+    def arm(self) -> ArmDescription:
+        return self.known.description
 
 
 def run(options) -> int:
@@ -121,15 +98,18 @@ def run(options) -> int:
 
     require_namespace(options.namespace)
     with ArmClient((), options.namespace) as client:
-        at = Bench(options, client)
-        if options.needs_arm:
-            at = Bench(options, client, *load_arm(options, client.running_arm()))
-            client.require_arm(at.arm)
-            client.joint_names = at.arm.joint_names
+        at = Bench(options, client, running(options, client) if options.needs_arm else None)
         if getattr(options, "preempt", False):
             client.cancel()
         print(options.act(at))
     return 0
+
+
+def running(options, client) -> Equipment:
+    """The arm that runs; errors as ``arm_that_runs``, where the options name another one."""
+    from picker_dynamics.scripting.connected import arm_that_runs
+
+    return arm_that_runs(client, options.arm, options.urdf, options.servos)
 
 
 def target_of(options, arm: ArmDescription, held: np.ndarray) -> np.ndarray:
@@ -206,11 +186,11 @@ def _move(at: Bench) -> str:
 
 
 def _home(at: Bench) -> str:
-    return _move_to(at, at.poses.home)
+    return _move_to(at, at.known.home)
 
 
 def _park(at: Bench) -> str:
-    return _move_to(at, at.poses.home if at.poses.rest is None else at.poses.rest)
+    return _move_to(at, at.known.rest)
 
 
 def _jog(at: Bench) -> str:
@@ -224,8 +204,8 @@ def _enable(at: Bench) -> str:
     at.client.wait(lambda: at.client.hardware, LATEST_S * 10.0, "no hardware node answers")
     if at.client.hardware.get("outputs") == "running":  # nothing is switched on, so nothing jumps, and nobody is asked
         return at.client.trigger("adopt")
-    if not at.options.yes and at.poses.rest is not None:
-        print(f"Outputs that are off will be switched on one at a time, at the rest pose: {_pose(at.arm, at.poses.rest)}")
+    if not at.options.yes and at.known.servos is not None:
+        print(f"Outputs that are off will be switched on one at a time, at the rest pose: {_pose(at.arm, at.known.rest)}")
         if not agreed("Does the arm stand there, and are hands away? Type yes: "):
             raise InputError("not enabled")
     return at.client.switch("enable", True)

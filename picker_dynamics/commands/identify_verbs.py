@@ -165,7 +165,7 @@ def measure(motion: motion_file.MotionFile, namespace: str, tell) -> Samples:
     from picker_dynamics.nodes.state_log import StateLog
 
     with StateLog(motion.joint_names, namespace) as client:
-        running = client.running_arm()
+        running = client.running_arm().description.name
         if motion.arm and running and motion.arm != running:
             raise JointNamesError(f"the motion is for the arm {motion.arm}, and {running} runs", subject="arm", value=running)
         client.wait_holding()

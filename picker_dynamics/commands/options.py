@@ -50,6 +50,7 @@ SHARED = {
         "metavar": "NAME",
         "help": "an arm of config/arms.yaml, for example rrp (default: picker; for a command to a running graph: the arm it has)",
     },
+    "--arms": {"default": "", "metavar": "FILE", "help": "a file like config/arms.yaml that has the arm of --arm or --urdf"},
     "--baud": {"type": whole(0, 10_000_000), "default": 500_000, "help": "speed of the serial line (default 500000)"},
     "--board": {
         "default": "virtual",

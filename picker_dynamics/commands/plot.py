@@ -10,7 +10,8 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.recording.definitions import missing
 from picker_dynamics.recording.reader import ArmRecording, Bounds, read
 from picker_dynamics.recording.tracking import tracking_error
-from picker_dynamics.robot import arms, servo_arm
+from picker_dynamics.robot import arm_text, arms
+from picker_dynamics.scripting.equipment import Equipment, equipment
 
 from . import options as shared
 
@@ -57,19 +58,17 @@ def plot(options) -> int:
 
 
 def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str = "") -> Bounds | None:
-    """The limits of the recorded arm; None where nothing says which arm it was.
+    """The limits of the recorded arm: as the graph told it, or as named; None where nothing says which arm it was.
 
     Raises:
         ConfigurationError, DescriptionError: the arm that was asked for does not exist, or has other joints.
     """
     asked = bool(arm or urdf or servos)
-    name = arm or ("" if urdf else recorded.arm if recorded.arm in arms.names() else arms.DEFAULT)
-    if name and arms.load(name).control == "torque":
-        chosen = arms.load(name)
-        described, limits = chosen.description, (chosen.description.effort, chosen.peak_limit, chosen.hold_limit)
+    if recorded.told and not asked:
+        known = Equipment(*arm_text.read(recorded.told))
     else:
-        described, held = servo_arm.load(urdf, servos)
-        limits = held.stall_torque, held.peak_share * held.stall_torque, held.hold_share * held.stall_torque
+        known = equipment(urdf or arm or (recorded.arm if recorded.arm in arms.names() else arms.DEFAULT), servos)
+    described, limits = known.description, known.limits
     if set(described.joint_names) != set(recorded.joint_names):
         if asked:
             raise ConfigurationError(
@@ -80,7 +79,8 @@ def limits_of(recorded: ArmRecording, arm: str = "", urdf: str = "", servos: str
             )
         return None
     order = [described.joint_names.index(joint) for joint in recorded.joint_names]
-    return Bounds(*(np.asarray(one)[order] for one in limits), tuple(described.position_units[i] for i in order))
+    given = (limits.full, limits.peak, limits.hold)
+    return Bounds(*(np.asarray(one)[order] for one in given), tuple(described.position_units[i] for i in order))
 
 
 def summary(recorded: ArmRecording, limits: Bounds | None) -> list[str]:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.bringup.bringup import require_namespace
-from picker_dynamics.errors import PickerError
-from picker_dynamics.scripting.equipment import Equipment, equipment
+from picker_dynamics.scripting.equipment import Equipment
 
 from . import options as shared
+from .arm_commands import running
 
 TOLD_S = 0.7
 """What is told once a second or latched has come by then; what has not is left out [s]."""
@@ -37,11 +37,10 @@ def run(options) -> int:
 
     require_namespace(options.namespace)
     with ArmClient((), options.namespace) as client:
+        arm = running(options, client)
         client.wait(lambda: client.controller and client.hardware, ANSWER_S, NOBODY)
-        arm = _arm_that_runs(options, client)
-        client.joint_names = () if arm is None else arm.description.joint_names
         with client.telling() as told:
-            client.wait_at_most(TOLD_S, lambda: told.complete and (arm is None or client.state is not None))
+            client.wait_at_most(TOLD_S, lambda: told.complete and client.state is not None)
             while True:
                 found = facts(client, told, arm)
                 said = json.dumps(found, indent=2, ensure_ascii=False) if options.json else "\n".join(lines(found))
@@ -51,24 +50,7 @@ def run(options) -> int:
                 client.spin(WATCH_S)
 
 
-def _arm_that_runs(options, client) -> Equipment | None:
-    """The arm of the graph, or the one that the options name; None: an arm of somebody's own, whose files nobody named.
-
-    Raises:
-        ConfigurationError: the graph has another arm than the one that was named.
-    """
-    named = options.urdf or options.arm
-    try:
-        arm = equipment(named or client.arm_name, options.servos)
-        client.require_arm(arm.description)
-    except PickerError:
-        if named:
-            raise
-        return None
-    return arm
-
-
-def facts(client, told, arm: Equipment | None) -> dict[str, Any]:
+def facts(client, told, arm: Equipment) -> dict[str, Any]:
     """What is known, ready for JSON; SI units."""
     hardware, controller = dict(client.hardware), dict(client.controller)
     found: dict[str, Any] = {
@@ -84,7 +66,7 @@ def facts(client, told, arm: Equipment | None) -> dict[str, Any]:
         "faults": told.troubles,
         "next": next_command(hardware, controller),
     }
-    if arm is not None and client.state is not None:
+    if client.state is not None:
         q, limits = np.array(client.state), arm.limits
         model = arm.model(told.payload_kg or 0.0)
         torque = model.gravity(q)

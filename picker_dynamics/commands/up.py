@@ -16,7 +16,7 @@ def add_parser(commands) -> None:
     where = up.add_mutually_exclusive_group()
     where.add_argument("--sim", action="store_true", help="virtual board and arm (the default)")
     shared.add(where, "--port")
-    shared.add(up, "--board", "--arm", "--urdf", "--servos", "--servo-overlay")
+    shared.add(up, "--board", "--arm", "--urdf", "--arms", "--servos", "--servo-overlay")
     up.add_argument("--params-file", default="", help="ROS parameter file (default: config/picker.yaml)")
     shared.add(up, "--namespace", help="ROS namespace; two arms side by side need two")
     up.add_argument(
@@ -70,7 +70,9 @@ def run(options) -> int:
     claims.require_free(options.namespace)
     graph = bringup.graph(bringup.Options(hardware="serial" if options.port else "sim", **chosen))
     board = "virtual board" if options.board == "virtual" else "simulated Uno"
-    what = f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm}"
+    what = (
+        f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm or options.urdf}"
+    )
     print("\n".join([*graph.notes, f"{what}; Ctrl-C ends"]), flush=True)
     with GraphRunner(graph) as runner:
         runners.append(runner)

@@ -161,8 +161,8 @@ def note(options, text: str) -> None:
     print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
 
 
-def scale_of(options):
-    """The arm as a scale, and its validator: as the options name it, as calibrated."""
+def scale_of(options, known=None):
+    """The arm as a scale, and its validator: as the options name it, as calibrated, or as ``known`` of the running graph."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
     from picker_dynamics.estimation.payload.droop import DroopScale
     from picker_dynamics.execution.validator import torque_validator
@@ -173,7 +173,10 @@ def scale_of(options):
         "arm",
         options.arm,
     )
-    arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
+    if known is None or options.servo_overlay:
+        arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
+    else:
+        arm, servos = known.description, known.servos
     return DroopScale(arm, servos, tuple(options.com)), torque_validator(RigidBody(arm, servos.armature), servos)
 
 
@@ -310,16 +313,15 @@ def live(options):
     """Weigh on the running graph; what it found, and more for the report."""
     require_namespace(options.namespace)
     with _client(options) as client:
-        name = client.running_arm()
-        arm_commands.load_arm(options, name)  # refuses an arm that is not the one that runs
-        if name in arms.names() and arms.load(name).control == "torque":
-            return by_efforts(options, arms.load(name), client), {}
+        known = arm_commands.running(options, client)
+        if known.torque is not None:
+            return by_efforts(options, known.torque, client), {}
         # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come.
         with (
             client.meanwhile("trajectory_controller", "approach", "off"),
             client.meanwhile("dynamics", "compensation", "gravity"),
         ):
-            return by_droop(options, client)
+            return by_droop(options, client, known)
 
 
 def tell(options, mass: float) -> None:
@@ -338,13 +340,12 @@ def _client(options):
 # -- servos: how far the arm sags ----------------------------------------------------------------------------
 
 
-def by_droop(options, client):
+def by_droop(options, client, known):
     """Visit poses without and with the payload; elevations are typed, measured angles listened to."""
     from picker_dynamics.estimation.payload.droop import Potentiometer
     from picker_dynamics.estimation.payload.poses import before
 
-    scale, validator = scale_of(options)
-    client.joint_names = scale.description.joint_names
+    scale, validator = scale_of(options, known)
     client.wait_holding()
     measured = client.hardware.get("provenance") == "measured"
     sensors = (
@@ -414,7 +415,6 @@ def by_efforts(options, arm, client):
     from picker_dynamics.estimation.payload.torque import MODEL_SHARE, better_pose, weigh_by_effort
 
     description = arm.description
-    client.joint_names = description.joint_names
     client.wait_holding()
     if not options.absolute:
         if not options.yes:

@@ -10,6 +10,7 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.tolerances import Tolerances
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.robot import arms, servo_arm
+from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
@@ -38,16 +39,20 @@ def load_arm(node) -> tuple[ArmDescription, ServoMap]:
 
 
 def load_torque_arm(node) -> Arm:
-    """Declare ``arm`` and read what it names.
+    """Declare ``arm``, ``urdf`` and ``arms``, and read what they name.
 
     Raises:
         ConfigurationError: no such arm, or one whose joints are servos.
     """
     name = declare(node, "arm", "rrp", "name of a torque-controlled arm in config/arms.yaml", read_only=True)
-    arm = arms.load(name)
+    urdf = declare(node, "urdf", "", "URDF file of the arm; empty: that of the named one", read_only=True)
+    path = declare(
+        node, "arms", "", "file like config/arms.yaml that has the arm, by the name in urdf where that is given", read_only=True
+    )
+    arm = arms.load("" if urdf else name, path or None, urdf)
     if arm.control != "torque":
         raise ConfigurationError(
-            f"arm {name} has {arm.control} joints, this node is for torque-controlled ones", subject="arm", value=name
+            f"arm {arm.name} has {arm.control} joints, this node is for torque-controlled ones", subject="arm", value=arm.name
         )
     return arm
 
@@ -63,6 +68,7 @@ class ControlledArm:
         grips: joints that grip, and with which torque they press at the most [N·m].
         rest: (n,) where it rests: the servo map's pose, or home [rad or m].
         tolerances: of motions, where nobody says others.
+        known: the same for whoever asks the graph which arm it has.
     """
 
     description: ArmDescription
@@ -71,6 +77,7 @@ class ControlledArm:
     grips: dict[str, float]
     rest: np.ndarray
     tolerances: Tolerances
+    known: Known
 
 
 def load_controlled_arm(node) -> ControlledArm:
@@ -82,8 +89,9 @@ def load_controlled_arm(node) -> ControlledArm:
         )
     if control == "torque":
         arm = load_torque_arm(node)
-        return ControlledArm(arm.description, None, TorqueLimits.of_arm(arm), {}, arm.home, Tolerances.of_arm(arm))
+        known = Known(arm.description, torque=arm)
+        return ControlledArm(arm.description, None, TorqueLimits.of_arm(arm), {}, arm.home, Tolerances.of_arm(arm), known)
     described, servos = load_arm(node)
     grips = {servo.joint: servo.grip.torque for servo in servos.servos if servo.grip is not None}
     limits, tolerances = TorqueLimits.of_servos(servos), Tolerances.of_servos(servos)
-    return ControlledArm(described, servos.armature, limits, grips, servos.rest, tolerances)
+    return ControlledArm(described, servos.armature, limits, grips, servos.rest, tolerances, Known(described, servos))

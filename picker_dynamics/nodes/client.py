@@ -15,14 +15,17 @@ from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.errors import ConfigurationError, GoalAbortedError, GoalRefusedError, LinkError, PickerError, shown
-from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, LinkError, PickerError
+from picker_dynamics.robot import arm_text
+from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.trajectory.trajectory import Trajectory
 
+from .arm_topic import ARM
 from .diagnostics import OK, values_of
 from .goal_messages import point
 from .runtime import LATCHED, LATEST, OUTCOMES, made, payload_in
@@ -212,28 +215,18 @@ class ArmClient(Node):
         while time.monotonic() < deadline:
             rclpy.spin_once(self, timeout_sec=min(0.05, max(0.0, deadline - time.monotonic())))
 
-    def running_arm(self) -> str:
-        """Name of the arm that the graph runs."""
-        self.wait(lambda: self.controller, ANSWER_S, NOBODY)
-        return self.arm_name
-
-    def require_arm(self, arm: ArmDescription) -> None:
-        """Let pass what is meant for the arm that runs; to be asked before anything is switched on or moved.
+    def running_arm(self) -> Known:
+        """The arm of the graph, as the graph tells it; a client without joints has its joints from now on.
 
         Raises:
-            ConfigurationError: the running graph has another arm.
             LinkError: nobody answers.
+            ConfigurationError, DescriptionError: what it tells is damaged.
         """
-        self.wait(lambda: self.controller and self.hardware, ANSWER_S, NOBODY)
-        joints = shown(", ".join(arm.joint_names))  # as a status tells them
-        running = self.controller.get("joints", joints)
-        if arm.name != self.arm_name or running != joints:
-            raise ConfigurationError(
-                f"the running graph has the arm {self.arm_name} ({running}), this command means {arm.name} ({joints}): nothing "
-                "was done; say which with --arm or --urdf",
-                subject="arm",
-                value=arm.name,
-            )
+        with self.hearing(String, ARM, LATCHED) as heard:
+            self.wait(lambda: heard, ANSWER_S, NOBODY)
+        known = arm_text.read(heard[-1].data)
+        self.joint_names = self.joint_names or known.description.joint_names
+        return known
 
     def wait_holding(self, timeout_s: float | None = None) -> None:
         """Wait until the arm is enabled and stands still, ready for a goal; ANSWER_S by default."""

@@ -33,6 +33,7 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 
 from .arm_setup import load_controlled_arm
+from .arm_topic import ArmTopic
 from .claims import EXCLUSIVE, Claimant
 from .controller_parameters import AUTO, ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, Flood, array, sender_in, status, values_of
@@ -139,6 +140,7 @@ class TrajectoryController(Claimant, Node):
             self.supplies = OnePublisher(self, Float64, "hardware/supply", self.on_source)
         self.duplicates = DuplicatePublisherMonitor(self, self.reference_out, self.following.known, self.look_for_duplicates)
         self.offer_interfaces(gripper)
+        self.arm_topic = ArmTopic(self, controlled.known)
         self.ticks = steady_timer(self, 1.0 / rate_hz, self.on_tick)
         steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         self.report(WARN, "waiting for the hardware")
@@ -399,6 +401,7 @@ class TrajectoryController(Claimant, Node):
         self.execution.follow_supply(self.source)
         self.look_for_duplicates()
         self.look_for_other_states()
+        self.arm_topic.look()
         self.publish_events(self.execution.take_events())
         if self.withheld is not None:
             self.report(LEVELS[self.withheld.kind.severity], self.withheld.text, self.withheld)

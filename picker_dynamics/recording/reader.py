@@ -20,11 +20,11 @@ from .definitions import missing
 from .mcap_file import McapFile, Message, Schema
 
 REFERENCE, CONTROLLER_STATE = "arm_controller/reference", "arm_controller/controller_state"
-STATE, COMMAND, STATUS = "joint_states", "joint_commands", "arm_controller/status"
+STATE, COMMAND, STATUS, ARM = "joint_states", "joint_commands", "arm_controller/status", "arm_controller/arm"
 TORQUE = " torque"
 """Behind the topic: the efforts in its messages."""
 
-WANTED = (REFERENCE, CONTROLLER_STATE, STATE, COMMAND, STATUS)
+WANTED = (REFERENCE, CONTROLLER_STATE, STATE, COMMAND, STATUS, ARM)
 ENDS = tuple("/" + name for name in WANTED)
 
 NUMBERS_MAX, EVENTS_MAX = 20_000_000, 100_000
@@ -67,7 +67,7 @@ class ArmRecording:
         joint_names: order of every series.
         reference, state, setpoint: positions [rad or m]; any may be empty.
         torque: what the dynamics asked for [N·m or N]; state_torque: what the joints report.
-        arm: name of the arm, if it was said.
+        arm: name of the arm, if it was said; told: the arm itself, as the graph told it, unread; empty: it did not.
         damaged: why not all of the file was read; empty: all was.
     """
 
@@ -81,6 +81,7 @@ class ArmRecording:
     arm: str = ""
     namespace: str = ""
     damaged: str = ""
+    told: str = ""
 
 
 class Bounds(NamedTuple):
@@ -99,6 +100,7 @@ class _Collected:
     rows: dict[str, dict[tuple[str, ...], array.array]] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     arm: str = ""
+    told: str = ""
     numbers: int = 0
 
     def add(self, kind: str, time_s: float, names, values) -> None:
@@ -228,6 +230,9 @@ def _of_another_kind(path: Path, damage: list[str]) -> Iterator[tuple[str, float
 
 
 def _take(into: _Collected, kind: str, message, received_s: float) -> None:
+    if kind == ARM:
+        into.told = message.data
+        return
     if kind == STATUS:
         facts = {pair.key: pair.value for pair in message.values}
         into.arm = message.hardware_id or into.arm
@@ -287,4 +292,5 @@ def _arrays(one: _Collected, namespace: str, damaged: str, path: Path) -> ArmRec
         one.arm,
         namespace,
         damaged,
+        one.told,
     )

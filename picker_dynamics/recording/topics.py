@@ -18,6 +18,7 @@ TOPICS = (
     Topic("arm_controller/joint_reference", "sensor_msgs/msg/JointState"),
     Topic("arm_controller/reference", "trajectory_msgs/msg/JointTrajectory"),
     Topic("arm_controller/controller_state", "control_msgs/msg/JointTrajectoryControllerState"),
+    Topic("arm_controller/arm", "std_msgs/msg/String", True),
     Topic("arm_controller/status", "diagnostic_msgs/msg/DiagnosticStatus", True),
     Topic("joint_commands", "sensor_msgs/msg/JointState"),
     Topic("joint_states", "sensor_msgs/msg/JointState"),

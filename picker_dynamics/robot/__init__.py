@@ -4,6 +4,7 @@ kinematics, and the interface that every dynamics model offers.  Imports nothing
 """
 
 __all__ = [
+    "arm_text",
     "arms",
     "assumed_servos",
     "description",

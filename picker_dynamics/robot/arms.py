@@ -1,4 +1,4 @@
-"""Registry of the named arms: config/arms.yaml says how each is controlled, its URDF everything else."""
+"""Registry of the named arms: config/arms.yaml, or a file of one's own, says how each is controlled, its URDF everything else."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from picker_dynamics.resources import resource
 from . import description
 from .description import ArmDescription
 from .model import Array, read_only
+from .serial_arm import serial_arm
 
 DEFAULT = "picker"
 CONTROLS = ("servo", "torque")
@@ -79,17 +80,22 @@ def names(path: str | Path | None = None) -> tuple[str, ...]:
     return tuple(sorted(_read(path)["arms"]))
 
 
-def load(name: str, path: str | Path | None = None) -> Arm:
+def load(name: str = "", path: str | Path | None = None, urdf: str | Path = "") -> Arm:
     """The arm of that name.
 
     Args:
+        name: its key; empty: the name of the robot in ``urdf``.
         path: of the file; default config/arms.yaml.
+        urdf: its URDF; default NAME.urdf, beside a file of one's own, or in urdf/.
 
     Raises:
         ConfigurationError: no such arm (with the list), or an entry that is incomplete or wrong.
         DescriptionError: its URDF is wrong.
     """
-    file = _read(path)
+    file, arm = _read(path), None
+    if urdf:
+        arm = serial_arm(description.load(urdf))
+        name = name or arm.name
     if name not in file["arms"]:
         raise ConfigurationError(f"no arm {name!r}; there are {', '.join(sorted(file['arms']))}", subject=name, value=name)
     where = f"arm {name}"
@@ -99,7 +105,8 @@ def load(name: str, path: str | Path | None = None) -> Arm:
         raise ConfigurationError(
             f"{where}: control is {control!r}, must be one of {', '.join(CONTROLS)}", subject="control", value=control
         )
-    arm = description.load(resource(f"urdf/{name}.urdf"))
+    if arm is None:
+        arm = serial_arm(description.load(urdf_of(name, path)))
     if control == "servo":
         if entry:
             raise ConfigurationError(
@@ -107,9 +114,29 @@ def load(name: str, path: str | Path | None = None) -> Arm:
                 subject=next(iter(entry)),
             )
         return Arm(name, arm, control)
+    return of_entry(name, arm, _entry(file.get("defaults"), f"{where}: defaults") | entry)
+
+
+def urdf_of(name: str, path: str | Path | None = "") -> Path:
+    """The URDF of a named arm: beside a file of one's own, or in urdf/."""
+    beside = Path(path).parent / f"{name}.urdf" if path else None
+    return beside if beside is not None and beside.is_file() else resource(f"urdf/{name}.urdf")
+
+
+def of_entry(name: str, arm: ArmDescription, entry: Any) -> Arm:
+    """A torque-controlled arm of its URDF and its entry without ``control``, defaults included; errors as ``load``."""
+    where = f"arm {name}"
+    entry = _entry(entry, where)
     home = _home(entry.pop("home", None), arm, where)
-    numbers = _numbers(_TOLERANCES | _entry(file.get("defaults"), f"{where}: defaults") | entry, where)
-    return Arm(name, arm, control, home, *numbers.values())
+    return Arm(name, arm, "torque", home, *_numbers(_TOLERANCES | entry, where).values())
+
+
+def entry_of(arm: Arm) -> dict[str, Any]:
+    """What ``of_entry`` makes this torque-controlled arm of."""
+    assert arm.home is not None
+    home = dict(zip(arm.description.joint_names, arm.home.tolist()))
+    figures = (arm.bandwidth, arm.peak_share, arm.hold_share, arm.tip_speed, arm.goal_tolerance, arm.path_tolerance)
+    return {"home": home, **dict(zip(_NUMBERS, figures))}
 
 
 def _read(path: str | Path | None) -> dict[str, Any]:

@@ -146,7 +146,7 @@ class Arm:
 
         Args:
             namespace: the graph's.
-            arm, servos: URDF and servo map it was started with; empty: the arm that runs.
+            arm, servos: URDF (or name) and servo map that it has to have; empty: the arm that runs, as the graph tells it.
 
         Raises:
             LinkError: no graph answers.
@@ -155,14 +155,13 @@ class Arm:
         from picker_dynamics.bringup.bringup import require_namespace
         from picker_dynamics.nodes.client import ArmClient
 
-        from .connected import ConnectedBody
+        from .connected import ConnectedBody, arm_that_runs
 
         require_namespace(namespace)
         client = ArmClient((), namespace)
         try:
-            known = equipment(arm or client.running_arm(), servos)
-            client.require_arm(known.description)
-            client.joint_names = known.description.joint_names
+            is_file = bool(Path(arm).suffix)
+            known = arm_that_runs(client, "" if is_file else str(arm), arm if is_file else "", servos)
         except BaseException:
             client.__exit__()
             raise

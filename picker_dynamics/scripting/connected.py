@@ -4,17 +4,68 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
-from picker_dynamics.errors import GoalRefusedError
+from picker_dynamics.errors import ConfigurationError, GoalRefusedError
 from picker_dynamics.nodes.client import ANSWER_S, ArmClient
+from picker_dynamics.robot import servo_arm, servo_map
 from picker_dynamics.robot.model import Array
 
 from .body import Sample
+from .equipment import Equipment
 
 STEP_S = 0.01
 """How long messages are listened to at a time [s]."""
+
+
+def arm_that_runs(client: ArmClient, arm: str = "", urdf: str | Path = "", servos: str | Path = "") -> Equipment:
+    """The arm of the running graph, as the graph tells it; what is named besides has to be that one.
+
+    Args:
+        client: its joints are the arm's from now on.
+        arm: name of the arm.
+        urdf, servos: files that describe it.
+
+    Raises:
+        LinkError: nobody answers.
+        ConfigurationError: another arm is named than the one that runs; nothing was done.
+        DescriptionError, ConfigurationError: a file that cannot be used.
+    """
+    runs = Equipment(*client.running_arm())
+    there = runs.description
+    if arm and arm != there.name:
+        raise ConfigurationError(f"the running graph has the arm {there.name}, not {arm}", subject="arm", value=arm)
+    if urdf:
+        here = servo_arm.read_arm(urdf)
+        if (here.name, here.joint_names) != (there.name, there.joint_names):
+            raise ConfigurationError(
+                f"the running graph has the arm {there.name} ({', '.join(there.joint_names)}), this command means {here.name} "
+                f"({', '.join(here.joint_names)}): nothing was done; say which with --arm or --urdf",
+                subject="arm",
+                value=here.name,
+            )
+        if here.urdf != there.urdf:
+            raise _differs(there.name, "--urdf", urdf)
+    if servos:
+        if runs.servos is None:
+            raise _differs(there.name, "--servos", servos)
+        told = servo_map.load(servos, there.joint_names)
+        if any(
+            (one.home, one.rest, one.channel) != (other.home, other.rest, other.channel)
+            for one, other in zip(told.servos, runs.servos.servos)
+        ):
+            raise _differs(there.name, "--servos", servos)
+    return runs
+
+
+def _differs(name: str, option: str, path: object) -> ConfigurationError:
+    return ConfigurationError(
+        f"the arm {name} of the running graph is not as {path} says: nothing was done; leave out {option}, the graph tells",
+        subject=option,
+        value=str(path),
+    )
 
 
 class ConnectedGoal:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.execution import Limits
-from picker_dynamics.execution.floor import FloorCheck, standing_floor
-from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import TIP_SPEED, MotionValidator, motion_validator
-from picker_dynamics.robot import arms, description, servo_arm
+from picker_dynamics.robot import arms as registry
+from picker_dynamics.robot import description, servo_arm
 from picker_dynamics.robot.arms import Arm as TorqueArm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, read_only
 from picker_dynamics.robot.servo_map import ServoMap
+
+if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
+    from picker_dynamics.dynamics.rigid_body import RigidBody
+    from picker_dynamics.execution.execution import Limits
+    from picker_dynamics.execution.torque_limits import TorqueLimits
+    from picker_dynamics.execution.validator import MotionValidator
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,8 @@ class Equipment:
     @cached_property
     def limits(self) -> TorqueLimits:
         """What the joints may give."""
+        from picker_dynamics.execution.torque_limits import TorqueLimits
+
         if self.servos is not None:
             return TorqueLimits.of_servos(self.servos)
         assert self.torque is not None
@@ -66,10 +70,16 @@ class Equipment:
         Raises:
             InputError: a load that can be none.
         """
+        from picker_dynamics.dynamics import lagrangian
+
         return lagrangian.analytic_model(self.description, self.armature, payload, com)
 
     def execution_limits(self, payload: float = 0.0) -> Limits:
         """What motions are held to, as the trajectory controller does by default: torque, tip speed, floor; how they end."""
+        from picker_dynamics.execution.execution import Limits
+        from picker_dynamics.execution.floor import FloorCheck, standing_floor
+        from picker_dynamics.execution.validator import TIP_SPEED
+
         floor_z, _ = standing_floor(self.description, self.rest)
         tip_speed = TIP_SPEED if self.torque is None or self.torque.tip_speed is None else self.torque.tip_speed
         floor = (FloorCheck(self.description, floor_z),)
@@ -78,26 +88,37 @@ class Equipment:
 
     def validator(self, payload: float = 0.0) -> MotionValidator:
         """Checks motions as the controller would."""
+        from picker_dynamics.execution.validator import motion_validator
+
         held, model = self.execution_limits(payload), self.model(payload)
         return motion_validator(self.description, held.torque, model, tip_speed=held.tip_speed, further=held.further)
 
 
-def equipment(arm: str | Path = "", servos: str | Path = "", overlay: str | Path = "") -> Equipment:
+def equipment(arm: str | Path = "", servos: str | Path = "", overlay: str | Path = "", arms: str | Path = "") -> Equipment:
     """The arm of a URDF with a servo map, or a named one of config/arms.yaml; empty: the picker.
+
+    Args:
+        arm: path of a URDF, or a name.
+        servos, overlay: servo map and differences from it.
+        arms: a file like config/arms.yaml, of one's own, that has the arm.
 
     Raises:
         DescriptionError, ConfigurationError: a file that cannot be used, or a name that there is not.
     """
-    name = str(arm)
-    if name in arms.names() and arms.load(name).control == "torque":
-        entry = arms.load(name)
-        return Equipment(entry.description, torque=entry)
-    return Equipment(*servo_arm.load("" if name == arms.DEFAULT else arm, servos, overlay))
+    is_file = bool(Path(arm).suffix) or Path(arm).is_file()
+    if arms or (arm and not is_file):
+        entry = registry.load("" if is_file else str(arm), arms or None, arm if is_file else "")
+        if entry.control == "torque":
+            return Equipment(entry.description, torque=entry)
+        arm = entry.description.source
+    return Equipment(*servo_arm.load(arm, servos, overlay))
 
 
 def rigid_body(arm: str | Path = "") -> RigidBody:
     """The dynamics of a URDF, or of a named arm with the rotors that are known of it, by Pinocchio; errors as ``equipment``."""
-    if not arm or str(arm) in arms.names():
+    from picker_dynamics.dynamics.rigid_body import RigidBody
+
+    if not arm or str(arm) in registry.names():
         known = equipment(arm)
         return RigidBody(known.description, known.armature)
     return RigidBody(description.load(arm))

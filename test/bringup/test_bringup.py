@@ -161,11 +161,37 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
         ({"arm": "rrp", "compensation": "full"}, "compensation is given, but arm rrp has torque-controlled joints"),
         ({"arm": "rrp", "board": "avr"}, "board is avr, but arm rrp has torque-controlled joints"),
         ({"arm": "rrp", "urdf": str(resource("urdf/picker.urdf"))}, "not both"),
+        ({"arms": str(resource("config/arms.yaml"))}, "give a urdf or an arm of that file, too"),
+        ({"arms": "/nowhere/arms.yaml", "arm": "rrp"}, "arms: no such file"),
+        ({"arms": str(resource("config/arms.yaml")), "arm": "picker"}, "with servos: leave it out, give a urdf"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_by_name(options, named):
     with pytest.raises(ConfigurationError, match=named):
         Options(**options)
+
+
+OWN = """
+defaults: {bandwidth_rad_s: 9, peak_share: 1, hold_share: 0.5, tip_speed_m_s: 1}
+arms:
+  mine: {control: torque, home: {theta1: 0, theta2: 2, d3: 0.4}}
+"""
+
+
+@pytest.mark.parametrize("by", ["urdf", "arm"])
+def test_a_torque_controlled_arm_may_be_in_a_file_of_ones_own(tmp_path, by):
+    urdf, file = tmp_path / "mine.urdf", tmp_path / "my_arms.yaml"
+    urdf.write_text(resource("urdf/rrp.urdf").read_text().replace('robot name="rrp"', 'robot name="mine"'))
+    file.write_text(OWN)
+    options = Options(arms=str(file), **{by: str(urdf) if by == "urdf" else "mine"})
+    assert options.torque_controlled and options.urdf_path == str(urdf)
+    made = graph(options)
+    assert [spec.executable for spec in made.nodes] == ["trajectory_controller", "torque_control", "torque_arm_sim"]
+    assert all(spec.parameters["arms"] == str(file) and by in spec.parameters for spec in made.nodes)
+    assert parameters(made, "trajectory_controller")["tip_speed_limit"] == 1.0
+    file.write_text(OWN.replace("mine", "other"))
+    with pytest.raises(ConfigurationError, match="no arm 'mine'; there are other"):
+        Options(arms=str(file), urdf=str(urdf)).torque_controlled  # noqa: B018
 
 
 def test_torque_controlled_arms_keep_the_fastest_reference():

@@ -10,8 +10,9 @@ import re
 
 import any_arms
 import numpy as np
+from patient import picker
 from pytest import approx, fixture, mark
-from ros_graph import own_domain, running_graph
+from ros_graph import own_domain, running_graph, running_nodes
 from scenarios.bench import wait_until_up
 
 from picker_dynamics.bringup import bringup
@@ -42,7 +43,6 @@ def moved(run_picker, *words):
 @mark.parametrize("name, servos", [("so101", ""), ("gantry", ""), ("four_joint", SERVOS)])
 def test_an_arm_moves_from_its_urdf_alone(name, servos, tmp_path, run_picker):
     path = str(any_arms.urdf(name))
-    files = ["--urdf", path, *(["--servos", servos] if servos else [])]
     arm, own = servo_arm.load(path, servos)
     chain = ChainKinematics(arm)
     target = np.round(chain.forward(own.home + 0.2 * (own.rest - own.home)), 4)
@@ -50,18 +50,51 @@ def test_an_arm_moves_from_its_urdf_alone(name, servos, tmp_path, run_picker):
         target = np.round(chain.forward(own.home + 0.1 * (np.array(arm.upper) - own.home)), 4)
     with own_domain(), running_graph(tmp_path, urdf=path, servos=servos) as running:
         wait_until_up(running.client)
-        assert moved(run_picker, "home", *files).startswith("there after")
-        moved(run_picker, "move", "--tip", *map(str, target), *files)
+        assert moved(run_picker, "home").startswith("there after")
+        moved(run_picker, "move", "--tip", *map(str, target))
         running.client.spin(1.0)
         assert np.linalg.norm(running.board.truth().tip - target) < OFF_M * max(1.0, chain.length / 0.425)
-        code, _, complaints = run_picker("move", "--tip", "9", "9", "9", *files)
+        code, _, complaints = run_picker("move", "--tip", "9", "9", "9")
         assert code == 5 and re.search(r"out of reach by \d+\.\d mm; the nearest point .* mm$", complaints.strip())
         unit = "3" if arm.position_units[0] == "m" else "720"
-        code, _, complaints = run_picker("move", "--joints", f"{arm.joint_names[0]}={unit}", *files)
+        code, _, complaints = run_picker("move", "--joints", f"{arm.joint_names[0]}={unit}")
         assert code == 6 and arm.joint_names[0] in complaints
-        moved(run_picker, "park", *files)
+        moved(run_picker, "park")
         code, said, _ = run_picker("status")
         assert code == 0 and "active" in said and "holding" in said
+        assert all(f"  {joint} " in said for joint in arm.joint_names)
+        for other in (
+            ["--urdf", str(resource("urdf/picker.urdf"))],
+            ["--arm", "rrp"],
+            ["--servos", str(resource("config/servos.yaml"))],
+        ):
+            code, said, complaints = run_picker("home", *other)
+            assert (code, said) == (4, "") and complaints.startswith("error: "), "another arm is meant"
+
+
+ARMS = """
+defaults: {bandwidth_rad_s: 20, peak_share: 0.9, hold_share: 0.7, tip_speed_m_s: 0.4}
+arms:
+  pan_tilt: {control: torque, home: {pan: 0.2, tilt: 0.3}}
+"""
+
+
+@mark.slow
+@mark.ros
+def test_a_torque_controlled_arm_of_ones_own_moves_too(tmp_path, run_picker):
+    (tmp_path / "arms.yaml").write_text(ARMS)
+    urdf = str(any_arms.urdf("pan_tilt"))
+    made = bringup.graph(bringup.Options(urdf=urdf, arms=str(tmp_path / "arms.yaml"), one_process=True))
+    with own_domain(), running_nodes(made, tmp_path / "nodes.log", ("pan", "tilt")) as running:
+        wait_until_up(running.client)
+        assert moved(run_picker, "jog", "pan", "5").endswith("pan 16.5 deg, tilt 17.2 deg\n")
+        assert moved(run_picker, "park").endswith("pan 11.5 deg, tilt 17.2 deg\n"), "home: its joints are measured"
+        told = json.loads(moved(run_picker, "status", "--json"))
+        assert told["arm"] == "pan_tilt" and told["joints"]["tilt"]["position"] == approx(0.3, abs=0.02)
+        recording = str(tmp_path / "a.mcap")
+        assert picker("record", "--duration", "1", "--out", recording).returncode == 0
+        assert "% of stall" in moved(run_picker, "plot", recording), "the recording has its limits"
+        assert json.loads(moved(run_picker, "weigh", "--absolute", "--json"))["mass_kg"] == approx(0.0, abs=0.02)
 
 
 # -- without a graph ---------------------------------------------------------------------------------------

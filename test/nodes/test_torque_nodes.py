@@ -64,7 +64,7 @@ def stands(client) -> np.ndarray:
 
 
 def test_it_comes_up_holding_its_home_pose(client):
-    assert client.running_arm() == "rrp"
+    assert client.running_arm().description.name == "rrp"
     stands_at(client, client.reference(), 2e-3)
 
 

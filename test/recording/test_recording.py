@@ -10,6 +10,7 @@ import sys
 import tracemalloc
 from pathlib import Path
 
+import any_arms
 import lz4.frame
 import numpy as np
 import zstandard
@@ -35,9 +36,11 @@ from picker_dynamics.commands import cli, plot
 from picker_dynamics.commands.record import record
 from picker_dynamics.errors import ConfigurationError, InputError, MissingDependencyError, RecordingError
 from picker_dynamics.recording import definitions, topics, writer
-from picker_dynamics.recording.reader import Series, read
+from picker_dynamics.recording.reader import ArmRecording, Series, read
 from picker_dynamics.recording.tracking import GAP_S, tracking_error, with_gaps
 from picker_dynamics.recording.writer import Recording, checked_path
+from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.arm_text import Known, text_of
 
 KNOWN = [topic for topic in topics.TOPICS if topic.kind in STORE.fielddefs]
 LIMIT_BYTES = 100_000
@@ -294,6 +297,19 @@ def test_limits_are_those_of_the_arm_that_was_recorded(tmp_path):
     lines = plot.summary(found, limits)
     assert "shoulder: error at most 0.0100 rad, rms 0.0100, torque at most 0.500 N·m (46 % of stall)" in lines
     assert any("rad or m" in line for line in plot.summary(stranger, None))
+
+
+def test_a_recording_of_an_arm_that_nobody_here_knows_has_its_limits_in_it():
+    known = Known(*servo_arm.load(any_arms.urdf("four_joint")))
+    names = known.description.joint_names[::-1]
+    empty = Series(np.zeros(0), np.zeros((0, len(names))))
+    found = ArmRecording(names, *[empty] * 5, arm="four_joint", told=text_of(known))
+    limits = plot.limits_of(found)
+    assert_array_equal(limits.stall, known.servos.stall_torque[::-1])
+    assert limits.units == known.description.position_units[::-1]
+    assert plot.limits_of(dataclasses.replace(found, told="")) is None
+    with raises(ConfigurationError, match="the running graph's arm"):
+        plot.limits_of(dataclasses.replace(found, told="{"))
 
 
 def test_plot_writes_three_figures_and_says_where(tmp_path, capsys):

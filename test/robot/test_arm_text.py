@@ -1,0 +1,89 @@
+"""The arm as one text: what comes back is what went in, and damage is one clear error."""
+
+from __future__ import annotations
+
+import json
+
+import any_arms
+import numpy as np
+import pytest
+from arm_fixtures import picker, servos
+
+from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import arm_text, arms, servo_arm
+from picker_dynamics.robot.arm_text import Known, read, text_of
+
+
+def assert_same(one: Known, other: Known) -> None:
+    assert one.servos == other.servos
+    a, b = one.description, other.description
+    assert (a.name, a.joint_names, a.tool, a.position_units) == (b.name, b.joint_names, b.tool, b.position_units)
+    for name in ("lower", "upper", "velocity", "effort"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+@pytest.mark.parametrize("name", any_arms.NAMES)
+def test_an_arm_with_assumed_servos_comes_back_as_it_is(name):
+    known = Known(*servo_arm.load(any_arms.urdf(name)))
+    assert_same(read(text_of(known)), known)
+
+
+@pytest.mark.parametrize("overlay", ["", str(resource("config/servos.sim.yaml"))])
+def test_a_servo_map_with_grip_currents_and_unmeasured_figures_comes_back(overlay):
+    known = Known(*servo_arm.load(overlay=overlay))
+    assert known.servos.servos[-1].grip is not None and known.servos.servos[0].electric is not None
+    assert_same(read(text_of(known)), known)
+
+
+@pytest.mark.parametrize("name", [one for one in arms.names() if one != arms.DEFAULT])
+def test_a_torque_controlled_arm_comes_back(name):
+    arm = arms.load(name)
+    back = read(text_of(Known(arm.description, torque=arm)))
+    assert_same(back, Known(arm.description))
+    np.testing.assert_array_equal(back.torque.home, arm.home)
+    np.testing.assert_array_equal(back.torque.peak_limit, arm.peak_limit)
+    assert (back.torque.bandwidth, back.torque.tip_speed) == (arm.bandwidth, arm.tip_speed)
+
+
+def damaged(*way, value=None):
+    """The picker's text with a value replaced, or taken away."""
+    told = json.loads(text_of(Known(picker(), servos())))
+    where = told
+    for key in way[:-1]:
+        where = where[key]
+    if value is None:
+        del where[way[-1]]
+    else:
+        where[way[-1]] = value
+    return json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "not|Expecting"),
+        ("[1]", "list"),
+        ("{}", "no URDF"),
+        ("x" * (arm_text.TEXT_MAX + 1), "at most"),
+        ("[" * 60 + "]" * 60, "within each other"),
+        (damaged("urdf", value="<robot name='a'/>"), "no links"),
+        (damaged("tool", value="nowhere"), "no link nowhere"),
+        (damaged("servos"), "expected servos"),
+        (damaged("servos", "frame_s", value="soon"), "frame_s: expected float"),
+        (damaged("servos", "servos", 0, "stiffness", value=-1.0), "base: stiffness is -1.0, must be > 0"),
+        (damaged("servos", "servos", 0, "home"), "home"),
+        (damaged("servos", "servos", 0, "joint", value="other"), "servos of other"),
+        (damaged("servos", "servos", 0, "pulses_us", value=[2.0, 1.0]), "do not increase"),
+        (damaged("torque", value={"home": {}}), "home must name the joints"),
+    ],
+)
+def test_a_damaged_text_is_one_clear_error(text, said):
+    with pytest.raises(PickerError, match=said) as caught:
+        read(text)
+    assert len(str(caught.value)) < 2000 and not isinstance(caught.value, AssertionError)
+
+
+def test_a_text_that_is_too_long_is_not_even_parsed():
+    with pytest.raises(ConfigurationError, match="characters, at most"):
+        read("[" * (arm_text.TEXT_MAX + 1))
