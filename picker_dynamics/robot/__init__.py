@@ -24,6 +24,7 @@ __all__ = [
     "servo_budget",
     "servo_file",
     "servo_map",
+    "servo_types",
     "tip_target",
     "urdf_elements",
 ]

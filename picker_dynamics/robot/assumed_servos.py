@@ -27,9 +27,13 @@ from .kinematic_tree import link_poses, sample_poses, subtree
 from .lint import holding_torque
 from .model import Array
 from .servo_map import Servo, ServoMap
+from .servo_types import servo_type
 
 SIMULATED_SERVOS = {"typical": "config/servos.sim.yaml", "ideal": "config/servos.ideal.yaml"}
 """Simulated servos by what they are like: files of differences from config/servos.yaml."""
+
+SIMULATED_TYPE = "MG996R"
+"""The type of servo whose friction these files have."""
 
 STRONGER, FASTER = 2.0, 1.5
 """Stall torque over the largest gravity torque; speed without load over the URDF's."""
@@ -94,9 +98,11 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
 
 def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
     """The servos with friction and play of that kind, and a spring, where their map leaves them open."""
-    usual = read_yaml(resource("config/servos.yaml"), "servo map", DescriptionError)["defaults"]
     given = read_yaml(resource(SIMULATED_SERVOS[kind]), "servo map", DescriptionError)["defaults"]
-    share, play = given.get("coulomb_nm", 0.0) / usual["stall_torque_nm"], math.radians(given.get("play_deg", 0.0))
+    share, play = (
+        given.get("coulomb_nm", 0.0) / servo_type(SIMULATED_TYPE).figures["stall_torque_nm"],
+        math.radians(given.get("play_deg", 0.0)),
+    )
     made = []
     for servo, unit in zip(servos.servos, arm.position_units):
         lever, spring = (PINION_M if unit == "m" else 1.0), "stiffness_nm_rad"
