@@ -4,6 +4,8 @@ kinematics, and the interface that every dynamics model offers.  Imports nothing
 """
 
 __all__ = [
+    "arm_design",
+    "arm_writer",
     "arms",
     "assumed_servos",
     "description",

@@ -62,7 +62,7 @@ class ServoType:
         least, most = self.takes_v
         if not least <= supply_v <= most:
             raise ConfigurationError(
-                f"supply_v is {supply_v:g} V, an {self.name} takes {least:g} to {most:g} V",
+                f"supply_v is {supply_v:g} V, {self.name} takes {least:g} to {most:g} V",
                 subject="supply_v",
                 value=supply_v,
                 limit=most if supply_v > most else least,
