@@ -5,6 +5,8 @@ kinematics, and the interface that every dynamics model offers.  Imports nothing
 
 __all__ = [
     "arm_text",
+    "arm_design",
+    "arm_writer",
     "arms",
     "assumed_servos",
     "description",
@@ -25,6 +27,7 @@ __all__ = [
     "servo_budget",
     "servo_file",
     "servo_map",
+    "servo_types",
     "tip_target",
     "urdf_elements",
 ]

@@ -27,9 +27,13 @@ from .kinematic_tree import link_poses, sample_poses, subtree
 from .lint import holding_torque
 from .model import Array
 from .servo_map import Servo, ServoMap
+from .servo_types import servo_type
 
 SIMULATED_SERVOS = {"typical": "config/servos.sim.yaml", "ideal": "config/servos.ideal.yaml"}
 """Simulated servos by what they are like: files of differences from config/servos.yaml."""
+
+SIMULATED_TYPE = "MG996R"
+"""The type of servo whose friction these files have."""
 
 STRONGER, FASTER = 2.0, 1.5
 """Stall torque over the largest gravity torque; speed without load over the URDF's."""
@@ -54,6 +58,9 @@ PULSES_US, QUANTUM_US, FRAME_S = (500.0, 2500.0), 0.5, 0.02
 DEADBAND, ROTOR_SHARE = 0.08, 0.02
 """Deadband in all as a share of GIVE_RAD, as typical servos have it, and rotor inertia as a share of what the joint moves."""
 
+PEAK_SHARE, HOLD_SHARE = 0.8, 0.6
+"""Of stall torque, along a motion and where it ends."""
+
 POSES, SEED = 400, 1
 ON_THE_WAY = np.linspace(0.0, 1.0, 21)[:, None, None]
 
@@ -73,8 +80,8 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
                 value=joint.velocity,
                 limit=0.0,
             )
-    q = np.concatenate([sample_poses(arm, POSES, SEED), [_middle(arm)]])
-    gravity, inertia = np.abs(holding_torque(arm, q)), _inertia(arm, q)
+    q, gravity = _held(arm, _middle(arm))
+    inertia = _inertia(arm, q)
     lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
     give = GIVE_RAD * lever
     stall = np.maximum(STRONGER * gravity.max(axis=0), inertia.max(axis=0) * SWING**2 * give)
@@ -94,9 +101,11 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
 
 def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
     """The servos with friction and play of that kind, and a spring, where their map leaves them open."""
-    usual = read_yaml(resource("config/servos.yaml"), "servo map", DescriptionError)["defaults"]
     given = read_yaml(resource(SIMULATED_SERVOS[kind]), "servo map", DescriptionError)["defaults"]
-    share, play = given.get("coulomb_nm", 0.0) / usual["stall_torque_nm"], math.radians(given.get("play_deg", 0.0))
+    share, play = (
+        given.get("coulomb_nm", 0.0) / servo_type(SIMULATED_TYPE).figures["stall_torque_nm"],
+        math.radians(given.get("play_deg", 0.0)),
+    )
     made = []
     for servo, unit in zip(servos.servos, arm.position_units):
         lever, spring = (PINION_M if unit == "m" else 1.0), "stiffness_nm_rad"
@@ -111,6 +120,27 @@ def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
             )
         )
     return replace(servos, servos=tuple(made))
+
+
+def home_and_rest(arm: ArmDescription, stall: Array, near: Array) -> tuple[Array, Array, Array]:
+    """Poses for servos of these stall torques, and what the arm asks of them.
+
+    Args:
+        stall: (n,) [N·m or N].
+        near: (n,) where home should be.
+
+    Returns:
+        Home, rest, and the largest gravity torque of each joint over its range, (n,) each.
+    """
+    q, gravity = _held(arm, near)
+    home, rest = _home_and_rest(arm, q, (gravity / stall).max(axis=1))
+    return home, rest, gravity.max(axis=0)
+
+
+def _held(arm: ArmDescription, near: Array) -> tuple[Array, Array]:
+    """Poses (s, n) of the whole range, the last of which is ``near``, and the sizes of their gravity torques."""
+    q = np.concatenate([sample_poses(arm, POSES, SEED), [near]])
+    return q, np.abs(holding_torque(arm, q))
 
 
 def _servo(
@@ -132,8 +162,8 @@ def _servo(
         stall / give,
         DEADBAND * give * (PULSES_US[1] - PULSES_US[0]) / (upper - lower + 4.0 * give),
         max(ROTOR_SHARE * inertia, stall / give / FASTEST_SWING**2),
-        0.8,
-        0.6,
+        PEAK_SHARE,
+        HOLD_SHARE,
         rest,
         home,
         fastest_setpoint=fastest,
@@ -164,7 +194,7 @@ def _middle(arm: ArmDescription) -> Array:
 
 
 def _home_and_rest(arm: ArmDescription, q: Array, share: Array) -> tuple[Array, Array]:
-    """Of poses (s, n), whose last is the middle, and shares (s,) of stall that they need: home and rest (n,) each."""
+    """Of poses (s, n), whose last is the best, and shares (s,) of stall that they need: home and rest (n,) each."""
     heights = FrameHeights(arm)
 
     def clear(poses: Array) -> NDArray[np.bool_]:
@@ -172,7 +202,7 @@ def _home_and_rest(arm: ArmDescription, q: Array, share: Array) -> tuple[Array, 
         return above
 
     span = np.minimum(arm.upper - arm.lower, math.tau)
-    up = clear(q)
+    up = clear(q) & (share <= HOLD_SHARE)
     if not up.any():
         return q[-1], q[-1]
     away = np.abs((q - q[-1]) / np.where(span > 0.0, span, 1.0)).max(axis=-1)

@@ -1,6 +1,7 @@
 """Reader of the servo map's YAML: layers merged, every key known, every value in its range; no arithmetic here.
 
-Layers, the later wins:  defaults and joints of the map, then defaults and joints of the overlay.
+Layers, the later wins:  defaults and joints of the map, then defaults and joints of the overlay.  A ``type`` in any of them
+stands for the figures of its data sheet, beneath what is given beside it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.files.formats import read_yaml
+
+from .servo_types import servo_type
 
 PULSE_RANGE_US = (400.0, 2600.0)
 """Pulses that no map may leave [us]: what hobby servos understand."""
@@ -72,7 +75,7 @@ ELECTRIC: dict[str, Bounds] = {
     "thermal_s": (0.0, False, 100_000.0),
 }
 JOINT_KEYS = ("channel", "direction", "pulse_map", *NUMBERS, "grip", "feedback_adc", "electric")
-GIVEN_KEYS = (*JOINT_KEYS, *SLIDING.values())
+GIVEN_KEYS = ("type", *JOINT_KEYS, *SLIDING.values())
 OPTIONAL: Entry = {
     "stiffness_nm_rad": "unmeasured",
     "setpoint_speed_rad_s": None,
@@ -120,12 +123,27 @@ def read_entries(
             )
         merged = dict(OPTIONAL)
         for layer in layers:
-            merged.update(layer.get("defaults", {}))
-            merged.update(layer.get("joints", {}).get(joint, {}))
+            for given in (layer.get("defaults", {}), layer.get("joints", {}).get(joint, {})):
+                merged.update(with_type(given, figures["supply_v"], joint))
         entries[joint] = _checked(joint, merged, path)
     _require_distinct(entries, "channel", "drives", {})
     _require_distinct(entries, "feedback_adc", "measures", {figures["supply"]["adc"]: "the supply"} if supply else {})
     return figures, entries
+
+
+def with_type(given: Entry, supply_v: float | None, joint: str) -> Entry:
+    """``given`` with the figures of its type, at ``supply_v`` [V], beneath it.
+
+    Raises:
+        ConfigurationError: no such type, or one that does not take that voltage.
+    """
+    if "type" not in given:
+        return given
+    try:
+        figures = servo_type(given["type"]).figures_at(supply_v)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{joint}: {error}", subject=joint, value=error.value, limit=error.limit) from error
+    return figures | {key: value for key, value in given.items() if key != "type"}
 
 
 def _read_layer(path: str | Path, joint_names: tuple[str, ...]) -> Entry:

@@ -24,11 +24,9 @@ from picker_dynamics.control.laws import (
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import InputError
 
-ARM = {"g": 9.81, "l2": 1.6, "l": 1.2, "l4": 0.3, "m2": 10.8, "m3": 8.4}
-
 
 def rrp(load):
-    return lagrangian.make("rrp", **ARM, M=load)
+    return lagrangian.make("rrp", M=load)
 
 
 TRUE, TOLD, BARE, LOADED = map(rrp, (0.9, 0.5, 0.0, 1.0))

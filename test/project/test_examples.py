@@ -1,5 +1,7 @@
-"""The examples run as they stand, and what they print is true."""
+"""The examples and the notebook run as they stand, and what they print is true."""
 
+import json
+import math
 import os
 import re
 import subprocess
@@ -22,6 +24,7 @@ TRUE = {
     "what_a_pose_costs": lambda said: said.count("may be held") == 2 and said.count("is refused: shoulder needs") >= 2,
     "computed_torque": lambda said: _number(said, r"off by (\S+) rad") < 1e-4,
     "formula_against_pinocchio": lambda said: len(set(re.findall(r"\[.*\]", said))) == 1,
+    "own_arm": lambda said: abs(_number(said, r"tilt (-\d+\.\d) deg") + 45.0) < 1.0,
     "payload": lambda said: max(map(float, re.findall(r"(\d+\.\d) mm off", said))) < 4.0 and said.count("g: shoulder holds") == 3,
     "record_and_plot": lambda said: _number(said, r"^(\d+) samples") > 100 and said.count(".png") == 3,
     "same_script_on_ros": lambda said: 10.0 < _number(said, r"half-way, at (\d+) deg") < 35.0,
@@ -40,3 +43,44 @@ def test_an_example_runs_and_is_right(name, tmp_path):
     )
     assert run.returncode == 0 and not run.stderr, run.stderr
     assert TRUE[name](run.stdout), run.stdout
+
+
+# -- the notebook ------------------------------------------------------------------------------------------
+
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+
+
+def test_there_is_a_notebook():
+    assert [path.name for path in NOTEBOOKS] == ["what_holding_costs.ipynb"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_one_and_has_no_outputs(path):
+    """What format 4.5 of notebooks asks for."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5) and set(notebook["metadata"]) == {
+        "kernelspec",
+        "language_info",
+    }
+    cells = notebook["cells"]
+    assert len({cell["id"] for cell in cells}) == len(cells) and path.stat().st_size < 20_000
+    for cell in cells:
+        ran = {"execution_count", "outputs"} if cell["cell_type"] == "code" else set()
+        assert set(cell) == {"cell_type", "id", "metadata", "source"} | ran
+        assert not cell.get("outputs") and cell.get("execution_count") is None
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebooks_cells_run_in_their_order(path, tmp_path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    script = tmp_path / "cells.py"
+    script.write_text("\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), encoding="utf-8")
+    environment = os.environ | {"MPLBACKEND": "agg"}
+    run = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=110, env=environment, cwd=tmp_path
+    )
+    assert run.returncode == 0 and not run.stderr, run.stderr
+    assert "may be made" in run.stdout and "refused" in run.stdout
+    assert _number(run.stdout, r"at the end (\d+\.\d) mm") < 4.0
+    g2, g3 = (float(x) for x in re.search(r"note's arm: \[\s*\S+\s+(\S+)\s+(\S+)\s*\]", run.stdout).groups())
+    assert g3 == pytest.approx(9.81 * 8.9 * math.cos(2.2), abs=0.01) and abs(g2) > 10.0

@@ -94,6 +94,11 @@ def closed_form(name: str):
     return lagrangian.make(name, g=GRAVITY, **READERS[name][0](load(name)))
 
 
+@every_arm
+def test_the_closed_form_has_the_urdfs_numbers_by_default(name):
+    assert lagrangian.SYSTEMS[name].defaults == pytest.approx({"g": GRAVITY} | READERS[name][0](load(name)), rel=1e-9)
+
+
 def states(arm, samples: int = 300):
     return sample_states(arm.lower, arm.upper, arm.velocity, samples, seed=3)
 

@@ -34,7 +34,7 @@ from .lean import LeanModel
 from .simulate import Run, continuous, sampled
 from .tool_path import ToolPath, straight
 
-ARM = {"g": 9.81, "l2": 1.6, "l": 1.2, "l4": 0.3, "m2": 10.8, "m3": 8.4}
+ARM = {key: value for key, value in lagrangian.SYSTEMS["rrp"].defaults.items() if key != "M"}
 """The note's parameters; the load M comes on top."""
 
 BELIEVED_KG = 0.5
@@ -74,7 +74,7 @@ LAWS = {
 
 def arm(load_kg: float) -> LeanModel:
     """The note's arm with that load."""
-    return LeanModel(lagrangian.make("rrp", **ARM, M=load_kg))
+    return LeanModel(lagrangian.make("rrp", M=load_kg))
 
 
 def law(name: str) -> ControlLaw:

@@ -1,6 +1,7 @@
 """Hand-written dynamics by Euler and Lagrange, one file per system, behind one interface.
 
-    arm = lagrangian.make("picker", g=9.81, L1=0.2, …)      the systems of the reference notes
+    arm = lagrangian.make("rrp")                            the systems of the reference notes, with the notes' numbers
+    arm = lagrangian.make("rrp", M=1.0)                     or with others
     arm = lagrangian.from_description(description)          the picker with a URDF's numbers
     arm = lagrangian.chain(joints, gravity)                 N joints in a row
     arm = lagrangian.from_urdf(path)                        N joints, branched or not, of any URDF
@@ -74,15 +75,17 @@ def make(name: str, **parameters: float) -> ClosedForm:
 
     Args:
         name: one of :func:`names`.
-        parameters: every parameter of the system, SI units, named as in docs/derivations.md.
+        parameters: SI units, named as in docs/derivations.md; what is left out is as in the note, or chosen where the note
+            gives no numbers (its file says so).
 
     Raises:
-        InputError: an unknown system or parameter (with the list), a missing one, one that is no finite
-            number, or a negative mass, length or inertia.
+        InputError: an unknown system or parameter (with the list), one that is no finite number, or a negative mass, length
+            or inertia.
     """
     if name not in SYSTEMS:
         raise InputError(f"no system {name!r}; there are {', '.join(names())}", subject=name)
     system = SYSTEMS[name]
+    parameters = dict(system.defaults) | parameters
     require_keys(name, parameters, system.parameter_names, noun="parameter ")
     return system.from_parameters(
         **{

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -45,10 +45,11 @@ class Equations(NamedTuple):
 class ClosedForm(AnalyticModel):
     """A system given by its hand-written equations.
 
-    Subclasses set ``system`` (its name), ``parameter_names`` and ``equations``.
+    Subclasses set ``system`` (its name), ``parameter_names``, ``defaults`` (every parameter's value) and ``equations``.
     """
 
     parameter_names: tuple[str, ...]
+    defaults: Mapping[str, float]
     equations: Equations
 
     def __init__(self, joint_names: Sequence[str], constants: Any, **actuation: ArrayLike | None):
@@ -120,7 +121,7 @@ class ReferenceSystem(ClosedForm):
     def __init_subclass__(cls) -> None:
         file = sys.modules[cls.__module__]
         cls.equations, cls.Parameters = Equations.of(file), file.Parameters
-        cls.parameter_names = cls.Parameters._fields
+        cls.parameter_names, cls.defaults = cls.Parameters._fields, cls.Parameters._field_defaults
 
     @classmethod
     def from_parameters(cls, **parameters: float) -> ReferenceSystem:

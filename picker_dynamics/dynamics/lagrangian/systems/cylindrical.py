@@ -13,12 +13,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from picker_dynamics.robot.model import GRAVITY
+
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
 
 
 class Parameters(NamedTuple):
     """Constants of the cylindrical manipulator, in its note's letters.
+
+    The note gives no numbers; the defaults are chosen, those of urdf/cylindrical.urdf.
 
     Attributes:
         g: gravity [m/s²], along -y.
@@ -27,12 +31,12 @@ class Parameters(NamedTuple):
         J2, J3: inertias about the centres of mass [kg·m²].
     """
 
-    g: float
-    a: float
-    m2: float
-    m3: float
-    J2: float
-    J3: float
+    g: float = GRAVITY
+    a: float = 0.15
+    m2: float = 2.0
+    m3: float = 1.0
+    J2: float = 0.0165
+    J3: float = 0.0135
 
 
 def axis_inertia(k: Parameters, r3: Scalar) -> Scalar:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from picker_dynamics.robot.model import GRAVITY
+
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
 from . import bars
@@ -22,6 +24,8 @@ from . import bars
 class Parameters(NamedTuple):
     """Constants of the pendulum, in its note's letters.
 
+    The note gives no numbers; the defaults are chosen, those of urdf/pendulum.urdf.
+
     Attributes:
         g: gravity [m/s²], along -y.
         a: pin to centre of mass [m].
@@ -29,10 +33,10 @@ class Parameters(NamedTuple):
         J_G: inertia about the centre of mass [kg·m²].
     """
 
-    g: float
-    a: float
-    m: float
-    J_G: float
+    g: float = GRAVITY
+    a: float = 0.2
+    m: float = 0.5
+    J_G: float = 0.0067
 
 
 class Gibbs(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
-from picker_dynamics.robot.model import payload_values
+from picker_dynamics.robot.model import GRAVITY, payload_values
 
 from ..closed_form import ClosedForm, Equations
 from . import picker
@@ -121,6 +121,12 @@ class PickerModel(ClosedForm):
     system = "picker"
     parameter_names = tuple("g L1 L2 L3 m1 m2 m3 m4 m_p I0z I1x I1y I1z I2x I2y I2z I3x I3y I3z I4".split())
     equations = Equations.of(picker)
+    defaults = {
+        **{"g": GRAVITY, "L1": 0.20, "L2": 0.145, "L3": 0.08, "m1": 0.15, "m2": 0.12, "m3": 0.08, "m4": 0.05, "m_p": 0.0},
+        **{"I1y": 5e-4, "I2y": 3e-4, "I3y": 2e-4},
+        # chosen, the note has none:
+        **{"I0z": 1e-3, "I1x": 2e-5, "I1z": 5e-4, "I2x": 1.5e-5, "I2z": 3e-4, "I3x": 1e-5, "I3z": 2e-4, "I4": 1e-5},
+    }
 
     def __init__(self, parameters: PickerParameters, joint_names: Sequence[str] = JOINT_NAMES, **actuation: ArrayLike | None):
         super().__init__(joint_names, parameters.constants(), **actuation)

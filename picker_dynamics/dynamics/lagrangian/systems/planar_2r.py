@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from picker_dynamics.robot.model import GRAVITY
+
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
 from . import bars
@@ -25,6 +27,8 @@ from . import bars
 
 class Parameters(NamedTuple):
     """Constants of the planar 2R arm, in its note's letters.
+
+    The note gives no numbers; the defaults are chosen, those of urdf/planar_2r.urdf.
 
     Attributes:
         g: gravity [m/s²], along -y.
@@ -34,15 +38,15 @@ class Parameters(NamedTuple):
         I1, I2: inertias about the centres of mass [kg·m²].
     """
 
-    g: float
-    l1: float
-    l2: float
-    lg1: float
-    lg2: float
-    m1: float
-    m2: float
-    I1: float
-    I2: float
+    g: float = GRAVITY
+    l1: float = 0.4
+    l2: float = 0.3
+    lg1: float = 0.2
+    lg2: float = 0.15
+    m1: float = 1.5
+    m2: float = 1.0
+    I1: float = 0.02
+    I2: float = 0.0075
 
 
 def inertias(k: Parameters, q: Values) -> Values:

@@ -30,8 +30,14 @@ MOST_NODES = 2**20
 """Nodes at which the quadrature gives up: a release so close to a right angle that the bar hardly comes back."""
 
 
+INCH, POUND = 0.0254, 0.45359237
+"""[m], [kg]: the note's units."""
+
+
 class Parameters(NamedTuple):
     """Constants of the rocking bar, in its note's letters.
+
+    The defaults are the note's: inches and pounds, g = 386 in/s².
 
     Attributes:
         g: gravity [m/s²], along -y.
@@ -40,10 +46,10 @@ class Parameters(NamedTuple):
         J: inertia of the bar about its centre of mass G [kg·m²].
     """
 
-    g: float
-    r: float
-    m: float
-    J: float
+    g: float = 386 * INCH
+    r: float = 1.906 * INCH
+    m: float = 0.45 * POUND
+    J: float = 0.45 * POUND * (19.5 * INCH) ** 2 / 12
 
 
 class Release(NamedTuple):

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, SingularityError, UnreachableError
-from picker_dynamics.robot.model import Array, as_states
+from picker_dynamics.robot.model import GRAVITY, Array, as_states
 
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
@@ -43,6 +43,8 @@ SINGULAR = 1e-12
 class Parameters(NamedTuple):
     """Constants of the RRP arm, in its note's letters.
 
+    The defaults are the note's.
+
     Attributes:
         g: gravity [m/s²], along -z.
         l2: length of link 2 [m], a slender uniform rod from 0 to [-l2, 0, 0].
@@ -52,13 +54,13 @@ class Parameters(NamedTuple):
         M: mass of the load [kg], a point.
     """
 
-    g: float
-    l2: float
-    l: float  # noqa: E741 (the note's letter)
-    l4: float
-    m2: float
-    m3: float
-    M: float
+    g: float = GRAVITY
+    l2: float = 1.6
+    l: float = 1.2  # noqa: E741 (the note's letter)
+    l4: float = 0.3
+    m2: float = 10.8
+    m3: float = 8.4
+    M: float = 0.5
 
 
 def plane(k: Parameters, q: Values) -> Values:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.model import GRAVITY, Array
 
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
@@ -26,6 +26,8 @@ from ..scalars import Rows, Scalar, Values, sin_cos
 
 class Parameters(NamedTuple):
     """Constants of the spatial 2R arm, in its note's letters.
+
+    The note gives no numbers; the defaults are chosen, those of urdf/spatial_2r.urdf.
 
     Attributes:
         g: gravity [m/s²], along -z.
@@ -35,15 +37,15 @@ class Parameters(NamedTuple):
         I2x, I2y, I2z: principal inertias of link 2 about its centre of mass, z along the link [kg·m²].
     """
 
-    g: float
-    L1: float
-    L2: float
-    m1: float
-    m2: float
-    I1x: float
-    I2x: float
-    I2y: float
-    I2z: float
+    g: float = GRAVITY
+    L1: float = 0.3
+    L2: float = 0.25
+    m1: float = 1.2
+    m2: float = 0.8
+    I1x: float = 0.00925
+    I2x: float = 0.004273
+    I2y: float = 0.004273
+    I2z: float = 0.0002133
 
 
 def inertias(k: Parameters, q: Values) -> Values:

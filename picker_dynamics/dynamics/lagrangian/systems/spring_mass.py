@@ -17,13 +17,15 @@ from ..scalars import Rows, Scalar, Values
 class Parameters(NamedTuple):
     """Constants of the spring and mass, in its note's letters.
 
+    The note gives no numbers; the defaults are chosen.
+
     Attributes:
         m: mass [kg].
         k: stiffness of the spring [N/m].
     """
 
-    m: float
-    k: float
+    m: float = 1.0
+    k: float = 100.0
 
 
 def mass_matrix(k: Parameters, q: Values) -> Rows:

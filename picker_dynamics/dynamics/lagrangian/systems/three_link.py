@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from picker_dynamics.robot.model import GRAVITY
+
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
 from . import bars
@@ -29,6 +31,8 @@ from . import bars
 
 class Parameters(NamedTuple):
     """Constants of the three-link manipulator, in its note's letters.
+
+    The note gives no numbers; the defaults are chosen, those of urdf/three_link.urdf.
 
     Attributes:
         g: gravity [m/s²], along -y.
@@ -38,19 +42,19 @@ class Parameters(NamedTuple):
         J2, J3, J4: inertias about the centres of mass [kg·m²].
     """
 
-    g: float
-    d2: float
-    d3: float
-    d4: float
-    a2: float
-    a3: float
-    a4: float
-    m2: float
-    m3: float
-    m4: float
-    J2: float
-    J3: float
-    J4: float
+    g: float = GRAVITY
+    d2: float = 0.35
+    d3: float = 0.3
+    d4: float = 0.2
+    a2: float = 0.16
+    a3: float = 0.14
+    a4: float = 0.1
+    m2: float = 1.2
+    m3: float = 0.9
+    m4: float = 0.5
+    J2: float = 0.0125
+    J3: float = 0.007
+    J4: float = 0.0018
 
 
 def inertias(k: Parameters, q: Values) -> Values:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.model import GRAVITY, Array
 
 from ..closed_form import ReferenceSystem
 from ..scalars import Rows, Scalar, Values, sin_cos
@@ -29,6 +29,8 @@ from . import bars
 class Parameters(NamedTuple):
     """Constants of the two-link manipulator, in its note's letters.
 
+    The note gives no numbers; the defaults are chosen, those of urdf/two_link.urdf.
+
     Attributes:
         g: gravity [m/s²], along -y.
         d2, d3: lengths [m]; the tip is at d3.
@@ -37,15 +39,15 @@ class Parameters(NamedTuple):
         J2, J3: inertias about the centres of mass [kg·m²].
     """
 
-    g: float
-    d2: float
-    d3: float
-    a2: float
-    a3: float
-    m2: float
-    m3: float
-    J2: float
-    J3: float
+    g: float = GRAVITY
+    d2: float = 0.5
+    d3: float = 0.4
+    a2: float = 0.22
+    a3: float = 0.16
+    m2: float = 2.0
+    m3: float = 1.2
+    J2: float = 0.045
+    J3: float = 0.018
 
 
 def inertias(k: Parameters, q: Values) -> Values:

@@ -1,0 +1,249 @@
+"""``picker new NAME``: an arm of one's own from a few questions, as a folder of URDF, servo map and README."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.files.formats import parse_yaml, read_yaml
+from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.arm_design import DENSITY, LIMITS_DEG, PRESET, read_design, read_joint
+from picker_dynamics.robot.arm_writer import TOOL, Written, written
+from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.servo_types import servo_types
+
+from . import options as shared
+
+EXAMPLE = "name: lift, axis: y, length_mm: 120, limits_deg: [-80, 80], servo: DS3218, channel: 1"
+
+README = """# {name}
+
+Written by `picker new`: {joints}. At 0 the arm stands as drawn in `{name}.urdf`; angles count about each joint's axis.
+
+{loads}
+
+Lengths, masses and servos can be changed in the two files; nothing writes them again. The next commands, from this folder:
+
+```bash
+picker check {name}.urdf
+picker up --sim {files}
+```
+
+and in a second terminal, while that runs:
+
+```bash
+picker home {files}
+picker move --joints {first}={value} {files}
+picker move --tip {tip} {files}
+picker status
+picker park {files}
+```
+
+From a script: `Arm.simulated("{name}.urdf", "servos.yaml")`. Before the real arm is switched on: docs/your_arm.md of
+picker_dynamics (the sign test of each joint, the first power). What `servos.yaml` says of directions, zeros, poses and servos is
+a design, not a measurement: `picker calibrate` measures.
+"""
+
+
+def add_parser(commands) -> None:
+    """Register ``new``."""
+    parser = commands.add_parser(
+        "new", help="an arm of your own: asks for joints, lengths, masses and servos, and writes its files"
+    )
+    parser.add_argument("name", metavar="NAME", help="of the arm; with a path in front, where its folder is made")
+    parser.add_argument(
+        "--from", dest="source", default="", metavar="FILE", help="answers as YAML (docs/your_arm.md); asks nothing"
+    )
+    parser.add_argument(
+        "--joint", action="append", default=[], metavar="TEXT", help=f"one joint, from the base outwards, for example '{EXAMPLE}'"
+    )
+    parser.add_argument(
+        "--gripper", default=None, metavar="TEXT", help="a gripper, for example 'servo: MG90S, open_deg: 50', or none"
+    )
+    parser.add_argument("--servo", default=None, metavar="TYPE", help="of every joint that names none (default MG996R)")
+    parser.add_argument("--material", default=None, help=f"of links without mass_g: {', '.join(DENSITY)} (default printed)")
+    parser.add_argument("--supply-v", type=shared.ANY, default=None, metavar="V", help="of the servos (default 6)")
+    parser.set_defaults(run=run)
+
+
+def run(options) -> int:
+    """Write the folder, and say what is in it and what comes next; returns the exit code."""
+    folder = Path(options.name)
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,60}", folder.name):
+        raise InputError(
+            f"the name {folder.name!r} can be none of an arm: a letter, then letters, digits or _",
+            subject="NAME",
+            value=folder.name,
+        )
+    if os.path.lexists(folder):
+        raise InputError(
+            f"{folder} exists, and nothing is overwritten: take another name, or remove it", subject="NAME", value=str(folder)
+        )
+    made = written(folder.name, read_design(_answers(options)))
+    _write(folder, made)
+    print("\n".join([f"{folder}/: {folder.name}.urdf, servos.yaml, README.md", *_said(made), "", "next:", *_next(folder)]))
+    return 0
+
+
+def _answers(options) -> dict:
+    """The design as keys and values: of a file, of options, or of a person who is asked."""
+    own = {key: getattr(options, key) for key in ("servo", "material", "supply_v") if getattr(options, key) is not None}
+    given = own | ({} if options.gripper is None else {"gripper": _inline("--gripper", options.gripper)})
+    if options.source:
+        if options.joint:
+            raise InputError("--from has the joints: leave --joint away", subject="--joint")
+        values = read_yaml(options.source, "answers", InputError)
+        if not isinstance(values, dict):
+            raise InputError(
+                f"{options.source}: expected keys and values, found {values!r}", subject="--from", value=options.source
+            )
+        return values | given
+    if options.joint:
+        return given | {"joints": [_inline("--joint", text) for text in options.joint]}
+    return asked(given)
+
+
+def _inline(option: str, text: str):
+    """What a text such as ``name: lift, axis: y`` says."""
+    return "none" if text.strip() in ("", "none") else parse_yaml("{" + text + "}", f"{option} {text!r}", InputError)
+
+
+# -- asking ----------------------------------------------------------------------------------------------------------------
+
+
+def asked(given: dict, ask: Callable[[str], str] = input) -> dict:
+    """Answers of a person; Enter takes what stands in brackets, and what cannot be is said and asked again.
+
+    Raises:
+        InputError: nobody answers.
+    """
+    print("Joints from the base outwards; Enter takes what is in brackets.  At 0 the arm stands upright, z is up, x is forward.")
+    top, joints, before = PRESET | given, [], []
+    count = _until(lambda: int(_answer(ask, "Joints, without a gripper", "4")), lambda number: 1 <= number <= 7, "1 to 7")
+    for number in range(count):
+        while True:
+            joint = _joint(ask, number, top)
+            try:
+                before.append(read_joint(joint, top, before))
+            except PickerError as error:
+                print(f"  {error}")
+                continue
+            joints.append(joint)
+            break
+    if "gripper" not in given:
+        kinds = ", ".join(servo_types())
+        servo = _answer(ask, f"Servo of a gripper ({kinds}, or none)", "none")
+        given = given | {"gripper": servo if servo == "none" else {"servo": servo, "channel": _free(before)}}
+    return given | {"joints": joints}
+
+
+def _joint(ask: Callable[[str], str], number: int, top: dict) -> dict:
+    print(f"Joint {number + 1}")
+    joint = {"name": _answer(ask, "  name", f"joint{number + 1}")}
+    slides = _answer(ask, "  does it turn or slide", "turn").startswith("s")
+    joint["type"] = "prismatic" if slides else "revolute"
+    joint["axis"] = _answer(ask, "  axis (x, y, z)", "y" if number or slides else "z")
+    joint["length_mm"] = _number(ask, "  length of its link, to the next joint [mm]", "100" if number else "40")
+    low, high = ("0", "50") if slides else map("{:g}".format, LIMITS_DEG)
+    unit = "mm" if slides else "deg"
+    joint[f"limits_{unit}"] = [_number(ask, f"  {which} limit [{unit}]", at) for which, at in (("lower", low), ("upper", high))]
+    mass = _answer(ask, "  mass of the link with the next servo on it [g], or a material", top["material"])
+    joint |= {"material": mass} if mass.isalpha() else {"mass_g": _float(mass)}
+    joint["servo"] = _answer(ask, f"  servo ({', '.join(servo_types())})", top["servo"])
+    joint["channel"] = int(_number(ask, "  channel of the board", str(number)))
+    return joint
+
+
+def _free(before: list) -> int:
+    return next(number for number in range(16) if number not in {part.channel for part in before})
+
+
+def _answer(ask: Callable[[str], str], question: str, preset: str) -> str:
+    try:
+        return ask(f"{question} [{preset}]: ").strip() or preset
+    except EOFError as error:
+        raise InputError(
+            f"nobody answers {question.strip()!r}: give --from FILE, or --joint '{EXAMPLE}' for each joint",
+            subject=question.strip(),
+        ) from error
+
+
+def _float(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text  # what is no number is said with the joint
+
+
+def _number(ask: Callable[[str], str], question: str, preset: str) -> float:
+    return _until(lambda: float(_answer(ask, question, preset)), lambda _: True, "a number")
+
+
+def _until(read: Callable, right: Callable, must: str):
+    while True:
+        try:
+            value = read()
+        except PickerError:
+            raise
+        except ValueError:
+            value = None
+        if value is not None and right(value):
+            return value
+        print(f"  that must be {must}")
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------------
+
+
+def _write(folder: Path, made: Written) -> None:
+    """All files at once, after they were read back as the arm will be."""
+    name = folder.name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{name}_", dir=folder.parent))
+    try:
+        (scratch / f"{name}.urdf").write_text(made.urdf, encoding="utf-8")
+        (scratch / "servos.yaml").write_text(made.servos, encoding="utf-8")
+        (scratch / "README.md").write_text(_readme(name, made), encoding="utf-8")
+        servo_arm.load(scratch / f"{name}.urdf", scratch / "servos.yaml")
+        scratch.chmod(0o755)
+        scratch.rename(folder)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def _said(made: Written) -> list[str]:
+    weak = [load for load in made.loads if not load.bears]
+    lines = [f"{'! ' if not load.bears else '  '}{load}" for load in made.loads]
+    if weak:
+        names = ", ".join(load.joint for load in weak)
+        lines.append(f"too weak: {names}. Motions that need more are refused; take a stronger servo, or shorter or lighter links")
+    return lines
+
+
+def _next(folder: Path) -> list[str]:
+    urdf = folder / f"{folder.name}.urdf"
+    return [f"  picker check {urdf}", f"  picker up --sim --urdf {urdf} --servos {folder / 'servos.yaml'}"]
+
+
+def _readme(name: str, made: Written) -> str:
+    """The next commands, with a motion and a place for the tip that this arm can do."""
+    arm = made.arm
+    towards = made.home + 0.2 * (made.rest - made.home)
+    tip = link_poses(arm, towards)[TOOL].position
+    first, unit = arm.movable[0], arm.position_units[0]
+    value = 0.5 * (made.home[0] + 0.5 * (arm.lower[0] + arm.upper[0])) + 0.1 * (arm.upper[0] - arm.lower[0])
+    return README.format(
+        name=name,
+        files=f"--urdf {name}.urdf --servos servos.yaml",
+        joints=", ".join(f"`{joint.name}`" for joint in arm.movable),
+        loads="\n".join(f"- {load}" for load in made.loads),
+        first=first.name,
+        value=f"{value:.3f}" if unit == "m" else f"{57.29578 * value:.0f}",
+        tip=" ".join(f"{x:.3f}" for x in tip),
+    )

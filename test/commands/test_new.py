@@ -1,0 +1,181 @@
+"""``picker new``: what it writes passes the check and moves at once; what it is told wrongly is said, and nothing is written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import yaml
+from ros_graph import own_domain, running_graph
+from scenarios.bench import wait_until_up
+
+from picker_dynamics import Arm
+from picker_dynamics.commands import new
+
+JOINTS = [
+    "name: turn, length_mm: 40",
+    "name: lift, length_mm: 110, servo: DS3218",
+    "name: bend, length_mm: 100, mass_g: 120",
+    "name: nod, length_mm: 40",
+]
+OPTIONS = [word for joint in JOINTS for word in ("--joint", joint)]
+
+
+@pytest.fixture
+def arm(tmp_path, run_picker):
+    """A folder of four joints and a gripper."""
+    code, said, complaints = run_picker("new", str(tmp_path / "own"), *OPTIONS, "--gripper", "servo: MG90S")
+    assert code == 0 and not complaints
+    return tmp_path / "own", said
+
+
+def test_options_make_a_folder_that_passes_the_check(arm, run_picker):
+    folder, said = arm
+    assert {path.name for path in folder.iterdir()} == {"own.urdf", "servos.yaml", "README.md"}
+    assert list(folder.parent.iterdir()) == [folder]  # nothing else is left
+    assert f"picker up --sim --urdf {folder}/own.urdf --servos {folder}/servos.yaml" in said
+    assert re.search(r"lift: at most \d\.\d+ N·m of gravity; DS3218 may hold 1\.12", said)
+    code, said, _ = run_picker("check", str(folder / "own.urdf"), "--strict", "--samples", "50")
+    assert code == 0 and "lint: no findings" in said and "models passed" in said
+
+
+def test_the_arm_moves_in_simulation_as_its_readme_says(arm):
+    folder, _ = arm
+    tip = [float(x) for x in re.search(r"--tip (.*) --urdf", (folder / "README.md").read_text())[1].split()]
+    with Arm.simulated(folder / "own.urdf", folder / "servos.yaml", real_time=False) as own:
+        own.home()
+        own.move(tip=tip)
+        own.wait(1.0)
+        assert np.linalg.norm(own.tip - tip) < 0.004
+        own.park()
+
+
+@pytest.mark.slow
+@pytest.mark.ros
+def test_every_command_of_its_readme_runs_on_the_running_graph(arm, tmp_path, run_picker, monkeypatch):
+    folder, _ = arm
+    monkeypatch.chdir(folder)
+    files = {"urdf": str(folder / "own.urdf"), "servos": str(folder / "servos.yaml")}
+    words = [line.split()[1:] for line in (folder / "README.md").read_text().splitlines() if line.startswith("picker ")]
+    assert [line[0] for line in words] == ["check", "up", "home", "move", "move", "status", "park"]
+    assert words[1] == ["up", "--sim", "--urdf", "own.urdf", "--servos", "servos.yaml"]
+    with own_domain(), running_graph(tmp_path, **files) as running:
+        wait_until_up(running.client)
+        for line in words[2:]:
+            for _ in range(6):  # where a machine that stood still stopped the arm
+                code, _, complaints = run_picker(*line)
+                if "aborted" not in complaints and "no joint_states come" not in complaints:
+                    break
+                running.client.spin(1.0)
+            assert code == 0, (line, complaints)
+
+
+def test_a_file_has_the_answers_and_options_come_before_it(tmp_path, run_picker):
+    answers = {"servo": "MG995", "joints": [yaml.safe_load("{" + joint + "}") for joint in JOINTS]}
+    (tmp_path / "answers.yaml").write_text(yaml.safe_dump(answers))
+    code, _, complaints = run_picker(
+        "new", str(tmp_path / "deep" / "own"), "--from", str(tmp_path / "answers.yaml"), "--supply-v", "5"
+    )
+    assert code == 0, complaints
+    servos = yaml.safe_load((tmp_path / "deep" / "own" / "servos.yaml").read_text())
+    assert servos["board"]["supply_v"] == 5.0
+    assert [joint["type"] for joint in servos["joints"].values()] == ["MG995", "DS3218", "MG995", "MG995"]
+
+
+def test_weak_servos_are_said_with_figures_and_the_arm_is_written_all_the_same(tmp_path, run_picker):
+    code, said, _ = run_picker(
+        "new", str(tmp_path / "weak"), "--joint", "name: lift, axis: y, length_mm: 300, mass_g: 900, servo: SG90"
+    )
+    assert code == 0 and (tmp_path / "weak" / "weak.urdf").is_file()
+    assert re.search(r"! lift: at most 1\.3\d? N·m of gravity; SG90 may hold 0\.133: too weak .* 9\.\d times", said)
+    assert "too weak: lift" in said
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--joint", "name: lift, length_mm: 0"], "joint lift: length_mm is 0, must be a number from 1 to 2000"),
+        (["--joint", "name: [lift"], "--joint 'name: [lift'"),
+        (["--joint", "lift"], "joint 1: unknown 'lift'; it takes name, type"),
+        (["--from", "/nowhere.yaml"], "cannot read answers /nowhere.yaml"),
+        (["--from", "x", "--joint", JOINTS[0]], "--from has the joints: leave --joint away"),
+        ([*OPTIONS[:2], "--gripper", "servo: MG1"], "gripper: servo is 'MG1', must be one of SG90"),
+        ([*OPTIONS[:2], "--servo", "MG1"], "joint turn: servo is 'MG1', must be one of"),
+        (
+            ["--joint", "name: a, length_mm: 40, channel: 3", "--joint", "name: b, length_mm: 40, channel: 3"],
+            "b: channel 3 already",
+        ),
+        (["--joint", "name: a, length_mm: 40, channel: 77"], "a: channel is 77, must be 0 ... 15"),
+    ],
+)
+def test_wrong_words_are_one_message_and_nothing_is_written(words, message, tmp_path, run_picker):
+    code, _, complaints = run_picker("new", str(tmp_path / "own"), *words)
+    assert code in (4, 5) and message in complaints and complaints.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["2arms", "my arm", "-", "a/b c", ".."])
+def test_a_name_that_can_be_none(name, tmp_path, run_picker, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, complaints = run_picker("new", *OPTIONS, "--", name)
+    assert code == 5 and "can be none of an arm" in complaints and not list(tmp_path.iterdir())
+
+
+def test_nothing_is_overwritten(arm, run_picker):
+    folder, _ = arm
+    before = (folder / "own.urdf").read_bytes()
+    code, _, complaints = run_picker("new", str(folder), *OPTIONS)
+    assert code == 5 and "exists, and nothing is overwritten" in complaints
+    assert (folder / "own.urdf").read_bytes() == before
+
+
+# -- asking ------------------------------------------------------------------------------------------------
+
+
+def answering(*answers):
+    """What a person types, one line after the other, then nobody is there."""
+    lines = iter(answers)
+
+    def ask(question: str) -> str:
+        try:
+            return next(lines)
+        except StopIteration as end:
+            raise EOFError from end
+
+    return ask
+
+
+def test_enter_alone_makes_an_arm_of_four_joints(capsys):
+    answers = new.asked({}, answering("", *[""] * 9 * 4, ""))
+    made = new.written("own", new.read_design(answers))
+    assert made.arm.joint_names == ("joint1", "joint2", "joint3", "joint4")
+    assert all(load.bears for load in made.loads)
+
+
+def test_what_cannot_be_is_said_and_asked_again(capsys):
+    first = ["turn", "", "w", "40", "-80", "80", "90", "MG996R", "0"]
+    again = ["turn", "turn", "z", "forty", "40", "-80", "80", "aluminium", "MG996R", "0"]
+    slide = ["out", "slide", "x", "60", "0", "30", "80", "SG90", "5"]
+    answers = new.asked({}, answering("nine", "9", "2", *first, *again, *slide, "MG90S"))
+    said = capsys.readouterr().out
+    assert said.count("that must be 1 to 7") == 2 and "axis is 'w', must be one of" in said and "that must be a number" in said
+    made = new.written("own", new.read_design(answers))
+    assert made.arm.joint_names == ("turn", "out", "gripper") and made.arm.position_units == ("rad", "m", "rad")
+    assert "channel: 1," in made.servos and "channel: 5," in made.servos
+
+
+def test_nobody_there_is_one_message(tmp_path):
+    command = [sys.executable, "-m", "picker_dynamics", "new", str(tmp_path / "own")]
+    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 5 and "nobody answers 'Joints" in run.stderr and "--from FILE" in run.stderr
+    assert run.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_cannot_be_written_leaves_nothing(tmp_path, run_picker):
+    (tmp_path / "file").write_text("no folder")
+    code, _, complaints = run_picker("new", str(tmp_path / "file" / "own"), *OPTIONS)
+    assert code == 1 and complaints.startswith("error: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,99 @@
+"""docs/your_arm.md: its commands run, its answers make an arm, and it explains every message of ``picker check``."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from ros_graph import own_domain, running_graph
+from scenarios.bench import wait_until_up
+
+from picker_dynamics.commands import cli
+from picker_dynamics.robot import lint, servo_arm
+from picker_dynamics.robot.arm_design import JOINT
+
+DOC = (Path(__file__).resolve().parents[2] / "docs" / "your_arm.md").read_text(encoding="utf-8")
+ANSWERS = re.search(r"```yaml\n(.*?)```", DOC, re.S)[1]
+COMMANDS = [shlex.split(line)[1:] for block in re.findall(r"```bash\n(.*?)```", DOC, re.S) for line in block.splitlines() if line]
+ALONE = ("new", "check", "weigh", "firmware")
+"""Commands that need neither a graph nor a board."""
+
+ON_A_GRAPH = ("home", "move", "jog", "status", "enable")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where the reader stands, with the answers on file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "answers.yaml").write_text(ANSWERS, encoding="utf-8")
+    return tmp_path
+
+
+def test_its_commands_are_ones():
+    assert {words[0] for words in COMMANDS} == {*ALONE, *ON_A_GRAPH, "up", "relax"}
+    for words in COMMANDS:
+        cli.parser().parse_args(words)
+
+
+def test_what_needs_no_graph_runs_in_its_order(folder, run_picker):
+    for words in COMMANDS:
+        if words[0] in ALONE:
+            code, _, complaints = run_picker(*words)
+            assert code == 0, (words, complaints)
+    arm, servos = servo_arm.load(folder / "my_arm" / "my_arm.urdf", folder / "my_arm" / "servos.yaml")
+    assert arm.joint_names == ("turn", "lift", "bend", "nod", "gripper")
+    assert "PICKER_JOINTS 5" in (folder / "my_arm" / "arm_config.h").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.ros
+def test_what_needs_a_graph_runs_in_its_order(folder, run_picker):
+    run_picker(*COMMANDS[0])
+    with own_domain(), running_graph(folder, urdf="my_arm/my_arm.urdf", servos="my_arm/servos.yaml") as running:
+        wait_until_up(running.client)
+        for words in COMMANDS:
+            if words[0] not in ON_A_GRAPH:
+                continue
+            words = [*words, "--yes"] if words[0] == "enable" else words
+            for _ in range(6):  # where a machine that stood still stopped the arm
+                code, _, complaints = run_picker(*words)
+                if "aborted" not in complaints and "no joint_states come" not in complaints:
+                    break
+                running.client.spin(1.0)
+            assert code == 0, (words, complaints)
+
+
+def test_every_key_of_a_joint_is_in_its_table():
+    for key in JOINT:
+        assert key == "material" or re.search(rf"^\|.*`{key}`", DOC, re.M), key
+
+
+def reasons():
+    """What the linter's rules say, each as the longest of its words that stay the same."""
+    for path in Path(lint.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            said = None
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding":
+                said = node.args[3]
+            elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "reason":
+                said = node.value
+            if isinstance(said, ast.Constant):
+                yield said.value
+            elif isinstance(said, ast.JoinedStr):
+                yield max((part.value for part in said.values if isinstance(part, ast.Constant)), key=len)
+
+
+def test_every_finding_of_the_linter_is_explained():
+    """A rule with another message fails here until the table has it."""
+    found = [" ".join(reason.strip(" :,(").split()) for reason in reasons()]
+    assert len(found) > 18
+    for reason in found:
+        assert reason in DOC.replace("`", ""), reason
+
+
+def test_it_says_which_words_follow_a_check_that_went_wrong():
+    for said in ("note: not compared with urchin", "note: no model was built", "models FAILED"):
+        assert said in DOC

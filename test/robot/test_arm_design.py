@@ -1,0 +1,147 @@
+"""A designed arm: masses and inertias against its bodies cut into cubes, servo ranges, poses; and what is refused, by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from picker_dynamics.errors import PickerError
+from picker_dynamics.robot import description, servo_map
+from picker_dynamics.robot.arm_design import DENSITY, read_design
+from picker_dynamics.robot.arm_writer import written
+from picker_dynamics.robot.lint import holding_torque, lint
+from picker_dynamics.robot.serial_arm import serial_arm
+
+LIFT = {"name": "lift", "axis": "y", "length_mm": 120, "limits_deg": [-80, 80]}
+TURN = {"name": "turn", "length_mm": 40}
+SLIDE = {"name": "reach", "type": "prismatic", "axis": "x", "along": "x", "length_mm": 80, "limits_mm": [0, 40]}
+
+
+def made(*joints, name="own", **top):
+    return written(name, read_design(top | {"joints": list(joints)}))
+
+
+def cubes(size, centre, mass, cells=60):
+    """A solid box as (points, mass of each)."""
+    axes = [(np.arange(cells) + 0.5) / cells - 0.5 for _ in range(3)]
+    points = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 3) * size + centre
+    return points, np.full(len(points), mass / len(points))
+
+
+def test_a_link_has_the_mass_centre_and_inertia_of_its_beam_and_the_servo_that_rides_on_it():
+    arm = made(LIFT | {"section_mm": [30, 20], "material": "aluminium"}, {"name": "bend", "length_mm": 50, "servo": "SG90"}).arm
+    link = arm.links["lift_link"]
+    beam = DENSITY["aluminium"] * 0.03 * 0.02 * 0.12
+    assert link.mass == approx(beam + 0.009, rel=1e-5)
+    parts = [cubes((0.03, 0.02, 0.12), (0, 0, 0.06), beam), cubes((0.0222, 0.0118, 0.031), (0, 0, 0.12), 0.009)]
+    points, masses = (np.concatenate(one) for one in zip(*parts))
+    centre = masses @ points / masses.sum()
+    d = points - centre
+    inertia = np.einsum("p,pij->ij", masses, (d**2).sum(axis=1)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :])
+    assert link.com == approx(centre, abs=1e-6)
+    assert link.inertia == approx(inertia, rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize("along, index", [("x", 0), ("y", 1), ("-z", 2)])
+def test_a_round_link_lies_along_its_axis_and_is_drawn_where_its_inertia_is(along, index):
+    joint = LIFT | {"along": along, "axis": "x" if index else "y", "section_mm": 20, "mass_g": 100}
+    link = made(joint, base_mm=200).arm.links["lift_link"]
+    across, own = 0.1 * (3 * 0.01**2 + 0.12**2) / 12, 0.1 * 0.01**2 / 2
+    assert np.diag(link.inertia) == approx([own if i == index else across for i in range(3)], rel=1e-5)
+    assert link.com[index] == approx(-0.06 if along[0] == "-" else 0.06) and link.mass == approx(0.1)
+    assert abs(link.visuals[0].rotation[index, 2]) == approx(1.0)
+
+
+def test_the_arm_is_the_chain_that_was_asked_for(tmp_path):
+    own = made(TURN, LIFT, SLIDE, gripper="MG90S")
+    arm = serial_arm(own.arm)
+    assert arm.joint_names == ("turn", "lift", "reach", "gripper") and not arm.notes and arm.tool == "tool0"
+    assert [joint.axis.tolist() for joint in arm.movable[:3]] == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    assert arm.upper[1] == approx(np.radians(80), rel=1e-5) and arm.upper[2] == approx(0.04)
+    assert lint(arm) == ()
+    (tmp_path / "servos.yaml").write_text(own.servos)
+    servos = servo_map.load(tmp_path / "servos.yaml", arm.joint_names)
+    assert servos.channels == (0, 1, 2, 3) and servos.servos[2].pinion == approx(0.015)
+    assert arm.effort == approx(servos.stall_torque, rel=1e-5) and arm.velocity == approx(servos.no_load_speed, rel=1e-5)
+    assert (servos.setpoint_lower <= arm.lower).all() and (servos.setpoint_upper >= arm.upper).all()
+    for pose in (servos.home, servos.rest):
+        assert (arm.lower <= pose).all() and (pose <= arm.upper).all()
+
+
+def test_limits_beside_the_middle_turn_the_horn_about_the_middle_of_its_travel(tmp_path):
+    own = made(TURN | {"limits_deg": [0, 160]})
+    (tmp_path / "servos.yaml").write_text(own.servos)
+    servo = servo_map.load(tmp_path / "servos.yaml", ("turn",)).servos[0]
+    assert servo.to_pulse_us(np.radians([0.0, 80.0, 160.0])) == approx([1500 - 80 / 90 * 1000, 1500, 1500 + 80 / 90 * 1000])
+
+
+def test_a_servo_that_is_too_weak_is_said_with_figures():
+    own = made(LIFT | {"mass_g": 1000, "length_mm": 200, "servo": "SG90"})
+    load = own.loads[0]
+    assert not load.bears and load.worst == approx(1.0 * 9.81 * 0.1 * np.sin(np.radians(80)), rel=0.01)
+    assert load.holds == approx(0.6 * 0.177 * 6.0 / 4.8, rel=1e-3)
+    assert str(load) == "lift: at most 0.966 N·m of gravity; SG90 may hold 0.133: too weak for the whole range by 7.3 times"
+    strong = made(LIFT | {"mass_g": 100}).loads[0]
+    assert strong.bears and "weak" not in str(strong)
+
+
+def test_home_is_a_pose_that_the_servos_hold_where_there_is_one():
+    own = made(LIFT | {"mass_g": 600, "length_mm": 300, "limits_deg": [-80, 80]})
+    assert abs(holding_torque(own.arm, own.home)[0]) < 0.6 * 1.08 < own.loads[0].worst
+
+
+@pytest.mark.parametrize(
+    "joints, top, message",
+    [
+        ([], {}, r"joints: 1 to 7 are needed, a list; given: 0"),
+        ([TURN] * 8, {}, r"joints: 1 to 7 are needed, a list; given: 8"),
+        ("three", {}, r"joints: 1 to 7 are needed, a list; given: three"),
+        ([TURN, TURN], {}, r"joint turn: name is 'turn': it is taken"),
+        ([{"length_mm": 40}], {}, r"joint 1: name is None: a letter"),
+        ([TURN | {"name": "1 <b>"}], {}, r"joint 1 <b>: name is '1 <b>': a letter, then"),
+        ([TURN | {"name": "gripper"}], {}, r"joint gripper: name is 'gripper': it is taken"),
+        ([TURN | {"colour": "red"}], {}, r"joint turn: unknown 'colour'; it takes name, type,"),
+        (["turn"], {}, r"joint 1: expected keys and values, found 'turn'"),
+        ([TURN | {"type": "floating"}], {}, r"joint turn: type is 'floating', must be revolute or prismatic$"),
+        ([TURN | {"type": "continuous"}], {}, r"continuous', must be .* a servo turns less than once"),
+        ([TURN | {"axis": "w"}], {}, r"joint turn: axis is 'w', must be one of x, -x, y"),
+        ([TURN | {"length_mm": -3}], {}, r"joint turn: length_mm is -3, must be a number from 1 to 2000"),
+        ([TURN | {"length_mm": float("nan")}], {}, r"joint turn: length_mm is nan, must be a number"),
+        ([TURN | {"length_mm": "long"}], {}, r"joint turn: length_mm is 'long', must be a number"),
+        ([{"name": "turn"}], {}, r"joint turn: length_mm is missing"),
+        ([TURN | {"mass_g": True}], {}, r"joint turn: mass_g is True, must be a number"),
+        ([TURN | {"mass_g": 20}, LIFT], {}, r"joint turn: mass_g is 20, but the MG996R that rides .* 55 g: weigh links with"),
+        ([TURN | {"material": "wood"}], {}, r"joint turn: material is 'wood', must be one of printed, .*or give mass_g"),
+        ([TURN | {"section_mm": [1, 2, 3]}], {}, r"joint turn: section_mm is \[1, 2, 3\], must be a diameter"),
+        ([TURN | {"limits_deg": [-90, 90]}], {}, r"limits_deg span 180 deg, at most 170: MG996R turns 180 deg"),
+        ([TURN | {"limits_deg": [30, -30]}], {}, r"limits_deg is \[30, -30\]: the upper must be larger"),
+        ([TURN | {"limits_deg": 90}], {}, r"limits_deg is 90, must be \[lower, upper\]"),
+        ([TURN | {"limits_mm": [0, 10]}], {}, r"joint turn: a revolute joint has limits_deg, not limits_mm"),
+        ([SLIDE | {"limits_mm": None}], {}, r"joint reach: limits_mm is None"),
+        ([SLIDE | {"limits_mm": [0, 60]}], {}, r"joint reach: limits_mm span 60 mm, at most 45"),
+        ([TURN | {"servo": "MG9000"}], {}, r"joint turn: servo is 'MG9000', must be one of SG90"),
+        ([TURN | {"servo": "SG90"}], {"supply_v": 7.2}, r"supply_v is 7.2 V, SG90 takes 4.8 to 6 V"),
+        ([TURN], {"supply_v": 0}, r"the arm: supply_v is 0, must be a number from 3 to 30"),
+        ([TURN], {"size": 3}, r"the arm: unknown 'size'; it takes supply_v"),
+        ([TURN], {"gripper": {"open_deg": 200}}, r"gripper: open_deg is 200, must be"),
+        ([TURN], {"gripper": {"teeth": 2}}, r"gripper: unknown 'teeth'; it takes length_mm"),
+        ([TURN], {"gripper": [1]}, r"gripper: expected keys and values"),
+    ],
+)
+def test_what_cannot_be_is_one_message_that_names_it(joints, top, message):
+    with pytest.raises(PickerError, match=message) as caught:
+        written("own", read_design(top | {"joints": joints}))
+    assert "\n" not in str(caught.value)
+
+
+def test_no_design_at_all():
+    for values in (None, [], "arm", {"joints": None}):
+        with pytest.raises(PickerError):
+            read_design(values)
+
+
+def test_the_text_is_a_urdf_that_a_reader_takes_again():
+    own = made(TURN, LIFT, gripper={"servo": "SG90"})
+    again = description.parse(own.urdf)
+    assert again.joint_names == own.arm.joint_names and again.links["lift_link"].mass == own.arm.links["lift_link"].mass

@@ -1,0 +1,82 @@
+"""Data sheets of servos: each makes a servo map, at the voltage of its board, beneath what the map gives itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import yaml
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.robot import servo_map
+from picker_dynamics.robot.servo_types import servo_type, servo_types
+
+KGF_CM = 9.80665e-2
+PRINTED = {
+    "SG90": (4.8, 1.8, 0.10),
+    "MG90S": (6.0, 2.2, 0.08),
+    "MG995": (6.0, 10.0, 0.16),
+    "MG996R": (6.0, 11.0, 0.14),
+    "DS3218": (6.8, 21.5, 0.14),
+    "DS3225": (6.8, 24.5, 0.13),
+}
+"""Voltage [V], torque at stall [kgf·cm] and time for 60 degrees [s], as the sheets print them."""
+
+
+def loaded(tmp_path, joint: dict, defaults: dict | None = None, supply_v: float | None = None, overlay: dict | None = None):
+    own = {"channel": 0, "direction": 1, "zero_deg": 0.0, "rest_rad": 0.0, "home_rad": 0.0}
+    board = {"frame_us": 20000, "quantum_us": 0.5} | ({} if supply_v is None else {"supply_v": supply_v})
+    files = [
+        {"board": board, "defaults": {"peak_share": 0.8, "hold_share": 0.6} | (defaults or {}), "joints": {"lift": own | joint}}
+    ]
+    files += [overlay] if overlay else []
+    paths = [tmp_path / f"{i}.yaml" for i in range(len(files))]
+    for path, content in zip(paths, files):
+        path.write_text(yaml.safe_dump(content))
+    return servo_map.load(paths[0], ("lift",), *paths[1:]).servos[0]
+
+
+def test_every_sheet_of_the_file_is_looked_at():
+    assert set(servo_types()) == set(PRINTED)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_sheet_has_the_printed_figures_in_si_units(name, tmp_path):
+    volts, kgf_cm, seconds = PRINTED[name]
+    servo, sheet = loaded(tmp_path, {"type": name}), servo_type(name)
+    assert sheet.volts == volts and sheet.takes_v[0] <= volts <= sheet.takes_v[1] and len(sheet.source) > 15
+    assert servo.stall_torque == pytest.approx(kgf_cm * KGF_CM, rel=5e-3)
+    assert servo.no_load_speed == pytest.approx(np.radians(60.0) / seconds, rel=5e-3)
+    assert servo.coulomb == pytest.approx(0.02 * servo.stall_torque, rel=0.02)
+    assert servo.horn_angles[-1] - servo.horn_angles[0] == pytest.approx(np.radians(sheet.travel_deg))
+    assert {"stiffness_nm_rad", "armature_kg_m2", "load_friction", "play_deg"} <= set(servo.unmeasured)
+    assert not {"stall_torque_nm", "no_load_speed_rad_s"} & set(servo.unmeasured)
+
+
+def test_a_servo_at_another_voltage_is_weaker_and_slower_in_proportion_and_assumed(tmp_path):
+    servo, printed = loaded(tmp_path, {"type": "DS3218"}, supply_v=5.1), loaded(tmp_path, {"type": "DS3218"})
+    assert servo.stall_torque == pytest.approx(0.75 * printed.stall_torque, rel=1e-3)
+    assert servo.no_load_speed == pytest.approx(0.75 * printed.no_load_speed, rel=1e-3)
+    assert servo.electric.stall_a == pytest.approx(0.75 * printed.electric.stall_a, rel=1e-3)
+    assert servo.coulomb == printed.coulomb and {"stall_torque_nm", "no_load_speed_rad_s"} <= set(servo.unmeasured)
+
+
+def test_what_a_map_gives_itself_comes_before_the_sheet_and_a_joints_type_before_the_defaults(tmp_path):
+    defaults = {"type": "MG996R", "stall_torque_nm": 0.9, "deadband_us": 7.0}
+    assert loaded(tmp_path, {}, defaults).stall_torque == 0.9
+    weak = loaded(tmp_path, {"type": "mg90s", "play_deg": 1.0}, defaults)
+    assert (weak.stall_torque, weak.deadband_us, weak.play) == (0.216, 5.0, pytest.approx(np.radians(1.0)))
+    measured = loaded(tmp_path, {"type": "MG90S"}, defaults, overlay={"defaults": {"stall_torque_nm": 0.2}})
+    assert (measured.stall_torque, measured.deadband_us) == (0.2, 5.0)
+
+
+@pytest.mark.parametrize("name", ["MG9000", 996, None, ["MG996R"]])
+def test_a_type_that_there_is_not(name, tmp_path):
+    with pytest.raises(ConfigurationError, match=r"^lift: type is .*, must be one of SG90, MG90S") as caught:
+        loaded(tmp_path, {"type": name})
+    assert caught.value.subject == "lift"
+
+
+def test_a_supply_that_a_servo_does_not_take(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"^lift: supply_v is 7.4 V, SG90 takes 4.8 to 6 V") as caught:
+        loaded(tmp_path, {"type": "SG90"}, supply_v=7.4)
+    assert (caught.value.subject, caught.value.value, caught.value.limit) == ("lift", 7.4, 6.0)
