@@ -12,6 +12,7 @@ from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import BoardFaultError, LinkError
 from picker_dynamics.estimation.calibration import (
     arm_estimate,
@@ -31,6 +32,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_map as servo_maps
 from picker_dynamics.sim.board import spawn_board
+from picker_dynamics.sim.plant import Plant
 
 NARROW = {"wrist": (-1.4, -0.6)}
 """So that the wrist's map is measured quickly: motions are slow."""
@@ -191,6 +193,41 @@ def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
     q = truth.q
     assert values == approx([q[1], q[1] + q[2], q[1] + q[2] + q[3]], abs=math.radians(1.5))
     assert truth.live == 0b11111 and not set(truth.faults) - {"HOST_LOST"}
+
+
+@mark.slow
+def test_an_arm_on_a_port_arrives_as_one_in_the_process_does(tmp_path):
+    """Typical servos, the same poses from either side: apart by less than a hop of a pulse, where the sides are apart by more."""
+    arm, servos = arm_estimate.given(simulated=True)
+    validator = poses.cautious_validator(RigidBody(arm), servos)
+    there = servos.to_angle(servos.quantise_us(servos.to_pulse_us([0.0, 1.6, -1.0, -1.0, 1.2])))
+
+    def visit(outputs, resting) -> np.ndarray:
+        rest = servos.to_pulse_us(servos.rest)
+        for joint, pulse in enumerate(rest):
+            outputs.switch_on(joint, float(pulse))
+        found, move = [], mover.Mover(outputs)
+        for side in poses.SIDES:
+            move.travel(validator, poses.stand_off(there, side, (1, 2, 3)))
+            move.line(validator, there, 0.1)
+            outputs.wait(1.5)
+            found.append(resting())
+        return np.array(found)
+
+    plant = Plant(arm, servos, q=servos.rest, support=True)
+    expected = visit(rehearsal.PlantOutputs(plant, servos), lambda: plant.q)
+    port, overlay = tmp_path / "tty", str(resource("config/servos.sim.yaml"))
+    with spawn_board(port, "--boot-silence", "0.1", "--host-timeout", "2", "--servo-overlay", overlay) as control:
+        names = arm.joint_names
+        outputs = board_bench.BoardOutputs(Link(str(port), joint_names=names), board_limits(servos), names)
+        outputs.take()
+        try:
+            found = visit(outputs, lambda: control.truth().q)
+        finally:
+            outputs.let_go()
+    hop = math.radians(0.44)
+    assert np.abs(expected[1] - expected[0])[1:3].min() > 3.0 * hop  # the wrist bears little
+    np.testing.assert_allclose(found, expected, atol=hop)
 
 
 def test_another_arms_board_is_refused(bench):

@@ -197,9 +197,9 @@ def test_chosen_poses_tell_more_than_the_first_ones_that_come():
     def spread(some):
         visits = [station.readings(ARM.tool, None, i, side) for i, (station, side) in enumerate(product(some, SIDES))]
         readings, (mean, sd) = sum(visits, []), model.prior()
-        _, jacobian, held = model.linearised(mean, readings)
+        _, jacobian, chance = model.linearised(mean, readings)
         told = [one.visit for one in readings], [one.sensor.sd for one in readings]
-        jacobian, figures = droop_fit.whitening(held * droop_fit.FRICTION_SD, *told) @ jacobian, len(JOINTS) * 7
+        jacobian, figures = droop_fit.whitening(chance.held(droop_fit.FRICTION_SD), *told) @ jacobian, len(JOINTS) * 7
         covariance = np.linalg.inv(jacobian.T @ jacobian + np.diag(sd**-2))
         return np.linalg.slogdet(covariance[:figures, :figures])[1]
 

@@ -11,6 +11,7 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import droop_model, evaluate, mass_properties, procedure
 from picker_dynamics.estimation.calibration.droop_fit import FRICTION_SD, fit, friction_round, moved_shares, update
 from picker_dynamics.estimation.calibration.poses import SIDES, WEIGHTS, Station, Weight, cautious_validator, sensors
+from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 
 
 @fixture(scope="module")
@@ -36,6 +37,21 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(found):
     share, count = np.mean(np.abs(off) < 1.96), len(off)
     assert count == 180 and abs(share - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / count), share
     assert 0.75 < np.sqrt(np.mean(np.square(off))) < 1.25
+
+
+@mark.slow
+@mark.timeout(300)
+def test_stiff_servos_in_coarse_steps_are_within_their_intervals():
+    """Springs at the map's upper bound, 24 N·m/rad: a step of the pulses is 0.2 N·m, and carries light joints through the gap."""
+    arm = SimulatedBench.with_errors(ARM, BELIEVED, seed=4)
+    some = procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=4).fit
+    off = [
+        (some.figure(joint, figure).value - truth) / some.figure(joint, figure).sd
+        for joint in JOINTS
+        for figure, truth in zip(droop_model.SOUGHT, hidden(arm.plant, joint))
+    ]
+    assert np.max(np.abs(off)) < 3.0 and np.sqrt(np.mean(np.square(off))) < 1.3, off
+    assert all(some.told(joint, "compliance") for joint in JOINTS)
 
 
 def stations_of(some):

@@ -2,12 +2,13 @@
 
 Least squares on inclinometer and ruler readings (``droop_model``), with what is known beforehand (masses as weighed, a servo's
 usual figures) as further readings.  So a figure about which the readings say nothing keeps its prior and its prior's
-uncertainty, and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction: their
-covariance is
+uncertainty, and the uncertainty of the masses is part of the stiffness's.  The readings of one visit share its friction, and what
+skids: their covariance is
 
-    R = sd² 1 + Σ_j f_j² (∂y/∂f_j) (∂y/∂f_j)ᵀ
+    R = sd² 1 + Σ_j f_j² (∂y/∂f_j) (∂y/∂f_j)ᵀ + s_j s_jᵀ
 
-with h_j = ∂y/∂f_j, how much the friction at joint j moves the readings of the visit.  Its size f_j is found together with the
+with ∂y/∂f_j, how much the friction at joint j moves the readings of the visit, and s_j how much a skid of usual size does, which
+the figures tell (``droop_model``).  The friction's size f_j is found together with the
 figures, by restricted maximum likelihood: rounds of expectation (the friction of each visit, and what the figures leave open
 of it) and maximisation (its mean square over the visits).
 
@@ -137,11 +138,11 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
         bounds[:, FIGURES.index(figure) : len(model.joints) * len(FIGURES) : len(FIGURES)] = np.reshape(ends, (2, 1))
     linearised = lru_cache(2)(lambda x: model.linearised(np.frombuffer(x), readings))
     for _ in range(ROUNDS):
-        before, (expected, jacobian, by_friction) = unknowns, linearised(unknowns.tobytes())
+        before, (expected, jacobian, chance) = unknowns, linearised(unknowns.tobytes())
         off = wrapped(value - expected, readings)
         for _ in range(FRICTION_ROUNDS):
-            found = update(off, jacobian, by_friction * friction, mean - unknowns, prior_sd, visits, sd)
-            friction = friction_round(friction, by_friction, found, visits)
+            found = update(off, jacobian, chance.held(friction), mean - unknowns, prior_sd, visits, sd)
+            friction = friction_round(friction, chance.by_friction, found, visits)
 
         def residuals(x, whiten=found.whiten):
             return np.concatenate([whiten @ wrapped(value - linearised(x.tobytes())[0], readings), (mean - x) / prior_sd])
@@ -156,7 +157,7 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
         if solved.success and np.abs((unknowns - before) / np.sqrt(np.diag(found.covariance))).max() < FIT_TOLERANCE:
             break
     off = model.off(unknowns, readings)
-    whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + ((by_friction * friction) ** 2).sum(axis=1))
+    whitened, residuals = found.whiten @ off, off / np.sqrt(sd**2 + (chance.held(friction) ** 2).sum(axis=1))
     used = float(np.trace(found.jacobian @ found.covariance @ found.jacobian.T))
     misfit = float(np.sqrt((whitened @ whitened) / max(1.0, len(readings) - used)))
     usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN

@@ -16,6 +16,13 @@ A set-point that moves in steps lets the joint hop, and the last hop ends short 
 dq the step of the pulses [rad], o how far a hop overshoots (none where zeta > 1); eta, near 1, is sought too.  f is what friction
 holds back by chance, another one at each visit.  Derivatives are exact: with r(q, x) = q - (right-hand side),
 dq/dx = -(∂r/∂q)⁻¹ ∂r/∂x.
+
+A joint that the friction's edge leaves with less torque than a hop has, |L + s tau_c| < h, is carried on through the gap and may
+rest anywhere in it: a *skid*, by chance and without mean, whose standard deviation is
+
+    2 g exp(-(L + s tau_c)² / (2 h²))
+
+A stiff spring in coarse steps skids wherever little load is: counted as exact, such readings make K and x look small.
 """
 
 from __future__ import annotations
@@ -150,12 +157,31 @@ class Rest:
         q: (v, n) [rad].
         load: (v, n) gravity torques there [N·m].
         by_unknowns: (v, n, u) derivatives of q; by_friction: (v, n, j) by the friction at each sought joint [rad/(N·m)].
+        by_skid: (v, n, j) by a standard deviation of each sought joint's skid [rad].
     """
 
     q: np.ndarray
     load: np.ndarray
     by_unknowns: np.ndarray
     by_friction: np.ndarray
+    by_skid: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """How chance moves readings, which those of one visit share.
+
+    Attributes:
+        by_friction: (r, j) by the friction at each sought joint [rad or m per N·m].
+        by_skid: (r, j) by a standard deviation of each sought joint's skid [rad or m].
+    """
+
+    by_friction: np.ndarray
+    by_skid: np.ndarray
+
+    def held(self, friction) -> np.ndarray:
+        """(r, j) how much a standard deviation of both moves each reading; ``friction``: that of the friction [N·m], (j,)."""
+        return np.hypot(self.by_friction * friction, self.by_skid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,24 +280,26 @@ class DroopModel:
         by_links = -turn @ (slope[..., None] * both.reshape(len(q), count, -1))
         by_unknowns = np.zeros((len(q), self.description.n, by_figures.shape[-1] + by_links.shape[-1]))
         by_unknowns[:, columns] = np.concatenate([by_figures, by_links], axis=-1)
-        by_friction = np.zeros((len(q), self.description.n, count))
+        by_friction, by_skid = np.zeros((2, len(q), self.description.n, count))
         by_friction[:, columns] = -turn * slope[:, None, :]
-        return Rest(q, load.torque, by_unknowns, by_friction)
+        edge = load.torque[:, columns] + side * figures["coulomb"]
+        by_skid[:, columns] = turn * skid(edge, hop, figures["gap"])[:, None, :]
+        return Rest(q, load.torque, by_unknowns, by_friction, by_skid)
 
     def predict(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
         """(r,) the readings as they should be [rad or m]."""
         poses, rows = _poses(readings)
         return self._seen(self._balance(unknowns, poses)[0], rows, readings)
 
-    def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The readings as they should be (r,), their derivatives by the unknowns (r, u) and by the friction of its visit at each
-        sought joint (r, j)."""
+    def linearised(self, unknowns, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray, Chance]:
+        """The readings as they should be (r,), their derivatives by the unknowns (r, u), and what chance adds."""
         poses, rows = _poses(readings)
         rest = self.rest(unknowns, poses)
         links = link_poses(self.description, rest.q)
         rates = {sensor: sensor.rates(self.description, links) for sensor in {one.sensor for one in readings}}
         own = np.stack([rates[one.sensor][row] for one, row in zip(readings, rows)])[:, None, :]
-        return (self._seen(rest.q, rows, readings), (own @ rest.by_unknowns[rows])[:, 0], (own @ rest.by_friction[rows])[:, 0])
+        by_friction, by_skid = ((own @ one[rows])[:, 0] for one in (rest.by_friction, rest.by_skid))
+        return self._seen(rest.q, rows, readings), (own @ rest.by_unknowns[rows])[:, 0], Chance(by_friction, by_skid)
 
     def off(self, unknowns, readings: Sequence[Reading]) -> np.ndarray:
         """(r,) readings less what they should be [rad or m]."""
@@ -355,6 +383,15 @@ class DroopModel:
         poses = link_poses(self.description, q)
         seen = {sensor: sensor.of(poses) for sensor in {one.sensor for one in readings}}
         return np.array([seen[one.sensor][row] for one, row in zip(readings, rows)])
+
+
+def skid(edge, hop, gap) -> np.ndarray:
+    """Standard deviation of where in its gap a joint comes to rest that a hop carries through it [rad]; all (..., n).
+
+    Args:
+        edge: L + s tau_c, the torque at which the joint would rest [N·m]; hop: h [N·m]; gap: [rad].
+    """
+    return 2.0 * gap * np.exp(-0.5 * (edge / np.maximum(hop, 1e-6)) ** 2)
 
 
 def _supplies(readings: Sequence[Reading]) -> np.ndarray:

@@ -226,9 +226,9 @@ def cross_validation(fit: DroopFit) -> CrossValidation:
     displacement.
     """
     model, readings = fit.model, fit.readings
-    expected, jacobian, by_friction = model.linearised(fit.unknowns, readings)
+    expected, jacobian, chance = model.linearised(fit.unknowns, readings)
     visits = np.array([one.visit for one in readings])
-    whiten = whitening(by_friction * fit.friction, visits, [one.sensor.sd for one in readings])
+    whiten = whitening(chance.held(fit.friction), visits, [one.sensor.sd for one in readings])
     off = wrapped(np.array([one.value for one in readings]) - expected, readings)
     scaled, residuals = whiten @ jacobian, whiten @ off
     covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior()[1] ** -2))

@@ -289,12 +289,12 @@ def _gains(model: DroopModel, unknowns, stations: Sequence[Station], prior_sd, f
     """(s, u, u) information of each station, visited from both sides, in units of the prior."""
     tool = model.description.tool
     visits = [station.readings(tool, None, number, side) for number, (station, side) in enumerate(product(stations, SIDES))]
-    _, sensitivity, held = model.linearised(unknowns, [one for readings in visits for one in readings])
-    row, gains = 0, np.zeros((len(stations), len(prior_sd), len(prior_sd)))
+    _, sensitivity, chance = model.linearised(unknowns, [one for readings in visits for one in readings])
+    held, row, gains = chance.held(friction), 0, np.zeros((len(stations), len(prior_sd), len(prior_sd)))
     for number, readings in enumerate(visits):
         rows = slice(row, row + len(readings))
         sd = [reading.sensor.sd for reading in readings]
-        scaled = whitening(held[rows] * friction, [number] * len(readings), sd) @ sensitivity[rows] * prior_sd
+        scaled = whitening(held[rows], [number] * len(readings), sd) @ sensitivity[rows] * prior_sd
         gains[number // len(SIDES)] += scaled.T @ scaled
         row += len(readings)
     return gains
