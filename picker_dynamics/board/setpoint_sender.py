@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,10 @@ from .setpoint_guard import SPACING_S, Refusal, SetpointGuard
 
 SPARE = 2
 """Places of the board's queue that are left free."""
+
+WAY_STEP_S, WAY_POINTS = 0.01, 8
+"""How far points are apart that make up for commands that did not come [s], and how many there are at most: a board takes in ten
+that come at once."""
 
 
 @dataclass
@@ -105,11 +110,25 @@ class SetpointSender:
             return Refusal.THINNED
         if self._guard.last_s is not None and time_s - self._guard.last_s < self._spacing_s(played_s - now_s):
             return Refusal.THINNED
-        self._link.send_setpoint(self._stamps.stamp(played_s, self._link.board_time_us(played_s)), pulses)
+        if late_s > 0.0 and not stands and self._guard.last_s is not None:
+            self._send_way(self._guard.last_s, time_s, pulses, now_s)
+            played_s = self._pace.played_s(time_s, now_s, stands, SPACING_S)
+        self._play(time_s, played_s, pulses)
         self._guard.sent(time_s, q_cmd)
-        self._pace.sent(time_s, played_s)
         self._pulses, self._stood = pulses, stands
         return None
+
+    def _send_way(self, begin_s: float, end_s: float, pulses: tuple[int, ...], now_s: float) -> None:
+        """Send points on the line to ``pulses``, where commands were missing: the pace is to change on the way, not at its end."""
+        parts = min(math.ceil((end_s - begin_s) / WAY_STEP_S), WAY_POINTS + 1)
+        for k in range(1, parts):
+            between = tuple(p0 + round((p - p0) * k / parts) for p0, p in zip(self._pulses, pulses))
+            time_s = begin_s + (end_s - begin_s) * k / parts
+            self._play(time_s, self._pace.played_s(time_s, now_s, False, SPACING_S), between)
+
+    def _play(self, time_s: float, played_s: float, pulses: tuple[int, ...]) -> None:
+        self._link.send_setpoint(self._stamps.stamp(played_s, self._link.board_time_us(played_s)), pulses)
+        self._pace.sent(time_s, played_s)
 
     def _spacing_s(self, ahead_s: float) -> float:
         """What keeps the board's queue from running over where set-points are sent so long before they are played [s]."""
