@@ -12,7 +12,6 @@ from picker_dynamics.bringup.bringup import require_namespace
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.tip_target import tip_target
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.target import asked_duration
 
@@ -122,6 +121,8 @@ def target_of(options, arm: ArmDescription, held: np.ndarray) -> np.ndarray:
     if bool(options.tip) == bool(options.joints):
         raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
     if options.tip:
+        from picker_dynamics.robot.tip_target import tip_target
+
         pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
         return tip_target(arm, options.tip, near=held, pitch_rad=pitch, direction=options.direction)
     if options.direction is not None or options.pitch_deg is not None:

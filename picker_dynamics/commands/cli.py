@@ -4,54 +4,38 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 
 from picker_dynamics import __version__
 from picker_dynamics.errors import PickerError, shown
 
-from . import (
-    arm_commands,
-    calibrate,
-    check,
-    compare,
-    demo,
-    doctor,
-    find_port,
-    firmware,
-    identify,
-    new,
-    plot,
-    record,
-    status,
-    study,
-    up,
-    weigh,
-)
 from .terminal import INTERRUPTED
 
-COMMANDS = (
-    up,
-    arm_commands,
-    status,
-    new,
-    check,
-    demo,
-    study,
-    record,
-    plot,
-    firmware,
-    find_port,
-    doctor,
-    calibrate,
-    weigh,
-    compare,
-    identify,
-)
-"""Modules with ``add_parser``, in the order of the help; they load what is heavy when they are run."""
+COMMANDS = {
+    "up": ("up",),
+    "arm_commands": ("move", "home", "park", "jog", "stop", "reset", "relax", "disable", "enable", "payload"),
+    "status": ("status",),
+    "new": ("new",),
+    "check": ("check",),
+    "demo": ("demo",),
+    "study": ("study",),
+    "record": ("record",),
+    "plot": ("plot",),
+    "firmware": ("firmware",),
+    "find_port": ("find-port",),
+    "doctor": ("doctor",),
+    "calibrate": ("calibrate",),
+    "weigh": ("weigh",),
+    "compare": ("compare",),
+    "identify": ("identify",),
+}
+"""Modules with ``add_parser``, in the order of the help, and the commands in them: one is loaded without the others."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code (errors.py lists them)."""
-    options = parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = parser(words[0] if words else "").parse_args(words)
     try:
         code = options.run(options)
         sys.stdout.flush()  # while what keeps it from being written can still be said
@@ -77,13 +61,13 @@ class _Parser(argparse.ArgumentParser):
         super().error(shown(message))
 
 
-def parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """All commands and their options; with the name of a command that there is, those of its module alone."""
     top = _Parser(prog="picker", description="Control of a servo arm that goes where it is told.")
     top.add_argument("--version", action="version", version=f"picker_dynamics {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in COMMANDS:
-        module.add_parser(commands)
+    for module in [name for name, has in COMMANDS.items() if command in has] or COMMANDS:
+        import_module(f"{__package__}.{module}").add_parser(commands)
     return top
 
 

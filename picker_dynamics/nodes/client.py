@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 import rclpy
@@ -14,22 +15,23 @@ from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, LinkError, PickerError
-from picker_dynamics.robot import arm_text
-from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.joint_order import ordered
-from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .arm_topic import ARM
 from .diagnostics import OK, values_of
-from .goal_messages import point
 from .runtime import LATCHED, LATEST, OUTCOMES, made, payload_in
 from .transport import prepared_transport, start_ros
+
+if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
+    from picker_dynamics.robot.arm_text import Known
+    from picker_dynamics.trajectory.trajectory import Trajectory
 
 ANSWER_S = 5.0
 """How long a running graph has to answer [s]."""
@@ -38,6 +40,12 @@ HEARD_S = 3.0
 """How long an arm that was just enabled, or a graph that was just started, has until its commands arrive [s]."""
 
 NOBODY = "no controller and hardware node answer (is 'picker up' running, in this namespace and ROS_DOMAIN_ID?)"
+
+PLAIN = {"start_parameter_services": False, "enable_rosout": False}
+"""Nobody asks a client for parameters: what it does not offer need not be discovered."""
+
+TOLD = QoSProfile(depth=30, reliability=LATCHED.reliability, durability=LATCHED.durability)
+"""For ``/diagnostics``: each of several nodes has told something last, and with a depth of 1 only one of them is heard."""
 
 MOVING = "executing", "streaming"
 """Phases of the controller in which somebody moves the arm."""
@@ -101,7 +109,7 @@ class ArmClient(Node):
         with prepared_transport():
             if self.started_rclpy:
                 start_ros()
-            made(lambda: super(ArmClient, self).__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace))
+            made(lambda: super(ArmClient, self).__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace, **PLAIN))
         self.joint_names = tuple(joint_names)
         self.controller: dict[str, str] = {}
         self.arm_name = ""
@@ -223,6 +231,8 @@ class ArmClient(Node):
             ConfigurationError, DescriptionError: what it tells is damaged.
         """
         with self.hearing(String, ARM, LATCHED) as heard:
+            from picker_dynamics.robot import arm_text  # while the graph is being found
+
             self.wait(lambda: heard, ANSWER_S, NOBODY)
         known = arm_text.read(heard[-1].data)
         self.joint_names = self.joint_names or known.description.joint_names
@@ -281,12 +291,16 @@ class ArmClient(Node):
 
     def message(self, times_s, positions) -> JointTrajectory:
         """A goal through positions (k, n) [rad or m] at ``times_s`` (k,) [s], at rest at the end."""
+        from .goal_messages import point
+
         zero = np.zeros(len(self.joint_names))
         rest = (zero, zero) if len(times_s) == 1 else ()
         return self._goal([point(time_s, position, *rest) for time_s, position in zip(times_s, positions)])
 
     def follow(self, trajectory: Trajectory, timeout_s: float | None = None) -> float:
         """Execute a trajectory that starts where the arm is; returns the duration it really took [s]."""
+        from .goal_messages import point
+
         count = max(1, int(np.ceil(trajectory.duration / KNOT_S)))
         times_s = np.linspace(0.0, trajectory.duration, count + 1)[1:]
         return self.send(self._goal([point(time_s, *trajectory.sample(time_s)) for time_s in times_s]), timeout_s)
@@ -406,7 +420,7 @@ class ArmClient(Node):
         """What this graph tells of itself meanwhile; ``latched``: what it told last, too."""
         told = Told(self.get_namespace().strip("/"))
         of_graph = [
-            self.create_subscription(DiagnosticArray, "/diagnostics", told.on_diagnostics, LATCHED if latched else 10),
+            self.create_subscription(DiagnosticArray, "/diagnostics", told.on_diagnostics, TOLD if latched else 10),
             self.create_subscription(InertiaStamped, "payload", told.on_payload, LATCHED),
         ]
         try:

@@ -53,6 +53,18 @@ def bad_urdf(tmp_path):
     return write
 
 
+def commands_of(parser) -> list[str]:
+    (actions,) = (one for one in parser._actions if one.dest == "command")  # noqa: SLF001 (argparse has no other way to ask)
+    return list(actions.choices)
+
+
+def test_the_table_of_commands_is_what_their_modules_have():
+    assert commands_of(cli.parser()) == [name for names in cli.COMMANDS.values() for name in names]
+    assert commands_of(cli.parser("nosuch")) == commands_of(cli.parser())
+    for names in cli.COMMANDS.values():
+        assert all(commands_of(cli.parser(name)) == list(names) for name in names)
+
+
 @mark.parametrize(
     "words, said",
     [
