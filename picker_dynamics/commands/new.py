@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -181,7 +182,7 @@ def _float(text: str) -> float | str:
 
 
 def _number(ask: Callable[[str], str], question: str, preset: str) -> float:
-    return _until(lambda: float(_answer(ask, question, preset)), lambda _: True, "a number")
+    return _until(lambda: float(_answer(ask, question, preset)), math.isfinite, "a number")
 
 
 def _until(read: Callable, right: Callable, must: str):

@@ -23,6 +23,7 @@ from typing import Any
 
 from picker_dynamics.errors import InputError
 
+from .servo_file import CHANNELS
 from .servo_types import ServoType, servo_type
 
 DENSITY = {"printed": 450.0, "pla": 1240.0, "petg": 1270.0, "plywood": 650.0, "acrylic": 1190.0, "aluminium": 2700.0}
@@ -149,7 +150,7 @@ def _read_gripper(values: Any, top: Mapping[str, Any], before: list[Part]) -> Pa
 def _part(name: str, joint: Mapping[str, Any], top: Mapping[str, Any], before: list[Part], where: str) -> Part:
     slides = joint["type"] == "prismatic"
     material, servo = joint["material"] or top["material"], servo_type(joint["servo"] or top["servo"], f"{where}: servo")
-    if material not in DENSITY:
+    if not isinstance(material, str) or material not in DENSITY:
         raise InputError(f"{where}: material is {material!r}, must be one of {', '.join(DENSITY)}; or give mass_g", subject=name)
     section = joint["section_mm"] if isinstance(joint["section_mm"], list) else [joint["section_mm"]]
     if not 1 <= len(section) <= 2:
@@ -157,6 +158,8 @@ def _part(name: str, joint: Mapping[str, Any], top: Mapping[str, Any], before: l
     channel = joint["channel"]
     if channel is None:
         channel = next(number for number in range(MOST_JOINTS + 1 + len(before)) if number not in {one.channel for one in before})
+    elif isinstance(channel, bool) or not isinstance(channel, int) or not 0 <= channel < CHANNELS:
+        raise InputError(f"{where}: channel is {channel!r}, must be 0 ... {CHANNELS - 1}", subject=name, value=str(channel))
     pinion = 1e-3 * _number("pinion_mm", joint["pinion_mm"], where) if slides else None
     return Part(
         name,

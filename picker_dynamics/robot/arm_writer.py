@@ -20,8 +20,9 @@ from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import resource
 
 from .arm_design import Design, Part
-from .assumed_servos import home_and_rest
+from .assumed_servos import POSES, home_and_rest
 from .description import ArmDescription, Geometry, parse
+from .lint import holding_torque
 from .lint.shapes import specific_inertia, volume
 from .model import Array
 
@@ -71,7 +72,7 @@ def written(name: str, design: Design) -> Written:
     """Both files of a designed arm.
 
     Raises:
-        InputError: a link lighter than the servo that rides on it.
+        InputError: a link lighter than the servo that rides on it, servos that hold the arm in no pose.
         DescriptionError: names that a URDF may not have.
     """
     text = _urdf(name, design)
@@ -81,6 +82,18 @@ def written(name: str, design: Design) -> Written:
     home, rest, worst = home_and_rest(arm, stall, _bent(design))
     home, rest = (np.clip(np.round(pose, 3), arm.lower, arm.upper) for pose in (home, rest))
     hold = float(usual["defaults"]["hold_share"])
+    needs = np.abs(holding_torque(arm, home)) / stall
+    if needs.max() > hold:
+        worse = int(np.argmax(needs))
+        part, unit = design.all_parts[worse], arm.effort_units[worse]
+        need, may = float(needs[worse] * stall[worse]), hold * float(stall[worse])
+        raise InputError(
+            f"joint {part.name}: {part.servo.name} may hold {may:.3g} {unit}, half bent it needs {need:.3g}, and the arm can "
+            f"be held in none of {POSES} poses above the table: take a stronger servo, or shorter or lighter links",
+            subject=part.name,
+            value=need,
+            limit=may,
+        )
     loads = tuple(
         Load(part.name, part.servo.name, float(torque), hold * float(most), unit)
         for part, torque, most, unit in zip(design.all_parts, worst, stall, arm.effort_units)

@@ -130,11 +130,13 @@ def home_and_rest(arm: ArmDescription, stall: Array, near: Array) -> tuple[Array
         near: (n,) where home should be.
 
     Returns:
-        Home, rest, and the largest gravity torque of each joint over its range, (n,) each.
+        Home, rest, which is home where the servos do not bear the way there, and the largest gravity torque of each joint over
+        its range, (n,) each.
     """
     q, gravity = _held(arm, near)
     home, rest = _home_and_rest(arm, q, (gravity / stall).max(axis=1))
-    return home, rest, gravity.max(axis=0)
+    way = np.abs(holding_torque(arm, home + ON_THE_WAY[:, 0] * (rest - home))) / stall
+    return home, rest if way.max() <= HOLD_SHARE else home, gravity.max(axis=0)
 
 
 def _held(arm: ArmDescription, near: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from ros_graph import own_domain, running_graph
+from ros_graph import command_to, own_domain, running_graph
 from scenarios.bench import wait_until_up
 
 from picker_dynamics.commands import cli
@@ -21,7 +21,7 @@ COMMANDS = [shlex.split(line)[1:] for block in re.findall(r"```bash\n(.*?)```", 
 ALONE = ("new", "check", "weigh", "firmware")
 """Commands that need neither a graph nor a board."""
 
-ON_A_GRAPH = ("home", "move", "jog", "status", "enable")
+FIRST_MOVES = ("home", "move", "status")
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_its_commands_are_ones():
-    assert {words[0] for words in COMMANDS} == {*ALONE, *ON_A_GRAPH, "up", "relax"}
+    assert {words[0] for words in COMMANDS} == {*ALONE, *FIRST_MOVES, "up", "enable", "jog", "relax"}
     for words in COMMANDS:
         cli.parser().parse_args(words)
 
@@ -50,20 +50,13 @@ def test_what_needs_no_graph_runs_in_its_order(folder, run_picker):
 
 @pytest.mark.slow
 @pytest.mark.ros
-def test_what_needs_a_graph_runs_in_its_order(folder, run_picker):
+def test_the_first_moves_run_in_their_order(folder, run_picker):
     run_picker(*COMMANDS[0])
     with own_domain(), running_graph(folder, urdf="my_arm/my_arm.urdf", servos="my_arm/servos.yaml") as running:
         wait_until_up(running.client)
         for words in COMMANDS:
-            if words[0] not in ON_A_GRAPH:
-                continue
-            words = [*words, "--yes"] if words[0] == "enable" else words
-            for _ in range(6):  # where a machine that stood still stopped the arm
-                code, _, complaints = run_picker(*words)
-                if "aborted" not in complaints and "no joint_states come" not in complaints:
-                    break
-                running.client.spin(1.0)
-            assert code == 0, (words, complaints)
+            if words[0] in FIRST_MOVES:
+                command_to(running, run_picker, words)
 
 
 def test_every_key_of_a_joint_is_in_its_table():

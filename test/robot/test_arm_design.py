@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from picker_dynamics import Arm
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot import description, servo_map
 from picker_dynamics.robot.arm_design import DENSITY, read_design
@@ -91,6 +92,41 @@ def test_home_is_a_pose_that_the_servos_hold_where_there_is_one():
     assert abs(holding_torque(own.arm, own.home)[0]) < 0.6 * 1.08 < own.loads[0].worst
 
 
+def test_servos_that_hold_the_arm_in_no_pose_are_refused():
+    with pytest.raises(
+        PickerError, match=r"joint lift: SG90 may hold 0.133 N·m, half bent it needs 2\.\d+, .* take a stronger"
+    ) as caught:
+        made(LIFT | {"mass_g": 2000, "length_mm": 300, "limits_deg": [60, 90], "servo": "SG90"})
+    assert caught.value.limit == approx(0.6 * 0.177 * 1.25, rel=1e-3)
+    assert caught.value.value == approx(2.0 * 9.81 * 0.15 * np.sin(np.radians(75.0)), rel=0.02)
+
+
+SHAPES = {
+    "gantry": ([SLIDE, SLIDE | {"name": "down", "axis": "-z", "along": "-z"}], {"base_mm": 300}),
+    "lying": (
+        [LIFT | {"axis": "-y", "along": "x"}, {"name": "bend", "axis": "-y", "along": "x", "length_mm": 80}],
+        {"base_mm": 100},
+    ),
+    "seven": ([TURN, *({"name": f"j{i}", "length_mm": 30, "axis": "yx"[i % 2], "servo": "DS3225"} for i in range(6))], {}),
+    "pan_tilt": ([TURN, LIFT | {"servo": "MG90S", "length_mm": 40, "mass_g": 60}], {"gripper": None}),
+    "low": ([LIFT | {"limits_deg": [0, 160]}], {"base_mm": 0, "gripper": "SG90"}),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_arms_of_all_shapes_go_home_and_park_in_simulation(shape, tmp_path):
+    joints, top = SHAPES[shape]
+    own = made(*joints, **top)
+    for path, text in ((tmp_path / "own.urdf", own.urdf), (tmp_path / "servos.yaml", own.servos)):
+        path.write_text(text)
+    assert lint(own.arm) == () and all(load.bears for load in own.loads)
+    with Arm.simulated(tmp_path / "own.urdf", tmp_path / "servos.yaml", real_time=False) as arm:
+        arm.park()
+        arm.home()
+        arm.wait(0.5)
+        assert np.abs(arm.q - own.home).max() < 0.03
+
+
 @pytest.mark.parametrize(
     "joints, top, message",
     [
@@ -113,6 +149,8 @@ def test_home_is_a_pose_that_the_servos_hold_where_there_is_one():
         ([TURN | {"mass_g": True}], {}, r"joint turn: mass_g is True, must be a number"),
         ([TURN | {"mass_g": 20}, LIFT], {}, r"joint turn: mass_g is 20, but the MG996R that rides .* 55 g: weigh links with"),
         ([TURN | {"material": "wood"}], {}, r"joint turn: material is 'wood', must be one of printed, .*or give mass_g"),
+        ([TURN | {"material": ["pla"]}], {}, r"joint turn: material is \['pla'\], must be one of"),
+        ([TURN | {"channel": [1]}, LIFT], {}, r"joint turn: channel is \[1\], must be 0 \.\.\. 15"),
         ([TURN | {"section_mm": [1, 2, 3]}], {}, r"joint turn: section_mm is \[1, 2, 3\], must be a diameter"),
         ([TURN | {"limits_deg": [-90, 90]}], {}, r"limits_deg span 180 deg, at most 170: MG996R turns 180 deg"),
         ([TURN | {"limits_deg": [30, -30]}], {}, r"limits_deg is \[30, -30\]: the upper must be larger"),

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import yaml
 from recordings import STORE, story, written_by_us, written_elsewhere
 from rosbags.rosbag2 import StoragePlugin
 
@@ -42,9 +43,13 @@ from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.estimation.identification import motion_file, sample_files, servo_log
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.execution.goal import parse
+from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.recording import reader, tracking
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, servo_arm
+from picker_dynamics.robot.arm_design import read_design
+from picker_dynamics.robot.arm_writer import written
+from picker_dynamics.robot.servo_file import with_type
 
 PLAIN_MB = 100.0
 """Of a process that only reads files: what tests beside have left in this one is not the reader's."""
@@ -112,6 +117,11 @@ def read_goal(path: Path) -> None:
     parse(goal_from(message_in(data), True, None), ("base", "shoulder", "elbow", "wrist", "scissor"))
 
 
+def read_answers(path: Path) -> None:
+    """What ``picker new --from`` makes of it, without its folder."""
+    written("own", read_design(read_yaml(path, "answers")))
+
+
 def read_overlay(path: Path) -> None:
     _, servos = servo_arm.load("", "", str(path))
     command("firmware", "header", "--servo-overlay", path, "--output", os.devnull)
@@ -138,6 +148,26 @@ def read_servo_log(path: Path) -> None:
 
 def texts(*names: str) -> Callable[[Path], list[bytes]]:
     return lambda _folder: [resource(name).read_bytes() for name in names]
+
+
+def servos_seed(folder: Path) -> list[bytes]:
+    """The shipped map, and the same with every figure written out."""
+    shipped = read_yaml(resource("config/servos.yaml"), "servo map")
+    full = shipped | {"defaults": with_type(shipped["defaults"], 6.0, "")}
+    return [*texts("config/servos.yaml")(folder), yaml.safe_dump(full).encode()]
+
+
+def answers_seed(_folder: Path) -> list[bytes]:
+    """Answers to ``picker new`` with every key."""
+    joints = [
+        b"{name: turn, type: revolute, axis: z, along: z, length_mm: 40, section_mm: 20, servo: MG995, channel: 3}",
+        b"{name: lift, axis: y, length_mm: 110, mass_g: 140, limits_deg: [-80, 80]}",
+        b"{name: out, type: prismatic, length_mm: 50, section_mm: [20, 10], material: pla, limits_mm: [0, 20], pinion_mm: 10}",
+    ]
+    top = b"supply_v: 6.0\nbase_mm: 60\nservo: MG996R\nmaterial: printed\n"
+    return [
+        top + b"gripper: {servo: MG90S, length_mm: 60, open_deg: 50}\njoints:\n" + b"".join(b"  - %s\n" % one for one in joints)
+    ]
 
 
 def csv_seed(_folder: Path) -> list[bytes]:
@@ -257,7 +287,8 @@ def fit_seed(folder: Path) -> list[bytes]:
 URDFS = [f"urdf/{name}.urdf" for name in ("picker", "rrp", "pendulum", "two_link")]
 KINDS = {
     "urdf": Kind(texts(*URDFS), ".urdf", lambda path: command("check", path, "--samples", "20")),
-    "servos": Kind(texts("config/servos.yaml"), ".yaml", lambda p: command("firmware", "header", "--servos", p, "--output", "-")),
+    "servos": Kind(servos_seed, ".yaml", lambda p: command("firmware", "header", "--servos", p, "--output", "-")),
+    "answers": Kind(answers_seed, ".yaml", read_answers),
     "overlay": Kind(texts("config/servos.sim.yaml"), ".yaml", read_overlay),
     "arms": Kind(texts("config/arms.yaml"), ".yaml", lambda path: [arms.load(name, path) for name in arms.names(path)]),
     "scene": Kind(texts("config/demo.yaml"), ".yaml", read_scene),

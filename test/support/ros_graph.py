@@ -25,7 +25,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.sim.control_socket import BoardControl
 
-__all__ = ["BOARD", "Running", "Started", "connected", "own_domain", "picker_up", "process_tree", "running_graph"]
+__all__ = ["BOARD", "Running", "Started", "command_to", "connected", "own_domain", "picker_up", "process_tree", "running_graph"]
 
 BOARD = "virtual_board"
 OVERLAY = str(resource("config/servos.sim.yaml"))
@@ -39,6 +39,16 @@ class Running:
     client: ArmClient
     board: BoardControl | None
     log: Path
+
+
+def command_to(running: Running, run_picker, words: list[str]) -> None:
+    """Run a ``picker`` command to the graph; once more where a machine that stood still stopped the arm."""
+    for _ in range(6):
+        code, _, complaints = run_picker(*words)
+        if "aborted" not in complaints and "no joint_states come" not in complaints:
+            break
+        running.client.spin(1.0)
+    assert code == 0, (words, complaints)
 
 
 @contextlib.contextmanager
