@@ -119,7 +119,7 @@ class SetpointSender:
         return None
 
     def _send_way(self, begin_s: float, end_s: float, pulses: tuple[int, ...], now_s: float) -> None:
-        """Send points on the line to ``pulses``, where commands were missing: the pace is to change on the way, not at its end."""
+        """Send points on the line to ``pulses``, where commands were missing: the pace changes on the way, not at its end."""
         parts = min(math.ceil((end_s - begin_s) / WAY_STEP_S), WAY_POINTS + 1)
         for k in range(1, parts):
             between = tuple(p0 + round((p - p0) * k / parts) for p0, p in zip(self._pulses, pulses))

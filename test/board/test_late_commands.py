@@ -25,7 +25,7 @@ SETTLES_S = 1.5
 WAY = limit_tip_speed(joint_move(START, GOAL, 3.0, 20.0, joint_names=SERVOS.joint_names), rigid_body(), TIP_SPEED)
 
 SWING = 1.2
-"""The arm's tip against its set-point's, at most: outputs that had to stop come up to their pace gently.  At once it is 3.5, within
+"""The arm's tip against its set-point's, at most: outputs that had to stop come up to it gently.  At once it is 3.5, within
 0.2 s it is 1.5, and as much where the way that is missing is one line, at one speed."""
 
 
