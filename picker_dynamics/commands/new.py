@@ -32,17 +32,17 @@ Lengths, masses and servos can be changed in the two files; nothing writes them 
 
 ```bash
 picker check {name}.urdf
-picker up --sim {files}
+picker up --sim --urdf {name}.urdf --servos servos.yaml
 ```
 
 and in a second terminal, while that runs:
 
 ```bash
-picker home {files}
-picker move --joints {first}={value} {files}
-picker move --tip {tip} {files}
+picker home
+picker move --joints {first}={value}
+picker move --tip {tip}
 picker status
-picker park {files}
+picker park
 ```
 
 From a script: `Arm.simulated("{name}.urdf", "servos.yaml")`. Before the real arm is switched on: docs/your_arm.md of
@@ -241,7 +241,6 @@ def _readme(name: str, made: Written) -> str:
     value = 0.5 * (made.home[0] + 0.5 * (arm.lower[0] + arm.upper[0])) + 0.1 * (arm.upper[0] - arm.lower[0])
     return README.format(
         name=name,
-        files=f"--urdf {name}.urdf --servos servos.yaml",
         joints=", ".join(f"`{joint.name}`" for joint in arm.movable),
         loads="\n".join(f"- {load}" for load in made.loads),
         first=first.name,

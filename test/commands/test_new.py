@@ -44,7 +44,7 @@ def test_options_make_a_folder_that_passes_the_check(arm, run_picker):
 
 def test_the_arm_moves_in_simulation_as_its_readme_says(arm):
     folder, _ = arm
-    tip = [float(x) for x in re.search(r"--tip (.*) --urdf", (folder / "README.md").read_text())[1].split()]
+    tip = [float(x) for x in re.search(r"--tip (.*)", (folder / "README.md").read_text())[1].split()]
     with Arm.simulated(folder / "own.urdf", folder / "servos.yaml", real_time=False) as own:
         own.home()
         own.move(tip=tip)
