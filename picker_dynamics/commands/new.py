@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import yaml
+
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.files.formats import parse_yaml, read_yaml
 from picker_dynamics.robot import servo_arm
@@ -28,7 +30,8 @@ Written by `picker new`: {joints}. At 0 the arm stands as drawn in `{name}.urdf`
 
 {loads}
 
-Lengths, masses and servos can be changed in the two files; nothing writes them again. The next commands, from this folder:
+Lengths, masses and servos can be changed in the two files, nothing writes them again; or in `answers.yaml`, which
+`picker new ANOTHER --from answers.yaml` makes another arm of. The next commands, from this folder:
 
 ```bash
 picker check {name}.urdf
@@ -85,9 +88,19 @@ def run(options) -> int:
         raise InputError(
             f"{folder} exists, and nothing is overwritten: take another name, or remove it", subject="NAME", value=str(folder)
         )
-    made = written(folder.name, read_design(_answers(options)))
-    _write(folder, made)
-    print("\n".join([f"{folder}/: {folder.name}.urdf, servos.yaml, README.md", *_said(made), "", "next:", *_next(folder)]))
+    answers = _answers(options)
+    try:
+        made = written(folder.name, read_design(answers))
+    except PickerError as error:
+        if options.source or options.joint:
+            raise
+        raise _kept(error, folder, answers) from error
+    _write(folder, made, answers)
+    print(
+        "\n".join(
+            [f"{folder}/: {folder.name}.urdf, servos.yaml, README.md, answers.yaml", *_said(made), "", "next:", *_next(folder)]
+        )
+    )
     return 0
 
 
@@ -117,12 +130,13 @@ def _inline(option: str, text: str):
 # -- asking ----------------------------------------------------------------------------------------------------------------
 
 
-def asked(given: dict, ask: Callable[[str], str] = input) -> dict:
-    """Answers of a person; Enter takes what stands in brackets, and what cannot be is said and asked again.
+def asked(given: dict, ask: Callable[[str], str] | None = None) -> dict:
+    """Answers of a person, ``input`` by default; Enter takes what stands in brackets, what cannot be is said and asked again.
 
     Raises:
         InputError: nobody answers.
     """
+    ask = ask or input
     print("Joints from the base outwards; Enter takes what is in brackets.  At 0 the arm stands upright, z is up, x is forward.")
     top, joints, before = PRESET | given, [], []
     count = _until(lambda: int(_answer(ask, "Joints, without a gripper", "4")), lambda number: 1 <= number <= 7, "1 to 7")
@@ -201,7 +215,24 @@ def _until(read: Callable, right: Callable, must: str):
 # -- writing ---------------------------------------------------------------------------------------------------------------
 
 
-def _write(folder: Path, made: Written) -> None:
+def _text(answers: dict) -> str:
+    return yaml.safe_dump(answers, default_flow_style=None, sort_keys=False, width=130)
+
+
+def _kept(error: PickerError, folder: Path, answers: dict) -> InputError:
+    """The error of a design that a person answered all questions for: no answer is lost."""
+    handle, path = tempfile.mkstemp(prefix=f"{folder.name}_", suffix=".yaml")
+    with open(handle, "w", encoding="utf-8") as file:
+        file.write(_text(answers))
+    return InputError(
+        f"{error}; the answers are in {path}: change them, then picker new {folder} --from {path}",
+        subject=error.subject,
+        value=error.value,
+        limit=error.limit,
+    )
+
+
+def _write(folder: Path, made: Written, answers: dict) -> None:
     """All files at once, after they were read back as the arm will be."""
     name = folder.name
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -210,6 +241,7 @@ def _write(folder: Path, made: Written) -> None:
         (scratch / f"{name}.urdf").write_text(made.urdf, encoding="utf-8")
         (scratch / "servos.yaml").write_text(made.servos, encoding="utf-8")
         (scratch / "README.md").write_text(_readme(name, made), encoding="utf-8")
+        (scratch / "answers.yaml").write_text(_text(answers), encoding="utf-8")
         servo_arm.load(scratch / f"{name}.urdf", scratch / "servos.yaml")
         scratch.chmod(0o755)
         scratch.rename(folder)

@@ -160,6 +160,9 @@ def _part(name: str, joint: Mapping[str, Any], top: Mapping[str, Any], before: l
         channel = next(number for number in range(MOST_JOINTS + 1 + len(before)) if number not in {one.channel for one in before})
     elif isinstance(channel, bool) or not isinstance(channel, int) or not 0 <= channel < CHANNELS:
         raise InputError(f"{where}: channel is {channel!r}, must be 0 ... {CHANNELS - 1}", subject=name, value=str(channel))
+    drives = next((one.name for one in before if one.channel == channel), None)
+    if drives is not None:
+        raise InputError(f"{where}: channel {channel} already drives {drives}", subject=name, value=channel)
     pinion = 1e-3 * _number("pinion_mm", joint["pinion_mm"], where) if slides else None
     return Part(
         name,

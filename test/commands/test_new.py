@@ -34,7 +34,7 @@ def arm(tmp_path, run_picker):
 
 def test_options_make_a_folder_that_passes_the_check(arm, run_picker):
     folder, said = arm
-    assert {path.name for path in folder.iterdir()} == {"own.urdf", "servos.yaml", "README.md"}
+    assert {path.name for path in folder.iterdir()} == {"own.urdf", "servos.yaml", "README.md", "answers.yaml"}
     assert list(folder.parent.iterdir()) == [folder]  # nothing else is left
     assert f"picker up --sim --urdf {folder}/own.urdf --servos {folder}/servos.yaml" in said
     assert re.search(r"lift: at most \d\.\d+ N·m of gravity; DS3218 may hold 1\.12", said)
@@ -161,6 +161,30 @@ def test_what_cannot_be_is_said_and_asked_again(capsys):
     made = new.written("own", new.read_design(answers))
     assert made.arm.joint_names == ("turn", "out", "gripper") and made.arm.position_units == ("rad", "m", "rad")
     assert "channel: 1," in made.servos and "channel: 5," in made.servos
+
+
+def test_answers_that_make_no_arm_are_kept(tmp_path, run_picker, monkeypatch):
+    """What is wrong shows at the end alone: a link lighter than the servo on it, which the next joint names."""
+    typed = ["2", *["", "", "", "", "", "", "20", "", ""], *[""] * 9, ""]
+    monkeypatch.setattr("builtins.input", answering(*typed))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "kept"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "kept").mkdir()
+    code, _, complaints = run_picker("new", str(tmp_path / "own"))
+    assert code == 5 and "joint joint1: mass_g is 20, but the MG996R" in complaints and not (tmp_path / "own").exists()
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert f"picker new {tmp_path / 'own'} --from {kept}" in complaints
+    kept.write_text(kept.read_text().replace("mass_g: 20.0", "mass_g: 80.0"))
+    assert run_picker("new", str(tmp_path / "own"), "--from", str(kept))[0] == 0
+
+
+def test_an_arm_is_made_again_of_its_answers(arm, run_picker):
+    folder, _ = arm
+    again = folder.with_name("again")
+    assert run_picker("new", str(again), "--from", str(folder / "answers.yaml"))[0] == 0
+    for name in ("servos.yaml", "{}.urdf"):
+        first, second = ((one / name.format(one.name)).read_text() for one in (folder, again))
+        assert first.replace("own", "again") == second
 
 
 def test_nobody_there_is_one_message(tmp_path):

@@ -1,0 +1,36 @@
+"""Every ``picker`` command of README.md and docs/ is one: what a reader types is taken."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from picker_dynamics.commands import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def commands(path: Path) -> list[list[str]]:
+    """Words of each, after ``picker``; what has variables of a shell or leaves something out is no command to type."""
+    lines = "\n".join(re.findall(r"```bash\n(.*?)```", path.read_text(encoding="utf-8"), re.S)).replace("\\\n", " ").splitlines()
+    typed = [line for line in lines if re.match(r"(\.venv/bin/)?picker ", line) and not re.search(r"[…$]", line)]
+    return [shlex.split(line, comments=True)[1:] for line in typed]
+
+
+DOCUMENTS = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if commands(path)]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_the_commands_of_a_document_are_taken(path, capsys):
+    for words in commands(path):
+        try:
+            cli.parser().parse_args(words)
+        except SystemExit:
+            pytest.fail(f"picker {shlex.join(words)}: {capsys.readouterr().err.splitlines()[-1]}")
+
+
+def test_there_are_documents_with_commands():
+    assert {"README.md", "your_arm.md", "calibration.md"} <= {path.name for path in DOCUMENTS}
