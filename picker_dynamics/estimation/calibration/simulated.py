@@ -26,7 +26,7 @@ from .mass_properties import RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swi
 from .mover import FRAME_S
 from .poses import TRAVEL_SPEED, Station, stand_off, way
 from .procedure import ANGLE_SD
-from .write_back import horn_slope
+from .servo_figures import horn_slope
 
 ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
 """Of the hidden servo horns: standard deviation of the zero [rad], bound of the scale error."""
