@@ -10,7 +10,7 @@ from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.calibration import droop_fit, droop_model, procedure, simulated, write_back
+from picker_dynamics.estimation.calibration import droop_fit, droop_model, procedure, servo_figures, simulated, write_back
 from picker_dynamics.estimation.calibration.poses import (
     INSTRUMENTS,
     SIDES,
@@ -263,5 +263,5 @@ def test_joints_that_bear_nothing_get_zero_and_scale_only(calibrated):
         one = found.figures[joint]
         assert abs(one.zero.value - zero) < 4.0 * one.zero.sd and abs(one.scale.value - scale) < 4.0 * one.scale.sd
         assert one.stiffness is None
-    assert write_back.figures_from(found.fit, {})["wrist"].how.startswith("droop at 16 visits")
-    assert write_back.calibrated_servos(BELIEVED, {}) == BELIEVED
+    assert servo_figures.figures_from(found.fit, {})["wrist"].how.startswith("droop at 16 visits")
+    assert servo_figures.calibrated_servos(BELIEVED, {}) == BELIEVED

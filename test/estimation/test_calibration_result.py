@@ -10,14 +10,12 @@ from pytest import approx, mark, raises
 from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.estimation.calibration import mass_properties, sweep
 from picker_dynamics.estimation.calibration.measured import Measured
+from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, calibrated_servos, with_sweeps
 from picker_dynamics.estimation.calibration.write_back import (
-    ServoFigures,
-    calibrated_servos,
     check_result,
     overlay_text,
     reachable_limits,
     urdf_text,
-    with_sweeps,
     write,
     write_result,
 )

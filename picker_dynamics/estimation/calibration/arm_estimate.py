@@ -16,8 +16,9 @@ from .droop_fit import DroopFit
 from .mass_properties import LinkProperties
 from .poses import cautious_validator
 from .procedure import gravity_joints
+from .servo_figures import ServoFigures, calibrated_servos, figures_from, with_sweeps
 from .sweep import Sweep
-from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text, with_sweeps
+from .write_back import urdf_text
 
 LIMIT_MARGIN = 0.035
 """Between where a person said stop and the limit that is written [rad]: 2 degrees."""

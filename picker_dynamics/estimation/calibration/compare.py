@@ -18,8 +18,9 @@ from picker_dynamics.sim.plant import Plant
 from .arm_estimate import given
 from .evaluate import TipErrorReport, exact, tip_error_report, usual_paths
 from .measured import NORMAL_95
+from .servo_figures import horn_slope
 from .simulated import SimulatedBench
-from .write_back import OVERLAY_NAME, URDF_NAME, horn_slope
+from .write_back import OVERLAY_NAME, URDF_NAME
 
 SHIPPED = "shipped"
 """Names the picker's own URDF and servo map, where a folder or file is asked for."""

@@ -21,8 +21,8 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
+from .servo_figures import horn_slope
 from .statics import elevation
-from .write_back import horn_slope
 
 STILL = math.radians(2.5)
 """A joint that was sent 10 degrees away and turned by less does not move."""

@@ -22,8 +22,9 @@ from .droop_model import PRIORS, DroopModel, Reading
 from .mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
+from .servo_figures import ServoFigures, calibrated_servos, figures_from
 from .statics import random_poses
-from .write_back import ServoFigures, calibrated_servos, figures_from, urdf_text
+from .write_back import urdf_text
 
 ANGLE_SD = RULER_SD / 0.3
 """Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""

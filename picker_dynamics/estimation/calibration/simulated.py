@@ -21,12 +21,12 @@ from picker_dynamics.robot.resting import resting_position, sloped
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from .droop_model import SensorModel
+from .droop_model import SensorModel, skid
 from .mass_properties import RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
 from .mover import FRAME_S
 from .poses import TRAVEL_SPEED, Station, stand_off, way
 from .procedure import ANGLE_SD
-from .write_back import horn_slope
+from .servo_figures import horn_slope
 
 ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
 """Of the hidden servo horns: standard deviation of the zero [rad], bound of the scale error."""
@@ -159,14 +159,21 @@ class SimulatedBench:
 class RestingBench(SimulatedBench):
     """The same arm already at rest, many times faster: where MuJoCo's gravity, the hidden servos' springs and friction balance.
 
-    Joints rest at the edge of their friction on the side from which they came, less what their last hop leaves, which is drawn.
+    Joints rest at the edge of their friction on the side from which they came, less what their last hop leaves, which is drawn;
+    those that bear so little that a hop carries them through their gap rest about there by chance.
     """
 
     def read_station(self, validator: MotionValidator, station: Station, side: float, columns: Sequence[int]) -> list[float]:
         """Be at rest at the station with the weight on, and read its sensors [rad or m]."""
-        held = -side * self.rng.uniform(*HOPS, self.plant.n) * self.hops(station)
-        held += self.rng.normal(0.0, CHANCE_NM, self.plant.n)
-        return self.sensed(station.sensors, self.resting(station, columns, side, held))
+        plant, column, hops = self.plant, list(columns), self.hops(station)
+        held = -side * self.rng.uniform(*HOPS, plant.n) * hops
+        held += self.rng.normal(0.0, CHANCE_NM, plant.n)
+        q, servo = self.resting(station, columns, side, held), plant.whole_servo
+        plant.attach(station.weight.mass, station.weight.point)
+        skids = skid(plant.bias(q, np.zeros(plant.n)) + side * servo.coulomb, hops, servo.gap)
+        plant.detach()
+        q[column] += skids[column] * self.rng.normal(size=len(column))
+        return self.sensed(station.sensors, q)
 
     def hops(self, station: Station) -> np.ndarray:
         """(n,) torque by which joints usually stop short of the friction's edge [N·m]."""

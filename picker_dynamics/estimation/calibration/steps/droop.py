@@ -25,8 +25,8 @@ from ..mass_properties import LENGTH_MAX
 from ..person import OpenQuestionError
 from ..poses import LOADED_HOLD_SHARE, LOADED_PEAK_SHARE, WEIGHTS, Station, Weight, cautious_validator, stand_off, with_weight
 from ..procedure import droop_fit, visit
+from ..servo_figures import calibrated_servos, figures_from
 from ..step_context import LeaveError, StepContext
-from ..write_back import calibrated_servos, figures_from
 
 NAME, TITLE, MINUTES = "droop", "how far the arm sags, bare and with weights", 30
 TOLERANCE = {"elevation": math.radians(12.0), "height": 0.08}

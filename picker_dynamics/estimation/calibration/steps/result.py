@@ -18,8 +18,9 @@ from ..arm_estimate import ArmEstimate
 from ..evaluate import cross_validation, tip_uncertainty, usual_paths
 from ..measured import NORMAL_95, Measured
 from ..procedure import Calibrated
+from ..servo_figures import horn_slope
 from ..step_context import StepContext
-from ..write_back import OVERLAY_NAME, URDF_NAME, check_result, horn_slope, overlay_text, urdf_text, write_result
+from ..write_back import OVERLAY_NAME, URDF_NAME, check_result, overlay_text, urdf_text, write_result
 
 NAME, TITLE, MINUTES = "result", "what came out, and the files", 1
 REPORT_NAME = "report.json"

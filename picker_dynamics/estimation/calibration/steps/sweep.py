@@ -18,9 +18,9 @@ from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..measured import NORMAL_95
 from ..mover import FRAME_S
+from ..servo_figures import horn_slope
 from ..step_context import LeaveError, StepContext
 from ..sweep import BEYOND_RAD, Sweep, TimedMove, lever_loads, timed_sweep, video_sd
-from ..write_back import horn_slope
 
 NAME, TITLE, MINUTES = "sweep", "speed and stall torque from timed moves (may be skipped)", 15
 DISTANCES = tuple(math.radians(degrees) for degrees in (40.0, 80.0, 120.0))

@@ -1,0 +1,122 @@
+"""What a calibration found of each servo, and the servo map with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from picker_dynamics.robot.servo_map import Servo, ServoMap
+
+from .droop_fit import DroopFit
+from .droop_model import TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
+from .measured import Measured
+from .sweep import Sweep
+
+FRICTION_KEYS = ("load_friction", "coulomb_nm", "play_deg")
+"""Of the servo map, in the order in which droop tells them."""
+
+
+@dataclass(frozen=True)
+class ServoFigures:
+    """What was found of one servo; None: nothing, what was believed stays.
+
+    Args:
+        zero: offset of the joint [rad].  scale: error of the horn's angle, as a share.
+        stiffness: K of the motor's spring [N·m/rad].  gap: half of deadband and play [rad].
+        how: in words, for the file.
+        speed: without load [rad/s].  stall: torque [N·m].
+        load_friction: x.  coulomb: tau_c [N·m].
+        assumed: keys of the servo map of which the readings told little, so that what was assumed stays, mostly.
+    """
+
+    zero: Measured | None = None
+    scale: Measured | None = None
+    stiffness: Measured | None = None
+    gap: Measured | None = None
+    how: str = ""
+    speed: Measured | None = None
+    stall: Measured | None = None
+    load_friction: Measured | None = None
+    coulomb: Measured | None = None
+    assumed: tuple[str, ...] = ()
+
+
+def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str, ServoFigures]:
+    """Figures of all joints: from the fit where gravity loads them, from an angle pair elsewhere."""
+    visits = len({one.visit for one in fit.readings})
+    return dict(angles) | {
+        joint: ServoFigures(
+            fit.figure(joint, "zero"),
+            fit.figure(joint, "scale"),
+            fit.stiffness(joint),
+            fit.figure(joint, "gap"),
+            f"droop at {visits} visits of poses, misfit {fit.misfit:.2f}",
+            load_friction=fit.figure(joint, "load_friction"),
+            coulomb=fit.figure(joint, "coulomb"),
+            assumed=tuple(
+                key for figure, key in zip(("load_friction", "coulomb", "gap"), FRICTION_KEYS) if not fit.told(joint, figure)
+            ),
+        )
+        for joint in fit.model.joints
+    }
+
+
+def with_sweeps(found: Mapping[str, ServoFigures], sweeps: Mapping[str, Sweep]) -> dict[str, ServoFigures]:
+    """The figures with no-load speed and stall torque from timed sweeps, by joint."""
+    made = dict(found)
+    for joint, sweep in sweeps.items():
+        one = made.get(joint, ServoFigures())
+        how = "; ".join(filter(None, (one.how, f"speed by timed moves, misfit {sweep.misfit:.2f}")))
+        made[joint] = replace(one, speed=sweep.speed, stall=sweep.stall, how=how)
+    return made
+
+
+def horn_slope(servo: Servo) -> float:
+    """Mean angle of the horn per microsecond [rad/us]."""
+    return (servo.horn_angles[-1] - servo.horn_angles[0]) / (servo.pulses_us[-1] - servo.pulses_us[0])
+
+
+def calibrated(servo: Servo, found: ServoFigures) -> Servo:
+    """The servo with what was found: q = q_cmd + zero + scale (q_cmd - middle) becomes its new pulse map."""
+    changed, known = {}, []
+    scale = 0.0 if found.scale is None else found.scale.value
+    if found.zero is not None:
+        changed["zero"] = servo.zero - servo.direction * found.zero.value
+    if found.scale is not None:
+        changed["horn_angles"] = tuple(angle * (1.0 + scale) for angle in servo.horn_angles)
+    if found.gap is not None:  # droop does not tell deadband from play: what is more than the deadband is play
+        deadband = servo.deadband * (1.0 + scale)
+        changed["deadband_us"] = servo.deadband_us * min(1.0, found.gap.value / max(deadband, 1e-9))
+        changed["play"] = 2.0 * max(0.0, found.gap.value - deadband)
+        known.append("play_deg")
+    for key, one in (
+        ("stiffness_nm_rad", found.stiffness),
+        ("no_load_speed_rad_s", found.speed),
+        ("stall_torque_nm", found.stall),
+        ("load_friction", found.load_friction),
+        ("coulomb_nm", found.coulomb),
+    ):
+        if one is not None:
+            changed[re.sub(r"_(nm_rad|rad_s|nm)$", "", key)] = one.value
+            known.append(key)
+    return replace(servo, **changed, unmeasured=(*(key for key in servo.unmeasured if key not in known), *found.assumed))
+
+
+def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> ServoMap:
+    """The servo map with what was found; servos of which no stiffness was found get the mean of the others', and friction and
+    play that are typical where the map has none: assumed, all of it."""
+    known = [one.stiffness.value for one in found.values() if one.stiffness is not None]
+    made = []
+    for servo in servos.servos:
+        servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
+        if known and "stiffness_nm_rad" in servo.unmeasured:
+            servo = replace(servo, stiffness=float(np.mean(known)))
+            if not (servo.load_friction or servo.coulomb or servo.play):
+                coulomb = TYPICAL_COULOMB * servo.stall_torque
+                assumed = {"load_friction": TYPICAL_LOAD_FRICTION, "coulomb": coulomb, "play": TYPICAL_PLAY}
+                servo = replace(servo, **assumed, unmeasured=(*servo.unmeasured, *FRICTION_KEYS))
+        made.append(servo)
+    return replace(servos, servos=tuple(made))
