@@ -27,7 +27,8 @@ from picker_dynamics.robot.friction_side import FrictionSide
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.servo import ServoModel
 
-MODES = ("none", "gravity", "full")
+NONE = "none"
+MODES = (NONE, "gravity", "full")
 
 Mixture = tuple[tuple[float, DynamicsModel], ...]
 """Models, and the shares of their torques."""
@@ -164,7 +165,7 @@ class Compensator:
 
     def _wanted_offset(self, mixture: Mixture, q: Array, v: Array, tau_d: Array) -> Array:
         self.motor = self._servo.motor_for(tau_d, self.side.middle)
-        if self._mode == "none":
+        if self._mode == NONE:
             return np.zeros(self._bare.n)
         if self._mode == "gravity":
             gravity = _weighed((w, model.gravity(q)) for w, model in mixture)

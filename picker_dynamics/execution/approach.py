@@ -16,6 +16,7 @@ What of it does not pass the validator is not made.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -53,6 +54,9 @@ SCALES = 1.0, 0.6
 
 LENGTHS_S = 0.2, 0.3, 0.35, LONGEST_S
 """What is tried for coming down [s]; the shortest only where all of ``RISE_S`` was there for going up, or it swings too much."""
+
+WAY_PERIOD_S = 0.02
+"""Spacing of the references of which the side is foreseen [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +131,14 @@ class ApproachPlanner:
         side = copy.copy(self._side)
         side.follow(way)
         return side
+
+    def foreseen(self, pose_at: Callable[[float], Array], begin_s: float, end_s: float) -> FrictionSide:
+        """The sides at ``end_s``, with references (n,) from ``begin_s`` on as ``pose_at`` tells; a copy that is the caller's."""
+        left_s = end_s - begin_s
+        if not 0.0 < left_s < np.inf:
+            return copy.copy(self._side)
+        times = np.linspace(begin_s, end_s, max(2, round(left_s / WAY_PERIOD_S)))
+        return self.at(np.array([pose_at(time_s) for time_s in times]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,29 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import PickerError, TrajectoryError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.friction_side import FrictionSide
 from picker_dynamics.robot.model import Array
 from picker_dynamics.trajectory.time_scaling import TimeScaling
 from picker_dynamics.trajectory.trajectory import Trajectory, remainder
 
-from .approach import Approach, ApproachPlanner, Ending
+from .approach import ApproachPlanner
 from .course import Course, State
-from .goal import MAIN_TRACK, PAST_TOLERANCE_S, ParsedGoal
+from .goal import PAST_TOLERANCE_S, ParsedGoal
 from .joining import Joining, joined, others_beside
 from .lookahead import LookAhead
 from .motion import Motion, Phase, Reference
+from .planning import Planned, planned
 from .slowing import HARDER, NO_STRAIN, Slowing, Strain
-from .validator import MotionValidator, Validated
-
-WAY_PERIOD_S = 0.02
-"""Spacing of the references of which the friction's side is foreseen [s]."""
+from .validator import MotionValidator
 
 
 @dataclass(frozen=True)
@@ -50,14 +47,6 @@ class Basis:
     key: tuple[int, int]
     kept: tuple[object, ...] = field(repr=False, compare=False)
     joins_s: float | None = field(default=None, compare=False)
-
-
-class Planned(NamedTuple):
-    """What becomes of a goal: the motion that may be made, how long it is its own [s], and how it ends."""
-
-    validated: Validated
-    duration_s: float
-    approach: Approach | None
 
 
 class ReferenceGenerator:
@@ -232,27 +221,9 @@ class ReferenceGenerator:
 
     def _plan_of(self, joining: Joining, validator: MotionValidator, start_s: float) -> Callable[[], Planned]:
         """The check of a goal that joins at ``start_s``, and how its motion ends: work, as ``check_of``."""
-        goal, side, allowed = joining.goal, self._side_at(start_s), self.approaches
-
-        def planned() -> Planned:
-            validated = validator.scale_time(joining.build)
-            times_s = np.array([0.0, *goal.times_s]) * validated.factor
-            end_s = validated.trajectory.duration if joining.whole else float(times_s[-1])
-            if goal.track != MAIN_TRACK:
-                return Planned(validated, end_s, None)
-            ending = Ending(validated, end_s, float(times_s[-2]), goal.joints)
-            ended, approach = ending.planned(side, validator, self.description, allowed)
-            return Planned(ended, end_s + (approach.duration_s if approach is not None else 0.0), approach)
-
-        return planned
-
-    def _side_at(self, start_s: float) -> FrictionSide:
-        """The friction's side at ``start_s``, if nothing else is asked before."""
-        left_s = start_s - self._sent_s
-        if self._path is None or not 0.0 < left_s < np.inf:
-            return self.sides.at(np.empty((0, self.description.n)))
-        times = np.linspace(self._sent_s, start_s, max(2, round(left_s / WAY_PERIOD_S)))
-        return self.sides.at(np.array([self.state_at(time_s)[0] for time_s in times]))
+        begin_s = start_s if self._path is None else self._sent_s
+        side = self.sides.foreseen(lambda time_s: self.state_at(time_s)[0], begin_s, start_s)
+        return partial(planned, joining, side, validator, self.description, self.approaches)
 
     def submit(self, goal: ParsedGoal, time_s: float, identifier: str = "", checked: Planned | None = None) -> Motion:
         """Validate a goal and start it from the last point that was sent; a motion under way is blended into it.

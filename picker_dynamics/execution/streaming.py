@@ -243,6 +243,8 @@ class Stream:
             raise PickerError("the arm is not active: the stream is not followed", subject="hardware")
         if generator.phase() is Phase.EXECUTING:
             raise PickerError("a goal is being executed: the stream is not followed", subject="goal")
+        if generator.speed == 0.0:
+            raise PickerError("speed_scaling is 0, which pauses: the stream is not followed", subject="speed_scaling")
         if stopping and not (stumbled and self._comes_to_rest()):
             raise PickerError("the arm comes to rest: the stream is not followed", subject=self._refused)
         if validator is None:

@@ -9,7 +9,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory
 
-from picker_dynamics.control.compensation import MODES, Compensator
+from picker_dynamics.control.compensation import MODES, NONE, Compensator
 from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.payload_follow import Payload, PayloadFollower, held_by_gears, servo_effort_sd, spring_efforts
 from picker_dynamics.control.supply_follow import checked_source
@@ -65,7 +65,7 @@ class Dynamics(ControlNode):
         except PickerError as error:
             self.complain(f"held pose ignored: {error}")
             return
-        self.last_s = None
+        self.last_s, self.velocity = None, self.still
 
     def on_source(self, message: Float64) -> None:
         """What the servos' supply gives without load: the compensation follows it, at its own pace."""
@@ -83,10 +83,21 @@ class Dynamics(ControlNode):
         self.last_s, self.pose, self.velocity = time_s, reference.q, reference.v
         self.publish_command(message, tau, setpoint)
 
+    @property
+    def moves(self) -> bool:
+        """Whether the reference does."""
+        return self.pose is not None and bool(self.velocity.any())
+
     def change(self, parameters: dict[str, object]) -> None:
         mode = parameters.get("compensation", self.compensator.mode)
         if mode not in MODES:
             raise InputError(f"compensation is {mode!r}, must be one of {', '.join(MODES)}", subject="compensation", value=mode)
+        if mode != self.compensator.mode and NONE in (mode, self.compensator.mode) and self.moves:
+            raise InputError(
+                f"compensation is changed from {self.compensator.mode} to {mode} at rest only: the arm would sag or rise",
+                subject="compensation",
+                value=mode,
+            )
         if parameters.get("payload.follow") and (why := held_by_gears(self.servos.model)):
             raise InputError(f"payload.follow: {why}", subject="payload.follow", value=True)
         super().change(parameters)
@@ -115,7 +126,7 @@ class Dynamics(ControlNode):
             self.following.follower.pause()
             self.following.obstruct(why)
             return
-        if self.pose is None or self.velocity.any():
+        if self.pose is None or self.moves:
             self.following.follower.pause()
             return
         try:

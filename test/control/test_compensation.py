@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from picker_dynamics.board.setpoint_guard import SetpointGuard
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.errors import InputError
+from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory import profiles
 
 REST = np.zeros(5)
@@ -125,6 +127,29 @@ def test_nothing_jumps(name, mode):
     coarse = Events(mode, EVENTS[name], 2e-3).largest_step()
     fine = Events(mode, EVENTS[name], 5e-4).largest_step()
     assert fine < 0.3 * coarse
+
+
+def test_gravity_alone_in_mid_motion_passes_the_guard_and_leaves_the_tip_its_speed():
+    """At the picker's fastest, the simulated arm behind it; back to full a second later.  With none the tip does 0.40 m/s."""
+    begin = np.array([0.0, 0.7, -0.9, -0.5, 1.2])
+    way = profiles.joint_move(begin, begin + [1.2, 0.15, 0.1, 0.0, 0.0], 3.0, 20.0, joint_names=SERVOS.joint_names)
+    way = profiles.limit_tip_speed(way, MODEL, 0.24)
+    compensator, guard, period_s = faded(made()), SetpointGuard(SERVOS), 0.01
+    first, _ = compensator.update(begin, REST, REST, period_s)
+    plant = Plant(arm_fixtures.picker(), SERVOS, q=begin, dt=1e-3, quantise=False)
+    guard.restart(first)
+    for _ in range(100):
+        plant.advance(SERVOS.to_pulse_us(first), period_s)
+    tips = [plant.tip]
+    for k in range(1, round(way.duration / period_s)):
+        if k in (100, 200):
+            compensator.set_mode("gravity" if k == 100 else "full")
+        q_cmd, _ = compensator.update(*way.sample(k * period_s), period_s)
+        assert guard.refusal(k * period_s, q_cmd, k * period_s) is None, guard.said
+        guard.sent(k * period_s, q_cmd)
+        plant.advance(SERVOS.to_pulse_us(q_cmd), period_s)
+        tips.append(plant.tip)
+    assert np.linalg.norm(np.diff(tips, axis=0), axis=1).max() / period_s < 0.25 + 0.08
 
 
 def test_a_fade_is_never_faster_than_its_duration_says():

@@ -154,6 +154,50 @@ def test_a_stream_beyond_new_limits_is_stopped_and_said():
     rig.to_rest()
 
 
+STREAMED = {
+    "tip speed": ({"tip_speed": 0.02}, "tip would move"),
+    "payload": ({"model": rigid_body(0.5)}, "needs"),
+    "no payload": ({"model": None}, "payload is not known"),
+    "pause": ({"speed": 0.0}, "speed_scaling is 0"),
+}
+
+
+@mark.parametrize("name", STREAMED)
+def test_a_change_that_a_stream_does_not_pass_stops_it_and_is_said(name):
+    """Who streams goes on all the while, also when the arm rests; undone, it is followed again where it stands at that pose."""
+    change, words = STREAMED[name]
+    rig = Rig(period_s=0.02, held_to=limits(tip_speed=0.25))
+    before = {field: getattr(rig.execution.limits, field) for field in change}
+
+    def stream(base: float) -> None:
+        rig.execution.stream(NAMES, moved(base=base), rig.now_s)
+        rig.tick()
+
+    for k in range(50):
+        stream(0.006 * k)
+    assert rig.phase is Phase.STREAMING and np.abs(rig.newest.v).max() > 0.2
+    rig.execution.change_some(**change)
+    for k in range(50, 100):
+        stream(0.006 * k)
+    assert rig.phase is Phase.HOLDING
+    assert 1 <= sum(words in text for text in said(rig, EventKind.PROBLEM)) <= 2, "of the motion, and of the pose that is held"
+    assert rig.newest.q[0] < 0.006 * 50 + 0.05, "within a few hundredths of a second"
+    rig.execution.change_some(**before)
+    for _ in range(50):
+        stream(rig.newest.q[0])
+    assert rig.phase is Phase.STREAMING
+    rig.require_smooth(12.0)
+
+
+def test_a_speed_above_zero_is_for_goals_and_leaves_a_stream_its_own():
+    rig = Rig(period_s=0.02)
+    rig.set_speed(0.3)
+    for k in range(100):
+        rig.push(moved(base=0.004 * k))
+        rig.tick()
+    assert rig.newest.v[0] == approx(0.2, rel=0.05)
+
+
 def test_a_long_motion_is_looked_at_to_its_end_a_piece_in_each_tick():
     """What is too fast comes after 55 s."""
     rig = executing(goal(HOME, moved(base=0.5), times=[55.0, 57.0]), 0.2)

@@ -71,6 +71,31 @@ def node(domain):
             made.destroy_node()
 
 
+def test_the_compensation_is_switched_off_or_on_at_rest_only(node):
+    """On its way the arm would sag or rise, faster than its tip may go."""
+
+    def changed(mode: str) -> str:
+        answer = node.set_parameters([Parameter("compensation", value=mode)])[0]
+        return "" if answer.successful else answer.reason
+
+    def refer(speed: float) -> None:
+        point = JointTrajectoryPoint(
+            positions=node.servos.home.tolist(), velocities=[speed, 0.0, 0.0, 0.0, 0.0], accelerations=[0.0] * 5
+        )
+        message = JointTrajectory(joint_names=list(node.arm.joint_names), points=[point])
+        to_stamp(message.header.stamp, node.stamps.to_stamp(node.stamps.now_s()))
+        node.on_reference(message)
+
+    assert changed("none") == "" and changed("full") == ""
+    refer(0.1)
+    assert changed("gravity") == ""
+    assert "from gravity to none at rest only" in changed("none") and node.compensator.mode == "gravity"
+    refer(0.0)
+    assert changed("none") == ""
+    refer(0.1)
+    assert "from none to full at rest only" in changed("full") and node.compensator.mode == "none"
+
+
 def hardware_says(node, provenance: str) -> None:
     names, q = list(node.arm.joint_names), node.servos.home.tolist()
     node.on_hardware(status(DiagnosticStatus.OK, "hardware", "active", state="active", epoch=1, provenance=provenance))
