@@ -35,14 +35,14 @@ picker check {name}.urdf
 picker up --sim {files}
 ```
 
-and in a second terminal, while that runs:
+and in a second terminal, while that runs (it tells its arm, so no file is named):
 
 ```bash
-picker home {files}
-picker move --joints {first}={value} {files}
-picker move --tip {tip} {files}
+picker home
+picker move --joints {first}={value}
+picker move --tip {tip}
 picker status
-picker park {files}
+picker park
 ```
 
 From a script: `Arm.simulated("{name}.urdf", "servos.yaml")`. Before the real arm is switched on: docs/your_arm.md of
