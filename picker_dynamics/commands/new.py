@@ -38,7 +38,7 @@ picker check {name}.urdf
 picker up --sim --urdf {name}.urdf --servos servos.yaml
 ```
 
-and in a second terminal, while that runs:
+and in a second terminal, while that runs (it tells its arm, so no file is named):
 
 ```bash
 picker home

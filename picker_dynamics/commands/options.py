@@ -48,7 +48,7 @@ SHARED = {
     "--arm": {
         "default": "",
         "metavar": "NAME",
-        "help": "an arm of config/arms.yaml, for example rrp (default: picker; for a command to a running graph: the arm it has)",
+        "help": "an arm of config/arms.yaml, for example rrp (default: picker; of a running graph: the arm it has)",
     },
     "--arms": {"default": "", "metavar": "FILE", "help": "a file like config/arms.yaml that has the arm of --arm or --urdf"},
     "--baud": {"type": whole(0, 10_000_000), "default": 500_000, "help": "speed of the serial line (default 500000)"},
@@ -68,9 +68,9 @@ SHARED = {
         "help": "what simulated servos are like: typical (friction and play, default) or ideal",
     },
     "--servo-overlay": {"default": "", "help": "file with differences from the servo map, for example a calibration"},
-    "--servos": {"default": "", "help": "servo map (default: config/servos.yaml)"},
+    "--servos": {"default": "", "help": "servo map (default: config/servos.yaml; of a running graph: its own)"},
     "--tip-speed": {"type": ANY, "default": None, "metavar": "M_S"},
-    "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's)"},
+    "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's; of a running graph: its own)"},
 }
 
 

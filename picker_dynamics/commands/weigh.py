@@ -316,10 +316,12 @@ def live(options):
         known = arm_commands.running(options, client)
         if known.torque is not None:
             return by_efforts(options, known.torque, client), {}
-        # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come.
+        # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and may
+        # be off their goals by what their gears hold: readings go by pulses.
+        anywhere = {f"constraints__{name}__goal": 0.0 for name in known.description.joint_names}
         with (
-            client.meanwhile("trajectory_controller", "approach", "off"),
-            client.meanwhile("dynamics", "compensation", "gravity"),
+            client.meanwhile("trajectory_controller", approach="off", **anywhere),
+            client.meanwhile("dynamics", compensation="gravity"),
         ):
             return by_droop(options, client, known)
 

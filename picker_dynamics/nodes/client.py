@@ -12,6 +12,7 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
+from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -392,22 +393,24 @@ class ArmClient(Node):
 
     def set_parameters(self, node: str, **values) -> None:
         """Set parameters of a node; dots in names are written as two underscores."""
-        request = SetParameters.Request(
-            parameters=[Parameter(name.replace("__", "."), value=value).to_parameter_msg() for name, value in values.items()]
-        )
+        self._set(node, [Parameter(_dotted(name), value=value).to_parameter_msg() for name, value in values.items()])
+
+    def _set(self, node: str, parameters: list[ParameterMessage]) -> None:
+        request = SetParameters.Request(parameters=parameters)
         for result in self.call(SetParameters, f"{node}/set_parameters", request).results:
             if not result.successful:
                 raise PickerError(f"{node}: {result.reason}")
 
     @contextmanager
-    def meanwhile(self, node: str, name: str, value: str) -> Iterator[None]:
-        """A parameter of a node has another value, a text, until this ends."""
-        (before,) = self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=[name])).values
-        self.set_parameters(node, **{name: value})
+    def meanwhile(self, node: str, **values) -> Iterator[None]:
+        """Parameters of a node have other values until this ends; names as for ``set_parameters``."""
+        names = [_dotted(name) for name in values]
+        before = self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names)).values
+        self.set_parameters(node, **values)
         try:
             yield
         finally:
-            self.set_parameters(node, **{name: before.string_value})
+            self._set(node, [ParameterMessage(name=name, value=value) for name, value in zip(names, before)])
 
     def diagnostic(self, node: str, key: str) -> float:
         """A number that a node of this graph reports in ``/diagnostics`` from now on."""
@@ -433,6 +436,10 @@ class ArmClient(Node):
         if not response.success:
             raise PickerError(response.message)
         return response.message
+
+
+def _dotted(name: str) -> str:
+    return name.replace("__", ".")
 
 
 def _number(text: str | None) -> float | None:

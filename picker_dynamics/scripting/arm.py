@@ -111,6 +111,7 @@ class Arm:
         plant_error: float = 0.0,
         seed: int = 0,
         real_time: bool = True,
+        arms: str | Path = "",
     ) -> Arm:
         """An arm simulated in this process, enabled at its home pose: servos, board, friction and all; no ROS.
 
@@ -121,6 +122,7 @@ class Arm:
             compensation: ``none``, ``gravity`` or ``full``.
             plant_error: bound of the relative errors of the true arm's numbers, 0 to 0.5; seed: of those errors.
             real_time: as fast as the clock on the wall; False: as fast as the processor.
+            arms: a file like config/arms.yaml, of one's own, that has the arm, torque-controlled.
 
         Raises:
             DescriptionError, ConfigurationError, InputError: what it is made of cannot be used.
@@ -128,7 +130,7 @@ class Arm:
         """
         if servo not in SIMULATED_SERVOS:
             raise InputError(f"servo is {servo!r}, must be one of {', '.join(SIMULATED_SERVOS)}", subject="servo", value=servo)
-        known = equipment(arm, servos, servo)
+        known = equipment(arm, servos, servo, arms)
         from .machines import Machine, ServoMachine, TorqueMachine
         from .simulated import SimulatedBody
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import rclpy
 from arm_fixtures import picker, servos
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from std_msgs.msg import String
 from waiting import until
 
@@ -69,3 +70,13 @@ def test_the_description_is_said_where_nobody_else_says_one_and_withdrawn_when_s
     assert client.count_publishers(DESCRIPTION) == 1, "the other's alone"
     client.destroy_publisher(other)
     until(lambda: len(heard) == 2, "the description again", step=look)
+
+
+def test_what_every_node_told_last_is_heard_by_who_asks_later(client, node):
+    """One subscription, several publishers: with a depth of one, the last of them would have hidden the others until they speak again."""
+    parts = [f"{NAMESPACE}/{name}" for name in ("dynamics", "hardware", "trajectory_controller")]
+    for name in parts:
+        entry = DiagnosticStatus(name=name)
+        node.create_publisher(DiagnosticArray, "/diagnostics", LATCHED).publish(DiagnosticArray(status=[entry]))
+    with client.telling() as told:
+        until(lambda: set(told.entries) >= set(parts), "what was told", step=lambda: client.spin(0.02), patience_s=10.0)

@@ -8,6 +8,7 @@ import uuid
 import numpy as np
 import pytest
 from patient import picker
+from rcl_interfaces.srv import GetParameters
 from ros_graph import running_nodes
 from scenarios.bench import goal, until, wait_until_up
 
@@ -111,6 +112,19 @@ def test_a_payload_is_believed_and_one_that_is_too_heavy_refused(client):
     client.set_parameters("hardware", attached_kg=0.0)
     client.set_parameters("dynamics", payload__mass=0.0)
     stands_at(client, client.reference(), 1e-3)
+
+
+def test_parameters_that_are_others_meanwhile_are_as_before_afterwards(client):
+    def values() -> tuple[str, float]:
+        request = GetParameters.Request(names=["approach", "constraints.d3.goal"])
+        before = client.call(GetParameters, "trajectory_controller/get_parameters", request).values
+        return before[0].string_value, before[1].double_value
+
+    before = values()
+    with pytest.raises(KeyError), client.meanwhile("trajectory_controller", approach="off", constraints__d3__goal=0.0):
+        assert values() == ("off", 0.0) != before
+        raise KeyError
+    assert values() == before
 
 
 def test_the_command_finds_out_which_arm_runs(client):
