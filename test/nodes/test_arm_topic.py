@@ -73,7 +73,7 @@ def test_the_description_is_said_where_nobody_else_says_one_and_withdrawn_when_s
 
 
 def test_what_every_node_told_last_is_heard_by_who_asks_later(client, node):
-    """One subscription, several publishers: with a depth of one, the last of them would hide the others until they speak again."""
+    """One subscription, several publishers: with a depth of one, the last one would hide the others until they speak again."""
     parts = [f"{NAMESPACE}/{name}" for name in ("dynamics", "hardware", "trajectory_controller")]
     for name in parts:
         entry = DiagnosticStatus(name=name)
