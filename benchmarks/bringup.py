@@ -1,8 +1,10 @@
-"""Time of ``picker up --sim`` from the start of its process to an arm that is enabled, and of ``picker status`` beside it."""
+"""Time of ``picker up --sim`` from its start to an arm that is enabled, and of commands beside it, beyond their motion."""
 
 from __future__ import annotations
 
 import os
+import re
+import resource
 import signal
 import statistics
 import subprocess
@@ -14,10 +16,13 @@ from benchmarks.domain import own_domain
 
 READY_S = 60.0
 END_S = 30.0
-ASKED = 15
-"""``picker status`` in each run."""
+ASKED = 6
+"""How often each of the commands is given in each run, each time as a process of its own."""
 
-PICKER = (sys.executable, "-m", "picker_dynamics.commands.cli")
+COMMANDS = ("status", "home", "jog base 3", "payload 0")
+MOTION = re.compile(r"there after ([\d.]+) s")
+
+PICKER = (sys.executable, "-m", "picker_dynamics")
 
 
 def run(runs: int = 5) -> dict:
@@ -25,19 +30,35 @@ def run(runs: int = 5) -> dict:
 
     The witness is there before, so its own discovery costs no time that a user would not wait for.
     """
-    taken, asked = [], []
+    taken: list[float] = []
+    asked: dict[str, list[tuple[float, float]]] = {words: [] for words in COMMANDS}
     for _ in range(runs):
         taken.append(_once(asked))
     return {
         "runs": runs,
         "enabled_s": {"median": round(statistics.median(taken), 2), "max": round(max(taken), 2)},
         "each_s": [round(one, 2) for one in taken],
-        "status_s": {"median": round(statistics.median(asked), 2), "p95": round(sorted(asked)[int(0.95 * len(asked))], 2)},
+        "beyond_motion_s": {words: _figures([one for one, _ in each]) for words, each in asked.items()},
+        "cpu_s": {words: _figures([cpu for _, cpu in each]) for words, each in asked.items()},
     }
 
 
-def _once(asked: list[float]) -> float:
-    """Seconds until the arm is enabled; those that each ``picker status`` takes as a process of its own join ``asked``."""
+def _figures(each: list[float]) -> dict[str, float]:
+    return {"median": round(statistics.median(each), 2), "p95": round(sorted(each)[int(0.95 * len(each))], 2)}
+
+
+def _given(words: str, environment: dict[str, str]) -> tuple[float, float]:
+    """Seconds that a command takes beyond its motion, and those in which it computes."""
+    before, begin_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    said = subprocess.run([*PICKER, *words.split()], check=True, timeout=READY_S, env=environment, capture_output=True, text=True)
+    took_s, after = time.monotonic() - begin_s, resource.getrusage(resource.RUSAGE_CHILDREN)
+    motion = MOTION.search(said.stdout)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return took_s - (float(motion[1]) if motion else 0.0), cpu_s
+
+
+def _once(asked: dict[str, list[tuple[float, float]]]) -> float:
+    """Seconds until the arm is enabled; what each command takes joins ``asked``."""
     with own_domain() as environment:
         witness = Witness(int(environment["ROS_DOMAIN_ID"]))
         begin_s = time.monotonic()
@@ -49,10 +70,8 @@ def _once(asked: list[float]) -> float:
                     raise RuntimeError(f"the arm did not come up: {witness.state or 'no status'}")
                 witness.spin(0.02)
             enabled_s = time.monotonic() - begin_s
-            for _ in range(ASKED):
-                begin_s = time.monotonic()
-                subprocess.run([*PICKER, "status"], check=True, timeout=READY_S, **quiet)
-                asked.append(time.monotonic() - begin_s)
+            for words in COMMANDS * ASKED:
+                asked[words].append(_given(words, quiet["env"]))
             return enabled_s
         finally:
             witness.close()

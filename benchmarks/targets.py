@@ -42,6 +42,8 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("loop.200_hz.median_of_runs.memory_mb.dynamics", "at most", 150.0),
     ("loop.200_hz.median_of_runs.memory_mb.hardware", "at most", 150.0),
     ("bringup.enabled_s.max", "at most", 5.0),
+    ("bringup.beyond_motion_s.status.p95", "at most", 0.8),
+    ("bringup.beyond_motion_s.home.p95", "at most", 0.8),
     ("soak.calm_stop_ms.p99", "at most", 20.0),
     ("soak.recovery_s.max", "at most", 3.0),
     ("soak.board.dropped_without_cause", "at most", 0),
