@@ -284,7 +284,7 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
     visit = next(key for key in whole.last.keys if key.endswith(".elevation.forearm"))
     for where in ("forearm.balance.1", visit, "hang", "take"):
         with raises(KeyboardInterrupt):
-            broken.walk("links", "droop", "result", breaks=(where,))
+            broken.walk("links", "droop", "result", breaks=(where,), typed=enough)
     person, estimate = broken.walk("links", "droop", "result", typed=enough)
     assert not any(key.startswith("upper_arm.mass") for key in person.keys)
     assert estimate.fit.misfit < 2.0 and not estimate.fit.outliers
