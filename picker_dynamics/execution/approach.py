@@ -32,7 +32,7 @@ from picker_dynamics.trajectory import splines
 from picker_dynamics.trajectory.trajectory import Trajectory, remainder, superposed
 
 from .tip_uncertainty import band, guessed, side_uncertainty
-from .validator import MotionValidator, Validated
+from .validator import MotionValidator, TakesLong, Validated
 
 LIMIT_M, LEAST_M = 1.5e-3, 1.5e-4
 """Uncertainty of the tip from which on an approach is made, and that of one joint's, for which it takes part [m]."""
@@ -186,6 +186,8 @@ class Ending:
         chosen, else_m = gain > LEAST_M, float(lever @ now)
         moves = bool((np.ptp(motion.q, axis=0)[lever > 0.0] > WIDTH).any())
         wanted = allowed and moves and float(gain[chosen].sum()) > LIMIT_M
+        if wanted and validator.quick:
+            raise TakesLong
         room_s = min(RISE_S, self.end_s - self.begin_s)
         for scale, added_s, beside_s in product(SCALES, LENGTHS_S, (room_s, 0.0)) if wanted else ():
             fits = chosen & (room >= scale * height)

@@ -28,6 +28,7 @@ from .motion import Motion, Phase, Reference
 from .pending_goals import GoalRequest, Pending, PendingGoals, Tracker
 from .reference_generator import ReferenceGenerator
 from .streaming import Stream
+from .validator import TakesLong
 
 STANDS_S = 0.02
 """How often a goal that has to wait until the arm stands is looked at again."""
@@ -156,10 +157,19 @@ class GoalManager:
         return pending.goal
 
     def _ready(self, pending: Pending, goal: ParsedGoal, time_s: float) -> bool:
-        """Whether a goal may be submitted for ``time_s``: unless it is light, its check was made beside the ticks."""
-        if goal.light:
+        """Whether a goal may be submitted for ``time_s``: unless that is quick, its check was made beside the ticks."""
+        if goal.light and not pending.slow:
             pending.work = pending.basis = None
-            return True
+            if self.beside is at_once:
+                return True
+            pending.goal = goal = self.generator.in_time(goal, time_s)
+            quickly = at_once(self.generator.check_of(goal, time_s, quick=True))
+            if not isinstance(quickly.exception(), TakesLong):
+                pending.work = quickly
+                return True
+            if self.generator.basis(time_s) is None:
+                return True
+            pending.slow = True
         if pending.work is not None and not pending.work.done():
             return False
         ahead_s = 0.0 if self.beside is at_once else AHEAD_S * (1 + pending.checks)

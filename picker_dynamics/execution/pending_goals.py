@@ -65,7 +65,7 @@ class Pending:
     """A request that waits to be looked at: parsed, where that was done; not before ``due_s``.
 
     ``work`` is done for it beside the ticks: it is parsed, then checked for an arm that stands or moves as it did (``basis``).
-    ``held``: somebody else had the arm when it was looked at.
+    ``held``: somebody else had the arm when it was looked at; ``slow``: though it is light, its check takes long.
     """
 
     request: GoalRequest
@@ -75,6 +75,7 @@ class Pending:
     basis: Basis | None = None
     checks: int = 0
     held: bool = False
+    slow: bool = False
 
     def drop(self) -> GoalRequest:
         """Nobody wants it any more."""

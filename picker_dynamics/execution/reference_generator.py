@@ -209,15 +209,17 @@ class ReferenceGenerator:
         late_s = self._start_time(goal, max(time_s, self._sent_s))[1]
         return goal.after(late_s) if late_s > PAST_TOLERANCE_S else goal
 
-    def check_of(self, goal: ParsedGoal, time_s: float) -> Callable[[], Planned]:
+    def check_of(self, goal: ParsedGoal, time_s: float, quick: bool = False) -> Callable[[], Planned]:
         """The check of a goal that begins at ``time_s``: work that touches nothing here, and may be done beside the ticks.
+
+        With ``quick`` it raises ``TakesLong`` where it would take longer than a reference can wait.
 
         Its result holds, for ``submit`` at that time, while the ``basis`` is the same.
         """
         course, validator = self._ready()
         start_s = max(time_s, self._sent_s)
         joining = joined(course.settled(start_s), goal, start_s, self._slowing)
-        return self._plan_of(joining, validator, start_s)
+        return self._plan_of(joining, replace(validator, quick=True) if quick else validator, start_s)
 
     def _plan_of(self, joining: Joining, validator: MotionValidator, start_s: float) -> Callable[[], Planned]:
         """The check of a goal that joins at ``start_s``, and how its motion ends: work, as ``check_of``."""

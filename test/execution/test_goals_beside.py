@@ -90,6 +90,29 @@ def test_light_goals_are_checked_between_two_references(rig, later):
     assert later.asked == 0 and rig.kinds("light") == [EventKind.ACCEPTED]
 
 
+def hurried():
+    """20 points in 2 s, there and back at each: many times too fast."""
+    q = [moved(base=0.3 * (-1) ** k) for k in range(20)]
+    return goal(*q, times=np.linspace(0.1, 2.0, 20).tolist(), velocities=None, accelerations=None)
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_a_light_goal_that_has_to_be_slowed_a_lot_is_checked_beside_the_references(rig, later, moves):
+    if moves:
+        rig.submit(goal(moved(base=0.2), times=[2.0]), "first")
+        rig.tick(50)
+    rig.send(hurried(), "hurried")
+    rig.tick()
+    assert later.asked == 1 and not rig.answers["hurried"]
+    later.do()
+    rig.tick(round(AHEAD_S / rig.period_s) + 1)
+    assert rig.kinds("hurried") == [EventKind.ACCEPTED]
+    factor = next(event.motion for event in reversed(rig.events) if event.identifier == "hurried").validated.factor
+    assert factor > 5.0
+    if not moves:
+        assert factor == Rig().submit(hurried(), "hurried").validated.factor
+
+
 @pytest.mark.parametrize("change", ["pose", "limits"])
 def test_what_changed_meanwhile_is_checked_anew(rig, later, change):
     rig.send(long_goal(), "long")
