@@ -203,7 +203,7 @@ def test_the_urdf_written_passes_the_check_and_says_how_sure_it_is(tmp_path, cap
     assert_allclose(parameters.of_description(read), result.bodies.bodies, rtol=1e-5, atol=1e-7)
     assert_allclose(read.friction, bench().columns.drive("coulomb", result.bodies.pi), rtol=1e-6)
     assert path.read_text().count("identified 2026-01-02") == 6 and "mass ±" in path.read_text()
-    assert "The only source of this arm's numbers" in path.read_text()  # comments stay
+    assert "The source of this arm's numbers" in path.read_text()  # comments stay
 
 
 def test_links_of_all_shapes_are_written():
