@@ -31,8 +31,11 @@ SECOND_ATTEMPTS: list[str] = []
 OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
 
 
-def pytest_configure() -> None:
-    """Signals are as a terminal has them, for the tests and for all that they start, also under nohup or in the background."""
+def pytest_runtest_setup() -> None:
+    """Signals are as a terminal has them, for each test and for all that it starts, also under nohup or in the background.
+
+    A node that was run in this process may have left them ignored.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
