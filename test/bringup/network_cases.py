@@ -168,7 +168,7 @@ def test_a_stream_that_is_cut_stops_and_nothing_jumps_when_the_cable_is_back(mac
 
 def test_stop_works_where_a_third_of_all_packets_is_lost(machines, client, board):
     at_home(client, board)
-    start(client, goal(moved(base=0.9), times=[40.0]))
+    start(client, goal(moved(base=0.9), times=[120.0]))
     with machines.losing(33):
         asked_s = time.monotonic()
         client.stop()
@@ -182,7 +182,7 @@ def test_stop_works_where_a_third_of_all_packets_is_lost(machines, client, board
 
 def test_a_stop_that_was_asked_for_while_the_cable_was_cut_comes_with_the_first_packets(machines, client, board):
     at_home(client, board)
-    start(client, goal(moved(base=0.9), times=[40.0]))
+    start(client, goal(moved(base=0.9), times=[120.0]))
     stop = client.create_client(SetBool, "emergency_stop")
     try:
         until(client, stop.service_is_ready, "the service")
