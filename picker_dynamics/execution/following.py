@@ -17,7 +17,7 @@ KEPT_S = 1.0
 LOST_S = 0.2
 """So long nothing comes of references, or no state comes, before somebody is missing [s]."""
 
-HEARD_S = 0.5
+HEARD_S = 1.0
 """So long a hardware that began to hold may have heard no commands, before they are said not to reach it [s]."""
 
 FIRST_S = 2.0
