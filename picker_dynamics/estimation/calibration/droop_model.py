@@ -57,12 +57,12 @@ PRIORS = {
     "compliance": (0.08, 0.06),
     "gap": (0.0083, 0.003),
     "load_friction": (TYPICAL_LOAD_FRICTION, 0.12),
-    "coulomb": (TYPICAL_COULOMB, 0.005),
+    "coulomb": (TYPICAL_COULOMB, 0.006),
     "hop": (1.0, 0.4),
 }
 """Mean and standard deviation of a hobby servo's figures before anything is read: zero within 6 degrees at one standard
 deviation, scale 5 %, stiffness 7 to 50 N·m/rad, a deadband of 5 us and half a degree of play, friction as recordings of small
-servos have it: 0.4 of the load, and 1 to 3 % of stall torque within two."""
+servos have it (coulomb as a share of stall torque)."""
 
 INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
 """Standard deviation of one reading: [rad], [m]."""
