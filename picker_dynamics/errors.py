@@ -116,6 +116,10 @@ class GoalAbortedError(GoalRefusedError):
     """A goal was begun and did not come to its end."""
 
 
+class BlockedError(PickerError):
+    """Nobody may move the arm now: a node is not heard, or another one takes its place."""
+
+
 class CrossCheckError(PickerError):
     """Two models of one URDF disagree: nothing may move."""
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import BlockedError, PickerError
 
 from .goal import MAIN_TRACK
 
@@ -117,10 +117,10 @@ class Lease:
 
         Raises:
             HeldError: somebody else has them, and is named.
-            PickerError: nobody may have them.
+            BlockedError: nobody may have them.
         """
         if self.blocked:
-            raise PickerError(self.blocked, subject="reference")
+            raise BlockedError(self.blocked, subject="reference")
         if asker.kind is Kind.DRIVER and asker in self._grants and not _lapsed(asker, self._grants[asker], now_s):
             return
         wanted = frozenset(joints)

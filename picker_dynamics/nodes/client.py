@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +18,13 @@ from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, LinkError, PickerError
+from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.robot.joint_order import ordered
 
 from .arm_topic import ARM
@@ -47,6 +49,16 @@ PLAIN = {"start_parameter_services": False, "enable_rosout": False}
 
 TOLD = QoSProfile(depth=30, reliability=LATCHED.reliability, durability=LATCHED.durability)
 """For ``/diagnostics``: each of several nodes has told something last, and with a depth of 1 only one of them is heard."""
+
+SILENCE_S = 1.0
+"""So long a service may be silent before one looks whether it was carried out all the same [s]."""
+
+MAKES = {
+    ("reset", True): ("reset_needed", ("false",)),
+    ("enable", True): ("state", ("enabling", "active")),
+    ("enable", False): ("state", ("idle",)),
+}
+"""(Service, what was asked) -> field of hardware/status, and its values once that was carried out."""
 
 MOVING = "executing", "streaming"
 """Phases of the controller in which somebody moves the arm."""
@@ -320,12 +332,27 @@ class ArmClient(Node):
         return duration
 
     def begin(self, message: JointTrajectory) -> tuple[str, float]:
-        """Send a goal; returns its name and the duration of the motion [s] when it is accepted."""
+        """Send a goal; returns its name and the duration of the motion [s] when it is accepted.
+
+        Where it is refused because a node was not heard for a moment, it is sent again as soon as goals are taken.
+        """
+        deadline = time.monotonic() + HEARD_S
+        goal, values = self._answered(message)
+        while values.get("error") == BlockedError.__name__ and time.monotonic() < deadline:
+            self.wait_at_most(deadline - time.monotonic(), partial(self._more_was_said_than_of, goal))
+            goal, values = self._answered(message)
+        self._require(goal, "accepted", "done")
+        return goal, float(values.get("duration_s", "nan"))
+
+    def _answered(self, message: JointTrajectory) -> tuple[str, dict[str, str]]:
+        """Send a goal; its name, and the fields of what the controller says to it."""
         goal = message.header.frame_id = uuid.uuid4().hex
         self.goals.publish(message)
         self.wait(lambda: goal in self.outcomes, ANSWER_S, "the controller does not answer")
-        self._require(goal, "accepted", "done")
-        return goal, float(values_of(self.outcomes[goal]).get("duration_s", "nan"))
+        return goal, values_of(self.outcomes[goal])
+
+    def _more_was_said_than_of(self, goal: str) -> bool:
+        return self.controller.get("goal") != goal
 
     def ended(self, goal: str) -> bool:
         """Whether a goal that was accepted is done; raises where it ended in another way."""
@@ -358,38 +385,60 @@ class ArmClient(Node):
                 limit=_number(values.get("limit")),
             )
 
-    def call(self, kind, name: str, request, seen: Callable[[], bool] = lambda: False):
-        """Call a service and return its response, or None where ``seen()`` that it was carried out before an answer came.
+    def call(self, kind, name: str, request, seen: Callable[[], bool] = lambda: False, repeat: bool = False):
+        """Call a service and return its response, or None where ``seen()``, after a silence, that it was carried out.
+
+        Over a network that loses packets an answer is lost for good where the server has not found the caller yet.
+
+        Args:
+            repeat: ask again after each silence; for what may be done twice, whatever somebody else did in between.
 
         Raises:
             LinkError: nobody offers it, or no answer comes.
         """
         client = self.create_client(kind, name)
+        asked: list[Future] = []
         try:
             self.wait(client.service_is_ready, ANSWER_S, f"service {name} is not there (is 'picker up' running?)")
-            future = client.call_async(request)
-            self.wait(lambda: future.done() or seen(), ANSWER_S, f"service {name} does not answer")
-            return future.result() if future.done() else None
+            deadline = time.monotonic() + ANSWER_S
+            while not any(future.done() for future in asked):
+                if time.monotonic() > deadline:
+                    raise LinkError(f"service {name} does not answer")
+                if asked and seen():
+                    return None
+                if repeat or not asked:
+                    asked.append(client.call_async(request))
+                self.wait_at_most(SILENCE_S, lambda: any(future.done() for future in asked))
+            return next(future for future in asked if future.done()).result()
         finally:
             self.destroy_client(client)
 
     def trigger(self, name: str) -> str:
         """Call a std_srvs/Trigger; its message, or an error with it."""
-        return self._said(self.call(Trigger, name, Trigger.Request()))
+        return self._told(self.call(Trigger, name, Trigger.Request(), self._brought_about(name, True)))
 
     def switch(self, name: str, on: bool) -> str:
         """Call a std_srvs/SetBool; its message, or an error with it."""
-        return self._said(self.call(SetBool, name, SetBool.Request(data=on)))
+        return self._told(self.call(SetBool, name, SetBool.Request(data=on), self._brought_about(name, on)))
 
     def stop(self) -> str:
-        """Latch the stop.  What the hardware says of itself is an answer too: over a network that loses packets the service's own
-        is lost where the server has not found the caller yet."""
-        response = self.call(SetBool, "emergency_stop", SetBool.Request(data=True), self.is_stopped)
-        return self.hardware["message"] if response is None else self._said(response)
+        """Latch the stop; asked for until it is answered, or the hardware says so of itself."""
+        name = "emergency_stop"
+        return self._told(self.call(SetBool, name, SetBool.Request(data=True), self.is_stopped, repeat=True))
 
     def is_stopped(self) -> bool:
         """Whether the hardware has said that a stop is latched."""
         return self.hardware.get("stop_latched") == "true"
+
+    def _brought_about(self, service: str, on: bool) -> Callable[[], bool]:
+        """Whether the hardware has said, from now on, that it is as this service makes it."""
+        before = self.hardware
+
+        def seen() -> bool:
+            field, wanted = MAKES.get((service, on), ("", ()))
+            return self.hardware is not before and self.hardware.get(field) in wanted
+
+        return seen
 
     def set_parameters(self, node: str, **values) -> None:
         """Set parameters of a node; dots in names are written as two underscores."""
@@ -397,7 +446,7 @@ class ArmClient(Node):
 
     def _set(self, node: str, parameters: list[ParameterMessage]) -> None:
         request = SetParameters.Request(parameters=parameters)
-        for result in self.call(SetParameters, f"{node}/set_parameters", request).results:
+        for result in self.call(SetParameters, f"{node}/set_parameters", request, repeat=True).results:
             if not result.successful:
                 raise PickerError(f"{node}: {result.reason}")
 
@@ -405,7 +454,7 @@ class ArmClient(Node):
     def meanwhile(self, node: str, **values) -> Iterator[None]:
         """Parameters of a node have other values until this ends; names as for ``set_parameters``."""
         names = [_dotted(name) for name in values]
-        before = self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names)).values
+        before = self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), repeat=True).values
         self.set_parameters(node, **values)
         try:
             yield
@@ -432,7 +481,10 @@ class ArmClient(Node):
             for subscription in of_graph:
                 self.destroy_subscription(subscription)
 
-    def _said(self, response) -> str:
+    def _told(self, response) -> str:
+        """What a service says of what it did; what the hardware says of itself is an answer too."""
+        if response is None:
+            return self.hardware["message"]
         if not response.success:
             raise PickerError(response.message)
         return response.message

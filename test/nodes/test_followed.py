@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -92,6 +93,22 @@ def test_a_dynamics_node_that_stands_still_ends_the_goal_and_the_next_one_moves_
         arm.runner.signal("dynamics", signal.SIGCONT)
     client.wait_ready(PATIENCE_S)
     arrives(client, board, moved(base=0.2))
+
+
+def test_a_hardware_node_that_stands_still_for_a_moment_costs_a_client_no_goal(arm, client, board):
+    """It is refused meanwhile, and sent again."""
+    at_home(client, board)
+    arm.runner.signal("hardware", signal.SIGSTOP)
+    again = threading.Timer(1.0, arm.runner.signal, ("hardware", signal.SIGCONT))
+    try:
+        until(client, lambda: client.controller["message"] == NO_STATES, "word of it")
+        refused = answer(client)
+        again.start()
+        client.move_through([1.0], [moved(base=0.2)])
+    finally:
+        again.join() if again.ident else arm.runner.signal("hardware", signal.SIGCONT)
+    assert refused == f"refused: {NO_STATES}"
+    np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
 
 
 def test_a_dynamics_node_that_is_replaced_by_another_one(arm, client, board):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-SLEEP_S, CENSUS_S = 0.01, 0.5
+SLEEP_S, CENSUS_S = 0.02, 0.5
 STALL_S = 0.05
-"""Who was ready to run, and had to wait so long at a stretch, shows a machine that had other things to do: an arm's set-points
-are sent 60 ms ahead."""
+"""A thread that was ready to run, and had to wait so long at a stretch, shows a machine that had other things to do: an arm's
+set-points are sent 60 ms ahead."""
 
 
 def processes_below(pid: int) -> Iterator[int]:
@@ -29,8 +30,8 @@ class Stalls:
 
     def __init__(self):
         self.count, self.worst_s, self.worst = 0, 0.0, ""
-        self._files: dict[int, int] = {}
-        self._waited: dict[int, int] = {}
+        self._files: dict[str, int] = {}
+        self._waited: dict[str, int] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -50,28 +51,30 @@ class Stalls:
             self._note("a thread that slept was not woken", now_s - slept_s - SLEEP_S)
             if now_s > census_s:
                 census_s = now_s + CENSUS_S
-                self._count_processes()
-            for pid in tuple(self._files):
-                self._look(pid)
+                self._count_threads()
+            for thread in tuple(self._files):
+                self._look(thread)
             slept_s = time.monotonic()
         for file in self._files.values():
             os.close(file)
 
-    def _count_processes(self) -> None:
-        for pid in processes_below(os.getpid()):
-            if pid not in self._files:
-                with contextlib.suppress(OSError):  # gone meanwhile
-                    self._files[pid] = os.open(f"/proc/{pid}/schedstat", os.O_RDONLY)
+    def _count_threads(self) -> None:
+        """All of them: states and commands are carried by threads of the middleware."""
+        for pid in (os.getpid(), *processes_below(os.getpid())):
+            for thread in glob.glob(f"/proc/{pid}/task/*"):
+                if thread not in self._files:
+                    with contextlib.suppress(OSError):  # gone meanwhile
+                        self._files[thread] = os.open(f"{thread}/schedstat", os.O_RDONLY)
 
-    def _look(self, pid: int) -> None:
-        """The kernel's own count of how long a process, ready to run, has waited [ns]; it grows when the wait is over."""
+    def _look(self, thread: str) -> None:
+        """The kernel's own count of how long a thread, ready to run, has waited [ns]; it grows when the wait is over."""
         try:
-            waited = int(os.pread(self._files[pid], 100, 0).split()[1])
+            waited = int(os.pread(self._files[thread], 100, 0).split()[1])
         except (OSError, IndexError):  # gone meanwhile; or a kernel that does not count
-            os.close(self._files.pop(pid))
+            os.close(self._files.pop(thread))
             return
-        self._note(f"process {pid} waited for a processor", (waited - self._waited.get(pid, waited)) * 1e-9)
-        self._waited[pid] = waited
+        self._note(f"{thread[6:]} waited for a processor", (waited - self._waited.get(thread, waited)) * 1e-9)
+        self._waited[thread] = waited
 
     def __enter__(self) -> Stalls:
         self._thread.start()
