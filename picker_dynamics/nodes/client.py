@@ -17,7 +17,6 @@ from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -28,8 +27,9 @@ from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalRefusedEr
 from picker_dynamics.robot.joint_order import ordered
 
 from .arm_topic import ARM
-from .diagnostics import OK, values_of
-from .runtime import LATCHED, LATEST, OUTCOMES, made, payload_in
+from .diagnostics import number_in, values_of
+from .runtime import LATCHED, LATEST, OUTCOMES, made
+from .told import TOLD, Told
 from .transport import prepared_transport, start_ros
 
 if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
@@ -47,9 +47,6 @@ NOBODY = "no controller and hardware node answer (is 'picker up' running, in thi
 PLAIN = {"start_parameter_services": False, "enable_rosout": False}
 """Nobody asks a client for parameters: what it does not offer need not be discovered."""
 
-TOLD = QoSProfile(depth=30, reliability=LATCHED.reliability, durability=LATCHED.durability)
-"""For ``/diagnostics``: each of several nodes has told something last, and with a depth of 1 only one of them is heard."""
-
 SILENCE_S = 1.0
 """So long a service may be silent before one looks whether it was carried out all the same [s]."""
 
@@ -65,48 +62,6 @@ MOVING = "executing", "streaming"
 
 KNOT_S = 0.05
 """Spacing of the points in which a trajectory is sent: quintic segments through them are the same curve to 1e-6 rad."""
-
-
-class Told:
-    """What a graph tells of itself: the entries of ``/diagnostics`` below its namespace, and the payload [kg]; None: not yet."""
-
-    def __init__(self, namespace: str):
-        self.namespace, self.payload_kg = namespace, None
-        self.entries: dict[str, DiagnosticStatus] = {}
-
-    def name_of(self, part: str) -> str:
-        """As the entries are named: ``hardware: supply``."""
-        return "/".join(filter(None, (self.namespace, part)))
-
-    def on_diagnostics(self, message: DiagnosticArray) -> None:
-        self.entries |= {entry.name: entry for entry in message.status}
-
-    def on_payload(self, message: InertiaStamped) -> None:
-        self.payload_kg = payload_in(message)[0]
-
-    @property
-    def complete(self) -> bool:
-        """Whether hardware, dynamics and controller have told something, and the payload is known."""
-        nodes = {name.partition(":")[0] for name in self._mine()}
-        return self.payload_kg is not None and len(nodes) >= 3
-
-    def _mine(self) -> dict[str, DiagnosticStatus]:
-        """Those of this graph: ``/diagnostics`` is everybody's."""
-        return {name: entry for name, entry in self.entries.items() if name.rpartition("/")[0] == self.namespace}
-
-    @property
-    def troubles(self) -> list[str]:
-        """What is said in entries that are not in order."""
-        return [f"{name}: {entry.message}" for name, entry in self._mine().items() if entry.level != OK]
-
-    def value(self, part: str, key: str) -> str | None:
-        """As text."""
-        entry = self.entries.get(self.name_of(part))
-        return None if entry is None else values_of(entry).get(key)
-
-    def number(self, part: str, key: str) -> float | None:
-        """As a number; None where it is none."""
-        return _number(self.value(part, key))
 
 
 class ArmClient(Node):
@@ -381,8 +336,8 @@ class ArmClient(Node):
             raise (GoalAbortedError if values["outcome"] == "aborted" else GoalRefusedError)(
                 answer.message,
                 subject=values.get("joint"),
-                value=_number(values.get("value")),
-                limit=_number(values.get("limit")),
+                value=number_in(values.get("value")),
+                limit=number_in(values.get("limit")),
             )
 
     def call(self, kind, name: str, request, seen: Callable[[], bool] = lambda: False, repeat: bool = False):
@@ -492,10 +447,3 @@ class ArmClient(Node):
 
 def _dotted(name: str) -> str:
     return name.replace("__", ".")
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return None

@@ -80,3 +80,11 @@ def _text(value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(float(value)) if isinstance(value, float) else shown(value)
+
+
+def number_in(text: str | None) -> float | None:
+    """A value as a number; None where it is none."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,55 @@
+"""What a running graph tells of itself: diagnostics of its nodes, and the payload, as a client hears them."""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
+from rclpy.qos import QoSProfile
+
+from .diagnostics import OK, number_in, values_of
+from .runtime import LATCHED, payload_in
+
+TOLD = QoSProfile(depth=30, reliability=LATCHED.reliability, durability=LATCHED.durability)
+"""For ``/diagnostics``: each of several nodes has told something last, and with a depth of 1 only one of them is heard."""
+
+
+class Told:
+    """What a graph tells of itself: the entries of ``/diagnostics`` below its namespace, and the payload [kg]; None: not yet."""
+
+    def __init__(self, namespace: str):
+        self.namespace, self.payload_kg = namespace, None
+        self.entries: dict[str, DiagnosticStatus] = {}
+
+    def name_of(self, part: str) -> str:
+        """As the entries are named: ``hardware: supply``."""
+        return "/".join(filter(None, (self.namespace, part)))
+
+    def on_diagnostics(self, message: DiagnosticArray) -> None:
+        self.entries |= {entry.name: entry for entry in message.status}
+
+    def on_payload(self, message: InertiaStamped) -> None:
+        self.payload_kg = payload_in(message)[0]
+
+    @property
+    def complete(self) -> bool:
+        """Whether hardware, dynamics and controller have told something, and the payload is known."""
+        nodes = {name.partition(":")[0] for name in self._mine()}
+        return self.payload_kg is not None and len(nodes) >= 3
+
+    def _mine(self) -> dict[str, DiagnosticStatus]:
+        """Those of this graph: ``/diagnostics`` is everybody's."""
+        return {name: entry for name, entry in self.entries.items() if name.rpartition("/")[0] == self.namespace}
+
+    @property
+    def troubles(self) -> list[str]:
+        """What is said in entries that are not in order."""
+        return [f"{name}: {entry.message}" for name, entry in self._mine().items() if entry.level != OK]
+
+    def value(self, part: str, key: str) -> str | None:
+        """As text."""
+        entry = self.entries.get(self.name_of(part))
+        return None if entry is None else values_of(entry).get(key)
+
+    def number(self, part: str, key: str) -> float | None:
+        """As a number; None where it is none."""
+        return number_in(self.value(part, key))
