@@ -105,12 +105,8 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
         if not still:
             break
         context.tell("; ".join(f"{one.joint}: the readings leave its {one.figure} open" for one in still), "warning")
-        if (
-            context.choose(
-                f"more.{number}", "One more pose would tell most about that.", (("", "go there"), ("enough", "leave it as it is"))
-            )
-            == "enough"
-        ):
+        choices = (("", "leave it as it is"), ("more", "go there"))
+        if context.choose(f"more.{number}", "One more pose would tell most about that.", choices) != "more":
             break
         station = better_station(
             found, validator, weights, tuple({one.sensor: None for one in found.readings}), context.seed + number
