@@ -32,7 +32,7 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from .droop_model import FIGURES, SOUGHT, DroopModel, Reading, wrapped
 from .measured import Measured
 
-FRICTION_SD, FRICTION_VISITS = 0.008, 4.0
+FRICTION_SD, FRICTION_VISITS = 0.008, 2.0
 """Standard deviation [N·m] of what dry friction holds back by chance where a servo has come to rest, 0.7 % of stall torque, and
 how many visits that guess is worth."""
 
