@@ -93,15 +93,28 @@ def next_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
     """The next sensible command, in words."""
     if hardware.get("state") == "offline":
         return "check cable, power and port: the board is connected again by itself"
-    if hardware.get("reset_needed") == "true" or hardware.get("stop_latched") == "true":
-        return "picker reset, then picker enable"
-    if hardware.get("state") != "active":
-        return "picker enable"
+    if before := enabling(hardware):
+        return before
     if controller.get("phase") == "executing":
         return "wait, or picker stop"
     if controller.get("phase") == "streaming":
         return "wait, or picker move --preempt"
     return "picker home, picker move, or picker park before it is switched off"
+
+
+def enabling(hardware: dict[str, str]) -> str:
+    """The commands that enable an arm; empty: it is enabled."""
+    if "true" in (hardware.get("reset_needed"), hardware.get("stop_latched")):
+        return "picker reset, then picker enable"
+    return "" if hardware.get("state") == "active" else "picker enable"
+
+
+def first_command(hardware: dict[str, str], controller: dict[str, str]) -> str:
+    """What to do with an arm that was just started, in words; empty as long as it is on the way there by itself."""
+    if hardware.get("state") == "idle" and hardware["message"] != "idle":  # it says what it waits for
+        return f"{enabling(hardware)}, then picker home"
+    taken = hardware.get("commanded") == "true" and controller.get("phase") == "holding"
+    return "try picker home" if taken and not enabling(hardware) else ""
 
 
 def lines(found: dict[str, Any]) -> list[str]:

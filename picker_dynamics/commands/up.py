@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import signal
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import fields
 
 from picker_dynamics.bringup import bringup
 
 from . import options as shared
+from .status import first_command
+
+LOOK_S = 0.02
+"""How long messages of a graph that starts are taken in each time that its processes are looked at [s]."""
 
 
 def add_parser(commands) -> None:
@@ -74,7 +81,19 @@ def run(options) -> int:
         f"{board if graph.board else 'board'} at {graph.port}" if graph.port else f"simulated arm {options.arm or options.urdf}"
     )
     print("\n".join([*graph.notes, f"{what}; Ctrl-C ends"]), flush=True)
-    with GraphRunner(graph) as runner:
+    with GraphRunner(graph) as runner, closing(until_ready(options.namespace)) as start:
         runners.append(runner)
-        runner.wait(lambda: bool(stop))
+        runner.wait(lambda: next(start, None) or bool(stop))
     return 0
+
+
+def until_ready(namespace: str) -> Iterator[None]:
+    """Looks at a graph that starts, a moment each time; ends when goals are taken or a person has to enable it, which is said."""
+    from picker_dynamics.nodes.client import ArmClient
+
+    with ArmClient((), namespace) as client:
+        while not (command := first_command(client.hardware, client.controller)):
+            yield client.spin(LOOK_S)
+    if namespace:
+        command = re.sub(r"picker [a-z]+", rf"\g<0> --namespace {namespace}", command)
+    print(f"ready: {command}", flush=True)

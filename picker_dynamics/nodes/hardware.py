@@ -28,7 +28,7 @@ from .hardware_report import PROVENANCE, HardwareReport
 from .lifecycle_guard import GuardedLifecycleNode, transition
 from .park import park
 from .runtime import LATCHED, declare, payload_in, run, seconds, stamp_clock, steady_timer
-from .session_node import SessionNode
+from .session_node import ROUTINE, SessionNode
 
 PATIENCE = 1.6
 """Periods of the joint states after which the timer takes over from commands that come no more."""
@@ -68,6 +68,8 @@ class Hardware(SessionNode, GuardedLifecycleNode):
             "the arm stands at its rest pose: outputs that are off may be switched on without asking (simulation only)",
             read_only=True,
         )
+        if self.at_rest_pose:  # a simulated board makes its port while this node starts
+            self.routine = (*ROUTINE, f"no serial port {self.port}")
         declare(self, "state_source", PROVENANCE, "where joint_states come from: modelled (servos tell nothing)", read_only=True)
         ambient = declare(self, "ambient_c", 25.0, "temperature around the servos [deg C]", low=-20.0, high=60.0, read_only=True)
         limit = declare(

@@ -22,7 +22,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.errors import ConfigurationError, PickerError, shown
+from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.lifeline import LIMIT_S, end_with_parent
+from picker_dynamics.resources import resource
 
 from .executor import FocusedExecutor, given_parameters
 from .transport import prepare_transport, start_ros
@@ -144,7 +146,8 @@ def require_known_parameters(node) -> None:
     """Look at what the node was given at the start and does not have: ROS ignores that without a word.
 
     Parameters for all nodes (``/**``) may be another one's, so an unknown name is only told; but one that looks like a
-    name of this node is a mistake.
+    name of this node is a mistake.  No word of those in config/picker.yaml: they are for the node that is in the place of this
+    one with another kind of arm.
 
     Simulated time is refused here, too, now and later.
 
@@ -159,8 +162,14 @@ def require_known_parameters(node) -> None:
         meant = difflib.get_close_matches(name, declared, 1, ALIKE)
         if meant:
             raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
-    if unknown:
+    if unknown and (unknown := sorted(set(unknown) - _packaged())):
         node.get_logger().warning(f"not parameters of this node, ignored: {shown(', '.join(unknown))}")
+
+
+def _packaged() -> set[str]:
+    """Names of the parameters that the package itself gives to nodes of any kind of arm."""
+    sections = read_yaml(resource("config/picker.yaml"), "parameters", ConfigurationError).values()
+    return {name for section in sections for name in section["ros__parameters"]}
 
 
 def listen(args, stop: list[int], notify: Callable[[], None] = lambda: None) -> None:

@@ -37,12 +37,14 @@ class SessionNode(Claimant, ABC):
         session: whose state it is.
         hardware_id: of its status.
         provenance: where ``joint_states`` come from.
+        routine: how what is said on the way up and down begins, and is no warning.
     """
 
     arm: ArmDescription
     session: Session
     hardware_id: str
     provenance: str
+    routine = ROUTINE
 
     def offer(self, stopped: str, before_service: Callable[[], None] = lambda: None) -> None:
         """Publishers, services and timers; ``stopped`` is what is said of a stop."""
@@ -118,7 +120,7 @@ class SessionNode(Claimant, ABC):
         if facts != self.status_facts:
             if facts[:-2] != (self.status_facts or ())[:-2]:
                 log, message = self.get_logger(), session.problem or session.state.value
-                log.info(message) if self.level() == OK or message.startswith(ROUTINE) else log.warning(message)
+                log.info(message) if self.level() == OK or message.startswith(self.routine) else log.warning(message)
             self.status_facts = facts
             self.status_out.publish(self.status_message())
         if epoch != self.held_epoch:

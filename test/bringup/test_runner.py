@@ -12,8 +12,10 @@ import threading
 import time
 from pathlib import Path
 
+import any_arms
 import pytest
 import stand_in
+from patient import picker
 from ros_graph import BOARD, Up, process_tree
 from waiting import PATIENCE_S, until
 
@@ -21,6 +23,7 @@ from picker_dynamics import lifeline
 from picker_dynamics.bringup import runner as runners
 from picker_dynamics.bringup.bringup import BoardSpec, Graph, NodeSpec
 from picker_dynamics.bringup.runner import GraphRunner, ProcessEndedError
+from picker_dynamics.sim.board import spawn_board
 
 SUPPORT = str(Path(stand_in.__file__).parent)
 UP = "[hardware]: active"
@@ -287,6 +290,32 @@ def test_ctrl_c_ends_picker_up_and_all_that_it_started(up):
     assert not any(alive(pid) for pid in mine.values())
     assert "Traceback" not in said and "killed" not in said
     assert [path.name for path in arm.directory.iterdir()] == ["log"], "no folder is left behind"
+
+
+@pytest.mark.slow
+@pytest.mark.ros
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--one-process", "--namespace", "left"), ("--arm", "rrp"), ("--urdf", str(any_arms.urdf("four_joint")))],
+    ids=["picker", "together", "torque", "own"],
+)
+def test_a_start_ends_with_what_to_do_next_and_warns_of_nothing(up, options):
+    arm, _ = up("--sim", *options, words="ready: ")
+    elsewhere = [word for word in ("--namespace", "left") if word in options]
+    said = arm.said()
+    assert said.splitlines()[-1] == " ".join(("ready: try picker home", *elsewhere)) and "WARN" not in said
+    moved = picker("home", *elsewhere)
+    assert moved.returncode == 0 or "aborted" in moved.stderr, (
+        f"goals are taken, whatever a busy machine makes of it: {moved.stderr}"
+    )
+    assert arm.said().count("ready: ") == 1
+
+
+@pytest.mark.ros
+def test_a_start_on_outputs_that_are_off_ends_with_how_to_enable_them(up, tmp_path):
+    with spawn_board(tmp_path / "tty"):
+        arm, _ = up("--port", str(tmp_path / "tty"), words="ready: ")
+        assert arm.said().endswith("ready: picker enable, then picker home\n")
 
 
 @pytest.mark.ros

@@ -2,7 +2,7 @@
 
 import pytest
 
-from picker_dynamics.commands.status import lines, next_command
+from picker_dynamics.commands.status import first_command, lines, next_command
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,28 @@ from picker_dynamics.commands.status import lines, next_command
 )
 def test_the_next_sensible_command(hardware, phase, wanted):
     assert wanted in next_command(hardware, {"phase": phase})
+
+
+WAITS = {"state": "idle", "message": "outputs are off and the arm's pose is unknown", "reset_needed": "false"}
+HOLDS = {"state": "active", "message": "active", "commanded": "true"}
+
+
+@pytest.mark.parametrize(
+    ("hardware", "phase", "wanted"),
+    [
+        ({}, "", ""),
+        ({"state": "offline", "message": "connecting to /dev/ttyACM0"}, "inactive", ""),
+        ({"state": "idle", "message": "idle"}, "inactive", ""),
+        ({"state": "enabling", "message": "enabling"}, "inactive", ""),
+        (HOLDS | {"commanded": "false"}, "holding", ""),
+        (HOLDS, "inactive", ""),
+        (HOLDS, "holding", "try picker home"),
+        (WAITS, "inactive", "picker enable, then picker home"),
+        (WAITS | {"reset_needed": "true"}, "inactive", "picker reset, then picker enable, then picker home"),
+    ],
+)
+def test_the_first_command_is_said_when_it_can_be_given(hardware, phase, wanted):
+    assert first_command(hardware, {"phase": phase}) == wanted
 
 
 def test_a_person_reads_degrees_millimetres_and_grams():

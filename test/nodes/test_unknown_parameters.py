@@ -66,6 +66,13 @@ def test_names_that_may_be_another_nodes_are_told(context, capfd):
     node.destroy_node()
 
 
+def test_what_the_packages_own_file_gives_to_nodes_of_other_arms_is_not_mentioned(context, capfd):
+    node = made(context, "rate_hz:=50.0", "baud:=9600", "compensation:=full", "on_shutdown:=hold")
+    require_known_parameters(node)
+    assert capfd.readouterr().err == ""
+    node.destroy_node()
+
+
 def test_what_is_given_and_exists_is_not_mentioned(context, capfd):
     node = made(context, "rate_hz:=50.0")
     require_known_parameters(node)
