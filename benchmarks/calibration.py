@@ -22,6 +22,7 @@ import numpy as np
 from picker_dynamics.estimation.calibration import evaluate, procedure
 from picker_dynamics.estimation.calibration.arm_estimate import given
 from picker_dynamics.estimation.calibration.evaluate import cross_validation
+from picker_dynamics.estimation.calibration.lay import lay
 from picker_dynamics.estimation.calibration.poses import INSTRUMENTS, SIDES, WEIGHTS, Station, Weight
 from picker_dynamics.estimation.calibration.simulated import RestingBench, SimulatedBench
 
@@ -77,11 +78,11 @@ def compared(plant, found, moved: bool = False) -> list[tuple[str, str, float, b
                 truth = float(getattr(whole, kind)[column]) * (source if kind == "stiffness" else 1.0)
                 add(kind, joint, getattr(one, kind), truth)
     for name, one in found.links.items():
-        link, error = plant.description.links[name], plant.error
+        link, error, along = plant.description.links[name], plant.error, lay(plant.description, name)
         add("mass", name, one.mass, link.mass * error.mass[name])
         if one.inertia is not None:  # a link that balances on its axis has neither
-            add("centre", name, one.distance, float(link.com[0]))
-            add("inertia", name, one.inertia, link.inertia[1, 1] * error.inertia[name])
+            add("centre", name, one.distance, along.distance(link.com))
+            add("inertia", name, one.inertia, along.inertia(link.inertia) * error.inertia[name])
     return rows
 
 

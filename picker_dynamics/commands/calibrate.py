@@ -49,7 +49,11 @@ def add_parser(commands) -> None:
     one.add_argument("--urdf", default="", help="URDF of the arm (default: the picker's)")
     one.add_argument("--servos", default="", help="servo map (default: config/servos.yaml)")
     one.add_argument("--servo-overlay", default="", help="differences from the servo map, as the board was flashed")
-    one.add_argument("--out", default="out/calibration", help="folder for the session and for what comes out")
+    one.add_argument(
+        "--out",
+        default="",
+        help="folder for the session and for what comes out (default: out/calibration; with --simulated out/rehearsal)",
+    )
     one.add_argument(
         "--step",
         action="append",
@@ -107,6 +111,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     from picker_dynamics.estimation.calibration.step_context import LeaveError, StepContext
 
     _require_sane(options)
+    options.out = options.out or ("out/rehearsal" if options.simulated else "out/calibration")
     console = Console(stderr=options.json, highlight=False)
     simulation = _simulation(options, console) if options.simulated and not options.list else None
     session, estimate = _opened(options, simulation)
@@ -162,6 +167,12 @@ def _opened(options, simulation):
 
     files = [options.servos or resource("config/servos.yaml"), *([options.servo_overlay] if options.servo_overlay else [])]
     arm, servos = given(options.urdf, options.servos, options.servo_overlay)
+    refuse_if(
+        all(joint.type == "prismatic" for joint in arm.movable),
+        f"every joint of {arm.name} slides: calibrate finds how servos turn and droop, there is nothing of that to find; measure "
+        "each joint's way with a ruler, and write it into the servo map",
+        arm.name,
+    )
     kind = "a simulated arm" if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": str(files[0]), **checksums(arm.urdf, *files)}
     settings = {"seed": options.seed, "repeats": options.repeats, "quick": options.quick}

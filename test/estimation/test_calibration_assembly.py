@@ -8,6 +8,7 @@ from arm_fixtures import picker, servos
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import InputError, JointNamesError
+from picker_dynamics.estimation.calibration.lay import lay
 from picker_dynamics.estimation.calibration.mass_properties import (
     RATIO_SD,
     REACH_SLACK,
@@ -42,7 +43,8 @@ class Hidden:
 
     def truth(self, name):
         link, error = picker().links[name], self.plant.error
-        return link.mass * error.mass[name], float(link.com[0]), link.inertia[1, 1] * error.inertia[name]
+        along = lay(self.plant.description, name)
+        return link.mass * error.mass[name], float(link.com[0]), along.inertia(link.inertia) * error.inertia[name]
 
     def read(self, value, sd, repeats=3):
         return tuple(self.rng.normal(value, self.noise * sd, repeats)) if self.noise else (value,) * repeats

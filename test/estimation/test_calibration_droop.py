@@ -74,7 +74,7 @@ def test_derivatives_of_the_loads_are_those_of_differences(name):
     for k, one in enumerate(masses):
         ahead = [replace(other, point=other.point + np.array([h, 0.0, 0.0])) if other is one else other for other in masses]
         heavier = [replace(other, mass=other.mass + h) if other is one else other for other in masses]
-        for changed, derivative in ((ahead, found.by_x), (heavier, found.by_mass)):
+        for changed, derivative in ((ahead, found.by_distance), (heavier, found.by_mass)):
             assert_allclose(derivative[..., k], (gravity_torques(arm, q, changed) - found.torque) / h, atol=1e-6)
 
 

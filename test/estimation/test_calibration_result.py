@@ -115,7 +115,7 @@ def test_nothing_found_is_an_overlay_without_differences(tmp_path):
 def test_every_number_of_the_urdf_says_where_it_comes_from():
     text = urdf_text(ARM, LINKS, "2026-05-04", readings=READINGS, limits={"shoulder": (-0.20005, 2.50009)})
     assert (
-        "measured 2026-05-04: mass ± 0.0012 kg, centre ± 0.6 mm, iyy ± 3.9e-05 by pendulum; "
+        "measured 2026-05-04: mass ± 0.0012 kg, centre ± 0.6 mm, inertia ± 3.9e-05 by pendulum; "
         "3 weighings, 4 balances, 2 times of 20 swings -->"
     ) in text
     arm = descriptions.parse(text)

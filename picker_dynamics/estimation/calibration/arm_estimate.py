@@ -87,6 +87,8 @@ class ArmEstimate:
         """Limits [rad], by joint, that differ from the URDF's: where a person said stop, or where the pulses now end."""
         servos, found = self.known_servos, {}
         for joint, servo in zip(self.description.movable, servos.servos):
+            if joint.type != "revolute":
+                continue
             limits = limits_from(self.ends_us.get(joint.name, (None, None)), servo, joint.lower, joint.upper)
             if max(abs(limits[0] - joint.lower), abs(limits[1] - joint.upper)) > LIMIT_TOLERANCE:
                 found[joint.name] = limits

@@ -28,7 +28,7 @@ A stiff spring in coarse steps skids wherever little load is: counted as exact, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,6 +41,7 @@ from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
+from .lay import Lay, lay
 from .mass_properties import LinkProperties
 from .statics import AHEAD, UP, Direction, Loads, PointMass, elevation, elevation_rates, height_rates, links_of, loads
 
@@ -101,6 +102,14 @@ class SensorModel:
         if self.kind == "height":
             return height_rates(description, self.link, poses)
         return elevation_rates(description, self.link, poses, self.ahead, self.up)
+
+
+def sensor_on(description: ArmDescription, link: str, kind: str = "elevation") -> SensorModel:
+    """An instrument on a link as it lies there (``lay.Lay``)."""
+    if kind == "height":
+        return SensorModel(kind, link)
+    along = lay(description, link)
+    return SensorModel(kind, link, tuple(along.level.tolist()), tuple(along.up.tolist()))
 
 
 @dataclass(frozen=True)
@@ -202,7 +211,7 @@ class DroopModel:
         description: the arm as drawn: lengths are believed.
         servos: the servo map as believed before; its errors are what is sought.
         joints: names of the joints whose figures are sought: those that gravity loads.
-        links: measured mass properties by link, along the link's x axis; others keep the description's, exactly.
+        links: measured mass properties by link, along the link's line (``lay.Lay``); others keep the description's, exactly.
     """
 
     description: ArmDescription
@@ -241,8 +250,8 @@ class DroopModel:
         first = len(self.joints) * len(FIGURES)
         found = dict(zip(self.links, np.reshape(unknowns[first:], (-1, 2))))
         return [
-            PointMass(one.link, found[one.link][0], np.array([found[one.link][1], 0.0, 0.0]) + one.point * (0.0, 1.0, 1.0))
-            if one.link in found
+            replace(one, mass=found[one.link][0], point=along.at(one.point, found[one.link][1]), ahead=along.ahead)
+            if (along := self._lays.get(one.link))
             else one
             for one in links_of(self.description)
         ]
@@ -276,7 +285,7 @@ class DroopModel:
         by_figures = np.einsum("vij,vjf->vijf", turn, np.stack([direct[one] for one in FIGURES], axis=-1))
         by_figures = by_figures.reshape(len(q), count, -1)
         places = [[one.link for one in links_of(self.description)].index(link) for link in self.links]
-        both = np.stack([load.by_mass[:, columns][..., places], load.by_x[:, columns][..., places]], axis=-1)
+        both = np.stack([load.by_mass[:, columns][..., places], load.by_distance[:, columns][..., places]], axis=-1)
         by_links = -turn @ (slope[..., None] * both.reshape(len(q), count, -1))
         by_unknowns = np.zeros((len(q), self.description.n, by_figures.shape[-1] + by_links.shape[-1]))
         by_unknowns[:, columns] = np.concatenate([by_figures, by_links], axis=-1)
@@ -370,6 +379,10 @@ class DroopModel:
             body = self._body if not one.weight else self._body.with_payload(one.weight, one.weight_point)
             self._inertias[one.pose] = np.diag(body.mass_matrix(self.servos.to_angle(one.pulses_us)))[list(self.columns)]
         return self._inertias[one.pose]
+
+    @cached_property
+    def _lays(self) -> dict[str, Lay]:
+        return {name: lay(self.description, name) for name in self.links}
 
     @cached_property
     def _body(self) -> RigidBody:

@@ -18,6 +18,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 from ..closed_loop import REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from .droop_fit import DroopFit, whitening
 from .droop_model import FIGURES, PRIORS, DroopModel, Reading, SensorModel, wrapped
+from .lay import LEAST_KG, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, candidates, choose
@@ -83,9 +84,10 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[descriptions.ArmDescription
     """
     error, links = plant.error, {}
     for name, link in plant.description.links.items():
-        if link.mass > 0.0:
-            mass, inertia = link.mass * error.mass[name], link.inertia[1, 1] * error.inertia[name]
-            links[name] = LinkProperties(Measured(mass, 0.0), Measured(float(link.com[0]), 0.0), Measured(inertia, 0.0))
+        if link.mass >= LEAST_KG:
+            along = lay(plant.description, name)
+            mass, inertia = link.mass * error.mass[name], along.inertia(link.inertia) * error.inertia[name]
+            links[name] = LinkProperties(Measured(mass, 0.0), Measured(along.distance(link.com), 0.0), Measured(inertia, 0.0))
     description = descriptions.parse(urdf_text(plant.description, links, "exact"), plant.description.source)
     servo = plant.whole_servo
     servos = [

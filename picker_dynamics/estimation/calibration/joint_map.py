@@ -17,12 +17,13 @@ import numpy as np
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
+from .droop_model import SensorModel, sensor_on
 from .servo_figures import horn_slope
-from .statics import elevation
+from .statics import level_joints
 
 STILL = math.radians(2.5)
 """A joint that was sent 10 degrees away and turned by less does not move."""
@@ -47,7 +48,7 @@ class MapPoint:
 
 @dataclass(frozen=True)
 class Levelled:
-    """How an inclinometer tells a joint's angle: sign (elevation of ``child`` - elevation of ``parent`` - offset).
+    """How an inclinometer tells a joint's angle: sign (elevation of ``child`` - parent_sign elevation of ``parent`` - offset).
 
     ``parent`` is None where no joint tilts it.
     """
@@ -56,6 +57,7 @@ class Levelled:
     parent: str | None
     sign: float
     offset: float
+    parent_sign: float = 1.0
 
     @property
     def links(self) -> tuple[str, ...]:
@@ -65,32 +67,36 @@ class Levelled:
     def angle(self, elevations: Mapping[str, float]) -> float:
         """The joint's angle [rad] from elevations [rad] by link, within ±pi."""
         parent = 0.0 if self.parent is None else elevations[self.parent]
-        return math.remainder(self.sign * (elevations[self.child] - parent - self.offset), 2.0 * math.pi)
+        return math.remainder(self.sign * (elevations[self.child] - self.parent_sign * parent - self.offset), 2.0 * math.pi)
 
 
 def levelled(description: ArmDescription, name: str, pose) -> Levelled | None:
-    """How an inclinometer tells a joint's angle; None for one that does not turn about a level axis.
+    """How an inclinometer tells a joint's angle; None for one whose axis is not level in every pose.
 
     Args:
         pose: (n,) of the arm around which to look [rad].
     """
-    joint, column, step = description.joint(name), description.joint_names.index(name), 0.1
-    if joint.type == "prismatic":
+    if name not in level_joints(description):
         return None
-    q = np.tile(np.asarray(pose, dtype=float), (4, 1))
-    q[0, column] = 0.0
-    q[1, column] = step
-    q[3] = q[2] + 0.3
-    q[2:, column] = 0.0
+    joint, column = description.joint(name), description.joint_names.index(name)
+    held = [one for one in description.path_to(joint.child)[:-1] if one.movable]
+    parent = held[-1].child if held else description.root
+    q = np.array(pose, dtype=float)
+    q[column] = 0.0
     poses = link_poses(description, q)
-    child, parent = elevation(poses[joint.child]), elevation(poses[joint.parent])
-    turned = math.remainder(float(child[1] - child[0]), 2.0 * math.pi)
-    if abs(abs(turned) - step) > 1e-6:
-        return None
-    fixed = abs(math.remainder(float(parent[3] - parent[2]), 2.0 * math.pi)) < 1e-9
-    sign = math.copysign(1.0, turned)
-    offset = float(child[0] - (0.0 if fixed else parent[0]))
-    return Levelled(joint.child, None if fixed else joint.parent, sign, offset)
+    axis = poses[joint.child].rotation @ joint.axis
+    child, below = sensor_on(description, joint.child), sensor_on(description, parent)
+    sign, parent_sign = (_rising(poses[one.link], one, axis) for one in (child, below))
+    tilts = set(level_joints(description)) & {one.name for one in held}
+    offset = float(child.of(poses))
+    if not tilts:
+        return Levelled(joint.child, None, sign, offset)
+    return Levelled(joint.child, parent, sign, offset - sign * parent_sign * float(below.of(poses)), sign * parent_sign)
+
+
+def _rising(pose: Pose, sensor: SensorModel, axis) -> float:
+    """1 where a turn about ``axis`` (3,) lets the elevation rise, -1 where it lets it fall."""
+    return math.copysign(1.0, float(pose.rotation @ np.cross(sensor.ahead, sensor.up) @ axis))
 
 
 def setpoint_of(validator: MotionValidator, setpoints, column: int, angle: float) -> float:

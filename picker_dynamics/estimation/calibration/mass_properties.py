@@ -35,6 +35,7 @@ from picker_dynamics.robot.kinematic_tree import Pose, link_poses, subtree
 from picker_dynamics.robot.lint.shapes import corners
 from picker_dynamics.robot.model import GRAVITY
 
+from .lay import Lay, lay
 from .measured import Measured, mean, propagate
 
 SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2
@@ -90,13 +91,14 @@ class LinkProperties:
     inertia: Measured | None = None
 
 
-def link_properties(name: str, readings: LinkReadings, *, length_m: float | None = None) -> LinkProperties:
+def link_properties(name: str, readings: LinkReadings, *, length_m: float | None = None, aside_m: float = 0.0) -> LinkProperties:
     """Properties of a link from its readings.
 
     Args:
         name: of the link, for messages.
         readings: what was read.
         length_m: how far the link reaches from its joint axis; readings beyond it are refused.
+        aside_m: how far its centre of mass is from the line along which it was balanced, as drawn: a pendulum feels that too.
 
     Raises:
         InputError: a reading that cannot be: negative, beyond the link, an inertia that no such body has; says so in
@@ -117,10 +119,11 @@ def link_properties(name: str, readings: LinkReadings, *, length_m: float | None
     slow = swing_slowdown(readings.amplitude)
 
     def about_centre(m, d, t):
-        return m * GRAVITY * d * (t / (readings.swings * slow * 2.0 * math.pi)) ** 2 - m * d**2
+        r = (d**2 + aside_m**2) ** 0.5
+        return m * GRAVITY * r * (t / (readings.swings * slow * 2.0 * math.pi)) ** 2 - m * r**2
 
     centre = propagate(about_centre, mass, distance, time_s)
-    shortest = readings.swings * slow * 2.0 * math.pi * math.sqrt(distance.value / GRAVITY)
+    shortest = readings.swings * slow * 2.0 * math.pi * math.sqrt(math.hypot(distance.value, aside_m) / GRAVITY)
     refuse_if(
         centre.value <= 0.0,
         f"{name}: {readings.swings} swings in {time_s.value:.2f} s: even a point at the balance point takes "
@@ -181,7 +184,8 @@ def properties(description: ArmDescription, readings: Mapping[str, LinkReadings]
     for name in sorted(readings, key=lambda name: len(readings[name].holds)):  # what is inside of another comes first
         one = readings[name]
         refuse_if(name not in order, f"{description.name} has no link {name!r}; it has {', '.join(order)}", name)
-        whole = link_properties(name, one, length_m=reach(description, name, one.holds, one.pose))
+        aside = 0.0 if one.holds else lay(description, name).aside(description.links[name].com)
+        whole = link_properties(name, one, length_m=reach(description, name, one.holds, one.pose), aside_m=aside)
         if not one.holds:
             found[name] = whole
         else:
@@ -213,8 +217,12 @@ class _Parts:
     pose: Mapping[str, float]
 
     @cached_property
+    def _lays(self) -> dict[str, Lay]:
+        return {name: lay(self.description, name) for name in self.names}
+
+    @cached_property
     def _axis(self) -> np.ndarray:
-        return self.description.path_to(self.first)[-1].axis
+        return self._lays[self.first].axis
 
     @cached_property
     def _placed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -223,8 +231,8 @@ class _Parts:
         frames = poses_in(self.description, self.first, self.pose)
         links = [(self.description.links[name], frames[name]) for name in self.names]
         return (
-            np.array([frame.apply([0.0, *link.com[1:]]) for link, frame in links]),
-            np.array([frame.rotation[:, 0] for _, frame in links]),
+            np.array([frame.apply(self._lays[name].at(link.com, 0.0)) for name, (link, frame) in zip(self.names, links)]),
+            np.array([frame.rotation @ self._lays[name].ahead for name, (_, frame) in zip(self.names, links)]),
             np.array([_about(link.inertia, frame, self._axis) for link, frame in links]),
         )
 
@@ -251,7 +259,7 @@ class _Parts:
         m, d, factor = np.reshape(unknowns, (-1, 3)).T
         origin, along, drawn = self._placed
         centre = origin + d[:, None] * along
-        mass, moment = m.sum(), m @ centre[:, 0]
+        mass, moment = m.sum(), m @ centre @ self._lays[self.first].ahead
         inertia = factor @ drawn + m @ np.sum(np.cross(self._axis, centre) ** 2, axis=1)
         return np.array([mass, moment / mass, inertia / moment if moment > 0.0 else math.inf])
 
@@ -266,7 +274,7 @@ class _Parts:
 
     def _believed(self, name: str) -> tuple[float, float, float]:
         link = self.description.links[name]
-        return link.mass, float(link.com[0]), 1.0
+        return link.mass, self._lays[name].distance(link.com), 1.0
 
     def _measured(self, name: str) -> tuple[list[float], list[float]]:
         """What was measured of a part, and its standard deviations; an inertia that was not: with the mass."""
@@ -276,7 +284,7 @@ class _Parts:
         return ([one.mass.value, one.distance.value, inertia.value / drawn], [one.mass.sd, one.distance.sd, inertia.sd / drawn])
 
     def _drawn_inertia(self, name: str) -> float:
-        return float(self.description.links[name].inertia[1, 1])
+        return self._lays[name].inertia(self.description.links[name].inertia)
 
 
 def _most_likely(parts: _Parts, seen: list[Measured]) -> tuple[np.ndarray, np.ndarray]:
@@ -328,7 +336,7 @@ def _require_assembly(description: ArmDescription, first: str, readings: LinkRea
         )
     for name in inside:
         refuse_if(
-            not (description.links[name].mass > 0.0 and description.links[name].inertia[1, 1] > 0.0),
+            not (description.links[name].mass > 0.0 and lay(description, name).inertia(description.links[name].inertia) > 0.0),
             f"assembly of {first}: the URDF has no mass and inertia of {name} to take a ratio from",
             name,
         )

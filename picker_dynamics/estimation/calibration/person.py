@@ -160,6 +160,8 @@ class Guide:
             return known
         while True:
             typed = self.ask(key, text, words, about).lower()
+            if typed in ("yes", "y") and "" in dict(words):
+                typed = ""
             if typed in dict(words):
                 if keep:
                     self.note(key, typed, typed or "Enter")
@@ -185,7 +187,7 @@ class Guide:
 
     def agree(self, key: str, text: str, about: tuple = ()) -> bool:
         """Whether a person says yes, now; never on file: what was safe yesterday may not be."""
-        return self.choose(key, text, (("yes", "go on"), ("no", "not now")), about=about, keep=False) == "yes"
+        return self.choose(key, text, (("", "or yes: go on"), ("no", "not now")), about=about, keep=False) == ""
 
     def wait_for(self, key: str, text: str, about: tuple = ()) -> None:
         """Until a person has done something, and presses Enter."""

@@ -20,12 +20,14 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
 
 from .droop_fit import FRICTION_SD, DroopFit, whitening
-from .droop_model import FIGURES, DroopModel, Reading, SensorModel
+from .droop_model import FIGURES, DroopModel, Reading, SensorModel, sensor_on
+from .lay import lay
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
 """Largest between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""
@@ -48,6 +50,9 @@ LOADED_HOLD_SHARE, LOADED_PEAK_SHARE = 0.5, 0.7
 BARE, LOADED, CANDIDATES = 3, 5, 200
 """Stations without and with weights, and random poses among which they are chosen.  An arm with three joints that bear weight is
 read 48 times, and asked 9 questions about the weights."""
+
+READINGS = 54
+"""A person is asked for at the most; with what is asked about weights that is less than 60 questions."""
 
 TIP_GOAL, COMPLIANCE_GOAL = 0.7e-3, 0.027
 """Standard deviations to aim at: of the tip at rest [m], of each compliance as a share."""
@@ -72,6 +77,10 @@ class Weight:
 WEIGHTS = (Weight(), Weight(0.2), Weight(0.4), Weight(0.2, (0.12, 0.0, 0.0)))
 """What a kitchen offers: nothing, 200 g and 400 g at the tool, and a stick tied along the hand with 200 g, stick included, whose
 common centre (where stick and weight balance) is 120 mm beyond the tool: the wrist has no other lever."""
+
+
+LIGHTER, BEARABLE = (1.0, 0.5, 0.25, 0.1, 0.05), 0.05
+"""Shares of these masses, of which the largest is hung on that servos bear in such a share of random poses at least."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +126,34 @@ def sensors(description: ArmDescription, joints: Sequence[str], instrument: str 
         instrument not in INSTRUMENTS, f"instrument is {instrument!r}, must be {', '.join(INSTRUMENTS)}", "instrument", instrument
     )
     links = [description.joint(name).child for name in joints]
-    elevations = tuple(SensorModel("elevation", link) for link in links)
+    elevations = tuple(sensor_on(description, link) for link in links)
     heights = tuple(SensorModel("height", link) for link in (*links[1:], description.tool))
     return {"inclinometer": elevations, "ruler": heights, "both": elevations + heights}[instrument]
+
+
+def bearable_weights(model: DroopModel) -> tuple[Weight, ...]:
+    """``WEIGHTS``, lighter where the servos would not bear them, the stick along the last link that droops; none at all for an
+    arm that bears hardly anything."""
+    arm, servos = model.description, model.servos
+    validator = cautious_validator(RigidBody(arm), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
+    last, poses = arm.joint(model.joints[-1]).child, link_poses(arm, servos.home)
+    along = poses[arm.tool].rotation.T @ poses[last].rotation @ lay(arm, last).level
+    columns, rng = list(model.columns), np.random.default_rng(0)
+    q = np.tile(servos.home, (CANDIDATES, 1))
+    lower, upper = np.maximum(arm.lower, servos.setpoint_lower), np.minimum(arm.upper, servos.setpoint_upper)
+    q[:, columns] = rng.uniform(lower[columns], upper[columns], (CANDIDATES, len(columns)))
+    for share in LIGHTER:
+        weights = tuple(
+            Weight(share * one.mass, tuple(np.round(one.point[0] * along, 9).tolist())) for one in WEIGHTS if one.mass
+        )
+        if all(np.mean([passes(with_weight(validator, one), row) for row in q]) >= BEARABLE for one in weights):
+            return (Weight(), *weights)
+    return (Weight(),)
+
+
+def affordable(seen: Sequence[SensorModel], read: int = 0) -> int:
+    """How many stations a person can be asked to read, after ``read`` readings."""
+    return (READINGS - read) // (len(SIDES) * len(seen))
 
 
 def bare_stations(
@@ -133,7 +167,7 @@ def bare_stations(
     """
     validator = cautious_validator(RigidBody(model.description), servos)
     found = candidates(model, validator, [Weight()], seen, count=CANDIDATES // 2, seed=seed)
-    return validator, choose(model, validator, found, QUICK if quick else BARE)
+    return validator, choose(model, validator, found, QUICK if quick else min(BARE, affordable(seen) - 1))
 
 
 def loaded_stations(
@@ -151,7 +185,7 @@ def loaded_stations(
         model,
         validator,
         found,
-        LOADED,
+        min(LOADED, affordable(seen, len(first.readings))),
         first.unknowns,
         np.linalg.inv(first.covariance),
         first.friction,
@@ -178,7 +212,8 @@ def candidates(
         InputError: hardly any pose can be held.
     """
     rng, servos, description = np.random.default_rng(seed), validator.limits.servo_map, model.description
-    columns, found, still = list(model.columns), [], np.zeros(description.n)
+    columns: list[int] = list(model.columns)
+    found: list[Station] = []
     margin = 2.0 * STAND_OFF
     lower = np.maximum(description.lower, servos.setpoint_lower) + margin
     upper = np.minimum(description.upper, servos.setpoint_upper) - margin
@@ -191,7 +226,7 @@ def candidates(
             q = np.array(servos.home)
             q[columns] = rng.uniform(lower[columns], upper[columns])
             pulses = servos.quantise_us(servos.to_pulse_us(q))
-            if validator.model.forward_kinematics(q)[2] > HEIGHT_MIN and passes(loaded, servos.to_angle(pulses), still):
+            if validator.model.forward_kinematics(q)[2] > HEIGHT_MIN and passes(loaded, servos.to_angle(pulses)):
                 found.append(Station(pulses, weight, seen))
         else:
             some = len(found) - count * number // len(weights)
@@ -204,7 +239,7 @@ def candidates(
     return found
 
 
-def passes(validator: MotionValidator, q, still) -> bool:
+def passes(validator: MotionValidator, q) -> bool:
     """Whether servos bear a pose at rest."""
     try:
         validator.require_holdable(q)

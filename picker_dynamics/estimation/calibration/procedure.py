@@ -19,11 +19,12 @@ from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .droop_fit import DroopFit, fit
 from .droop_model import PRIORS, DroopModel, Reading
+from .lay import LEAST_KG, lay
 from .mass_properties import RULER_SD, LinkProperties, LinkReadings, link_properties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
-from .statics import random_poses
+from .statics import level_joints, random_poses
 from .write_back import urdf_text
 
 ANGLE_SD = RULER_SD / 0.3
@@ -66,16 +67,18 @@ class Calibrated:
 
 
 def gravity_joints(description: descriptions.ArmDescription) -> tuple[str, ...]:
-    """Joints whose servos bear weight somewhere: those of which a droop tells."""
-    bears = np.abs(RigidBody(description).gravity(random_poses(description, 64))).max(axis=0) > 1e-3
-    return tuple(name for name, loaded in zip(description.joint_names, bears) if loaded)
+    """Joints of whose servos a droop tells: they bear weight somewhere, and turn about an axis that is level in every pose."""
+    q = random_poses(description, 64)
+    bears = np.abs(RigidBody(description).gravity(q)).max(axis=0) > 1e-3
+    level = level_joints(description)
+    return tuple(name for name, loaded in zip(description.joint_names, bears) if loaded and name in level)
 
 
 def measured_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
-    """Links whose mass those joints bear."""
+    """Links whose mass those joints bear; frames that weigh nothing are none."""
     carried = []
     for name, link in description.links.items():
-        if link.mass > 0.0 and any(joint.name in joints for joint in description.path_to(name)):
+        if link.mass >= LEAST_KG and any(joint.name in joints for joint in description.path_to(name)):
             carried.append(name)
     return tuple(carried)
 
@@ -83,10 +86,10 @@ def measured_links(description: descriptions.ArmDescription, joints: Sequence[st
 def believed_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> dict[str, LinkProperties]:
     """Masses and centres of links as the URDF has them, with how wrong such are."""
     links = {name: description.links[name] for name in measured_links(description, joints)}
+    distances = {name: lay(description, name).distance(link.com) for name, link in links.items()}
     return {
         name: LinkProperties(
-            Measured(link.mass, BELIEVED_SD * link.mass),
-            Measured(float(link.com[0]), BELIEVED_SD * abs(float(link.com[0])) + RULER_SD),
+            Measured(link.mass, BELIEVED_SD * link.mass), Measured(distances[name], BELIEVED_SD * abs(distances[name]) + RULER_SD)
         )
         for name, link in links.items()
     }
@@ -120,7 +123,8 @@ def calibrate(
     links = {}
     for name in measured_links(description, joints):
         tell(f"link {name}: weigh, balance, swing")
-        links[name] = link_properties(name, bench.link(name))
+        aside = lay(description, name).aside(description.links[name].com)
+        links[name] = link_properties(name, bench.link(name), aside_m=aside)
     weighed = descriptions.parse(urdf_text(description, links, when), description.source)
     angles = {name: angle_pair(name, servos, description, bench, tell) for name in description.joint_names if name not in joints}
     last = droop_fit(weighed, servos, links, angles, bench, weights, seed=seed, tell=tell, instrument=instrument)

@@ -19,14 +19,14 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.plant import Plant
 
 from .arm_estimate import ArmEstimate, given
-from .droop_model import INCLINOMETER_SD
+from .droop_model import INCLINOMETER_SD, sensor_on
 from .evaluate import exact, tip_error_report, usual_paths
+from .lay import lay
 from .mass_properties import LinkReadings
 from .mover import FRAME_S, Mover
 from .person import Question
 from .procedure import ANGLE_SD
 from .simulated import HAND_S, HANDS_OFF, SimulatedBench
-from .statics import elevation
 from .steps.result import calibrated
 
 OSCILLATOR_SHARE = 0.03
@@ -92,9 +92,9 @@ class SimulatedPerson:
         step, key, about = question.step, question.key, question.about
         words = dict(question.words)
         if step == "power":
-            return "" if key == "leave" else "yes"
-        if "yes" in words:
-            return "yes"
+            return ""
+        if key == "still":
+            return ""
         if step == "trim":
             return self._trim(key, about)
         if key in ("hang", "take"):
@@ -131,7 +131,7 @@ class SimulatedPerson:
         arm, q = self.world.description, self.world.q()
         if name in arm.joint_names:
             return float(q[arm.joint_names.index(name)]) + self.rng.normal(0.0, ANGLE_SD)
-        return float(elevation(link_poses(arm, q)[name])) + self.rng.normal(0.0, INCLINOMETER_SD)
+        return float(sensor_on(arm, name).of(link_poses(arm, q))) + self.rng.normal(0.0, INCLINOMETER_SD)
 
     def _jog(self, name: str, sign: float) -> str:
         """Quickly at first, and stop where it would touch; where the arm refuses to go further, the URDF's limit stays."""
@@ -275,8 +275,8 @@ class Rehearsal:
             link = arm.links[name]
             truth = {
                 "mass_kg": link.mass * plant.error.mass[name],
-                "centre_m": float(link.com[0]),
-                "inertia_kg_m2": float(link.inertia[1, 1] * plant.error.inertia[name]),
+                "centre_m": lay(arm, name).distance(link.com),
+                "inertia_kg_m2": lay(arm, name).inertia(link.inertia) * plant.error.inertia[name],
             }
             for key in entries:
                 entries[key]["truth"] = truth[key]

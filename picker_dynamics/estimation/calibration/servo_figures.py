@@ -112,7 +112,7 @@ def calibrated_servos(servos: ServoMap, found: Mapping[str, ServoFigures]) -> Se
     made = []
     for servo in servos.servos:
         servo = calibrated(servo, found[servo.joint]) if servo.joint in found else servo
-        if known and "stiffness_nm_rad" in servo.unmeasured:
+        if known and servo.pinion is None and "stiffness_nm_rad" in servo.unmeasured:
             servo = replace(servo, stiffness=float(np.mean(known)))
             if not (servo.load_friction or servo.coulomb or servo.play):
                 coulomb = TYPICAL_COULOMB * servo.stall_torque

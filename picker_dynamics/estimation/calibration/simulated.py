@@ -22,6 +22,7 @@ from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.sim.plant import Plant
 
 from .droop_model import SensorModel, skid
+from .lay import lay
 from .mass_properties import RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
 from .mover import FRAME_S
 from .poses import TRAVEL_SPEED, Station, stand_off, way
@@ -104,12 +105,16 @@ class SimulatedBench:
         """Weigh, balance and swing a link about its joint's axis; weigh a light one more often (``weighings``)."""
         link, error = self.plant.description.links[name], self.plant.error
         mass = link.mass * error.mass[name]
-        distance, inertia = float(link.com[0]), link.inertia[1, 1] * error.inertia[name]
+        along = lay(self.plant.description, name)
+        distance, inertia = along.distance(link.com), along.inertia(link.inertia) * error.inertia[name]
         masses = self.rng.normal(mass, SCALE_SD, max(repeats, weighings(link.mass)))
         if distance < 10 * RULER_SD:  # it balances on its axis, and does not swing
             return LinkReadings(tuple(masses))
         balances = self.rng.normal(distance, RULER_SD, repeats)
-        period = 2.0 * math.pi * math.sqrt((inertia + mass * distance**2) / (mass * GRAVITY * distance))
+        if not along.swings:
+            return LinkReadings(tuple(masses), tuple(balances))
+        arm = math.hypot(distance, along.aside(link.com))
+        period = 2.0 * math.pi * math.sqrt((inertia + mass * arm**2) / (mass * GRAVITY * arm))
         times = self.rng.normal(swings * period * swing_slowdown(amplitude), STOPWATCH_SD, repeats)
         return LinkReadings(tuple(masses), tuple(balances), tuple(times), swings, amplitude)
 

@@ -24,13 +24,19 @@ AHEAD, UP = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 """Directions of a link along which an inclinometer lies, and across that in the plane in which it turns."""
 
 
+LEVEL = 0.01
+"""An axis is level that rises by less, as a share: URDFs round their angles."""
+
+
 @dataclass(frozen=True)
 class PointMass:
-    """``mass`` [kg], a number or one per state (...); at ``point`` (3,) or (..., 3) [m] of ``link``."""
+    """``mass`` [kg], a number or one per state (...); at ``point`` (3,) or (..., 3) [m] of ``link``, or elsewhere along its
+    direction ``ahead``."""
 
     link: str
     mass: float | np.ndarray
     point: np.ndarray
+    ahead: Direction | np.ndarray = AHEAD
 
 
 @dataclass(frozen=True)
@@ -41,13 +47,13 @@ class Loads:
         torque: (..., n) that holds the arm still [N·m or N].
         by_q: (..., n, n) its derivatives by the joint positions.
         by_mass: (..., n, k) by each mass.
-        by_x: (..., n, k) by each mass's place along the x axis of its link.
+        by_distance: (..., n, k) by each mass's place along its direction ``ahead``.
     """
 
     torque: np.ndarray
     by_q: np.ndarray
     by_mass: np.ndarray
-    by_x: np.ndarray
+    by_distance: np.ndarray
 
 
 def links_of(description: ArmDescription) -> tuple[PointMass, ...]:
@@ -81,16 +87,16 @@ def loads(description: ArmDescription, q, masses: Sequence[PointMass], poses: Ma
     carried = _carried(description, masses)
     mass = _stacked([mass.mass for mass in masses], batch, ())
     place = _stacked([_position(poses[mass.link], mass.point) for mass in masses], batch, (3,))
-    ahead = _stacked([poses[mass.link].rotation[..., 0] for mass in masses], batch, (3,))
+    ahead = _stacked([poses[mass.link].rotation @ np.asarray(mass.ahead) for mass in masses], batch, (3,))
 
     lever, away = _cross(DOWN, axes), place[..., None, :, :] - origins[..., :, None, :]
     by_mass = carried * np.where(turns, -(away * lever[..., None, :]).sum(-1), -(axes @ DOWN)[..., None])
-    by_x = carried * mass[..., None, :] * np.where(turns, -(lever @ np.swapaxes(ahead, -1, -2)), 0.0)
+    by_distance = carried * mass[..., None, :] * np.where(turns, -(lever @ np.swapaxes(ahead, -1, -2)), 0.0)
     moment = ((carried * mass[..., None, :])[..., None] * away).sum(-2)
     moved = np.where(turns, _cross(axes, moment), axes * (mass @ carried.T)[..., None])
     outer = -(lever @ np.swapaxes(moved, -1, -2)) * (turns & _inside_of(description))
     by_q = outer + np.swapaxes(outer * (1.0 - np.eye(n)), -1, -2)
-    return Loads((by_mass * mass[..., None, :]).sum(-1), by_q, by_mass, by_x)
+    return Loads((by_mass * mass[..., None, :]).sum(-1), by_q, by_mass, by_distance)
 
 
 def joint_axes(description: ArmDescription, poses: Mapping[str, Pose]) -> tuple[np.ndarray, np.ndarray]:
@@ -99,6 +105,13 @@ def joint_axes(description: ArmDescription, poses: Mapping[str, Pose]) -> tuple[
     batch = last.position.shape[:-1]
     axes = _stacked([poses[joint.child].rotation @ joint.axis for joint in description.movable], batch, (3,))
     return axes, _stacked([poses[joint.child].position for joint in description.movable], batch, (3,))
+
+
+def level_joints(description: ArmDescription) -> tuple[str, ...]:
+    """Joints that turn about an axis which is level in every pose: an inclinometer tells how far."""
+    axes, _ = joint_axes(description, link_poses(description, random_poses(description, 64)))
+    tilt = np.abs(axes[..., 2]).max(axis=0)
+    return tuple(one.name for one, off in zip(description.movable, tilt) if one.type != "prismatic" and off < LEVEL)
 
 
 def elevation(pose: Pose, ahead: Direction = AHEAD, up: Direction = UP) -> np.ndarray:

@@ -27,6 +27,7 @@ from picker_dynamics.robot.lint.links import link_findings
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 
 from ..urdf_text import find, inertial
+from .lay import Lay, lay
 from .mass_properties import LinkProperties, LinkReadings
 from .measured import NORMAL_95, Measured
 from .servo_figures import FRICTION_KEYS, ServoFigures
@@ -102,7 +103,7 @@ def _figure_entries(servo: Servo, one: ServoFigures, some: bool) -> Iterator[tup
     if one.zero:
         yield "zero_deg", (f"{math.degrees(servo.zero):.4f}", f"± {math.degrees(NORMAL_95 * one.zero.sd):.2f}")
     if "stiffness_nm_rad" in servo.unmeasured:
-        if some:
+        if some and servo.pinion is None:
             values = servo.load_friction, servo.coulomb, math.degrees(servo.play)
             for key, value in zip(FRICTION_KEYS, values):
                 if key in servo.unmeasured:
@@ -149,7 +150,7 @@ def urdf_text(
     readings: Mapping[str, LinkReadings] | None = None,
     limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> str:
-    """The URDF's text with measured masses, centres of mass and pitch inertias.
+    """The URDF's text with measured masses, centres of mass and inertias about the joints' axes.
 
     What a pendulum about one axis cannot tell, the other two moments, keeps its ratio to the first.
 
@@ -166,18 +167,20 @@ def urdf_text(
         link, span = description.links[name], find(text, "link", name, _INERTIAL)
         if span is None:
             raise DescriptionError(f"link {name}: no <inertial> to replace in {description.source}", subject=name)
-        text = text[: span[0]] + _inertial(link, one, when, _counted(name, readings or {})) + text[span[1] :]
+        text = (
+            text[: span[0]] + _inertial(link, lay(description, name), one, when, _counted(name, readings or {})) + text[span[1] :]
+        )
     for name, (lower, upper) in (limits or {}).items():
         text = _with_limits(text, name, lower, upper, when, description.source)
     return text
 
 
-def _inertial(link, one: LinkProperties, when: str, counted: str) -> str:
-    ratio = one.mass.value / link.mass if one.inertia is None else one.inertia.value / link.inertia[1, 1]
+def _inertial(link, along: Lay, one: LinkProperties, when: str, counted: str) -> str:
+    ratio = one.mass.value / link.mass if one.inertia is None else one.inertia.value / along.inertia(link.inertia)
     mass, centre = NORMAL_95 * one.mass.sd, 1e3 * NORMAL_95 * one.distance.sd
-    swung = "inertia scaled with the mass" if one.inertia is None else f"iyy ± {NORMAL_95 * one.inertia.sd:.1e} by pendulum"
+    swung = "inertia scaled with the mass" if one.inertia is None else f"inertia ± {NORMAL_95 * one.inertia.sd:.1e} by pendulum"
     told = "; ".join(filter(None, (f"mass ± {mass:.4f} kg, centre ± {centre:.1f} mm, {swung}", counted)))
-    com = one.distance.value, *link.com[1:]
+    com = tuple(along.at(link.com, one.distance.value).tolist())
     return inertial(one.mass.value, com, link.inertia * ratio, f"measured {when}: {told}", ".6f", ".6e")
 
 

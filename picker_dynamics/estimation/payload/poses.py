@@ -157,5 +157,5 @@ def plan(
 
 def _held(scale: DroopScale, validator: MotionValidator, there, near) -> bool:
     """Whether servos bear the pose ``there`` (n,) [rad], above the table, and the ways to it."""
-    held = passes(validator, there, np.zeros(scale.servos.n)) and can_be_visited(near, there, scale.columns, validator, validator)
+    held = passes(validator, there) and can_be_visited(near, there, scale.columns, validator, validator)
     return held and float(validator.model.forward_kinematics(there)[2]) > HEIGHT_MIN

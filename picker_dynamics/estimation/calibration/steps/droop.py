@@ -18,12 +18,22 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..droop_fit import DroopFit, fit
-from ..droop_model import SensorModel
+from ..droop_model import DroopModel, SensorModel, sensor_on
 from ..evaluate import better_station, open_figures, saturated
 from ..joint_map import resting_at
 from ..mass_properties import LENGTH_MAX
 from ..person import OpenQuestionError
-from ..poses import LOADED_HOLD_SHARE, LOADED_PEAK_SHARE, WEIGHTS, Station, Weight, cautious_validator, stand_off, with_weight
+from ..poses import (
+    LOADED_HOLD_SHARE,
+    LOADED_PEAK_SHARE,
+    Station,
+    Weight,
+    affordable,
+    bearable_weights,
+    cautious_validator,
+    stand_off,
+    with_weight,
+)
 from ..procedure import droop_fit, visit
 from ..servo_figures import calibrated_servos, figures_from
 from ..step_context import LeaveError, StepContext
@@ -57,7 +67,14 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
             "links comes first, if it can.",
             "warning",
         )
-    weights = [NONE] if context.quick else [_weight(context, number, one) for number, one in enumerate(WEIGHTS)]
+    if not estimate.loaded:
+        context.tell(
+            "No joint bears weight and turns about a level axis in every pose: an inclinometer tells nothing of droop here. "
+            "Stiffness and friction stay the servo map's; nothing of them is measured.",
+            "warning",
+        )
+        return estimate
+    weights = [NONE] if context.quick else _weights(context, estimate)
     while True:
         reader = StationReader(context, estimate)
         try:
@@ -100,17 +117,16 @@ def _fitted(context: StepContext, estimate: ArmEstimate, reader: StationReader, 
             "warning",
         )
     validator = cautious_validator(RigidBody(estimate.description), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
+    seen = tuple({one.sensor: None for one in found.readings})
     for number in range(0 if context.quick else MORE):
         still = open_figures(found)
-        if not still:
+        if not still or not affordable(seen, len(found.readings)):
             break
         context.tell("; ".join(f"{one.joint}: the readings leave its {one.figure} open" for one in still), "warning")
         choices = (("", "leave it as it is"), ("more", "go there"))
         if context.choose(f"more.{number}", "One more pose would tell most about that.", choices) != "more":
             break
-        station = better_station(
-            found, validator, weights, tuple({one.sensor: None for one in found.readings}), context.seed + number
-        )
+        station = better_station(found, validator, weights, seen, context.seed + number)
         readings = visit(reader.keep(f"more.{number}", [station]), validator, reader, found.model, found.readings, tell)
         found = fit(found.model, readings)
     return found
@@ -131,6 +147,15 @@ def _anew(context: StepContext, reader: StationReader, error: InputError) -> Non
     if answer == "leave":
         raise LeaveError("run the same command to go on; back takes answers back, one by one")
     context.forget()
+
+
+def _weights(context: StepContext, estimate: ArmEstimate) -> list[Weight]:
+    """What is hung on: as heavy as this arm bears."""
+    servos = calibrated_servos(estimate.servos, estimate.angles)
+    wanted = bearable_weights(DroopModel(estimate.description, servos, estimate.loaded, {}))
+    if len(wanted) == 1:
+        context.tell("The servos bear no weight besides the arm's own: the droop is read of the bare arm alone.", "warning")
+    return [_weight(context, number, one) for number, one in enumerate(wanted)]
 
 
 def _weight(context: StepContext, number: int, one: Weight) -> Weight:
@@ -162,10 +187,7 @@ def where(weight: Weight) -> str:
     """A weight's place for a person."""
     if not any(weight.point):
         return "at the tool point"
-    ahead = 1e3 * weight.point[0]
-    if weight.point[1:] == (0.0, 0.0):
-        return f"on a stick, {abs(ahead):.0f} mm {'beyond' if ahead > 0.0 else 'before'} the tool point"
-    return "at ({:.0f}, {:.0f}, {:.0f}) mm from the tool point".format(*(1e3 * x for x in weight.point))
+    return f"on a stick, {1e3 * math.hypot(*weight.point):.0f} mm beyond the tool point"
 
 
 def _reread(context: StepContext, fit, reader: StationReader) -> bool:
@@ -246,7 +268,11 @@ class StationReader:
             ]
             self.context.note(f"stations.{stage}", known)
         return [
-            Station(np.array(pulses), Weight(mass, tuple(point)), tuple(SensorModel(*sensor) for sensor in sensors))
+            Station(
+                np.array(pulses),
+                Weight(mass, tuple(point)),
+                tuple(sensor_on(self.estimate.description, link, kind) for kind, link in sensors),
+            )
             for pulses, mass, point, sensors in known
         ]
 
@@ -271,7 +297,7 @@ class StationReader:
         key = "{}@{}{}".format(
             "+" if side > 0 else "-",
             "/".join(f"{pulse:.0f}" for pulse in station.pulses_us),
-            f"+{1e3 * station.weight.mass:.0f}g{station.weight.point[0]:+.2f}" if station.weight.mass else "",
+            f"+{1e3 * station.weight.mass:.0f}g{math.hypot(*station.weight.point):+.2f}" if station.weight.mass else "",
         )
         self._times[key] = self._times.get(key, 0) + 1
         key = f"{key}#{self._times[key]}"
@@ -354,7 +380,7 @@ class StationReader:
             and self.context.choose(
                 "still",
                 f"Do {1e3 * self._hanging.mass:.0f} g still hang {where(self._hanging)}?",
-                (("yes", "they do"), ("no", "taken off")),
+                (("", "or yes: they do"), ("no", "taken off")),
                 keep=False,
             )
             == "no"

@@ -30,6 +30,8 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     )
     for joint, name in enumerate(estimate.servos.joint_names):
         described = estimate.description.joint(name)
+        if described.type != "revolute":  # it turns without end, or slides
+            continue
         low, high = math.degrees(described.lower), math.degrees(described.upper)
         if (
             context.choose(

@@ -13,6 +13,7 @@ from picker_dynamics.robot.model import GRAVITY
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
+from ..lay import LEAST_KG, lay
 from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, properties, reach, weighings
 from ..measured import NORMAL_95
 from ..procedure import measured_links
@@ -67,7 +68,7 @@ def told(one: LinkProperties) -> str:
 def _link(context: StepContext, arm: descriptions.ArmDescription, name: str, read: dict) -> LinkReadings | None:
     """Readings of one link; None: the URDF's numbers are right for it."""
     hanging = subtree(arm, name)[1:]
-    hanging = [one for one in hanging if arm.links[one].mass > 0.0]
+    hanging = [one for one in hanging if arm.links[one].mass >= LEAST_KG]
     words = [("", "measure it by itself"), ("keep", "the URDF is right for it")]
     if hanging:
         words.append(("with", f"measure it with {', '.join(hanging)}"))
@@ -90,7 +91,8 @@ def _read(context: StepContext, arm: descriptions.ArmDescription, name: str, hol
     inside = (name, *holds)
     longest = reach(arm, name, holds) or LENGTH_MAX
     expected = sum(arm.links[one].mass for one in inside)
-    what = name if not holds else f"{name} with {', '.join(holds)}"
+    what, along = name if not holds else f"{name} with {', '.join(holds)}", lay(arm, name)
+    aside = 0.0 if holds else along.aside(arm.links[name].com)
 
     def several(key: str, text: str, parse, size=lambda value: value, count=context.repeats):
         values = []
@@ -117,12 +119,12 @@ def _read(context: StepContext, arm: descriptions.ArmDescription, name: str, hol
     )
     balances = several(
         "balance",
-        f"Balance {what} on an edge: how far is that from its joint's axis [mm]? 0 where it balances on the axis",
+        f"Balance {what} on an edge: how far is that from {along.start}, {along.way} [mm]? 0 where it balances there",
         lambda text: readings.length(f"{name}: balance point", text, longest),
     )
-    if sum(balances) / len(balances) < ON_AXIS:
+    if sum(balances) / len(balances) < ON_AXIS or not along.swings:
         return LinkReadings(tuple(masses), tuple(balances) if all(balances) else (), holds=tuple(holds))
-    shortest = 2.0 * math.pi * math.sqrt(min(balances) / GRAVITY)
+    shortest = 2.0 * math.pi * math.sqrt(math.hypot(min(balances), aside) / GRAVITY)
 
     def timed(text: str) -> list[float]:
         count, seconds = readings.swings(f"{name}: swings", text)

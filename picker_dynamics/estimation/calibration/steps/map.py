@@ -45,7 +45,10 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         "link, 0 when level, positive when its far end is up; or with a ruler or protractor, in degrees from the zero "
         "of the URDF, or as 52 mm at 300 mm."
     )
-    names = estimate.servos.joint_names
+    names = [joint.name for joint in estimate.description.movable if joint.type != "prismatic"]
+    sliding = [name for name in estimate.servos.joint_names if name not in names]
+    if sliding:
+        context.tell(f"{', '.join(sliding)}: slides; the servo map's numbers stay, nothing of it is measured.", "hint")
     if context.quick:  # the droop tells of the others
         idle = [name for name in names if name not in estimate.loaded]
         for name in idle:
@@ -68,9 +71,9 @@ def _first_two(context: StepContext, estimate: ArmEstimate, name: str) -> tuple[
         given = estimate.servos.servos[column]
         first = _point(context, estimate, name, 0, None)
         estimate = _with(estimate, column, anchored(given, first))
-        inwards = math.copysign(
-            1.0, 0.5 * (estimate.description.lower[column] + estimate.description.upper[column]) - first.angle
-        )
+        described = estimate.description.movable[column]
+        middle = 0.0 if described.type == "continuous" else 0.5 * (described.lower + described.upper)
+        inwards = math.copysign(1.0, middle - first.angle)
         second = _point(context, estimate, name, 1, inwards * NUDGE)
         way = moved_as_told(estimate.servos.servos[column], first, second)
         if way == 1:
@@ -213,8 +216,9 @@ def _place(validator: MotionValidator, estimate: ArmEstimate, column: int, share
     Raises:
         InputError: it can hold nothing there.
     """
-    low, high = estimate.description.lower[column], estimate.description.upper[column]
     servos = validator.limits.servo_map
+    low = max(estimate.description.lower[column], servos.setpoint_lower[column])
+    high = min(estimate.description.upper[column], servos.setpoint_upper[column])
     held = []
     for angle in np.linspace(low + EDGE * (high - low), high - EDGE * (high - low), 33):
         q = np.array(servos.home)
