@@ -149,10 +149,10 @@ def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
     return ParsedGoal(names, joints, np.array(times), q, v, a, goal.start_s, goal.track)
 
 
-def require_few(points: int) -> None:
+def require_few(count: int, what: str = "points") -> None:
     """Raise a TrajectoryError where a goal has too many points: before anything is done with them."""
-    if points > MAX_POINTS:
-        raise TrajectoryError(f"the goal has {points} points, at most {MAX_POINTS} are taken", value=points, limit=MAX_POINTS)
+    if count > MAX_POINTS:
+        raise TrajectoryError(f"the goal has {count} {what}, at most {MAX_POINTS} are taken", value=count, limit=MAX_POINTS)
 
 
 def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArray[np.intp], names: Sequence[str]) -> Array:

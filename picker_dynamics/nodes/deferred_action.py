@@ -1,21 +1,27 @@
 """An action server for goals that the node's own timer executes, however long their requests are.
 
 rclpy makes a Python object of every point of a request: half a second for 10 000.  That is done in a thread beside the
-executor's, which lets go of Python every millisecond; only what came out of it is handled by the executor.
+executor's, which lets go of Python every millisecond; only what came out of it is handled by the executor.  Requests that are
+too long become no Python objects at all.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import Future
 
+import rclpy.task
+from action_msgs.msg import GoalInfo
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.waitable import NumberOfEntities
 
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 
+from .c_requests import CRequests
 from .long_goals import Beside
 
 GoalEvent = rclpy_implementation.GoalEvent
@@ -36,6 +42,8 @@ class DeferredActionServer(ActionServer):
         on_goal: called with each goal's handle, which executes already.
         on_cancel: called with the handle of a goal that somebody wants to cancel; whether it is still there to be cancelled.
         refuses: called with a goal's request; whether it is rejected at once.
+
+    A request that is too long is a TrajectoryError, which says so, to both; where rclpy is none we know, the message as ever.
 
     Attributes:
         concluding: how many verdicts the executor has not delivered yet.
@@ -72,6 +80,9 @@ class DeferredActionServer(ActionServer):
             cancel_service_qos_profile=REQUESTS,
             result_timeout=RESULT_TIMEOUT_S,
         )
+        self._requests: CRequests | None = None
+        with contextlib.suppress(AttributeError, OSError, TypeError, ValueError):
+            self._requests = CRequests(self._handle, kind.Impl.SendGoalService)
 
     # -- requests, beside the executor -----------------------------------------------------------------------
 
@@ -109,12 +120,35 @@ class DeferredActionServer(ActionServer):
 
     def take_request(self) -> tuple:
         """Header and message of one goal's request, in the thread beside; None twice where there was none."""
+        if self._requests:
+            return self._requests.take()
         with self._handle:
             return self._handle.take_goal_request(self._action_type.Impl.SendGoalService.Request)
 
     def destroy(self) -> None:
         self._beside.close()
         super().destroy()
+
+    async def _execute_goal_request(self, taken: tuple) -> None:
+        """As in rclpy, which knows no identifiers but its own."""
+        if self._requests is None:
+            await super()._execute_goal_request(taken)
+            return
+        identifier, request = taken
+        key, handle = bytes(request.goal_id.uuid), None
+        answer = self._action_type.Impl.SendGoalService.Response()
+        info = GoalInfo(goal_id=request.goal_id)
+        if not self._handle.goal_exists(info) and self._goal_callback(request.goal) == GoalResponse.ACCEPT:
+            info.stamp = answer.stamp = self._node.get_clock().now().to_msg()
+            handle = self._goal_handles[key] = ServerGoalHandle(self, info, request.goal)
+            self._result_futures[key] = rclpy.task.Future()
+            self.add_future(self._result_futures[key])
+        answer.accepted = handle is not None
+        if not self._requests.answer(identifier, answer):
+            self._logger.warning("a goal's response cannot be sent: its client may have gone")
+        elif handle:
+            self._handle.publish_status()
+            self._handle_accepted_callback(handle)
 
     # -- goals -----------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from control_msgs.action import FollowJointTrajectory
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.execution.goal import LIGHT_POINTS, MAIN_TRACK, Goal
 from picker_dynamics.execution.goal_tracking import Error, GoalTracker, Verdict
 from picker_dynamics.execution.pending_goals import GoalRequest
@@ -47,7 +47,7 @@ class FollowAction:
             message.header.frame_id = "approach" if approaches else ""
             handle.publish_feedback(message)
 
-        long = len(handle.request.trajectory.points) > LIGHT_POINTS
+        long = not wanted.too_long and len(handle.request.trajectory.points) > LIGHT_POINTS
         self.requests[key] = GoalRequest(wanted.goal, MAIN_TRACK, key.hex(), wanted.tracker, answer, feedback, long=long)
         self.node.execution.submit(self.requests[key])
 
@@ -65,11 +65,14 @@ class _Wanted:
     def __init__(self, node, request):
         self.node, self.request = node, request
         self.partial = node.parameters["allow_partial_joints_goal"]
-        self.start_s = start_in(request.trajectory.header, node.stamps)
+        self.too_long = isinstance(request, TrajectoryError)
+        self.start_s = None if self.too_long else start_in(request.trajectory.header, node.stamps)
         self.tolerances: Tolerances | None = None
 
     def goal(self) -> Goal:
         request, names = self.request, self.node.arm.joint_names
+        if self.too_long:
+            raise request
         for field in ("component_path_tolerance", "component_goal_tolerance"):
             if len(getattr(request, field)):
                 raise InputError(f"{field} is for joints with several degrees of freedom; this arm has none", subject=field)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from control_msgs.action import ParallelGripperCommand
 from sensor_msgs.msg import JointState
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import PickerError, TrajectoryError
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import Error, Verdict
@@ -34,6 +34,8 @@ class GripperAction:
 
     def refuses(self, request) -> bool:
         try:
+            if isinstance(request, TrajectoryError):
+                raise request
             self.goal(request.command, 0.0)
         except PickerError as error:
             self.node.complain(f"gripper command refused: {error}", error)

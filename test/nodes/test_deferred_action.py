@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 pytest.importorskip("control_msgs", reason="control_msgs is not installed; a ROS 2 machine has it")
@@ -9,6 +11,7 @@ pytest.importorskip("control_msgs", reason="control_msgs is not installed; a ROS
 import rclpy
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -18,8 +21,10 @@ from rclpy.signals import SignalHandlerOptions
 from trajectory_msgs.msg import JointTrajectoryPoint
 from waiting import until
 
+from picker_dynamics.errors import TrajectoryError
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.execution.goal_tracking import Code, Outcome, Verdict
+from picker_dynamics.nodes import deferred_action
 from picker_dynamics.nodes.deferred_action import DeferredActionServer
 from picker_dynamics.nodes.executor import FocusedExecutor
 
@@ -42,7 +47,7 @@ class Pair:
             "follow",
             self.handles.append,
             self.on_cancel,
-            lambda request: request.goal_time_tolerance.sec == 13,
+            lambda request: not isinstance(request, TrajectoryError) and request.goal_time_tolerance.sec == 13,
         )
         self.client = ActionClient(
             self.other, FollowJointTrajectory, "follow", goal_service_qos_profile=DEEP, result_service_qos_profile=DEEP
@@ -78,8 +83,11 @@ class Pair:
             self.plain.spin_once(timeout_sec=0.0)
 
 
-@pytest.fixture
-def pair(domain):
+@pytest.fixture(params=["rcl", "rclpy"])
+def pair(domain, request, monkeypatch):
+    """Requests taken from rcl, and by rclpy, as where that is built otherwise."""
+    if request.param == "rclpy":
+        monkeypatch.setattr(deferred_action, "CRequests", lambda server, _service: server.an_attribute_of_another_version)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     made = Pair()
     try:
@@ -169,6 +177,32 @@ def test_long_requests_are_taken_in_order_while_the_loop_goes_on(pair):
     pair.until(lambda: len(pair.handles) == 3)
     assert [len(handle.request.trajectory.points) for handle in pair.handles] == [MAX_POINTS, 5000, 1]
     assert max(ticks[:2]) > 5, "in the executor's own thread there is none"
+
+
+@pytest.mark.parametrize("pair", ["rcl"], indirect=True)
+@pytest.mark.parametrize(
+    ("place", "entry", "said"),
+    [
+        ("trajectory.points", JointTrajectoryPoint(positions=[0.1] * 5), "points"),
+        ("trajectory.joint_names", "elbow", "joint_names"),
+        ("multi_dof_trajectory.joint_names", "elbow", "joint_names"),
+        ("goal_tolerance", JointTolerance(name="elbow"), "goal_tolerance"),
+        ("trajectory.header.frame_id", "x", "characters in frame_id"),
+    ],
+)
+def test_of_a_request_that_is_too_long_only_that_is_told(pair, place, entry, said):
+    *path, last = place.split(".")
+    for count in (MAX_POINTS + 1, 2, 1):
+        request = FollowJointTrajectory.Goal()
+        setattr(functools.reduce(getattr, path, request), last, entry * count if last == "frame_id" else [entry] * count)
+        pair.send(request)
+    pair.until(lambda: len(pair.handles) == 3 and len(pair.accepted) == 3)
+    assert str(pair.handles[0].request) == f"the goal has {MAX_POINTS + 1} {said}, at most {MAX_POINTS} are taken"
+    for handle, count in zip(pair.handles[1:], (2, 1), strict=True):
+        assert len(functools.reduce(getattr, place.split("."), handle.request)) == count
+    for handle in pair.handles:
+        pair.conclude(handle, Outcome.ABORTED, "words")
+    pair.until(lambda: len(pair.results) == 3)
 
 
 def test_most_waits_leave_the_server_out(pair, monkeypatch):
