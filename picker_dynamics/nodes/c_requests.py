@@ -1,8 +1,8 @@
 """Goal requests as the C messages that rcl makes of them, looked at before Python has anything to do with them.
 
-``take_goal_request`` of rclpy decodes a request, converts it and frees it while nothing else of the process runs, and dropping the
-message costs as much again: a tenth of a second and more for 100 000 points that are refused anyway.  Called through ctypes, rcl
-decodes beside the rest; counts in the C message then say whether it is worth converting.
+``take_goal_request`` of rclpy decodes a request, converts it and frees it while nothing else of the process runs, and dropping
+the message costs as much again: a tenth of a second and more for 100 000 points that are refused anyway.  Called through ctypes,
+rcl decodes beside the rest; counts in the C message then say whether it is worth converting.
 """
 
 from __future__ import annotations
