@@ -170,7 +170,7 @@ def _with_servos(options, console) -> None:
         return
     refuse_if(
         not options.simulated or bool(slides),
-        f"{arm.name} needs its servo map to be calibrated: give --servos (docs/your_arm.md); servos are assumed for rehearsals alone"
+        f"{arm.name} needs its servo map to be calibrated: give --servos (docs/your_arm.md); only rehearsals assume servos"
         + (f", and not for {', '.join(slides)}, which slides" if slides else ""),
         "servos",
     )

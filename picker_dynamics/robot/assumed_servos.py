@@ -114,7 +114,7 @@ def map_text(servos: ServoMap) -> str:
             "no_load_speed_rad_s": f"{one.no_load_speed:.6g}",
             "stiffness_nm_rad": f"{{value: {one.stiffness:.6g}, measured: false}}",
             "deadband_us": f"{one.deadband_us:.6g}",
-            "armature_kg_m2": f"{one.armature:.6g}",
+            "armature_kg_m2": f"{one.armature:.9f}",
             "peak_share": f"{one.peak_share:g}",
             "hold_share": f"{one.hold_share:g}",
             "rest_rad": f"{one.rest:.6f}",

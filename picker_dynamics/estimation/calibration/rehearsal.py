@@ -308,7 +308,7 @@ class Rehearsal:
         plant, was = self.bench.plant, self.believed.servos[column]
         true = plant.servo_map.servos[column]
         return {
-            "zero_rad": -true.direction * true.zero,
+            "zero_rad": float(true.to_angle(0.5 * (true.pulses_us[0] + true.pulses_us[-1]))),
             "scale": true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
             "stiffness_nm_rad": float(plant.servo.stiffness[column]),
             "gap_rad": float(plant.servo.gap[column]),
