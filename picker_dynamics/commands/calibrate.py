@@ -113,6 +113,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     _require_sane(options)
     options.out = options.out or ("out/rehearsal" if options.simulated else "out/calibration")
     console = Console(stderr=options.json, highlight=False)
+    _with_servos(options, console)
     simulation = _simulation(options, console) if options.simulated and not options.list else None
     session, estimate = _opened(options, simulation)
     if options.list:
@@ -151,6 +152,35 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     return _ended(options, console, estimate, simulation)
 
 
+def _with_servos(options, console) -> None:
+    """An arm without a servo map: its rehearsal goes with assumed servos, put on file beside the session."""
+    from picker_dynamics.estimation.calibration.write_back import write
+    from picker_dynamics.robot import servo_arm
+    from picker_dynamics.robot.assumed_servos import map_text
+
+    arm = servo_arm.read_arm(options.urdf)
+    slides = [joint.name for joint in arm.movable if joint.type == "prismatic"]
+    refuse_if(
+        len(slides) == arm.n,
+        f"every joint of {arm.name} slides: calibrate finds how servos turn and droop, there is nothing of that to find; measure "
+        "each joint's way with a ruler, and write it into the servo map",
+        arm.name,
+    )
+    if not servo_arm.assumes(arm, options.servos):
+        return
+    refuse_if(
+        not options.simulated or bool(slides),
+        f"{arm.name} needs its servo map to be calibrated: give --servos (docs/your_arm.md); only rehearsals assume servos"
+        + (f", and not for {', '.join(slides)}, which slides" if slides else ""),
+        "servos",
+    )
+    path, text = Path(options.out) / "servos.assumed.yaml", map_text(servo_arm.load(options.urdf)[1])
+    if not (path.exists() and path.read_text(encoding="utf-8") == text):
+        write(path, text)
+    options.servos = str(path)
+    console.print(f"no servo map of {arm.name} (--servos): servos that fit are assumed, see {path}", style="yellow", markup=False)
+
+
 def _require_sane(options) -> None:
     for name, least, largest in (("seed", 0, 2**31), ("repeats", 1, 20), ("settle", 0.0, 60.0)):
         value = getattr(options, name)
@@ -167,12 +197,6 @@ def _opened(options, simulation):
 
     files = [options.servos or resource("config/servos.yaml"), *([options.servo_overlay] if options.servo_overlay else [])]
     arm, servos = given(options.urdf, options.servos, options.servo_overlay)
-    refuse_if(
-        all(joint.type == "prismatic" for joint in arm.movable),
-        f"every joint of {arm.name} slides: calibrate finds how servos turn and droop, there is nothing of that to find; measure "
-        "each joint's way with a ruler, and write it into the servo map",
-        arm.name,
-    )
     kind = "a simulated arm" if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": str(files[0]), **checksums(arm.urdf, *files)}
     settings = {"seed": options.seed, "repeats": options.repeats, "quick": options.quick}

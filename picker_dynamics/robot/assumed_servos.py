@@ -99,6 +99,31 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
     return simulated(ServoMap(servos, FRAME_S, QUANTUM_US), kind, arm)
 
 
+def map_text(servos: ServoMap) -> str:
+    """Assumed servos of turning joints as a servo map's text (YAML), for what reads files alone."""
+    lines = ["# Assumed servos, for a simulation only: nothing of them is measured."]
+    lines += [f"board: {{frame_us: {1e6 * servos.frame_s:.0f}, quantum_us: {servos.quantum_us:g}}}", "joints:"]
+    for one in servos.servos:
+        points = ", ".join(f"[{math.degrees(horn):.6f}, {pulse:.4f}]" for horn, pulse in zip(one.horn_angles, one.pulses_us))
+        figures = {
+            "channel": one.channel,
+            "direction": one.direction,
+            "zero_deg": f"{math.degrees(one.zero):.6f}",
+            "pulse_map": f"[{points}]",
+            "stall_torque_nm": f"{one.stall_torque:.6g}",
+            "no_load_speed_rad_s": f"{one.no_load_speed:.6g}",
+            "stiffness_nm_rad": f"{{value: {one.stiffness:.6g}, measured: false}}",
+            "deadband_us": f"{one.deadband_us:.6g}",
+            "armature_kg_m2": f"{one.armature:.9f}",
+            "peak_share": f"{one.peak_share:g}",
+            "hold_share": f"{one.hold_share:g}",
+            "rest_rad": f"{one.rest:.6f}",
+            "home_rad": f"{one.home:.6f}",
+        }
+        lines += [f"  {one.joint}:", *(f"    {key}: {value}" for key, value in figures.items())]
+    return "\n".join(lines) + "\n"
+
+
 def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
     """The servos with friction and play of that kind, and a spring, where their map leaves them open."""
     given = read_yaml(resource(SIMULATED_SERVOS[kind]), "servo map", DescriptionError)["defaults"]

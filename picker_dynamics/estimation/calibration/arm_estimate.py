@@ -18,7 +18,7 @@ from .poses import cautious_validator
 from .procedure import gravity_joints
 from .servo_figures import ServoFigures, calibrated_servos, figures_from, with_sweeps
 from .sweep import Sweep
-from .write_back import urdf_text
+from .write_back import rewritten
 
 LIMIT_MARGIN = 0.035
 """Between where a person said stop and the limit that is written [rad]: 2 degrees."""
@@ -97,7 +97,7 @@ class ArmEstimate:
     @property
     def known_description(self) -> descriptions.ArmDescription:
         """The arm with the limits that were found."""
-        return descriptions.parse(urdf_text(self.description, {}, "", limits=self.limits), self.description.source)
+        return rewritten(self.description, {}, "", limits=self.limits)
 
     def validator(self) -> MotionValidator:
         """The cautious validator with all that is known."""

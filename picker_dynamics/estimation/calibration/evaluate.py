@@ -23,7 +23,8 @@ from .mass_properties import LinkProperties
 from .measured import Measured
 from .poses import SIDES, Station, Weight, candidates, choose
 from .procedure import Calibrated
-from .write_back import urdf_text
+from .statics import random_poses
+from .write_back import rewritten
 
 POSES, SEED = 10, 1
 DRAWS = 2000
@@ -57,10 +58,12 @@ def usual_paths(
 ) -> list[Trajectory]:
     """Motions through random poses of the working area, as the hold benchmark has them."""
     validator = torque_validator(RigidBody(description, servos.armature), servos)
-    return paths_between(
-        feasible_poses(validator, description.lower, description.upper, count, seed=seed, start=servos.home, reach_m=REACH_M),
-        validator,
-    )
+    turns = np.isfinite(description.lower)  # a joint without limits has its servo's
+    lower = np.where(turns, description.lower, servos.setpoint_lower)
+    upper = np.where(turns, description.upper, servos.setpoint_upper)
+    tips = validator.model.forward_kinematics(random_poses(description, 64))
+    reach = min(REACH_M, 0.4 * float(np.hypot(tips[:, 0], tips[:, 1]).max()))
+    return paths_between(feasible_poses(validator, lower, upper, count, seed=seed, start=servos.home, reach_m=reach), validator)
 
 
 def errors(
@@ -88,7 +91,7 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[descriptions.ArmDescription
             along = lay(plant.description, name)
             mass, inertia = link.mass * error.mass[name], along.inertia(link.inertia) * error.inertia[name]
             links[name] = LinkProperties(Measured(mass, 0.0), Measured(along.distance(link.com), 0.0), Measured(inertia, 0.0))
-    description = descriptions.parse(urdf_text(plant.description, links, "exact"), plant.description.source)
+    description = rewritten(plant.description, links, "exact")
     servo = plant.whole_servo
     servos = [
         replace(

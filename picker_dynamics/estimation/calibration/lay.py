@@ -49,9 +49,14 @@ class Lay:
     end: str
 
     @property
+    def rolls(self) -> bool:
+        """Whether distances count along the joint's axis."""
+        return bool(abs(self.ahead @ self.axis) > ALONG_AXIS)
+
+    @property
     def way(self) -> str:
         """Along what its balance point is told, for a person."""
-        return f"along the line to {self.end}" if abs(self.ahead @ self.axis) < ALONG_AXIS else "along the joint's axis"
+        return "along the joint's axis" if self.rolls else f"along the line to {self.end}"
 
     def distance(self, com) -> float:
         """Of a centre of mass (3,) [m] along the line."""

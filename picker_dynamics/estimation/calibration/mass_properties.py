@@ -358,8 +358,10 @@ def reach(
         pose: of the joints between them [rad], by name; others at 0.
 
     Returns:
-        None where neither a joint nor a simple shape tells: nothing drawn, or a mesh.
+        None where neither a joint nor a simple shape tells: nothing drawn, a mesh, or a link that rolls about its length.
     """
+    if lay(description, link).rolls:
+        return None
     poses, inside = poses_in(description, link, pose), (link, *holds)
     points = [poses[name].apply(point) for name in inside for point in _drawn(description, name)]
     points += [poses[joint.child].position for joint in description.joints if joint.parent in inside]

@@ -140,7 +140,7 @@ def bearable_weights(model: DroopModel) -> tuple[Weight, ...]:
     along = poses[arm.tool].rotation.T @ poses[last].rotation @ lay(arm, last).level
     columns, rng = list(model.columns), np.random.default_rng(0)
     q = np.tile(servos.home, (CANDIDATES, 1))
-    lower, upper = np.maximum(arm.lower, servos.setpoint_lower), np.minimum(arm.upper, servos.setpoint_upper)
+    lower, upper = _room(arm, servos)
     q[:, columns] = rng.uniform(lower[columns], upper[columns], (CANDIDATES, len(columns)))
     for share in LIGHTER:
         weights = tuple(
@@ -214,9 +214,7 @@ def candidates(
     rng, servos, description = np.random.default_rng(seed), validator.limits.servo_map, model.description
     columns: list[int] = list(model.columns)
     found: list[Station] = []
-    margin = 2.0 * STAND_OFF
-    lower = np.maximum(description.lower, servos.setpoint_lower) + margin
-    upper = np.minimum(description.upper, servos.setpoint_upper) - margin
+    lower, upper = _room(description, servos)
     tries = 100 * count // len(weights)
     for number, weight in enumerate(weights):
         loaded, wanted = with_weight(validator, weight), count * (number + 1) // len(weights)
@@ -237,6 +235,15 @@ def candidates(
                 limit=wanted,
             )
     return found
+
+
+def _room(description: ArmDescription, servos: ServoMap) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) least and largest angles [rad] of stations: the arm can stand off from them on both sides."""
+    margin = 2.0 * STAND_OFF
+    return (
+        np.maximum(description.lower, servos.setpoint_lower) + margin,
+        np.minimum(description.upper, servos.setpoint_upper) - margin,
+    )
 
 
 def passes(validator: MotionValidator, q) -> bool:

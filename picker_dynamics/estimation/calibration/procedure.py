@@ -25,7 +25,7 @@ from .measured import Measured
 from .poses import SIDES, Station, Weight, bare_stations, loaded_stations, sensors
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
 from .statics import level_joints, random_poses
-from .write_back import urdf_text
+from .write_back import rewritten
 
 ANGLE_SD = RULER_SD / 0.3
 """Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""
@@ -125,7 +125,7 @@ def calibrate(
         tell(f"link {name}: weigh, balance, swing")
         aside = lay(description, name).aside(description.links[name].com)
         links[name] = link_properties(name, bench.link(name), aside_m=aside)
-    weighed = descriptions.parse(urdf_text(description, links, when), description.source)
+    weighed = rewritten(description, links, when)
     angles = {name: angle_pair(name, servos, description, bench, tell) for name in description.joint_names if name not in joints}
     last = droop_fit(weighed, servos, links, angles, bench, weights, seed=seed, tell=tell, instrument=instrument)
     figures = figures_from(last, angles)

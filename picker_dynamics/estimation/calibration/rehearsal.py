@@ -7,6 +7,7 @@ instruments; time passes as fast as it can.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
@@ -14,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from picker_dynamics.board.firmware.config import board_limits
+from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.plant import Plant
@@ -28,6 +30,9 @@ from .person import Question
 from .procedure import ANGLE_SD
 from .simulated import HAND_S, HANDS_OFF, SimulatedBench
 from .steps.result import calibrated
+
+PATIENCE = 50
+"""How often the same question is answered: a session that goes round in circles ends."""
 
 OSCILLATOR_SHARE = 0.03
 """Bound of the error of the hidden oscillator."""
@@ -71,6 +76,7 @@ class SimulatedPerson:
         self._links: dict[tuple[str, str], list] = {}
         self._jogged: tuple = ()
         self.asked = 0
+        self._times: Counter[tuple[str, str]] = Counter()
 
     def tell(self, text: str, style: str = "") -> None:
         """Show it."""
@@ -83,6 +89,13 @@ class SimulatedPerson:
     def ask(self, question: Question) -> str:
         """An answer; shown."""
         self.asked += 1
+        self._times[question.step, question.key] += 1
+        refuse_if(
+            self._times[question.step, question.key] > PATIENCE,
+            f"{question.step}: asked {PATIENCE} times, and no answer would do: {question.text}",
+            question.step,
+            PATIENCE,
+        )
         answer = self.answer(question)
         self._show(f"{question.text}  {answer}", "hint")
         return answer
@@ -93,8 +106,8 @@ class SimulatedPerson:
         words = dict(question.words)
         if step == "power":
             return ""
-        if key == "still":
-            return ""
+        if key == "misfit":
+            return "leave"
         if step == "trim":
             return self._trim(key, about)
         if key in ("hang", "take"):
@@ -295,7 +308,7 @@ class Rehearsal:
         plant, was = self.bench.plant, self.believed.servos[column]
         true = plant.servo_map.servos[column]
         return {
-            "zero_rad": -true.direction * true.zero,
+            "zero_rad": float(true.to_angle(0.5 * (true.pulses_us[0] + true.pulses_us[-1]))),
             "scale": true.horn_angles[-1] / was.horn_angles[-1] - 1.0,
             "stiffness_nm_rad": float(plant.servo.stiffness[column]),
             "gap_rad": float(plant.servo.gap[column]),

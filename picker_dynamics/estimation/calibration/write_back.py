@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from picker_dynamics.dynamics.check import CheckReport, check
@@ -175,6 +175,12 @@ def urdf_text(
     return text
 
 
+def rewritten(description: ArmDescription, links: Mapping[str, LinkProperties], when: str, **more) -> ArmDescription:
+    """The arm of ``urdf_text``, whose arguments these are, with the same tool: the text does not name it."""
+    made = parse(urdf_text(description, links, when, **more), description.source)
+    return replace(made, tool_frame=description.tool_frame, notes=description.notes)
+
+
 def _inertial(link, along: Lay, one: LinkProperties, when: str, counted: str) -> str:
     ratio = one.mass.value / link.mass if one.inertia is None else one.inertia.value / along.inertia(link.inertia)
     mass, centre = NORMAL_95 * one.mass.sd, 1e3 * NORMAL_95 * one.distance.sd
@@ -334,7 +340,7 @@ def geometry_findings(description: ArmDescription, links: Mapping[str, LinkPrope
         description: the arm as drawn, with the masses believed before.
         links: what was measured.
     """
-    measured = parse(urdf_text(description, links, ""), description.source)
+    measured = rewritten(description, links, "")
     found: list[Finding] = []
     for name, one in links.items():
         found += link_findings(measured, name)

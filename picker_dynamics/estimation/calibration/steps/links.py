@@ -18,7 +18,7 @@ from ..mass_properties import LENGTH_MAX, LinkProperties, LinkReadings, properti
 from ..measured import NORMAL_95
 from ..procedure import measured_links
 from ..step_context import StepContext
-from ..write_back import geometry_findings, urdf_text
+from ..write_back import geometry_findings, rewritten
 
 NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20
 APART = {"mass": 0.02, "balance": 0.1, "swings": 0.05}
@@ -50,7 +50,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         context.tell(str(finding), "warning")
     if not links:
         return estimate
-    weighed = descriptions.parse(urdf_text(arm, links, context.when, readings=read), arm.source)
+    weighed = rewritten(arm, links, context.when, readings=read)
     return replace(estimate, description=weighed, links=links)
 
 

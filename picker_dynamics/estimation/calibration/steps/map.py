@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..joint_map import Levelled, MapPoint, anchored, levelled, mapped, moved_as_told, resting_at, setpoint_of, turned_round
-from ..poses import HEIGHT_MIN
+from ..poses import HEIGHT_MIN, passes
 from ..procedure import ANGLE_SD, angle_figures
 from ..step_context import LeaveError, StepContext
 
@@ -211,7 +211,7 @@ def _go(mover, validator: MotionValidator, goal, number: int) -> None:
 
 
 def _place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float) -> np.ndarray:
-    """Set-points (n,) [rad] with a joint at a share of what it can hold, the others at home.
+    """Set-points (n,) [rad] with a joint at a share of what it can hold, the others at home, or at rest.
 
     Raises:
         InputError: it can hold nothing there.
@@ -219,20 +219,20 @@ def _place(validator: MotionValidator, estimate: ArmEstimate, column: int, share
     servos = validator.limits.servo_map
     low = max(estimate.description.lower[column], servos.setpoint_lower[column])
     high = min(estimate.description.upper[column], servos.setpoint_upper[column])
-    held = []
-    for angle in np.linspace(low + EDGE * (high - low), high - EDGE * (high - low), 33):
-        q = np.array(servos.home)
-        q[column] = angle
-        try:
-            validator.require_holdable(q)
-        except PickerError:
-            continue
-        if validator.model.forward_kinematics(q)[2] > HEIGHT_MIN:
-            held.append(q)
-    if len(held) < 3:
+    for others in (servos.home, servos.rest):  # a weak arm cannot surely hold itself at home
+        held = []
+        for angle in np.linspace(low + EDGE * (high - low), high - EDGE * (high - low), 33):
+            q = np.array(others)
+            q[column] = angle
+            if passes(validator, q) and validator.model.forward_kinematics(q)[2] > HEIGHT_MIN:
+                held.append(q)
+        if len(held) >= 3:
+            break
+    else:
         name = servos.joint_names[column]
         raise InputError(
-            f"{name}: its servo cannot surely hold it anywhere, the others at home: is home_rad right?", subject=name
+            f"{name}: its servo cannot surely hold it anywhere, the others at home or at rest: are home_rad and rest_rad right?",
+            subject=name,
         )
     return servos.to_angle(servos.quantise_us(servos.to_pulse_us(held[round(share * (len(held) - 1))])))
 

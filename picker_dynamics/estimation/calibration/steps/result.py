@@ -99,7 +99,8 @@ def figures(estimate: ArmEstimate) -> dict:
         column = servos.joint_names.index(name)
         servo, was = servos.servos[column], estimate.given.servos[column]
         entries = {
-            "zero_rad": one.zero and Measured(-servo.direction * servo.zero, one.zero.sd),
+            "zero_rad": one.zero
+            and Measured(float(servo.to_angle(0.5 * (servo.pulses_us[0] + servo.pulses_us[-1]))), one.zero.sd),
             "scale": one.scale and Measured(horn_slope(servo) / horn_slope(was) - 1.0, one.scale.sd),
             "stiffness_nm_rad": one.stiffness,
             "gap_rad": one.gap,

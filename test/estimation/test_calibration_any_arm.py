@@ -1,0 +1,89 @@
+"""Calibration of arms of other shapes: links along any axis, frames without mass, joints that slide; truth is the simulated arm."""
+
+from argparse import ArgumentParser
+
+import any_arms
+import numpy as np
+from pytest import approx, mark, raises
+
+from picker_dynamics.commands import calibrate as command
+from picker_dynamics.dynamics.rigid_body import RigidBody
+from picker_dynamics.errors import InputError
+from picker_dynamics.estimation.calibration import procedure
+from picker_dynamics.estimation.calibration.droop_model import DroopModel, sensor_on
+from picker_dynamics.estimation.calibration.joint_map import levelled
+from picker_dynamics.estimation.calibration.mass_properties import properties
+from picker_dynamics.estimation.calibration.poses import bearable_weights
+from picker_dynamics.estimation.calibration.simulated import SimulatedBench
+from picker_dynamics.estimation.calibration.statics import random_poses
+from picker_dynamics.estimation.calibration.write_back import rewritten
+from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.kinematic_tree import link_poses
+
+DROOP = {
+    "four_joint": ("lean", "bend", "nod"),
+    "so101": ("shoulder_lift", "elbow_flex", "wrist_flex"),
+    "so100": ("shoulder_lift", "elbow_flex", "wrist_flex"),
+    "pan_tilt": ("tilt",),
+}
+
+
+def known(name):
+    return servo_arm.load(any_arms.urdf(name))
+
+
+@mark.parametrize("name", DROOP)
+def test_links_weighed_balanced_and_swung_give_the_gravity_of_the_true_arm(name):
+    arm, servos = known(name)
+    bench = SimulatedBench.with_errors(arm, servos, plant_error=0.15, seed=3)
+    joints = procedure.gravity_joints(arm)
+    assert joints == DROOP[name]
+    links = procedure.measured_links(arm, joints)
+    assert all(arm.links[link].mass > 1e-3 for link in links), "frames are no parts"
+    found = rewritten(arm, properties(arm, {link: bench.link(link) for link in links}), "today")
+    assert found.tool == arm.tool
+    q, columns = random_poses(arm, 20), [arm.joint_names.index(joint) for joint in joints]
+    bench.plant.detach()
+    true = np.array([bench.plant.bias(one, np.zeros(arm.n)) for one in q])[:, columns]
+    before, after = (RigidBody(one).gravity(q)[:, columns] for one in (arm, found))
+    assert np.abs(after - true).max() < 0.35 * np.abs(before - true).max()
+    assert np.abs(after - true).max() < 0.03 * np.abs(true).max()
+
+
+@mark.parametrize("name", DROOP)
+def test_an_inclinometer_on_the_links_tells_the_angles_of_their_joints(name):
+    arm, _ = known(name)
+    for q in random_poses(arm, 10):
+        poses = link_poses(arm, q)
+        for joint in DROOP[name]:
+            how = levelled(arm, joint, q)
+            read = {link: float(sensor_on(arm, link).of(poses)) for link in how.links}
+            off = how.angle(read) - q[arm.joint_names.index(joint)]
+            assert np.remainder(off + np.pi, 2.0 * np.pi) - np.pi == approx(0.0, abs=1e-3)
+    for joint in set(arm.joint_names) - set(DROOP[name]):
+        assert joint in ("grasp", "gripper", "wrist_roll") or levelled(arm, joint, np.zeros(arm.n)) is None
+
+
+def test_a_weak_arm_gets_lighter_weights():
+    masses = {}
+    for name in ("pan_tilt", "so101"):
+        arm, servos = known(name)
+        masses[name] = [one.mass for one in bearable_weights(DroopModel(arm, servos, DROOP[name], {}))]
+    assert masses["pan_tilt"] == approx([0.0, 0.02, 0.04, 0.02]) and masses["so101"] == approx([0.0, 0.1, 0.2, 0.1])
+
+
+@mark.parametrize(
+    "name, words, message",
+    [
+        ("gantry", ["--simulated"], "every joint of gantry slides"),
+        ("so101", ["--port", "/dev/null"], "needs its servo map to be calibrated: give --servos"),
+        ("four_joint", ["--simulated"], "and not for grasp, which slides"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_said_in_a_sentence(name, words, message, tmp_path):
+    commands = ArgumentParser().add_subparsers()
+    command.add_parser(commands)
+    options = commands.choices["calibrate"].parse_args([*words, "--urdf", str(any_arms.urdf(name)), "--out", str(tmp_path / "a")])
+    with raises(InputError, match=message):
+        command.run(options)
+    assert not (tmp_path / "a").exists()
