@@ -1,4 +1,4 @@
-"""Calibration of arms of other shapes: links along any axis, frames without mass, joints that slide; truth is the simulated arm."""
+"""Calibration of arms of other shapes: links along any axis, massless frames, joints that slide; truth is the simulated arm."""
 
 from argparse import ArgumentParser
 
