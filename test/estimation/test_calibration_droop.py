@@ -37,6 +37,13 @@ class ExactBench(simulated.RestingBench):
         return [float(sensor.of(poses)) for sensor in station.sensors]
 
 
+class CoarseBench(simulated.RestingBench):
+    """An inclinometer that shows whole degrees."""
+
+    def sensed(self, sensors, q):
+        return np.radians(np.round(np.degrees(super().sensed(sensors, q)))).tolist()
+
+
 @mark.parametrize("name", ["picker", "rrp", "three_link", "cylindrical"])
 def test_gravity_torques_are_those_of_pinocchio(name):
     arm = descriptions.load(resource(f"urdf/{name}.urdf"))
@@ -146,6 +153,18 @@ def test_exact_readings_give_exact_figures():
         assert found.fit.figure(joint, "gap").value == approx(gap, rel=0.15)
         assert found.fit.figure(joint, "load_friction").value == approx(load_friction, abs=0.06)
     assert found.fit.misfit < 0.3 and (found.fit.friction < droop_fit.FRICTION_SD).all()
+
+
+def test_an_inclinometer_of_whole_degrees_is_believed_no_more_than_it_tells():
+    """Counted as tenths of a degree its readings would be outliers, and the misfit about three."""
+    arm = bench(0, CoarseBench)
+    found = procedure.calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=0)
+    assert 0.5 < found.fit.misfit < 1.4 and not found.fit.outliers
+    for joint in JOINTS:
+        truths = dict(zip(("zero", "scale", "compliance", "gap", "load_friction", "coulomb"), hidden(arm.plant, joint)))
+        for figure, truth in truths.items():
+            one = found.fit.figure(joint, figure)
+            assert abs(one.value - truth) < 3.0 * one.sd, (joint, figure)
 
 
 def test_stiffness_is_that_at_the_nominal_voltage_where_the_supply_is_measured(calibrated):

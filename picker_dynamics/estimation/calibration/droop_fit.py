@@ -29,7 +29,7 @@ import numpy as np
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-from .droop_model import FIGURES, SOUGHT, DroopModel, Reading, wrapped
+from .droop_model import FIGURES, SOUGHT, DroopModel, Reading, reading_errors, wrapped
 from .measured import Measured
 
 FRICTION_SD, FRICTION_VISITS = 0.008, 2.0
@@ -132,7 +132,8 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
 
     mean, prior_sd = model.prior()
     require_plausible(model, mean, readings)
-    value, visits, sd = (np.array(column) for column in zip(*((one.value, one.visit, one.sensor.sd) for one in readings)))
+    value, visits = (np.array(column) for column in zip(*((one.value, one.visit) for one in readings)))
+    sd = reading_errors(readings)
     unknowns, friction, bounds = mean, np.full(len(model.joints), FRICTION_SD), np.full((2, len(mean)), [[-np.inf], [np.inf]])
     for figure, ends in BOUNDS.items():
         bounds[:, FIGURES.index(figure) : len(model.joints) * len(FIGURES) : len(FIGURES)] = np.reshape(ends, (2, 1))

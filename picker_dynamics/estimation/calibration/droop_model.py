@@ -68,6 +68,9 @@ servos have it (coulomb as a share of stall torque)."""
 INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
 """Standard deviation of one reading: [rad], [m]."""
 
+DISPLAY_STEPS, OF_A_STEP = np.radians([1.0, 0.5]), 1e-6
+"""Of inclinometers that show no tenths of a degree, and how near to whole ones of them all readings are then [rad]."""
+
 
 @dataclass(frozen=True)
 class SensorModel:
@@ -156,6 +159,18 @@ class Reading:
             self.weight_link,
             self.weight_point,
         )
+
+
+def reading_errors(readings: Sequence[Reading]) -> np.ndarray:
+    """(r,) standard deviation of each reading [rad or m]; of angles that are all whole degrees, or halves, with their rounding:
+    step / sqrt(12)."""
+    sd, angles = np.array([one.sensor.sd for one in readings]), np.array([one.sensor.kind == "elevation" for one in readings])
+    told = np.array([one.value for one in readings])[angles]
+    for step in DISPLAY_STEPS:
+        if np.abs(told - step * np.round(told / step)).max(initial=0.0) < OF_A_STEP:
+            sd[angles] = np.maximum(sd[angles], step / np.sqrt(12.0))
+            break
+    return sd
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from .droop_fit import DroopFit, whitening
-from .droop_model import FIGURES, PRIORS, DroopModel, Reading, SensorModel, wrapped
+from .droop_model import FIGURES, PRIORS, DroopModel, Reading, SensorModel, reading_errors, wrapped
 from .lay import LEAST_KG, lay
 from .mass_properties import LinkProperties
 from .measured import Measured
@@ -233,7 +233,7 @@ def cross_validation(fit: DroopFit) -> CrossValidation:
     model, readings = fit.model, fit.readings
     expected, jacobian, chance = model.linearised(fit.unknowns, readings)
     visits = np.array([one.visit for one in readings])
-    whiten = whitening(chance.held(fit.friction), visits, [one.sensor.sd for one in readings])
+    whiten = whitening(chance.held(fit.friction), visits, reading_errors(readings))
     off = wrapped(np.array([one.value for one in readings]) - expected, readings)
     scaled, residuals = whiten @ jacobian, whiten @ off
     covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior()[1] ** -2))
