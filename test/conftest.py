@@ -1,4 +1,4 @@
-"""What all tests share: the order in which files run, further attempts where the machine stalled, and last words.
+"""What all tests share: the order in which files run, further attempts, alone, where the machine stalled, and last words.
 
 The last words: which tests ran again and why; which tests of the firmware did not run, and what they need.
 """
@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import turns
 from hypothesis import settings
 from stalls import Stalls
 
@@ -23,7 +24,7 @@ pytest.register_assert_rewrite("hardware_bench", "ros_graph", "scenarios", "sess
 
 settings.register_profile("long", max_examples=3000, deadline=None)  # of generated sequences: test/support/generated.py
 
-ATTEMPTS, ATTEMPTS_S = 3, 360.0
+ATTEMPTS, ATTEMPTS_S = 3, 900.0
 AHEAD = 10
 """Steps of priority that tests against the clock go before others."""
 AGAIN, STALLS = pytest.StashKey[list[str]](), pytest.StashKey[Stalls]()
@@ -96,23 +97,33 @@ def ahead_of_others() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Once and twice more, where a test that runs against the clock failed and the machine stalled meanwhile."""
-    if not against_the_clock(item):
-        return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     attempt = partial(item.config.pluginmanager.getplugin("runner").runtestprotocol, item, nextitem=nextitem, log=False)
-    with ahead_of_others(), Stalls() as stalls:
-        again = item.config.stash[AGAIN] = []
-        item.config.stash[STALLS] = stalls
-        before, reports = stalls.count, attempt()
-        while (failed := [report for report in reports if report.failed]) and stalls.count > before and len(again) < ATTEMPTS - 1:
-            again.append(f"{failed[0].when} failed, {stalls}\n{failed[0].longreprtext}")
-            before, reports = stalls.count, attempt()
-    reports[0].again = again
+    if against_the_clock(item):
+        reports = attempts(item, attempt)
+    else:
+        with turns.beside_others():
+            reports = attempt()
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def attempts(item, attempt):
+    """Once, and twice more, without other tests beside it, where the test failed and the machine stalled meanwhile."""
+    with ahead_of_others(), Stalls() as stalls:
+        again = item.config.stash[AGAIN] = []
+        item.config.stash[STALLS] = stalls
+        with turns.beside_others():
+            reports = attempt()
+        before = 0
+        while (failed := [report for report in reports if report.failed]) and stalls.count > before and len(again) < ATTEMPTS - 1:
+            again.append(f"{failed[0].when} failed, {stalls}\n{failed[0].longreprtext}")
+            with turns.alone():
+                before, reports = stalls.count, attempt()
+    reports[0].again = again
+    return reports
 
 
 @pytest.hookimpl(wrapper=True)

@@ -189,8 +189,8 @@ def test_after_a_pause_commands_have_to_start_from_the_outputs_again(rig):
     """A controller that was restarted begins somewhere else: its first command is no continuation of the last one."""
     session = rig.active()
     rig.stream(moved(base=0.2))
-    before = rig.pulses()
-    session.tick(time.monotonic())
+    before = units(moved(base=0.2))
+    rig.tick_until(lambda: rig.pulses() == before, "arrival")
     later = time.monotonic() + 3.0
     assert session.command(later + LEAD_S, moved(base=-0.5), later) is False
     rig.news()

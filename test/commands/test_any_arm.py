@@ -13,7 +13,7 @@ import numpy as np
 from patient import picker
 from pytest import approx, fixture, mark
 from ros_graph import own_domain, running_graph, running_nodes
-from scenarios.bench import wait_until_up
+from scenarios.bench import PATIENCE_S, wait_until_up
 
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands.demo.scene import load_scene
@@ -60,6 +60,7 @@ def test_an_arm_moves_from_its_urdf_alone(name, servos, tmp_path, run_picker):
         code, _, complaints = run_picker("move", "--joints", f"{arm.joint_names[0]}={unit}")
         assert code == 6 and arm.joint_names[0] in complaints
         moved(run_picker, "park")
+        running.client.wait_holding(PATIENCE_S)
         code, said, _ = run_picker("status")
         assert code == 0 and "active" in said and "holding" in said
         assert all(f"  {joint} " in said for joint in arm.joint_names)

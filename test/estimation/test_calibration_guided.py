@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import yaml
 from calibration_truth import ARM, BELIEVED, SIMULATED
+from matplotlib import pyplot as plt
 from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.commands import calibrate as command
@@ -278,6 +279,9 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
     whole, broken = map(Rig, folders)
     _, expected = whole.walk("links", "droop", "result")
     assert "the readings leave its" in whole.last.said  # with so few stations
+    for stage in ("bare", "loaded"):
+        figure = plt.imread(folders[0] / f"poses_{stage}.png")
+        assert min(figure.shape[:2]) > 200 and 0.005 < np.mean(figure[..., :3].min(axis=2) < 0.6) < 0.3, "something is drawn"
     weights = {one.weight_point + (one.weight,) for one in expected.fit.readings if one.weight}
     assert whole.last.keys.count("hang") == whole.last.keys.count("take") == len(weights), "each weight is hung on once"
     visit = next(key for key in whole.last.keys if key.endswith(".elevation.forearm"))

@@ -96,7 +96,7 @@ def lay(arm: ArmDescription, link: str) -> Lay:
     up = np.cross(axis, level)
     faces = float(here.rotation[2] @ up)
     if abs(faces) < UNCLEAR:  # it stands upright: leaning ahead is below 90 degrees, leaning back above
-        faces = -float((here.rotation @ up)[:2] @ _forward(arm, poses))
+        faces = -float((here.rotation @ up)[:2] @ forward(arm, poses))
     up = _unit(up if faces > 0.0 else -up)
     own = bool(path) and path[-1] is joint and not rolls
     return Lay(axis, ahead, own, level, up, f"{path[-1].name}'s axis" if own else f"the frame of {link}", end)
@@ -114,7 +114,7 @@ def _lines(arm: ArmDescription, link: str, poses) -> Iterator[tuple[str, np.ndar
     yield "its centre of mass", np.asarray(arm.links[link].com, dtype=float)
 
 
-def _forward(arm: ArmDescription, poses) -> np.ndarray:
+def forward(arm: ArmDescription, poses) -> np.ndarray:
     """(2,) the horizontal way from the first joint to the tool; the root's x axis where the tool is right above."""
     away = (poses[arm.tool].position - poses[arm.movable[0].child].position)[:2]
     return away if np.linalg.norm(away) > 10.0 * SHORTEST else np.array([1.0, 0.0])

@@ -15,7 +15,7 @@ from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 
-from .. import readings
+from .. import pose_figure, readings
 from ..arm_estimate import ArmEstimate
 from ..droop_fit import DroopFit, fit
 from ..droop_model import DroopModel, SensorModel, sensor_on
@@ -267,7 +267,7 @@ class StationReader:
                 for station in stations
             ]
             self.context.note(f"stations.{stage}", known)
-        return [
+        kept = [
             Station(
                 np.array(pulses),
                 Weight(mass, tuple(point)),
@@ -275,6 +275,15 @@ class StationReader:
             )
             for pulses, mass, point, sensors in known
         ]
+        self._draw(stage, kept)
+        return kept
+
+    def _draw(self, stage: str, stations: list[Station]) -> None:
+        """Show a person how the inclinometer lies at the poses of a stage."""
+        path = self.context.folder / f"poses_{stage}.png"
+        if self.context.person is not None and not path.exists():
+            pose_figure.draw(self.estimate.description, self.estimate.servos, stations, path)
+            self.context.tell(f"the poses, and how the inclinometer lies at each: {path}", "hint")
 
     def forget(self, reading) -> None:
         """The visit of a reading is open again."""

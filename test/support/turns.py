@@ -1,0 +1,38 @@
+"""Turns of tests that run side by side in several processes: all together as a rule, one alone where it has to."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+GATE, ROOM = Path(__file__), Path(__file__).with_name("stalls.py")
+"""Files of this copy that are locked: nothing has to be made, and locks end with who has them."""
+
+
+@contextlib.contextmanager
+def _locked(path: Path, how: int) -> Iterator[None]:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(file, how)
+        yield
+    finally:
+        os.close(file)
+
+
+@contextlib.contextmanager
+def beside_others() -> Iterator[None]:
+    """Begin when nobody is alone or waits for that."""
+    with contextlib.ExitStack() as within:
+        with _locked(GATE, fcntl.LOCK_SH):
+            within.enter_context(_locked(ROOM, fcntl.LOCK_SH))
+        yield
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Begin when the tests under way in other processes are over; no other begins meanwhile."""
+    with _locked(GATE, fcntl.LOCK_EX), _locked(ROOM, fcntl.LOCK_EX):
+        yield
