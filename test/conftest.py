@@ -32,6 +32,11 @@ SECOND_ATTEMPTS: list[str] = []
 OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
 
 
+def pytest_configure(config) -> None:
+    if not hasattr(config, "workerinput"):
+        favour()
+
+
 def pytest_runtest_setup() -> None:
     """Signals are as a terminal has them, for each test and for all that it starts, also under nohup or in the background.
 
@@ -92,6 +97,15 @@ def ahead_of_others() -> Iterator[None]:
         os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
+def favour(process: int | str = "self", nice: int = -AHEAD) -> None:
+    """The same for the session of a process: where Linux shares processors among sessions, nobody is nicer than one's own.
+
+    Each node is in a session of its own.
+    """
+    with contextlib.suppress(OSError):  # no such sessions; not root; gone meanwhile
+        Path(f"/proc/{process}/autogroup").write_text(str(nice))
+
+
 # -- further attempts ----------------------------------------------------------------------------------
 
 
@@ -112,7 +126,7 @@ def pytest_runtest_protocol(item, nextitem):
 
 def attempts(item, attempt):
     """Once, and twice more, without other tests beside it, where the test failed and the machine stalled meanwhile."""
-    with ahead_of_others(), Stalls() as stalls:
+    with ahead_of_others(), Stalls(favour) as stalls:
         again = item.config.stash[AGAIN] = []
         item.config.stash[STALLS] = stalls
         with turns.beside_others():
@@ -154,6 +168,8 @@ def pytest_terminal_summary(terminalreporter) -> None:
 
 
 def pytest_unconfigure(config) -> None:
+    if not hasattr(config, "workerinput"):
+        favour(nice=0)
     reporter = config.pluginmanager.get_plugin("terminalreporter")  # None in a worker
     files = {Path(report.nodeid.split("::")[0]).stem for report in reporter.stats.get("skipped", [])} if reporter else set()
     skipped = sorted(name for name in files if name.startswith(OF_THE_FIRMWARE))

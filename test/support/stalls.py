@@ -7,7 +7,7 @@ import glob
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 SLEEP_S, CENSUS_S = 0.02, 0.5
@@ -26,9 +26,14 @@ def processes_below(pid: int) -> Iterator[int]:
 
 
 class Stalls:
-    """Witness of stalls while a ``with`` block lasts: of this process, and of the processes that it has started."""
+    """Witness of stalls while a ``with`` block lasts: of this process, and of the processes that it has started.
 
-    def __init__(self):
+    Args:
+        on_process: called with the id of each that it started, soon after.
+    """
+
+    def __init__(self, on_process: Callable[[int], None] = lambda _pid: None):
+        self._on_process, self._known = on_process, {os.getpid()}
         self.count, self.worst_s, self.worst = 0, 0.0, ""
         self._files: dict[str, int] = {}
         self._waited: dict[str, int] = {}
@@ -61,6 +66,9 @@ class Stalls:
     def _count_threads(self) -> None:
         """All of them: states and commands are carried by threads of the middleware."""
         for pid in (os.getpid(), *processes_below(os.getpid())):
+            if pid not in self._known:
+                self._known.add(pid)
+                self._on_process(pid)
             for thread in glob.glob(f"/proc/{pid}/task/*"):
                 if thread not in self._files:
                     with contextlib.suppress(OSError):  # gone meanwhile
