@@ -29,11 +29,13 @@ AHEAD = 10
 """Steps of priority that tests against the clock go before others."""
 AGAIN, STALLS = pytest.StashKey[list[str]](), pytest.StashKey[Stalls]()
 SECOND_ATTEMPTS: list[str] = []
+FIRST = "PYTEST_XDIST_WORKER" not in os.environ
+"""Whether a person started this process, neither xdist nor a test."""
 OF_THE_FIRMWARE = ("test_firmware", "test_avr", "test_conformance", "test_doctor", "test_toolchain")
 
 
-def pytest_configure(config) -> None:
-    if not hasattr(config, "workerinput"):
+def pytest_configure() -> None:
+    if FIRST:
         favour()
 
 
@@ -113,10 +115,11 @@ def favour(process: int | str = "self", nice: int = -AHEAD) -> None:
 def pytest_runtest_protocol(item, nextitem):
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     attempt = partial(item.config.pluginmanager.getplugin("runner").runtestprotocol, item, nextitem=nextitem, log=False)
+    takes_turns = hasattr(item.config, "workerinput")
     if against_the_clock(item):
-        reports = attempts(item, attempt)
+        reports = attempts(item, attempt, takes_turns)
     else:
-        with turns.beside_others():
+        with turns.beside_others() if takes_turns else contextlib.nullcontext():
             reports = attempt()
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
@@ -124,17 +127,17 @@ def pytest_runtest_protocol(item, nextitem):
     return True
 
 
-def attempts(item, attempt):
+def attempts(item, attempt, takes_turns: bool):
     """Once, and twice more, without other tests beside it, where the test failed and the machine stalled meanwhile."""
     with ahead_of_others(), Stalls(favour) as stalls:
         again = item.config.stash[AGAIN] = []
         item.config.stash[STALLS] = stalls
-        with turns.beside_others():
+        with turns.beside_others() if takes_turns else contextlib.nullcontext():
             reports = attempt()
         before = 0
         while (failed := [report for report in reports if report.failed]) and stalls.count > before and len(again) < ATTEMPTS - 1:
             again.append(f"{failed[0].when} failed, {stalls}\n{failed[0].longreprtext}")
-            with turns.alone():
+            with turns.alone() if takes_turns else contextlib.nullcontext():
                 before, reports = stalls.count, attempt()
     reports[0].again = again
     return reports
@@ -168,7 +171,7 @@ def pytest_terminal_summary(terminalreporter) -> None:
 
 
 def pytest_unconfigure(config) -> None:
-    if not hasattr(config, "workerinput"):
+    if FIRST:
         favour(nice=0)
     reporter = config.pluginmanager.get_plugin("terminalreporter")  # None in a worker
     files = {Path(report.nodeid.split("::")[0]).stem for report in reporter.stats.get("skipped", [])} if reporter else set()

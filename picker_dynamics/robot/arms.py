@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,7 @@ def load(name: str = "", path: str | Path | None = None, urdf: str | Path = "") 
 def urdf_of(name: str, path: str | Path | None = "") -> Path:
     """The URDF of a named arm: beside a file of one's own, or in urdf/."""
     beside = Path(path).parent / f"{name}.urdf" if path else None
-    return beside if beside is not None and beside.is_file() else resource(f"urdf/{name}.urdf")
+    return beside if beside is not None and os.path.isfile(beside) else resource(f"urdf/{name}.urdf")  # false for too long a name
 
 
 def of_entry(name: str, arm: ArmDescription, entry: Any) -> Arm:

@@ -40,9 +40,10 @@ def moved(run_picker, *words):
 
 @mark.slow
 @mark.ros
-@mark.parametrize("name, servos", [("so101", ""), ("gantry", ""), ("four_joint", SERVOS)])
-def test_an_arm_moves_from_its_urdf_alone(name, servos, tmp_path, run_picker):
-    path = str(any_arms.urdf(name))
+@mark.parametrize("name", any_arms.NAMES)
+def test_an_arm_moves_from_its_urdf_alone(name, tmp_path, run_picker):
+    """One of them with a servo map; servos are assumed for the others."""
+    path, servos = str(any_arms.urdf(name)), SERVOS if name == "four_joint" else ""
     arm, own = servo_arm.load(path, servos)
     chain = ChainKinematics(arm)
     target = np.round(chain.forward(own.home + 0.2 * (own.rest - own.home)), 4)

@@ -197,3 +197,10 @@ def test_what_is_wrong_in_the_file_is_named(tmp_path, line, reason):
     file.write_text(f"{DEFAULTS}arms:\n  rrp:\n" + "".join(f"    {entry}\n" for entry in lines))
     with pytest.raises(ConfigurationError, match=reason):
         arms.load("rrp", file)
+
+
+def test_a_name_too_long_for_a_file_is_no_arm(tmp_path):
+    path = tmp_path / "arms.yaml"
+    path.write_text(f"arms: {{{'x' * 300}: {{control: servo}}}}")
+    with pytest.raises(ConfigurationError, match="no file urdf/xxx"):
+        arms.load("x" * 300, path)

@@ -33,11 +33,11 @@ from .droop_model import FIGURES, SOUGHT, DroopModel, Reading, reading_errors, w
 from .measured import Measured
 
 FRICTION_SD, FRICTION_VISITS = 0.008, 2.0
-"""Standard deviation [N·m] of what dry friction holds back by chance where a servo has come to rest, 0.7 % of stall torque, and
-how many visits that guess is worth."""
+"""Standard deviation [N·m] of what dry friction holds back by chance where a servo of usual strength has come to rest, 0.7 % of
+stall torque, and how many visits that guess is worth."""
 
-MOST_FRICTION = 0.02
-"""What friction holds back by chance is never believed to be larger than this [N·m]: a misread instrument would make it so."""
+MOST_TIMES = 2.5
+"""Friction by chance is never believed to be larger than so many times the guess: a misread instrument would make it so."""
 
 FURTHEST_FRICTION = 3.0
 """No visit counts for more than so many standard deviations: a misread instrument is no friction."""
@@ -134,7 +134,8 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
     require_plausible(model, mean, readings)
     value, visits = (np.array(column) for column in zip(*((one.value, one.visit) for one in readings)))
     sd = reading_errors(readings)
-    unknowns, friction, bounds = mean, np.full(len(model.joints), FRICTION_SD), np.full((2, len(mean)), [[-np.inf], [np.inf]])
+    guess = FRICTION_SD * model.strength
+    unknowns, friction, bounds = mean, guess, np.full((2, len(mean)), [[-np.inf], [np.inf]])
     for figure, ends in BOUNDS.items():
         bounds[:, FIGURES.index(figure) : len(model.joints) * len(FIGURES) : len(FIGURES)] = np.reshape(ends, (2, 1))
     linearised = lru_cache(2)(lambda x: model.linearised(np.frombuffer(x), readings))
@@ -143,7 +144,7 @@ def fit(model: DroopModel, readings: Sequence[Reading]) -> DroopFit:
         off = wrapped(value - expected, readings)
         for _ in range(FRICTION_ROUNDS):
             found = update(off, jacobian, chance.held(friction), mean - unknowns, prior_sd, visits, sd)
-            friction = friction_round(friction, chance.by_friction, found, visits)
+            friction = friction_round(friction, chance.by_friction, found, visits, guess)
 
         def residuals(x, whiten=found.whiten):
             return np.concatenate([whiten @ wrapped(value - linearised(x.tobytes())[0], readings), (mean - x) / prior_sd])
@@ -226,14 +227,15 @@ def update(off, jacobian, held, from_mean, prior_sd, visits, sd) -> Update:
     return Update(whiten, jacobian, covariance, step, residuals - jacobian @ step)
 
 
-def friction_round(friction, by_friction, found: Update, visits) -> np.ndarray:
+def friction_round(friction, by_friction, found: Update, visits, guess=FRICTION_SD) -> np.ndarray:
     """(j,) next sizes of the friction [N·m]: the mean square over the visits and the guess.
 
     Args:
         friction: (j,) with which ``found`` was found.
         by_friction: (r, j) derivatives of the readings by the friction.
+        guess: (j,) what was thought of its sizes before.
     """
-    held, squares = found.whiten @ by_friction, FRICTION_VISITS * FRICTION_SD**2
+    held, squares = found.whiten @ by_friction, FRICTION_VISITS * np.square(guess)
     count = len(np.unique(visits))
     for rows in _blocks(visits):
         shared = np.swapaxes(held[rows], -1, -2) @ found.jacobian[rows]
@@ -241,7 +243,7 @@ def friction_round(friction, by_friction, found: Update, visits) -> np.ndarray:
         expected = friction**2 * (held[rows] * found.residuals[rows][..., None]).sum(axis=1)
         expected = np.clip(expected, -FURTHEST_FRICTION * friction, FURTHEST_FRICTION * friction)
         squares = squares + (expected**2 + friction**2 * (1.0 - friction**2 * told)).sum(axis=0)
-    return np.minimum(np.sqrt(squares / (FRICTION_VISITS + count)), MOST_FRICTION)
+    return np.minimum(np.sqrt(squares / (FRICTION_VISITS + count)), MOST_TIMES * guess)
 
 
 # -- slips -------------------------------------------------------------------------------------------------------------

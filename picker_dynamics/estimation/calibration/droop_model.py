@@ -52,6 +52,9 @@ SOUGHT = FIGURES[:-1]
 TYPICAL_LOAD_FRICTION, TYPICAL_COULOMB, TYPICAL_PLAY = 0.4, 0.02, np.radians(0.5)
 """What is assumed of a servo that nobody has measured: x, tau_c as a share of stall torque, free play in all [rad]."""
 
+USUAL_STALL_NM = 1.08
+"""Of the servo of which ``PRIORS`` has the compliance: weaker ones are softer, as far off at their stall torque."""
+
 PRIORS = {
     "zero": (0.0, 0.10),
     "scale": (0.0, 0.05),
@@ -63,7 +66,7 @@ PRIORS = {
 }
 """Mean and standard deviation of a hobby servo's figures before anything is read: zero within 6 degrees at one standard
 deviation, scale 5 %, stiffness 7 to 50 N·m/rad, a deadband of 5 us and half a degree of play, friction as recordings of small
-servos have it (coulomb as a share of stall torque)."""
+servos have it (coulomb as a share of stall torque, compliance by it)."""
 
 INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
 """Standard deviation of one reading: [rad], [m]."""
@@ -252,9 +255,17 @@ class DroopModel:
         figures = tuple(f"{joint}.{figure}" for joint in self.joints for figure in FIGURES)
         return figures + tuple(f"{link}.{what}" for link in self.links for what in ("mass", "distance"))
 
+    @property
+    def strength(self) -> np.ndarray:
+        """(j,) how many times as strong as the usual one each servo is: its torques are so much larger."""
+        return np.asarray(self._of("stall_torque")) / USUAL_STALL_NM
+
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of every unknown before the arm is looked at."""
-        units = [[stall if figure == "coulomb" else 1.0 for figure in FIGURES] for stall in self._of("stall_torque")]
+        units = [
+            [{"coulomb": USUAL_STALL_NM * times, "compliance": 1.0 / times}.get(figure, 1.0) for figure in FIGURES]
+            for times in self.strength
+        ]
         figures = [(m * unit, sd * unit) for row in units for (m, sd), unit in zip(PRIORS.values(), row)]
         masses = [(known.value, known.sd) for link in self.links.values() for known in (link.mass, link.distance)]
         mean, sd = np.array([*figures, *masses], dtype=float).reshape(-1, 2).T

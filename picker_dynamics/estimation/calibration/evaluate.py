@@ -282,8 +282,9 @@ class OpenFigure:
 
 def open_figures(fit: DroopFit) -> tuple[OpenFigure, ...]:
     """The figures about which the readings say little, the worst first; friction without load is never told well."""
+    believed = dict(zip(fit.model.names, fit.model.prior()[1]))
     found = [
-        OpenFigure(joint, figure, fit.figure(joint, figure).sd, OPEN_SHARE * PRIORS[figure][1])
+        OpenFigure(joint, figure, fit.figure(joint, figure).sd, OPEN_SHARE * believed[f"{joint}.{figure}"])
         for joint in fit.model.joints
         for figure in FIGURES
         if figure not in ("coulomb", "hop")

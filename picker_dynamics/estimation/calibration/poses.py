@@ -262,7 +262,7 @@ def choose(
     count: int,
     unknowns=None,
     information=None,
-    friction=FRICTION_SD,
+    friction=None,
     towards=None,
 ) -> list[Station]:
     """The ``count`` stations that together tell most, the best first; all can be visited.
@@ -272,7 +272,7 @@ def choose(
     Args:
         unknowns: (u,) estimate about which to look; default: the prior.
         information: (u, u) that there is already, the prior's included; default: the prior's.
-        friction: standard deviation of what it holds back by chance, a number or (j,) [N·m].
+        friction: standard deviation of what it holds back by chance, a number or (j,) [N·m]; None: as usual.
         towards: (u, u) see ``aim``.
 
     Raises:
@@ -282,7 +282,7 @@ def choose(
     unknowns, scale = mean if unknowns is None else unknowns, np.outer(prior_sd, prior_sd)
     information = np.eye(len(mean)) if information is None else information * scale
     figures, chosen = len(model.joints) * len(FIGURES), []
-    gains = _gains(model, unknowns, stations, prior_sd, friction)
+    gains = _gains(model, unknowns, stations, prior_sd, FRICTION_SD * model.strength if friction is None else friction)
     left = [int(i) for i in np.flatnonzero(_steady(model, unknowns, stations))]
     while left and len(chosen) < count:
         covariance = np.linalg.inv(information + gains[left])
