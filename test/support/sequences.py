@@ -432,7 +432,7 @@ def require_reference(at: Session) -> None:
 
     dt = np.maximum(np.diff(times), TOGETHER_S)[:, None]
     moved, changed = np.diff(q, axis=0) / dt, np.diff(v, axis=0) / dt
-    usual = same & (dt[:, 0] < 2.5 * PERIOD_S)
+    usual = same & (dt[:, 0] < 2.5 * PERIOD_S) & (dt[:, 0] > TOGETHER_S)
     require_all(np.abs(v) <= SPEED * (1.0 + SPEED_SLACK), v, times, "joint velocity")
     require_all((np.abs(moved) <= SPEED * (1.0 + SPEED_SLACK))[same], moved[same], times[1:][same], "joint velocity by positions")
     most = np.maximum(np.maximum(np.abs(a[1:]), np.abs(a[:-1])), np.abs(changed)) + 2.0
