@@ -369,11 +369,11 @@ class Execution:
 
     def _send_next(self, time_s: float) -> Reference | None:
         """Send the reference for ``time_s``, if the guard lets it pass; else the next point of a stop from the last one."""
+        if self._guard.answers(time_s):
+            return self._guard.last
         if self._guard.last is None:
             self._generator.postpone(time_s)
         reference, finished = self._generator.sample(time_s)
-        if self._guard.repeats(reference):
-            return reference
         breach = self._breach(reference)
         if breach is not None:
             self._stop_for(breach)

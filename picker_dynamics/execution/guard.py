@@ -26,6 +26,9 @@ SHORTEST_S = 1e-3
 SAME = 1e-6
 """Positions and velocities [rad, rad/s] closer than this are one: float32 messages and the rounding of times."""
 
+SAME_TIME_S = 1e-6
+"""Times closer than this are one [s]: rounding of sums of periods, and of a clock of 1970."""
+
 STANDS = 1e-9
 """Below this nothing moves [rad, rad/s, rad/s²]: rounding at the end of a motion."""
 
@@ -69,12 +72,9 @@ class ReferenceGuard:
         self._held = self._rest = np.array(pose, dtype=float)
         self.last = self._tip = self._looked = None
 
-    def repeats(self, reference: Reference) -> bool:
-        """Whether the same was sent for the same time."""
-        last = self.last
-        if last is None or reference.time_s != last.time_s:
-            return False
-        return bool(np.abs(reference.q - last.q).max() < SAME and np.abs(reference.v - last.v).max() < SAME)
+    def answers(self, time_s: float) -> bool:
+        """Whether a reference was sent for this time [s] already: it stands, and nothing is said twice about one instant."""
+        return self.last is not None and abs(time_s - self.last.time_s) < SAME_TIME_S
 
     def sent(self, reference: Reference) -> None:
         """It was let pass, and sent."""

@@ -174,6 +174,11 @@ SEEN = {
     "the clock steps back": [Ask((3.0,), (at(base=0.6),)), Wait(1.0), Stall(-5.0), Wait(1.0), Ask((2.0,), (at(),)), Wait(8.0)],
     "the clock steps on": [Ask((3.0,), (at(base=0.9),)), Wait(1.0), Stall(3600.0), Wait(1.0)],
     "a restart after the clock was set back": [Wait(1.0), Stall(-5.0), Restart(), Ask((2.0,), (at(base=0.3),)), Wait(3.0)],
+    "a stream as the clock gets to where it was set back": [
+        Stall(-5.0),
+        Wait(4.0),
+        Stream(1.0, swing=(0.0, 0.0, 0.0, 0.0, -0.01), hertz=0.1),
+    ],
     "down below the floor": [Ask((4.0,), ((0.0, 0.463, -2.089, 0.425, 1.2),)), Wait(5.0)],
 }
 
