@@ -275,8 +275,9 @@ class HardwareSession(Session):
         if self.state is not State.ACTIVE:
             sender.counts.not_active += 1
             return False
-        if sender.last_s is not None and time_s - sender.last_s > PAUSE_S:
-            paused = f"paused for {time_s - sender.last_s:.2f} s"
+        pause_s = sender.pause_s(time_s, q_cmd, now_s)
+        if pause_s > PAUSE_S:
+            paused = f"paused for {pause_s:.2f} s"
             sender.restart(self._setpoint_of(self.telemetry()))
         refusal = sender.send(time_s, q_cmd, now_s)
         if refusal is None or refusal is Refusal.THINNED:

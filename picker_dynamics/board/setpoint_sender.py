@@ -70,6 +70,15 @@ class SetpointSender:
         """How much later than it should the last one is played [s]."""
         return self._pace.delay_s
 
+    def pause_s(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> float:
+        """How long after the last one ``q_cmd`` (n,) [rad] is for ``time_s``, where it may be followed.
+
+        Else 0: what cannot be followed begins nothing anew.  Raises as ``send``.
+        """
+        if self.last_s is None or self._guard.untimely(time_s, q_cmd, now_s) is not None:
+            return 0.0
+        return time_s - self.last_s
+
     def restart(self, outputs: np.ndarray) -> None:
         """The next one begins at the set-point that the ``outputs`` hold, (n,) [rad]."""
         self._guard.restart(outputs)

@@ -55,6 +55,11 @@ def test_generated_sequences(steps):
 
 BASE = (0.4, 0.0, 0.0, 0.0, 0.0)
 SEEN = {
+    "what cannot be followed, between what can": [
+        Throw(shift_s=0.1, count=5),
+        Throw((math.inf,) * 5, 3, 5.0),
+        Follow(0.4, (-0.1, -0.1, -0.075, 0.05, 0.05), False, 0.002, 0.05, 1),
+    ],
     "a second controller at an old pose": [Follow(2.0, BASE), Two(2.0, BASE, (0.3, 0.0, 0.0, 0.0, 0.0))],
     "a second controller that joins at the held pose of long ago": [
         Follow(2.0, BASE),
