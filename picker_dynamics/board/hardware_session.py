@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.control.supply_follow import SupplyFollower
 from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
+from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -248,6 +249,16 @@ class HardwareSession(Session):
         """
         self._begin_epoch(self.telemetry(), "")
 
+    def carry(self, model: DynamicsModel) -> None:
+        """Model the arm with another payload; where nobody has commanded yet, commands start anew from where it rests with it.
+
+        Raises:
+            InfeasibleError: there is no such place; the session is idle then.
+        """
+        self.model.model = model
+        if self.state is State.ACTIVE and not self.commanded:
+            self.rejoin()
+
     # -- streaming -----------------------------------------------------------------------------------------
 
     def refuse_foreign(self) -> None:
@@ -349,9 +360,17 @@ class HardwareSession(Session):
         self.state = State.ACTIVE
 
     def _begin_epoch(self, telemetry: Telemetry, remark: str) -> None:
-        """From here on commands start at the pose and set-point that the outputs hold now."""
+        """From here on commands start at the pose and set-point that the outputs hold now.
+
+        Raises:
+            InfeasibleError: in the model the arm does not rest there; the session is idle then, the outputs hold.
+        """
         self.setpoint = self._setpoint_of(telemetry)
-        held = self.model.settle(self.setpoint, None if self.held is None else self.model.q)
+        try:
+            held = self.model.settle(self.setpoint, None if self.held is None else self.model.q)
+        except PickerError as error:
+            self._leave(State.IDLE, str(error))
+            raise
         self.model.reset(held)
         self.held_effort = self.model.spring_torque(self.setpoint)
         self.begin_epoch(held, remark)

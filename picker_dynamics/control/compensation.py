@@ -10,14 +10,14 @@ came up needs more than one that came down, until it has stood for a moment.  Th
 less what the motors take of it.
 
 Nothing jumps: the offset fades from what it was to what the mode wants after the start and after a change of mode, a change of
-payload passes from one model's torque to the other's, and another source is followed at ``SOURCE_RATE``.  Time is what ``update``
-is told.  Where a change of mode at rest lets a joint sag by less than its friction holds, the joint stays until its next motion.
+payload passes from one model's torque to the other's, and another source is followed at ``SOURCE_RATE``.  Either passage moves
+the tip, where what is believed now differs from what the arm bears, and takes as long as that needs at ``TIP_CREEP``.  Time is
+what ``update`` is told.
+
+Where a change of mode at rest lets a joint sag by less than its friction holds, the joint stays until its next motion.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
-from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,17 +27,16 @@ from picker_dynamics.robot.friction_side import FrictionSide
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.servo import ServoModel
 
+from .payload_change import STEEPEST, PayloadChange, progress
+
 NONE = "none"
 MODES = (NONE, "gravity", "full")
-
-Mixture = tuple[tuple[float, DynamicsModel], ...]
-"""Models, and the shares of their torques."""
 
 SOURCE_RATE = 0.05
 """Fastest change of the source's share that is followed [1/s]: some milliradians of droop."""
 
-SETTLED_WEIGHT = 1e-12
-"""Share of torque below which a former payload is forgotten."""
+TIP_CREEP = 0.05
+"""Largest speed with which a fade or a change of payload moves the tip by itself [m/s]."""
 
 
 class Compensator:
@@ -47,8 +46,9 @@ class Compensator:
         model: the arm; its payload, if any, is the one it starts with.
         servo_model: of the same joints.
         mode: ``full``, ``gravity`` or ``none``.
-        fade_s: duration of the fade after ``start`` and ``set_mode`` [s].
-        transition_s: duration of a change of payload [s].
+        fade_s: duration of the fade after ``start`` and ``set_mode`` [s]; longer where the tip would be faster than
+            ``TIP_CREEP``, but 0: none.
+        transition_s: duration of a change of payload [s]; likewise.
         setpoint_lower, setpoint_upper: (n,) range of set-points [rad]; those beyond are clamped, and named in
             ``clamped``.
 
@@ -76,13 +76,13 @@ class Compensator:
         self._bare, self._servo = model, servo_model
         self._lower = np.full(model.n, -np.inf) if setpoint_lower is None else np.asarray(setpoint_lower, dtype=float)
         self._upper = np.full(model.n, np.inf) if setpoint_upper is None else np.asarray(setpoint_upper, dtype=float)
-        self._former: Mixture = ()
-        self._model, self._payload_elapsed = model, self.transition_s
+        self._payload = PayloadChange(model)
         self._mode = _checked_mode(mode)
         self.clamped: tuple[str, ...] = ()
         self._offset = np.zeros(model.n)
         self.side, self.motor = FrictionSide(model.n), np.zeros(model.n)
         self.source = self._source = 1.0
+        self._last: tuple[Array, ...] | None = None
         self.start()
 
     @property
@@ -92,22 +92,25 @@ class Compensator:
     @property
     def model(self) -> DynamicsModel:
         """The arm with the payload that was set last."""
-        return self._model
+        return self._payload.model
 
     @property
     def settled(self) -> bool:
         """Whether neither a fade nor a change of payload is under way."""
-        return self._fade_elapsed >= self.fade_s and self._payload_elapsed >= self.transition_s
+        return self._fade_elapsed >= (self._fade_s or self.fade_s) and self._payload.settled
 
     def start(self, offset: ArrayLike | None = None) -> None:
         """Fade in, from ``offset`` (n,) [rad]: the set-point now sent less the desired one; default 0."""
         self._offset_from = np.zeros(self._bare.n) if offset is None else as_vector("offset", offset, self._bare.n)
         self._fade_elapsed = 0.0
+        self._fade_s: float | None = None  # known when the first reference is
 
     def start_held(self, q: ArrayLike, effort: ArrayLike) -> None:
         """Fade in at the pose ``q`` (n,) [rad] that the motors hold with ``effort`` (n,) [N·m], on the side that tells."""
         motor, self._source = as_vector("effort", effort, self._bare.n), self.source
-        self.side.start(self._servo.side_of(motor, self._model.gravity(q)))
+        self._payload.finish()
+        self._last = None
+        self.side.start(self._servo.side_of(motor, self.model.gravity(q)))
         self.start(self._servo.sag(motor, self._source))
 
     def set_mode(self, mode: str) -> None:
@@ -123,6 +126,8 @@ class Compensator:
     def set_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> None:
         """Carry another load, within ``transition_s``; a change under way goes on from where it is.
 
+        Before the first reference after ``start_held`` nothing has to pass: the fade does.
+
         Args:
             mass: [kg], >= 0.
             com: (3,) centre of mass [m], tool frame.
@@ -132,8 +137,14 @@ class Compensator:
             InputError: a negative mass, or values that are not finite.
         """
         new = self._bare.with_payload(mass, com, inertia)
-        self._former = tuple((w, model) for w, model in self._mixture() if w > SETTLED_WEIGHT)
-        self._model, self._payload_elapsed = new, 0.0
+        if self._last is None:
+            self._payload.begin(new, 0.0)
+            return
+        q, v, a = self._last
+        before, after = self._payload.torque(lambda model: model.required_torque(q, v, a)), new.required_torque(q, v, a)
+        motors = (self._servo.motor_for(tau, self.side.middle) for tau in (before, after))
+        begin, end = (self._servo.offset(motor, v, self._source) for motor in motors)
+        self._payload.begin(new, self._long_enough(self.transition_s, q, end - begin))
 
     def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, dt: float) -> tuple[Array, Array]:
         """Set-point and torque for the reference ``dt`` [s] after the one before.
@@ -147,50 +158,39 @@ class Compensator:
         """
         checked_number("dt", dt, "s", least=0.0)
         self._fade_elapsed += dt
-        self._payload_elapsed += dt
-        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
-        mixture = self._mixture()
-        tau_d = _weighed((w, model.required_torque(q, v, a)) for w, model in mixture)
+        self._payload.advance(dt)
+        self._last = q, v, a = tuple(np.asarray(x, dtype=float) for x in (q, v, a))
+        tau_d = self._payload.torque(lambda model: model.required_torque(q, v, a))
         self.side.advance(q, dt)
         if self.source != self._source:
             most = SOURCE_RATE * dt
             self._source += min(max(self.source - self._source, -most), most)
-        weight = _progress(self._fade_elapsed, self.fade_s)
-        wanted = (1.0 - weight) * self._offset_from + weight * self._wanted_offset(mixture, q, v, tau_d)
+        wanted = self._wanted_offset(q, v, tau_d)
+        if self._fade_s is None:
+            self._fade_s = self._long_enough(self.fade_s, q, wanted - self._offset_from)
+        weight = progress(self._fade_elapsed, self._fade_s)
+        wanted = (1.0 - weight) * self._offset_from + weight * wanted
         q_cmd = np.clip(q + wanted, self._lower, self._upper)
         self._offset = q_cmd - q
         beyond = (q + wanted < self._lower) | (q + wanted > self._upper)
         self.clamped = tuple(name for name, out in zip(self._bare.joint_names, beyond) if out) if beyond.any() else ()
         return q_cmd, tau_d
 
-    def _wanted_offset(self, mixture: Mixture, q: Array, v: Array, tau_d: Array) -> Array:
+    def _long_enough(self, duration_s: float, q: Array, change: Array) -> float:
+        """``duration_s``, or how long set-points need at the least to change by so much (n,) [rad] while the tip creeps [s]."""
+        if not duration_s:
+            return 0.0
+        way = float(np.linalg.norm(self._bare.jacobian(q) @ change))
+        return max(duration_s, STEEPEST * way / TIP_CREEP)
+
+    def _wanted_offset(self, q: Array, v: Array, tau_d: Array) -> Array:
         self.motor = self._servo.motor_for(tau_d, self.side.middle)
         if self._mode == NONE:
             return np.zeros(self._bare.n)
         if self._mode == "gravity":
-            gravity = _weighed((w, model.gravity(q)) for w, model in mixture)
+            gravity = self._payload.torque(lambda model: model.gravity(q))
             return self._servo.offset(self._servo.motor_for(gravity), source=self._source)
         return self._servo.offset(self.motor, v, self._source)
-
-    def _mixture(self) -> Mixture:
-        """Weights, summing to 1, and the models whose torques they weigh."""
-        weight = _progress(self._payload_elapsed, self.transition_s)
-        if weight == 1.0:
-            self._former = ()
-        return (*(((1.0 - weight) * w, model) for w, model in self._former), (weight if self._former else 1.0, self._model))
-
-
-def _weighed(parts: Iterable[tuple[float, Array]]) -> Array:
-    total: Array = reduce(np.add, (weight * torque for weight, torque in parts))
-    return total
-
-
-def _progress(elapsed: float, duration: float) -> float:
-    """3 x² - 2 x³ of the time that has elapsed, x = elapsed / duration, 1 after it: a passage without kinks."""
-    if elapsed >= duration:
-        return 1.0
-    x = elapsed / duration
-    return x * x * (3.0 - 2.0 * x)
 
 
 def _checked_mode(mode: str) -> str:

@@ -295,10 +295,10 @@ class Following:
         """Carry another payload, mass [kg] and centre of mass (3,) [m], tool frame.
 
         Raises:
-            InputError: it can be none.  InfeasibleError: heavier, and the present pose could not be held with it.
+            InputError: it can be none.  InfeasibleError: heavier or elsewhere, and the present pose could not be held with it.
         """
         payload = Payload(float(mass), require_vector(com))
-        if mass > self.payload.mass:
+        if mass > self.payload.mass or (mass and payload.com != self.payload.com):
             self._owner.require_holdable(payload)
         self._owner.use_payload(payload._replace(mass=self.mass) if self.on else payload)
         self.payload = payload

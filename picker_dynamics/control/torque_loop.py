@@ -12,6 +12,7 @@ two of them the acceleration is linear, and velocity and position are its integr
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,7 @@ from picker_dynamics.robot.model import Array, DynamicsModel
 
 from .laws.computed_torque import ComputedTorque
 from .laws.law import NO_STATE, Reference, positive
+from .payload_change import PayloadChange
 
 BRAKE_RATE = 8.0
 """Share of its speed that a braking arm loses per second [1/s]."""
@@ -115,23 +117,30 @@ class TorqueLoop:
     Args:
         model: the arm without payload.
         bandwidth: w [rad/s].
-        transition_s: how long a change of payload takes to be believed [s].
+        transition_s: how long a change of payload takes to be believed, and, at a start, any payload at all [s].
     """
 
     def __init__(self, model: DynamicsModel, bandwidth: float, transition_s: float = 0.5):
-        self._bare = self._old = model
+        self._bare = model
         self._hold = HoldLaw(model, bandwidth)
         self._law = self._hold.law
         self._bound = 2.0 * CATCH_UP / bandwidth
-        self._transition_s, self._changed_s = transition_s, -np.inf
+        self._transition_s, self._last_s = transition_s, -np.inf
+        self._payload: PayloadChange[Any] = PayloadChange(model)
         self.references = ReferenceBuffer()
         self.following = False
         self.error = np.zeros(model.n)
 
+    @property
+    def model(self) -> Any:
+        """The arm with the payload that was set last."""
+        return self._payload.model
+
     def start(self) -> None:
-        """Forget all references: the arm starts anew from where it is held."""
+        """Forget all references: the arm starts anew from where it is held, by drives that know of no payload."""
         self.references.clear()
         self._hold.release()
+        self._payload.pass_over(self._bare, self._transition_s)
 
     def set_payload(self, mass: float, com: ArrayLike, time_s: float) -> None:
         """Carry another payload, from ``time_s`` on.
@@ -139,21 +148,27 @@ class TorqueLoop:
         Raises:
             InputError: it can be none.
         """
-        model = self._bare.with_payload(mass, com) if mass else self._bare
-        self._old, self._law.model, self._changed_s = self._law.model, model, time_s
+        self._law.model = self._bare.with_payload(mass, com) if mass else self._bare
+        self._payload.advance(self._since(time_s))
+        self._payload.begin(self._law.model, self._transition_s)
 
     def effort(self, q: Array, v: Array, time_s: float) -> Array:
         """Efforts (n,) [N·m or N] for the state measured at ``time_s``."""
+        self._payload.advance(self._since(time_s))
         reference = self.references.sample(time_s)
         self.following = reference is not None
         if reference is None:
-            return self._hold(q, v, time_s)
+            tau = self._hold(q, v, time_s)
+            if not self._payload.settled:
+                tau = tau + self._payload.torque(lambda model: model.gravity(q)) - self.model.gravity(q)
+            return tau
         self._hold.release()
         self.error = reference.q - q
-        reference = reference._replace(q=q + np.clip(self.error, -self._bound, self._bound))
-        tau = self._law(q, v, reference, NO_STATE)[0]
-        left = 1.0 - (time_s - self._changed_s) / self._transition_s if self._transition_s > 0.0 else 0.0
-        if left > 0.0:
-            old = ComputedTorque(self._old, self._law.Kp, self._law.Kd)
-            tau = tau + min(left, 1.0) * (old(q, v, reference, NO_STATE)[0] - tau)
-        return tau
+        bounded = reference._replace(q=q + np.clip(self.error, -self._bound, self._bound))
+        Kp, Kd = self._law.Kp, self._law.Kd
+        return self._payload.torque(lambda model: ComputedTorque(model, Kp, Kd)(q, v, bounded, NO_STATE)[0])
+
+    def _since(self, time_s: float) -> float:
+        """Time since the last look at it [s]; of a time that comes late none."""
+        since_s, self._last_s = max(time_s - self._last_s, 0.0), max(time_s, self._last_s)
+        return since_s if np.isfinite(since_s) else 0.0

@@ -15,6 +15,7 @@ __all__ = [
     "gripping",
     "lease",
     "motion",
+    "payload_hold",
     "pending_goals",
     "reference_generator",
     "streaming",

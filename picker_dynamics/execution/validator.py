@@ -269,7 +269,7 @@ def _passed(usages: Iterable[Usage]) -> Iterable[Usage]:
 
 
 def torque_checks(limits: TorqueLimits) -> tuple[Check, ...]:
-    """What a motion needs of its joints: hold, peak, and for servos their speed and range of set-points."""
+    """What a motion needs of its joints: hold first, peak, and for servos their speed and range of set-points."""
     servos = limits.servo_map
     of_servos: tuple[Check, ...] = (
         () if servos is None else (MotorSpeed(servos, limits.source), SetpointRange(servos, limits.source))
@@ -277,10 +277,14 @@ def torque_checks(limits: TorqueLimits) -> tuple[Check, ...]:
     return HoldTorque(limits), PeakTorque(limits), *of_servos
 
 
-def torque_validator(model: DynamicsModel, limits: TorqueLimits | ServoMap) -> MotionValidator:
-    """Looks at torques alone: for motions whose poses and speeds are known to be within limits."""
+def torque_validator(model: DynamicsModel, limits: TorqueLimits | ServoMap, stays: bool = True) -> MotionValidator:
+    """Looks at torques alone: for motions whose poses and speeds are known to be within limits.
+
+    Args:
+        stays: the arm stays where it ends, for which less torque is allowed than on the way.
+    """
     limits = TorqueLimits.of_servos(limits) if isinstance(limits, ServoMap) else limits
-    return MotionValidator(model, limits, torque_checks(limits))
+    return MotionValidator(model, limits, torque_checks(limits)[0 if stays else 1 :])
 
 
 def motion_validator(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -18,8 +19,8 @@ from picker_dynamics.control.reference_reader import ReferenceReader
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
+from picker_dynamics.execution.payload_hold import require_graspable, require_holdable, unbearable
 from picker_dynamics.execution.torque_limits import TorqueLimits
-from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 
@@ -27,9 +28,13 @@ from .claims import EXCLUSIVE, Claimant
 from .diagnostics import ERROR, OK, array, name_of, neighbour, status, values_of
 from .duplicate_publishers import Alone, OnePublisher, OneSender
 from .executor import Polled
+from .goal_messages import ArmStates
 from .runtime import LATCHED, LATEST, Epochs, declare, seconds, stamp_clock, steady_timer, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
+
+FRESH_S = 1.0
+"""How old a joint state may be that tells where an arm is that is not driven [s]."""
 
 
 class ControlNode(Claimant, Node, ABC):
@@ -43,10 +48,14 @@ class ControlNode(Claimant, Node, ABC):
 
     arm: ArmDescription
 
-    def set_up(self, arm: ArmDescription, limits: TorqueLimits, armature=None) -> None:
-        """Model and self-test of ``arm``, and the payload's parameters; ``limits`` say what can be held."""
+    def set_up(self, arm: ArmDescription, limits: TorqueLimits, resting: Sequence[np.ndarray], armature=None) -> None:
+        """Model and self-test of ``arm``, and the payload's parameters; ``limits`` say what can be held.
+
+        Args:
+            resting: poses (n,) at one of which the arm is expected where nobody knows where it is.
+        """
         self.claim(EXCLUSIVE["dynamics"])
-        self.arm, self.limits = arm, limits
+        self.arm, self.limits, self.resting = arm, limits, resting
         self.stamps = stamp_clock(self)
         self.reference_stamps, self.state_stamps = StampReader(self.stamps), StampReader(self.stamps)
         self.model = RigidBody(arm, armature=armature)
@@ -54,7 +63,13 @@ class ControlNode(Claimant, Node, ABC):
         mass = declare(self, "payload.mass", 0.0, "mass at the tool, beside what the URDF has there [kg]", low=0.0, high=5.0)
         com = declare(self, "payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]")
         self.transition_s = declare(
-            self, "payload.transition_s", 0.5, "duration of a change of payload [s]", low=0.0, high=10.0, read_only=True
+            self,
+            "payload.transition_s",
+            0.5,
+            "duration of a change of payload; longer where the tip would move faster than 0.05 m/s [s]",
+            low=0.1,
+            high=10.0,
+            read_only=True,
         )
         self.following = Following(
             self,
@@ -67,6 +82,9 @@ class ControlNode(Claimant, Node, ABC):
             transition_s=self.transition_s,
         )
         self.pose: np.ndarray | None = None
+        self.begun: np.ndarray | None = None
+        self.unbearable = ""
+        self.states_of_arm = ArmStates(self, arm.joint_names)
         self.epochs = Epochs()
         self.still = np.zeros(self.model.n)
         self.processed = self.rejected = 0
@@ -91,6 +109,8 @@ class ControlNode(Claimant, Node, ABC):
         self.command_out = self.create_publisher(JointState, "joint_commands", LATEST)
         self.payload_out = self.create_publisher(InertiaStamped, "payload", LATCHED)
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
+        if self.following.payload.mass:
+            self.require_holdable(self.following.payload)
         self.following.set_payload(*self.following.payload)
         self.create_subscription(JointTrajectory, "arm_controller/reference", self.hear_reference, LATEST)
         self.hardware = Polled(self, DiagnosticStatus, "hardware/status", LATCHED)
@@ -116,6 +136,17 @@ class ControlNode(Claimant, Node, ABC):
     def on_held_pose(self, message: JointState) -> None:
         """A new epoch begins at the pose in the message; without names the arm is not active any more."""
 
+    def begin(self, pose: np.ndarray | None) -> None:
+        """A new epoch: whether the arm may be driven from ``pose`` (n,) on with its payload; None: it is not active any more.
+
+        Where it may not, there are no commands, and so it is held as it is.
+        """
+        self.begun, self.unbearable = pose, ""
+        if pose is not None:
+            self.unbearable = unbearable(self.loaded, self.limits, self.loaded.payload_mass, pose)
+        if self.unbearable:
+            self.complain(self.unbearable)
+
     def hear_reference(self, message: JointTrajectory, info) -> None:
         try:
             self.references.hear(message, info)
@@ -126,6 +157,8 @@ class ControlNode(Claimant, Node, ABC):
         self.on_reference(message)
 
     def on_reference(self, message: JointTrajectory) -> None:
+        if self.begun is None or self.unbearable:
+            return
         try:
             reference = self.reader.read(message.joint_names, message.points)
             self.take(reference, self.reference_stamps.read(seconds(message.header.stamp)), message)
@@ -165,10 +198,25 @@ class ControlNode(Claimant, Node, ABC):
     def use_payload(self, payload: Payload) -> None:
         """Control with this payload from now on."""
 
+    @property
+    @abstractmethod
+    def loaded(self) -> RigidBody:
+        """The arm with the payload that it is controlled with."""
+
     def require_holdable(self, payload: Payload) -> None:
-        """More than the joints hold here would push the arm away: raises an InfeasibleError."""
+        """More than the joints hold where the arm is would push it away: raises an InfeasibleError or LimitError."""
+        require_graspable(*payload, self.limits)
+        require_holdable(self.model.with_payload(*payload), self.limits, self.standing())
+
+    def standing(self) -> Sequence[np.ndarray]:
+        """Where the arm is, as far as anybody knows: its reference, else its last state, else where it rests and starts."""
         if self.pose is not None:
-            torque_validator(self.model.with_payload(*payload), self.limits).require_holdable(self.pose)
+            return (self.pose,)
+        self.states_of_arm.look()
+        state = self.states_of_arm.state
+        if state is not None and self.stamps.now_s() - state.time_s < FRESH_S:
+            return (state.q,)
+        return self.resting if self.begun is None else (self.begun,)
 
     def publish_payload(self, payload: Payload) -> None:
         message = InertiaStamped()

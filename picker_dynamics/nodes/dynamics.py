@@ -13,6 +13,7 @@ from picker_dynamics.control.compensation import MODES, NONE, Compensator
 from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.payload_follow import Payload, PayloadFollower, held_by_gears, servo_effort_sd, spring_efforts
 from picker_dynamics.control.supply_follow import checked_source
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.robot.joint_order import ordered
@@ -35,9 +36,16 @@ class Dynamics(ControlNode):
         arm, self.servos = load_arm(self)
         mode = declare(self, "compensation", "full", "none, gravity, or full (computed torque)")
         fade_s = declare(
-            self, "fade_s", 0.5, "duration of the fade after activation and mode changes [s]", low=0.0, high=10.0, read_only=True
+            self,
+            "fade_s",
+            0.5,
+            "duration of the fade after activation and mode changes; longer where the tip would move faster than 0.05 m/s [s]",
+            low=0.1,
+            high=10.0,
+            read_only=True,
         )
-        self.set_up(arm, TorqueLimits.of_servos(self.servos), self.servos.armature)
+        resting = (self.servos.rest, self.servos.home)
+        self.set_up(arm, TorqueLimits.of_servos(self.servos), resting, self.servos.armature)
         self.compensator = Compensator(
             self.model,
             self.servos.model,
@@ -53,8 +61,9 @@ class Dynamics(ControlNode):
 
     def on_held_pose(self, message: JointState) -> None:
         """At a new epoch, fade in from the set-point that is on the outputs: the servos' springs bear the efforts with it."""
+        self.pose = None
+        self.begin(None)
         if not message.name:
-            self.pose = None
             return
         try:
             held, effort = (
@@ -66,6 +75,7 @@ class Dynamics(ControlNode):
             self.complain(f"held pose ignored: {error}")
             return
         self.last_s, self.velocity = None, self.still
+        self.begin(held)
 
     def on_source(self, message: Float64) -> None:
         """What the servos' supply gives without load: the compensation follows it, at its own pace."""
@@ -107,6 +117,10 @@ class Dynamics(ControlNode):
 
     def make_follower(self, **bounds) -> PayloadFollower:
         return PayloadFollower(self.model, servo_effort_sd(self.servos.model), at_rest_only=True, **bounds)
+
+    @property
+    def loaded(self) -> RigidBody:
+        return self.compensator.model
 
     def use_payload(self, payload: Payload) -> None:
         self.compensator.set_payload(*payload)

@@ -197,9 +197,14 @@ class Hardware(SessionNode, GuardedLifecycleNode):
 
     def on_payload(self, message: InertiaStamped) -> None:
         try:
-            self.session.model.model = lagrangian.analytic_model(self.arm, self.servos.armature, *payload_in(message))
+            model = lagrangian.analytic_model(self.arm, self.servos.armature, *payload_in(message))
         except PickerError as error:
             self.get_logger().error(f"payload ignored: {error}")
+            return
+        try:
+            self.session.carry(model)
+        except PickerError as error:
+            self.session.problem = f"with a payload of {message.inertia.m:g} kg {error}; set a smaller one, then enable"
 
     def on_description(self, message: String) -> None:
         """Where somebody publishes another arm, this one holds: planners would go by the other one."""

@@ -10,6 +10,7 @@ from trajectory_msgs.msg import JointTrajectory
 from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.payload_follow import Payload, PayloadFollower, drive_effort_sd
 from picker_dynamics.control.torque_loop import TorqueLoop
+from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.execution.torque_limits import TorqueLimits
 
@@ -38,14 +39,19 @@ class TorqueControl(ControlNode):
             high=500.0,
             read_only=True,
         )
-        self.set_up(arm.description, TorqueLimits.of_arm(arm))
+        self.set_up(arm.description, TorqueLimits.of_arm(arm), (arm.home,))
         self.loop = TorqueLoop(self.model, bandwidth, self.transition_s)
         self.start()
         self.create_subscription(JointState, "joint_states", self.on_state, LATEST)
 
-    def on_held_pose(self, _message: JointState) -> None:
+    def on_held_pose(self, message: JointState) -> None:
         """At a new epoch the reference starts anew, and when the arm is not active nobody follows the old one."""
         self.loop.start()
+        try:
+            self.begin(self.vector(message, "position") if message.name else None)
+        except PickerError as error:
+            self.begin(None)
+            self.complain(f"held pose ignored: {error}")
 
     def take(self, reference: Reference, time_s: float, _message: JointTrajectory) -> None:
         self.loop.references.push(time_s, reference)
@@ -54,11 +60,13 @@ class TorqueControl(ControlNode):
         try:
             q, v = self.vector(message, "position"), self.vector(message, "velocity")
             time_s = self.state_stamps.read(seconds(message.header.stamp))
+            self.pose = q
+            if self.begun is None or self.unbearable:
+                return
             tau = self.loop.effort(q, v, time_s)
         except PickerError as error:
             self.complain(f"state ignored: {error}")
             return
-        self.pose = q
         self.publish_command(message, tau)
         if self.following.on and self.loop.following:
             try:
@@ -69,8 +77,16 @@ class TorqueControl(ControlNode):
     def make_follower(self, **bounds) -> PayloadFollower:
         return PayloadFollower(self.model, drive_effort_sd(self.arm.effort, self.arm.friction), **bounds)
 
+    @property
+    def loaded(self) -> RigidBody:
+        return self.loop.model
+
     def use_payload(self, payload: Payload) -> None:
+        """Where another one could not be borne, the joints tell where the arm is: with this one it may be driven at once."""
         self.loop.set_payload(*payload, self.stamps.now_s())
+        if self.unbearable:
+            self.loop.start()
+            self.begin(self.pose)
 
     def condition(self) -> tuple[bytes, str]:
         if not self.processed:

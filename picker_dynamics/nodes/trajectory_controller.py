@@ -26,6 +26,7 @@ from picker_dynamics.execution.following import NO_STATES, Following
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import GoalTracker
 from picker_dynamics.execution.motion import Motion, Reference
+from picker_dynamics.execution.payload_hold import unbearable
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
 from picker_dynamics.execution.tolerances import Tolerances
@@ -119,6 +120,7 @@ class TrajectoryController(Claimant, Node):
         self.states, self.states_problem = ArmStates(self, self.arm.joint_names), ""
         self.commands = Polled(self, JointState, "joint_commands", COMMANDS, raw=True)
         self.provenance, self.rival = "", ""
+        self.begun, self.unbearable, self.payload_kg = None, "", 0.0
         self.interfaces = None
         self.withheld: Event | None = None
         self.said, self.logged = Flood(STATUS_HZ), Flood(LOG_HZ)
@@ -180,12 +182,25 @@ class TrajectoryController(Claimant, Node):
 
     def on_payload(self, message: InertiaStamped) -> None:
         try:
-            model = lagrangian.analytic_model(self.arm, self.armature, *payload_in(message))
+            payload = payload_in(message)
+            model = lagrangian.analytic_model(self.arm, self.armature, *payload)
         except PickerError as error:
             self.execution.change_some(model=None)
             self.complain(f"payload refused: {error}", error)
             return
         self.execution.change_some(model=model)
+        self.payload_kg = payload[0]
+        self.look_whether_bearable()
+
+    def look_whether_bearable(self) -> None:
+        """Whether the arm may be driven at all with its payload, from where it is held; if not, nobody moves it.
+
+        Looked at until commands come: from then on each motion is held to the payload, and each payload to the motion.
+        """
+        limits = self.execution.limits
+        held = self.begun is None or limits.model is None
+        self.unbearable = "" if held else unbearable(limits.model, limits.torque, self.payload_kg, self.begun)
+        self.block()
 
     def on_source(self, message: Float64) -> None:
         """What the servos' supply gives without load: what is planned next is planned with it."""
@@ -208,6 +223,7 @@ class TrajectoryController(Claimant, Node):
         if not self.epochs.begins(message.header.stamp):
             return
         self.execution.deactivate(self.hardware_says)
+        self.begun = None
         if message.name:
             try:
                 pose, effort = (
@@ -215,8 +231,10 @@ class TrajectoryController(Claimant, Node):
                     for values in (message.position, message.effort)
                 )
                 self.execution.start(pose, effort)
+                self.begun = pose
             except PickerError as error:
                 self.complain(f"no held pose: {error}", error)
+        self.look_whether_bearable()
 
     def on_goal(self, data: bytes) -> None:
         """A goal, as the bytes of a JointTrajectory: a long one is converted beside the ticks."""
@@ -301,6 +319,7 @@ class TrajectoryController(Claimant, Node):
         self.until_look = self.look_every
         for command, _ in reversed(self.commands.take()):
             if self.following.commanded(seconds(header_in(command).stamp)):
+                self.begun = self.begun if self.unbearable else None
                 break
         self.arm_state()
         self.block()
@@ -311,7 +330,7 @@ class TrajectoryController(Claimant, Node):
         if missing == NO_STATES:
             missing = self.states.problem or missing
         rival = self.rival or self.held_poses.problem or self.payloads.problem
-        self.execution.block(rival or missing, self.stamps.now_s())
+        self.execution.block(rival or self.unbearable or missing, self.stamps.now_s())
 
     def arm_state(self):
         """Where the arm is."""

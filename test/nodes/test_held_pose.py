@@ -130,6 +130,10 @@ def test_a_held_pose_without_efforts_is_said_and_an_empty_one_ends_the_epoch(nod
     node.on_held_pose(JointState(name=list(node.arm.joint_names), position=HOME.tolist()))
     assert "held pose ignored: hardware/held_pose: 5 joint names but 0 values" in node.problem
     node.on_reference(reference(node, HOME))
-    assert node.pose is not None and not node.problem
+    assert not node.processed, "nobody knows where the outputs are"
+    node.on_held_pose(JointState(name=list(node.arm.joint_names), position=HOME.tolist(), effort=[0.0] * len(HOME)))
+    node.on_reference(reference(node, HOME))
+    assert node.pose is not None and node.processed == 1 and not node.problem
     node.on_held_pose(JointState())
-    assert node.pose is None
+    node.on_reference(reference(node, HOME))
+    assert node.pose is None and node.processed == 1

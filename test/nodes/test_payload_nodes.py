@@ -86,6 +86,7 @@ def test_the_compensation_is_switched_off_or_on_at_rest_only(node):
         to_stamp(message.header.stamp, node.stamps.to_stamp(node.stamps.now_s()))
         node.on_reference(message)
 
+    hardware_says(node, "modelled")
     assert changed("none") == "" and changed("full") == ""
     refer(0.1)
     assert changed("gravity") == ""
