@@ -177,10 +177,13 @@ class Compensator:
         return q_cmd, tau_d
 
     def _long_enough(self, duration_s: float, q: Array, change: Array) -> float:
-        """``duration_s``, or how long set-points need at the least to change by so much (n,) [rad] while the tip creeps [s]."""
+        """``duration_s``, or how long set-points need at the least to change by so much (n,) [rad] while the tip creeps [s].
+
+        Joints do not all move at the same time, where some pass their gap: the ways of the tip that they make count in full.
+        """
         if not duration_s:
             return 0.0
-        way = float(np.linalg.norm(self._bare.jacobian(q) @ change))
+        way = float(np.linalg.norm(self._bare.jacobian(q), axis=0) @ np.abs(change))
         return max(duration_s, STEEPEST * way / TIP_CREEP)
 
     def _wanted_offset(self, q: Array, v: Array, tau_d: Array) -> Array:

@@ -141,6 +141,7 @@ class TorqueLoop:
         self.references.clear()
         self._hold.release()
         self._payload.pass_over(self._bare, self._transition_s)
+        self._last_s = -np.inf
 
     def set_payload(self, mass: float, com: ArrayLike, time_s: float) -> None:
         """Carry another payload, from ``time_s`` on.

@@ -15,7 +15,7 @@ from waiting import until
 from picker_dynamics.board.hardware_session import REJOIN_S, CommandCounts, State
 from picker_dynamics.board.protocol import Fault
 from picker_dynamics.board.setpoint_guard import NEAR, PAST_S
-from picker_dynamics.errors import InputError, LimitError
+from picker_dynamics.errors import InputError, LimitError, PickerError
 
 board, rig, rigs, quick_enabling = session_bench.board, session_bench.rig, session_bench.rigs, session_bench.quick_enabling
 pytestmark = pytest.mark.realtime
@@ -118,6 +118,28 @@ def test_outputs_that_hold_no_pose_are_not_taken_over(rigs, monkeypatch):
     assert session.state is State.IDLE
     rig.news()
     assert rig.pulses() == units(HOME)
+
+
+def test_another_payload_before_the_first_command_is_held_from_where_the_arm_rests_with_it(rigs):
+    """Pulses stay; a begun epoch stays one; what finds no rest leaves the session idle, and a smaller payload is the way out."""
+    rig = rigs()
+    session = rig.connected()
+    session.activate(at_rest_pose=False)
+    begun, held, pulses = session.epoch, session.held, rig.pulses()
+    session.carry(rigid_body().with_payload(0.1))
+    assert session.epoch == begun + 1 and (session.held[1:3] < held[1:3]).any()
+    with pytest.raises(PickerError, match="no rest"):
+        session.carry(rigid_body().with_payload(10.0))
+    assert session.state is State.IDLE and "no rest" in session.problem
+    session.carry(rigid_body())
+    session.activate(at_rest_pose=False)
+    assert session.state is State.ACTIVE
+    assert rig.send(HOME)
+    commanded = session.epoch
+    session.carry(rigid_body().with_payload(0.1))
+    assert session.epoch == commanded, "who commands makes up for it"
+    rig.news()
+    assert rig.pulses() == pulses
 
 
 # -- commands ------------------------------------------------------------------------------------------

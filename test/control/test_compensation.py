@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from picker_dynamics.board.setpoint_guard import SetpointGuard
-from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.control.compensation import TIP_CREEP, Compensator
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.errors import InputError
 from picker_dynamics.sim.plant import Plant
@@ -161,6 +161,53 @@ def test_a_fade_is_never_faster_than_its_duration_says():
         assert (steps <= 1.51 / fade_s * 1e-3 * np.abs(change) + 1e-12).all()
         assert np.abs(change).max() > 0.01
     np.testing.assert_array_equal(Events("full", {}, 0.5, moving=False).offset[0].shape, (5,))
+
+
+BELIEFS = {
+    "0.6 kg": [(0.6, (0.0, 0.0, 0.0)), (0.0, (0.0, 0.0, 0.0))],
+    "what relieves the arm": [(0.3, (-0.9, 0.0, 0.0)), (0.0, (0.0, 0.0, 0.0))],
+    "an ordinary one": [(0.09, (0.0, 0.0, 0.0)), (0.0, (0.0, 0.0, 0.0))],
+    "one upon the other": [(mass, (0.0, 0.0, 0.0)) for mass in (0.4, 0.0, 0.4, 0.1, 0.5, 0.0)],
+}
+
+
+@pytest.mark.parametrize("beliefs", BELIEFS.values(), ids=BELIEFS.keys())
+def test_what_is_believed_moves_the_true_tip_no_faster_than_it_creeps(beliefs):
+    """The simulated arm, whose gears hold nothing back, carries nothing; what it is told moves it, slowly, and not at once."""
+    ideal = arm_fixtures.servos(ideal=True)
+    plant = Plant(arm_fixtures.picker(), ideal, q=HOME, dt=1e-3, quantise=False)
+    compensator, period_s = Compensator(MODEL, ideal.model), 0.01
+    tips = []
+
+    def run(duration_s: float) -> None:
+        for _ in range(round(duration_s / period_s)):
+            plant.advance(ideal.to_pulse_us(compensator.update(HOME, REST, REST, period_s)[0]), period_s)
+            tips.append(plant.tip)
+
+    run(3.0)
+    tips.clear()
+    for mass, com in beliefs:
+        compensator.set_payload(mass, com)
+        run(0.3 if len(beliefs) > 2 else 3.0)
+    run(3.0)
+    speeds = np.linalg.norm(np.array(tips[5:]) - tips[:-5], axis=1) / (5 * period_s)
+    assert speeds.max() < 1.3 * TIP_CREEP, "the arm swings a little behind its set-points"
+    assert np.linalg.norm(tips - tips[0], axis=1).max() > 2e-3, "something moved"
+    assert np.linalg.norm(tips[-1] - tips[0]) < 1e-3
+
+
+def test_what_is_set_before_the_first_command_is_no_change():
+    """The set-point on the outputs stays, and fades to what is believed by then: nothing passes beside that."""
+    compensator = faded(made())
+    compensator.update(HOME, REST, REST, 0.01)
+    compensator.set_payload(0.2)
+    loaded = MODEL.with_payload(0.05)
+    motor = SERVO.motor_for(loaded.gravity(HOME))
+    compensator.start_held(HOME, motor)
+    compensator.set_payload(0.05)
+    q_cmd, tau = compensator.update(HOME, REST, REST, 0.0)
+    assert_allclose(tau, loaded.gravity(HOME), atol=1e-12)
+    assert_allclose(q_cmd, HOME + SERVO.sag(motor), atol=1e-12)
 
 
 def test_a_payload_arrives_within_its_time_and_is_exact_then():

@@ -149,6 +149,31 @@ def test_a_told_payload_is_taken_over_gradually():
         assert_allclose(loop.effort(HOME, ZERO, time_s), before + share * (after - before), atol=1e-9)
 
 
+@mark.parametrize("followed", [True, False], ids=["reference", "holding"])
+def test_payloads_one_upon_the_other_do_not_step_the_efforts(followed):
+    loop, dt = TorqueLoop(model(), 20.0, transition_s=0.5), 0.002
+    heavy, efforts = model().with_payload(1.0).gravity(HOME) - model().gravity(HOME), []
+    for k, time_s in enumerate(np.arange(0.0, 3.0, dt)):
+        if followed:
+            loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
+        if k in (200, 300, 400, 450):
+            loop.set_payload(1.0 if k in (200, 400) else 0.0, (0.0, 0.0, 0.0), time_s)
+        efforts.append(loop.effort(HOME, ZERO, time_s))
+    assert (np.abs(np.diff(efforts, axis=0)) <= 1.5 * dt / 0.5 * np.abs(heavy) + 1e-9).all()
+    assert_allclose(efforts[-1], efforts[0], atol=1e-9)
+
+
+def test_a_start_takes_over_from_drives_that_know_of_no_payload():
+    loop = TorqueLoop(model(), 20.0, transition_s=0.5)
+    loop.set_payload(1.0, (0.0, 0.0, 0.0), 0.0)
+    loop.effort(HOME, ZERO, 5.0)
+    loop.start()
+    for time_s in (6.0, 7.0):
+        loop.references.push(time_s, Reference(HOME, ZERO, ZERO))
+    for time_s, kg in ((6.0, 0.0), (6.25, 0.5), (6.5, 1.0)):
+        assert_allclose(loop.effort(HOME, ZERO, time_s), model().with_payload(kg).gravity(HOME), atol=1e-9)
+
+
 def test_a_large_error_is_made_good_without_a_leap():
     rig = Rig()
     rig.run(0.1)
