@@ -63,13 +63,7 @@ class ControlNode(Claimant, Node, ABC):
         mass = declare(self, "payload.mass", 0.0, "mass at the tool, beside what the URDF has there [kg]", low=0.0, high=5.0)
         com = declare(self, "payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]")
         self.transition_s = declare(
-            self,
-            "payload.transition_s",
-            0.5,
-            "duration of a change of payload; longer where the tip would move faster than 0.05 m/s [s]",
-            low=0.1,
-            high=10.0,
-            read_only=True,
+            self, "payload.transition_s", 0.5, "shortest duration of a change of payload [s]", low=0.1, high=10.0, read_only=True
         )
         self.following = Following(
             self,

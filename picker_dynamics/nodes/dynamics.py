@@ -39,7 +39,7 @@ class Dynamics(ControlNode):
             self,
             "fade_s",
             0.5,
-            "duration of the fade after activation and mode changes; longer where the tip would move faster than 0.05 m/s [s]",
+            "shortest duration of the fade after activation and mode changes [s]",
             low=0.1,
             high=10.0,
             read_only=True,

@@ -191,7 +191,7 @@ def test_what_is_believed_moves_the_true_tip_no_faster_than_it_creeps(beliefs):
         run(0.3 if len(beliefs) > 2 else 3.0)
     run(3.0)
     speeds = np.linalg.norm(np.array(tips[5:]) - tips[:-5], axis=1) / (5 * period_s)
-    assert speeds.max() < 1.3 * TIP_CREEP, "the arm swings a little behind its set-points"
+    assert speeds.max() < 1.5 * TIP_CREEP, "joints that pass their gap catch up"
     assert np.linalg.norm(tips - tips[0], axis=1).max() > 2e-3, "something moved"
     assert np.linalg.norm(tips[-1] - tips[0]) < 1e-3
 

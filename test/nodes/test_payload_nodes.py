@@ -17,10 +17,12 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import InfeasibleError, PickerError
+from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.nodes.diagnostics import status
 from picker_dynamics.nodes.dynamics import Dynamics
 from picker_dynamics.nodes.runtime import LATCHED, to_stamp
+from picker_dynamics.nodes.torque_control import TorqueControl
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
 from picker_dynamics.sim.plant import Plant
@@ -187,6 +189,94 @@ def test_measured_angles_are_followed_within_the_bounds_and_what_can_be_held(nod
     assert set_to(node, payload__follow=False).successful
     assert not node.following.on and node.following.mass == 0.0 and node.compensator.model.payload_mass == 0.0
     assert not node.following.problem
+
+
+NO_GOOD = {
+    "heavy": (0.6, [0.0, 0.0, 0.0], "needs"),
+    "far below": (0.3, [0.0, 0.0, -0.9], "0.90 m from the tool"),
+    "far behind": (0.3, [-0.9, 0.0, 0.0], "0.90 m from the tool"),
+    "lighter, but elsewhere": (0.04, [0.0, 2.0, 0.0], "2.00 m from the tool"),
+}
+
+
+@pytest.mark.parametrize("known", ["nothing", "its state", "its reference"])
+@pytest.mark.parametrize(("mass", "com", "why"), NO_GOOD.values(), ids=NO_GOOD.keys())
+def test_a_payload_is_held_to_wherever_the_arm_may_be(node, mass, com, why, known):
+    """Driven or not; what is lighter and in the same place always passes, and nothing changes by what is refused."""
+    if known == "its reference":
+        drive(node)
+    elif known == "its state":
+        node.states_of_arm.state = ArmState(node.stamps.now_s(), np.array(node.servos.home), None)
+    assert set_to(node, payload__mass=0.05).successful
+    refused = set_to(node, payload__mass=mass, payload__com=com)
+    assert not refused.successful and why in refused.reason and "allowed 0.6" in refused.reason
+    assert node.following.payload == (0.05, (0.0, 0.0, 0.0)) and node.compensator.model.payload_mass == 0.05
+    heavy = set_to(node, payload__mass=0.25)
+    assert heavy.successful is (known == "nothing"), "folded, the arm holds more"
+    assert set_to(node, payload__mass=0.01).successful and set_to(node, payload__mass=0.0).successful
+
+
+def drive(node) -> None:
+    """An epoch at the home pose, and a reference in it."""
+    hardware_says(node, "modelled")
+    refer_home(node)
+
+
+def refer_home(node) -> None:
+    still = [0.0] * len(node.still)
+    point = JointTrajectoryPoint(positions=node.servos.home.tolist(), velocities=still, accelerations=still)
+    message = JointTrajectory(joint_names=list(node.arm.joint_names), points=[point])
+    to_stamp(message.header.stamp, node.stamps.to_stamp(node.stamps.now_s()))
+    node.on_reference(message)
+
+
+def test_no_epoch_begins_with_what_cannot_be_borne_and_a_smaller_payload_is_the_way_out(node):
+    assert set_to(node, payload__mass=0.3).successful, "at its rest pose the arm holds that"
+    drive(node)
+    assert node.processed == 0 and "the payload of 0.3 kg cannot be borne where the arm stands: shoulder needs" in node.problem
+    assert set_to(node, payload__mass=0.28).successful and set_to(node, payload__mass=0.1).successful
+    refer_home(node)
+    assert node.processed == 0, "the epoch began where the arm was thought to rest with the other one"
+    hardware_says(node, "modelled")
+    refer_home(node)
+    assert node.processed == 1 and not node.problem
+
+
+def test_an_epoch_without_payload_always_begins(node):
+    stretched = JointState(name=list(node.arm.joint_names), position=[0.0] * 5, effort=[0.0] * 5)
+    node.on_held_pose(stretched)
+    refer_home(node)
+    assert node.processed == 1
+    refused = set_to(node, payload__mass=1.0)
+    assert not refused.successful
+    node.pose = None
+    node.on_held_pose(JointState())
+    assert node.begun is None
+
+
+def test_a_torque_arm_is_not_driven_with_what_it_cannot_bear_and_goes_on_at_once(domain):
+    with ros():
+        node = TorqueControl()
+        try:
+            q, names = np.array([0.2, 2.9, 0.9]), list(node.arm.joint_names)  # link 2 nearly horizontal, the slide far out
+            state = JointState(name=names, position=q.tolist(), velocity=[0.0] * 3)
+            assert set_to(node, payload__mass=3.0).successful, "at home it can"
+            for _ in range(2):
+                node.on_held_pose(JointState(name=names, position=q.tolist()))
+                node.on_state(state)
+                assert node.processed == 0 and "the payload of 3 kg cannot be borne where the arm stands" in node.problem
+            assert not set_to(node, payload__mass=3.5).successful
+            assert set_to(node, payload__mass=0.0).successful
+            node.on_state(state)
+            assert node.processed == 1
+            np.testing.assert_allclose(node.command.effort, node.model.gravity(q), atol=1e-6)
+        finally:
+            node.destroy_node()
+
+
+def test_a_node_does_not_begin_with_what_the_arm_could_hold_neither_at_rest_nor_at_home(domain):
+    with ros("-p", "payload.mass:=2.0"), pytest.raises(InfeasibleError, match="needs .* to hold its pose, allowed 0.6"):
+        Dynamics()
 
 
 def test_off_it_costs_nothing(node):
