@@ -11,6 +11,7 @@ __all__ = [
     "hardware_session",
     "link",
     "protocol",
+    "request_gate",
     "session",
     "stamp_clock",
     "torque_session",

@@ -39,7 +39,7 @@ CLOCK_PERIOD_S, CLOCK_JUMP_S = 0.02, 0.005
 """How often the wall clock is compared with the steady one, and a change that is a jump; a reference is sent 60 ms ahead."""
 
 MOST_CALLBACKS = 100
-"""In one turn of a paced node, so that a flood of messages cannot keep it from its work."""
+"""In one turn of a node, so that a flood of messages cannot keep it from its work."""
 
 
 class FocusedExecutor(SingleThreadedExecutor):
@@ -227,6 +227,17 @@ class Polled:
         if came:
             self.newest, self.info = came[-1]
         return bool(came)
+
+
+def serve_waiting(node: Node) -> None:
+    """Carry out and answer the requests of a node's services that have come by now, before their turn."""
+    for service in node.services:
+        for _ in range(MOST_CALLBACKS):
+            with service.handle:
+                request, header = service.handle.service_take_request(service.srv_type.Request)
+            if header is None:
+                break
+            service.send_response(service.callback(request, service.srv_type.Response()), header)
 
 
 def given_parameters(node: Node) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
+from picker_dynamics.board.request_gate import RequestGate
 from picker_dynamics.board.session import Session, State
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
@@ -18,9 +20,13 @@ from picker_dynamics.robot.description import ArmDescription
 from .claims import EXCLUSIVE, Claimant
 from .diagnostics import ERROR, OK, STALE, WARN, name_of, neighbour, status
 from .duplicate_publishers import Alone, OneSender
+from .executor import serve_waiting
 from .runtime import LATCHED, LATEST, steady_timer, take_parameters
 
 DIAGNOSTIC_PERIOD_S = 1.0
+SETTLE_PERIOD_S = 0.02
+"""How often one looks whether a stop is to be answered, while one is not [s]."""
+
 NOTHING = np.zeros(0)
 
 ROUTINE = ("not connected", "connecting to ", State.IDLE.value, State.ENABLING.value)
@@ -60,7 +66,12 @@ class SessionNode(Claimant, ABC):
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self.create_subscription(JointState, "joint_commands", self.hear_command, LATEST)
 
-        def serve(kind, name: str, carry_out) -> None:
+        self.gate = RequestGate(partial(serve_waiting, self))
+        self.settling = steady_timer(self, SETTLE_PERIOD_S, self.settle)
+        self.settling.cancel()
+        self.latched: tuple[bool, str] = (False, "")
+
+        def serve(kind, name: str, carry_out):
             """A service whose success and message tell what came of ``carry_out(request)``."""
 
             def answer(request, response):
@@ -72,7 +83,7 @@ class SessionNode(Claimant, ABC):
                 self.publish_status()
                 return response
 
-            self.create_service(kind, name, answer)
+            return self.create_service(kind, name, answer)
 
         def stop(request) -> str:
             if not request.data:
@@ -80,11 +91,18 @@ class SessionNode(Claimant, ABC):
             self.session.stop()
             return stopped
 
-        serve(SetBool, "emergency_stop", stop)
-        serve(Trigger, "reset", lambda _: self.session.reset() or "reset: nothing moves; call enable to go on")
-        serve(SetBool, "enable", lambda request: self.enable() if request.data else self.session.disable() or "outputs off")
-        serve(Trigger, "adopt", lambda _: self.adopt())
-        serve(Trigger, "relax", lambda _: self.session.relax() or "relaxed: all outputs off")
+        def undo(carry_out) -> str:
+            self.gate.require_open()
+            return carry_out()
+
+        def enable(request) -> str:
+            return undo(self.enable) if request.data else self.session.disable() or "outputs off"
+
+        self.answer_later(serve(SetBool, "emergency_stop", stop))
+        self.answer_later(serve(Trigger, "relax", lambda _: self.session.relax() or "relaxed: all outputs off"))
+        serve(Trigger, "reset", lambda _: undo(self.session.reset) or "reset: nothing moves; call enable to go on")
+        serve(SetBool, "enable", enable)
+        serve(Trigger, "adopt", lambda _: undo(self.adopt))
         steady_timer(self, DIAGNOSTIC_PERIOD_S, self.on_diagnostics)
         take_parameters(self, self.change)
         self.publish_status()
@@ -96,6 +114,23 @@ class SessionNode(Claimant, ABC):
     @abstractmethod
     def adopt(self) -> str:
         """Take over outputs that run, switch none on; returns what is being done."""
+
+    def answer_later(self, service) -> None:
+        """Have a service that stops the arm answer when nothing that was asked before can undo the stop any more."""
+        send = service.send_response
+
+        def hold(response, header) -> None:
+            if not self.session.stop_latched:
+                return send(response, header)
+            self.gate.hold(partial(send, response, header), time.monotonic())
+            self.settling.reset()
+
+        service.send_response = hold
+
+    def settle(self) -> None:
+        self.gate.settle(time.monotonic())
+        if not self.gate.settling:
+            self.settling.cancel()
 
     def level(self) -> bytes:
         session = self.session
@@ -114,6 +149,9 @@ class SessionNode(Claimant, ABC):
     def publish_status(self) -> None:
         """Publish ``hardware/status`` where something about it changed, and behind it ``hardware/held_pose`` where that did."""
         session = self.session
+        before, self.latched = self.latched, (session.stop_latched, session.fault_latched)
+        if self.latched != before and any(self.latched):
+            self.gate.refuse_waiting()
         epoch = session.epoch if session.state is State.ACTIVE else None
         facts = (session.state, session.problem, session.epoch, session.stop_latched, session.fault_latched)
         facts += (session.outputs, session.commanded)
