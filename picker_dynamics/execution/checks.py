@@ -93,22 +93,36 @@ class SampledMotion:
 
     Args:
         model: the arm with its payload.
-        times, q, v, a: (s,) [s], (s, n) each [rad, rad/s, rad/s²].
-        rest: (n,) where the arm may come to rest [rad].
+        times, q, v, a: (s,) [s], (s, n) each [rad, rad/s, rad/s²]; times as ``own_s``.
+        rest: (n,) where the arm may come to rest [rad], at ``rest_s``.
         trajectory: what was sampled; None: a single state, of a stream or of an arm that stands.
+        begin_s, stretch: where the trajectory begins in that of a goal [s], and how much longer that lasts than was asked.
     """
 
     def __init__(
-        self, model: DynamicsModel, times: Array, q: Array, v: Array, a: Array, rest: Array, trajectory: Trajectory | None = None
+        self,
+        model: DynamicsModel,
+        times: Array,
+        q: Array,
+        v: Array,
+        a: Array,
+        rest: Array,
+        trajectory: Trajectory | None = None,
+        begin_s: float = 0.0,
+        stretch: float = 1.0,
     ):
         self.model, self.times, self.q, self.v, self.a = model, times, q, v, a
-        self.rest, self.trajectory = rest, trajectory
+        self.rest, self.rest_s, self.trajectory = rest, float(times[-1]), trajectory
+        self._begin_s, self._stretch = begin_s, stretch
 
     @classmethod
-    def along(cls, trajectory: Trajectory, model: DynamicsModel, period_s: float) -> SampledMotion:
+    def along(
+        cls, trajectory: Trajectory, model: DynamicsModel, period_s: float, begin_s: float = 0.0, stretch: float = 1.0
+    ) -> SampledMotion:
         """A trajectory, every ``period_s`` [s] or closer, on both sides of every break, and within each dash.
 
-        One longer than the longest goal, which is slowed then, is sampled as closely along its path.
+        One longer than the longest goal, which is slowed then, is sampled as closely along its path; of a motion under way
+        what is left begins at ``begin_s`` [s], and all of it was made longer by ``stretch``.
 
         Raises:
             JointNamesError: the joints are not the model's.
@@ -118,8 +132,8 @@ class SampledMotion:
                 f"the trajectory's joints are {', '.join(trajectory.joint_names)}, the model's {', '.join(model.joint_names)}"
             )
         period_s = max(min(period_s, trajectory.duration / MIN_SAMPLES), trajectory.duration / MAX_SAMPLES)
-        grid = trajectory.grid(period_s, WITHIN)
-        return cls(model, *grid, trajectory.end, trajectory)
+        times, q, v, a = trajectory.grid(period_s, WITHIN)
+        return cls(model, (begin_s + times) / stretch, q, v, a, trajectory.end, trajectory, begin_s, stretch)
 
     @classmethod
     def at(cls, model: DynamicsModel, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> SampledMotion:
@@ -128,9 +142,13 @@ class SampledMotion:
         return cls(model, np.zeros(1), q, v, a, q[0])
 
     def slowed(self, share: float) -> SampledMotion:
-        """The same path at that share of its speed, by the same samples."""
-        slower = self.times / share, self.q, self.v * share, self.a * share**2
-        return SampledMotion(self.model, *slower, self.rest, self.trajectory)
+        """The same path at that share of its speed, by the same samples, whose times are those of the goal still."""
+        slower = self.q, self.v * share, self.a * share**2
+        return SampledMotion(self.model, self.times, *slower, self.rest, self.trajectory, self._begin_s, self._stretch)
+
+    def own_s(self, time_s: float) -> float:
+        """A time of the trajectory in the goal's own: as it was asked, however it was slowed and whatever is over of it [s]."""
+        return (self._begin_s + time_s) / self._stretch
 
     @property
     def joint_names(self) -> Sequence[str]:
@@ -190,7 +208,8 @@ class PositionLimits:
             found = Excess(j, float(q[j]), limit, 0.0) if beyond[j] > SAMPLE_TOLERANCE else None
         if found is None:
             return Usage(1.0, motion.joint_names[0], 0.0, 0.0, 0.0, "within the position limits")
-        j, value, limit, time_s = found
+        j, value, limit, at_s = found
+        time_s = motion.own_s(at_s)
         name, unit = motion.joint_names[j], self.description.position_units[j]
         when = "" if motion.trajectory is None else f" at {time_s:.3f} s"
         return Usage(np.inf, name, value, limit, time_s, f"{name} reaches {value:.4f} {unit}{when}, limit {limit:.4f}")
@@ -212,7 +231,8 @@ class VelocityLimits:
         value, time_s, when = float(motion.v[k, j]), float(motion.times[k]), motion.when(k, 3)
         found = None if motion.trajectory is None else motion.trajectory.worst_velocity(limit)
         if found is not None:
-            j, value, _, time_s = found
+            j, value, _, at_s = found
+            time_s = motion.own_s(at_s)
             when = f" at {time_s:.3f} s"
         name, unit, most = motion.joint_names[j], self.description.position_units[j], float(limit[j])
         share = abs(value) / most if found is not None or motion.trajectory is None else min(abs(value) / most, 1.0)
@@ -242,9 +262,10 @@ class HoldTorque:
     def worst(self, motion: SampledMotion) -> Usage:
         use = np.abs(motion.rest_torque) / self.limits.hold
         j = int(use.argmax())
-        name, value, time_s = motion.joint_names[j], float(abs(motion.rest_torque[j])), float(motion.times[-1])
+        name, value, time_s = motion.joint_names[j], float(abs(motion.rest_torque[j])), motion.rest_s
+        when = "" if motion.trajectory is None else f" at {time_s:.2f} s"
         text = (
-            f"{name} needs {value:.2f} {self.limits.units[j]} to hold its pose{motion.when(-1)}, "
+            f"{name} needs {value:.2f} {self.limits.units[j]} to hold its pose{when}, "
             f"{self.limits.text(self.limits.held_share, j)}"
         )
         return Usage(float(use[j]), name, value, float(self.limits.hold[j]), time_s, text, InfeasibleError)

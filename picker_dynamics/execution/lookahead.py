@@ -72,8 +72,9 @@ class LookAhead:
         if looked_for is not validator:
             begin = max(course.progress_at(time_s), 0.0)
         piece = head(remainder(path.trajectory, begin), AHEAD_S)
-        motion = SampledMotion.along(piece, validator.model, validator.period_s)
-        motion.rest = path.trajectory.end
+        stretch = 1.0 if path.validated is None else path.validated.factor
+        motion = SampledMotion.along(piece, validator.model, validator.period_s, begin, stretch)
+        motion.rest, motion.rest_s = path.trajectory.end, path.trajectory.duration / stretch
         try:
             speed, why = validator.largest_speed(motion)
         except PickerError as error:

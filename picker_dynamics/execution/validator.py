@@ -237,14 +237,15 @@ class MotionValidator:
         """Share of its speed, 1 / ``MAX_STRETCH`` to 1, at which a motion that may move at its ends passes, and why no more.
 
         Raises:
-            LimitError, InfeasibleError: a check that it breaks at any speed.
+            LimitError, InfeasibleError: a check that it breaks at any speed, with the numbers of the motion as it is.
         """
-        broken = [usage for usage in self.usages(motion) if usage.broken]
+        usages = list(self.usages(motion))
+        broken = [usage for usage in usages if usage.broken]
         if not broken:
             return 1.0, None
-        slowest = next((usage for usage in self.usages(motion.slowed(1.0 / MAX_STRETCH)) if usage.broken), None)
-        if slowest is not None:
-            raise slowest.refusal()
+        for usage, slowest in zip(usages, self.usages(motion.slowed(1.0 / MAX_STRETCH))):
+            if slowest.broken:
+                raise (usage if usage.broken else slowest).refusal()
         low, high = 1.0 / MAX_STRETCH, 1.0 / max((usage.share for usage in broken if usage.by_speed), default=1.0)
         trial = high / RESOLUTION**0.5
         while high / low > RESOLUTION:

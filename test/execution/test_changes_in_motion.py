@@ -1,5 +1,7 @@
 """Changes of limits in mid-motion: what is left obeys them, slower where that is enough, or the arm stops where it can stay."""
 
+import re
+
 import numpy as np
 from arm_fixtures import rigid_body, servos, validator
 from execution_rig import HOME, NAMES, REACH, Rig, executing, goal, limits, moved
@@ -132,6 +134,27 @@ def test_where_the_arm_cannot_stay_any_more_it_is_said():
     rig.tick(3)
     assert len(said(rig, EventKind.PROBLEM)) == 1 and "shoulder needs 0.8" in said(rig, EventKind.PROBLEM)[0]
     np.testing.assert_array_equal(rig.newest.q, STRETCHED)
+
+
+@mark.parametrize("speed", [1.0, 0.4])
+@mark.parametrize("end_s", [10.0, 1.0])
+@mark.parametrize("last", [HOME, FOLDED], ids=["on the way", "at the end"])
+def test_what_stops_a_motion_under_way_is_told_in_the_time_of_its_goal(speed, end_s, last):
+    """However much it was slowed: when it was taken, by its speed, or by a check that tries it ten times slower."""
+    rig = Rig()
+    rig.set_speed(speed)
+    rig.submit(goal(STRETCHED, last, times=[0.75 * end_s, end_s]), "g")
+    rig.run(0.2)
+    assert ("slowed" in said(rig, EventKind.ACCEPTED)[0]) == (end_s == 1.0)
+    rig.execution.change_some(model=rigid_body(0.1))
+    rig.run(0.2)
+    told = re.search(r"shoulder needs (.+) N·m .*at (.+) s, allowed", rig.answer("g").text)
+    needed, at_s = (float(word) for word in told.groups())
+    if last is FOLDED:
+        assert at_s == approx(end_s, abs=0.05 * end_s)
+    s = min(at_s / (0.75 * end_s), 1.0)
+    there = last if last is FOLDED else HOME + (STRETCHED - HOME) * (10 * s**3 - 15 * s**4 + 6 * s**5)
+    assert needed == approx(rigid_body(0.1).gravity(there)[1], abs=0.05)
 
 
 def test_a_payload_that_is_not_known_any_more_stops_the_motion():
