@@ -94,15 +94,12 @@ class Stamps:
     """Board times of successive set-points, each after the one before, whatever becomes of the estimate of the board's clock.
 
     The estimate gets better, and with a fast answer after slow ones it steps back by up to 50 ms: stamped with it, the next
-    set-points would lie before those that the board has queued, and it would refuse them.
+    set-points would lie before those that the board has queued, and it would refuse them.  So where commands start anew, too:
+    the board plays what it was sent before.  Only another clock, of a board that was reset, is followed at once.
     """
 
     def __init__(self) -> None:
         self._last: tuple[float, int] | None = None
-
-    def restart(self) -> None:
-        """What comes next follows nothing."""
-        self._last = None
 
     def stamp(self, time_s: float, board_us: int) -> int:
         """Board time [us], modulo 2^32, for what holds at host time ``time_s``, which is ``board_us`` as far as is known."""

@@ -83,7 +83,6 @@ class SetpointSender:
         """The next one begins at the set-point that the ``outputs`` hold, (n,) [rad]."""
         self._guard.restart(outputs)
         self._pace.restart()
-        self._stamps.restart()
         self._pulses, self._stood = (), False
 
     def send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:

@@ -149,3 +149,28 @@ def test_no_interval_is_played_shorter_than_it_was_meant_to_be(seed):
         pace.sent(time_s, played_s)
         last = time_s, played_s
         assert -1e-9 <= pace.delay_s <= LATEST_S + 0.5 * RAMP_S + 0.01
+
+
+@pytest.mark.parametrize("back_s", [0.0, 0.07, 0.09])
+def test_commands_that_start_anew_follow_what_the_board_was_sent_before(back_s):
+    """The estimate of the board's clock gets better meanwhile, and steps back: nothing is refused for its time."""
+    bench = Bench(SERVOS, START)
+    link = SteppedLink(bench, joint_names=SERVOS.joint_names)
+    session = HardwareSession(link, SERVOS, ArmStateModel(rigid_body(), SERVOS.model, SERVOS.rest))
+    honest = link.board_time_us
+    with bench.clock():
+        session.connect()
+        session.activate(at_rest_pose=False)
+        bench.run(SETTLES_S)
+        q = session.setpoint.copy()
+        for k in range(300):
+            wrong_us = round(1e6 * back_s) if k < 100 else 0
+            link.board_time_us = lambda at_s, wrong_us=wrong_us: honest(at_s) + wrong_us
+            if k in (100, 104, 200):
+                session.rejoin()
+            q[0] += 1e-3 * np.sin(k)
+            session.command(bench.now_s + LEAD_S, q, bench.now_s)
+            bench.run(PERIOD_S)
+        bench.run(0.1)
+    assert session.counts.sent > 200 and link.telemetry.rejected == 0
+    assert not link.statistics.setpoints_refused
