@@ -364,6 +364,8 @@ class ArmClient(Node):
                 if repeat or not asked:
                     asked.append(client.call_async(request))
                 self.wait_at_most(SILENCE_S, lambda: any(future.done() for future in asked))
+            if len(asked) > 1:  # what is on its way still is carried out: a stop, after what this client does next
+                self.wait_at_most(SILENCE_S, lambda: all(future.done() for future in asked))
             return next(future for future in asked if future.done()).result()
         finally:
             self.destroy_client(client)
@@ -382,8 +384,8 @@ class ArmClient(Node):
         return self._told(self.call(SetBool, name, SetBool.Request(data=True), self.is_stopped, repeat=True))
 
     def is_stopped(self) -> bool:
-        """Whether the hardware has said that a stop is latched."""
-        return self.hardware.get("stop_latched") == "true"
+        """Whether the hardware has said that a stop is latched, and that it takes a reset again."""
+        return self.hardware.get("stop_latched") == "true" and self.hardware.get("settling") != "true"
 
     def _brought_about(self, service: str, on: bool) -> Callable[[], bool]:
         """Whether the hardware has said, from now on, that it is as this service makes it."""

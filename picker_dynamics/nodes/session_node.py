@@ -71,7 +71,7 @@ class SessionNode(Claimant, ABC):
         self.settling.cancel()
         self.latched: tuple[bool, str] = (False, "")
 
-        def serve(kind, name: str, carry_out):
+        def serve(kind, name: str, carry_out, stops: bool = False) -> None:
             """A service whose success and message tell what came of ``carry_out(request)``."""
 
             def answer(request, response):
@@ -80,10 +80,13 @@ class SessionNode(Claimant, ABC):
                     response.success, response.message = True, carry_out(request)
                 except PickerError as error:
                     response.success, response.message = False, str(error)
-                self.publish_status()
+                if not stops:
+                    self.publish_status()
                 return response
 
-            return self.create_service(kind, name, answer)
+            service = self.create_service(kind, name, answer)
+            if stops:
+                self.answer_later(service)
 
         def stop(request) -> str:
             if not request.data:
@@ -98,8 +101,8 @@ class SessionNode(Claimant, ABC):
         def enable(request) -> str:
             return undo(self.enable) if request.data else self.session.disable() or "outputs off"
 
-        self.answer_later(serve(SetBool, "emergency_stop", stop))
-        self.answer_later(serve(Trigger, "relax", lambda _: self.session.relax() or "relaxed: all outputs off"))
+        serve(SetBool, "emergency_stop", stop, stops=True)
+        serve(Trigger, "relax", lambda _: self.session.relax() or "relaxed: all outputs off", stops=True)
         serve(Trigger, "reset", lambda _: undo(self.session.reset) or "reset: nothing moves; call enable to go on")
         serve(SetBool, "enable", enable)
         serve(Trigger, "adopt", lambda _: undo(self.adopt))
@@ -120,10 +123,12 @@ class SessionNode(Claimant, ABC):
         send = service.send_response
 
         def hold(response, header) -> None:
-            if not self.session.stop_latched:
-                return send(response, header)
-            self.gate.hold(partial(send, response, header), time.monotonic())
-            self.settling.reset()
+            if self.session.stop_latched:
+                self.gate.hold(partial(send, response, header), time.monotonic())
+                self.settling.reset()
+            else:
+                send(response, header)
+            self.publish_status()
 
         service.send_response = hold
 
@@ -131,6 +136,7 @@ class SessionNode(Claimant, ABC):
         self.gate.settle(time.monotonic())
         if not self.gate.settling:
             self.settling.cancel()
+            self.publish_status()
 
     def level(self) -> bytes:
         session = self.session
@@ -154,9 +160,9 @@ class SessionNode(Claimant, ABC):
             self.gate.refuse_waiting()
         epoch = session.epoch if session.state is State.ACTIVE else None
         facts = (session.state, session.problem, session.epoch, session.stop_latched, session.fault_latched)
-        facts += (session.outputs, session.commanded)
+        facts += (session.outputs, session.commanded, self.gate.settling)
         if facts != self.status_facts:
-            if facts[:-2] != (self.status_facts or ())[:-2]:
+            if facts[:-3] != (self.status_facts or ())[:-3]:
                 log, message = self.get_logger(), session.problem or session.state.value
                 log.info(message) if self.level() == OK or message.startswith(self.routine) else log.warning(message)
             self.status_facts = facts
@@ -182,6 +188,7 @@ class SessionNode(Claimant, ABC):
             reset_needed=session.stop_latched or bool(session.fault_latched),
             outputs=session.outputs,
             commanded=session.commanded,
+            settling=self.gate.settling,
             provenance=self.provenance,
         )
 
