@@ -1,6 +1,5 @@
 """``picker``: starts the command so that Ctrl-C ends it without a traceback, from its first moment to its last."""
 
-import contextlib
 import os
 import signal
 import sys
@@ -18,6 +17,8 @@ if not IGNORED:
 def ended(code: int) -> int:
     """The exit code; where ROS was loaded the process ends with it here: all is closed, and Python would wind up for 0.2 s."""
     if "rclpy" in sys.modules:
+        import contextlib
+
         with contextlib.suppress(OSError):
             sys.stderr.flush()
         os._exit(code)
