@@ -186,7 +186,7 @@ def test_limits_stay_a_margin_inside_and_within_the_pulses(tmp_path):
     }
     person, estimate = rig.walk("limits", joints=("base", "scissor"), typed=typed)
     said = person.said
-    assert "jog by 60 deg, must be at most 30 at once" in said
+    assert "jog by 60 deg, must be at most 30 deg at once" in said
     assert estimate.limits["base"] == approx((math.radians(-28.0), math.radians(38.0)), abs=0.01)
     assert "no further: scissor" in said or "its pulses end here" in said
     servo = estimate.known_servos.servos[4]

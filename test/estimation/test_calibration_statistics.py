@@ -186,11 +186,21 @@ def test_exact_beliefs_are_those_of_the_plant(found):
     np.testing.assert_allclose(servos.to_angle(pulses), plant.servo_map.to_angle(pulses))
 
 
-@mark.parametrize("after_mm, reached", [(1.4, True), (2.3, False), (2.1, True), (0.9, True)])
-def test_what_a_calibration_is_to_reach(after_mm, reached):
-    """Within a millimetre of a floor of 1.2 mm, and a third of 6.6 mm."""
-    before, after, floor = (evaluate.Errors(1e-3 * np.array([0.5, value, 9.0]), np.zeros(3)) for value in (6.6, after_mm, 1.2))
-    assert evaluate.TipErrorReport(before, after, floor).reached is reached
+@mark.parametrize(
+    "before_mm, after_mm, stated_mm, reached",
+    [
+        (6.6, 2.1, 0.0, True),
+        (6.6, 2.3, 2.5, False),
+        (6.6, 0.9, 0.0, True),
+        (12.7, 2.3, 0.8, False),
+        (12.7, 2.3, 2.5, True),
+        (12.7, 3.8, 2.5, False),
+    ],
+)
+def test_what_a_calibration_is_to_reach(before_mm, after_mm, stated_mm, reached):
+    """A third of what it was; within a millimetre of a floor of 1.2 mm, or as near as it says itself."""
+    errors = (evaluate.Errors(1e-3 * np.array([0.5, value, 14.0]), np.zeros(3)) for value in (before_mm, after_mm, 1.2))
+    assert evaluate.TipErrorReport(*errors).reached(1e-3 * stated_mm) is reached
 
 
 def test_the_tip_is_within_what_is_stated(found):

@@ -30,7 +30,8 @@ POSES, SEED = 10, 1
 DRAWS = 2000
 
 ABOVE_FLOOR_M, TIMES_SMALLER = 1e-3, 3.0
-"""What a calibration is to reach: the median hold error above the floor [m], and how many times smaller than before."""
+"""What a calibration is to reach: the median hold error above the floor [m], more where it states more of the tip itself, as of
+long or soft arms; and how many times smaller than before."""
 
 NO_WORSE_M = 1e-4
 """After may be this much worse than before and still count as no worse [m]: a tenth of what pulse steps make."""
@@ -118,11 +119,11 @@ class TipErrorReport:
     after: Errors
     floor: Errors | None = None
 
-    @property
-    def reached(self) -> bool:
-        """Whether the median hold error is within ``ABOVE_FLOOR_M`` of the floor's and at most a third of that before."""
+    def reached(self, stated_m: float = 0.0) -> bool:
+        """Whether the median hold error is at most a third of that before, and as near to the floor's as ``ABOVE_FLOOR_M``, or
+        as ``stated_m``, within which the calibration itself said that the tip is [m] (``tip_uncertainty``)."""
         before, after, floor = (float(np.median(one.hold)) for one in (self.before, self.after, self.floor))
-        return bool(after <= floor + ABOVE_FLOOR_M and after <= before / TIMES_SMALLER)
+        return bool(after <= floor + max(ABOVE_FLOOR_M, stated_m) and after <= before / TIMES_SMALLER)
 
     @property
     def no_worse(self) -> bool:

@@ -58,6 +58,11 @@ class Lay:
         """Along what its balance point is told, for a person."""
         return "along the joint's axis" if self.rolls else f"along the line to {self.end}"
 
+    @property
+    def laid(self) -> str:
+        """How an inclinometer lies on it, for a person."""
+        return f"laid from {self.start} to {self.end}"
+
     def distance(self, com) -> float:
         """Of a centre of mass (3,) [m] along the line."""
         return float(self.ahead @ com)

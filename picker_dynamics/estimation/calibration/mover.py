@@ -12,15 +12,15 @@ import numpy as np
 from picker_dynamics.board.protocol import JointLimits
 from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.validator import MotionValidator
-from picker_dynamics.trajectory.profiles import joint_move
 
-from .poses import TRAVEL_ACCELERATION, TRAVEL_SPEED, Weight, way, with_weight
+from .poses import TRAVEL_SPEED, Weight, per_turn, turned, way, with_weight
+from .readings import position
 
 FRAME_S = 0.02
 SHIFTED = 0.2
-"""How far a pose may lie beyond the pulses for being moved to their end [rad]."""
+"""How far a pose may lie beyond the pulses for being moved to their end, as the servo turns [rad]."""
 JOG_SPEED = 0.3
-"""Of a joint that a person watches [rad/s]."""
+"""Of the servo of a joint that a person watches [rad/s]."""
 
 
 class Outputs(Protocol):
@@ -96,12 +96,12 @@ class Mover:
         start, goal = self.setpoint(validator), self.within_reach(validator, goal)
         if np.abs(goal - start).max() < 1e-9:
             return
-        line = joint_move(start, goal, speed, TRAVEL_ACCELERATION, joint_names=validator.model.joint_names)
+        line = turned(validator, start, goal, speed)
         times = np.append(np.arange(FRAME_S, line.duration, FRAME_S), line.duration)
         self.outputs.play(self.pulses(validator, np.stack([line.sample(float(t))[0] for t in times])))
 
     def jog(self, validator: MotionValidator, joint: int, by: float) -> None:
-        """One joint by an angle [rad], as far as its pulses go, if the servos can bear where that leads.
+        """One joint by an angle [rad] or a length [m], as far as its pulses go, if the servos can bear where that leads.
 
         Raises:
             LimitError: its pulses end here.
@@ -115,7 +115,7 @@ class Mover:
             pulse = self.outputs.pulses_us[joint]
             name = servos.joint_names[joint]
             raise LimitError(f"{name}: its pulses end here, at {pulse:.0f} us", subject=name, value=float(pulse))
-        validator.validate(joint_move(start, goal, JOG_SPEED, TRAVEL_ACCELERATION, joint_names=validator.model.joint_names))
+        validator.validate(turned(validator, start, goal, JOG_SPEED))
         self.line(validator, goal, JOG_SPEED)
 
     def within_reach(self, validator: MotionValidator, goal) -> np.ndarray:
@@ -127,12 +127,14 @@ class Mover:
         goal = np.asarray(goal, dtype=float)
         lower, upper = self.reach(validator)
         inside = np.clip(goal, lower, upper)
-        worst = int(np.abs(goal - inside).argmax())
-        if abs(goal[worst] - inside[worst]) > SHIFTED:
-            name = validator.limits.servo_map.joint_names[worst]
+        paces = per_turn(validator.limits.servo_map)
+        worst = int((np.abs(goal - inside) / paces).argmax())
+        if abs(goal[worst] - inside[worst]) > SHIFTED * paces[worst]:
+            servo = validator.limits.servo_map.servos[worst]
+            name, slides = servo.joint, servo.pinion is not None
             raise LimitError(
-                f"{name}: {np.degrees(goal[worst]):.1f} deg is beyond the pulses that the board was flashed for, "
-                f"which end at {np.degrees(inside[worst]):.1f}",
+                f"{name}: {position(goal[worst], slides, '.1f')} is beyond the pulses that the board was flashed for, "
+                f"which end at {position(inside[worst], slides, '.1f')}",
                 subject=name,
                 value=float(goal[worst]),
                 limit=float(inside[worst]),

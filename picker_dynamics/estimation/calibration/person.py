@@ -160,7 +160,8 @@ class Guide:
             return known
         while True:
             typed = self.ask(key, text, words, about).lower()
-            if typed in ("yes", "y") and "" in dict(words):
+            typed = {"y": "yes", "n": "no"}.get(typed, typed)
+            if typed == "yes" and "" in dict(words) and "yes" not in dict(words):
                 typed = ""
             if typed in dict(words):
                 if keep:
@@ -168,7 +169,7 @@ class Guide:
                 return typed
             self.perhaps_back(typed)
             offered = ", ".join(word or "Enter" for word, _ in words)
-            self.tell(f"{typed!r} is none of: {offered}", "warning")
+            self.tell(f"{repr(typed) if typed else 'Enter alone'} is none of: {offered}", "warning")
 
     def perhaps_back(self, typed: str) -> None:
         """Take the last answer back, if that is what was typed.
@@ -186,12 +187,13 @@ class Guide:
             raise TakenBackError(entry["key"])
 
     def agree(self, key: str, text: str, about: tuple = ()) -> bool:
-        """Whether a person says yes, now; never on file: what was safe yesterday may not be."""
-        return self.choose(key, text, (("", "or yes: go on"), ("no", "not now")), about=about, keep=False) == ""
+        """Whether a person says yes, now, to what powers or moves the arm: Enter alone, perhaps pressed by chance, agrees to
+        nothing.  Never on file: what was safe yesterday may not be."""
+        return self.choose(key, text, (("yes", "go on"), ("no", "not now")), about=about, keep=False) == "yes"
 
     def wait_for(self, key: str, text: str, about: tuple = ()) -> None:
-        """Until a person has done something, and presses Enter."""
-        self.choose(key, text, (("", "done"),), about=about, keep=False)
+        """Until a person has done something, and says yes: the arm moves then."""
+        self.choose(key, text, (("yes", "done, and the arm may move"),), about=about, keep=False)
 
     def _somebody(self, text: str) -> Person:
         if self.person is None:

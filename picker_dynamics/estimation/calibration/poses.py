@@ -24,13 +24,14 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
+from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .droop_fit import FRICTION_SD, DroopFit, whitening
 from .droop_model import FIGURES, DroopModel, Reading, SensorModel, sensor_on
 from .lay import lay
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
-"""Largest between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""
+"""Largest of a servo between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""
 
 STAND_OFF = 0.12
 """How far the arm moves away before it comes back to a pose from one side [rad]."""
@@ -395,4 +396,15 @@ def with_weight(validator: MotionValidator, weight: Weight | None) -> MotionVali
 
 def _require_bearable(validator: MotionValidator, start, end) -> None:
     if np.abs(np.subtract(end, start)).max() > 1e-9:
-        validator.validate(joint_move(start, end, TRAVEL_SPEED, TRAVEL_ACCELERATION, joint_names=validator.model.joint_names))
+        validator.validate(turned(validator, start, end, TRAVEL_SPEED))
+
+
+def per_turn(servos: ServoMap) -> np.ndarray:
+    """(n,) how far each joint goes for a radian of its servo: 1, of a sliding one its pinion's radius [m]."""
+    return np.array([servo.pinion or 1.0 for servo in servos.servos])
+
+
+def turned(validator: MotionValidator, start, end, speed: float) -> Trajectory:
+    """Motion between set-points (n,) in which no servo turns faster than ``speed`` [rad/s]."""
+    paces = per_turn(validator.limits.servo_map)
+    return joint_move(start, end, speed * paces, TRAVEL_ACCELERATION * paces, joint_names=validator.model.joint_names)

@@ -114,6 +114,11 @@ def angle(what: str, text: str) -> float:
     return value
 
 
+def position(value: float, slides: bool, form: str = "+.1f") -> str:
+    """A joint's position [rad or m] for a person: in degrees, of one that slides in mm."""
+    return f"{1e3 * value if slides else math.degrees(value):{form}} {'mm' if slides else 'deg'}"
+
+
 def swings(what: str, text: str) -> tuple[int, float]:
     """``20 swings in 11.4 s`` (or ``20 in 11.4``, ``11.4 s`` of 20): how many, and the time of all [s].
 

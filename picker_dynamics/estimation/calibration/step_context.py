@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from picker_dynamics.errors import PickerError
 
 from .arm_estimate import ArmEstimate
 from .mover import Mover
 from .person import Guide, OpenQuestionError, Person
+from .readings import position
 from .session import Session
 
 SETTLE_S = 2.5
@@ -67,7 +66,7 @@ class StepContext(Guide):
         return "on" in self.switched
 
     def arm(self, estimate: ArmEstimate) -> Mover:
-        """The arm, all outputs on; asks before it switches any on.
+        """The arm, all outputs on; asks before it switches any on, or, where all of them run, before it moves at first.
 
         Raises:
             OpenQuestionError: there is no arm, or nobody to ask.
@@ -124,6 +123,8 @@ class StepContext(Guide):
         servos = estimate.known_servos
         off = [joint for joint, live in enumerate(mover.live) if not live]
         if not off:
+            if not self.agree("move", "All outputs run, and the arm moves from here on. Are hands out of it?"):
+                raise LeaveError("nothing was moved; the arm holds")
             return
         self.tell(
             "The servos have no power yet, and nobody knows where they are: each one jumps to its rest pose when its "
@@ -134,10 +135,8 @@ class StepContext(Guide):
         )
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(servos.rest)))
         for joint in off:
-            name, angle = servos.joint_names[joint], np.degrees(servos.rest[joint])
-            if not self.agree(
-                f"on.{name}", f"Switch {name} on, at its rest pose ({angle:+.0f} deg, {pulses[joint]:.0f} us)?", about=(name,)
-            ):
+            name, at = servos.joint_names[joint], position(servos.rest[joint], servos.servos[joint].pinion is not None, "+.0f")
+            if not self.agree(f"on.{name}", f"Switch {name} on, at its rest pose ({at}, {pulses[joint]:.0f} us)?", about=(name,)):
                 raise LeaveError(f"{name} is off; what is on holds")
             mover.outputs.switch_on(joint, float(pulses[joint]))
             mover.outputs.wait(min(0.5, self.settle_s))

@@ -21,6 +21,7 @@ from ..droop_fit import DroopFit, fit
 from ..droop_model import DroopModel, SensorModel, sensor_on
 from ..evaluate import better_station, open_figures, saturated
 from ..joint_map import resting_at
+from ..lay import lay
 from ..mass_properties import LENGTH_MAX
 from ..person import OpenQuestionError
 from ..poses import (
@@ -338,7 +339,7 @@ class StationReader:
             mass, point = station.weight.mass, station.weight.point
             self.context.wait_for(
                 "hang",
-                f"Hang {1e3 * mass:.0f} g {where(station.weight)}, gently, until the arm bears it. Hands away, then Enter.",
+                f"Hang {1e3 * mass:.0f} g {where(station.weight)}, gently, until the arm bears it. Are hands away again?",
                 about=(mass, point),
             )
             self.context.note("hanging", [station.weight.mass, list(station.weight.point)], fact=True)
@@ -369,7 +370,7 @@ class StationReader:
             name,
             f"Height of {link}'s axis above the mounting plane, with a ruler [mm]?"
             if tall
-            else f"Inclinometer along {link} [deg]?",
+            else f"Inclinometer on {link}, {lay(self.estimate.description, link).laid} [deg]?",
             parse,
             words=(("repeat", "come to this pose again"), ("skip", "leave it out"), ("leave", "go on another time")),
             about=(sensor,),
@@ -400,7 +401,7 @@ class StationReader:
     def _take_off(self) -> None:
         weight = self._hanging
         self.context.wait_for(
-            "take", f"Take the {1e3 * weight.mass:.0f} g off, gently. Hands away, then Enter.", about=(0.0, weight.point)
+            "take", f"Take the {1e3 * weight.mass:.0f} g off, gently. Are hands away again?", about=(0.0, weight.point)
         )
         self.context.note("hanging", [0.0, [0.0, 0.0, 0.0]], fact=True)
 

@@ -13,8 +13,8 @@ from .. import readings
 from ..arm_estimate import LIMIT_MARGIN, ArmEstimate, limits_from
 from ..step_context import StepContext
 
-STEP, FARTHEST = math.radians(5.0), math.radians(30.0)
-"""Of one jog [rad]."""
+STEP, FARTHEST, FARTHEST_M = math.radians(5.0), math.radians(30.0), 0.03
+"""Of one jog [rad], of a sliding joint [m]."""
 
 NAME, TITLE, MINUTES = "limits", "how far each joint may go", 10
 NARROWEST = math.radians(10.0)
@@ -78,29 +78,31 @@ def _home_inside(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
     for what in ("rest", "home"):
         for name, angle, low, high in zip(servos.joint_names, getattr(servos, what), arm.lower, arm.upper):
             if not low - 1e-6 <= angle <= high + 1e-6:
+                slides, unit = arm.joint(name).type == "prismatic", "m" if arm.joint(name).type == "prismatic" else "rad"
                 then = "the next step lets you choose another" if what == "rest" else "it is moved to the limit"
                 context.tell(
-                    f"{name}: {what}_rad is {math.degrees(angle):+.1f} deg, outside {math.degrees(low):+.1f} ... "
-                    f"{math.degrees(high):+.1f}: {then}.",
+                    f"{name}: {what}_{unit} is {readings.position(angle, slides)}, outside {readings.position(low, slides)} ... "
+                    f"{readings.position(high, slides)}: {then}.",
                     "warning",
                 )
     home = np.clip(servos.home, arm.lower, arm.upper)
     return estimate if np.allclose(home, servos.home) else replace(estimate, home=tuple(home.tolist()))
 
 
-def amount(text: str) -> float:
-    """An angle to jog by [rad].
+def amount(text: str, slides: bool = False) -> float:
+    """An angle to jog by [rad], of a sliding joint a length [m].
 
     Raises:
         InputError: none, or more than a person can watch at once.
     """
-    value = readings.angle("jog", text)
+    value = readings.quantity("jog", text, readings.LENGTH, "mm") if slides else readings.angle("jog", text)
+    most = FARTHEST_M if slides else FARTHEST
     refuse_if(
-        abs(value) > FARTHEST,
-        f"jog by {math.degrees(value):g} deg, must be at most {math.degrees(FARTHEST):.0f} at once",
+        abs(value) > most,
+        f"jog by {readings.position(value, slides, 'g')}, must be at most {readings.position(most, slides, '.0f')} at once",
         "jog",
         value,
-        FARTHEST,
+        most,
     )
     return value
 

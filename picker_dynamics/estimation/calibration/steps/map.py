@@ -10,11 +10,13 @@ import numpy as np
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.execution.validator import MotionValidator
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..joint_map import Levelled, MapPoint, anchored, levelled, mapped, moved_as_told, resting_at, setpoint_of, turned_round
+from ..lay import lay
 from ..poses import HEIGHT_MIN, passes
 from ..procedure import ANGLE_SD, angle_figures
 from ..step_context import LeaveError, StepContext
@@ -177,12 +179,15 @@ def _point(context: StepContext, estimate: ArmEstimate, name: str, number: int, 
             doubt=doubt,
         )
     else:
-        angle = _levelled_angle(context, key, f"{name}, place {number + 1} of {PLACES}", how, expected)
+        what = f"{name}, place {number + 1} of {PLACES}"
+        angle = _levelled_angle(context, estimate.description, key, what, how, expected)
     context.require_sound()
     return MapPoint(float(pulses[column]), setpoint_of(validator, setpoints, column, angle))
 
 
-def _levelled_angle(context: StepContext, key: str, what: str, how: Levelled, expected: float) -> float:
+def _levelled_angle(
+    context: StepContext, description: ArmDescription, key: str, what: str, how: Levelled, expected: float
+) -> float:
     read = {}
     for link in how.links:
 
@@ -194,7 +199,7 @@ def _levelled_angle(context: StepContext, key: str, what: str, how: Levelled, ex
 
         read[link] = context.read(
             f"{key}.{link}",
-            f"{what}: inclinometer along {link} [deg]?",
+            f"{what}: inclinometer on {link}, {lay(description, link).laid} [deg]?",
             lambda text, link=link: readings.angle(link, text),
             doubt=doubt,
             about=(link,),

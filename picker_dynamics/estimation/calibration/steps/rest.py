@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +10,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError, LimitError, PickerError, refuse_if
 from picker_dynamics.execution.validator import torque_validator
 
+from .. import readings
 from ..arm_estimate import ArmEstimate
 from ..step_context import StepContext
 from .limits import amount
@@ -26,12 +26,7 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         if known is None:
             mover, validator = context.arm(estimate), estimate.validator()
             mover.travel(validator, estimate.known_servos.rest)
-            known = jog_freely(
-                context,
-                estimate,
-                "pulses",
-                f"Is this a good rest pose? Else jog a joint: JOINT DEGREES, for example {estimate.servos.joint_names[0]} -5",
-            ).tolist()
+            known = jog_freely(context, estimate, "pulses", "Is this a good rest pose? Else jog a joint").tolist()
         found = replace(estimate, rest_us=tuple(float(pulse) for pulse in known))
         try:
             require_rest(found)
@@ -58,9 +53,11 @@ def require_rest(estimate: ArmEstimate) -> None:
     outside = np.maximum(arm.lower - servos.rest, servos.rest - arm.upper)
     worst = int(outside.argmax())
     if outside[worst] > 0.01:
-        name = servos.joint_names[worst]
+        name, slides = servos.joint_names[worst], servos.servos[worst].pinion is not None
         raise InputError(
-            f"{name} rests {np.degrees(outside[worst]):.1f} deg outside its limits", subject=name, value=float(servos.rest[worst])
+            f"{name} rests {readings.position(outside[worst], slides, '.1f')} outside its limits",
+            subject=name,
+            value=float(servos.rest[worst]),
         )
     torque_validator(RigidBody(estimate.description, servos.armature), servos).require_holdable(servos.rest)
 
@@ -68,22 +65,28 @@ def require_rest(estimate: ArmEstimate) -> None:
 def jog_freely(context: StepContext, estimate: ArmEstimate, key: str, text: str) -> np.ndarray:
     """Any joint by some degrees, until the person is content: the pulses there (n,) [us]."""
     mover, validator, names = context.arm(estimate), estimate.validator(), estimate.servos.joint_names
+    slides = [servo.pinion is not None for servo in estimate.servos.servos]
+    forms = [
+        f"JOINT {unit}, for example {names[slides.index(way)]} -5"
+        for way, unit in ((False, "DEGREES"), (True, "MM"))
+        if way in slides
+    ]
     while True:
-        typed = context.ask(key, text, (("done", "this is it"),))
+        typed = context.ask(key, f"{text}: {'; '.join(forms)}", (("done", "this is it"),))
         if typed.lower() == "done":
             return mover.outputs.pulses_us
         context.perhaps_back(typed)
         name, _, by = typed.partition(" ")
         try:
-            refuse_if(
-                name not in names,
-                f"{typed!r} is not of the form JOINT DEGREES, for example {names[-1]} -5; joints: {' '.join(names)}",
-                name,
-            )
-            mover.jog(validator, names.index(name), amount(by))
+            refuse_if(name not in names, f"{typed!r} is not of the form {'; '.join(forms)}; joints: {' '.join(names)}", name)
+            joint = names.index(name)
+            mover.jog(validator, joint, amount(by, slides[joint]))
         except (InfeasibleError, LimitError, InputError) as error:
             context.tell(str(error), "warning")
         else:
             context.tell(
-                ", ".join(f"{one} {math.degrees(angle):+.1f}" for one, angle in zip(names, mover.setpoint(validator))), "hint"
+                ", ".join(
+                    f"{one} {readings.position(*at)}" for one, *at in zip(names, mover.setpoint(validator).tolist(), slides)
+                ),
+                "hint",
             )

@@ -94,7 +94,7 @@ def _move(context: StepContext, estimate: ArmEstimate, name: str, key: str, dist
         context.wait_for(
             f"{name}.{key}.go",
             f"{name}, {hung}, {begin}: it will pass {math.degrees(distance):.0f} deg from here, "
-            "fast, and go 20 deg beyond. Film it, hands away, then Enter.",
+            "fast, and go 20 deg beyond. Does the camera run, and are hands away?",
             about=(name,),
         )
         _send(context, joint, name, start + beyond, at_once=True)
