@@ -192,12 +192,12 @@ def _require_sane(options) -> None:
 def _opened(options, simulation):
     """The session, and what is believed before its first step."""
     from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate, given
-    from picker_dynamics.estimation.calibration.session import NAME, Session, checksums
+    from picker_dynamics.estimation.calibration.session import NAME, SIMULATED, Session, checksums
     from picker_dynamics.resources import resource
 
     files = [options.servos or resource("config/servos.yaml"), *([options.servo_overlay] if options.servo_overlay else [])]
     arm, servos = given(options.urdf, options.servos, options.servo_overlay)
-    kind = "a simulated arm" if options.simulated else "a real arm"
+    kind = SIMULATED if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": str(files[0]), **checksums(arm.urdf, *files)}
     settings = {"seed": options.seed, "repeats": options.repeats, "quick": options.quick}
     if options.simulated:

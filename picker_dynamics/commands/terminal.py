@@ -10,6 +10,9 @@ from contextlib import contextmanager
 INTERRUPTED = 130
 """Exit code of a command that a person interrupted."""
 
+YES = "yes", "y"
+"""What agrees to a motion, typed: Enter alone does not."""
+
 
 @contextmanager
 def interruptible():
@@ -40,9 +43,9 @@ def console(options, *, highlight: bool = False):
 
 
 def agreed(question: str, ask=None) -> bool:
-    """Whether a person answers ``yes``; nobody there is no."""
+    """Whether a person answers ``yes`` or ``y``; nobody there is no."""
     try:
-        return (ask or input)(question).strip().lower() == "yes"
+        return (ask or input)(question).strip().lower() in YES
     except EOFError:
         return False
 

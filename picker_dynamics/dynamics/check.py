@@ -27,6 +27,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.lint import Finding, holding_torque, lint
 from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel
+from picker_dynamics.robot.serial_arm import serial_arm
 
 from . import lagrangian
 from .cross_check import LIMIT, NOTICEABLE_M, compare, verdict
@@ -108,7 +109,7 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
         raise InputError(f"samples is {samples}, must be >= 1", subject="samples", value=samples, limit=1)
     findings = lint(arm)
     comparisons: dict[str, dict[str, float]] = {}
-    notes: list[str] = []
+    notes = _driven(arm)
     if any(finding.fatal for finding in findings):
         notes.append("no model was built: with a fatal finding the arm cannot be simulated")
         return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
@@ -126,6 +127,14 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
     if not payload:
         notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
     return CheckReport(arm.source, arm.name, arm.joint_names, findings, comparisons, tuple(notes))
+
+
+def _driven(arm: ArmDescription) -> list[str]:
+    """What of the arm is locked when it is driven, or why it is not: its models may be sound all the same."""
+    try:
+        return list(serial_arm(arm).notes if arm.n else ())
+    except DescriptionError as error:
+        return [f"it cannot be driven: {error}"]
 
 
 def _by_hand(arm: ArmDescription) -> dict[str, DynamicsModel]:

@@ -206,7 +206,7 @@ def read_joint(element: Element) -> Joint:
     require_name(name, "joint")
     where = f"joint {name}"
     if kind not in (*MOVABLE_TYPES, "fixed"):
-        raise element_error(where, f"is {kind!r}; supported are {', '.join(MOVABLE_TYPES)} and fixed", kind)
+        raise element_error(where, f"is {kind!r}; supported are {', '.join(MOVABLE_TYPES)} and fixed: make it one of these", kind)
     parent, child = (_read_end(element, end, where) for end in ("parent", "child"))
     xyz, rotation = _origin(element, where)
     axis = _read_axis(element, kind, where)
@@ -243,7 +243,7 @@ def _read_limits(limits: Element | None, kind: str, where: str) -> tuple[float, 
     bounded = kind in ("revolute", "prismatic")
     if limits is None:
         if bounded:
-            raise element_error(where, f"is {kind} and has no <limit>")
+            raise element_error(where, f"is {kind} and has no <limit>: give it lower, upper, velocity and effort")
         return -math.inf, math.inf, math.inf, math.inf
     lower, upper = -math.inf, math.inf
     if bounded:

@@ -23,6 +23,9 @@ from picker_dynamics.files.reading import YAML_BYTES, read_bytes
 
 VERSION, NAME = 1, "session.json"
 
+SIMULATED = "a simulated arm"
+"""Kind of the arm of a rehearsal, whose numbers are no real arm's."""
+
 
 def now() -> str:
     """Local time, as it stands in the file."""

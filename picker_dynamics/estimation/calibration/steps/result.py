@@ -15,10 +15,12 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_map
 
 from ..arm_estimate import ArmEstimate
+from ..compare import SHIPPED
 from ..evaluate import cross_validation, tip_uncertainty, usual_paths
 from ..measured import NORMAL_95, Measured
 from ..procedure import Calibrated
 from ..servo_figures import horn_slope
+from ..session import SIMULATED
 from ..step_context import StepContext
 from ..write_back import OVERLAY_NAME, URDF_NAME, check_result, overlay_text, urdf_text, write_result
 
@@ -72,16 +74,23 @@ def run_step(context: StepContext, estimate: ArmEstimate) -> ArmEstimate:
         context.tell(f"{context.folder / name} was there already: kept as {backup.name}", "hint")
     context.note("files", [str(context.folder / name) for name in (URDF_NAME, OVERLAY_NAME, REPORT_NAME)])
     new_urdf, new_overlay = context.folder / URDF_NAME, context.folder / OVERLAY_NAME
-    shown = replace(context, urdf=str(new_urdf))
     context.tell(f"Written: {new_urdf}, {new_overlay}, {context.folder / REPORT_NAME}; picker check has passed.", "good")
+    if context.session.arm.get("kind") == SIMULATED:
+        context.tell(
+            "This was a rehearsal: a simulated arm's numbers tell nothing of a real one, so flash none of them.", "warning"
+        )
+        return estimate
+    shown = replace(context, urdf=str(new_urdf))
     flashed = servo_map.load(context.servos or resource("config/servos.yaml"), servos.joint_names, context.overlay or None)
     if board_limits(servos) != board_limits(flashed) or servos.oscillator_hz != given.oscillator_hz:
         context.tell(
             f"The board has to know the new figures: {shown.command('firmware header', str(new_overlay))}, then flash.", "warning"
         )
+    before = ",".join(filter(None, (context.urdf or (context.overlay and str(resource("urdf/picker.urdf"))), context.overlay)))
+    under = f" --servos {context.servos}" if context.servos else ""
     context.tell(
-        f"To use it: {shown.command('up', str(new_overlay))} --port PORT\nWhat it is worth: picker compare shipped "
-        f"{context.folder} --ruler",
+        f"To use it: {shown.command('up', str(new_overlay))} --port PORT\nWhat it is worth: picker compare {before or SHIPPED} "
+        f"{context.folder}{under} --ruler",
         "hint",
     )
     return estimate

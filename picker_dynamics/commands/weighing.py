@@ -1,0 +1,267 @@
+"""The arm as a scale: where the inclinometer lies, which poses are visited, and weighing on a running graph.
+
+A graph's arm moves from visit to visit; a person says what the inclinometer shows, joints that measure tell by themselves.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.errors import GoalAbortedError, InputError, LinkError, refuse_if
+from picker_dynamics.robot import arms, servo_arm
+
+from . import arm_commands
+from .terminal import YES
+
+HEAVIEST_KG = 0.1, 0.05, 0.025, 0.01
+"""What poses are to bear, the heaviest that finds some."""
+
+SETTLE_S, LISTEN_S = 2.0, 1.0
+"""Until the arm stands after a motion, and how long joints that measure are listened to [s]."""
+
+MOVE_S, APPROACH_S = 0.8, 2.5
+"""At least, for a motion between visits, and from the stand-off into the pose: an arm that comes slowly does not swing [s]."""
+
+EFFORT_SD_FLOOR = 0.003
+"""Of a measured effort, as a share of the joint's limit: noise does not say what a sensor is off by."""
+
+
+def scale_of(options, known=None):
+    """The arm as a scale, and its validator: as the options name it, as calibrated, or as ``known`` of the running graph."""
+    from picker_dynamics.dynamics.rigid_body import RigidBody
+    from picker_dynamics.estimation.payload.droop import DroopScale
+    from picker_dynamics.execution.validator import torque_validator
+
+    refuse_if(
+        options.arm not in ("", arms.DEFAULT),
+        f"the droop of the {options.arm} tells nothing: its joints are no servos",
+        "arm",
+        options.arm,
+    )
+    if known is None or options.servo_overlay:
+        arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
+    else:
+        arm, servos = known.description, known.servos
+    return DroopScale(arm, servos, tuple(options.com)), torque_validator(RigidBody(arm, servos.armature), servos)
+
+
+def sensor_for(scale, link: str):
+    """The inclinometer on a link; on none that is named: the last but one of those that the payload pulls down."""
+    from picker_dynamics.estimation.calibration.droop_model import sensor_on
+
+    arm = scale.description
+    refuse_if(not scale.columns, f"no joint of {arm.name} bears a payload: its droop tells no mass", "payload")
+    for joint in (arm.movable[column] for column in scale.columns):
+        slides = joint.type == "prismatic"
+        refuse_if(slides, f"joint {joint.name} slides and bears the payload: an inclinometer does not see it sag", joint.name)
+    link = link or arm.movable[scale.columns[max(len(scale.columns) - 2, 0)]].child
+    refuse_if(link not in arm.links, f"no link {link!r}; the arm has {', '.join(arm.links)}", link, link)
+    return sensor_on(arm, link)
+
+
+def angle(what: str, text: str) -> float:
+    """An angle as typed, in degrees unless it says otherwise [rad]."""
+    from picker_dynamics.estimation.calibration.readings import ANGLE, quantity
+
+    return quantity(what, text, ANGLE, "deg")
+
+
+def note(options, text: str) -> None:
+    """Tell the person something that is no result."""
+    print(text, file=sys.stderr if options.json else sys.stdout, flush=True)
+
+
+def hint(scale, validator, sensors, near) -> str:
+    """A pose that tells more, in words."""
+    from picker_dynamics.estimation.payload import poses as payload_poses
+
+    best = payload_poses.poses(scale, validator, tuple(sensors), near, 1)[0]
+    return f"better: {scale.pose_text(scale.servos.to_angle(best))}"
+
+
+def planned(options, scale, validator, sensors, near):
+    """The visits, and what they promise; the person is told."""
+    from picker_dynamics.estimation.payload import poses as payload_poses
+
+    for heaviest_kg in HEAVIEST_KG:
+        try:
+            visits, half = payload_poses.plan(
+                scale, validator, sensors, near, options.within * 1e-3, heaviest_kg=heaviest_kg, count=options.visits
+            )
+            break
+        except InputError:
+            if heaviest_kg == HEAVIEST_KG[-1]:
+                raise
+    many = "1 pose" if len(visits) == 2 else f"{len(visits) // 2} poses, each"
+    note(options, f"{many} without and with the payload: the mass to ± {1e3 * half:.1f} g (95 %)")
+    return visits, half
+
+
+# -- on a running graph --------------------------------------------------------------------------------------
+
+
+def live(options):
+    """Weigh on the running graph; what it found, and more for the report."""
+    require_namespace(options.namespace)
+    with _client(options) as client:
+        known = arm_commands.running(options, client)
+        if known.torque is not None:
+            return by_efforts(options, known.torque, client), {}
+        # No approach at the end, and set-points that tell nothing of a side: joints rest on that from which they come, and may
+        # be off their goals by what their gears hold: readings go by pulses.
+        anywhere = {f"constraints__{name}__goal": 0.0 for name in known.description.joint_names}
+        with (
+            client.meanwhile("trajectory_controller", approach="off", **anywhere),
+            client.meanwhile("dynamics", compensation="gravity"),
+        ):
+            return by_droop(options, client, known)
+
+
+def tell(options, mass: float) -> None:
+    """Set the dynamics node's payload [kg]."""
+    require_namespace(options.namespace)
+    with _client(options) as client:
+        client.set_parameters("dynamics", payload__mass=float(mass), payload__com=[float(x) for x in options.com])
+
+
+def _client(options):
+    from picker_dynamics.nodes.client import ArmClient
+
+    return ArmClient((), options.namespace)
+
+
+# -- servos: how far the arm sags ----------------------------------------------------------------------------
+
+
+def by_droop(options, client, known):
+    """Visit poses without and with the payload; elevations are typed, measured angles listened to."""
+    from picker_dynamics.estimation.payload.droop import Potentiometer
+    from picker_dynamics.estimation.payload.poses import before
+
+    scale, validator = scale_of(options, known)
+    client.wait_holding()
+    measured = client.hardware.get("provenance") == "measured"
+    sensors = (
+        tuple(Potentiometer(scale.servos.joint_names[column]) for column in scale.columns)
+        if measured
+        else (sensor_for(scale, options.link),)
+    )
+    visits, half = planned(options, scale, validator, sensors, client.reference())
+    asked = f"The arm will visit {len(visits) // 2} poses, twice. Is the tool empty, and are hands away? Type yes: "
+    refuse_if(not options.yes and not _yes(asked), "not weighed")
+    read = []
+    for visit in visits:
+        if visit.loaded and visit.number == len(visits) // 2:
+            while not _yes("Put the payload into the tool, gently, and take your hands away. Type yes, and the arm moves on: "):
+                pass
+        _go(client, before(scale, visit), scale.servos.to_angle(visit.pulses_us))
+        there = replace(visit, pulses_us=_pulses(client, scale))
+        read += (
+            there.measurements(sensors, _listened(client, scale, sensors))
+            if measured
+            else _typed(scale, there, len(visits), sensors[0])
+        )
+    return scale.weigh(read, hint(scale, validator, sensors, scale.servos.home)), {"planned_half_width_kg": half}
+
+
+def _go(client, stand_off, pose) -> None:
+    """To the stand-off, into the pose, and wait until the arm rests; again after an abort if the person says so: what was read
+    is kept."""
+    while True:
+        try:
+            client.move_through([MOVE_S], [stand_off])
+            client.move_through([APPROACH_S], [pose])
+            return client.spin(SETTLE_S)
+        except GoalAbortedError as error:
+            print(error, file=sys.stderr, flush=True)
+            if not _yes("The arm holds. Is its way free, and is it to go there again? Type yes: "):
+                raise
+            client.wait_holding()
+
+
+def _typed(scale, visit, count: int, sensor) -> list:
+    """The person reads the inclinometer; asked again where that is no angle, or none that can be."""
+    from picker_dynamics.estimation.calibration.lay import lay
+
+    lies = lay(scale.description, sensor.link).laid
+    while True:
+        try:
+            text = _answer(f"{visit.number + 1} of {count}: inclinometer on {sensor.link}, {lies} [deg]: ")
+            read = visit.measurements([sensor], [angle(sensor.link, text)])
+            scale.require_plausible(read)
+            return read
+        except InputError as slip:
+            if slip.subject == "input":
+                raise
+            print(slip, file=sys.stderr, flush=True)
+
+
+def _answer(question: str) -> str:
+    print(question, end="", file=sys.stderr, flush=True)
+    try:
+        return input()
+    except EOFError as error:
+        raise InputError("nobody answers: not weighed", subject="input") from error
+
+
+def _yes(question: str) -> bool:
+    """Whether the person types yes: the arm moves then, and Enter alone agrees to nothing."""
+    return _answer(question).strip().lower() in YES
+
+
+def _pulses(client, scale) -> np.ndarray:
+    """What is on the servos' inputs now (n,) [us]: set-points of the next ``joint_commands``."""
+    servos, told = scale.servos, client.next_command(scale.description.joint_names).position
+    return servos.quantise_us(servos.to_pulse_us(servos.clamp(np.asarray(told))))
+
+
+def _listened(client, scale, sensors) -> list[float]:
+    """Mean angles of the joints [rad]."""
+    q = client.listen(LISTEN_S)[0].mean(axis=0)
+    return [float(q[scale.description.joint_names.index(sensor.joint)]) for sensor in sensors]
+
+
+# -- joints that measure efforts ------------------------------------------------------------------------------
+
+
+def by_efforts(options, arm, client):
+    """Listen to the efforts that hold the arm where it stands, without and with the payload."""
+    from picker_dynamics.dynamics.rigid_body import RigidBody
+    from picker_dynamics.estimation.payload.torque import MODEL_SHARE, better_pose, weigh_by_effort
+
+    description = arm.description
+    client.wait_holding()
+    if not options.absolute:
+        if not options.yes:
+            _answer("Take everything out of the tool, and your hands away. Then press Enter: ")
+        empty, _ = _at_rest(client, description, False)
+        _answer("Now put the payload in, and take your hands away. Then press Enter: ")
+    samples, sd = _at_rest(client, description, True)
+    if not options.absolute:
+        samples = empty.joined(samples)
+    model = RigidBody(description)
+    return weigh_by_effort(
+        model,
+        samples,
+        sd,
+        description.effort,
+        tuple(options.com),
+        better=better_pose(model, description, arm.hold_limit, options.com),
+        model_share=0.0 if options.absolute else MODEL_SHARE,
+    )
+
+
+def _at_rest(client, description, loaded: bool):
+    """Mean effort of a second where the arm stands, and its noise (n,) [N·m or N]."""
+    from picker_dynamics.estimation.payload.torque import EffortSamples
+
+    client.spin(LISTEN_S)
+    q, effort = client.listen(LISTEN_S)
+    if effort is None:
+        raise LinkError("joint_states carry no efforts: nothing tells what the tool holds")
+    sd = np.maximum(effort.std(axis=0), EFFORT_SD_FLOOR * description.effort)
+    return EffortSamples.at_rest(q.mean(axis=0), effort.mean(axis=0), loaded=loaded), sd
