@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.bringup.bringup import RANGES, require_namespace
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot.description import ArmDescription
@@ -46,7 +46,8 @@ def add_parser(commands) -> None:
         return command
 
     move = moving("move", "move the tip to a point, or joints where they shall be", _move)
-    move.add_argument("--tip", type=shared.number(-TIP_M, TIP_M), nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m]")
+    tip = shared.number(-TIP_M, TIP_M, " metres: are these millimetres?")
+    move.add_argument("--tip", type=tip, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m]")
     move.add_argument(
         "--pitch-deg",
         type=shared.number(-360.0, 360.0),
@@ -76,7 +77,7 @@ def add_parser(commands) -> None:
     enable = add("enable", "switch outputs on, or take over those that run", _enable, needs_arm=True)
     enable.add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
     payload = add("payload", "tell the dynamics what the tool carries", _payload)
-    payload.add_argument("mass", type=shared.ANY, metavar="KG")
+    payload.add_argument("mass", type=shared.number(*RANGES["payload_mass"][:2], " kg: are these grams?"), metavar="KG")
 
 
 class Bench(NamedTuple):

@@ -9,8 +9,9 @@ from picker_dynamics.bringup.bringup import BOARDS, SIMULATED_SERVOS
 from picker_dynamics.errors import shown
 
 
-def number(low: float, high: float) -> Callable[[str], float]:
-    """Type of an option: a number from ``low`` to ``high``; anything else gets the usage, and which it may be."""
+def number(low: float, high: float, beyond: str = "") -> Callable[[str], float]:
+    """Type of an option: a number from ``low`` to ``high``; anything else gets the usage, and which it may be, one that is too
+    large also what was probably meant (``beyond``)."""
 
     def read(text: str) -> float:
         try:
@@ -18,7 +19,8 @@ def number(low: float, high: float) -> Callable[[str], float]:
         except ValueError:
             value = float("nan")
         if not low <= value <= high:  # NaN is not
-            raise argparse.ArgumentTypeError(f"{shown(text, 40)!r}, must be a number from {low:g} to {high:g}")
+            meant = beyond if abs(value) > high else ""
+            raise argparse.ArgumentTypeError(f"{shown(text, 40)!r}, must be a number from {low:g} to {high:g}{meant}")
         return value
 
     return read

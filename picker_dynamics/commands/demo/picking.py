@@ -12,6 +12,7 @@ import numpy as np
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.runner import GraphRunner
 from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, PickerError
+from picker_dynamics.nodes import claims
 from picker_dynamics.nodes.client import ArmClient
 from picker_dynamics.nodes.loop_meter import LoopMeter
 from picker_dynamics.robot.description import ArmDescription
@@ -54,9 +55,10 @@ def pick_all(scene: Scene, arm: ArmDescription, options: bringup.Options, log: P
     """Bring the graph up, pick every berry, ask for a pose that cannot be held, and shut down.
 
     Raises:
-        PickerError: the graph did not come up, or a process of it died; the nodes' own words are in ``log``.
+        PickerError: another graph runs already, this one did not come up, or a process of it died; its words are in ``log``.
     """
     os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randrange(1, 100)))
+    claims.require_free("")
     log.unlink(missing_ok=True)
     graph = bringup.graph(options)
     os.environ.update(graph.environment)
