@@ -12,6 +12,7 @@ from picker_dynamics.bringup.bringup import RANGES, require_namespace
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.tip_target import TIP_M
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.target import asked_duration
 
@@ -20,9 +21,6 @@ from .terminal import agreed
 
 HAIR = 1e-3
 """How far beyond a limit a held pose may be that counts as at it [rad, m]."""
-
-TIP_M = 10.0
-"""No tip is farther away, on any axis [m]."""
 
 LATEST_S = 0.3
 """How long ``status`` listens, so that the last of several latched messages is the one it tells [s]."""

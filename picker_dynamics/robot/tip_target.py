@@ -8,12 +8,15 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import DescriptionError, UnreachableError
+from picker_dynamics.errors import DescriptionError, UnreachableError, refuse_if
 
 from .description import ArmDescription
 from .inverse_kinematics import ChainKinematics
 from .kinematics import PickerKinematics
 from .model import Array, as_vector, checked_number
+
+TIP_M = 10.0
+"""No tip is farther away, on any axis [m]."""
 
 
 def tip_target(
@@ -30,6 +33,8 @@ def tip_target(
         UnreachableError: out of reach; names the nearest point or pitch that is not.
     """
     tip, pitch = as_vector("tip", tip_m, 3), None if pitch_rad is None else checked_number("pitch", pitch_rad)
+    far = float(np.abs(tip).max())
+    refuse_if(far > TIP_M, f"tip is {far:g} m away, must be within {TIP_M:g} m: are these millimetres?", "tip", far, TIP_M)
     if direction is None:
         with suppress(DescriptionError):  # of another shape
             kinematics = PickerKinematics(arm)

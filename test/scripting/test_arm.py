@@ -135,6 +135,7 @@ def test_what_cannot_be_held_is_refused_with_its_numbers_and_nothing_moves(arm):
         ({}, InputError, "given: none"),
         ({"tip": TIP, "base": 0.1}, InputError, "given: tip and joints by name"),
         ({"tip": (2.0, 0.0, 0.1)}, UnreachableError, "2.0"),
+        ({"tip": (260, 80, 170)}, InputError, "are these millimetres"),
         ({"tip": (np.nan, 0.0, 0.1)}, InputError, "tip"),
         ({"tip": (0.2, 0.1)}, InputError, "tip has shape"),
         ({"q": [0.0, 0.0]}, InputError, "q has shape"),
