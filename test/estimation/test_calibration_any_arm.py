@@ -8,16 +8,20 @@ import numpy as np
 from pytest import approx, mark, raises
 
 from picker_dynamics.commands import calibrate as command
+from picker_dynamics.commands import weighing
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import procedure
 from picker_dynamics.estimation.calibration.droop_model import DroopModel, sensor_on
 from picker_dynamics.estimation.calibration.joint_map import levelled
+from picker_dynamics.estimation.calibration.lay import lay
 from picker_dynamics.estimation.calibration.mass_properties import properties
-from picker_dynamics.estimation.calibration.poses import bearable_weights
+from picker_dynamics.estimation.calibration.poses import bearable_weights, cautious_validator, turned
 from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.calibration.statics import random_poses
+from picker_dynamics.estimation.calibration.steps import limits
 from picker_dynamics.estimation.calibration.write_back import rewritten
+from picker_dynamics.estimation.payload.droop import DroopScale
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.kinematic_tree import link_poses
 
@@ -63,6 +67,24 @@ def test_an_inclinometer_on_the_links_tells_the_angles_of_their_joints(name):
             assert np.remainder(off + np.pi, 2.0 * np.pi) - np.pi == approx(0.0, abs=1e-3)
     for joint in set(arm.joint_names) - set(DROOP[name]):
         assert joint in ("grasp", "gripper", "wrist_roll") or levelled(arm, joint, np.zeros(arm.n)) is None
+
+
+def test_a_sliding_joint_is_jogged_by_millimetres_as_slowly_as_its_servo_turns():
+    assert limits.amount("5", slides=True) == approx(0.005) and limits.amount("5") == approx(np.radians(5.0))
+    with raises(InputError, match="jog by 60 mm, must be at most 30 mm at once"):
+        limits.amount("60", slides=True)
+    arm, servos = servo_arm.load(any_arms.urdf("four_joint"), any_arms.urdf("four_joint").with_suffix(".servos.yaml"))
+    validator, goal = cautious_validator(RigidBody(arm), servos), np.array(servos.home)
+    goal[arm.joint_names.index("grasp")] += 0.009
+    assert turned(validator, servos.home, goal, 0.3).duration >= 0.009 / (0.3 * 0.015)
+
+
+@mark.parametrize("link", ["boom", "stick"])
+def test_weighing_lays_the_inclinometer_as_a_calibration_does(link):
+    arm, servos = known("four_joint")
+    scale = DroopScale(arm, servos)
+    assert weighing.sensor_for(scale, link) == sensor_on(arm, link)
+    assert lay(arm, link).laid.startswith("laid from ") and " to " in lay(arm, link).laid
 
 
 def test_a_weak_arm_gets_lighter_weights():

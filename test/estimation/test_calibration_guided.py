@@ -194,6 +194,17 @@ def test_limits_stay_a_margin_inside_and_within_the_pulses(tmp_path):
     assert estimate.known_description.lower[1] == ARM.lower[1]
 
 
+def test_enter_alone_neither_switches_the_arm_on_nor_moves_it(tmp_path):
+    rig, held = Rig(tmp_path), {"base.low": ["keep"], "base.high": ["keep"]}
+    person, _ = rig.walk("limits", joints=("base",), typed={**held, "on.base": ["", "y"]})
+    assert person.keys.count("on.base") == 2 and "Enter alone is none of: yes, no" in person.said
+    person = Person(rehearsal.PlantWorld(rig.bench, rig.outputs), np.random.default_rng(1), typed={"move": ["", "n"]})
+    again = step_context.StepContext(Session.open(tmp_path, {}, {}), person, Mover(rig.outputs), tmp_path)
+    with raises(step_context.LeaveError, match="nothing was moved; the arm holds"):
+        again.arm(arm_estimate.ArmEstimate(ARM, rig.believed))
+    assert person.keys == ["move", "move"], "all outputs run"
+
+
 def test_limits_too_narrow_are_asked_again(tmp_path):
     typed = {"base.low": ["stop", "-30", "stop"], "base.high": ["stop", "30", "stop"]}
     person, estimate = Rig(tmp_path).walk("limits", joints=("base",), typed=typed)
