@@ -11,14 +11,15 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64
+from std_msgs.msg import Float64, Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from picker_dynamics.board.session import State
 from picker_dynamics.board.stamp_clock import StampReader
 from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.dynamics import lagrangian
-from picker_dynamics.errors import ConfigurationError, InputError, PickerError, TrajectoryError, shown
+from picker_dynamics.errors import NAME_MAX, ConfigurationError, InputError, PickerError, TrajectoryError, shown
+from picker_dynamics.execution.driving import Drivers
 from picker_dynamics.execution.events import Event, EventKind, Severity
 from picker_dynamics.execution.execution import Execution, Limits, Timing
 from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
@@ -54,6 +55,9 @@ FOLLOWING_PERIOD_S = 0.05
 
 COMMANDS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 """A stranger who sends commands too does not hide those that are made of this node's references."""
+
+DRIVERS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Several may say that they drive; what is lost is said again."""
 
 MODELLED = "modelled"
 """Provenance of joint states that no sensor has seen, in ``hardware/status``."""
@@ -113,6 +117,7 @@ class TrajectoryController(Claimant, Node):
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
         self.beside = Beside()
         self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send, beside=self.beside)
+        self.drivers = Drivers(self.execution)
         self.deceleration = deceleration
         self.on_parameters(set())
         if self.parameters["floor_z"] == OFF:
@@ -134,6 +139,7 @@ class TrajectoryController(Claimant, Node):
         self.diagnostics_out = self.create_publisher(DiagnosticArray, "/diagnostics", LATCHED)
         self.create_subscription(JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, GOALS_WAITING, raw=True)
         self.create_subscription(JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
+        self.create_subscription(Header, "arm_controller/driver", self.on_driver, DRIVERS)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.on_held_pose, self.look_for_rivals)
         self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload, self.look_for_rivals)
@@ -250,12 +256,14 @@ class TrajectoryController(Claimant, Node):
             error = InputError(f"the goal's message has {len(data)} bytes, at most {most} are taken", value=len(data), limit=most)
             self.execution.refuse(error, sender_in(header))
             return
-        start_s = start_in(header, self.stamps)
+        start_s, identifier = start_in(header, self.stamps), sender_in(header)
 
         def make() -> Goal:
             return goal_from(message_in(data), partial, start_s)
 
-        self.execution.submit(GoalRequest(make, identifier=sender_in(header), tracker=self.tracker, long=True))
+        self.execution.submit(
+            GoalRequest(make, identifier=identifier, tracker=self.tracker, driver=self.driver_of(identifier), long=True)
+        )
 
     def on_short_goal(self, message: JointTrajectory, partial: bool) -> None:
         """One without points cancels, as in joint_trajectory_controller."""
@@ -268,8 +276,20 @@ class TrajectoryController(Claimant, Node):
             return
         start_s = start_in(message.header, self.stamps)
         self.execution.submit(
-            GoalRequest(lambda: goal_from(message, partial, start_s), identifier=identifier, tracker=self.tracker)
+            GoalRequest(
+                lambda: goal_from(message, partial, start_s),
+                identifier=identifier,
+                tracker=self.tracker,
+                driver=self.driver_of(identifier),
+            )
         )
+
+    def on_driver(self, message: Header) -> None:
+        """Somebody drives the arm, and says so as long as that is so; a stamp of 0: not any more."""
+        self.drivers.hear(shown(message.frame_id, NAME_MAX), self.stamps.now_s(), leaves=not seconds(message.stamp))
+
+    def driver_of(self, identifier: str) -> str:
+        return self.drivers.of_goal(identifier, self.stamps.now_s())
 
     def tracker(self, motion: Motion, tolerances: Tolerances | None = None) -> GoalTracker:
         """Of any goal: it is done where the arm is there, as far as anybody knows.

@@ -28,6 +28,7 @@ __all__ = [
     "servo_file",
     "servo_map",
     "servo_types",
+    "tip_step",
     "tip_target",
     "urdf_elements",
 ]

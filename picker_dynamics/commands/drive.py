@@ -1,0 +1,294 @@
+"""``picker drive``: an arm by the keys of a terminal, in bounded steps of the tip or of a joint.
+
+A terminal tells when a key is pressed, not when it is let go, so a key that is held must not mean moving on: each press is
+one step, a goal like any other, checked as any other; what is pressed before it has ended is dropped, and said.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
+from picker_dynamics.robot.kinematic_tree import tip_way
+from picker_dynamics.robot.tip_step import TipSteps
+from picker_dynamics.scripting.equipment import Equipment
+
+from . import drive_keys as keys
+from . import options as shared
+from .arm_commands import running
+from .keyboard import Keyboard
+
+LOOK_S = 0.005
+"""How long messages are waited for before it is looked for keys again [s]."""
+
+SHORTEST_S, SPEED_M_S = 0.2, 0.1
+"""A step takes so long, or its tip goes at this mean speed."""
+
+DRAWN_S, STALE_S = 0.1, 0.5
+"""How often the status is drawn; from which age on data is called old [s]."""
+
+BEGIN_S = 5.0
+"""How long the controller has to say who has the arm [s]."""
+
+HELP = (keys.__doc__ or "").split("\n\n")[1]
+
+
+def add_parser(commands) -> None:
+    """Register ``drive``."""
+    parser = commands.add_parser("drive", help="drive the arm by the keyboard, in bounded steps")
+    shared.add(parser, "--namespace", "--arm", "--urdf", "--servos")
+    parser.set_defaults(run=run)
+
+
+def run(options) -> int:
+    """Drive until q, Ctrl-C or Ctrl-D; returns the exit code."""
+    return drive(options, lambda client, arm: Seat(client, arm))
+
+
+def drive(options, make_seat: Callable[[object, Equipment], Seat]) -> int:
+    """Have a person drive the arm that runs."""
+    keyboard = Keyboard()
+    require_namespace(options.namespace)
+    from picker_dynamics.nodes.driver import Driver
+
+    with Driver((), options.namespace) as client:
+        arm = running(options, client)
+        client.wait(lambda: client.drives or client.refusal, BEGIN_S, "the controller does not say who has the arm: is it older?")
+        if client.refusal:
+            raise GoalRefusedError(client.refusal, subject="driver")
+        seat = make_seat(client, arm)
+        with keyboard:
+            try:
+                seat.drive(keyboard)
+            except (KeyboardInterrupt, EOFError):
+                pass
+            finally:
+                client.leave()
+                client.spin(LOOK_S)
+        seat.draw()
+        print()
+    return 0
+
+
+class Seat:
+    """Where a person sits who drives: keys in, steps out, and what is to be seen.
+
+    Args:
+        client: a ``Driver`` that has the arm.
+        arm: that runs.
+        lines: keys that begin a line, and with what.
+    """
+
+    help = HELP
+
+    def __init__(self, client, arm: Equipment, lines=keys.LINES):
+        self.client, self.arm, self.description = client, arm, arm.description
+        self.panel = keys.Panel(arm.description.n, lines)
+        self.tips, self.gripper = TipSteps(arm.description), gripper_of(arm)
+        self.kinematics = arm.model().forward_kinematics
+        self.dropped, self.said = 0, ["h: which keys there are"]
+        self.payload_kg: float | None = None
+        self._requests: list = []
+        self._drawn_s, self._lines, self._on_screen = -math.inf, 0, sys.stdout.isatty()
+
+    # -- time ------------------------------------------------------------------------------------------------
+
+    def drive(self, keyboard: Keyboard) -> None:
+        """Until the person quits."""
+        with self.client.telling() as told:
+            while True:
+                for key in keyboard.keys(0.0):
+                    if isinstance(self.take(key), keys.Quit):
+                        return
+                if keyboard.resumed:
+                    keyboard.resumed, self._lines = False, 0
+                    self.say("back from suspension: the arm was left meanwhile")
+                self.client.take_in(LOOK_S)
+                self.payload_kg = told.payload_kg
+                self.look()
+                if time.monotonic() - self._drawn_s >= DRAWN_S:
+                    self.draw()
+
+    def take(self, key: str) -> keys.Action | None:
+        """Do what a key means; returns that."""
+        repeated = self.panel.repeated
+        action = self.panel.press(key, time.monotonic())
+        if self.panel.repeated > repeated:
+            self.drop("the key repeats itself")
+        try:
+            self.act(action)
+        except PickerError as error:
+            self.say(str(error))
+        return action
+
+    def look(self) -> None:
+        """What has come of what was asked."""
+        ended = self.client.ended()
+        if ended is not None:
+            self.dropped = 0
+            if ended:
+                self.say(ended)
+        for request in list(self._requests):
+            if answer := request.answer():
+                self._requests.remove(request)
+                self.say(answer)
+
+    # -- what keys mean ----------------------------------------------------------------------------------------
+
+    def act(self, action: keys.Action | None) -> None:
+        """Raises a PickerError where that cannot be."""
+        if isinstance(action, keys.Stop):
+            self.say("stop")
+            self._requests.append(self.client.ask_to_stop())
+        elif isinstance(action, keys.Help):
+            self.say(*self.help.splitlines())
+        elif isinstance(action, keys.Words):
+            self.word(*action.words)
+        elif isinstance(action, (keys.TipStep, keys.JointStep)):
+            self.step(action)
+
+    def word(self, word: str, *values: str) -> None:
+        """Do what a line says."""
+        if word == "payload" and len(values) == 1:
+            self._requests.append(self.client.ask_to_carry(1e-3 * number("payload", values[0], "g")))
+        elif word in ("reset", "enable") and not values:
+            self._requests.append(self.client.ask_to_reset() if word == "reset" else self.client.ask_to_enable())
+        else:
+            raise InputError(f"{' '.join((word, *values))!r} means nothing: reset, enable, or p and the payload in grams")
+
+    def step(self, action: keys.TipStep | keys.JointStep) -> None:
+        """Begin a step, or drop it, and say so."""
+        client = self.client
+        if client.under_way:
+            return self.drop("the step before has not ended")
+        if why := self.hindrance():
+            return self.drop(why)
+        held = np.clip(client.desired, self.description.lower, self.description.upper)
+        target = self.target(action, held)
+        client.begin_step(target, max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S))
+        self.dropped = 0
+        return None
+
+    def hindrance(self) -> str:
+        """Why no step can begin now; empty: one can."""
+        client = self.client
+        if not client.drives:
+            return client.refusal or "the arm was left"
+        if client.hardware.get("state") != "active":
+            return f"hardware: {client.hardware.get('message', 'not heard')}"
+        if client.controller.get("phase") != "holding" or client.desired is None:
+            return f"controller: {client.controller.get('message', 'not heard')}"
+        return ""
+
+    def target(self, action: keys.TipStep | keys.JointStep, held: np.ndarray) -> np.ndarray:
+        """The pose after a step, (n,) [rad or m].
+
+        Raises:
+            PickerError: there is none.
+        """
+        if isinstance(action, keys.TipStep):
+            if action.axis == 3:
+                return self.tips.target(held, pitch_rad=math.radians(action.sign * self.panel.step))
+            return self.tips.target(held, 1e-3 * action.sign * self.panel.step * np.eye(3)[action.axis])
+        joint = self.gripper if action.joint is None else action.joint
+        if joint is None:
+            raise InputError("this arm has no gripper", subject="gripper")
+        slides = self.description.position_units[joint] == "m"
+        target = held.copy()
+        target[joint] += action.sign * self.panel.step * (1e-3 if slides else math.pi / 180.0)
+        if action.joint is None:  # opened or closed as far as it goes
+            return np.clip(target, self.description.lower, self.description.upper)
+        return target
+
+    # -- what is to be seen --------------------------------------------------------------------------------------
+
+    def drop(self, why: str) -> None:
+        """Say that a press moves nothing."""
+        self.dropped += 1
+        presses = "press" if self.dropped == 1 else "presses"
+        said = f"{self.dropped} {presses} dropped: {why}"
+        if self.dropped > 1 and "dropped: " in self.said[-1]:
+            self.said[-1] = said
+        else:
+            self.say(said)
+
+    def say(self, *lines: str) -> None:
+        """Put lines in front of the person."""
+        if self._on_screen:
+            self.said = [*self.said, *lines][-max(SAID, len(lines)) :]
+            self._drawn_s = -math.inf
+        else:
+            self.said = list(lines)
+            print("\n".join(lines), flush=True)
+
+    def draw(self) -> None:
+        """Draw the status anew, where it stood before."""
+        self._drawn_s = time.monotonic()
+        if not self._on_screen:
+            return
+        width = max(shutil.get_terminal_size().columns - 1, 20)
+        lines = [line[:width] for line in [*self.status(), *self.said]]
+        up = f"\033[{self._lines}A" if self._lines else ""
+        sys.stdout.write(f"\r{up}\033[J" + "\r\n".join(lines) + "\r\n")
+        sys.stdout.flush()
+        self._lines = len(lines)
+
+    def status(self) -> list[str]:
+        """Where the arm is, what it carries, who has it, what is chosen."""
+        client, panel, names = self.client, self.panel, self.description.joint_names
+        lines = ["no joint states have come"]
+        if client.state is not None:
+            age_s = time.monotonic() - client.heard_s
+            joints = "  ".join(
+                f"{'>' if j == panel.joint else ''}{j + 1} {name} {shown_position(value, unit)}"
+                for j, (name, value, unit) in enumerate(zip(names, client.state, self.description.position_units))
+            )
+            tip = ", ".join(f"{1e3 * x:.1f}" for x in self.kinematics(np.array(client.state)))
+            age = f"{age_s:.2f} s old" + (": OLD" if age_s > STALE_S else "")
+            provenance = client.hardware.get("provenance") or "not known how"
+            carried = "not known" if self.payload_kg is None else f"{1e3 * self.payload_kg:.0f} g"
+            lines = [joints, f"tip {tip} mm   payload {carried}   {provenance}, {age}"]
+        state = f"{client.hardware.get('message', '?')}, {client.controller.get('phase', '?')}"
+        slides = self.description.position_units[panel.joint] == "m"
+        step = f"{panel.step} mm, joint {names[panel.joint]} {panel.step} {'mm' if slides else 'deg'}"
+        typed = "" if panel.line is None else f"   > {panel.line}_"
+        return [*lines, f"{state}   step: tip {step}{typed}"]
+
+
+SAID = 3
+"""Lines that stay in front of the person."""
+
+
+def gripper_of(arm: Equipment) -> int | None:
+    """Index of the joint that grips, and opens upwards: the servo map names it, or it does not move the tool; None: none."""
+    description, servos = arm.description, arm.servos
+    gripping = [j for j, servo in enumerate(servos.servos if servos is not None else ()) if servo.grip is not None]
+    moves_tool = {joint.name for joint in description.path_to(description.tool)}
+    return next(iter([*gripping, *(j for j, name in enumerate(description.joint_names) if name not in moves_tool)]), None)
+
+
+def shown_position(value: float, unit: str) -> str:
+    """A joint's position for a person: degrees, or millimetres."""
+    return f"{1e3 * value:.1f}mm" if unit == "m" else f"{math.degrees(value):.1f}°"
+
+
+def number(what: str, text: str, unit: str) -> float:
+    """A number that was typed.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{what}: {text!r} is no number of {unit}", subject=what, value=text)
+    return value

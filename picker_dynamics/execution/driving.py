@@ -1,0 +1,60 @@
+"""Door for drivers: who drives an arm says so again and again, has the lease as long as that goes on, and names its goals by it.
+
+A driver is a program in which a person steers by hand.  It is heard every few hundredths of a second; one that is silent for
+``SILENCE_S`` has lost the arm, which decelerates (``Execution.tick``).  A goal is a driver's where its name is the driver's, a
+slash, and anything else: another's goals are refused meanwhile.
+"""
+
+from __future__ import annotations
+
+from picker_dynamics.errors import PickerError
+
+from .events import EventKind
+from .execution import Execution
+from .lease import Holder, Kind
+from .streaming import COMPLAINT_S, COMPLAINTS, SILENCE_S
+
+MARK = "/"
+"""Between a driver's name and what it calls its goal."""
+
+
+class Drivers:
+    """Those who want to drive the arm of an ``Execution``; times are seconds on its clock."""
+
+    def __init__(self, execution: Execution):
+        self._execution = execution
+        self._refused: dict[str, float] = {}
+
+    def hear(self, driver: str, now_s: float, *, leaves: bool = False) -> None:
+        """A driver says that it is there, or that it does not need the arm any more; who gets it or not is told by its name."""
+        execution, holder = self._execution, Holder(Kind.DRIVER, driver)
+        if leaves:
+            if execution.lease.has(holder, now_s):
+                execution.leave(driver)
+                execution.tell(EventKind.REMARK, f"{holder} has left", identifier=driver)
+            return
+        try:
+            if not driver or MARK in driver:
+                raise PickerError(f"a driver's name is needed, without {MARK!r}", subject="driver", value=driver)
+            had = execution.lease.has(holder, now_s)
+            execution.lead(driver, now_s, SILENCE_S)
+        except PickerError as error:
+            if self._must_say(driver, now_s):
+                execution.tell(EventKind.REFUSED, f"refused: {error}", identifier=driver, error=error)
+            return
+        if not had:
+            self._refused.pop(driver, None)
+            execution.tell(EventKind.ACCEPTED, f"{holder} has the arm", identifier=driver)
+
+    def of_goal(self, identifier: str, now_s: float) -> str:
+        """The driver whose goal this is; empty: it is anybody's."""
+        driver = identifier.partition(MARK)[0]
+        return driver if self._execution.lease.has(Holder(Kind.DRIVER, driver), now_s) else ""
+
+    def _must_say(self, driver: str, now_s: float) -> bool:
+        """Whether a refusal is news: a driver that is refused goes on saying that it is there."""
+        self._refused = {name: said_s for name, said_s in self._refused.items() if 0.0 <= now_s - said_s < COMPLAINT_S}
+        if driver in self._refused or len(self._refused) >= COMPLAINTS:
+            return False
+        self._refused[driver] = now_s
+        return True

@@ -1,0 +1,168 @@
+"""Driver: a client that has the arm's lease for as long as it spins, sends one bounded motion at a time, and never waits.
+
+Where it hangs, or is killed, it falls silent, and the controller lets the arm decelerate.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+
+import numpy as np
+import rclpy
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Header
+from std_srvs.srv import SetBool, Trigger
+
+from .client import SILENCE_S, ArmClient
+from .diagnostics import values_of
+from .runtime import steady_timer, to_stamp
+
+BEAT_S = 0.02
+"""How often a driver says that it is there [s]: a fifth of the silence with which it loses the arm."""
+
+UNANSWERED_S = 1.0
+"""A motion of which nobody has said anything by then was lost [s]."""
+
+PAYLOAD = "dynamics/set_parameters"
+
+
+class Request:
+    """A service that was asked for; ``answer`` has what it said, when it came.
+
+    Args:
+        ask: asks, once; returns the future.
+        repeat: ask again after each silence.
+    """
+
+    def __init__(self, ask: Callable, text_of: Callable[[object], str], repeat: bool):
+        self._ask, self._text_of, self._repeat = ask, text_of, repeat
+        self._asked, self._begin_s = [ask()], time.monotonic()
+
+    def answer(self) -> str:
+        """In words; empty: none yet."""
+        for future in self._asked:
+            if future.done():
+                return self._text_of(future.result())
+        if self._repeat and time.monotonic() - self._begin_s > SILENCE_S * len(self._asked):
+            self._asked.append(self._ask())
+        return ""
+
+
+class Driver(ArmClient):
+    """A client whose name is a driver's.
+
+    Attributes:
+        driver: that name.
+        heard_s: when the newest state came, on the monotonic clock [s].
+        refusal: why it does not have the arm; empty: it has, or nobody has answered yet.
+    """
+
+    def __init__(self, joint_names=(), namespace: str = ""):
+        self.driver = f"{socket.gethostname().replace('/', '_')[:60]}.{os.getpid()}.{time.time_ns() % 10**6:06d}"
+        self.heard_s, self.refusal, self.drives, self.leaving = -np.inf, "", False, False
+        self._step, self._sent_s, self._steps = "", 0.0, 0
+        super().__init__(joint_names, namespace)
+        best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+        self._beats = self.create_publisher(Header, "arm_controller/driver", best_effort)
+        self._message = Header(frame_id=self.driver)
+        self._kinds = {"emergency_stop": SetBool, "reset": Trigger, "enable": SetBool, "adopt": Trigger, PAYLOAD: SetParameters}
+        self._offered = {name: self.create_client(kind, name) for name, kind in self._kinds.items()}
+        self._timer = steady_timer(self, BEAT_S, self.beat)
+
+    def beat(self) -> None:
+        """Say that this driver is there."""
+        if not self.leaving:
+            self._beats.publish(self._stamped(time.time()))
+
+    def _stamped(self, time_s: float) -> Header:
+        to_stamp(self._message.stamp, time_s)
+        return self._message
+
+    def leave(self) -> None:
+        """Give the arm back; what moves decelerates."""
+        if self.under_way:
+            self.goals.publish(self._goal([]))
+        self.leaving = True
+        self._beats.publish(self._stamped(0.0))
+
+    def take_in(self, longest_s: float) -> None:
+        """Take in the next that comes or is due, if it does so soon."""
+        rclpy.spin_once(self, timeout_sec=longest_s)
+
+    # -- what is heard -------------------------------------------------------------------------------------
+
+    def on_state(self, message) -> None:
+        super().on_state(message)
+        self.heard_s = time.monotonic()
+
+    def on_controller(self, message) -> None:
+        super().on_controller(message)
+        values = values_of(message)
+        self.drives = f"driver {self.driver}" in values.get("lease", "").split(", ")
+        if values.get("goal") == self.driver:
+            self.refusal = message.message if values["outcome"] == "refused" else ""
+
+    # -- motions -------------------------------------------------------------------------------------------
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a motion was sent that has not ended; one of which nobody has said anything is given up after a while."""
+        if not self._step:
+            return False
+        said = self.outcomes.get(self._step)
+        if said is None:
+            return time.monotonic() - self._sent_s < UNANSWERED_S
+        return values_of(said)["outcome"] == "accepted"
+
+    def ended(self) -> str | None:
+        """What became of the motion that was sent last, once, when it has ended: empty where it is done; else None."""
+        if not self._step or self.under_way:
+            return None
+        said = self.outcomes.pop(self._step, None)
+        self._step = ""
+        if said is None:
+            return "the controller does not answer"
+        return "" if values_of(said)["outcome"] == "done" else said.message
+
+    def begin_step(self, target: np.ndarray, duration_s: float) -> None:
+        """Send a motion to rest at ``target`` (n,) [rad or m]; one at a time."""
+        self._steps += 1
+        self._step, self._sent_s = f"{self.driver}/{self._steps}", time.monotonic()
+        message = self.message([duration_s], [target])
+        message.header.frame_id = self._step
+        self.goals.publish(message)
+
+    # -- services ------------------------------------------------------------------------------------------
+
+    def ask_to_stop(self) -> Request:
+        """Latch the stop; asked for until that is answered."""
+        return self._request("emergency_stop", SetBool.Request(data=True), repeat=True)
+
+    def ask_to_reset(self) -> Request:
+        return self._request("reset", Trigger.Request())
+
+    def ask_to_enable(self) -> Request:
+        """Outputs on, or, where they run, taken over."""
+        if self.hardware.get("outputs") == "running":
+            return self._request("adopt", Trigger.Request())
+        return self._request("enable", SetBool.Request(data=True))
+
+    def ask_to_carry(self, mass: float) -> Request:
+        """The tool carries so much [kg]."""
+        parameter: ParameterMessage = Parameter("payload.mass", value=float(mass)).to_parameter_msg()
+        return self._request(PAYLOAD, SetParameters.Request(parameters=[parameter]), repeat=True)
+
+    def _request(self, name: str, request, repeat: bool = False) -> Request:
+        def words(response) -> str:
+            if name != PAYLOAD:
+                return f"{name}: {response.message}"
+            result = response.results[0]
+            return "payload set" if result.successful else f"payload refused: {result.reason}"
+
+        return Request(lambda: self._offered[name].call_async(request), words, repeat)

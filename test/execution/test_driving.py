@@ -1,0 +1,110 @@
+"""Drivers at their door: who gets the arm, whose goals move it, and what becomes of one that falls silent."""
+
+from __future__ import annotations
+
+from execution_rig import DECELERATION, HOME, Rig, goal, moved
+from pytest import fixture, mark
+
+from picker_dynamics.execution.driving import Drivers
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.pending_goals import GoalRequest
+from picker_dynamics.execution.streaming import SILENCE_S
+
+
+@fixture
+def rig():
+    return Rig()
+
+
+@fixture
+def drivers(rig):
+    return Drivers(rig.execution)
+
+
+def drive(rig, drivers, seconds, *names):
+    """They say that they are there, every 20 ms."""
+    for _ in range(round(seconds / 0.02)):
+        for name in names:
+            drivers.hear(name, rig.now_s)
+        rig.run(0.02)
+
+
+def send(rig, drivers, wanted, identifier):
+    driver = drivers.of_goal(identifier, rig.now_s)
+    rig.execution.submit(GoalRequest(lambda: wanted, identifier=identifier, driver=driver))
+    rig.tick(2)
+
+
+def told(rig, name):
+    return [(event.kind, event.text) for event in rig.events if event.identifier == name]
+
+
+def test_the_first_has_the_arm_and_the_second_is_told_who(rig, drivers):
+    drive(rig, drivers, 1.0, "ada", "bob")
+    assert told(rig, "ada") == [(EventKind.ACCEPTED, "driver ada has the arm")]
+    ((kind, text),) = told(rig, "bob")  # once, though it goes on
+    assert kind is EventKind.REFUSED and text.startswith("refused: a driver ada moves the arm")
+    for other in ("bob/1", "stranger"):
+        send(rig, drivers, goal(moved(base=0.2)), other)
+        drive(rig, drivers, 1.0, "ada")
+    assert rig.kinds("bob/1") == rig.kinds("stranger") == [EventKind.REFUSED]
+    drivers.hear("ada", rig.now_s)
+    send(rig, drivers, goal(moved(base=0.2)), "ada/1")
+    assert rig.kinds("ada/1") == [EventKind.ACCEPTED]
+
+
+def test_one_that_leaves_makes_room_at_once(rig, drivers):
+    drive(rig, drivers, 0.2, "ada")
+    drivers.hear("ada", rig.now_s, leaves=True)
+    drivers.hear("bob", rig.now_s)
+    rig.tick()
+    assert [kind for kind, _ in told(rig, "ada")] == [EventKind.ACCEPTED, EventKind.REMARK]
+    assert [kind for kind, _ in told(rig, "bob")] == [EventKind.ACCEPTED]
+
+
+def test_of_one_that_falls_silent_the_arm_decelerates_within_two_tenths_of_a_second(rig, drivers):
+    drive(rig, drivers, 0.1, "ada")
+    send(rig, drivers, goal(moved(base=1.0), times=[2.0]), "ada/1")
+    drive(rig, drivers, 1.0, "ada")
+    silent_s, speed = rig.now_s - 0.02, rig.newest.v[0]
+    assert speed > 0.3
+    rig.run(SILENCE_S + rig.lead_s + 0.05)
+    assert rig.phase is Phase.STOPPING and rig.newest.v[0] < speed
+    stopping = [event for event in rig.events if "said nothing for too long" in event.text]
+    assert len(stopping) == 1 and rig.newest.time_s - rig.lead_s - silent_s < 0.2 + SILENCE_S
+    rig.to_rest()
+    rig.require_smooth(60.0)
+    assert abs(rig["a"][:, 0]).max() <= 60.0 and DECELERATION > 0.0
+    drivers.hear("bob", rig.now_s)
+    rig.tick()
+    assert [kind for kind, _ in told(rig, "bob")] == [EventKind.ACCEPTED]
+
+
+@mark.parametrize("name", ["", "ada/1"])
+def test_a_name_that_is_none(rig, drivers, name):
+    drivers.hear(name, rig.now_s)
+    rig.tick()
+    kind, text = told(rig, name)[-1]
+    assert kind is EventKind.REFUSED and "name is needed" in text
+    assert drivers.of_goal("/1", rig.now_s) == ""
+
+
+def test_the_arm_of_a_goal_is_not_a_drivers(rig, drivers):
+    rig.submit(goal(moved(base=0.5)), "g")
+    rig.run(0.2)
+    drivers.hear("ada", rig.now_s)
+    rig.to_rest()
+    assert "goal g moves the arm" in told(rig, "ada")[0][1] and rig.kinds("g") == [EventKind.ACCEPTED, EventKind.DONE]
+    drivers.hear("ada", rig.now_s)
+    send(rig, drivers, goal(HOME), "ada/1")
+    assert rig.kinds("ada/1") == [EventKind.ACCEPTED]
+
+
+def test_drivers_without_end_are_refused_in_few_words(rig, drivers):
+    drive(rig, drivers, 0.1, "ada")
+    for number in range(1000):
+        drivers.hear("ada", rig.now_s)
+        drivers.hear(f"bob {number}", rig.now_s)
+    rig.tick()
+    assert 1 <= sum(event.kind is EventKind.REFUSED for event in rig.events) <= 8
