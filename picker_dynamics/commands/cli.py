@@ -15,6 +15,7 @@ COMMANDS = {
     "up": ("up",),
     "arm_commands": ("move", "home", "park", "jog", "stop", "reset", "relax", "disable", "enable", "payload"),
     "drive": ("drive",),
+    "teach": ("teach", "replay"),
     "status": ("status",),
     "new": ("new",),
     "check": ("check",),

@@ -26,6 +26,9 @@ MAX_POINTS = 10_000
 ROUND_S = 0.05
 """From this long before a point without velocity to as long after it, joints change their speed [s]."""
 
+KNOT_S = 0.05
+"""Spacing of the points in which a trajectory is sent [s]: quintic segments through them are the same curve to 1e-6 rad."""
+
 LARGEST = 1e9
 """No position, velocity or acceleration of a joint is larger [rad, rad/s, rad/s²]: what is would overflow in a spline."""
 
@@ -147,6 +150,14 @@ def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
     times, points = checked_points(goal.times_s, q, v, a, names)
     require_rest(points[-1], names)
     return ParsedGoal(names, joints, np.array(times), q, v, a, goal.start_s, goal.track)
+
+
+def along(trajectory: Trajectory) -> Goal:
+    """The goal to follow a trajectory that begins where the arm is, and ends at rest."""
+    count = max(1, int(np.ceil(trajectory.duration / KNOT_S)))
+    times_s = np.linspace(0.0, trajectory.duration, count + 1)[1:]
+    q, v, a = (rows.tolist() for rows in trajectory.sample(times_s))
+    return Goal(trajectory.joint_names, times_s.tolist(), q, v, a)
 
 
 def require_few(count: int, what: str = "points") -> None:

@@ -60,9 +60,6 @@ MAKES = {
 MOVING = "executing", "streaming"
 """Phases of the controller in which somebody moves the arm."""
 
-KNOT_S = 0.05
-"""Spacing of the points in which a trajectory is sent: quintic segments through them are the same curve to 1e-6 rad."""
-
 
 class ArmClient(Node):
     """Talks to one running graph; use as a context manager.
@@ -267,11 +264,16 @@ class ArmClient(Node):
 
     def follow(self, trajectory: Trajectory, timeout_s: float | None = None) -> float:
         """Execute a trajectory that starts where the arm is; returns the duration it really took [s]."""
+        return self.send(self.message_along(trajectory), timeout_s)
+
+    def message_along(self, trajectory: Trajectory) -> JointTrajectory:
+        """A goal along a trajectory that starts where the arm is."""
+        from picker_dynamics.execution.goal import along
+
         from .goal_messages import point
 
-        count = max(1, int(np.ceil(trajectory.duration / KNOT_S)))
-        times_s = np.linspace(0.0, trajectory.duration, count + 1)[1:]
-        return self.send(self._goal([point(time_s, *trajectory.sample(time_s)) for time_s in times_s]), timeout_s)
+        goal = along(trajectory)
+        return self._goal([point(*row) for row in zip(goal.times_s, goal.positions, goal.velocities, goal.accelerations)])
 
     def _goal(self, points: list[JointTrajectoryPoint]) -> JointTrajectory:
         return JointTrajectory(joint_names=list(self.joint_names), points=points)

@@ -10,26 +10,30 @@ SI units: radians (degrees where ``unit="deg"`` is said), metres, newton metres,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError, JointNamesError, PickerError
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
-from picker_dynamics.trajectory.trajectory import through
+from picker_dynamics.trajectory.trajectory import Trajectory, through
 
 from .body import Body, Goal, Sample
 from .equipment import Equipment, equipment, rigid_body
 from .plan import Plan, planned
 from .recorded import Recorded
 from .target import asked_duration, joint_target
+
+if TYPE_CHECKING:
+    from .replay import Leg, Replay
 
 
 def load(arm: str | Path = "") -> RigidBody:
@@ -70,11 +74,14 @@ class Move:
             self._arm._moving().step()  # noqa: SLF001 (of one thought)
         return self._goal.ended()
 
-    def wait(self) -> float:
-        """Until it is done; returns its duration [s].  Ctrl-C cancels it: the arm decelerates and holds, nothing is latched."""
+    def wait(self, meanwhile: Callable[[], None] = lambda: None) -> float:
+        """Until it is done; returns its duration [s].  Ctrl-C cancels it: the arm decelerates and holds, nothing is latched.
+
+        ``meanwhile`` is called again and again.
+        """
         try:
             while not self.done():
-                pass
+                meanwhile()
         except (KeyboardInterrupt, RuntimeError):
             self.cancel()
             raise
@@ -276,15 +283,50 @@ class Arm:
             InputError: no target, or one that can be none; UnreachableError: no pose has the tip there.
             PickerError: offline, closed, or the arm still moves for the move before.
         """
-        body = self._moving()
-        if self._move is not None and not self._over(self._move):
-            raise PickerError("the arm still moves: wait() for the move before, or cancel() it")
+        body = self._standing()
         held = body.held
         target = self._target(held, q, tip, pitch, unit, joints)
-        self._move = Move(self, body.begin(target, self._duration(held, target, duration)))
-        if wait:
-            self._move.wait()
-        return self._move
+        return self._begun(body.begin(target, self._duration(held, target, duration)), wait)
+
+    def follow(self, trajectory: Trajectory, *, wait: bool = True) -> Move:
+        """Follow a trajectory of all joints that begins at rest where the arm is held, and ends at rest; errors as ``move``."""
+        if trajectory.joint_names != self.joint_names:
+            raise JointNamesError(f"a trajectory of {', '.join(trajectory.joint_names)} for {', '.join(self.joint_names)}")
+        return self._begun(self._standing().follow(trajectory), wait)
+
+    def replay(
+        self,
+        name: str | Path,
+        *,
+        loop: int = 1,
+        speed: float = 1.0,
+        first: int | str = 1,
+        check: bool = False,
+        progress: Callable[[Leg, float], None] = lambda _leg, _share: None,
+    ) -> Replay:
+        """Make a taught motion (``picker teach``), or that of a recording, again; offline it is only checked.
+
+        All of it is checked before anything moves, from the pose that is held.
+
+        Args:
+            name: NAME.yaml of a taught motion, with or without the ending, or FILE.mcap.
+            loop: how many times.
+            speed: times as fast as taught; limits are kept all the same.
+            first: step to begin with, by its number or its name.
+            check: only look whether it may be made from here, and at what cost.
+            progress: called with each leg, again and again, and the share of it that is over.
+
+        Raises:
+            GoalRefusedError: a step may not be made: which, and why; nothing moves.
+            GoalAbortedError: a step came to no end; the arm holds.
+            InputError, RecordingError: a file of another arm, or that cannot be used.
+        """
+        from . import replay
+
+        found = replay.checked(self._known, name, self._within(self._held()), self.payload, loop=loop, speed=speed, first=first)
+        if self._body is not None and not check:
+            replay.play(self, found, progress)
+        return found
 
     def home(self, *, wait: bool = True) -> Move:
         """Move to the home pose, of the servo map or of config/arms.yaml."""
@@ -330,6 +372,18 @@ class Arm:
                 "this arm is offline: it answers questions, and does not move; use Arm.simulated() or Arm.connect()"
             )
         return self._body
+
+    def _standing(self) -> Body:
+        body = self._moving()
+        if self._move is not None and not self._over(self._move):
+            raise PickerError("the arm still moves: wait() for the move before, or cancel() it")
+        return body
+
+    def _begun(self, goal: Goal, wait: bool) -> Move:
+        self._move = Move(self, goal)
+        if wait:
+            self._move.wait()
+        return self._move
 
     def _within(self, q: Array) -> Array:
         """What is a hair beyond a limit, a modelled pose for one, counts as at it."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from picker_dynamics.robot.model import Array
+from picker_dynamics.trajectory.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,9 @@ class Body(Protocol):
         Raises:
             GoalRefusedError: it may not be made, or somebody else moves the arm.
         """
+
+    def follow(self, trajectory: Trajectory) -> Goal:
+        """Start a motion along a trajectory of all joints, from rest where the arm is held to rest; errors as ``begin``."""
 
     def step(self) -> None:
         """Let a little time pass."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from picker_dynamics.errors import ConfigurationError, GoalRefusedError
 from picker_dynamics.nodes.client import ANSWER_S, ArmClient
 from picker_dynamics.robot import servo_arm, servo_map
 from picker_dynamics.robot.model import Array
+from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .body import Sample
 from .equipment import Equipment
@@ -125,9 +127,15 @@ class ConnectedBody:
         self.client.set_parameters("dynamics", payload__mass=mass)
 
     def begin(self, target: Array, duration_s: float) -> ConnectedGoal:
+        return self._begun(self.client.message([duration_s], [target]))
+
+    def follow(self, trajectory: Trajectory) -> ConnectedGoal:
+        return self._begun(self.client.message_along(trajectory))
+
+    def _begun(self, message: Any) -> ConnectedGoal:
         self.client.wait_holding()
         with self.client.cancelling():
-            return ConnectedGoal(self.client, *self.client.begin(self.client.message([duration_s], [target])))
+            return ConnectedGoal(self.client, *self.client.begin(message))
 
     def step(self) -> None:
         client = self.client

@@ -16,6 +16,7 @@ from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.pending_goals import GoalRequest
 from picker_dynamics.robot.model import Array
+from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .body import Sample
 from .equipment import Equipment
@@ -98,9 +99,14 @@ class SimulatedBody:
         self.payload = mass
 
     def begin(self, target: Array, duration_s: float) -> SimulatedGoal:
-        goal = self._goal = SimulatedGoal(self, str(next(self._numbers)))
         still = [0.0] * len(target)
-        asked = goals.Goal(self.arm.description.joint_names, [duration_s], [target.tolist()], [still], [still])
+        return self._begun(goals.Goal(self.arm.description.joint_names, [duration_s], [target.tolist()], [still], [still]))
+
+    def follow(self, trajectory: Trajectory) -> SimulatedGoal:
+        return self._begun(goals.along(trajectory))
+
+    def _begun(self, asked: goals.Goal) -> SimulatedGoal:
+        goal = self._goal = SimulatedGoal(self, str(next(self._numbers)))
 
         def answer(verdict: Verdict) -> None:
             goal.verdict = verdict

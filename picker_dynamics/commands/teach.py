@@ -1,0 +1,149 @@
+"""``picker teach`` and ``picker replay``: a motion is taught pose by pose, kept in a file that a person edits, and made again."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from picker_dynamics.bringup.bringup import require_namespace
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.scripting import taught
+from picker_dynamics.scripting.taught import SPEEDS, Pause, Payload, TaughtFile
+
+from . import drive_keys as keys
+from . import options as shared
+from .arm_commands import running
+from .drive import Seat, drive, number
+from .terminal import INTERRUPTED, interruptible
+
+LINES = {**keys.LINES, "m": "pose ", "k": "grip ", "w": "pause "}
+
+SHOWN_S = 5.0
+"""Of a step that takes longer, what share is over is shown, on a terminal."""
+
+
+def add_parser(commands) -> None:
+    """Register both."""
+    teach = commands.add_parser("teach", help="drive the arm and keep poses, grips, pauses and payloads as NAME.yaml")
+    teach.add_argument("name", metavar="NAME", help="of the motion; one that there is goes on")
+    teach.add_argument("--here", default="", metavar="POSE", help="add the pose that is held now, under that name, and end")
+    shared.add(teach, "--namespace", "--arm", "--urdf", "--servos")
+    teach.set_defaults(run=run_teach)
+    replay = commands.add_parser("replay", help="make a taught motion, or that of a recording, again")
+    replay.add_argument("name", metavar="NAME", help="of the motion, or FILE.mcap")
+    replay.add_argument("--loop", type=shared.whole(1, 1000), default=1, metavar="N", help="so many times")
+    replay.add_argument("--speed", type=shared.number(*SPEEDS), default=1.0, metavar="S", help="times as fast; limits are kept")
+    replay.add_argument("--from", dest="first", default="1", metavar="STEP", help="begin with this step, by number or name")
+    replay.add_argument("--check", action="store_true", help="only look whether it may be made from here, and at what cost")
+    shared.add(replay, "--namespace", "--arm", "--urdf", "--servos")
+    replay.set_defaults(run=run_replay)
+
+
+# -- teach -------------------------------------------------------------------------------------------------------------------
+
+
+def run_teach(options) -> int:
+    """Teach until q, or add one pose; returns the exit code."""
+    if options.here:
+        return here(options)
+    code = drive(options, lambda client, arm: TeachSeat(client, arm, options.name))
+    path = taught.path_of(options.name)
+    print(f"picker replay {options.name}" if path.exists() else "nothing was taught")
+    return code
+
+
+def here(options) -> int:
+    """Add the pose that is held."""
+    from picker_dynamics.nodes.client import ArmClient
+
+    require_namespace(options.namespace)
+    with ArmClient((), options.namespace) as client:
+        arm = running(options, client).description
+        file = TaughtFile(options.name, arm)
+        client.wait_holding()
+        file.add_pose(options.here, np.clip(client.reference(), arm.lower, arm.upper))
+    print(f"step {file.count} of {file.path}: {options.here}")
+    return 0
+
+
+class TeachSeat(Seat):
+    """A driver's seat with keys that keep things."""
+
+    help = (
+        Seat.help
+        + "\n    m, k          keep this pose, the gripper's alone             w: a pause in seconds; : undo, then Enter"
+        + "\n    p             the payload is kept too"
+    )
+
+    def __init__(self, client, arm, name: str):
+        super().__init__(client, arm, LINES)
+        self.file = TaughtFile(name, self.description)
+        self.say(f"{self.file.path}: {self.file.count} steps; m keeps a pose")
+
+    def word(self, word: str, *values: str) -> None:
+        if word in ("pose", "grip") and len(values) <= 1:
+            self.keep(word, values[0] if values else f"{word} {self.file.count + 1}")
+        elif word == "pause" and len(values) == 1:
+            self.file.add(Pause(number("pause", values[0], "seconds")))
+        elif word == "undo" and not values:
+            if not self.file.undo():
+                raise InputError("nothing was added that could be taken back", subject="undo")
+            return self.say(f"taken back: {self.file.count} steps are left")
+        else:
+            super().word(word, *values)
+            if word != "payload":
+                return None
+            self.file.add(Payload(1e-3 * number("payload", values[0], "g")))
+        return self.say(f"step {self.file.count} of {self.file.path}: {' '.join((word, *values))}")
+
+    def keep(self, word: str, name: str) -> None:
+        """Add the pose that is held, or what of it grips.
+
+        Raises:
+            PickerError: the arm moves, or is not held.
+        """
+        if why := "a step has not ended" if self.client.under_way else self.hindrance():
+            raise PickerError(f"no pose is held: {why}")
+        if word == "grip" and self.gripper is None:
+            raise InputError("this arm has no gripper", subject="gripper")
+        held = np.clip(self.client.desired, self.description.lower, self.description.upper)
+        self.file.add_pose(name, held, (self.gripper,) if word == "grip" and self.gripper is not None else None)
+
+
+# -- replay ------------------------------------------------------------------------------------------------------------------
+
+
+def run_replay(options) -> int:
+    """Check all of it, make it, tell how far it is; returns the exit code."""
+    from picker_dynamics.nodes.client import ArmClient
+    from picker_dynamics.scripting.arm import Arm
+    from picker_dynamics.scripting.connected import ConnectedBody
+    from picker_dynamics.scripting.replay import Leg
+
+    require_namespace(options.namespace)
+    under_way: list[Leg] = []
+
+    def tell(leg: Leg, share: float) -> None:
+        if not under_way or under_way[-1] is not leg or not share:
+            under_way.append(leg)
+            print(f"step {leg.number}: {leg.name}{f', {leg.plan.duration:.1f} s' if leg.moves else ''}", flush=True)
+        elif leg.plan.duration > SHOWN_S and sys.stdout.isatty():
+            print(f"\r  {share:4.0%}{chr(13) if share < 1.0 else ''}", end="" if share < 1.0 else "\n", flush=True)
+
+    client = ArmClient((), options.namespace)
+    with interruptible(), Arm(running(options, client), ConnectedBody(client)) as arm:
+        client.wait_holding()
+        try:
+            found = arm.replay(
+                options.name, loop=options.loop, speed=options.speed, first=options.first, check=options.check, progress=tell
+            )
+        except (KeyboardInterrupt, PickerError) as error:
+            if under_way:
+                last = under_way[-1]
+                print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} --from {last.number} goes on")
+            if isinstance(error, PickerError):
+                raise
+            return INTERRUPTED
+    print(found if options.check else f"done: {len(found.legs)} steps")
+    return 0

@@ -1,0 +1,262 @@
+"""Replay of taught motions and of recordings: the whole of it checked before it begins, then leg by leg, each checked again.
+
+A leg goes from rest to rest.  What is looked at first is what ``Arm.plan`` looks at: the way from where the arm is, with the
+payload that it will carry then, twice through where it is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from picker_dynamics.errors import GoalRefusedError, InputError, JointNamesError, PickerError, RecordingError
+from picker_dynamics.execution.goal import MAX_POINTS
+from picker_dynamics.robot.model import Array, checked_number
+from picker_dynamics.trajectory.trajectory import Trajectory, through
+
+from . import taught
+from .equipment import Equipment
+from .plan import Plan, planned
+from .target import asked_duration
+from .taught import SPEEDS, Pause, Payload, Pose
+
+if TYPE_CHECKING:
+    from .arm import Arm
+
+KNOT_S = 0.05
+"""Spacing of the points in which a recording is followed [s]."""
+
+STILL = 1e-3
+"""A recording begins and ends where it has moved by so much [rad, m]."""
+
+STAY_S = 0.2
+
+LOOPS = 1000
+
+RECORDINGS = ".mcap", ".db3"
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """A step as it will be made, from rest to rest.
+
+    Attributes:
+        number: of the step, from 1.
+        name: what a person calls it.
+        plan: of the motion; of a pause and a payload that of standing there.
+        step: that it is.
+        path: that is followed; None: straight to ``plan.target``, or nothing moves.
+    """
+
+    number: int
+    name: str
+    plan: Plan
+    step: Pose | Pause | Payload
+    path: Trajectory | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Whether the arm does."""
+        return isinstance(self.step, Pose)
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What was checked: its legs, those that are repeated too, and how long the motions and pauses take."""
+
+    legs: tuple[Leg, ...]
+
+    @property
+    def duration(self) -> float:
+        """Of all of it [s]."""
+        return sum(
+            leg.plan.duration if leg.moves else leg.step.seconds if isinstance(leg.step, Pause) else 0.0 for leg in self.legs
+        )
+
+    def __str__(self) -> str:
+        rows = [f"{len(self.legs)} steps, {self.duration:.1f} s"]
+        for leg in self.legs:
+            worst = f", {leg.plan.worst_joint} has {leg.plan.margins[leg.plan.worst_joint]:.0%} left" if leg.moves else ""
+            rows.append(f"{leg.number:>4} {leg.name}{f': {leg.plan.duration:.2f} s{worst}' if leg.moves else ''}")
+        return "\n".join(rows)
+
+
+def checked(
+    known: Equipment, name: str | Path, held: Array, payload: float, *, loop: int = 1, speed: float = 1.0, first: int | str = 1
+) -> Replay:
+    """The whole of it, for an arm that is held at ``held`` (n,) [rad or m] and carries ``payload`` [kg].
+
+    Args:
+        name: of a taught motion, or path of a recording.
+        loop: how many times.
+        speed: times as fast as taught; limits are kept all the same.
+        first: step to begin with, by its number or its name.
+
+    Raises:
+        GoalRefusedError: a step may not be made: which, and why.
+        InputError: a file, a step or a number that cannot be used.
+        RecordingError: a recording that cannot be read, or is of another arm.
+    """
+    speed = checked_number("speed", speed, least=SPEEDS[0])
+    if speed > SPEEDS[1] or isinstance(loop, bool) or not isinstance(loop, int) or not 1 <= loop <= LOOPS:
+        raise InputError(
+            f"speed is {speed:g}, at most {SPEEDS[1]:g}, and loop is {loop!r}, 1 to {LOOPS}", subject="loop", value=loop
+        )
+    path = Path(name)
+    if path.suffix in RECORDINGS or path.is_dir():
+        steps, paths = _of_recording(path, known, speed)
+    else:
+        found = taught.read(name, known.description)
+        steps, paths, speed = found.steps, {}, speed * found.speed
+    begin = _index(steps, first)
+    legs: list[Leg] = []
+    for round_ in range(min(loop, 2)):  # from the second time on they are all alike
+        for index in range(begin if round_ == 0 else 0, len(steps)):
+            leg, held, payload = _leg(known, index + 1, steps[index], held, payload, speed, paths.get(index))
+            legs.append(leg)
+    again = legs[-len(steps) :] if loop > 1 else []
+    return Replay((*legs, *again * max(loop - 2, 0)))
+
+
+def play(arm: Arm, replay: Replay, progress: Callable[[Leg, float], None] = lambda _leg, _share: None) -> None:
+    """Carry it out; ``progress`` is told each leg, and what share of it is over.  Ctrl-C lets the arm decelerate and hold.
+
+    Raises:
+        GoalRefusedError, GoalAbortedError: a leg came to no end: which, and why; the arm holds.
+    """
+    for leg in replay.legs:
+        progress(leg, 0.0)
+        try:
+            _play_one(arm, leg, progress)
+        except GoalRefusedError as error:
+            text = f"step {leg.number} ({leg.name}): {error}"
+            raise type(error)(text, subject=error.subject, value=error.value, limit=error.limit) from error
+
+
+def _play_one(arm: Arm, leg: Leg, progress: Callable[[Leg, float], None]) -> None:
+    if isinstance(leg.step, Pause):
+        if leg.step.seconds:
+            arm.wait(leg.step.seconds)
+    elif isinstance(leg.step, Payload):
+        arm.payload = leg.step.mass
+    else:
+        move = (
+            arm.move(q=leg.plan.target, duration=leg.plan.duration, wait=False)
+            if leg.path is None
+            else arm.follow(leg.path, wait=False)
+        )
+        move.wait(lambda: progress(leg, move.progress))
+
+
+# -- legs --------------------------------------------------------------------------------------------------------------------
+
+
+def _index(steps: tuple[Pose | Pause | Payload, ...], first: int | str) -> int:
+    names = [step.name for step in steps]
+    if isinstance(first, str) and not first.isdigit():
+        if names.count(first) != 1:
+            raise InputError(f"{names.count(first)} steps are called {first!r}; give a number, 1 to {len(steps)}", subject="from")
+        return names.index(first)
+    if not 1 <= int(first) <= len(steps):
+        raise InputError(f"there is no step {first}: 1 to {len(steps)}", subject="from", value=int(first), limit=len(steps))
+    return int(first) - 1
+
+
+def _leg(
+    known: Equipment,
+    number: int,
+    step: Pose | Pause | Payload,
+    held: Array,
+    payload: float,
+    speed: float,
+    path: Trajectory | None,
+) -> tuple[Leg, Array, float]:
+    """A step from there, and where the arm is and what it carries afterwards."""
+    arm, still = known.description, np.zeros(known.description.n)
+    if isinstance(step, Payload):
+        payload = step.mass
+    try:
+        validator = known.validator(payload)
+        target = step.target(arm, held) if isinstance(step, Pose) else held
+
+        def straight(seconds: float) -> Plan:
+            path = through([seconds], [(target, still, still)], joint_names=arm.joint_names, start=(held, still, still))
+            return planned(validator, path)
+
+        if path is not None:
+            plan = planned(validator, path)
+        elif isinstance(step, Pose):
+            speed *= step.speed
+            plan = straight(asked_duration(arm, held, target, step.seconds or 0.0) / max(speed, 1.0))
+            if speed < 1.0 and plan.possible:  # half as fast takes twice as long as it takes at full speed
+                plan = straight(plan.duration / speed)
+        else:
+            plan = straight(STAY_S)
+    except PickerError as error:
+        raise _refused(number, step, error) from error
+    if plan.refusal is not None:
+        raise _refused(number, step, plan.refusal) from plan.refusal
+    return Leg(number, step.name, plan, step, path), np.array(plan.target), payload
+
+
+def _refused(number: int, step: Pose | Pause | Payload, why: PickerError) -> PickerError:
+    kind = type(why) if isinstance(why, InputError) and not hasattr(why, "time_s") else GoalRefusedError
+    return kind(
+        f"step {number} ({step.name}) cannot be made, so none is: {why}", subject=why.subject, value=why.value, limit=why.limit
+    )
+
+
+# -- recordings ----------------------------------------------------------------------------------------------------------------
+
+
+def _of_recording(path: Path, known: Equipment, speed: float) -> tuple[tuple[Pose, ...], dict[int, Trajectory]]:
+    """A recording as two steps: to where it begins, and along it."""
+    from picker_dynamics.recording.reader import read
+
+    recording, arm = read(path), known.description
+    if sorted(recording.joint_names) != sorted(arm.joint_names) or recording.arm not in ("", arm.name):
+        raise JointNamesError(
+            f"{path} is of the arm {recording.arm or 'without a name'} ({', '.join(recording.joint_names)}), this is {arm.name} "
+            f"({', '.join(arm.joint_names)}): nothing moves",
+            subject="arm",
+            value=recording.arm,
+        )
+    series = recording.reference if len(recording.reference) else recording.state
+    order = [recording.joint_names.index(name) for name in arm.joint_names]
+    t, first = np.unique(series.t, return_index=True)
+    q = series.values[first][:, order]
+    good = np.isfinite(q).all(axis=1) & np.isfinite(t)
+    motion = followed(t[good] - (t[good][0] if good.any() else 0.0), q[good], arm.joint_names, str(path), speed)
+    begin = Pose("to where the recording begins", dict(zip(arm.joint_names, motion.start.tolist())))
+    along = Pose(path.name, dict(zip(arm.joint_names, motion.end.tolist())))
+    return (begin, along), {1: motion}
+
+
+def followed(t: Array, q: Array, joint_names: tuple[str, ...], what: str, speed: float = 1.0) -> Trajectory:
+    """The motion through samples (s, n) at times (s,) [s], from rest to rest, without what stands at both ends.
+
+    Velocities and accelerations at the knots are differences of the samples there.
+
+    Raises:
+        RecordingError: nothing moves, or it is too long.
+    """
+    moving = np.flatnonzero((np.abs(q - q[:1]) > STILL).any(axis=1) if len(q) else [])
+    if not len(moving):
+        raise RecordingError(f"{what}: nothing moves in it, or nobody said where the arm was", value=what)
+    end = int(np.flatnonzero((np.abs(q - q[-1:]) > STILL).any(axis=1))[-1]) + 1
+    begin, end = max(int(moving[0]) - 1, 0), min(end + 1, len(q))
+    t, q = (t[begin:end] - t[begin]) / speed, q[begin:end]
+    count = int(np.ceil(t[-1] / KNOT_S)) + 1
+    if count > MAX_POINTS:
+        raise RecordingError(f"{what} lasts {t[-1]:.0f} s, at most {MAX_POINTS * KNOT_S:.0f} s: take a part", value=float(t[-1]))
+    knots = np.linspace(0.0, max(float(t[-1]), KNOT_S), max(count, 3))
+    at = np.stack([np.interp(knots, t, column) for column in q.T], axis=1)
+    v = np.gradient(at, knots, axis=0)
+    v[[0, -1]] = 0.0
+    a = np.gradient(v, knots, axis=0)
+    a[[0, -1]] = 0.0
+    return through(knots, list(zip(at, v, a)), joint_names=joint_names)

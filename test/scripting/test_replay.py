@@ -1,0 +1,258 @@
+"""Taught motions and recordings: files that a person edits, checked as a whole, made again by a simulated arm."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from arm_fixtures import picker
+from pytest import approx, mark, raises
+
+from picker_dynamics import Arm
+from picker_dynamics.errors import GoalRefusedError, InputError, PickerError, RecordingError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot import description
+from picker_dynamics.scripting import taught
+from picker_dynamics.scripting.replay import followed
+from picker_dynamics.scripting.taught import Pause, Payload, Pose, TaughtFile
+
+HEAD = """
+arm: picker
+joints: {base: deg, shoulder: deg, elbow: deg, wrist: deg, scissor: deg}
+steps:
+"""
+TOUR = (
+    HEAD
+    + """
+- {pose: above, tip: [220, 50, 120]}
+- {pose: berry, tip: [220, 50, 100], pitch: -20, seconds: 1.5}
+- {pose: grip, at: {scissor: 5.0}, speed: 0.5}
+- payload: 25
+- pause: 0.5
+- {pose: back, at: {base: -30}}
+- payload: 0
+"""
+)
+
+
+@pytest.fixture
+def tour(tmp_path):
+    """Writes a file and returns its name without the ending."""
+
+    def write(text: str, name: str = "tour"):
+        (tmp_path / f"{name}.yaml").write_text(text)
+        return tmp_path / name
+
+    return write
+
+
+# -- the file ----------------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_person_writes_is_read_in_si_units(tour):
+    found = taught.read(tour(TOUR), picker())
+    above, berry, grip, payload, pause, *_ = found.steps
+    assert above.tip == approx((0.22, 0.05, 0.12)) and berry.pitch == approx(math.radians(-20.0)) and berry.seconds == 1.5
+    assert grip == Pose("grip", {"scissor": approx(math.radians(5.0))}, speed=0.5)
+    assert (payload, pause) == (Payload(approx(0.025)), Pause(0.5))
+
+
+def test_sliding_joints_are_taught_in_millimetres(tmp_path):
+    arm = description.load(resource("urdf/rrp.urdf"))
+    file = TaughtFile(tmp_path / "rrp", arm)
+    q = np.array([0.5 if unit == "rad" else 0.4 for unit in arm.position_units])
+    file.add_pose("p", q)
+    assert "mm" in file.path.read_text() and "400.0" in file.path.read_text()
+    (pose,) = taught.read(file.path, arm).steps
+    assert pose.target(arm, np.zeros(arm.n)) == approx(q, abs=1e-4)
+
+
+def test_what_was_added_stands_at_the_end_and_comments_stay(tmp_path):
+    path = tmp_path / "tour.yaml"
+    path.write_text(TOUR.rstrip() + "  # the end")
+    file = TaughtFile(path, picker())
+    assert file.count == 7
+    file.add_pose("new", np.radians([10.0, 80.0, -100.0, -45.126, 60.0]))
+    file.add(Pause(1.5))
+    steps = taught.read(path, picker()).steps
+    assert steps[-1] == Pause(1.5) and steps[-2].at["wrist"] == approx(math.radians(-45.13)) and "# the end\n" in path.read_text()
+    assert file.undo() and file.undo() and not file.undo()
+    assert path.read_text() == TOUR.rstrip() + "  # the end"
+
+
+def test_a_file_that_does_not_end_with_its_steps_stays_as_it_is(tmp_path):
+    path = tmp_path / "tour.yaml"
+    path.write_text(TOUR + "speed: 0.5\n")
+    with raises(InputError, match="does not end with its steps"):
+        TaughtFile(path, picker()).add(Pause(1.0))
+    assert path.read_text() == TOUR + "speed: 0.5\n"
+
+
+def test_all_that_was_taught_and_taken_back_is_no_file(tmp_path):
+    file = TaughtFile(tmp_path / "tour", picker())
+    file.add(Payload(0.025))
+    assert taught.read(tmp_path / "tour", picker()).steps == (Payload(approx(0.025)),)
+    assert file.undo() and not file.path.exists()
+    file.add(Pause(1.0))
+    assert file.count == 1
+
+
+DAMAGED = {
+    "another arm": (TOUR.replace("arm: picker", "arm: rrp"), "taught for the arm rrp .*this is picker"),
+    "other joints": (TOUR.replace("wrist: deg", "hand: deg"), "taught for the arm picker .*hand"),
+    "other units": (TOUR.replace("wrist: deg", "wrist: mm"), "taught for the arm"),
+    "no steps": (HEAD, "steps must be a list"),
+    "steps without end": (HEAD + "- pause: 1\n" * 1001, "1 to 1000"),
+    "an unknown step": (HEAD + "- dance: 3\n", "step 1 must have one of pose, pause, payload"),
+    "two in one": (HEAD + "- {pause: 3, payload: 3}\n", "step 1 must have one of"),
+    "an unknown key": (HEAD + "- pause: 1\n- {pose: a, at: {base: 1}, sped: 2}\n", "step 2: sped is not known"),
+    "an unknown joint": (HEAD + "- {pose: a, at: {tail: 1}}\n", "step 1: at: tail is not known"),
+    "NaN": (HEAD + "- {pose: a, at: {base: .nan}}\n", "base .deg. is nan"),
+    "infinite": (HEAD + "- pause: .inf\n", "pause .s. is inf"),
+    "a text": (HEAD + "- {pose: a, at: {base: left}}\n", "base .deg. is 'left'"),
+    "true": (HEAD + "- payload: true\n", "payload .g. is True"),
+    "half a place": (HEAD + "- {pose: a, tip: [1, 2]}\n", "tip must be"),
+    "joints and a place": (HEAD + "- {pose: a, tip: [1, 2, 3], at: {base: 1}}\n", "either `at`"),
+    "a pitch of joints": (HEAD + "- {pose: a, at: {base: 1}, pitch: 3}\n", "either `at`"),
+    "nothing": (HEAD + "- {pose: a}\n", "either `at`"),
+    "no YAML": (HEAD + "- {pose: a\n", "cannot read taught motion"),
+    "a key twice": (HEAD + "- {pose: a, pose: b, at: {base: 1}}\n", "given twice"),
+    "too fast": ("speed: 99\n" + TOUR, "speed is 99"),
+    "a list": ("- 1\n", "the file must have arm"),
+}
+
+
+@mark.parametrize("what", DAMAGED)
+def test_a_damaged_file_is_one_clear_error(tour, what):
+    text, said = DAMAGED[what]
+    with raises(InputError, match=said) as caught:
+        taught.read(tour(text), picker())
+    assert "\n" not in str(caught.value) and "tour.yaml" in str(caught.value)
+
+
+def test_where_there_is_no_file(tmp_path):
+    with raises(InputError, match="nowhere.yaml"):
+        taught.read(tmp_path / "nowhere", picker())
+
+
+# -- replay ------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_simulated_arm_makes_it_again(tour):
+    seen: list[tuple[str, float]] = []
+    with Arm.simulated(real_time=False, servo="ideal") as arm:
+        with arm.record() as recorded:
+            replay = arm.replay(tour(TOUR), progress=lambda leg, share: seen.append((leg.name, share)))
+        tips = recorded.arrays["tip_ref"]
+        for place in ([0.22, 0.05, 0.12], [0.22, 0.05, 0.10]):
+            assert np.linalg.norm(tips - place, axis=1).min() < 1e-3
+        assert arm.q[[0, 4]] == approx(np.radians([-30.0, 5.0]), abs=0.05) and arm.payload == 0.0
+        assert recorded.arrays["t"][-1] >= replay.duration > 4.0
+    assert list(dict.fromkeys(name for name, _ in seen)) == [
+        "above",
+        "berry",
+        "grip",
+        "payload 25 g",
+        "pause of 0.5 s",
+        "back",
+        "payload 0 g",
+    ]
+    shares = [share for name, share in seen if name == "above"]
+    assert shares == sorted(shares) and shares[0] == 0.0 and shares[-1] > 0.9
+
+
+def test_offline_it_is_only_checked_and_speed_and_loops_count(tour):
+    with Arm.offline() as arm:
+        once, slow, often = (arm.replay(tour(TOUR), **how) for how in ({}, {"speed": 0.5}, {"loop": 4}))
+    assert slow.duration - 0.5 == approx(2.0 * (once.duration - 0.5), rel=0.01)
+    assert [leg.number for leg in often.legs] == 4 * [1, 2, 3, 4, 5, 6, 7]
+    assert often.legs[7].plan.start[0] == approx(math.radians(-30.0)), "the second time it begins where the first one ended"
+    assert "above" in str(once)
+
+
+@mark.parametrize(("first", "numbers"), [(6, [6, 7]), ("6", [6, 7]), ("back", [6, 7]), ("above", [1, 2, 3, 4, 5, 6, 7])])
+def test_it_begins_where_one_says(tour, first, numbers):
+    with Arm.offline() as arm:
+        assert [leg.number for leg in arm.replay(tour(TOUR), first=first).legs] == numbers
+
+
+IMPOSSIBLE = {
+    "what cannot be held": ("- {pose: far, at: {shoulder: 0, elbow: 0, wrist: 0}}\n", GoalRefusedError, "step 2 .far.*shoulder"),
+    "beyond a limit": ("- {pose: far, at: {elbow: 170}}\n", PickerError, "step 2 .far.*elbow"),
+    "out of reach": ("- {pose: far, tip: [900, 0, 0]}\n", InputError, "step 2 .far"),
+    "in the table": ("- {pose: far, tip: [200, 0, -80]}\n", PickerError, "step 2 .far"),
+    "a load too heavy": ("- payload: 2000\n- {pose: far, tip: [220, 0, 100]}\n", GoalRefusedError, "step 2 .payload 2000 g"),
+}
+
+
+@mark.parametrize("what", IMPOSSIBLE)
+def test_where_one_step_cannot_be_made_none_is(tour, what):
+    step, kind, said = IMPOSSIBLE[what]
+    with Arm.simulated(real_time=False, servo="ideal") as arm:
+        before = arm.q
+        with raises(kind, match=said):
+            arm.replay(tour(HEAD + "- {pose: near, at: {base: 20}}\n" + step))
+        arm.wait(0.5)
+        assert arm.q == approx(before, abs=0.01)  # it settles a little
+
+
+@mark.parametrize(
+    ("how", "said"),
+    [
+        ({"loop": 0}, "loop is 0"),
+        ({"loop": True}, "loop is True"),
+        ({"speed": math.nan}, "speed"),
+        ({"speed": 100.0}, "at most 4"),
+        ({"first": 8}, "there is no step 8"),
+        ({"first": "nobody"}, "0 steps are called 'nobody'"),
+    ],
+)
+def test_numbers_that_make_no_sense(tour, how, said):
+    with Arm.offline() as arm, raises(InputError, match=said):
+        arm.replay(tour(TOUR), **how)
+
+
+def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour):
+    name = tour(HEAD + "- {pose: a, at: {base: 40}}\n- {pose: b, at: {base: -40}}\n")
+    stopped = []
+
+    def interrupt(leg, share):
+        if leg.number == 2 and share > 0.4:
+            stopped.append(leg.number)
+            raise KeyboardInterrupt
+
+    with Arm.simulated(real_time=False, servo="ideal") as arm:
+        with raises(KeyboardInterrupt):
+            arm.replay(name, progress=interrupt)
+        assert abs(arm.q[0]) < math.radians(35.0)
+        arm.replay(name, first=stopped[0])
+        assert arm.q[0] == approx(math.radians(-40.0), abs=0.02)
+
+
+# -- recordings ----------------------------------------------------------------------------------------------------------------
+
+
+def test_samples_become_a_motion_from_rest_to_rest_without_what_stands():
+    t = np.arange(0.0, 6.0, 0.01)
+    s = np.clip((t - 2.0) / 2.0, 0.0, 1.0)
+    q = np.stack([s**3 * (10.0 - 15.0 * s + 6.0 * s * s), np.zeros_like(t)], axis=1)
+    motion = followed(t, q, ("a", "b"), "recording")
+    assert (
+        1.6 < motion.duration < 2.2
+        and motion.start == approx([0.0, 0.0], abs=2e-3)
+        and motion.end == approx([1.0, 0.0], abs=2e-3)
+    )
+    at = np.linspace(0.0, motion.duration, 200)
+    made, v, _ = motion.sample(at)
+    begin_s = 2.0 + float(np.interp(0.5, made[:, 0], at))
+    assert begin_s - 2.0 == approx(0.5 * motion.duration, abs=0.02)
+    assert np.abs(v).max() == approx(1.875 / 2.0, rel=0.02), "as fast as what was recorded"
+    assert v[0] == approx(0.0) and v[-1] == approx(0.0)
+    assert followed(t, q, ("a", "b"), "recording", speed=2.0).duration == approx(0.5 * motion.duration)
+
+
+@mark.parametrize("q", [np.empty((0, 2)), np.zeros((100, 2))], ids=["nothing", "nothing that moves"])
+def test_a_recording_in_which_nothing_moves(q):
+    with raises(RecordingError, match="nothing moves"):
+        followed(np.arange(len(q)) * 0.01, q, ("a", "b"), "recording")
