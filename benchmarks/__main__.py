@@ -28,6 +28,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "firmware": {"minutes": 0.2, "levels": 10},
     "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
     "bringup": {"runs": 2},
+    "drive": {"presses": 20},
     "study": {"rounds": 1},
     "identification": {"seeds": (1,), "coverage_seeds": 5, "bettered": 200},
     "calibration": {"arms": 8, "moved": 1, "others": 2},

@@ -44,6 +44,8 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("bringup.enabled_s.max", "at most", 5.0),
     ("bringup.beyond_motion_s.status.p95", "at most", 0.8),
     ("bringup.beyond_motion_s.home.p95", "at most", 0.8),
+    ("drive.key_to_reference_ms.p99", "at most", 60.0),
+    ("drive.key_to_motion_ms.p99", "at most", 120.0),
     ("soak.calm_stop_ms.p99", "at most", 20.0),
     ("soak.recovery_s.max", "at most", 3.0),
     ("soak.board.dropped_without_cause", "at most", 0),

@@ -59,13 +59,18 @@ class Terminal:
         """Whether the terminal reads lines and echoes them, as a shell wants it."""
         return bool(termios.tcgetattr(self._its)[3] & termios.ICANON and termios.tcgetattr(self._its)[3] & termios.ECHO)
 
+    def hang_up(self) -> None:
+        """Close it, as a window is closed."""
+        keyboard, self.keyboard = self.keyboard, -1
+        self._reader.join()
+        os.close(keyboard)
+
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        keyboard, self.keyboard = self.keyboard, -1
-        self._reader.join()
-        os.close(keyboard)
+        if self.keyboard >= 0:
+            self.hang_up()
         os.close(self._its)
 
     def __enter__(self) -> Terminal:

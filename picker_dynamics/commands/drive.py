@@ -67,13 +67,11 @@ def drive(options, make_seat: Callable[[object, Equipment], Seat]) -> int:
         with keyboard:
             try:
                 seat.drive(keyboard)
-            except (KeyboardInterrupt, EOFError):
+            except (EOFError, OSError):  # Ctrl-C, or the terminal is gone
                 pass
             finally:
                 client.leave()
                 client.spin(LOOK_S)
-        seat.draw()
-        print()
     return 0
 
 

@@ -5,8 +5,8 @@
     o, c          open, close the gripper                      . ,: larger, smaller steps
     space         stop, latched, whatever is being typed       p: payload in grams; : reset, enable; then Enter
 
-A key that is held down repeats itself, and the terminal tells nobody that it is one press: a key that comes again within
-``REPEAT_S`` is a repetition, and counts for nothing.
+A key that is held down repeats itself, and the terminal tells nobody that it is one press: a key for a step that comes again
+within ``REPEAT_S`` is a repetition, and counts for nothing.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Help:
 
 Action = TipStep | JointStep | Words | Stop | Quit | Help
 
-TIP = {
+STEPS: Mapping[str, TipStep | JointStep] = {
     "up": TipStep(0, 1),
     "down": TipStep(0, -1),
     "left": TipStep(1, 1),
@@ -75,15 +75,10 @@ TIP = {
     "page down": TipStep(2, -1),
     "t": TipStep(3, 1),
     "g": TipStep(3, -1),
-}
-OTHERS: Mapping[str, Action] = {
-    "q": Quit(),
-    "\x04": Quit(),
-    "h": Help(),
-    "?": Help(),
     "o": JointStep(None, 1),
     "c": JointStep(None, -1),
 }
+OTHERS: Mapping[str, Action] = {"q": Quit(), "\x04": Quit(), "h": Help(), "?": Help()}
 LINES = {":": "", "p": "payload "}
 """Keys that begin a line, and with what: a space cannot be typed."""
 
@@ -119,11 +114,6 @@ class Panel:
             return Stop()  # however often, whatever is being typed
         if self.line is not None:
             return self._typed(key)
-        since_s = now_s - self._seen.get(key, -REPEAT_S)
-        self._seen[key] = now_s
-        if 0.0 <= since_s < REPEAT_S:
-            self.repeated += 1
-            return None
         if key in self.lines:
             self.line = self.lines[key]
         elif key in ".,":
@@ -131,11 +121,20 @@ class Panel:
         elif key in "1234567890":
             chosen = (int(key) - 1) % 10
             self.joint = chosen if chosen < self.joints else self.joint
-        elif key in ADDS + TAKES:
-            return JointStep(self.joint, 1 if key in ADDS else -1)
-        else:
-            return TIP.get(key) or OTHERS.get(key)
+        elif key in OTHERS:
+            return OTHERS[key]
+        elif (step := self._step(key)) is not None:
+            since_s = now_s - self._seen.get(key, -REPEAT_S)
+            self._seen[key] = now_s
+            if not 0.0 <= since_s < REPEAT_S:
+                return step
+            self.repeated += 1
         return None
+
+    def _step(self, key: str) -> TipStep | JointStep | None:
+        if key in ADDS + TAKES:
+            return JointStep(self.joint, 1 if key in ADDS else -1)
+        return STEPS.get(key)
 
     def _typed(self, key: str) -> Words | None:
         line = self.line or ""

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from picker_dynamics.errors import InputError
 
-from .terminal import interruptible
+ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 MOST = 1024
 """Bytes that are read at once."""
@@ -43,33 +43,33 @@ def keys_in(text: str) -> list[str]:
 class Keyboard:
     """Keys of standard input, as a context manager; the terminal is as it was before when that ends.
 
-    A signal that ends the program (SIGTERM, SIGHUP) becomes KeyboardInterrupt, as Ctrl-C does.  Suspended (Ctrl-Z), the program
-    gives the terminal back; continued, what was typed meanwhile is forgotten.
+    Signals that end a program (Ctrl-C, SIGTERM, SIGHUP) are noted, for whoever reads keys to end.  Suspended (Ctrl-Z), it
+    gives the terminal back; continued, it forgets what was typed meanwhile.
 
     Raises:
         InputError: standard input is no terminal.
 
     Attributes:
+        ended: such a signal came.
         resumed: it was suspended and goes on; whoever looks sets it back.
     """
 
     def __init__(self) -> None:
         if not sys.stdin.isatty():
             raise InputError("keys are read from a terminal, and standard input is none: start it in one", subject="stdin")
-        self._file, self.resumed, self._begun = sys.stdin.fileno(), False, ""
-        self._ends = interruptible()
+        self._file, self.ended, self.resumed, self._begun = sys.stdin.fileno(), False, False, ""
 
     def __enter__(self) -> Keyboard:
         self._before = termios.tcgetattr(self._file)
-        self._ends.__enter__()
-        self._suspends = signal.signal(signal.SIGTSTP, self._suspend)
+        self._handlers = {number: signal.signal(number, self._end) for number in ENDS}
+        self._handlers[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, self._suspend)
         self._begin()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._restore()
-        signal.signal(signal.SIGTSTP, self._suspends)
-        self._ends.__exit__(None, None, None)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
 
     def _begin(self) -> None:
         tty.setcbreak(self._file, termios.TCSAFLUSH)
@@ -77,6 +77,9 @@ class Keyboard:
     def _restore(self) -> None:
         with suppress(termios.error, OSError):  # the terminal is gone
             termios.tcsetattr(self._file, termios.TCSAFLUSH, self._before)
+
+    def _end(self, *_: object) -> None:
+        self.ended = True
 
     def _suspend(self, *_: object) -> None:
         self._restore()
@@ -90,8 +93,10 @@ class Keyboard:
         """Those that were pressed, after at most ``wait_s``.
 
         Raises:
-            EOFError: the terminal is gone.
+            EOFError: the terminal is gone, or the program is to end.
         """
+        if self.ended:
+            raise EOFError
         if not select.select([self._file], [], [], wait_s)[0]:
             return []
         try:

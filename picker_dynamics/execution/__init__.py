@@ -14,6 +14,7 @@ __all__ = [
     "goal_manager",
     "goal_tracking",
     "gripping",
+    "jogging",
     "lease",
     "motion",
     "payload_hold",

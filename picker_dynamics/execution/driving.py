@@ -7,6 +7,8 @@ slash, and anything else: another's goals are refused meanwhile.
 
 from __future__ import annotations
 
+import math
+
 from picker_dynamics.errors import PickerError
 
 from .events import EventKind
@@ -17,18 +19,23 @@ from .streaming import COMPLAINT_S, COMPLAINTS, SILENCE_S
 MARK = "/"
 """Between a driver's name and what it calls its goal."""
 
+FORGOTTEN_S = 1.0
+"""Who drove, and has been silent for so long, is a stranger [s]."""
+
 
 class Drivers:
     """Those who want to drive the arm of an ``Execution``; times are seconds on its clock."""
 
     def __init__(self, execution: Execution):
         self._execution = execution
+        self._newest, self._heard_s = "", -math.inf  # who drove last, and when it was heard
         self._refused: dict[str, float] = {}
 
     def hear(self, driver: str, now_s: float, *, leaves: bool = False) -> None:
         """A driver says that it is there, or that it does not need the arm any more; who gets it or not is told by its name."""
         execution, holder = self._execution, Holder(Kind.DRIVER, driver)
         if leaves:
+            self._newest = "" if driver == self._newest else self._newest
             if execution.lease.has(holder, now_s):
                 execution.leave(driver)
                 execution.tell(EventKind.REMARK, f"{holder} has left", identifier=driver)
@@ -42,13 +49,19 @@ class Drivers:
             if self._must_say(driver, now_s):
                 execution.tell(EventKind.REFUSED, f"refused: {error}", identifier=driver, error=error)
             return
+        self._newest, self._heard_s = driver, now_s
         if not had:
             self._refused.pop(driver, None)
             execution.tell(EventKind.ACCEPTED, f"{holder} has the arm", identifier=driver)
 
     def of_goal(self, identifier: str, now_s: float) -> str:
-        """The driver whose goal this is; empty: it is anybody's."""
-        driver = identifier.partition(MARK)[0]
+        """The driver whose goal this is; empty: it is anybody's.  A goal says that its driver is there, too.
+
+        So one that lost the arm for a moment, as the machine stood still, is not refused as a stranger.
+        """
+        driver, mark, _ = identifier.partition(MARK)
+        if mark and driver == self._newest and now_s - self._heard_s < FORGOTTEN_S:
+            self.hear(driver, now_s)
         return driver if self._execution.lease.has(Holder(Kind.DRIVER, driver), now_s) else ""
 
     def _must_say(self, driver: str, now_s: float) -> bool:

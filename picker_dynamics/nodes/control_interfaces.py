@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-from control_msgs.msg import JointTrajectoryControllerState, SpeedScalingFactor
+from control_msgs.msg import JointJog, JointTrajectoryControllerState, SpeedScalingFactor
 
 from picker_dynamics.execution.execution import Tick
 from picker_dynamics.execution.gripping import GripperSettings
 
+from .duplicate_publishers import number_of
 from .follow_action import FollowAction
 from .goal_messages import error_points, point
 from .gripper_action import GripperAction
@@ -31,7 +32,15 @@ class ControlInterfaces:
         self.follow = FollowAction(node)
         self.gripper = GripperAction(node, gripper) if gripper is not None else None
         self.state_out = node.create_publisher(JointTrajectoryControllerState, "arm_controller/controller_state", 10)
+        node.create_subscription(JointJog, "arm_controller/delta_joint_cmds", self.on_joint_jog, 10)
         node.create_subscription(SpeedScalingFactor, "arm_controller/speed_scaling_input", self.on_speed, LATCHED)
+
+    def on_joint_jog(self, message: JointJog, info) -> None:
+        """Velocities of joints, as MoveIt Servo takes them."""
+        if len(message.displacements):
+            self.node.complain("jog refused: displacements are not taken, velocities are; for steps send goals")
+            return
+        self.node.jogging.joints(message.joint_names, message.velocities, self.node.stamps.now_s(), number_of(info))
 
     def on_speed(self, message: SpeedScalingFactor) -> None:
         self.node.want_speed(message.factor)

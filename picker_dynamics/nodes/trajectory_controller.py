@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import InertiaStamped
+from geometry_msgs.msg import InertiaStamped, TwistStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -26,6 +26,7 @@ from picker_dynamics.execution.floor import OFF, FloorCheck, standing_floor
 from picker_dynamics.execution.following import NO_STATES, Following
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_tracking import GoalTracker
+from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.execution.motion import Motion, Reference
 from picker_dynamics.execution.payload_hold import unbearable
 from picker_dynamics.execution.pending_goals import GoalRequest
@@ -117,7 +118,7 @@ class TrajectoryController(Claimant, Node):
         timing = Timing(rate_hz, lead_s, max(1, round(rate_hz / monitor_hz)))
         self.beside = Beside()
         self.execution = Execution(self.arm, Limits(controlled.limits), timing, deceleration, send=self.send, beside=self.beside)
-        self.drivers = Drivers(self.execution)
+        self.drivers, self.jogging = Drivers(self.execution), Jogging(self.execution)
         self.deceleration = deceleration
         self.on_parameters(set())
         if self.parameters["floor_z"] == OFF:
@@ -140,6 +141,7 @@ class TrajectoryController(Claimant, Node):
         self.create_subscription(JointTrajectory, "arm_controller/joint_trajectory", self.on_goal, GOALS_WAITING, raw=True)
         self.create_subscription(JointState, "arm_controller/joint_reference", self.on_stream, LATEST)
         self.create_subscription(Header, "arm_controller/driver", self.on_driver, DRIVERS)
+        self.create_subscription(TwistStamped, "arm_controller/delta_twist_cmds", self.on_twist, DRIVERS)
         self.create_subscription(DiagnosticStatus, "hardware/status", self.on_hardware, LATCHED)
         self.held_poses = OnePublisher(self, JointState, "hardware/held_pose", self.on_held_pose, self.look_for_rivals)
         self.payloads = OnePublisher(self, InertiaStamped, "payload", self.on_payload, self.look_for_rivals)
@@ -288,6 +290,11 @@ class TrajectoryController(Claimant, Node):
         """Somebody drives the arm, and says so as long as that is so; a stamp of 0: not any more."""
         self.drivers.hear(shown(message.frame_id, NAME_MAX), self.stamps.now_s(), leaves=not seconds(message.stamp))
 
+    def on_twist(self, message: TwistStamped, info) -> None:
+        """A velocity of the tip, as MoveIt Servo takes it."""
+        linear, angular = ((v.x, v.y, v.z) for v in (message.twist.linear, message.twist.angular))
+        self.jogging.twist(linear, angular, self.stamps.now_s(), shown(message.header.frame_id, NAME_MAX), number_of(info))
+
     def driver_of(self, identifier: str) -> str:
         return self.drivers.of_goal(identifier, self.stamps.now_s())
 
@@ -325,6 +332,7 @@ class TrajectoryController(Claimant, Node):
     # -- time ----------------------------------------------------------------------------------------------
 
     def on_tick(self) -> None:
+        self.jogging.tick(self.stamps.now_s())
         tick = self.execution.tick(self.stamps.now_s(), self.arm_state, self.watched)
         self.publish_events(tick.events)
         if tick.error is not None:

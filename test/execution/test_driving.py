@@ -54,6 +54,17 @@ def test_the_first_has_the_arm_and_the_second_is_told_who(rig, drivers):
     assert rig.kinds("ada/1") == [EventKind.ACCEPTED]
 
 
+def test_a_goal_says_that_its_driver_is_there_too(rig, drivers):
+    drive(rig, drivers, 0.2, "ada")
+    rig.run(0.3)
+    assert str(rig.execution.lease) == ""
+    send(rig, drivers, goal(moved(base=0.5)), "ada/1")
+    assert rig.kinds("ada/1") == [EventKind.ACCEPTED] and "driver ada" in str(rig.execution.lease)
+    rig.run(1.0)
+    assert rig.phase is Phase.HOLDING and 0.0 < rig.newest.q[0] < 0.1
+    assert drivers.of_goal("ada/2", rig.now_s) == "" and str(rig.execution.lease) == ""
+
+
 def test_one_that_leaves_makes_room_at_once(rig, drivers):
     drive(rig, drivers, 0.2, "ada")
     drivers.hear("ada", rig.now_s, leaves=True)

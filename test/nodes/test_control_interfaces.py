@@ -22,6 +22,7 @@ from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.execution.following import Following
 from picker_dynamics.execution.goal_tracking import ArmState, Code, Error, Outcome
 from picker_dynamics.execution.gripping import GripperSettings
+from picker_dynamics.execution.jogging import Jogging
 from picker_dynamics.nodes.runtime import to_stamp
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 
@@ -114,6 +115,7 @@ def made(monkeypatch):
     node = types.SimpleNamespace(
         arm=picker(),
         execution=rig.execution,
+        jogging=Jogging(rig.execution),
         parameters=Parameters(allow_partial_joints_goal=False),
         stamps=StampClock(wall=lambda: rig.now_s, steady=lambda: rig.now_s),
         states=types.SimpleNamespace(state=None),
@@ -150,7 +152,7 @@ def base(angle: float) -> np.ndarray:
 def test_the_stand_in_has_the_fields_of_the_real_messages():
     from control_msgs import action, msg
 
-    for name in ("JointTolerance", "SpeedScalingFactor", "JointTrajectoryControllerState"):
+    for name in ("JointJog", "JointTolerance", "SpeedScalingFactor", "JointTrajectoryControllerState"):
         assert getattr(stand_in, name).FIELDS == tuple(getattr(msg, name).get_fields_and_field_types())
     for name in ("FollowJointTrajectory", "ParallelGripperCommand"):
         for part in ("Goal", "Result", "Feedback"):
@@ -323,3 +325,15 @@ def test_controller_state_and_speed(made):
     assert (state.reference.time_from_start.sec, state.reference.time_from_start.nanosec) == (0, 500_000_000)
     interfaces.on_speed(msg.SpeedScalingFactor(factor=0.5))
     assert node.speeds == [0.5]
+
+
+def test_velocities_of_joints_move_them_and_displacements_are_refused(made):
+    rig, node, interfaces, _, msg = made
+    for number in range(50):
+        jog = msg.JointJog(joint_names=["base"], velocities=[0.3])
+        interfaces.on_joint_jog(jog, {"publication_sequence_number": number + 1})
+        node.jogging.tick(rig.now_s + rig.period_s)
+        rig.tick()
+    assert rig.newest.v[0] == pytest.approx(0.3, rel=0.05)
+    interfaces.on_joint_jog(msg.JointJog(joint_names=["base"], displacements=[0.3]), {"publication_sequence_number": 51})
+    assert "displacements are not taken" in node.complaints[-1]

@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body
+from geometry_msgs.msg import TwistStamped
 from patient import patiently
 from scenarios.bench import at_home, moved, until
 from waiting import PATIENCE_S
@@ -134,6 +135,12 @@ def test_however_it_ends_the_terminal_is_as_before_and_the_arm_free(client, term
     assert client.move_through([1.0], [moved(base=0.05)])
 
 
+def test_of_a_terminal_that_is_closed_the_arm_is_free(client, terminal):
+    terminal.hang_up()
+    assert terminal.process.wait(PATIENCE_S) == 0
+    until(client, lambda: not driver(client), "the arm is free")
+
+
 def test_a_space_stops_and_only_words_bring_it_back(client, terminal):
     terminal.press(" ")
     until(client, client.is_stopped, "a latched stop")
@@ -162,6 +169,23 @@ def test_suspended_it_gives_terminal_and_arm_back(client, board):
         assert not terminal.cooked
         terminal.press("q")
         assert terminal.process.wait(PATIENCE_S) == 0 and terminal.cooked
+
+
+def test_a_velocity_of_the_tip_moves_it_until_it_falls_silent(client, board):
+    """As teleoperation for MoveIt Servo sends it."""
+    at_home(client, board)
+    begin = tip(client.reference())
+    twists = client.create_publisher(TwistStamped, "arm_controller/delta_twist_cmds", 10)
+    message = TwistStamped()
+    message.header.frame_id, message.twist.linear.y = "base_link", 0.05
+    said = client.create_timer(0.02, lambda: twists.publish(message))
+    until(client, lambda: (tip(client.desired) - begin)[1] > 0.04, "the tip goes along y")
+    assert client.controller["lease"] == "stream jog"
+    client.destroy_timer(said)
+    until(client, lambda: client.controller["phase"] == "holding" and not client.controller["lease"], "it holds")
+    way = tip(client.reference()) - begin
+    assert np.linalg.norm(way[[0, 2]]) < 0.004
+    client.destroy_publisher(twists)
 
 
 def test_keys_come_from_a_terminal_or_not_at_all():

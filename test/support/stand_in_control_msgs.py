@@ -32,6 +32,7 @@ def _points(prefix: str, *names: str) -> dict:
 
 
 JointTolerance = _message("JointTolerance", name=str, position=float, velocity=float, acceleration=float)
+JointJog = _message("JointJog", header=Header, joint_names=list, displacements=list, velocities=list, duration=float)
 SpeedScalingFactor = _message("SpeedScalingFactor", factor=float)
 JointTrajectoryControllerState = _message(
     "JointTrajectoryControllerState",
@@ -79,7 +80,7 @@ def modules() -> dict[str, types.ModuleType]:
     here, made = sys.modules[__name__], {}
     for name, contents in (
         ("control_msgs", ()),
-        ("control_msgs.msg", ("JointTolerance", "SpeedScalingFactor", "JointTrajectoryControllerState")),
+        ("control_msgs.msg", ("JointJog", "JointTolerance", "SpeedScalingFactor", "JointTrajectoryControllerState")),
         ("control_msgs.action", ("FollowJointTrajectory", "ParallelGripperCommand")),
     ):
         made[name] = types.ModuleType(name)

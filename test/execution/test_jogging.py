@@ -1,0 +1,154 @@
+"""Velocities that teleoperation sends, and the reference that comes of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from arm_fixtures import picker, rigid_body
+from execution_rig import HOME, ZERO, Rig, goal, moved
+from pytest import approx, fixture, mark
+
+from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.jogging import Jogging
+from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.streaming import SILENCE_S
+from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.kinematics import PickerKinematics
+
+OUT = moved(scissor=-0.6)
+"""Away from the limits."""
+
+
+@fixture
+def rig():
+    return Rig(pose=OUT)
+
+
+@fixture
+def jogging(rig):
+    return Jogging(rig.execution)
+
+
+def jog(rig, jogging, seconds, say=lambda _number: None, every=3):
+    """Let time pass as the node does; ``say`` is called every ``every`` ticks."""
+    for number in range(round(seconds / rig.period_s)):
+        if number % every == 0:
+            say(number)
+        jogging.tick(rig.now_s + rig.period_s)
+        rig.tick()
+
+
+def tip(q):
+    return rigid_body().forward_kinematics(q)
+
+
+@mark.parametrize("axis", [0, 1, 2])
+@mark.parametrize("sign", [-1.0, 1.0])
+def test_the_tip_goes_along_an_axis_at_that_speed_and_the_hand_keeps_its_pitch(rig, jogging, axis, sign):
+    velocity = 0.03 * sign * np.eye(3)[axis]
+    jog(rig, jogging, 0.5, lambda _: jogging.twist(velocity, ZERO[:3], rig.now_s))
+    begin = tip(rig.newest.q)
+    jog(rig, jogging, 1.0, lambda _: jogging.twist(velocity, ZERO[:3], rig.now_s))
+    way = tip(rig.newest.q) - begin
+    assert way @ velocity / 0.03 == approx(0.03, rel=0.05)
+    assert np.linalg.norm(way - velocity) < 0.003
+    kinematics = PickerKinematics(picker())
+    assert kinematics.pitch(rig.newest.q) == approx(kinematics.pitch(OUT), abs=0.02)
+    rig.require_smooth(60.0)
+
+
+def test_silence_for_a_tenth_of_a_second_brings_it_to_rest(rig, jogging):
+    jog(rig, jogging, 1.0, lambda _: jogging.joints(["base"], [0.5], rig.now_s))
+    assert rig.newest.v[0] == approx(0.5, rel=0.05)
+    silent_s = rig.now_s
+    jog(rig, jogging, SILENCE_S + 0.1)
+    assert rig.newest.v[0] < 0.35, "decelerating within 0.2 s of the last word"
+    jog(rig, jogging, 0.6)
+    assert rig.phase is Phase.HOLDING and (rig.newest.v == ZERO).all() and str(rig.execution.lease) == ""
+    held = [one.q[0] for one in rig.references if one.time_s > silent_s + 1.0]
+    assert np.ptp(held) == 0.0 if held else True
+    rig.require_smooth(60.0)
+
+
+def test_zeros_stop_it_too(rig, jogging):
+    jog(rig, jogging, 0.5, lambda _: jogging.twist((0.0, 0.05, 0.0), ZERO[:3], rig.now_s))
+    jog(rig, jogging, 0.5, lambda _: jogging.twist(np.zeros(3), np.zeros(3), rig.now_s))
+    assert np.abs(rig.newest.v).max() < 1e-3
+
+
+def test_the_hand_turns_where_the_tip_stays(rig, jogging):
+    begin, kinematics = tip(OUT), PickerKinematics(picker())
+    jog(rig, jogging, 1.0, lambda _: jogging.twist(np.zeros(3), (0.0, -0.2, 0.0), rig.now_s))
+    assert kinematics.pitch(rig.newest.q) - kinematics.pitch(OUT) == approx(0.2, abs=0.04)
+    assert np.linalg.norm(tip(rig.newest.q) - begin) < 0.004
+
+
+def test_a_velocity_in_the_tools_axes_goes_where_the_tool_points(rig, jogging):
+    tool = picker().tool
+    rotation = link_poses(picker(), OUT)[tool].rotation
+    jog(rig, jogging, 0.7, lambda _: jogging.twist((-0.03, 0.0, 0.0), np.zeros(3), rig.now_s, f"left/{tool}"))
+    way = tip(rig.newest.q) - tip(OUT)
+    assert way @ -rotation[:, 0] > 0.015 and np.linalg.norm(np.cross(way, rotation[:, 0])) < 0.002
+
+
+def test_at_a_limit_it_stops_and_no_limit_is_broken(rig, jogging):
+    arm = picker()
+    jog(rig, jogging, 8.0, lambda _: jogging.joints(["base", "scissor"], [3.0, 3.0], rig.now_s))
+    q, v = rig["q"], rig["v"]
+    assert (q <= arm.upper + 1e-9).all() and (np.abs(v) <= arm.velocity).all() and rig.fastest_tip() <= 0.25
+    assert q[-1, 0] == approx(arm.upper[0], abs=0.02)
+    rig.require_smooth(60.0)
+
+
+def test_what_the_arm_cannot_hold_is_not_jogged_into(rig, jogging):
+    jog(rig, jogging, 6.0, lambda _: jogging.twist((0.1, 0.0, -0.02), ZERO[:3], rig.now_s))
+    limits = rig.execution.limits.torque
+    assert (np.abs(rigid_body().gravity(rig["q"])) <= limits.hold * 1.001).all()
+    jog(rig, jogging, 0.5)
+    begin = tip(rig.newest.q)
+    jog(rig, jogging, 0.5, lambda _: jogging.twist((-0.05, 0.0, 0.0), ZERO[:3], rig.now_s))
+    assert (tip(rig.newest.q) - begin)[0] < -0.01, "and back"
+
+
+def test_who_has_the_arm_is_not_disturbed(rig, jogging):
+    rig.submit(goal(moved(base=0.5), times=[4.0]), "g")
+    jog(rig, jogging, 1.0, lambda _: jogging.joints(["base"], [-0.5], rig.now_s))
+    assert rig.phase is Phase.EXECUTING and rig.newest.v[0] > 0.05
+    assert any("goal g moves the arm" in event.text for event in rig.events)
+
+
+@mark.parametrize(
+    ("say", "said"),
+    [
+        (lambda jogging, now_s: jogging.twist((math.nan, 0.0, 0.0), ZERO[:3], now_s), "twist.linear"),
+        (lambda jogging, now_s: jogging.twist((0.0, 0.0, 0.0), (0.0, math.inf, 0.0), now_s), "twist.angular"),
+        (lambda jogging, now_s: jogging.twist(ZERO[:3], ZERO[:3], now_s, "map"), "'map' is no link of picker"),
+        (lambda jogging, now_s: jogging.joints(["tail"], [0.1], now_s), "no joint 'tail'"),
+        (lambda jogging, now_s: jogging.joints(["base", "elbow"], [0.1], now_s), "velocities"),
+    ],
+)
+def test_what_makes_no_sense_moves_nothing_and_is_said_once_in_a_while(rig, jogging, say, said):
+    jog(rig, jogging, 1.0, lambda _: say(jogging, rig.now_s))
+    problems = [event.text for event in rig.events if event.kind is EventKind.PROBLEM]
+    assert len(problems) == 1 and problems[0].startswith("jog refused") and said in problems[0]
+    assert rig.newest.q == approx(OUT)
+
+
+def test_two_senders_are_not_mixed(rig, jogging):
+    def both(number):
+        jogging.joints(["base"], [0.3], rig.now_s, 1000 + number)
+        jogging.joints(["base"], [-0.3], rig.now_s, number // 3)
+
+    jog(rig, jogging, 1.0, both)
+    assert rig.newest.v[0] == approx(0.3, rel=0.05)
+    assert any("another sender" in event.text for event in rig.events)
+
+
+def test_no_arm_nothing(jogging, rig):
+    rig.execution.deactivate("off")
+    jog(rig, jogging, 0.5, lambda _: jogging.joints(["base"], [0.3], rig.now_s))
+    assert not rig.execution.active
+    rig.execution.start(HOME)
+    jog(rig, jogging, 0.5)
+    assert rig.newest.q == approx(HOME)
