@@ -34,6 +34,9 @@ SHORTEST_S, SPEED_M_S = 0.2, 0.1
 DRAWN_S, STALE_S = 0.1, 0.5
 """How often the status is drawn; from which age on data is called old [s]."""
 
+LEFT_S = 0.3
+"""How long it may take until the controller says that the arm was left [s]; else it notices the silence."""
+
 BEGIN_S = 5.0
 """How long the controller has to say who has the arm [s]."""
 
@@ -71,7 +74,7 @@ def drive(options, make_seat: Callable[[object, Equipment], Seat]) -> int:
                 pass
             finally:
                 client.leave()
-                client.spin(LOOK_S)
+                client.wait_at_most(LEFT_S, lambda: not client.drives)
     return 0
 
 

@@ -79,7 +79,7 @@ class TeachSeat(Seat):
     def __init__(self, client, arm, name: str):
         super().__init__(client, arm, LINES)
         self.file = TaughtFile(name, self.description)
-        self.say(f"{self.file.path}: {self.file.count} steps; m keeps a pose")
+        self.say("m keeps a pose", f"{self.file.path}: {self.file.count} steps")
 
     def word(self, word: str, *values: str) -> None:
         if word in ("pose", "grip") and len(values) <= 1:

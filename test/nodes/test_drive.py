@@ -33,6 +33,7 @@ def terminal(client, board):
         until(client, lambda: "holding" in terminal.shown and driver(client), terminal_says(terminal))
         yield terminal
         print(terminal.shown[-3000:])
+    until(client, lambda: not driver(client), "the arm is free")
 
 
 def terminal_says(terminal) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -50,7 +52,8 @@ def test_what_was_taught_by_keys_is_made_again(client, board, tmp_path):
         until(client, lambda: "payload set" in terminal.shown, "the payload is set")
         typed(terminal, "p0\r", 5)
         terminal.press("q")
-        assert terminal.process.wait(60.0) == 0 and f"picker replay {path}" in terminal.shown
+        assert terminal.process.wait(60.0) == 0
+        until(client, lambda: "picker replay " in terminal.shown and not client.controller["lease"], "the end of it")
     home, pause, grip, payload, _ = taught.read(path, picker_arm()).steps
     np.testing.assert_allclose([home.at[name] for name in picker_arm().joint_names], HOME, atol=1e-3)
     assert list(grip.at) == ["scissor"] and (pause, payload) == (Pause(0.2), Payload(pytest.approx(0.01)))
@@ -114,5 +117,6 @@ def test_a_recording_is_made_again(client, board, tmp_path):
 
 def test_where_no_graph_runs_that_is_said(tmp_path):
     (tmp_path / "tour.yaml").write_text(HEAD + "- pause: 1\n")
-    done = picker("replay", str(tmp_path / "tour.yaml"), "--namespace", "nobody_here")
+    words = [sys.executable, "-m", "picker_dynamics", "replay", str(tmp_path / "tour.yaml"), "--namespace", "nobody_here"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60.0)
     assert done.returncode == LinkError.exit_code and "picker up" in done.stderr
