@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from textwrap import wrap
 
 import numpy as np
 
@@ -39,6 +40,9 @@ LEFT_S = 0.3
 
 BEGIN_S = 5.0
 """How long the controller has to say who has the arm [s]."""
+
+SAID = 3
+"""Lines that stay in front of the person."""
 
 HELP = (keys.__doc__ or "").split("\n\n")[1]
 
@@ -160,6 +164,8 @@ class Seat:
         if word == "payload" and len(values) == 1:
             self._requests.append(self.client.ask_to_carry(1e-3 * number("payload", values[0], "g")))
         elif word in ("reset", "enable") and not values:
+            if self._requests:
+                raise InputError(f"what was asked before has not been answered yet: {word} was not asked for", subject=word)
             self._requests.append(self.client.ask_to_reset() if word == "reset" else self.client.ask_to_enable())
         else:
             raise InputError(f"{' '.join((word, *values))!r} means nothing: reset, enable, or p and the payload in grams")
@@ -235,7 +241,7 @@ class Seat:
         if not self._on_screen:
             return
         width = max(shutil.get_terminal_size().columns - 1, 20)
-        lines = [line[:width] for line in [*self.status(), *self.said]]
+        lines = [part for line in (*self.status(), *self.said) for part in wrap(line, width, subsequent_indent="  ")]
         up = f"\033[{self._lines}A" if self._lines else ""
         sys.stdout.write(f"\r{up}\033[J" + "\r\n".join(lines) + "\r\n")
         sys.stdout.flush()
@@ -261,10 +267,6 @@ class Seat:
         step = f"{panel.step} mm, joint {names[panel.joint]} {panel.step} {'mm' if slides else 'deg'}"
         typed = "" if panel.line is None else f"   > {panel.line}_"
         return [*lines, f"{state}   step: tip {step}{typed}"]
-
-
-SAID = 3
-"""Lines that stay in front of the person."""
 
 
 def gripper_of(arm: Equipment) -> int | None:

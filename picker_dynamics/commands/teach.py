@@ -126,7 +126,7 @@ def run_replay(options) -> int:
 
     def tell(leg: Leg, share: float) -> None:
         if not under_way or under_way[-1] is not leg or not share:
-            under_way.append(leg)
+            under_way[:] = [leg]
             print(f"step {leg.number}: {leg.name}{f', {leg.plan.duration:.1f} s' if leg.moves else ''}", flush=True)
         elif leg.plan.duration > SHOWN_S and sys.stdout.isatty():
             print(f"\r  {share:4.0%}{chr(13) if share < 1.0 else ''}", end="" if share < 1.0 else "\n", flush=True)
@@ -141,7 +141,8 @@ def run_replay(options) -> int:
         except (KeyboardInterrupt, PickerError) as error:
             if under_way:
                 last = under_way[-1]
-                print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} --from {last.number} goes on")
+                first = last.number if last.path is None else 1
+                print(f"stopped in step {last.number} ({last.name}); picker replay {options.name} --from {first} goes on")
             if isinstance(error, PickerError):
                 raise
             return INTERRUPTED

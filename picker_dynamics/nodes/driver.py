@@ -19,7 +19,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 
-from .client import SILENCE_S, ArmClient
+from .client import ANSWER_S, SILENCE_S, ArmClient
 from .diagnostics import values_of
 from .runtime import steady_timer, to_stamp
 
@@ -33,23 +33,28 @@ PAYLOAD = "dynamics/set_parameters"
 
 
 class Request:
-    """A service that was asked for; ``answer`` has what it said, when it came.
+    """A service that was asked for, without waiting.
 
     Args:
+        name: of the service.
         ask: asks, once; returns the future.
+        text_of: what an answer says.
         repeat: ask again after each silence.
     """
 
-    def __init__(self, ask: Callable, text_of: Callable[[object], str], repeat: bool):
-        self._ask, self._text_of, self._repeat = ask, text_of, repeat
+    def __init__(self, name: str, ask: Callable, text_of: Callable[[object], str], repeat: bool):
+        self._name, self._ask, self._text_of, self._repeat = name, ask, text_of, repeat
         self._asked, self._begin_s = [ask()], time.monotonic()
 
     def answer(self) -> str:
-        """In words; empty: none yet."""
-        for future in self._asked:
-            if future.done():
-                return self._text_of(future.result())
-        if self._repeat and time.monotonic() - self._begin_s > SILENCE_S * len(self._asked):
+        """In words; empty: none yet.  Of one that was repeated the rest is waited for: it is carried out, too."""
+        done, passed_s = [future for future in self._asked if future.done()], time.monotonic() - self._begin_s
+        due = passed_s > SILENCE_S * len(self._asked)
+        if done and (len(done) == len(self._asked) or due):
+            return self._text_of(done[0].result())
+        if passed_s > ANSWER_S:
+            return f"{self._name} does not answer"
+        if due and self._repeat:
             self._asked.append(self._ask())
         return ""
 
@@ -165,4 +170,4 @@ class Driver(ArmClient):
             result = response.results[0]
             return "payload set" if result.successful else f"payload refused: {result.reason}"
 
-        return Request(lambda: self._offered[name].call_async(request), words, repeat)
+        return Request(name, lambda: self._offered[name].call_async(request), words, repeat)

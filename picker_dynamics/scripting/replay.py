@@ -22,7 +22,7 @@ from . import taught
 from .equipment import Equipment
 from .plan import Plan, planned
 from .target import asked_duration
-from .taught import SPEEDS, Pause, Payload, Pose
+from .taught import SPEEDS, Pause, Payload, Pose, Step
 
 if TYPE_CHECKING:
     from .arm import Arm
@@ -55,7 +55,7 @@ class Leg:
     number: int
     name: str
     plan: Plan
-    step: Pose | Pause | Payload
+    step: Step
     path: Trajectory | None = None
 
     @property
@@ -155,7 +155,7 @@ def _play_one(arm: Arm, leg: Leg, progress: Callable[[Leg, float], None]) -> Non
 # -- legs --------------------------------------------------------------------------------------------------------------------
 
 
-def _index(steps: tuple[Pose | Pause | Payload, ...], first: int | str) -> int:
+def _index(steps: tuple[Step, ...], first: int | str) -> int:
     names = [step.name for step in steps]
     if isinstance(first, str) and not first.isdigit():
         if names.count(first) != 1:
@@ -167,13 +167,7 @@ def _index(steps: tuple[Pose | Pause | Payload, ...], first: int | str) -> int:
 
 
 def _leg(
-    known: Equipment,
-    number: int,
-    step: Pose | Pause | Payload,
-    held: Array,
-    payload: float,
-    speed: float,
-    path: Trajectory | None,
+    known: Equipment, number: int, step: Step, held: Array, payload: float, speed: float, path: Trajectory | None
 ) -> tuple[Leg, Array, float]:
     """A step from there, and where the arm is and what it carries afterwards."""
     arm, still = known.description, np.zeros(known.description.n)
@@ -188,6 +182,8 @@ def _leg(
             return planned(validator, path)
 
         if path is not None:
+            if np.abs(held - path.start).max() > STILL:
+                raise InputError("the arm is not where the recording begins: begin with step 1", subject="from")
             plan = planned(validator, path)
         elif isinstance(step, Pose):
             speed *= step.speed
@@ -203,7 +199,7 @@ def _leg(
     return Leg(number, step.name, plan, step, path), np.array(plan.target), payload
 
 
-def _refused(number: int, step: Pose | Pause | Payload, why: PickerError) -> PickerError:
+def _refused(number: int, step: Step, why: PickerError) -> PickerError:
     kind = type(why) if isinstance(why, InputError) and not hasattr(why, "time_s") else GoalRefusedError
     return kind(
         f"step {number} ({step.name}) cannot be made, so none is: {why}", subject=why.subject, value=why.value, limit=why.limit
@@ -213,7 +209,7 @@ def _refused(number: int, step: Pose | Pause | Payload, why: PickerError) -> Pic
 # -- recordings ----------------------------------------------------------------------------------------------------------------
 
 
-def _of_recording(path: Path, known: Equipment, speed: float) -> tuple[tuple[Pose, ...], dict[int, Trajectory]]:
+def _of_recording(path: Path, known: Equipment, speed: float) -> tuple[tuple[Step, ...], dict[int, Trajectory]]:
     """A recording as two steps: to where it begins, and along it."""
     from picker_dynamics.recording.reader import read
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body
 from geometry_msgs.msg import TwistStamped
 from patient import patiently
-from scenarios.bench import at_home, moved, until
+from scenarios.bench import at_home, moved, press_until, until
 from waiting import PATIENCE_S
 from waiting import until as wait_until
 
@@ -49,21 +47,6 @@ def driver(client) -> str:
 def steps(client) -> int:
     """How many steps there were of anybody who drives."""
     return sum("/" in goal for goal in client.outcomes)
-
-
-def press_until(client, terminal, keys: str, condition) -> None:
-    """Press keys, again where nothing came of it: a machine that stood still has lost the arm for a moment, and dropped them."""
-    pressed_s = -math.inf
-
-    def there() -> bool:
-        nonlocal pressed_s
-        if condition():
-            return True
-        if client.controller["phase"] in ("holding", "inactive") and time.monotonic() - pressed_s > 3.0:
-            pressed_s = terminal.press(keys)
-        return False
-
-    until(client, there, f"what {keys!r} is to bring about")
 
 
 def pressed(client, terminal, keys: str) -> np.ndarray:
@@ -104,7 +87,7 @@ def test_nobody_else_moves_it_meanwhile_and_a_second_driver_is_told_who_has_it(c
     held = client.reference()
     with Terminal(patiently("picker", "drive")) as second:
         assert second.process.wait(PATIENCE_S) == GoalRefusedError.exit_code
-        wait_until(lambda: f"a driver {driver(client)} moves the arm" in second.shown.replace("\r\n", " "), second.shown)
+        wait_until(lambda: f"a driver {driver(client)} moves the arm" in " ".join(second.shown.split()), second.shown)
     with pytest.raises(GoalRefusedError, match=f"a driver {driver(client)} moves the arm"):
         client.move_through([1.0], [moved(base=0.2)])
     np.testing.assert_allclose(client.reference(), held, atol=1e-9)

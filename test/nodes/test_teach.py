@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from arm_fixtures import picker as picker_arm
 from patient import patiently, picker
-from scenarios.bench import HOME, at_home, moved, until
+from scenarios.bench import HOME, at_home, moved, press_until, until
 
 from benchmarks.terminal import Terminal
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
@@ -38,8 +38,7 @@ def test_what_was_taught_by_keys_is_made_again(client, board, tmp_path):
     path = tmp_path / "tour.yaml"
 
     def typed(terminal, keys: str, steps: int) -> None:
-        terminal.press(keys)
-        until(client, lambda: path.exists() and len(taught.read(path, picker_arm()).steps) == steps, f"{keys!r}: step {steps}")
+        press_until(client, terminal, keys, lambda: path.exists() and len(taught.read(path, picker_arm()).steps) == steps)
 
     with Terminal(patiently("picker", "teach", str(path))) as terminal:
         until(client, lambda: "m keeps a pose" in terminal.shown and "holding" in terminal.shown, "a terminal that teaches")

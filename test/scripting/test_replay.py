@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from arm_fixtures import picker
+from arm_fixtures import picker, servos
 from pytest import approx, mark, raises
 
 from picker_dynamics import Arm
@@ -256,3 +256,43 @@ def test_samples_become_a_motion_from_rest_to_rest_without_what_stands():
 def test_a_recording_in_which_nothing_moves(q):
     with raises(RecordingError, match="nothing moves"):
         followed(np.arange(len(q)) * 0.01, q, ("a", "b"), "recording")
+
+
+def recorded(path, name="picker", swing=0.4, from_s=100.0):
+    """A recording in which the base swings out and back to where it was, in 4 s, once it has stood for 1 s."""
+    recordings = pytest.importorskip("recordings")
+    home, told = np.array(servos().home), []
+    said = recordings.status("accepted", "executing")
+    said.hardware_id = name
+    told.append(("/arm_controller/status", "diagnostic_msgs/msg/DiagnosticStatus", from_s, said))
+    for k in range(600):
+        t, s = from_s + 0.01 * k, np.clip((0.01 * k - 1.0) / 4.0, 0.0, 1.0)
+        q = home + np.eye(5)[0] * swing * np.sin(np.pi * s) ** 4
+        told.append(("/arm_controller/reference", "trajectory_msgs/msg/JointTrajectory", t, recordings.reference(t, q)))
+    return recordings.written_by_us(path, told)
+
+
+def test_a_simulated_arm_makes_a_recording_again(tmp_path):
+    path = recorded(tmp_path / "run.mcap")
+    with Arm.simulated(real_time=False, servo="ideal") as arm:
+        arm.move(base=-0.2)
+        with arm.record() as made:
+            replay = arm.replay(path)
+        assert [leg.number for leg in replay.legs] == [1, 2] and 3.0 < replay.legs[1].plan.duration < 4.5
+        assert made.arrays["q_ref"][:, 0].max() == approx(0.4, abs=0.005) and made.arrays["q_ref"][-1, 0] == approx(0.0, abs=2e-3)
+        arm.move(base=-0.2)
+        with raises(InputError, match="not where the recording begins"):
+            arm.replay(path, first=2)
+
+
+def test_a_recording_of_another_arm_or_of_what_cannot_be_is_refused_before_anything_moves(tmp_path):
+    with Arm.offline() as arm:
+        with raises(InputError, match="is of the arm rrp .*this is picker"):
+            arm.replay(recorded(tmp_path / "other.mcap", "rrp"))
+        with raises(PickerError, match="step 2 .*base"):
+            arm.replay(recorded(tmp_path / "far.mcap", swing=2.0))
+        with raises(RecordingError):
+            arm.replay(tmp_path / "nowhere.mcap")
+        (tmp_path / "damaged.mcap").write_bytes(b"MCAP")
+        with raises(RecordingError):
+            arm.replay(tmp_path / "damaged.mcap")

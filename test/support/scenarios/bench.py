@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 import uuid
 
 import numpy as np
@@ -46,6 +48,21 @@ def until(client, condition, what: str) -> None:
         lambda: f"hardware: {client.hardware}; controller: {client.controller}; {what}",
         step=lambda: rclpy.spin_once(client, timeout_sec=0.05),
     )
+
+
+def press_until(client, terminal, keys: str, condition) -> None:
+    """Press keys, again where nothing came of it: a machine that stood still has lost the arm for a moment, and dropped them."""
+    pressed_s = -math.inf
+
+    def there() -> bool:
+        nonlocal pressed_s
+        if condition():
+            return True
+        if client.controller["phase"] in ("holding", "inactive") and time.monotonic() - pressed_s > 3.0:
+            pressed_s = terminal.press(keys)
+        return False
+
+    until(client, there, f"what {keys!r} is to bring about")
 
 
 def stands(client, board) -> np.ndarray:
