@@ -178,6 +178,7 @@ class Seat:
         if why := self.hindrance():
             return self.drop(why)
         held = np.clip(client.desired, self.description.lower, self.description.upper)
+        client.beat()  # a search for a pose that there is not takes almost as long as a driver may be silent
         target = self.target(action, held)
         client.begin_step(target, max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S))
         self.dropped = 0

@@ -7,6 +7,7 @@ way the tip would swing out, it is said so.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,9 @@ from .model import Array, as_vector, checked_number
 
 DETOUR, DETOUR_M = 1.5, 2e-3
 """How far from where it was the tip may be on the way: so many times the step, and so much [m]."""
+
+TASK = 4
+"""Joints that it takes to choose where the tip is and how the hand is pitched."""
 
 SHARES = np.linspace(0.0, 1.0, 9)[1:, None]
 """Of the way, at which is looked where the tip is."""
@@ -50,14 +54,9 @@ class TipSteps:
         pose, by = as_vector("q", q, self._chain.n), as_vector("by_m", by_m, 3)
         turn, tip = checked_number("pitch_rad", pitch_rad), self._chain.forward(pose)
         pitch = float(self._chain.pitch(pose)) + turn
-        try:
-            if abs(pitch) > 0.5 * math.pi:
-                raise UnreachableError("the hand would point beyond straight up or down", subject="pitch", value=pitch)
-            after = self._chain.inverse(tip + by, pitch_rad=pitch, near=pose)
-        except UnreachableError:
-            if turn:
-                raise
-            after = self._chain.inverse(tip + by, near=pose)
+        if turn and abs(pitch) > 0.5 * math.pi:
+            raise UnreachableError("the hand would point beyond straight up or down", subject="pitch", value=pitch)
+        after = self._next(pose, tip + by, pitch, turn)
         way = self._chain.forward(pose + SHARES * (after - pose)) - tip
         out, allowed = float(np.linalg.norm(way, axis=-1).max()), DETOUR * float(np.linalg.norm(by)) + DETOUR_M
         if out > allowed:
@@ -69,3 +68,12 @@ class TipSteps:
                 limit=allowed,
             )
         return after
+
+    def _next(self, pose: Array, tip: Array, pitch: float, turn: float) -> Array:
+        """A pose with the tip there, and with that pitch: for sure where it is to change, else where it can be."""
+        if turn:
+            return self._chain.inverse(tip, pitch_rad=pitch, near=pose)
+        if len(self._chain.columns) >= TASK:
+            with suppress(UnreachableError):
+                return self._chain.inverse(tip, pitch_rad=pitch, near=pose)
+        return self._chain.inverse(tip, near=pose)
