@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from execution_rig import DECELERATION, HOME, Rig, goal, moved
+from execution_rig import HOME, Rig, goal, moved
 from pytest import fixture, mark
 
 from picker_dynamics.execution.driving import Drivers
@@ -86,7 +86,6 @@ def test_of_one_that_falls_silent_the_arm_decelerates_within_two_tenths_of_a_sec
     assert len(stopping) == 1 and rig.newest.time_s - rig.lead_s - silent_s < 0.2 + SILENCE_S
     rig.to_rest()
     rig.require_smooth(60.0)
-    assert abs(rig["a"][:, 0]).max() <= 60.0 and DECELERATION > 0.0
     drivers.hear("bob", rig.now_s)
     rig.tick()
     assert [kind for kind, _ in told(rig, "bob")] == [EventKind.ACCEPTED]
