@@ -5,6 +5,7 @@ and of clocks.  Imports ``robot`` and ``trajectory``; models come in as ``Dynami
 __all__ = [
     "approach",
     "checks",
+    "collision",
     "driving",
     "events",
     "execution",

@@ -65,8 +65,8 @@ def side_uncertainty(servo: ServoModel, load: Array, bounds: Array, share: Array
     return off
 
 
-def tip_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, bounds: Array | None = None) -> float:
-    """Of the tool at rest at ``q`` (n,) [rad], in [m]; ``bounds`` (2, n) of the friction's sides, None: not known."""
+def angle_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, bounds: Array | None = None) -> Array:
+    """(..., n) dq of joints at rest at ``q`` (..., n) [rad]; ``bounds`` (2, n) of the friction's sides, None: not known."""
     stiffness = servos.model.stiffness
     unmeasured = np.array([any(key.startswith("stiffness") for key in servo.unmeasured) for servo in servos.servos])
     softness = np.where(unmeasured, np.maximum(1.0 / SOFTEST - 1.0 / stiffness, SHARE / stiffness), SHARE / stiffness)
@@ -77,5 +77,10 @@ def tip_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, bounds
     else:
         held_back = side_uncertainty(servos.model, load, bounds, share)
     low_supply = (0.0 if servos.measures_supply else UNSEEN) / (1.0 - x) / stiffness
-    angles = joint_uncertainty(servos) + np.abs(load) * (softness + low_supply) + held_back
-    return float(np.linalg.norm(model.jacobian(q), axis=0) @ angles)
+    angles: Array = joint_uncertainty(servos) + np.abs(load) * (softness + low_supply) + held_back
+    return angles
+
+
+def tip_uncertainty(model: DynamicsModel, servos: ServoMap, q: ArrayLike, bounds: Array | None = None) -> float:
+    """Of the tool at rest at ``q`` (n,) [rad], in [m]; ``bounds`` as for ``angle_uncertainty``."""
+    return float(np.linalg.norm(model.jacobian(q), axis=0) @ angle_uncertainty(model, servos, q, bounds))

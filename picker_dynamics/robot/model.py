@@ -185,7 +185,10 @@ class DynamicsModel(ABC):
         armature: (n,) rotor inertias as seen at the joint [kg·m²]; part of M.
         viscous: (n,) viscous friction [N·m·s/rad].
         coulomb: (n,) Coulomb friction [N·m].
+        payload_mass: mass carried at the tool [kg].
     """
+
+    payload_mass = 0.0
 
     def __init__(
         self,

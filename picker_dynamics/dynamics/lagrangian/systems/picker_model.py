@@ -130,7 +130,7 @@ class PickerModel(ClosedForm):
 
     def __init__(self, parameters: PickerParameters, joint_names: Sequence[str] = JOINT_NAMES, **actuation: ArrayLike | None):
         super().__init__(joint_names, parameters.constants(), **actuation)
-        self.parameters = parameters
+        self.parameters, self.payload_mass = parameters, parameters.payload_mass
 
     @classmethod
     def from_parameters(cls, **p: float) -> PickerModel:
@@ -151,10 +151,6 @@ class PickerModel(ClosedForm):
                 payload_distance=L3,
             )
         )
-
-    @property
-    def payload_mass(self) -> float:
-        return self.parameters.payload_mass
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None) -> PickerModel:
         """The same arm carrying a load on the hand's x axis, of diagonal inertia; see :meth:`DynamicsModel.with_payload`.

@@ -1,0 +1,207 @@
+"""Collision check: no motion takes a link, or what the tool holds, closer to another link, the floor or the scene than a margin.
+
+    d_p(q) >= margin + min(sum_j L_pj dq_j, tip uncertainty) + half of what d_p may change between two samples
+
+with dq what the servos' angles are uncertain by (``tip_uncertainty``), and L by which a joint changes that distance at the most
+(``robot/collision.py``).  Samples are so close that no point moves more than ``MAX_STEP_M`` against the other shape from one to
+the next; those that a distance known before or nearby answers for are not computed.  Where an arm is closer already it may go
+away, and not closer; links may be as close as they are at home and at rest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot.model import Array, checked_number
+from picker_dynamics.robot.scene import PAYLOAD, payload_radius
+from picker_dynamics.robot.servo_map import ServoMap
+
+from .checks import BLOCK, SampledMotion, Usage
+from .floor import SHARE_PER_M, STATE_TOLERANCE_M, TOLERANCE_M
+from .tip_uncertainty import angle_uncertainty
+
+if TYPE_CHECKING:  # coal comes in only where a check is made
+    from picker_dynamics.robot.collision import CollisionModel
+
+MARGIN_M, LARGEST_MARGIN_M = 0.005, 0.2
+"""Distance that is kept beside what is uncertain, where nobody says another, and the largest that is taken [m]."""
+
+MAX_STEP_M = 0.005
+"""How far a point may move from one sample to the next, seen from the other shape [m]."""
+
+WORSE_M = 0.001
+"""What comes less closer than this than what was found already is not looked for [m]."""
+
+UNCERTAIN_AT = 8
+"""Poses along a motion at which the uncertainty of the angles is computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class CollisionCheck:
+    """Distance of every pair of shapes that may meet; no slowing mends that.
+
+    Args:
+        collision: the pairs.
+        margin_m: distance that is kept [m].
+        servos: whose stated uncertainty is kept besides; None: joints are measured.
+        droops: nothing makes up for the servos' springs (compensation ``none``): what they give way counts too.
+        deceleration: with which a stream is brought to rest [rad/s²].
+
+    Raises:
+        InputError: a margin that is negative or too large.
+    """
+
+    collision: CollisionModel
+    margin_m: float = MARGIN_M
+    servos: ServoMap | None = None
+    droops: bool = False
+    deceleration: float = 4.0
+    _known: list[tuple[Array, Array]] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        checked_number("collision.margin", self.margin_m, "m", least=0.0)
+        if self.margin_m > LARGEST_MARGIN_M:
+            raise InputError(
+                f"collision.margin is {self.margin_m:g} m, at most {LARGEST_MARGIN_M:g}",
+                subject="collision.margin",
+                value=self.margin_m,
+                limit=LARGEST_MARGIN_M,
+            )
+
+    def worst(self, motion: SampledMotion) -> Usage:
+        """Where a pair lacks most of the distance that it has to keep, at least that with which the motion begins."""
+        model, one_state = self.collision, motion.trajectory is None
+        q, times = (self._stopping(motion), np.zeros(3)) if one_state else (motion.q, motion.times)
+        keep = self.kept(motion, one_state)
+        clear = Usage(1.0, "tip", self.margin_m, self.margin_m, 0.0, "clear of everything")
+        if not len(keep) or self._is_far(q, keep):
+            return clear
+        if not one_state:
+            q, times = _refined(q, times, model.lipschitz)
+        begins = self._distances(q[0])
+        need = np.minimum(keep + 0.5 * _steps(q, model.lipschitz).max(axis=0, initial=0.0), model.near)
+        need = need - STATE_TOLERANCE_M if one_state else np.minimum(need, begins) - TOLERANCE_M
+        found: list[_Lack] = []
+        for k in range(0, len(q), BLOCK):
+            self._look(q[k : k + BLOCK], k, begins, q[0], need, found)
+        if not found:
+            return clear
+        worst = found[-1]
+        pair, distance, kept = model.pairs[worst.pair], worst.distance_m, float(keep[worst.pair])
+        if pair.a.name == PAYLOAD:
+            distance, kept = (x - payload_radius(motion.model.payload_mass) for x in (distance, kept))
+        first = float(times[min(lack.sample for lack in found)])
+        return _usage(pair.names, distance, kept, self.margin_m, float(times[worst.sample]), first, worst.by_m, one_state)
+
+    def kept(self, motion: SampledMotion, one_state: bool) -> Array:
+        """(p,) distance that each pair has to keep [m]; a single state, which no motion may come near, the bare margin."""
+        collision, model = self.collision, motion.model
+        kept = np.full(len(collision.pairs), self.margin_m)
+        if self.servos is not None and not one_state:
+            q = motion.q[:: max(1, len(motion.q) // UNCERTAIN_AT)]
+            angles = angle_uncertainty(model, self.servos, q)
+            if self.droops:
+                angles = angles + np.abs(model.gravity(q)) / self.servos.model.stiffness
+            tip = np.einsum("sj,sj->s", np.linalg.norm(model.jacobian(q), axis=-2), angles)
+            kept += np.minimum(collision.lipschitz @ angles.max(axis=0), tip.max())
+        holds = model.payload_mass > 0.0
+        kept[collision.of_payload] += payload_radius(model.payload_mass) if holds else -math.inf
+        return kept
+
+    # -- how -------------------------------------------------------------------------------------------------
+
+    def _stopping(self, motion: SampledMotion) -> Array:
+        """(3, n) a single state, and where a stop from it comes to rest: 0.75 v |v| / a onwards, with its way."""
+        q, v = motion.q[0], motion.v[0]
+        way: Array = q + np.array([[0.0], [0.5], [1.0]]) * (0.75 * np.abs(v).max() / self.deceleration * v)
+        return way
+
+    def _is_far(self, q: Array, keep: Array) -> bool:
+        """Whether the distances that are known answer for all of the way (s, n)."""
+        model = self.collision
+        if not self._known:
+            return False
+        pose, distances = self._known[0]
+        low = (distances - np.abs(q - pose) @ model.lipschitz.T).min(axis=0)
+        need = keep + 0.5 * _steps(q, model.lipschitz).max(axis=0, initial=0.0)
+        return bool((low >= need).all())
+
+    def _distances(self, q: Array) -> Array:
+        """(p,) of all pairs at the pose ``q`` (n,), of those far apart a bound below [m]; they are the known ones from now on."""
+        if not (self._known and np.array_equal(self._known[0][0], q)):
+            self._known[:] = [(q.copy(), self.collision.distances(q))]
+        return self._known[0][1]
+
+    def _look(self, q: Array, offset: int, begins: Array, begin: Array, need: Array, found: list[_Lack]) -> None:
+        """Look for pairs that come too near along ``q`` (s, n): where one first does, and each that lacks more than those before.
+
+        A distance answers for as much of the way as it is larger than needed; once one was found, than that one.
+        """
+        model, most = self.collision, max((lack.by_m for lack in found), default=0.0)
+        unsure = begins - np.abs(q - begin) @ model.lipschitz.T < need
+        rows = np.flatnonzero(unsure.any(axis=1))
+        if not len(rows):
+            return
+        placed, way = model.placed(q[rows]), np.vstack([np.zeros(len(need)), np.cumsum(_steps(q, model.lipschitz), axis=0)])[rows]
+        for p in np.flatnonzero(unsure.any(axis=0)).tolist():
+            pair, least, is_first = model.pairs[p], float(need[p]), True
+            todo = np.flatnonzero(unsure[rows, p] & (placed.spheres(pair) < least))
+            ways, i = way[todo, p], 0
+            while i < len(todo):
+                lacks = least - (distance := placed.distance(pair, int(todo[i])))
+                if lacks > most:
+                    found.append(_Lack(p, lacks, distance, offset + int(rows[todo[i]])))
+                elif lacks > 0.0 and is_first:
+                    found.insert(0, _Lack(p, lacks, distance, offset + int(rows[todo[i]])))
+                is_first, most = is_first and lacks <= 0.0, max(most, lacks)
+                ahead = -lacks + (0.0 if is_first else most + WORSE_M)
+                i = max(i + 1, int(ways.searchsorted(ways[i] + ahead, "right")))
+
+
+class _Lack(NamedTuple):
+    """A pair that is too near: by how much, how near, and at which sample."""
+
+    pair: int
+    by_m: float
+    distance_m: float
+    sample: int
+
+
+def _usage(
+    names: tuple[str, str],
+    distance: float,
+    kept: float,
+    margin: float,
+    time_s: float,
+    first_s: float,
+    lacks: float,
+    one_state: bool,
+) -> Usage:
+    """The refusal: pair, distance, time."""
+    which, other = names
+    near = f"come within {1e3 * distance:.0f} mm of {other}" if distance > 0.0 else f"hit {other}, {-1e3 * distance:.0f} mm deep"
+    when = "" if one_state else f" at {time_s:.2f} s" + (f", too near from {first_s:.2f} s on" if first_s < time_s else "")
+    beside = f" and {1e3 * (kept - margin):.0f} mm that the tip is uncertain by" if kept - margin >= 5e-4 else ""
+    text = f"{which} would {near}{when}; kept are {1e3 * margin:.0f} mm (collision.margin){beside}"
+    return Usage(1.0 + SHARE_PER_M * lacks, which, distance, kept, first_s, text)
+
+
+def _steps(q: Array, lipschitz: Array) -> Array:
+    """(s - 1, p) by how much each distance may change from one pose (s, n) to the next [m]."""
+    steps: Array = np.abs(np.diff(q, axis=0)) @ lipschitz.T
+    return steps
+
+
+def _refined(q: Array, times: Array, lipschitz: Array) -> tuple[Array, Array]:
+    """The way (s, n), (s,) with as many samples more that no distance changes by more than ``MAX_STEP_M`` between two."""
+    parts = np.ceil(_steps(q, lipschitz).max(axis=1, initial=0.0) / MAX_STEP_M).astype(int)
+    if not (parts > 1).any():
+        return q, times
+    at = np.append(np.concatenate([k + np.arange(n) / n for k, n in enumerate(np.maximum(parts, 1).tolist())]), len(q) - 1.0)
+    index = np.arange(len(q))
+    return np.column_stack([np.interp(at, index, column) for column in q.T]), np.interp(at, index, times)

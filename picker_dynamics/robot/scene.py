@@ -1,0 +1,147 @@
+"""Scene: boxes, cylinders and spheres that stand about the arm, as a file says, within bounds.
+
+    frame: base_link              # the only frame there is; may be left out
+    shapes:
+      crate: {box_m: [0.20, 0.30, 0.10], at_m: [0.30, 0.0, 0.05], rpy_deg: [0, 0, 30]}     # edges
+      post: {cylinder_m: [0.01, 0.40], at_m: [0.10, 0.25, 0.20]}                           # radius, length along its z
+      lamp: {sphere_m: 0.04, at_m: [0.0, 0.2, 0.5]}                                        # radius
+
+``at_m`` is the place of the centre.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from picker_dynamics.errors import NAME_MAX, ConfigurationError, shown
+from picker_dynamics.files.formats import read_yaml
+
+from .model import read_only
+from .urdf_elements import Geometry, rotation_from_rpy
+
+Scene = Mapping[str, Geometry]
+"""Shapes by name, posed in the frame of the arm's root."""
+
+MAX_SHAPES = 200
+
+LARGEST_M = 10.0
+"""Largest size of a shape, and how far away its centre may be [m]."""
+
+PAYLOAD = "payload"
+"""What the tool holds, as refusals call it."""
+
+PAYLOAD_DENSITY = 950.0
+"""Of what the tool holds, a berry [kg/m³]."""
+
+_SIZES = {"box": 3, "cylinder": 2, "sphere": 1}
+
+
+def payload_radius(mass: float) -> float:
+    """Of the ball about the tool [m] that holds a berry of that mass [kg], whichever way it hangs: its diameter."""
+    return 2.0 * float(np.cbrt(0.75 * mass / (math.pi * PAYLOAD_DENSITY)))
+
+
+def read_scene(path: str | Path, root: str) -> Scene:
+    """The shapes of a scene file.
+
+    Args:
+        root: frame of the arm's root, in which they stand.
+
+    Raises:
+        ConfigurationError: no such file, an unknown frame or key, a size that is none, a place that is too far.
+    """
+    raw = _mapping(read_yaml(path, "scene", ConfigurationError), ("frame", "shapes"), f"scene {path}")
+    require_frame(raw.get("frame", root), root, f"scene {path}")
+    shapes = _mapping(raw.get("shapes") or {}, None, f"scene {path}: shapes")
+    require_few(len(shapes), f"scene {path}")
+    return {str(name): _shape(str(name), entry, f"scene {path}: {shown(name, 40)}") for name, entry in shapes.items()}
+
+
+def require_frame(frame: object, root: str, where: str) -> None:
+    """Raise a ConfigurationError where shapes are not given in the frame of the arm's root."""
+    if frame != root:
+        raise ConfigurationError(
+            f"{where}: frame is {shown(repr(frame), 60)}, must be {root}: shapes stand where the arm does",
+            subject="frame",
+            value=frame,
+        )
+
+
+def require_few(count: int, where: str) -> None:
+    """Raise a ConfigurationError where a scene has too many shapes."""
+    if count > MAX_SHAPES:
+        raise ConfigurationError(
+            f"{where} has {count} shapes, at most {MAX_SHAPES} are taken", subject="shapes", value=count, limit=MAX_SHAPES
+        )
+
+
+def scene_shape(name: str, kind: str, size: Any, at: Any, rotation: Any, where: str) -> Geometry:
+    """One shape of a scene, checked.
+
+    Args:
+        kind: box, cylinder or sphere.
+        size: edges; radius and length; radius [m].
+        at: (3,) place of its centre [m].
+        rotation: (3, 3).
+        where: beginning of the error's text.
+
+    Raises:
+        ConfigurationError: a name that is none, a size that is not above 0, values that are no numbers or too large.
+    """
+    if not name or len(name) > NAME_MAX:
+        raise ConfigurationError(f"{where}: a shape's name has {len(name)} characters, must be 1 to {NAME_MAX}", subject="shapes")
+    sizes, place = _numbers(name, f"{kind}_m", size, _SIZES[kind], where), _numbers(name, "at_m", at, 3, where)
+    if min(sizes) <= 0.0:
+        raise ConfigurationError(
+            f"{where}: {kind}_m has {min(sizes):g} m, must be above 0", subject=name, value=min(sizes), limit=0.0
+        )
+    return Geometry(kind, tuple(sizes), read_only(place), read_only(rotation))
+
+
+def _shape(name: str, entry: Any, where: str) -> Geometry:
+    kinds = {f"{kind}_m": kind for kind in _SIZES}
+    entry = _mapping(entry, (*kinds, "at_m", "rpy_deg"), where, name)
+    given = [key for key in kinds if key in entry]
+    if len(given) != 1:
+        raise ConfigurationError(f"{where}: must have one of {', '.join(kinds)}", subject=name, value=given)
+    if "at_m" not in entry:
+        raise ConfigurationError(f"{where}: at_m is missing: the place of its centre", subject=name)
+    kind, turn = kinds[given[0]], _numbers(name, "rpy_deg", entry.get("rpy_deg", [0, 0, 0]), 3, where, 360.0)
+    return scene_shape(name, kind, entry[given[0]], entry["at_m"], rotation_from_rpy(np.radians(turn)), where)
+
+
+def _numbers(name: str, key: str, value: Any, count: int, where: str, most: float = LARGEST_M) -> list[float]:
+    values = [value] if count == 1 and not isinstance(value, (list, tuple)) else value
+    if not isinstance(values, (list, tuple, np.ndarray)) or len(values) != count:
+        raise ConfigurationError(
+            f"{where}: {key} is {shown(repr(value), 60)}, must be {count} numbers", subject=name, value=value
+        )
+    for one in values:
+        if isinstance(one, bool) or not isinstance(one, (int, float)) or not abs(one) <= most:
+            raise ConfigurationError(
+                f"{where}: {key} has {shown(repr(one), 40)}, must be a number of at most {most:g}",
+                subject=name,
+                value=one,
+                limit=most,
+            )
+    return [float(one) for one in values]
+
+
+def _mapping(value: Any, allowed: tuple[str, ...] | None, where: str, subject: str | None = None) -> dict[Any, Any]:
+    if not isinstance(value, dict):
+        raise ConfigurationError(
+            f"{where}: expected keys and values, found {shown(repr(value), 60)}", subject=subject, value=value
+        )
+    for key in value:
+        if allowed is not None and key not in allowed:
+            raise ConfigurationError(
+                f"{where}: unknown {shown(repr(key), 40)}; allowed are {', '.join(allowed)}",
+                subject=subject or str(key),
+                value=key,
+            )
+    return value

@@ -1,0 +1,216 @@
+"""Motions that come too near to anything are refused, others are not: held to MuJoCo's distances along them."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+from arm_fixtures import picker, rigid_body, servos
+from execution_rig import HOME, NAMES, ZERO, Rig, goal, limits
+from mujoco_shapes import MujocoShapes
+from pytest import approx, mark, raises
+
+from picker_dynamics.errors import InputError, LimitError
+from picker_dynamics.execution.checks import SampledMotion
+from picker_dynamics.execution.collision import MAX_STEP_M, CollisionCheck
+from picker_dynamics.execution.floor import STATE_TOLERANCE_M, TOLERANCE_M
+from picker_dynamics.execution.motion import Phase
+from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
+from picker_dynamics.robot.collision import CollisionModel
+from picker_dynamics.robot.kinematic_tree import sample_poses
+from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.robot.scene import payload_radius, scene_shape
+from picker_dynamics.trajectory.trajectory import from_points
+
+KINEMATICS = PickerKinematics(picker())
+PERIOD_S = 0.01
+MARGIN_M = 0.005
+SCENE = {
+    "crate": scene_shape("crate", "box", [0.1, 0.1, 0.06], [0.22, 0.0, 0.03], np.eye(3), ""),
+    "post": scene_shape("post", "cylinder", [0.01, 0.4], [0.15, 0.2, 0.2], np.eye(3), ""),
+    "lamp": scene_shape("lamp", "sphere", 0.04, [0.0, -0.25, 0.45], np.eye(3), ""),
+}
+
+
+@cache
+def collision() -> CollisionModel:
+    return CollisionModel(picker(), SCENE, 0.0, [servos().home, servos().rest])
+
+
+def check(margin_m: float = MARGIN_M, **options) -> CollisionCheck:
+    return CollisionCheck(collision(), margin_m, **options)
+
+
+@cache
+def truth() -> MujocoShapes:
+    return MujocoShapes(picker(), SCENE, 0.0)
+
+
+def looked_at() -> list[tuple[str, str]]:
+    return list(dict.fromkeys(pair.names for pair in collision().pairs if pair.a.name != "payload"))
+
+
+def least(q, pairs=None) -> float:
+    """Over poses (s, n), of those pairs [m]."""
+    return min(truth().distance(pose, *names) for pose in np.atleast_2d(q) for names in pairs or looked_at())
+
+
+def motion(begin, end, payload: float = 0.0, duration_s: float = 2.0) -> SampledMotion:
+    made = from_points([duration_s], [end], start=(begin, ZERO, ZERO), joint_names=NAMES)
+    return SampledMotion.along(made, rigid_body(payload), PERIOD_S)
+
+
+def dense(one: SampledMotion):
+    """Poses along it at other instants than the samples."""
+    return one.trajectory.sample(np.linspace(0.0, one.trajectory.duration, 61))[0]
+
+
+def at(x: float, z: float, pitch: float = -1.2, y: float = 0.0) -> np.ndarray:
+    """The tool is there [m], the hand points down."""
+    return KINEMATICS.inverse([x, y, z], pitch, near=HOME)
+
+
+# -- motions against MuJoCo --------------------------------------------------------------------------------------------
+
+
+def test_random_motions_are_refused_where_mujoco_finds_them_too_near_and_only_there():
+    """Begun clear of everything.  One that keeps twice the margin passes, one that keeps less than it does not."""
+    ends = sample_poses(picker(), 200, seed=11)
+    clear = [q for q in ends if collision().distances(q)[~collision().of_payload].min() > 0.02]
+    verdicts = {"clear": 0, "near": 0, "refused": 0}
+    for begin, end, share in zip(clear, ends[:60], np.tile([0.5, 1.0], 30)):
+        one, asked = motion(begin, begin + share * (end - begin)), check()
+        usage, distance = asked.worst(one), least(dense(one))
+        verdicts["refused" if usage.broken else "clear" if distance >= 2.0 * MARGIN_M else "near"] += 1
+        if not usage.broken:
+            assert distance >= MARGIN_M - TOLERANCE_M
+            continue
+        assert distance < 2.0 * MARGIN_M
+        which, other = usage.text.split(" would ")[0], usage.text.partition(" within ")[2].partition(" of ")[2] or usage.text
+        other = other.removeprefix(f"{which} would hit ").split(",")[0].split(" at ")[0]
+        if usage.value > 0.0:
+            assert usage.value == approx(least(dense(one), [(which, other)]), abs=MAX_STEP_M)
+        else:
+            assert least(dense(one), [(which, other)]) <= 1e-4
+        first = one.trajectory.sample(usage.time_s)[0]
+        assert least([first]) < MARGIN_M + MAX_STEP_M
+    assert min(verdicts["clear"], verdicts["refused"]) > 5
+
+
+def test_what_was_looked_at_before_changes_no_verdict():
+    """One check for all motions remembers distances, another for each does not."""
+    remembers, poses = check(servos=servos()), sample_poses(picker(), 60, seed=2)
+    ways = [motion(begin, begin + 0.1 * (end - begin)) for begin, end in zip(poses, poses[1:])]
+    texts = [(remembers.worst(one).text, check(servos=servos()).worst(one).text) for one in (*ways, *ways[::-1])]
+    assert all(kept == anew for kept, anew in texts) and len(set(texts)) > 10
+
+
+@mark.parametrize("tip_speed", [0.2, 2.0, 8.0])
+def test_nothing_is_passed_between_two_samples(tip_speed):
+    """A post of 20 mm, crossed in a stroke however fast; no limit but this one is asked."""
+    begin, end = at(0.2, 0.2, -0.5, y=0.05), at(0.2, 0.2, -0.5, y=0.25)
+    usage = check(0.0).worst(motion(begin, end, duration_s=0.2 / tip_speed))
+    assert usage.broken and "would hit post" in usage.text
+
+
+def test_the_refusal_names_pair_time_and_distance():
+    rig = Rig(limits(further=(check(),)))
+    with raises(
+        LimitError, match=r"^(hand|scissor) would hit crate, \d+ mm deep at \d\.\d\d s, too near from .* 5 mm \(collision"
+    ):
+        rig.submit(goal(at(0.2, 0.04)))
+    with raises(LimitError, match=r"(hand|scissor) would come within \d mm of crate at \d\.\d\d s") as caught:
+        rig.submit(goal(at(0.2, 0.091)))
+    assert caught.value.subject in ("hand", "scissor") and caught.value.limit == approx(MARGIN_M)
+    with raises(LimitError, match="(hand|scissor) would hit floor"):
+        rig.submit(goal(at(0.15, -0.05, y=0.13)))
+    folded = [0.0, 1.2, -2.5, -1.5, 1.2]
+    with raises(LimitError, match="would (hit|come within .* of) (turret|base_link|upper_arm)"):
+        rig.submit(goal(folded))
+    assert rig.phase is Phase.HOLDING and rig.execution.counts["refused"] == 4
+    assert rig.submit(goal(at(0.2, 0.15))) is not None
+
+
+# -- how much is kept ---------------------------------------------------------------------------------------------------
+
+
+def test_what_the_tip_is_uncertain_by_is_kept_besides():
+    still = motion(HOME, HOME)
+    unsure_m = tip_uncertainty(rigid_body(), servos(), HOME)
+
+    def kept(**options) -> np.ndarray:
+        """Of hand and floor, and of upper arm and floor."""
+        return check(**options).kept(still, False)[[k for k, pair in enumerate(collision().pairs) if pair.b.name == "floor"]]
+
+    assert kept() == approx([MARGIN_M] * 6 + [-math.inf])
+    hand, upper_arm = kept(servos=servos())[2], kept(servos=servos())[0]
+    assert hand == approx(MARGIN_M + unsure_m, rel=0.35) and MARGIN_M < upper_arm < hand <= MARGIN_M + unsure_m + 1e-12
+    droop = float(
+        np.linalg.norm(rigid_body().jacobian(HOME), axis=0) @ np.abs(rigid_body().gravity(HOME) / servos().model.stiffness)
+    )
+    assert 0.5 * droop < kept(servos=servos(), droops=True)[2] - hand < 2.0 * droop
+
+
+def test_what_the_tool_holds_hits_things_too():
+    over, begin = at(0.2, 0.11), at(0.2, 0.2)
+    assert not check().worst(motion(begin, over)).broken
+    usage = check().worst(motion(begin, over, 0.05))
+    assert usage.broken and usage.subject == "payload" and "of crate" in usage.text
+    assert usage.value == approx(0.11 - 0.06 - payload_radius(0.05), abs=1e-3)
+
+
+@mark.parametrize("margin", [-0.001, 0.3, math.nan])
+def test_a_margin_is_a_small_distance(margin):
+    with raises(InputError, match=r"collision.margin is .*0\.|collision.margin is nan"):
+        check(margin)
+
+
+# -- where it is too near already --------------------------------------------------------------------------------------
+
+
+@mark.parametrize("z", [0.062, 0.05], ids=["too near", "inside"])
+def test_from_too_near_the_arm_may_go_away_and_not_closer(z):
+    start = at(0.2, z + 0.012, -1.4)
+    assert least([start]) < MARGIN_M
+    rig = Rig(limits(further=(check(),)), pose=start)
+    with raises(LimitError, match="crate"):
+        rig.submit(goal(at(0.2, z, -1.4)))
+    rig.submit(goal(at(0.2, z + 0.07, -1.4)))
+    rig.to_rest()
+    assert least([rig["q"][-1]]) > 2.0 * MARGIN_M
+    with raises(LimitError, match="crate"):
+        rig.submit(goal(start))
+
+
+def test_home_and_rest_can_be_reached_however_near_their_links_are():
+    wide = CollisionCheck(collision(), 0.08)
+    away = at(0.2, 0.25, -0.3)
+    for pose in (servos().home, servos().rest):
+        near = [usage for one in (motion(away, pose), motion(pose, away)) if (usage := wide.worst(one)).broken]
+        assert all("crate" in usage.text or "post" in usage.text or "lamp" in usage.text for usage in near)
+
+
+# -- streams and stops --------------------------------------------------------------------------------------------------
+
+
+@mark.parametrize("speed", [0.02, 0.1, 0.2])
+def test_a_stream_into_a_box_is_refused_in_time_to_stop_before_it(speed):
+    rig = Rig(limits(further=(check(),)), pose=at(0.2, 0.18), lead_s=0.06)
+    with raises(LimitError, match="would (hit|come within .* of) crate"):
+        for k in range(3000):
+            rig.push(at(0.2, 0.18 - speed * 0.01 * max(k - 20, 0)))
+            rig.tick()
+    rig.to_rest()
+    assert MARGIN_M - STATE_TOLERANCE_M < least(rig["q"][::5]) < 0.06
+
+
+def test_cancelled_at_any_moment_a_motion_beside_a_box_does_not_hit_it():
+    begin, end = at(0.18, 0.095, y=-0.03), at(0.22, 0.095, -1.1, y=0.03)
+    for stage in np.linspace(0.1, 1.9, 7):
+        rig = Rig(limits(further=(check(0.002),)), pose=begin)
+        rig.submit(goal(end))
+        rig.run(round(stage, 2))
+        rig.cancel()
+        rig.to_rest()
+        assert least(rig["q"][::10]) > 0.0

@@ -1,0 +1,130 @@
+"""Distances of an arm's shapes against MuJoCo's of the same, and by how much a joint can change them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from arm_fixtures import picker, servos
+from mujoco_shapes import MujocoShapes
+from pytest import approx, fixture, mark, raises
+
+from picker_dynamics.errors import DescriptionError
+from picker_dynamics.robot import arms, description
+from picker_dynamics.robot.collision import CollisionModel
+from picker_dynamics.robot.kinematic_tree import sample_poses
+from picker_dynamics.robot.scene import scene_shape
+from picker_dynamics.robot.urdf_elements import rotation_from_rpy
+
+SCENE = {
+    "crate": scene_shape("crate", "box", [0.2, 0.3, 0.1], [0.35, 0.0, 0.05], rotation_from_rpy([0.1, 0.2, 0.5]), ""),
+    "post": scene_shape("post", "cylinder", [0.01, 0.4], [0.1, 0.25, 0.2], rotation_from_rpy([0.3, 0.0, 0.0]), ""),
+    "lamp": scene_shape("lamp", "sphere", 0.04, [0.0, 0.2, 0.5], np.eye(3), ""),
+}
+
+
+@fixture(scope="module")
+def model():
+    return CollisionModel(picker(), SCENE, -0.01, [servos().home, servos().rest])
+
+
+def test_distances_are_mujocos(model):
+    """Of links, pair by pair, where they are near each other and where one is in the other; both engines iterate to 1e-6."""
+    truth, looked_at = MujocoShapes(picker(), SCENE, -0.01), 0
+    for q in sample_poses(picker(), 40, seed=3):
+        found, placed = {}, model.placed(q[None])
+        for pair in model.pairs:
+            if pair.a.name != "payload":
+                found[pair.names] = min(found.get(pair.names, math.inf), placed.distance(pair, 0))
+        for names, distance in found.items():
+            expected = truth.distance(q, *names)
+            if expected > 0.0:
+                assert distance == approx(expected, abs=2e-5), names
+                looked_at += 1
+            else:  # how deep depends on the direction out of it
+                assert distance < 1e-5, names
+        lower = model.distances(q)
+        exact = [placed.distance(pair, 0) for pair in model.pairs]
+        assert (lower <= np.array(exact) + 1e-6).all()
+    assert looked_at > 300
+
+
+def test_every_pair_of_bodies_that_mujoco_lets_touch_is_a_pair(model):
+    """Adjacent bodies are left out by both; MuJoCo knows no pair of what stands."""
+    truth, ours = MujocoShapes(picker(), SCENE, -0.01), {frozenset(pair.names) for pair in model.pairs}
+    fixed, moving = ["base_link", "floor", *SCENE], ["turret", "upper_arm", "forearm", "hand", "scissor"]
+    assert set(truth.geoms) == {*fixed, *moving}
+    parents = dict(zip(moving, ["base_link", *moving]))
+    wanted = {frozenset((a, b)) for a in moving for b in (*fixed, *moving) if a != b and b not in (parents[a], parents.get(a))}
+    adjacent = {frozenset(pair) for pair in parents.items()}
+    same_height = {frozenset(("turret", "floor"))}
+    assert {pair for pair in ours if "payload" not in pair} == wanted - adjacent - same_height
+
+
+@mark.parametrize("name", ["picker", "rrp", "cylindrical", "three_link"])
+def test_no_distance_changes_by_more_than_its_levers_allow(name):
+    arm = picker() if name == "picker" else arms.load(name).description
+    model = CollisionModel(arm, SCENE, -0.5, sample_poses(arm, 1))
+    begins, rng = sample_poses(arm, 60, seed=5), np.random.default_rng(7)
+    ends = begins + rng.uniform(-0.3, 0.3, begins.shape) * rng.integers(0, 2, begins.shape)
+    largest = 0.0
+    for begin, end in zip(begins, ends):
+        placed = model.placed(np.array([begin, end]))
+        for pair, lever in zip(model.pairs, model.lipschitz):
+            ways = [placed.distance(pair, k) for k in range(2)]
+            if min(ways) > 0.0:
+                allowed = float(lever @ np.abs(end - begin))
+                assert abs(ways[1] - ways[0]) <= allowed + 1e-5, pair.names
+                largest = max(largest, abs(ways[1] - ways[0]) / allowed if allowed else 0.0)
+    assert largest > 0.6  # not larger than they have to be
+
+
+def test_shapes_that_overlap_at_home_are_no_pair_and_that_is_said():
+    thick = description.parse(picker().urdf.replace('<box size="0.145 0.032 0.022"/>', '<box size="0.145 0.032 0.36"/>'))
+    model = CollisionModel(thick, {}, 0.0, [servos().home, servos().rest])
+    assert any("forearm and turret" in note for note in model.notes)
+    of_turret = [pair for pair in model.pairs if pair.names == ("forearm", "turret")]  # its disc is farther down
+    assert len(of_turret) == 1 and of_turret[0].b.radius < 0.06
+    assert ("forearm", "floor") in {pair.names for pair in model.pairs}
+
+
+def test_a_link_without_collision_shape_counts_as_drawn_or_as_a_capsule():
+    bare = picker().urdf
+    for tag in ("collision", "visual"):
+        while f"<{tag}>" in bare:
+            begin = bare.index(f"<{tag}>")
+            bare = bare[:begin] + bare[bare.index(f"</{tag}>") + len(tag) + 3 :]
+        model = CollisionModel(description.parse(bare), {}, -math.inf, [servos().home])
+        said = "what is drawn" if tag == "collision" else "a capsule of 20 mm"
+        assert all(any(link in note and said in note for note in model.notes) for link in ("upper_arm", "forearm", "hand"))
+    model = CollisionModel(description.parse(bare), SCENE, 0.0, [servos().home])
+    pair = next(pair for pair in model.pairs if pair.names == ("forearm", "floor"))
+    assert model.placed(np.zeros((1, 5))).distance(pair, 0) == approx(0.09 - 0.02, abs=1e-5)
+
+
+def test_a_mesh_is_its_convex_hull(tmp_path):
+    """An L-shaped prism: a point in its notch is inside the hull."""
+    corners = [(0, 0), (0.1, 0), (0.1, 0.02), (0.02, 0.02), (0.02, 0.1), (0, 0.1)]
+    points = [(x, y, z) for z in (-0.01, 0.01) for x, y in corners]
+    faces = [(1, 3, 2), (1, 4, 3), (1, 5, 4), (1, 6, 5), (7, 8, 9), (7, 9, 10), (7, 10, 11), (7, 11, 12)]
+    text = "\n".join([*(f"v {x} {y} {z}" for x, y, z in points), *(f"f {a} {b} {c}" for a, b, c in faces)])
+    (tmp_path / "hand.obj").write_text(text)
+    mesh = '<mesh filename="{}" scale="2 1 1"/>'
+    urdf = picker().urdf.replace('<box size="0.080 0.028 0.020"/>', mesh)
+    scene = {"pin": scene_shape("pin", "sphere", 0.001, [0.345 + 0.04 + 0.12, 0.06, 0.09], np.eye(3), "")}
+    for name in ("hand.obj", "package://" + tmp_path.name + "/hand.obj", f"file://{tmp_path}/hand.obj"):
+        arm = description.parse(urdf.format(name, name), source=str(tmp_path / "arm.urdf"))
+        model = CollisionModel(arm, scene, -math.inf, [servos().home])
+        hulls = [pair for pair in model.pairs if pair.names == ("hand", "pin")]
+        placed = model.placed(np.zeros((1, 5)))
+        # the slanted face of the hull in the hand's frame: x / 0.2 + y / 0.1 = 1 beyond its ends at 0.02
+        a, b = np.array([0.2, 0.02]), np.array([0.04, 0.1])
+        normal = np.array([b[1] - a[1], a[0] - b[0]]) / np.linalg.norm(b - a)
+        expected = (np.array([0.12, 0.06]) - a) @ normal - 0.001
+        assert min(placed.distance(pair, 0) for pair in hulls) == approx(expected, abs=1e-4)
+    with raises(DescriptionError, match="link hand: no file of the mesh package://nowhere/hand.obj"):
+        lost = description.parse(urdf.format(*["package://nowhere/hand.obj"] * 2), source=str(tmp_path / "arm.urdf"))
+        CollisionModel(lost, {}, 0.0, [servos().home])
+    (tmp_path / "hand.obj").write_text("no mesh")
+    with raises(DescriptionError, match="link hand: mesh .*hand.obj"):
+        CollisionModel(arm, {}, 0.0, [servos().home])

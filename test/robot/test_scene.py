@@ -1,0 +1,78 @@
+"""The scene file: what it says, and one error for each thing that is wrong with it."""
+
+from __future__ import annotations
+
+import numpy as np
+from pytest import approx, mark, raises
+
+from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.resources import resource
+from picker_dynamics.robot.scene import MAX_SHAPES, payload_radius, read_scene
+
+CRATE = "shapes: {crate: {box_m: [0.2, 0.3, 0.1], at_m: [0.3, 0, 0.05]}}"
+
+
+def written(tmp_path, text: str):
+    path = tmp_path / "scene.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_scene_has_its_shapes_where_the_file_says(tmp_path):
+    text = """
+        frame: base_link
+        shapes:
+          crate: {box_m: [0.2, 0.3, 0.1], at_m: [0.3, 0, 0.05], rpy_deg: [0, 0, 90]}
+          post: {cylinder_m: [0.01, 0.4], at_m: [0.1, 0.25, 0.2]}
+          lamp: {sphere_m: 0.04, at_m: [0, 0.2, 0.5]}
+    """
+    scene = read_scene(written(tmp_path, text), "base_link")
+    assert {name: (shape.kind, shape.size) for name, shape in scene.items()} == {
+        "crate": ("box", (0.2, 0.3, 0.1)),
+        "post": ("cylinder", (0.01, 0.4)),
+        "lamp": ("sphere", (0.04,)),
+    }
+    assert scene["crate"].rotation @ [1.0, 0.0, 0.0] == approx([0.0, 1.0, 0.0], abs=1e-12)
+    assert scene["post"].xyz == approx([0.1, 0.25, 0.2])
+
+
+def test_the_shipped_scene_can_be_read_and_an_empty_one_too(tmp_path):
+    assert read_scene(resource("config/scene.yaml"), "base_link")
+    assert read_scene(written(tmp_path, "shapes:"), "base_link") == {}
+
+
+@mark.parametrize(
+    "text, said",
+    [
+        (CRATE.replace("0.3,", "-0.3,", 1), "crate: box_m has -0.3 m, must be above 0"),
+        (CRATE.replace("[0.2, 0.3, 0.1]", "[0.2, 0.3]"), r"crate: box_m is \[0.2, 0.3\], must be 3 numbers"),
+        (CRATE.replace("[0.2, 0.3, 0.1]", "[0.2, big, 0.1]"), "crate: box_m has 'big', must be a number of at most 10"),
+        (CRATE.replace("[0.2, 0.3, 0.1]", "[0.2, .nan, 0.1]"), "crate: box_m has nan, must be a number"),
+        (CRATE.replace("0.05]", "50]"), "crate: at_m has 50, must be a number of at most 10"),
+        (CRATE.replace(", at_m: [0.3, 0, 0.05]", ""), "crate: at_m is missing"),
+        (CRATE.replace("box_m: [0.2, 0.3, 0.1], ", ""), "crate: must have one of box_m, cylinder_m, sphere_m"),
+        (CRATE.replace("box_m", "sphere_m: 1, box_m"), "crate: must have one of"),
+        (CRATE.replace("box_m", "cube_m"), "crate: unknown 'cube_m'; allowed are box_m"),
+        ("frame: map\n" + CRATE, "frame is 'map', must be base_link"),
+        ("shapes: [1, 2]", r"shapes: expected keys and values, found \[1, 2\]"),
+        ("just words", "expected keys and values"),
+        ("boxes: {}", "unknown 'boxes'; allowed are frame, shapes"),
+        ("shapes: {" + ", ".join(f"s{k}: 1" for k in range(MAX_SHAPES + 1)) + "}", f"201 shapes, at most {MAX_SHAPES}"),
+        ("shapes: {crate: 5}", "crate: expected keys and values, found 5"),
+        (f"shapes: {{{'x' * 300}: {{sphere_m: 1, at_m: [0, 0, 0]}}}}", "name has 300 characters"),
+    ],
+)
+def test_what_is_wrong_with_a_scene_is_said_at_once(tmp_path, text, said):
+    with raises(ConfigurationError, match=said):
+        read_scene(written(tmp_path, text), "base_link")
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    with raises(ConfigurationError, match="scene .*nowhere.yaml"):
+        read_scene(tmp_path / "nowhere.yaml", "base_link")
+
+
+def test_the_ball_of_a_berry_is_as_wide_as_twice_the_berry():
+    """25 g of 950 kg/m³: 36.9 mm across."""
+    assert payload_radius(0.025) == approx(2.0 * np.cbrt(3.0 * 0.025 / 950.0 / (4.0 * np.pi)), rel=1e-12)
+    assert payload_radius(0.0) == 0.0
