@@ -35,12 +35,14 @@ ARGUMENTS = (
     ("payload_mass", "", "mass at the tool [kg]; empty: as the parameter file says"),
     ("on_shutdown", "", "what the arm does at the end: hold, park or relax; empty: as the parameter file says"),
     ("params_file", "", "ROS parameter file; empty: config/picker.yaml"),
+    ("scene", "", "what stands about the arm, as config/scene.yaml: no motion may hit it, or the arm itself"),
+    ("collision", "false", "true: the same without a scene: the arm itself and its floor"),
     ("log_level", "info", "of the nodes: debug, info, warn, error"),
     ("one_process", "false", "true: all nodes of the arm in one process, for many arms on one machine"),
     ("rviz", "false", "true: start RViz too, and the node that publishes markers for it"),
 )
 
-SWITCHES = ("rviz", "one_process")
+SWITCHES = ("rviz", "one_process", "collision")
 
 
 def processes(context):
@@ -53,9 +55,9 @@ def processes(context):
     for problem in bringup.misspelt(context.launch_configurations, [name for name, _, _ in ARGUMENTS]):
         logging.get_logger("picker").warning(f"{problem} It is ignored.")
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
-    rviz, one_process = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
+    rviz, one_process, collision = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
     mass = _number("payload_mass", chosen.pop("payload_mass"))
-    options = bringup.Options(payload_mass=mass, markers=rviz, one_process=one_process, **chosen)
+    options = bringup.Options(payload_mass=mass, markers=rviz, one_process=one_process, collision=collision, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
     graph = bringup.graph(options)  # last, because it makes a folder
     actions = [SetEnvironmentVariable(name, value) for name, value in graph.environment.items()]

@@ -19,6 +19,7 @@ from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.scene import read_scene
 from picker_dynamics.robot.servo_map import SERVO_RATE_HZ, ServoMap
 
 from .processes import BoardSpec, NodeSpec, TogetherSpec
@@ -37,7 +38,7 @@ RANGES = {
 }
 """What numbers may be, and their unit; the nodes refuse the same."""
 
-FILES = ("urdf", "arms", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
+FILES = ("scene", "urdf", "arms", "servos", "servo_overlay", "params_file", "plant_urdf", "plant_overlay")
 FOR_SERVOS = ("servo", "servos", "servo_overlay", "compensation", "on_shutdown")
 
 NAMESPACE = re.compile(r"/?([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
@@ -135,6 +136,8 @@ class Options:
         directory: that exists, for the virtual board's port and control socket; by default ``graph`` makes one that only
             this user can enter.  Who runs the graph removes it.
         log_level: of the nodes.
+        scene: file like config/scene.yaml: what stands about the arm; enables collision.
+        collision: hold motions clear of the arm itself and of the scene.
         markers: also what RViz shows beside the model.
         one_process: all required nodes in one process, for many arms on one machine.
     """
@@ -161,6 +164,8 @@ class Options:
     plant_overlay: str = ""
     directory: str = ""
     log_level: str = "info"
+    scene: str = ""
+    collision: bool = False
     markers: bool = False
     one_process: bool = False
 
@@ -297,7 +302,12 @@ def graph(options: Options) -> Graph:
     common = _common(options)
     nodes = (
         NodeSpec(
-            "trajectory_controller", shared | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit), **common
+            "trajectory_controller",
+            shared
+            | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit)
+            | _collision(options, arm.root)
+            | _given(**{"collision.compensation": options.compensation}),
+            **common,
         ),
         NodeSpec(
             "dynamics", shared | _given(compensation=options.compensation, **{"payload.mass": options.payload_mass}), **common
@@ -342,7 +352,9 @@ def _torque_graph(options: Options) -> Graph:
     nodes = (
         NodeSpec(
             "trajectory_controller",
-            {"control": "torque", **which, "tip_speed_limit": speed} | _given(rate_hz=options.rate_hz),
+            {"control": "torque", **which, "tip_speed_limit": speed}
+            | _given(rate_hz=options.rate_hz)
+            | _collision(options, arm.description.root),
             **common,
         ),
         NodeSpec("torque_control", which | _given(**{"payload.mass": options.payload_mass}), **common, node_name="dynamics"),
@@ -352,6 +364,13 @@ def _torque_graph(options: Options) -> Graph:
         *_markers(options, {"control": "torque", **which}, common),
     )
     return Graph(nodes, None, "", "", local_only(os.environ), options.one_process, arm.description.notes)
+
+
+def _collision(options: Options, root: str) -> dict[str, object]:
+    """What the controller is told of collisions; the scene is looked at here too, so that what is wrong with it is said once."""
+    if options.scene:
+        read_scene(options.scene, root)
+    return _given(**{"collision.scene": options.scene}) | ({"collision.enabled": True} if options.collision else {})
 
 
 def _named(options: Options) -> dict[str, object]:

@@ -46,6 +46,10 @@ def add_parser(commands) -> None:
         metavar="WHAT",
         help="what the arm does at Ctrl-C: hold, park or relax",
     )
+    up.add_argument(
+        "--scene", default="", help="what stands about the arm, as config/scene.yaml: no motion may hit it, or the arm"
+    )
+    up.add_argument("--collision", action="store_true", help="the same without a scene: the arm itself and its floor")
     shared.add(up, "--plant-error", help="simulate an arm that differs from its URDF")
     shared.add(up, "--seed", "--servo")
     up.add_argument("--markers", action="store_true", help="also publish what RViz and Foxglove show beside the model")

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, checked_number
-from picker_dynamics.robot.scene import PAYLOAD, payload_radius
+from picker_dynamics.robot.scene import PAYLOAD, Scene, payload_radius
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .checks import BLOCK, SampledMotion, Usage
@@ -133,9 +135,10 @@ class CollisionCheck:
 
     def _distances(self, q: Array) -> Array:
         """(p,) of all pairs at the pose ``q`` (n,), of those far apart a bound below [m]; they are the known ones from now on."""
-        if not (self._known and np.array_equal(self._known[0][0], q)):
-            self._known[:] = [(q.copy(), self.collision.distances(q))]
-        return self._known[0][1]
+        known = self._known[0] if self._known else None  # other threads check too
+        if known is None or not np.array_equal(known[0], q):
+            self._known[:] = [known := (q.copy(), self.collision.distances(q))]
+        return known[1]
 
     def _look(self, q: Array, offset: int, begins: Array, begin: Array, need: Array, found: list[_Lack]) -> None:
         """Look for pairs that come too near along ``q`` (s, n): where one first does, and each that lacks more than those before.
@@ -161,6 +164,24 @@ class CollisionCheck:
                 is_first, most = is_first and lacks <= 0.0, max(most, lacks)
                 ahead = -lacks + (0.0 if is_first else most + WORSE_M)
                 i = max(i + 1, int(ways.searchsorted(ways[i] + ahead, "right")))
+
+
+def collision_check(
+    description: ArmDescription, scene: Scene, floor_z: float, poses: ArrayLike, *, margin_m: float = MARGIN_M, **options: Any
+) -> CollisionCheck:
+    """The check of an arm about which ``scene`` stands; from the first one on, coal is in memory.
+
+    Args:
+        floor_z, poses: as of ``CollisionModel``.
+        options: as of ``CollisionCheck``.
+
+    Raises:
+        InputError, DescriptionError: as those.
+        MissingDependencyError: coal is not installed.
+    """
+    from picker_dynamics.robot.collision import CollisionModel
+
+    return CollisionCheck(CollisionModel(description, scene, floor_z, poses), margin_m, **options)
 
 
 class _Lack(NamedTuple):

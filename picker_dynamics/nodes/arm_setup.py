@@ -67,6 +67,7 @@ class ControlledArm:
         limits: torques of its joints.
         grips: joints that grip, and with which torque they press at the most [N·m].
         rest: (n,) where it rests: the servo map's pose, or home [rad or m].
+        home: (n,) where work starts [rad or m].
         tolerances: of motions, where nobody says others.
         known: the same for whoever asks the graph which arm it has.
     """
@@ -76,6 +77,7 @@ class ControlledArm:
     limits: TorqueLimits
     grips: dict[str, float]
     rest: np.ndarray
+    home: np.ndarray
     tolerances: Tolerances
     known: Known
 
@@ -90,8 +92,12 @@ def load_controlled_arm(node) -> ControlledArm:
     if control == "torque":
         arm = load_torque_arm(node)
         known = Known(arm.description, torque=arm)
-        return ControlledArm(arm.description, None, TorqueLimits.of_arm(arm), {}, arm.home, Tolerances.of_arm(arm), known)
+        return ControlledArm(
+            arm.description, None, TorqueLimits.of_arm(arm), {}, arm.home, arm.home, Tolerances.of_arm(arm), known
+        )
     described, servos = load_arm(node)
     grips = {servo.joint: servo.grip.torque for servo in servos.servos if servo.grip is not None}
     limits, tolerances = TorqueLimits.of_servos(servos), Tolerances.of_servos(servos)
-    return ControlledArm(described, servos.armature, limits, grips, servos.rest, tolerances, Known(described, servos))
+    return ControlledArm(
+        described, servos.armature, limits, grips, servos.rest, servos.home, tolerances, Known(described, servos)
+    )

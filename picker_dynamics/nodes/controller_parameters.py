@@ -10,6 +10,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.execution.collision import LARGEST_MARGIN_M, MARGIN_M
 from picker_dynamics.execution.floor import OFF
 from picker_dynamics.execution.gripping import GripperSettings, settings_problem
 from picker_dynamics.execution.tolerances import Tolerances
@@ -47,6 +48,13 @@ class ControllerParameters:
             floor_z,
             "height in base_link below which no motion takes the tool or a joint; -inf: no floor, "
             f"the default of arms that do not stand on it; else {-FLOOR_M:g} to {FLOOR_M:g} [m]",
+        )
+        add(
+            "collision.margin",
+            MARGIN_M,
+            "distance that is kept where collision is enabled, beside what the tip is uncertain by [m]",
+            0.0,
+            LARGEST_MARGIN_M,
         )
         add("stretch", True, "slow a goal that is too fast instead of refusing it")
         add(

@@ -38,6 +38,7 @@ from picker_dynamics.robot.servo_map import SERVO_RATE_HZ
 from .arm_setup import load_controlled_arm
 from .arm_topic import ArmTopic
 from .claims import EXCLUSIVE, Claimant
+from .collision_scene import CollisionScene
 from .controller_parameters import AUTO, ControllerParameters, declare_gripper
 from .diagnostics import ERROR, OK, WARN, Flood, array, sender_in, status, values_of
 from .duplicate_publishers import DuplicatePublisherMonitor, OnePublisher, number_of, sources
@@ -110,6 +111,7 @@ class TrajectoryController(Claimant, Node):
         )
         floor_z, why_none = standing_floor(self.arm, controlled.rest)
         self.parameters = ControllerParameters(self, self.arm, self.on_parameters, floor_z, controlled.tolerances)
+        self.collision = CollisionScene(self, controlled, lambda: self.on_parameters(set()), self.complain)
         self.stamps = stamp_clock(self)
         self.stream_stamps = StampReader(self.stamps)
         self.following = Following(1.0 / rate_hz, echoes=controlled.limits.servo_map is not None)
@@ -123,6 +125,8 @@ class TrajectoryController(Claimant, Node):
         self.on_parameters(set())
         if self.parameters["floor_z"] == OFF:
             self.get_logger().info(f"no floor is looked at: {why_none or 'floor_z is -inf'}")
+        for note in self.collision.notes:
+            self.get_logger().info(f"collision: {note}")
         self.states, self.states_problem = ArmStates(self, self.arm.joint_names), ""
         self.commands = Polled(self, JointState, "joint_commands", COMMANDS, raw=True)
         self.provenance, self.rival = "", ""
@@ -174,11 +178,16 @@ class TrajectoryController(Claimant, Node):
     def on_parameters(self, _names: set[str]) -> None:
         """Hold motions to what the parameters say."""
         values = self.parameters
+        floor_z, margin_m = values["floor_z"], values["collision.margin"]
         self.execution.change_some(
             tip_speed=values["tip_speed_limit"],
             scales_time=values["stretch"],
             speed=values["speed_scaling"],
-            further=(FloorCheck(self.arm, values["floor_z"], self.deceleration),),
+            further=(
+                self.collision.check(floor_z, margin_m, self.deceleration)
+                if self.collision.enabled
+                else FloorCheck(self.arm, floor_z, self.deceleration),
+            ),
             approach=values["approach"] == AUTO,
         )
 

@@ -177,10 +177,10 @@ class CollisionModel:
     def _levers(self, pair: Pair) -> Array:
         """(n,) L of a pair: of joints that move one and not the other."""
         description = self.description
-        paths = [description.path_to(body.link) for body in (pair.a, pair.b)]
+        path_a, path_b = description.path_to(pair.a.link), description.path_to(pair.b.link)
         column = {name: i for i, name in enumerate(description.joint_names)}
         levers = np.zeros(description.n)
-        for body, path, other in ((pair.a, *paths), (pair.b, *paths[::-1])):
+        for body, path, other in ((pair.a, path_a, path_b), (pair.b, path_b, path_a)):
             lever = float(np.linalg.norm(body.position)) + (0.0 if body.is_plane else body.radius)
             for joint in reversed(path):
                 if joint.movable and joint not in other and not (pair.b.is_plane and self._level(joint.name)):

@@ -119,6 +119,7 @@ class Arm:
         seed: int = 0,
         real_time: bool = True,
         arms: str | Path = "",
+        scene: str | Path | None = None,
     ) -> Arm:
         """An arm simulated in this process, enabled at its home pose: servos, board, friction and all; no ROS.
 
@@ -130,6 +131,8 @@ class Arm:
             plant_error: bound of the relative errors of the true arm's numbers, 0 to 0.5; seed: of those errors.
             real_time: as fast as the clock on the wall; False: as fast as the processor.
             arms: a file like config/arms.yaml, of one's own, that has the arm, torque-controlled.
+            scene: a file like config/scene.yaml, or empty: motions are held clear of it, of the floor and of the arm itself;
+                None: the tool and the joints of the floor.
 
         Raises:
             DescriptionError, ConfigurationError, InputError: what it is made of cannot be used.
@@ -137,7 +140,7 @@ class Arm:
         """
         if servo not in SIMULATED_SERVOS:
             raise InputError(f"servo is {servo!r}, must be one of {', '.join(SIMULATED_SERVOS)}", subject="servo", value=servo)
-        known = equipment(arm, servos, servo, arms)
+        known = equipment(arm, servos, servo, arms, scene, compensation == "none")
         from .machines import Machine, ServoMachine, TorqueMachine
         from .simulated import SimulatedBody
 
@@ -177,9 +180,11 @@ class Arm:
         return cls(known, ConnectedBody(client))
 
     @classmethod
-    def offline(cls, arm: str | Path = "", servos: str | Path = "", q: ArrayLike | None = None) -> Arm:
-        """No arm, only questions about it at the pose ``q`` (n,) [rad or m], by default home; errors as ``simulated``."""
-        return cls(equipment(arm, servos), None, q)
+    def offline(
+        cls, arm: str | Path = "", servos: str | Path = "", q: ArrayLike | None = None, scene: str | Path | None = None
+    ) -> Arm:
+        """No arm, only questions about it at the pose ``q`` (n,) [rad or m], by default home; the rest as for ``simulated``."""
+        return cls(equipment(arm, servos, scene=scene), None, q)
 
     def __enter__(self) -> Arm:
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +14,12 @@ from picker_dynamics.robot import description, servo_arm
 from picker_dynamics.robot.arms import Arm as TorqueArm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, read_only
+from picker_dynamics.robot.scene import Scene, read_scene
 from picker_dynamics.robot.servo_map import ServoMap
 
 if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
     from picker_dynamics.dynamics.rigid_body import RigidBody
+    from picker_dynamics.execution.checks import Check
     from picker_dynamics.execution.execution import Limits
     from picker_dynamics.execution.torque_limits import TorqueLimits
     from picker_dynamics.execution.validator import MotionValidator
@@ -31,11 +33,15 @@ class Equipment:
         description: what the URDF says.
         servos: the servo map; None: the joints take efforts.
         torque: the entry of config/arms.yaml where they do.
+        scene: what stands about it; None: collisions are not looked at, the floor alone.
+        droops: nothing makes up for the servos' springs.
     """
 
     description: ArmDescription
     servos: ServoMap | None = None
     torque: TorqueArm | None = None
+    scene: Scene | None = None
+    droops: bool = False
 
     @property
     def armature(self) -> Array | None:
@@ -77,14 +83,27 @@ class Equipment:
     def execution_limits(self, payload: float = 0.0) -> Limits:
         """What motions are held to, as the trajectory controller does by default: torque, tip speed, floor; how they end."""
         from picker_dynamics.execution.execution import Limits
-        from picker_dynamics.execution.floor import FloorCheck, standing_floor
         from picker_dynamics.execution.validator import TIP_SPEED
 
-        floor_z, _ = standing_floor(self.description, self.rest)
         tip_speed = TIP_SPEED if self.torque is None or self.torque.tip_speed is None else self.torque.tip_speed
-        floor = (FloorCheck(self.description, floor_z),)
         lowers = self.servos is not None
-        return Limits(self.limits, model=self.model(payload), tip_speed=tip_speed, further=floor, approach=lowers)
+        return Limits(self.limits, model=self.model(payload), tip_speed=tip_speed, further=(self.surroundings,), approach=lowers)
+
+    @cached_property
+    def surroundings(self) -> Check:
+        """What no motion may come too near to: everything there is, or the floor.
+
+        Raises:
+            MissingDependencyError: coal is not installed.
+        """
+        from picker_dynamics.execution.collision import collision_check
+        from picker_dynamics.execution.floor import FloorCheck, standing_floor
+
+        floor_z, _ = standing_floor(self.description, self.rest)
+        if self.scene is None:
+            return FloorCheck(self.description, floor_z)
+        poses = [self.home, self.rest]
+        return collision_check(self.description, self.scene, floor_z, poses, servos=self.servos, droops=self.droops)
 
     def validator(self, payload: float = 0.0) -> MotionValidator:
         """Checks motions as the controller would."""
@@ -94,17 +113,33 @@ class Equipment:
         return motion_validator(self.description, held.torque, model, tip_speed=held.tip_speed, further=held.further)
 
 
-def equipment(arm: str | Path = "", servos: str | Path = "", overlay: str | Path = "", arms: str | Path = "") -> Equipment:
+def equipment(
+    arm: str | Path = "",
+    servos: str | Path = "",
+    overlay: str | Path = "",
+    arms: str | Path = "",
+    scene: str | Path | None = None,
+    droops: bool = False,
+) -> Equipment:
     """The arm of a URDF with a servo map, or a named one of config/arms.yaml; empty: the picker.
 
     Args:
         arm: path of a URDF, or a name.
         servos, overlay: servo map and differences from it.
         arms: a file like config/arms.yaml, of one's own, that has the arm.
+        scene: a file like config/scene.yaml, or empty: collisions are looked at; None: they are not.
+        droops: nothing makes up for the servos' springs.
 
     Raises:
         DescriptionError, ConfigurationError: a file that cannot be used, or a name that there is not.
     """
+    known = _known(arm, servos, overlay, arms)
+    if scene is None:
+        return known
+    return replace(known, scene=read_scene(scene, known.description.root) if scene else {}, droops=droops)
+
+
+def _known(arm: str | Path, servos: str | Path, overlay: str | Path, arms: str | Path) -> Equipment:
     is_file = bool(Path(arm).suffix) or Path(arm).is_file()
     if arms or (arm and not is_file):
         entry = registry.load("" if is_file else str(arm), arms or None, arm if is_file else "")

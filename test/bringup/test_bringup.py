@@ -105,6 +105,11 @@ def test_choices_reach_the_node_they_concern_and_defaults_stay_with_the_file():
     assert parameters(made, "trajectory_controller")["rate_hz"] == 200.0
     assert parameters(made, "hardware")["on_shutdown"] == "park"
     assert not {"compensation", "payload.mass"} & set(parameters(graph(Options()), "dynamics"))
+    scene = str(resource("config/scene.yaml"))
+    for options in ({"scene": scene, "compensation": "none"}, {"arm": "rrp", "scene": scene}, {"collision": True}):
+        told = {k: v for k, v in parameters(graph(Options(**options)), "trajectory_controller").items() if "collision" in k}
+        names = {"scene": "collision.scene", "compensation": "collision.compensation", "collision": "collision.enabled"}
+        assert told == {names[key]: value for key, value in options.items() if key in names}
     arguments = made.nodes[1].ros_arguments()
     assert "__ns:=/left" in arguments
     passed = [arguments[i + 1] for i, word in enumerate(arguments) if word == "-p"]
@@ -138,6 +143,7 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(monkeypa
         ({"namespace": "2nd"}, "namespace"),
         ({"urdf": "/nowhere/arm.urdf"}, "urdf"),
         ({"params_file": "/nowhere/p.yaml"}, "params_file"),
+        ({"scene": "/nowhere/scene.yaml"}, "scene: no such file"),
         ({"compensation": "gravty"}, "compensation is 'gravty', must be one of none, gravity, full; did you mean gravity?"),
         ({"payload_mass": -0.1}, "payload_mass is -0.1, must be 0 to 5 kg"),
         ({"payload_mass": float("nan")}, "payload_mass is nan, must be 0 to 5 kg"),

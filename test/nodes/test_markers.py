@@ -15,7 +15,7 @@ from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.nodes.marker_shapes.ghost import SKIN_M, ghost_shapes
 from picker_dynamics.nodes.marker_shapes.region import CELL_M, region_of, region_shapes
 from picker_dynamics.nodes.marker_shapes.scene import scene_shapes
-from picker_dynamics.nodes.marker_shapes.shapes import GREEN, RED, YELLOW, quaternion_of, traffic_light
+from picker_dynamics.nodes.marker_shapes.shapes import GREEN, RED, YELLOW, quaternion_of, rotation_of, traffic_light
 from picker_dynamics.nodes.marker_shapes.torques import ARC_RADIUS_M, BALL_M, STALL_ARROW_M, torque_shapes
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms
@@ -49,6 +49,7 @@ def test_quaternions_are_scipys_also_of_half_turns():
     rotations = [*Rotation.random(200, random_state=0), *Rotation.from_rotvec(np.pi * np.eye(3)), Rotation.identity()]
     for rotation in rotations:
         found = np.array(quaternion_of(rotation.as_matrix()))
+        np.testing.assert_allclose(rotation_of(found), rotation.as_matrix(), atol=1e-12)
         assert np.linalg.norm(found) == pytest.approx(1.0, abs=1e-12) and found[3] >= 0.0
         np.testing.assert_allclose(Rotation.from_quat(found).as_matrix(), rotation.as_matrix(), atol=1e-12)
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
 FEW = ("test/robot/test_joint_order.py", "test/trajectory/test_splines.py", "test/bringup/test_launch_testing.py")
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
-HEAVY = {"matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy", "urchin"}
+HEAVY = {"coal", "matplotlib", "mcap", "mujoco", "numba", "pinocchio", "rosbags", "scipy", "urchin"}
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
 ROSDEP_KEYS = {
@@ -198,7 +198,7 @@ def test_colcon_reports_a_test_that_fails(colcon_test, tmp_path):
     [
         ("picker", set()),
         ("trajectory_controller", set()),
-        ("dynamics", {"pinocchio"}),
+        ("dynamics", {"pinocchio", "coal"}),
         ("hardware", set()),
         ("markers", set()),
         ("virtual_board", {"mujoco"}),

@@ -1,5 +1,6 @@
 """``Arm`` without ROS: questions, motions of a simulated arm judged by the simulation's truth, refusals, Ctrl-C, recordings."""
 
+import re
 import subprocess
 import sys
 
@@ -204,6 +205,24 @@ def test_a_payload_is_carried_held_and_counted_in_what_is_refused(arm):
     finally:
         arm.home()
         arm.payload = 0.0
+
+
+def test_with_a_scene_motions_are_held_clear_of_it_and_of_the_arm_itself(tmp_path):
+    path = tmp_path / "scene.yaml"
+    path.write_text("shapes: {crate: {box_m: [0.1, 0.1, 0.06], at_m: [0.22, 0, 0.03]}}")
+    into_crate, into_itself = {"tip": (0.2, 0.0, 0.05)}, {"shoulder": 1.2, "elbow": -2.5, "wrist": -1.5}
+    with Arm.simulated(scene=path, real_time=False) as arm, Arm.offline(scene="") as bare, Arm.offline() as none:
+        with pytest.raises(GoalRefusedError, match="refused: (hand|scissor) would hit crate, .* at .* s"):
+            arm.move(**into_crate)
+        for one in (arm, bare):
+            assert re.search("would (hit|come within .* of) (turret|base_link|upper_arm)", str(one.plan(**into_itself).refusal))
+        assert bare.plan(**into_crate) and none.plan(**into_crate) and none.plan(**into_itself)
+        before = arm.q
+        arm.move(tip=(0.2, 0.0, 0.2))
+        assert np.abs(arm.q - before).max() > 0.1
+    path.write_text("shapes: {crate: {box_m: [0.1, 0.1, -0.06], at_m: [0.22, 0, 0.03]}}")
+    with pytest.raises(ConfigurationError, match="crate: box_m has -0.06 m"):
+        Arm.offline(scene=path)
 
 
 def test_what_it_did_is_recorded_as_arrays_csv_and_figures(arm, tmp_path):

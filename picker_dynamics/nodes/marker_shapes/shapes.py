@@ -57,6 +57,19 @@ def traffic_light(share: float, opacity: float = 1.0) -> Colour:
     return red, green, blue, opacity
 
 
+def rotation_of(quaternion) -> np.ndarray | None:
+    """Rotation matrix (3, 3) of a quaternion x, y, z, w; None where that is none of length 1, to a thousandth.
+
+    R = 1 + 2 w [u]x + 2 [u]x², u = (x, y, z) (Shuster, A survey of attitude representations, 1993).
+    """
+    x, y, z, w = np.asarray(quaternion, dtype=float)
+    length = math.sqrt(x * x + y * y + z * z + w * w)
+    if not abs(length - 1.0) < 1e-3:
+        return None
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) / length
+    return np.eye(3) + 2.0 * w / length * cross + 2.0 * cross @ cross
+
+
 def quaternion_of(rotation) -> tuple[float, float, float, float]:
     """Unit quaternion (x, y, z, w), w >= 0, of a rotation matrix (3, 3).
 

@@ -1,0 +1,179 @@
+"""Collisions in the trajectory controller: parameters, the scene of the file and of the topic, and what is looked at shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from picker_dynamics.control.compensation import MODES, NONE
+from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.execution.checks import Check
+from picker_dynamics.execution.collision import CollisionCheck, collision_check
+from picker_dynamics.robot.description import Geometry
+from picker_dynamics.robot.scene import Scene, read_scene, require_few, require_frame, scene_shape
+
+from .arm_setup import ControlledArm
+from .marker_shapes.shapes import quaternion_of, rotation_of
+from .runtime import LATCHED, declare
+
+if TYPE_CHECKING:  # loaded where collisions are looked at
+    from visualization_msgs.msg import Marker, MarkerArray
+
+TOPIC, SHOWN_TOPIC = "collision_scene", "collision_scene/shapes"
+GREY = 0.55, 0.55, 0.60, 0.6
+WAITING = 10
+"""Depth of the topic: of messages that each add something none is left out."""
+
+
+class CollisionScene:
+    """What stands about the arm: the scene file's shapes, and those that visualization_msgs/MarkerArray add to them.
+
+    A marker is a shape by the name ``ns`` (``ns/id`` where the id is not 0), as RViz counts them: ADD takes the place of one of
+    that name, DELETE and DELETEALL take away what came by the topic.
+
+    Args:
+        node: on whose parameters and topics all this is.
+        controlled: its arm.
+        changed: called when the scene has changed.
+        complain: called with what is wrong with a message; the scene stays as it was then.
+
+    Attributes:
+        enabled: whether collisions are looked at.
+    """
+
+    def __init__(
+        self, node, controlled: ControlledArm, changed: Callable[[], None], complain: Callable[[str, PickerError], None]
+    ):
+        self.arm, self.changed, self.complain = controlled.description, changed, complain
+        asked = declare(
+            node,
+            "collision.enabled",
+            False,
+            "hold motions clear of the arm itself, of the floor (by its shapes, not by the tool and the joints alone) and of the "
+            "scene; needs coal, some 30 MB",
+            read_only=True,
+        )
+        path = declare(
+            node,
+            "collision.scene",
+            "",
+            "file like config/scene.yaml: what stands about the arm; enables collision",
+            read_only=True,
+        )
+        mode = declare(
+            node,
+            "collision.compensation",
+            "full",
+            "that of dynamics: none, gravity or full; with none the tip is uncertain by what the servos give way, too",
+            read_only=True,
+        )
+        if mode not in MODES:
+            raise ConfigurationError(
+                f"collision.compensation is {mode!r}, must be one of {', '.join(MODES)}",
+                subject="collision.compensation",
+                value=mode,
+            )
+        self.enabled = asked or bool(path)
+        self._options = {"servos": controlled.limits.servo_map, "droops": mode == NONE}
+        self._poses = [controlled.rest, controlled.home]
+        self._of_file: Scene = read_scene(path, self.arm.root) if path else {}
+        self._of_topic: dict[str, Geometry] = {}
+        self._check: CollisionCheck | None = None
+        self._made_for: tuple[float, float] | None = None
+        if not self.enabled:
+            return
+        from visualization_msgs.msg import MarkerArray
+
+        namespace = node.get_namespace().strip("/")
+        self._prefix = f"{namespace}/" if namespace else ""
+        node.create_subscription(MarkerArray, TOPIC, self.on_markers, WAITING)
+        self._out = node.create_publisher(MarkerArray, SHOWN_TOPIC, LATCHED)
+
+    def check(self, floor_z: float, margin_m: float, deceleration: float) -> Check:
+        """The check for this floor and margin; the same one as long as nothing changes.
+
+        Raises:
+            InputError, DescriptionError, MissingDependencyError: as ``collision_check``.
+        """
+        if self._check is None or self._made_for != (floor_z, margin_m):
+            self._check = collision_check(
+                self.arm, self.scene, floor_z, self._poses, margin_m=margin_m, deceleration=deceleration, **self._options
+            )
+            self._made_for = floor_z, margin_m
+            self._out.publish(self._shown())
+        return self._check
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the arm's shapes."""
+        return self._check.collision.notes if self._check is not None else ()
+
+    @property
+    def scene(self) -> Scene:
+        return {**self._of_file, **self._of_topic}
+
+    def on_markers(self, message: MarkerArray) -> None:
+        """Take all of a message or nothing."""
+        try:
+            shapes = self._with(message.markers)
+            require_few(len({**self._of_file, **shapes}), TOPIC)
+        except PickerError as error:
+            self.complain(f"{TOPIC} refused: {error}", error)
+            return
+        self._of_topic, self._check = shapes, None
+        self.changed()
+
+    # -- how -----------------------------------------------------------------------------------------------
+
+    def _with(self, markers: list[Marker]) -> dict[str, Geometry]:
+        shapes = dict(self._of_topic)
+        for marker in markers:
+            name = marker.ns if marker.id == 0 and marker.ns else f"{marker.ns}/{marker.id}"
+            if marker.action == marker.DELETEALL:
+                shapes.clear()
+            elif marker.action == marker.DELETE:
+                shapes.pop(name, None)
+            else:
+                shapes[name] = self._shape(name, marker)
+        return shapes
+
+    def _shape(self, name: str, marker: Marker) -> Geometry:
+        where = f"{TOPIC}: {name}"
+        require_frame(marker.header.frame_id.removeprefix(self._prefix), self.arm.root, where)
+        place, turn, (x, y, z) = marker.pose.position, marker.pose.orientation, (marker.scale.x, marker.scale.y, marker.scale.z)
+        kinds = {
+            marker.CUBE: ("box", [x, y, z], (x, y)),
+            marker.CYLINDER: ("cylinder", [0.5 * x, z], (x, y)),
+            marker.SPHERE: ("sphere", [0.5 * x], (x, z)),
+        }
+        if marker.type not in kinds:
+            raise ConfigurationError(
+                f"{where}: a marker of type {marker.type}, must be CUBE, SPHERE or CYLINDER", subject=name, value=marker.type
+            )
+        kind, size, round_in = kinds[marker.type]
+        if kind != "box" and (x != y or round_in[0] != round_in[1]):
+            raise ConfigurationError(f"{where}: scale is {x:g}, {y:g}, {z:g}: a {kind} must be round", subject=name)
+        rotation = rotation_of((turn.x, turn.y, turn.z, turn.w))
+        if rotation is None:
+            raise ConfigurationError(f"{where}: its orientation is no unit quaternion", subject=name)
+        return scene_shape(name, kind, size, [place.x, place.y, place.z], rotation, where)
+
+    def _shown(self) -> MarkerArray:
+        """The scene as markers, what was shown before taken away."""
+        from visualization_msgs.msg import Marker, MarkerArray
+
+        types = {"box": Marker.CUBE, "cylinder": Marker.CYLINDER, "sphere": Marker.SPHERE}
+        markers = [Marker(action=Marker.DELETEALL)]
+        for name, shape in self.scene.items():
+            marker = Marker(ns=name, type=types[shape.kind])
+            size = shape.size
+            edges = size if shape.kind == "box" else (2.0 * size[0], 2.0 * size[0], size[1] if len(size) > 1 else 2.0 * size[0])
+            marker.scale.x, marker.scale.y, marker.scale.z = (float(edge) for edge in edges)
+            place, turn, colour = marker.pose.position, marker.pose.orientation, marker.color
+            place.x, place.y, place.z = (float(x) for x in shape.xyz)
+            turn.x, turn.y, turn.z, turn.w = quaternion_of(shape.rotation)
+            colour.r, colour.g, colour.b, colour.a = GREY
+            markers.append(marker)
+        for marker in markers:
+            marker.header.frame_id = self._prefix + self.arm.root
+        return MarkerArray(markers=markers)

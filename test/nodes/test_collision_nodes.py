@@ -1,0 +1,112 @@
+"""Collisions on the running graph: the scene of the file and of the topic, goals refused, a motion stopped, what is shown."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from scenarios.bench import at_home, goal, moved, outcome, stands, start, until
+from visualization_msgs.msg import Marker, MarkerArray
+
+from picker_dynamics.nodes.runtime import LATCHED
+from picker_dynamics.resources import resource
+
+pytestmark = pytest.mark.ros
+
+GRAPH = {"scene": str(resource("config/scene.yaml"))}
+SWING = moved(base=-0.9)
+IN_THE_WAY = (0.16, -0.11, 0.2)
+"""Of a swing of the base, ahead of where the hand is at home [m]."""
+
+
+def box(size, at, frame: str = "base_link", **fields) -> Marker:
+    marker = Marker(ns="box", type=Marker.CUBE, **fields)
+    marker.header.frame_id = frame
+    marker.scale.x, marker.scale.y, marker.scale.z = size
+    marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = at
+    return marker
+
+
+def refusal(client, message) -> str:
+    """Why a goal is not accepted."""
+    name = message.header.frame_id = uuid.uuid4().hex
+    client.goals.publish(message)
+    until(client, lambda: name in client.outcomes, "an answer to a goal")
+    assert outcome(client, name) == "refused", client.outcomes[name].message
+    return client.outcomes[name].message
+
+
+@pytest.fixture
+def scene(client):
+    """Publishes markers, and knows what the controller shows; takes its own away again."""
+    shown: list[MarkerArray] = []
+    ear = client.create_subscription(MarkerArray, "collision_scene/shapes", shown.append, LATCHED)
+    out = client.create_publisher(MarkerArray, "collision_scene", 10)
+    until(client, lambda: out.get_subscription_count() > 0 and shown, "a listener")
+
+    def publish(*markers: Marker) -> None:
+        out.publish(MarkerArray(markers=list(markers)))
+
+    def names() -> set[str]:
+        return {marker.ns for marker in shown[-1].markers if marker.action == Marker.ADD}
+
+    publish.names = names
+    yield publish
+    publish(Marker(action=Marker.DELETEALL))
+    until(client, lambda: "box" not in names(), "the box is gone")
+    client.destroy_publisher(out)
+    client.destroy_subscription(ear)
+
+
+def test_the_scene_file_is_shown_and_its_shapes_are_not_hit(client, board, scene):
+    at_home(client, board)
+    assert scene.names() == {"tray", "wall", "stake"}
+    for target, what in ((moved(base=0.9, shoulder=-0.35, elbow=0.3), "stake"), (moved(shoulder=-0.9), "floor")):
+        assert re.search(f"would (hit|come within .* of) {what}.* at .* s.*collision.margin", refusal(client, goal(target)))
+
+
+def test_what_comes_by_the_topic_is_not_hit_until_it_is_taken_away(client, board, scene):
+    at_home(client, board)
+    scene(box((0.05, 0.05, 0.2), IN_THE_WAY))
+    until(client, lambda: "box" in scene.names(), "the box")
+    assert " box" in refusal(client, goal(SWING))
+    scene(box((0.05, 0.05, 0.2), IN_THE_WAY, action=Marker.DELETE))
+    until(client, lambda: "box" not in scene.names(), "the box is gone")
+    name = start(client, goal(SWING))
+    until(client, lambda: outcome(client, name) == "done", "the end of the motion")
+
+
+def test_a_box_put_into_the_way_stops_the_motion(client, board, scene):
+    at_home(client, board)
+    name = start(client, goal(SWING, times=[6.0]))
+    scene(box((0.05, 0.05, 0.2), IN_THE_WAY))
+    until(client, lambda: outcome(client, name) == "aborted", "the end of the motion")
+    assert " box" in client.outcomes[name].message
+    assert stands(client, board)[0] > SWING[0] + 0.3
+
+
+ROUND, MESH, TURNED = (box((0.05, 0.04, 0.2), IN_THE_WAY) for _ in range(3))
+ROUND.type, MESH.type, TURNED.pose.orientation.w = Marker.CYLINDER, Marker.MESH_RESOURCE, 0.0
+
+
+@pytest.mark.parametrize(
+    "marker, said",
+    [
+        (box((0.05, -0.05, 0.2), IN_THE_WAY), "box: box_m has -0.05"),
+        (box((0.05, 0.05, 0.2), IN_THE_WAY, frame="map"), "box: frame is 'map', must be base_link"),
+        (ROUND, "a cylinder must be round"),
+        (MESH, "a marker of type 10, must be CUBE, SPHERE or CYLINDER"),
+        (TURNED, "orientation is no unit quaternion"),
+    ],
+    ids=["negative", "frame", "oval", "mesh", "turn"],
+)
+def test_a_message_that_is_wrong_is_refused_whole_with_the_reason(client, scene, marker, said):
+    heard: list[str] = []
+    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", lambda one: heard.append(one.message), 10)
+    until(client, lambda: heard, "a status")
+    scene(box((0.05, 0.05, 0.2), IN_THE_WAY), marker)
+    until(client, lambda: any(said in text for text in heard), said)
+    client.destroy_subscription(ear)
+    assert scene.names() == {"tray", "wall", "stake"}
