@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from scenarios.bench import at_home, goal, moved, outcome, stands, start, until
 from visualization_msgs.msg import Marker, MarkerArray
 
-from picker_dynamics.nodes.runtime import LATCHED
+from picker_dynamics.nodes.runtime import LATCHED, OUTCOMES
 from picker_dynamics.resources import resource
 
 pytestmark = pytest.mark.ros
@@ -104,7 +104,7 @@ ROUND.type, MESH.type, TURNED.pose.orientation.w = Marker.CYLINDER, Marker.MESH_
 )
 def test_a_message_that_is_wrong_is_refused_whole_with_the_reason(client, scene, marker, said):
     heard: list[str] = []
-    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", lambda one: heard.append(one.message), 10)
+    ear = client.create_subscription(DiagnosticStatus, "arm_controller/status", lambda one: heard.append(one.message), OUTCOMES)
     until(client, lambda: heard, "a status")
     scene(box((0.05, 0.05, 0.2), IN_THE_WAY), marker)
     until(client, lambda: any(said in text for text in heard), said)
