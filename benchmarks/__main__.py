@@ -1,6 +1,6 @@
 """All benchmarks: one JSON document on standard output, progress and a table on standard error.
 
-    python -m benchmarks                 everything, about eight minutes on two cores
+    python -m benchmarks                 everything, about ten minutes on two cores
     python -m benchmarks --quick         fewer rounds and poses: to see that it runs, not to quote
     python -m benchmarks --only loop     one of them; may be repeated
     python -m benchmarks --slow          those that take long too: ten minutes of soak, ten arms
@@ -26,6 +26,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "guard": {"rounds": 2},
     "inverse_kinematics": {"targets": 30},
     "firmware": {"minutes": 0.2, "levels": 10},
+    "motion": {"collisions": {"motions": 5, "checks": 20}},
     "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
     "bringup": {"runs": 2},
     "drive": {"presses": 20},
@@ -39,7 +40,7 @@ SLOW = {  # likewise, left out unless asked for
     "arms": {"arms": 2, "seconds": 5.0},
     "calibration_moved": {"arms": 2},
 }
-TELLING = ("loop", "soak", "arms")
+TELLING = ("loop", "motion", "soak", "arms")
 
 
 def tell(text: str) -> None:

@@ -151,9 +151,10 @@ class CollisionCheck:
         if not len(rows):
             return
         placed, way = model.placed(q[rows]), np.vstack([np.zeros(len(need)), np.cumsum(_steps(q, model.lipschitz), axis=0)])[rows]
-        for p in np.flatnonzero(unsure.any(axis=0)).tolist():
-            pair, least, is_first = model.pairs[p], float(need[p]), True
-            todo = np.flatnonzero(unsure[rows, p] & (placed.spheres(pair) < least))
+        columns = np.flatnonzero(unsure.any(axis=0))
+        unsure = unsure[np.ix_(rows, columns)] & (placed.spheres([model.pairs[p] for p in columns]) < need[columns])
+        for p, column in zip(columns.tolist(), unsure.T):
+            pair, least, is_first, todo = model.pairs[p], float(need[p]), True, np.flatnonzero(column)
             ways, i = way[todo, p], 0
             while i < len(todo):
                 lacks = least - (distance := placed.distance(pair, int(todo[i])))

@@ -84,20 +84,25 @@ class Placed:
 
     def __init__(self, bodies: Sequence[Body], description: ArmDescription, q: Array):
         poses = link_poses(description, q)
-        self._rotation = {body: np.matmul(poses[body.link].rotation, body.rotation) for body in bodies}
-        self._position = {body: poses[body.link].apply(body.position) for body in bodies}
+        self._number = {body: i for i, body in enumerate(bodies)}
+        self._rotations = [np.matmul(poses[body.link].rotation, body.rotation) for body in bodies]
+        self._positions = np.stack([poses[body.link].apply(body.position) for body in bodies], axis=1)
+        self._radii = np.array([body.radius for body in bodies])
         self._request, self._result = coal.DistanceRequest(), coal.DistanceResult()
 
-    def spheres(self, pair: Pair) -> Array:
-        """(s,) distance of the spheres about both: never more than that of the shapes [m]."""
-        away: Array = np.linalg.norm(self._position[pair.a] - self._position[pair.b], axis=-1) - pair.a.radius - pair.b.radius
+    def spheres(self, pairs: Sequence[Pair]) -> Array:
+        """(s, p) distances of the spheres about both of each pair: never more than those of the shapes [m]."""
+        a, b = ([self._number[body] for body in ends] for ends in zip(*((pair.a, pair.b) for pair in pairs)))
+        apart = self._positions[:, a] - self._positions[:, b]
+        away: Array = np.sqrt(np.einsum("spi,spi->sp", apart, apart)) - self._radii[a] - self._radii[b]
         return away
 
     def distance(self, pair: Pair, k: int) -> float:
         """Of the shapes at pose ``k`` [m]; below 0: how deep one is in the other."""
+        a, b = self._number[pair.a], self._number[pair.b]
+        at_a = coal.Transform3s(self._rotations[a][k], self._positions[k, a])
+        at_b = coal.Transform3s(self._rotations[b][k], self._positions[k, b])
         self._result.clear()
-        ends = (coal.Transform3s(self._rotation[one][k], self._position[one][k]) for one in (pair.a, pair.b))
-        at_a, at_b = ends
         return float(coal.distance(pair.a.shape, at_a, pair.b.shape, at_b, self._request, self._result))
 
 
@@ -154,9 +159,10 @@ class CollisionModel:
     def distances(self, q: ArrayLike) -> Array:
         """(p,) of every pair at the pose ``q`` (n,) [m]; of those far apart no more than a bound below."""
         placed = self.placed(np.asarray(q, dtype=float)[None])
-        return np.array(
-            [away if (away := float(placed.spheres(pair)[0])) > NEAR_M else placed.distance(pair, 0) for pair in self.pairs]
-        )
+        distances = placed.spheres(self.pairs)[0]
+        for p in np.flatnonzero(distances <= NEAR_M).tolist():
+            distances[p] = placed.distance(self.pairs[p], 0)
+        return distances
 
     # -- what makes a pair -----------------------------------------------------------------------------------
 

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos
 from execution_rig import HOME, NAMES, ZERO, Rig, goal, limits
-from mujoco_shapes import MujocoShapes
 from pytest import approx, mark, raises
 
+from benchmarks.mujoco_shapes import MujocoShapes
 from picker_dynamics.errors import InputError, LimitError
 from picker_dynamics.execution.checks import SampledMotion
 from picker_dynamics.execution.collision import MAX_STEP_M, CollisionCheck

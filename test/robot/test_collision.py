@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 from arm_fixtures import picker, servos
-from mujoco_shapes import MujocoShapes
 from pytest import approx, fixture, mark, raises
 
+from benchmarks.mujoco_shapes import MujocoShapes
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot import arms, description
 from picker_dynamics.robot.collision import CollisionModel

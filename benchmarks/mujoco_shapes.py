@@ -36,6 +36,7 @@ class MujocoShapes:
             geom = self.model.geom(i)
             body = self.model.body(self.model.geom_bodyid[i]).name
             self.geoms[geom.name or (description.root if body == "world" else body)].append(i)
+        self.names = {i: name for name, members in self.geoms.items() for i in members}
         self.index = [self.model.joint(name).qposadr[0] for name in description.joint_names]
 
     def at(self, q) -> None:
@@ -47,3 +48,10 @@ class MujocoShapes:
         self.at(q)
         pairs = itertools.product(self.geoms[one], self.geoms[other])
         return min(mujoco.mj_geomDistance(self.model, self.data, a, b, 2.0, None) for a, b in pairs)
+
+    def contacts(self, q) -> set[str]:
+        """Pairs that touch at a pose (n,); bodies with one joint between them do not count, as with MuJoCo."""
+        self.at(q)
+        mujoco.mj_collision(self.model, self.data)
+        found = self.data.contact.geom[: self.data.ncon]
+        return {" and ".join(sorted(self.names[i] for i in pair)) for pair in found.tolist()}
