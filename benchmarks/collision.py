@@ -1,8 +1,9 @@
 """Collisions: what looking for them costs, whom it refuses, and whether anything is hit: ``python -m benchmarks.collision``.
 
 Motions of the picker between random poses among the shapes of ``SCENE``, of 2 s, from rest to rest, that pass every other check.
-Two hundred are made; ``python -m benchmarks.collision 2000`` takes ten minutes.  Distances and contacts are MuJoCo's of the same shapes.  Accepted ones are made, one after the other, by the simulated arm with
-typical servos and compensation ``full``, and its true pose is looked at for contacts a hundred times a second.
+Distances and contacts are MuJoCo's of the same shapes.  Accepted ones are made, one after the other, by the simulated arm with
+typical servos and compensation ``full``, and its true pose is looked at for contacts a hundred times a second.  It makes 200;
+``python -m benchmarks.collision 2000`` takes more than ten minutes.
 """
 
 from __future__ import annotations
