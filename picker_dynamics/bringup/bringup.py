@@ -287,6 +287,7 @@ def graph(options: Options) -> Graph:
             subject="servos",
         )
     arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
+    collision = _collision(options, arm.root)
     if assumed:
         notes = (*notes, _assumption(arm, servos))
     if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
@@ -305,7 +306,7 @@ def graph(options: Options) -> Graph:
             "trajectory_controller",
             shared
             | _given(rate_hz=options.rate_hz, tip_speed_limit=options.tip_speed_limit)
-            | _collision(options, arm.root)
+            | collision
             | _given(**{"collision.compensation": options.compensation}),
             **common,
         ),

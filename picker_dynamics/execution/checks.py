@@ -150,6 +150,12 @@ class SampledMotion:
         """A time of the trajectory in the goal's own: as it was asked, however it was slowed and whatever is over of it [s]."""
         return (self._begin_s + time_s) / self._stretch
 
+    def stopping(self, deceleration: float) -> Array:
+        """(3, n) a single state, and where a stop from it, with a [rad/s²], comes to rest: 0.75 v |v| / a onwards, with its way."""
+        q, v = self.q[0], self.v[0]
+        way: Array = q + np.array([[0.0], [0.5], [1.0]]) * (0.75 * np.abs(v).max() / deceleration * v)
+        return way
+
     @property
     def joint_names(self) -> Sequence[str]:
         return self.model.joint_names

@@ -78,7 +78,7 @@ class CollisionCheck:
     def worst(self, motion: SampledMotion) -> Usage:
         """Where a pair lacks most of the distance that it has to keep, at least that with which the motion begins."""
         model, one_state = self.collision, motion.trajectory is None
-        q, times = (self._stopping(motion), np.zeros(3)) if one_state else (motion.q, motion.times)
+        q, times = (motion.stopping(self.deceleration), np.zeros(3)) if one_state else (motion.q, motion.times)
         keep = self.kept(motion, one_state)
         clear = Usage(1.0, "tip", self.margin_m, self.margin_m, 0.0, "clear of everything")
         if not len(keep) or self._is_far(q, keep):
@@ -116,12 +116,6 @@ class CollisionCheck:
         return kept
 
     # -- how -------------------------------------------------------------------------------------------------
-
-    def _stopping(self, motion: SampledMotion) -> Array:
-        """(3, n) a single state, and where a stop from it comes to rest: 0.75 v |v| / a onwards, with its way."""
-        q, v = motion.q[0], motion.v[0]
-        way: Array = q + np.array([[0.0], [0.5], [1.0]]) * (0.75 * np.abs(v).max() / self.deceleration * v)
-        return way
 
     def _is_far(self, q: Array, keep: Array) -> bool:
         """Whether the distances that are known answer for all of the way (s, n)."""

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.frame_heights import FrameHeights, height_changers
-from picker_dynamics.robot.model import Array
 
 from .checks import SampledMotion, Usage
 
@@ -69,7 +68,7 @@ class FloorCheck:
             return nothing
         one_state = motion.trajectory is None
         varies, tolerance = self.heights.varies, STATE_TOLERANCE_M if one_state else TOLERANCE_M
-        z = self.heights(self._stopping(motion) if one_state else motion.q)[:, varies]
+        z = self.heights(motion.stopping(self.deceleration) if one_state else motion.q)[:, varies]
         allowed = np.full(z.shape[1], self.floor_z) if one_state else np.minimum(self.floor_z, z[0])
         depth = np.where(allowed - z > tolerance, self.floor_z - z, 0.0)
         if not depth.any():
@@ -85,12 +84,6 @@ class FloorCheck:
         )
         time_s = 0.0 if one_state else float(motion.times[first])
         return Usage(1.0 + SHARE_PER_M * float(depth[k, j]), name, float(z[k, j]), self.floor_z, time_s, text)
-
-    def _stopping(self, motion: SampledMotion) -> Array:
-        """(3, n) a single state, and where a stop from it comes to rest: 0.75 v |v| / a onwards, with its way."""
-        q, v = motion.q[0], motion.v[0]
-        way: Array = q + np.array([[0.0], [0.5], [1.0]]) * (0.75 * np.abs(v).max() / self.deceleration * v)
-        return way
 
 
 def standing_floor(description: ArmDescription, rest: ArrayLike) -> tuple[float, str]:

@@ -159,7 +159,7 @@ class CollisionModel:
     def distances(self, q: ArrayLike) -> Array:
         """(p,) of every pair at the pose ``q`` (n,) [m]; of those far apart no more than a bound below."""
         placed = self.placed(np.asarray(q, dtype=float)[None])
-        distances = placed.spheres(self.pairs)[0]
+        distances: Array = placed.spheres(self.pairs)[0]
         for p in np.flatnonzero(distances <= NEAR_M).tolist():
             distances[p] = placed.distance(self.pairs[p], 0)
         return distances

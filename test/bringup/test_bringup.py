@@ -61,8 +61,9 @@ def test_the_simulated_board_has_a_folder_of_its_own_that_nobody_else_enters_and
 
 def test_what_is_refused_leaves_no_folder_behind(temporary, tmp_path):
     (tmp_path / "broken.yaml").write_text("servos: no")
-    with pytest.raises(ConfigurationError):
-        graph(Options(servos=str(tmp_path / "broken.yaml")))
+    for what in ("servos", "scene"):
+        with pytest.raises(ConfigurationError):
+            graph(Options(**{what: str(tmp_path / "broken.yaml")}))
     assert not list(temporary.iterdir())
 
 
