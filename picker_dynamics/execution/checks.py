@@ -151,7 +151,7 @@ class SampledMotion:
         return (self._begin_s + time_s) / self._stretch
 
     def stopping(self, deceleration: float) -> Array:
-        """(3, n) a single state, and where a stop from it, with a [rad/s²], comes to rest: 0.75 v |v| / a onwards, with its way."""
+        """(3, n) a single state, and where a stop from it, with a [rad/s²], comes to rest, 0.75 v |v| / a onwards; the way."""
         q, v = self.q[0], self.v[0]
         way: Array = q + np.array([[0.0], [0.5], [1.0]]) * (0.75 * np.abs(v).max() / deceleration * v)
         return way
