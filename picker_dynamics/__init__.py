@@ -7,11 +7,11 @@ if TYPE_CHECKING:  # ``picker`` hears Ctrl-C once this is loaded: nothing is tha
     from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["Arm", "load"]
+__all__ = ["Arm", "Waypoint", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    """``Arm`` and ``load``, brought in where somebody asks for them: Pinocchio takes a while to load."""
+    """``Arm``, ``Waypoint`` and ``load``, brought in where somebody asks for them: Pinocchio takes a while to load."""
     if name in __all__:
         from importlib import import_module
 

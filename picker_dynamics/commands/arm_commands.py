@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from picker_dynamics.scripting.target import asked_duration
 
 from . import options as shared
 from .terminal import agreed
+
+if TYPE_CHECKING:
+    from picker_dynamics.execution.waypoints import Waypoint
 
 HAIR = 1e-3
 """How far beyond a limit a held pose may be that counts as at it [rad, m]."""
@@ -62,6 +66,15 @@ def add_parser(commands) -> None:
     )
     move.add_argument(
         "--joints", nargs="+", metavar="NAME=VALUE", help="turning joints in degrees, sliding ones in metres: theta1=20 d3=0.1"
+    )
+    move.add_argument("--straight", action="store_true", help="the tip goes there on a straight line, and to each --via X Y Z")
+    move.add_argument(
+        "--via",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="PLACE",
+        help="on the way, may be repeated: X Y Z of the tip [m] or NAME=VALUE of joints; blend=M: pass within M metres, not stop",
     )
     moving("home", "move to the home pose of the servo map, or of config/arms.yaml", _home)
     moving("park", "move to the rest pose of the servo map; an arm without servos: home", _park)
@@ -126,11 +139,53 @@ def target_of(options, arm: ArmDescription, held: np.ndarray) -> np.ndarray:
         return tip_target(arm, options.tip, near=held, pitch_rad=pitch, direction=options.direction)
     if options.direction is not None or options.pitch_deg is not None:
         raise InputError("--pitch-deg and --direction belong to --tip X Y Z", subject="tip")
+    return named(arm, held, (assignment.partition("=")[::2] for assignment in options.joints))
+
+
+def named(arm: ArmDescription, held: np.ndarray, joints: Iterable[tuple[str, str]]) -> np.ndarray:
+    """``held`` (n,) [rad or m] but for joints by name, as a person says them."""
     target = held.copy()
-    for assignment in options.joints:
-        name, _, value = assignment.partition("=")
+    for name, value in joints:
         target[_index(arm, name)] = _amount(arm, name, value)
     return target
+
+
+def waypoints_of(options, arm: ArmDescription, held: np.ndarray) -> list[Waypoint]:
+    """What ``picker move --straight`` and ``--via`` ask for, from the pose ``held`` (n,) [rad or m].
+
+    Raises:
+        InputError: a place that is none, or no target.
+    """
+    from picker_dynamics.execution.waypoints import Waypoint
+
+    places, q = list[Waypoint](), held
+    for words in options.via:
+        given = dict(word.split("=", 1) for word in words if "=" in word)
+        blend, tip = _metres("blend", given.pop("blend", "0")), [_metres("--via", word) for word in words if "=" not in word]
+        if len(tip) != (0 if given else 3):
+            raise InputError(f"--via {' '.join(words)}: give X Y Z of the tip, or NAME=VALUE of joints", subject="via")
+        if tip:
+            places.append(Waypoint(tip, straight=options.straight, blend=blend))
+        else:
+            q = named(arm, q, given.items())
+            places.append(Waypoint(q=q, blend=blend))
+    if bool(options.tip) == bool(options.joints):
+        raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
+    if options.joints:
+        if options.straight and not any(place.straight for place in places):
+            raise InputError("--straight belongs to --tip X Y Z, or to --via X Y Z", subject="straight")
+        return [*places, Waypoint(q=target_of(options, arm, q))]
+    pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
+    return [*places, Waypoint(options.tip, pitch=pitch, direction=options.direction, straight=options.straight)]
+
+
+def _metres(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    refuse_if(not abs(value) <= TIP_M, f"{name}: {text!r} is not a length in metres, at most {TIP_M:g}", name, text)
+    return value
 
 
 def _index(arm: ArmDescription, name: str) -> int:
@@ -181,8 +236,18 @@ def _held(at: Bench) -> np.ndarray:
 
 
 def _move(at: Bench) -> str:
-    held = _held(at)
-    return _move_to(at, target_of(at.options, at.arm, held), held)
+    held, options = _held(at), at.options
+    if not (options.straight or options.via):
+        return _move_to(at, target_of(options, at.arm, held), held)
+    from picker_dynamics.execution.waypoints import motion_through
+
+    waypoints = waypoints_of(options, at.arm, held)
+    checks = at.known.validator(at.client.payload(), at.client.tip_speed())
+    motion = motion_through(held, waypoints, checks, at.arm)
+    if motion.duration < options.duration:
+        motion = motion.stretched(options.duration / motion.duration)
+    took = at.client.send(at.client.message_along(motion))
+    return f"there after {took:.2f} s: " + _pose(at.arm, motion.end)
 
 
 def _home(at: Bench) -> str:

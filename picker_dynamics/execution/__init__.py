@@ -26,4 +26,5 @@ __all__ = [
     "tolerances",
     "torque_limits",
     "validator",
+    "waypoints",
 ]

@@ -89,6 +89,11 @@ class ParsedGoal:
         return len(self.times_s) <= LIGHT_POINTS and self.times_s[-1] <= LIGHT_S
 
     @property
+    def stands(self) -> bool:
+        """Whether its last two points are one pose: it says how the motion ends, and nothing else may be made of that."""
+        return len(self.times_s) > 1 and bool((self.positions[-1] == self.positions[-2]).all())
+
+    @property
     def heavy(self) -> bool:
         """Whether checking it takes so long that the arm should stand meanwhile."""
         return len(self.times_s) > HEAVY_POINTS or self.times_s[-1] > HEAVY_S
@@ -153,9 +158,11 @@ def parse(goal: Goal, joint_names: Sequence[str]) -> ParsedGoal:
 
 
 def along(trajectory: Trajectory) -> Goal:
-    """The goal to follow a trajectory that begins where the arm is, and ends at rest."""
-    count = max(1, int(np.ceil(trajectory.duration / KNOT_S)))
-    times_s = np.linspace(0.0, trajectory.duration, count + 1)[1:]
+    """The goal to follow a trajectory that begins where the arm is and ends at rest: through its knots, and others between."""
+    gaps = np.diff(trajectory.breaks)
+    parts = np.maximum(np.ceil(gaps / KNOT_S - 1e-9), 1.0).astype(int)
+    between = (begin + gap * np.arange(1, count + 1) / count for begin, gap, count in zip(trajectory.breaks, gaps, parts))
+    times_s = np.concatenate(list(between))
     q, v, a = (rows.tolist() for rows in trajectory.sample(times_s))
     return Goal(trajectory.joint_names, times_s.tolist(), q, v, a)
 

@@ -31,7 +31,7 @@ def planned(
     Args:
         joining: the goal, where it joins.
         side: of the joints' friction there; it is taken along.
-        approaches: whether motions may end with one.
+        approaches: whether motions may end with one; those of a goal that stands in its last pose do not.
 
     Raises:
         PickerError: why the motion may not be made.
@@ -41,5 +41,6 @@ def planned(
     end_s = validated.trajectory.duration if joining.whole else float(times_s[-1])
     if goal.track != MAIN_TRACK:
         return Planned(validated, end_s, None)
-    ended, approach = Ending(validated, end_s, float(times_s[-2]), goal.joints).planned(side, validator, description, approaches)
+    ending, may = Ending(validated, end_s, float(times_s[-2]), goal.joints), approaches and not goal.stands
+    ended, approach = ending.planned(side, validator, description, may)
     return Planned(ended, end_s + (approach.duration_s if approach is not None else 0.0), approach)

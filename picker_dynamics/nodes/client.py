@@ -14,6 +14,7 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -143,6 +144,10 @@ class ArmClient(Node):
         with self.telling() as told:
             self.wait(lambda: told.payload_kg is not None, ANSWER_S, "no payload is told: is the dynamics node running?")
         return told.payload_kg
+
+    def tip_speed(self) -> float:
+        """What the controller allows the tool [m/s]."""
+        return float(self._get("trajectory_controller", ["tip_speed_limit"])[0].double_value)
 
     def listen(self, duration_s: float) -> tuple[np.ndarray, np.ndarray | None]:
         """Positions (s, n) [rad or m] of the states of the next ``duration_s`` [s], and efforts (s, n), or None without any.
@@ -409,11 +414,15 @@ class ArmClient(Node):
             if not result.successful:
                 raise PickerError(f"{node}: {result.reason}")
 
+    def _get(self, node: str, names: list[str]) -> list[ParameterValue]:
+        """Values of a node's parameters."""
+        return self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), repeat=True).values
+
     @contextmanager
     def meanwhile(self, node: str, **values) -> Iterator[None]:
         """Parameters of a node have other values until this ends; names as for ``set_parameters``."""
         names = [_dotted(name) for name in values]
-        before = self.call(GetParameters, f"{node}/get_parameters", GetParameters.Request(names=names), repeat=True).values
+        before = self._get(node, names)
         self.set_parameters(node, **values)
         try:
             yield

@@ -47,6 +47,10 @@ STEP = 1.2
 DAMPING, LEAST_DAMPING = 0.02, 1e-10
 """c and ε: of 0.004 to 0.5 this c ends soonest, on arms of five to seven joints."""
 
+NEWTON_ROUNDS, NEWTON_STEP, EXACT = 12, 0.5, 1e-9
+"""Steps of the search along a path, the longest of them that leads to a pose next to the last [rad, or share of the chain's
+length], and how near the target a pose of the path is, as a share of that length."""
+
 NEAR_AXIS = math.cos(math.radians(30.0))
 """A direction this near an axis of the tool's frame is that axis: a frame set off sideways points along its axes all the same."""
 
@@ -179,6 +183,49 @@ class ChainKinematics:
         if off <= NEARLY_M and task.pitch is None and task.direction is None:
             return reached
         raise self._refusal(task, pose, q, error, reached, off)
+
+    def along(
+        self,
+        positions_m: ArrayLike,
+        start: ArrayLike,
+        *,
+        pitches_rad: ArrayLike | None = None,
+        directions: ArrayLike | None = None,
+    ) -> Array:
+        """Joint positions (k, n) with which the tool goes along ``positions_m`` (k, 3) [m], each pose next to the one before.
+
+        Each is the end of Newton's steps of least length from the one before, limits aside: joints that the task leaves free
+        move no more than they have to.
+
+        Args:
+            start: (n,) pose next to the first [rad or m].
+            pitches_rad: (k,) elevations of the tool's direction on the way [rad]; or
+            directions: (k, 3) in which it points, unit vectors; None: any.
+
+        Returns:
+            As many poses as there are: fewer than asked where the next position cannot be had from the last pose.
+        """
+        positions = as_states("positions_m", positions_m, 3)
+        pose = as_vector("start", start, self.n)
+        q, columns, found = pose[None, list(self.columns)], list(self.columns), list[Array]()
+        for k, position in enumerate(positions):
+            pitch = None if pitches_rad is None else float(np.asarray(pitches_rad)[k])
+            task = _Task(position, pitch, None if directions is None else np.asarray(directions)[k])
+            for _ in range(NEWTON_ROUNDS):
+                error, jacobian = self._error(task, q)
+                if np.abs(error).max() < EXACT:
+                    break
+                transposed = jacobian.swapaxes(-1, -2)
+                square = jacobian @ transposed + LEAST_DAMPING * np.eye(error.shape[-1])
+                step = (transposed @ np.linalg.solve(square, error[..., None]))[..., 0]
+                if np.abs(step).max() > NEWTON_STEP:
+                    return np.array(found).reshape(-1, self.n)
+                q = q + step * self._scale
+            else:
+                return np.array(found).reshape(-1, self.n)
+            pose[columns] = q[0]
+            found.append(pose.copy())
+        return np.array(found).reshape(-1, self.n)
 
     def nearest_point(self, position_m: ArrayLike, *, near: ArrayLike | None = None) -> Array:
         """The point (3,) [m] nearest to ``position_m`` that the tool reaches, as far as the search can tell."""

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError, JointNamesError, PickerError
+from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, JointNamesError, LimitError, PickerError
 from picker_dynamics.execution.goal import MAX_GOAL_S
+from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
@@ -249,10 +250,15 @@ class Arm:
         pitch: float | None = None,
         unit: str = "rad",
         duration: float | None = None,
+        straight: bool = False,
+        via: Sequence[Waypoint] = (),
         **joints: float,
     ) -> Plan:
         """Whether the arm may move there from the pose that it holds, and at what cost; arguments as ``move``, nothing moves."""
         held = self._held()
+        if straight or via:
+            motion = self._through(held, straight, via, duration, q=q, tip=tip, pitch=pitch, unit=unit, joints=joints)
+            return planned(self._known.validator(self.payload, self._tip_speed()), motion)
         target = self._target(held, q, tip, pitch, unit, joints)
         still = np.zeros(self.description.n)
         begin, end = (self._within(held), still, still), (target, still, still)
@@ -269,6 +275,8 @@ class Arm:
         pitch: float | None = None,
         unit: str = "rad",
         duration: float | None = None,
+        straight: bool = False,
+        via: Sequence[Waypoint] = (),
         wait: bool = True,
         **joints: float,
     ) -> Move:
@@ -280,6 +288,9 @@ class Arm:
             joints: by name, ``shoulder=0.5``; in ``unit`` (``rad`` or ``deg``) where they turn, in metres where they slide.
             duration: at least this long [s], by default 0.8 s or 1 s for each metre of the tip's way; it is slowed to what tip
                 speed and torque allow.
+            straight: the tool goes to ``tip`` on a straight line, its hand at the pitch that it has unless another is given; or
+                any where the line cannot be followed with that one.
+            via: on the way, ``Waypoint(tip=(x, y, z), blend=0.02)`` or ``Waypoint(q=...)``; without ``blend`` it stops there.
             wait: False returns at once; look at ``done()`` or ``wait()`` of what is returned.
 
         Raises:
@@ -290,6 +301,12 @@ class Arm:
         """
         body = self._standing()
         held = body.held
+        if straight or via:
+            try:
+                motion = self._through(held, straight, via, duration, q=q, tip=tip, pitch=pitch, unit=unit, joints=joints)
+            except (LimitError, InfeasibleError) as why:
+                raise GoalRefusedError(f"refused: {why}", subject=why.subject, value=why.value, limit=why.limit) from why
+            return self._begun(body.follow(motion), wait)
         target = self._target(held, q, tip, pitch, unit, joints)
         return self._begun(body.begin(target, self._duration(held, target, duration)), wait)
 
@@ -398,6 +415,35 @@ class Arm:
         self._open()
         return np.array(self._pose if self._body is None else self._body.held)
 
+    def _tip_speed(self) -> float | None:
+        return None if self._body is None else self._body.tip_speed()
+
+    def _through(
+        self,
+        held: Array,
+        straight: bool,
+        via: Sequence[Waypoint],
+        duration: float | None,
+        *,
+        q: ArrayLike | None,
+        tip: Sequence[float] | None,
+        pitch: float | None,
+        unit: str,
+        joints: dict[str, float],
+    ) -> Trajectory:
+        """The motion from the pose ``held`` through waypoints, or straight, to what ``_target`` takes; errors as ``move``."""
+        if tip is None:
+            last = Waypoint(q=self._target(held, q, tip, pitch, unit, joints))
+        else:
+            self._one_of(q, tip, joints)
+            last = Waypoint(tip, pitch=pitch, straight=straight)
+        if straight and not any(one.straight for one in (*via, last)):
+            raise InputError("straight belongs to a tip: tip=(x, y, z)", subject="straight")
+        checks = self._known.validator(self.payload, self._tip_speed())
+        motion = motion_through(self._within(held), [*via, last], checks, self.description)
+        least_s = 0.0 if duration is None else _seconds(duration)
+        return motion if motion.duration >= least_s else motion.stretched(least_s / motion.duration)
+
     @staticmethod
     def _over(move: Move) -> bool:
         try:
@@ -408,6 +454,14 @@ class Arm:
     def _duration(self, held: Array, target: Array, asked: float | None) -> float:
         return asked_duration(self.description, held, target) if asked is None else _seconds(asked)
 
+    @staticmethod
+    def _one_of(q: ArrayLike | None, tip: Sequence[float] | None, joints: dict[str, float]) -> None:
+        ways = [
+            name for name, given in (("q", q is not None), ("tip", tip is not None), ("joints by name", bool(joints))) if given
+        ]
+        if len(ways) != 1:
+            raise InputError(f"give q, tip or joints by name; given: {' and '.join(ways) or 'none'}", subject="target")
+
     def _target(
         self,
         held: Array,
@@ -417,11 +471,7 @@ class Arm:
         unit: str,
         joints: dict[str, float],
     ) -> Array:
-        ways = [
-            name for name, given in (("q", q is not None), ("tip", tip is not None), ("joints by name", bool(joints))) if given
-        ]
-        if len(ways) != 1:
-            raise InputError(f"give q, tip or joints by name; given: {' and '.join(ways) or 'none'}", subject="target")
+        self._one_of(q, tip, joints)
         within = self._within(held)
         if q is not None:
             return as_vector("q", q, self.description.n)

@@ -76,6 +76,9 @@ class Body(Protocol):
     def follow(self, trajectory: Trajectory) -> Goal:
         """Start a motion along a trajectory of all joints, from rest where the arm is held to rest; errors as ``begin``."""
 
+    def tip_speed(self) -> float | None:
+        """What its controller allows the tool [m/s]; None: the default."""
+
     def step(self) -> None:
         """Let a little time pass."""
 

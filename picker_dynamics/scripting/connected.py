@@ -132,6 +132,9 @@ class ConnectedBody:
     def follow(self, trajectory: Trajectory) -> ConnectedGoal:
         return self._begun(self.client.message_along(trajectory))
 
+    def tip_speed(self) -> float:
+        return self.client.tip_speed()
+
     def _begun(self, message: Any) -> ConnectedGoal:
         self.client.wait_holding()
         with self.client.cancelling():

@@ -105,12 +105,12 @@ class Equipment:
         poses = [self.home, self.rest]
         return collision_check(self.description, self.scene, floor_z, poses, servos=self.servos, droops=self.droops)
 
-    def validator(self, payload: float = 0.0) -> MotionValidator:
-        """Checks motions as the controller would."""
+    def validator(self, payload: float = 0.0, tip_speed: float | None = None) -> MotionValidator:
+        """Checks motions as the controller would; ``tip_speed``: what it allows [m/s], where it is not the default."""
         from picker_dynamics.execution.validator import motion_validator
 
         held, model = self.execution_limits(payload), self.model(payload)
-        return motion_validator(self.description, held.torque, model, tip_speed=held.tip_speed, further=held.further)
+        return motion_validator(self.description, held.torque, model, tip_speed=tip_speed or held.tip_speed, further=held.further)
 
 
 def equipment(

@@ -105,6 +105,9 @@ class SimulatedBody:
     def follow(self, trajectory: Trajectory) -> SimulatedGoal:
         return self._begun(goals.along(trajectory))
 
+    def tip_speed(self) -> None:
+        return None
+
     def _begun(self, asked: goals.Goal) -> SimulatedGoal:
         goal = self._goal = SimulatedGoal(self, str(next(self._numbers)))
 

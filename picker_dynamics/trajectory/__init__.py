@@ -1,5 +1,17 @@
 """Joint trajectories, position, velocity and acceleration as functions of time: splines, points as joint_trajectory_controller
-reads them, profiles, time scaling, ways to rest.  Imports ``robot`` for its errors' names and array checks; knows no torque.
+reads them, profiles, time scaling, ways to rest; paths (straight lines of the tool, blended legs) and the fastest way along them.
+Imports ``robot`` for its errors' names, array checks and kinematics; knows no torque.
 """
 
-__all__ = ["corners", "points", "profiles", "splines", "stops", "time_scaling", "trajectory"]
+__all__ = [
+    "corners",
+    "points",
+    "profiles",
+    "progress",
+    "splines",
+    "stops",
+    "straight_line",
+    "time_scaling",
+    "trajectory",
+    "via_path",
+]

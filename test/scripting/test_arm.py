@@ -9,7 +9,7 @@ import pytest
 from arm_fixtures import picker, rigid_body, servos
 
 import picker_dynamics
-from picker_dynamics import Arm, load
+from picker_dynamics import Arm, Waypoint, load
 from picker_dynamics.errors import (
     ConfigurationError,
     GoalAbortedError,
@@ -45,7 +45,7 @@ def arm(standing):
 
 
 def test_the_package_offers_what_a_script_needs_and_loads_nothing_before_it_is_asked():
-    assert {"Arm", "load"} <= set(dir(picker_dynamics))
+    assert {"Arm", "Waypoint", "load"} <= set(dir(picker_dynamics))
     with pytest.raises(AttributeError, match="Leg"):
         picker_dynamics.Leg  # noqa: B018
     code = (
@@ -270,3 +270,61 @@ def test_arms_whose_joints_take_efforts_move_too(name):
 def test_what_an_arm_cannot_be_made_of_is_said(options, error, text):
     with pytest.raises(error, match=text):
         Arm.simulated(real_time=False, **options)
+
+
+# -- straight lines and via points -------------------------------------------------------------------------
+
+
+def off_line(points, begin, end):
+    return np.linalg.norm(np.cross(points - begin, np.subtract(end, begin)), axis=1) / np.linalg.norm(np.subtract(end, begin))
+
+
+def test_the_tool_goes_straight_and_no_approach_leaves_the_line(arm):
+    begin = arm.tip
+    with arm.record() as recorded:
+        arm.move(tip=TIP, straight=True)
+        arm.wait(1.0)
+    asked, true = rigid_body().forward_kinematics(recorded.q_ref), rigid_body().forward_kinematics(recorded.q)
+    assert off_line(asked, asked[0], TIP).max() < 5e-4
+    np.testing.assert_allclose(asked[-1], TIP, atol=1e-5)
+    assert off_line(true, begin, TIP).max() < 8e-3, "servos are springs, but it was near the line all the way"
+    assert np.linalg.norm(arm.tip - TIP) < THERE_M
+    with arm.record() as bent:
+        arm.move(tip=tuple(begin))
+    assert off_line(rigid_body().forward_kinematics(bent.q_ref), np.array(TIP), begin).max() > 1e-3, "else it proves nothing"
+
+
+def test_via_points_are_passed_and_the_arm_ends_where_it_was_told(arm):
+    via = [Waypoint((0.24, 0.08, 0.17), blend=0.03), Waypoint(q=HOME)]
+    with arm.record() as recorded:
+        arm.move(tip=(0.2, -0.1, 0.2), via=via)
+    asked = rigid_body().forward_kinematics(recorded.q_ref)
+    assert np.linalg.norm(asked - via[0].tip, axis=1).min() < 0.03
+    assert np.abs(recorded.q_ref - HOME).max(axis=1)[100:-50].min() < 1e-6
+    np.testing.assert_allclose(asked[-1], (0.2, -0.1, 0.2), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "asked, error, said",
+    [
+        ({"tip": (0.6, 0.0, 0.17)}, UnreachableError, "straight line cannot be followed after"),
+        ({"tip": (-0.2, 0.001, 0.16)}, PickerError, "straight line .* after"),
+        ({"tip": (0.33, 0.0, 0.17)}, GoalRefusedError, "refused: shoulder needs"),
+        ({"tip": (0.2, float("nan"), 0.1)}, InputError, "not a finite number"),
+        ({"q": HOME}, InputError, "straight belongs to a tip"),
+        ({"tip": TIP, "shoulder": 0.2}, InputError, "given: tip and joints by name"),
+        ({"tip": TIP, "via": [Waypoint((0.24, 0.08, 0.17), blend=0.2)]}, InputError, "blend of 200 mm at via point 1 is longer"),
+    ],
+)
+def test_a_line_that_cannot_be_is_one_clear_error_and_the_arm_stands(arm, asked, error, said):
+    with arm.record() as recorded:
+        with pytest.raises(error, match=said):
+            arm.move(straight=True, **asked)
+        arm.wait(0.1)
+    assert not np.ptp(recorded.q_ref, axis=0).any()
+
+
+def test_a_straight_plan_is_the_motion_that_would_be_made(arm):
+    plan = arm.plan(tip=TIP, straight=True)
+    assert plan and plan.slowed == 1.0 and plan.duration < arm.plan(tip=TIP).duration
+    np.testing.assert_allclose(arm.move(tip=TIP, straight=True, duration=2.0).duration, 2.0, atol=0.03)

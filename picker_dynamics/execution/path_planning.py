@@ -1,0 +1,139 @@
+"""Time-parametrisation of a path under all limits of a validator at once: joint speed, tip speed, torque and motors' speed.
+
+With tau the torque of a motion along q(s), sides of the servo's speed-torque line taken from the direction of q',
+
+    tau = M q' u + (M q'' + C(q, q') q') z + b |q'| sqrt(z) + g + F_c sign q'
+    |tau_j| <= most_j(supply),      sign(q'_j) tau_j + (1 - x_j) D_j |q'_j| sqrt(z) <= u tau_ms,j (1 - x_j) - tau_c,j
+
+``trajectory.progress`` finds the fastest way to go along, and smooths it; the validator has the last word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.model import Array, times
+from picker_dynamics.trajectory.progress import PathLimits, Progress, fastest
+from picker_dynamics.trajectory.trajectory import Trajectory, from_points
+
+from .checks import SETPOINT_SHARE, SampledMotion
+from .validator import MotionValidator, Validated
+
+GRID = 100
+"""Places along a path at which limits are looked at, at least."""
+
+KNOT_S = 0.02
+"""Spacing of the points of the motion [s]."""
+
+TIP_ACCELERATION = 2.0
+"""Largest acceleration of the tool along its path [m/s²]: servos are springs, and swing after what is harder."""
+
+WINDOW_S = 0.06
+"""Over which the acceleration is averaged [s]."""
+
+KEPT = 0.995
+"""Share of each limit that is planned with: between the places that are looked at a little more is used."""
+
+RESOLUTION = 1.002
+"""Of the factor by which a motion is slowed that the validator does not let pass."""
+
+MENDS, MENDED = 4, 1.01
+"""How often places that smoothing made too fast are made slower, and the slowing of the whole motion that is let be."""
+
+
+def timed(
+    path: Trajectory, validator: MotionValidator, description: ArmDescription, tip_acceleration: float = TIP_ACCELERATION
+) -> Validated:
+    """The motion along a path q(s) from rest to rest, as fast as the validator's limits allow.
+
+    Args:
+        tip_acceleration: largest acceleration of the tool along its path [m/s²]; infinite: what the torques allow.
+
+    Raises:
+        PickerError: why it cannot be made, as ``MotionValidator.scale_time``.
+    """
+    supply = float(validator.limits.supply(validator.model.gravity(path.sample(_grid(path))[0])).min())
+    limits = path_limits(path, validator, description, tip_acceleration, supply)
+    found: Validated | None = None
+    for _ in range(MENDS):
+        progress = replace(fastest(limits), window_s=WINDOW_S)
+        made = validator.scaled(along(path, progress), RESOLUTION)
+        found = made if found is None or made.trajectory.duration < found.trajectory.duration else found
+        if made.factor < MENDED or made.motion is None:
+            break
+        lowest = made.motion.lowest_supply(validator.limits)
+        if lowest < supply - 1e-3:
+            supply = lowest
+            limits = replace(path_limits(path, validator, description, tip_acceleration, supply), z_max=limits.z_max)
+        times_s = made.motion.times / made.factor
+        excess = made.factor * _speed_use(made.motion, validator, description)
+        share = np.interp(limits.s, progress.at(times_s)[0], np.maximum(excess, 1.0))
+        limits = replace(limits, z_max=limits.z_max / share**2)
+    assert found is not None
+    return found
+
+
+def _grid(path: Trajectory) -> Array:
+    """Places (g,) along a path: its knots, and between them as many as it takes."""
+    each = max(1, -(-GRID // len(path.coefficients)))
+    share = np.arange(each) / each
+    places = (path.breaks[:-1, None] + share * np.diff(path.breaks)[:, None]).ravel()
+    return np.append(places, path.duration)
+
+
+def _speed_limit(validator: MotionValidator, description: ArmDescription) -> Array:
+    """(n,) of the joints [rad/s or m/s]."""
+    servos = validator.limits.servo_map
+    return description.velocity if servos is None else np.minimum(description.velocity, SETPOINT_SHARE * servos.setpoint_speed)
+
+
+def _speed_use(motion: SampledMotion, validator: MotionValidator, description: ArmDescription) -> Array:
+    """(s,) share of the speed limits that a motion uses, joints and tool."""
+    joints = (np.abs(motion.v) / _speed_limit(validator, description)).max(axis=1)
+    use: Array = np.maximum(joints, motion.tip_speed / validator.tip_speed)
+    return use
+
+
+def path_limits(
+    path: Trajectory, validator: MotionValidator, description: ArmDescription, tip_acceleration: float, supply: float
+) -> PathLimits:
+    """The validator's limits along a path q(s), servos at the share ``supply`` of their nominal voltage."""
+    s = _grid(path)
+    q, slope, bend = path.sample(s)
+    model, torques = validator.model, validator.limits
+    servos = torques.servo_map
+    speed = _speed_limit(validator, description)
+    way = np.linalg.norm(times(model.jacobian(q), slope), axis=-1)
+    with np.errstate(divide="ignore"):
+        fastest_joint = (KEPT * speed / np.abs(slope)).min(axis=-1)
+        z_max = np.minimum(fastest_joint, KEPT * validator.tip_speed / way) ** 2
+    mass = model.mass_matrix(q)
+    a = times(mass, slope)
+    b = times(mass, bend) + times(model.coriolis_matrix(q, slope), slope)
+    rest = model.gravity(q) + model.coulomb * np.sign(slope)
+    drag = model.viscous * np.abs(slope)
+    most = KEPT * torques.most(torques.peak_share * supply)
+    zero = np.zeros_like(drag)
+    rows = [(a, b, np.where(slope > 0.0, drag, 0.0), most - rest), (-a, -b, np.where(slope < 0.0, drag, 0.0), most + rest)]
+    if servos is not None:
+        motor, sign = servos.model, np.sign(slope)
+        kept = 1.0 - motor.load_friction
+        room = KEPT * supply * motor.motor_stall * kept - motor.coulomb - sign * rest
+        rows.append((sign * a, sign * b, drag + kept * motor.damping * np.abs(slope), np.where(sign == 0.0, np.inf, room)))
+    if np.isfinite(tip_acceleration):
+        hard = np.full((len(s), 1), tip_acceleration)
+        rows += [(sign * way[:, None], zero[:, :1], zero[:, :1], hard) for sign in (1.0, -1.0)]
+    return PathLimits(s, *(np.concatenate(parts, axis=1) for parts in zip(*rows)), z_max)
+
+
+def along(path: Trajectory, progress: Progress, knot_s: float = KNOT_S) -> Trajectory:
+    """The motion q(s(t))."""
+    t = np.linspace(0.0, progress.duration, max(2, int(np.ceil(progress.duration / knot_s)) + 1))
+    s, speed, rate = (x[:, None] for x in progress.at(t))
+    q, slope, bend = path.sample(np.clip(s[:, 0], 0.0, path.duration))
+    v, a = slope * speed, slope * rate + bend * speed**2
+    v[[0, -1]] = 0.0
+    return from_points(t, q, v, a, joint_names=path.joint_names)

@@ -1,0 +1,122 @@
+"""Motions through waypoints, as a person says them: the tip or the joints, straight or not, with a stop or a blend at each.
+
+Every leg is the line of the joints to the waypoint's pose, or the straight line of the tool.  What comes out is a goal like any
+other: points over time that the controller checks, and follows as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.inverse_kinematics import ChainKinematics
+from picker_dynamics.robot.model import Array, as_vector, checked_number
+from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.trajectory import splines
+from picker_dynamics.trajectory.straight_line import HELD, straight_line
+from picker_dynamics.trajectory.trajectory import Trajectory
+from picker_dynamics.trajectory.via_path import joined, joint_leg
+
+from .path_planning import TIP_ACCELERATION, timed
+from .validator import MotionValidator
+
+STAND_S = 0.02
+"""A motion whose end is a straight line stands so long in its last pose: the goal says so, and no approach leaves the line."""
+
+MOST = 50
+"""Waypoints of one motion, at the most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Waypoint:
+    """Where a motion goes: ``tip`` or ``q``.
+
+    Args:
+        tip: (3,) of the tool [m], base frame.
+        q: (n,) joint positions [rad or m].
+        pitch: elevation of the tool's direction there [rad]; None: on a straight line what it is, or any where that cannot be
+            followed; else as ``robot.tip_target``.
+        direction: (3,) in which the tool points there, instead.
+        straight: the tool goes there on a straight line.
+        blend: the motion may pass at this distance of the tool [m] instead of stopping there; 0: it stops.
+    """
+
+    tip: Sequence[float] | None = None
+    q: ArrayLike | None = None
+    pitch: float | None = None
+    direction: ArrayLike | None = None
+    straight: bool = False
+    blend: float = 0.0
+
+
+def motion_through(
+    start: ArrayLike,
+    waypoints: Sequence[Waypoint],
+    validator: MotionValidator,
+    description: ArmDescription,
+    tip_acceleration: float = TIP_ACCELERATION,
+) -> Trajectory:
+    """The motion from rest at ``start`` (n,) [rad or m] through waypoints, as fast as the validator lets it.
+
+    Raises:
+        InputError: waypoints that can be none, or blends that are longer than their legs.
+        UnreachableError, SingularityError: a place where the tool cannot be led; LimitError, InfeasibleError: what the arm may
+            not do.
+    """
+    if not 0 < len(waypoints) <= MOST:
+        raise InputError(f"{len(waypoints)} waypoints, must be 1 to {MOST}", subject="via", value=len(waypoints), limit=MOST)
+    radii = [checked_number("blend", one.blend, "m", least=0.0) for one in waypoints[:-1]]
+    kinematics, q0 = ChainKinematics(description), as_vector("start", start, description.n)
+    lines = any(one.straight and one.pitch is None and one.direction is None for one in waypoints)
+    for held in (True, False) if lines else (False,):
+        try:
+            legs = _legs(q0, waypoints, description, kinematics, held)
+            parts = [timed(path, validator, description, tip_acceleration) for path in joined(legs, radii, kinematics)]
+        except PickerError:
+            if not held:
+                raise
+            continue
+        made = _one_after_another([part.trajectory for part in parts], stands=waypoints[-1].straight)
+        if len(parts) > 1:
+            validator.validate(made)
+        return made
+    raise AssertionError("the last way was made, or refused")
+
+
+def _legs(
+    q0: Array, waypoints: Sequence[Waypoint], arm: ArmDescription, kinematics: ChainKinematics, held: bool
+) -> list[Trajectory]:
+    """A path to each waypoint; ``held``: on straight lines the tool keeps its pitch where nothing else is asked."""
+    legs, q = list[Trajectory](), q0
+    for one in waypoints:
+        if (one.tip is None) == (one.q is None):
+            raise InputError("a waypoint needs its tip or its joints, one of them", subject="via")
+        if one.straight and one.tip is not None:
+            pitch = HELD if held and one.pitch is None and one.direction is None else one.pitch
+            leg = straight_line(arm, kinematics, q, one.tip, pitch_rad=pitch, direction=one.direction)
+        else:
+            target = one.q if one.tip is None else tip_target(arm, one.tip, near=q, pitch_rad=one.pitch, direction=one.direction)
+            assert target is not None
+            leg = joint_leg(arm.joint_names, kinematics, q, as_vector("q", target, arm.n))
+        legs.append(leg)
+        q = leg.end
+    return legs
+
+
+def _one_after_another(parts: Sequence[Trajectory], *, stands: bool) -> Trajectory:
+    """Motions from rest to rest as one; ``stands``: and at rest for ``STAND_S`` where they end."""
+    breaks, segments = [0.0], list[Array]()
+    for part in parts:
+        breaks += (part.breaks[1:] + breaks[-1]).tolist()
+        segments += list(part.coefficients)
+    if stands:
+        still = np.zeros((splines.DEGREE + 1, parts[-1].n))
+        still[0] = parts[-1].end
+        breaks.append(breaks[-1] + STAND_S)
+        segments.append(still)
+    return Trajectory(parts[0].joint_names, breaks, segments)

@@ -1,0 +1,174 @@
+"""Straight lines of the tool, as paths of the joints: q(s), s the way of the tool in metres.
+
+The line is divided into knots; at each the joints follow from the pose before (``ChainKinematics.along``), so that the arm keeps
+its side of every singularity, and a path whose slope and curvature are continuous goes through them.  Where the tool leaves the
+line between knots by more than ``STRAY_M`` they are halved.  The hand's pitch goes evenly from what it is to what is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from picker_dynamics.errors import InputError, LimitError, SingularityError, UnreachableError
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.inverse_kinematics import STEEP, ChainKinematics
+from picker_dynamics.robot.model import Array, as_vector, checked_number
+
+from . import splines
+from .trajectory import Trajectory
+
+STRAY_M = 1e-4
+"""How far from its line the tool may be [m]: of the 0.5 mm that are promised the motion needs the rest."""
+
+KNOT_M, KNOT_RAD, FEWEST, HALVINGS = 0.02, 0.15, 4, 5
+"""Length of the line, and turn of the hand, between two knots before they are halved; how many there are at least, and how often
+they may be halved."""
+
+BETWEEN = 4
+"""Places between two knots where the tool is looked at."""
+
+SHORTEST_M = 1e-4
+"""A line is at least this long [m]."""
+
+HELD = "held"
+"""A pitch that stays what it is."""
+
+
+def straight_line(
+    arm: ArmDescription,
+    kinematics: ChainKinematics,
+    start: ArrayLike,
+    tip_m: ArrayLike,
+    *,
+    pitch_rad: float | str | None = None,
+    direction: ArrayLike | None = None,
+) -> Trajectory:
+    """Path of the joints from ``start`` (n,) [rad or m] along which the tool goes straight to ``tip_m`` (3,) [m], base frame.
+
+    Args:
+        kinematics: of the same arm.
+        pitch_rad: elevation of the tool's direction where the line ends [rad]; ``HELD``: what it is; None: any.
+        direction: (3,) in which the tool points there, instead.
+
+    Raises:
+        InputError: numbers that cannot be used, or a line without length.
+        UnreachableError, SingularityError, LimitError: the tool cannot follow the line; names the place.
+    """
+    q0, end = as_vector("start", start, arm.n), as_vector("tip", tip_m, 3)
+    begin = kinematics.forward(q0)
+    length = float(np.linalg.norm(end - begin))
+    if length < SHORTEST_M:
+        text = f"the tip is {1e3 * length:.2f} mm from there already: a straight line is at least {1e3 * SHORTEST_M:g} mm long"
+        raise InputError(text, subject="tip", value=length, limit=SHORTEST_M)
+    turning, turn = _turning(kinematics, q0, pitch_rad, direction)
+    count, where, last = max(FEWEST, math.ceil(length / KNOT_M), math.ceil(turn / KNOT_RAD)), 0.0, q0
+    for _ in range(HALVINGS + 1):
+        share = np.linspace(0.0, 1.0, count + 1)
+        q = kinematics.along(begin + share[:, None] * (end - begin), q0, **turning(share))
+        if len(q) == count + 1:
+            path = Trajectory(arm.joint_names, length * share, splines.smooth(length * share, q))
+            stray, where = _stray(path, kinematics, begin, end)
+            if stray <= STRAY_M:
+                _require_limits(path, arm, begin, end)
+                return path
+        else:
+            where, last = float(share[len(q)]), (q[-1] if len(q) else q0)
+        count *= 2
+    place, task = _place(begin, end, where), {name: values[0] for name, values in turning(np.array([where])).items()}
+    try:
+        kinematics.inverse(
+            begin + where * (end - begin), near=last, pitch_rad=task.get("pitches_rad"), direction=task.get("directions")
+        )
+    except UnreachableError as error:
+        text = f"the straight line cannot be followed {place}: {error}"
+        raise UnreachableError(text, subject="tip", value=where * length, limit=length) from error
+    text = f"the straight line passes a singularity {place}, where joints would have to jump: go there by a via point"
+    raise SingularityError(text, subject="tip", value=where * length, limit=length)
+
+
+Turning = Callable[[Array], dict[str, Array]]
+"""Pitches or directions at shares (k,) of a line, as arguments of ``ChainKinematics.along``."""
+
+
+def _turning(
+    kinematics: ChainKinematics, q0: Array, pitch_rad: float | str | None, direction: ArrayLike | None
+) -> tuple[Turning, float]:
+    """How the tool turns along a line, and by how much [rad]."""
+    points, now = kinematics.direction(q0), float(kinematics.pitch(q0))
+    if direction is not None:
+        if pitch_rad not in (None, HELD):
+            raise InputError("give a pitch or a direction of the tool, not both", subject="direction")
+        wish = as_vector("direction", direction, 3)
+        size = float(np.linalg.norm(wish))
+        if size == 0.0:
+            raise InputError("direction is (0, 0, 0): it points nowhere", subject="direction", value=0.0)
+        return _turned(points, wish / size)
+    if pitch_rad is None:
+        return (lambda share: {}), 0.0
+    if pitch_rad == HELD and abs(now) > STEEP:
+        return _turned(points, points)
+    pitch = now if pitch_rad == HELD else checked_number("pitch_rad", float(pitch_rad), "rad")
+    if abs(pitch) > 0.5 * math.pi:
+        text = f"pitch is {math.degrees(pitch):.1f} deg, on a straight line it must be -90 (down) to 90 (up) deg"
+        raise InputError(text, subject="pitch_rad", value=pitch, limit=math.copysign(0.5 * math.pi, pitch))
+    return (lambda share: {"pitches_rad": now + share * (pitch - now)}), abs(pitch - now)
+
+
+def _turned(before: Array, after: Array) -> tuple[Turning, float]:
+    """Directions on the shortest way between two unit vectors, and how long that is [rad]."""
+    cosine = float(np.clip(before @ after, -1.0, 1.0))
+    across, angle = after - cosine * before, math.acos(cosine)
+    size = float(np.linalg.norm(across))
+    if size < 1e-9 and cosine < 0.0:
+        raise InputError("direction is opposite to the present one: turn the tool by a move before", subject="direction")
+    across = across / size if size > 1e-9 else np.zeros(3)
+
+    def at(share: Array) -> dict[str, Array]:
+        turned = share[:, None] * angle
+        return {"directions": np.cos(turned) * before + np.sin(turned) * across}
+
+    return at, angle
+
+
+def off_line(points: Array, begin: Array, end: Array) -> Array:
+    """Distances (...) of points (..., 3) from the line between two points (3,) [m]; beyond its ends, from them."""
+    along = (end - begin) / np.linalg.norm(end - begin)
+    way = np.clip((points - begin) @ along, 0.0, np.linalg.norm(end - begin))
+    off: Array = np.linalg.norm(points - begin - way[..., None] * along, axis=-1)
+    return off
+
+
+def _looked_at(path: Trajectory) -> tuple[Array, Array]:
+    """Shares (k,) of a path, closer than its knots, and the joint positions (k, n) there."""
+    share = np.linspace(0.0, 1.0, BETWEEN * len(path.coefficients) + 1)
+    return share, path.sample(share * path.duration)[0]
+
+
+def _stray(path: Trajectory, kinematics: ChainKinematics, begin: Array, end: Array) -> tuple[float, float]:
+    """How far the tool is off its line at the most [m], and at which share of it."""
+    share, q = _looked_at(path)
+    off = off_line(kinematics.forward(q), begin, end)
+    k = int(off.argmax())
+    return float(off[k]), float(share[k])
+
+
+def _require_limits(path: Trajectory, arm: ArmDescription, begin: Array, end: Array) -> None:
+    """Raise a LimitError where a joint goes beyond its limits, with the first place."""
+    found = path.worst_position(arm.lower, arm.upper)
+    if found is None:
+        return
+    j, (share, q) = found.joint, _looked_at(path)
+    beyond = (q[:, j] - found.limit) * math.copysign(1.0, found.value - found.limit) > 0.0
+    name, unit, where = arm.joint_names[j], arm.position_units[j], _place(begin, end, float(share[int(beyond.argmax())]))
+    text = f"on the straight line {name} would go to {found.value:.3f} {unit}, limit {found.limit:.3f}, passed {where}"
+    raise LimitError(text, subject=name, value=found.value, limit=found.limit)
+
+
+def _place(begin: Array, end: Array, share: float) -> str:
+    length = 1e3 * float(np.linalg.norm(end - begin))
+    x, y, z = 1e3 * (begin + share * (end - begin))
+    return f"after {share * length:.0f} of {length:.0f} mm, at ({x:.0f}, {y:.0f}, {z:.0f}) mm"

@@ -1,0 +1,148 @@
+"""Motions through waypoints: within the limits as Pinocchio sees them, on their lines, and faster than from rest to rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arm_fixtures import picker, rigid_body, servos, validator
+
+from picker_dynamics.errors import InfeasibleError, InputError, PickerError, UnreachableError
+from picker_dynamics.execution.checks import SETPOINT_SHARE
+from picker_dynamics.execution.waypoints import STAND_S, Waypoint, motion_through
+from picker_dynamics.robot.kinematics import PickerKinematics
+from picker_dynamics.scripting.target import asked_duration
+from picker_dynamics.trajectory.trajectory import through
+
+ARM, HOME, CHECKS = picker(), np.array(servos().home), validator()
+TIP = PickerKinematics(ARM).forward
+BEGIN = TIP(HOME)
+LINES = [(0.26, 0.08, 0.17), (0.2, 0.2, 0.17), (0.22, 0.1, 0.1), (0.15, -0.1, 0.16)]
+
+
+def straight(tip, **more):
+    return Waypoint(tip, straight=True, **more)
+
+
+def states(motion, count=3000):
+    return motion.sample(np.linspace(0.0, motion.duration, count))
+
+
+@pytest.mark.parametrize("tip", LINES)
+@pytest.mark.parametrize("tip_speed", [0.25, 1.0])
+def test_a_line_is_followed_within_every_limit(tip, tip_speed):
+    motion = motion_through(HOME, [straight(tip)], validator(tip_speed=tip_speed), ARM)
+    q, v, a = states(motion)
+    points, end = rigid_body().forward_kinematics(q), np.array(tip)
+    off = np.linalg.norm(np.cross(points - BEGIN, end - BEGIN), axis=1) / np.linalg.norm(end - BEGIN)
+    assert off.max() < 5e-4
+    np.testing.assert_allclose(points[-1], end, atol=1e-5)
+    assert not v[[0, -1]].any()
+    speed = np.linalg.norm(np.einsum("sij,sj->si", rigid_body().jacobian(q), v), axis=1)
+    assert speed.max() <= tip_speed * (1.0 + 1e-3)
+    assert (np.abs(v) <= np.minimum(ARM.velocity, SETPOINT_SHARE * servos().setpoint_speed) * (1.0 + 1e-3)).all()
+    torque = rigid_body().required_torque(q, v, a)
+    assert (np.abs(torque) <= servos().peak_share * servos().stall_torque * (1.0 + 1e-3)).all()
+    np.testing.assert_allclose(np.diff(points @ (end - BEGIN)) >= -1e-9, True)
+    assert CHECKS.scaled(motion).factor == 1.0 if tip_speed == 0.25 else True, "the validator lets it pass as it is"
+
+
+@pytest.mark.parametrize("tip", LINES)
+def test_the_tool_goes_as_fast_as_it_may(tip):
+    """No longer than at full speed all the way, with ramps at the acceleration that is stated, and the mean over a window."""
+    motion = motion_through(HOME, [straight(tip)], CHECKS, ARM)
+    length = np.linalg.norm(np.array(tip) - BEGIN)
+    assert motion.duration - STAND_S < 1.03 * (length / 0.25 + 0.25 / 2.0 + 0.06)
+
+
+def today(start, poses):
+    """How long the motions from rest to rest take, as they are asked for without via points."""
+    still, total = np.zeros(ARM.n), 0.0
+    for q in poses:
+        path = through(
+            [asked_duration(ARM, start, q)], [(q, still, still)], joint_names=ARM.joint_names, start=(start, still, still)
+        )
+        total += CHECKS.scaled(path).trajectory.duration
+        start = q
+    return total
+
+
+def tours(count):
+    rng, found = np.random.default_rng(4), []
+    while len(found) < count:
+        poses = [np.clip(HOME + rng.uniform(-0.5, 0.5, ARM.n), ARM.lower, ARM.upper) for _ in range(3)]
+        try:
+            found.append((poses, today(HOME, poses)))
+        except PickerError:
+            continue
+    return found
+
+
+def test_via_points_are_never_slower_than_from_rest_to_rest():
+    for poses, rest_s in tours(8):
+        stops = [Waypoint(q=q) for q in poses]
+        blends = [Waypoint(q=q, blend=0.01) for q in poses[:-1]] + stops[-1:]
+        stopping_s = motion_through(HOME, stops, CHECKS, ARM).duration
+        assert stopping_s <= rest_s
+        try:
+            assert motion_through(HOME, blends, CHECKS, ARM).duration < stopping_s
+        except InputError as error:
+            assert "longer than the leg" in str(error)
+
+
+def test_a_stop_stops_at_its_point_and_a_blend_passes_near_it_without_stopping():
+    via, end, radius = (0.24, 0.08, 0.17), (0.2, -0.1, 0.2), 0.03
+    for blend in (0.0, radius):
+        motion = motion_through(HOME, [straight(via, blend=blend), straight(end)], CHECKS, ARM)
+        q, v, _ = states(motion)
+        away = np.linalg.norm(TIP(q) - via, axis=1)
+        k = int(away.argmin())
+        between = np.linalg.norm(v, axis=1)[100:-150]
+        if blend:
+            assert 1e-3 < away[k] < radius and between.min() > 0.02
+            outside = away > radius + 1e-3
+            lines = [
+                np.linalg.norm(np.cross(TIP(q) - a, np.subtract(b, a)), axis=1) / np.linalg.norm(np.subtract(b, a))
+                for a, b in ((BEGIN, via), (via, end))
+            ]
+            assert np.minimum(*lines)[outside].max() < 5e-4, "outside its blend the tool is on its lines"
+        else:
+            assert away[k] < 1e-4 and between.min() < 5e-3
+        np.testing.assert_allclose(motion.end, q[-1])
+
+
+def test_of_joints_and_lines_in_turn_all_is_passed():
+    q = HOME + [0.4, -0.1, 0.1, 0.1, -0.3]
+    motion = motion_through(
+        HOME, [straight((0.22, 0.05, 0.17)), Waypoint(q=q, blend=0.02), Waypoint((0.2, 0.0, 0.2))], CHECKS, ARM
+    )
+    np.testing.assert_allclose(TIP(motion.end), (0.2, 0.0, 0.2), atol=1e-4)
+    assert np.linalg.norm(TIP(states(motion)[0]) - TIP(q), axis=1).min() < 0.02
+
+
+@pytest.mark.parametrize(
+    "waypoints, error, said",
+    [
+        ([], InputError, "0 waypoints, must be 1 to 50"),
+        ([Waypoint()], InputError, "its tip or its joints, one of them"),
+        ([Waypoint((0.2, 0.0, 0.2), q=HOME)], InputError, "its tip or its joints, one of them"),
+        (
+            [Waypoint((0.24, 0.08, 0.17), blend=0.2), Waypoint((0.2, -0.1, 0.2))],
+            InputError,
+            "via point 1 is longer than the leg to it.*92 mm",
+        ),
+        (
+            [Waypoint((0.24, 0.08, 0.17), blend=0.06), Waypoint((0.24, 0.15, 0.17), blend=0.06), Waypoint((0.2, -0.1, 0.2))],
+            InputError,
+            "60 mm at via point 1 and 60 mm at via point 2 are longer than the leg between them, by 50 mm",
+        ),
+        ([Waypoint((0.24, 0.08, 0.17), blend=-0.01), Waypoint((0.2, -0.1, 0.2))], InputError, "blend is -0.01"),
+        ([Waypoint((0.24, 0.08, 0.17), blend=float("nan")), Waypoint((0.2, -0.1, 0.2))], InputError, "blend is nan"),
+        ([Waypoint((0.24, float("inf"), 0.17))], InputError, "not a finite number"),
+        ([Waypoint(q=HOME)], InputError, "where the one before it is"),
+        ([straight((0.6, 0.0, 0.17))], UnreachableError, "straight line cannot be followed after 222 of 404 mm"),
+        ([straight((0.33, 0.0, 0.17))], InfeasibleError, "shoulder needs .* to hold its pose"),
+    ],
+)
+def test_what_can_be_no_motion_is_refused_with_the_reason(waypoints, error, said):
+    with pytest.raises(error, match=said):
+        motion_through(HOME, waypoints, CHECKS, ARM)
