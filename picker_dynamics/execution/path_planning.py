@@ -126,12 +126,17 @@ def path_limits(
     if np.isfinite(tip_acceleration):
         hard = np.full((len(s), 1), tip_acceleration)
         rows += [(sign * way[:, None], zero[:, :1], zero[:, :1], hard) for sign in (1.0, -1.0)]
-    return PathLimits(s, *(np.concatenate(parts, axis=1) for parts in zip(*rows)), z_max)
+    a, b, c, d = (np.concatenate(parts, axis=1) for parts in zip(*rows))
+    return PathLimits(s, a, b, c, d, z_max)
 
 
 def along(path: Trajectory, progress: Progress, knot_s: float = KNOT_S) -> Trajectory:
-    """The motion q(s(t))."""
+    """The motion q(s(t)), by quintics from knot to knot; there is one where pieces of the path meet, unless others are near."""
     t = np.linspace(0.0, progress.duration, max(2, int(np.ceil(progress.duration / knot_s)) + 1))
+    met = progress.when(path.breaks[1:-1])
+    met = met[np.diff(met, prepend=0.0, append=progress.duration)[:-1] > knot_s / 4.0]
+    near = np.abs(t[1:-1, None] - met).min(axis=1, initial=np.inf) < knot_s / 4.0
+    t = np.sort(np.concatenate([t[[0, -1]], t[1:-1][~near], met]))
     s, speed, rate = (x[:, None] for x in progress.at(t))
     q, slope, bend = path.sample(np.clip(s[:, 0], 0.0, path.duration))
     v, a = slope * speed, slope * rate + bend * speed**2

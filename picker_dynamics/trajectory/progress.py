@@ -71,6 +71,15 @@ class Progress:
         s, speed, rate = ((new - old) / self.window_s for new, old in zip(now[:3], before[:3]))
         return s, speed, rate
 
+    def when(self, s: Array) -> Array:
+        """Times [s] at which the places ``s`` (k,) are passed."""
+        t = np.linspace(0.0, self.duration, 20 * len(self.s))
+        found = np.interp(s, self.at(t)[0], t)
+        for _ in range(2):
+            there, speed, _ = self.at(found)
+            found = np.clip(found - (there - s) / np.maximum(speed, 1e-9), 0.0, self.duration)
+        return found
+
     def _raw(self, t: Array) -> tuple[Array, Array, Array, Array]:
         """Integral of s, s, ds/dt and d²s/dt²; before the begin and after the end it stands."""
         h = np.diff(self.times)

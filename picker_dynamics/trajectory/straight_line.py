@@ -31,6 +31,9 @@ they may be halved."""
 BETWEEN = 4
 """Places between two knots where the tool is looked at."""
 
+AHEAD_M = 0.01
+"""So far beyond where a line ends is looked why it does [m]."""
+
 SHORTEST_M = 1e-4
 """A line is at least this long [m]."""
 
@@ -78,14 +81,15 @@ def straight_line(
         else:
             where, last = float(share[len(q)]), (q[-1] if len(q) else q0)
         count *= 2
-    place, task = _place(begin, end, where), {name: values[0] for name, values in turning(np.array([where])).items()}
-    try:
-        kinematics.inverse(
-            begin + where * (end - begin), near=last, pitch_rad=task.get("pitches_rad"), direction=task.get("directions")
-        )
-    except UnreachableError as error:
-        text = f"the straight line cannot be followed {place}: {error}"
-        raise UnreachableError(text, subject="tip", value=where * length, limit=length) from error
+    place = _place(begin, end, where)
+    for at in (where, min(where + AHEAD_M / length, 1.0)):  # where its reach ends an arm is singular too, so look beyond
+        task = {name: values[0] for name, values in turning(np.array([at])).items()}
+        asked = {"pitch_rad": task.get("pitches_rad"), "direction": task.get("directions")}
+        try:
+            kinematics.inverse(begin + at * (end - begin), near=last, **asked)
+        except UnreachableError as error:
+            text = f"the straight line cannot be followed {place}: {error}"
+            raise UnreachableError(text, subject="tip", value=where * length, limit=length) from error
     text = f"the straight line passes a singularity {place}, where joints would have to jump: go there by a via point"
     raise SingularityError(text, subject="tip", value=where * length, limit=length)
 

@@ -9,7 +9,8 @@ import pytest
 from arm_fixtures import picker
 from execution_rig import HOME
 
-from picker_dynamics.commands import arm_commands
+from picker_dynamics.commands import arm_commands, cli
+from picker_dynamics.errors import InputError, JointNamesError
 
 
 @pytest.mark.parametrize("held", [0.0, 4.5e-5, -4.5e-5])
@@ -19,3 +20,48 @@ def test_a_pose_held_a_hair_beyond_a_limit_is_no_obstacle(held):
     q[4] = 1.2 + held
     at = SimpleNamespace(arm=picker(), client=SimpleNamespace(wait_holding=lambda: None, reference=lambda: q))
     assert arm_commands._held(at)[4] == min(q[4], 1.2)  # noqa: SLF001
+
+
+def asked(*words):
+    options = cli.parser().parse_args(["move", *words])
+    return arm_commands.waypoints_of(options, picker(), np.array(HOME))
+
+
+def test_via_points_are_places_of_the_tip_or_joints_in_degrees_each_with_its_blend():
+    one, two, last = asked(
+        "--via",
+        "0.2",
+        "-0.1",
+        "0.2",
+        "blend=0.02",
+        "--via",
+        "base=30",
+        "--tip",
+        "0.26",
+        "0.08",
+        "0.17",
+        "--straight",
+        "--pitch-deg",
+        "-45",
+    )
+    assert one.tip == [0.2, -0.1, 0.2] and one.blend == 0.02 and one.straight
+    np.testing.assert_allclose(two.q, [np.radians(30.0), *HOME[1:]])
+    assert two.blend == 0.0 and last.tip == [0.26, 0.08, 0.17] and last.straight and last.pitch == pytest.approx(-np.pi / 4.0)
+
+
+@pytest.mark.parametrize(
+    "words, error, said",
+    [
+        (["--straight"], InputError, "give either --tip"),
+        (["--straight", "--joints", "base=3"], InputError, "--straight belongs to --tip"),
+        (["--via", "0.2", "0.1", "--tip", "0.2", "0", "0.2"], InputError, "--via 0.2 0.1: give X Y Z of the tip, or NAME=VALUE"),
+        (["--via", "0.2", "0.1", "x", "--tip", "0.2", "0", "0.2"], InputError, "'x' is not a length in metres"),
+        (["--via", "0.2", "0.1", "nan", "--tip", "0.2", "0", "0.2"], InputError, "'nan' is not a length in metres"),
+        (["--via", "0.2", "0.1", "0.2", "blend=wide", "--tip", "0.2", "0", "0.2"], InputError, "blend: 'wide' is not a length"),
+        (["--via", "hip=3", "--tip", "0.2", "0", "0.2"], JointNamesError, "no joint 'hip'"),
+        (["--via", "base=x", "--tip", "0.2", "0", "0.2"], InputError, "base: 'x' is not an angle in degrees"),
+    ],
+)
+def test_via_points_that_are_none_are_refused(words, error, said):
+    with pytest.raises(error, match=said):
+        asked(*words)

@@ -7,7 +7,7 @@ from ros_graph import running_graph
 from scenarios import motions
 from scenarios.bench import at_home
 
-from picker_dynamics import Arm
+from picker_dynamics import Arm, Waypoint
 from picker_dynamics.errors import ConfigurationError, GoalRefusedError, LinkError
 
 pytestmark = pytest.mark.ros
@@ -32,6 +32,15 @@ def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(runni
         assert np.linalg.norm(truth - [0.26, 0.08, 0.17]) < 5e-3, "the true tip"
         assert np.linalg.norm(arm.tip - truth) < 5e-3 and arm.payload == 0.0
         assert len(recorded.arrays["t"]) > 20
+        begin = arm.tip_at(HOME)
+        arm.home()
+        with arm.record() as line:
+            arm.move(tip=(0.26, 0.08, 0.17), straight=True, via=[Waypoint((0.22, 0.03, 0.17), straight=True)])
+        points, end = line.arrays["tip_ref"], np.array((0.22, 0.03, 0.17))
+        first = points[points[:, 1] < 0.03]
+        off = np.linalg.norm(np.cross(first - begin, end - begin), axis=1) / np.linalg.norm(end - begin)
+        assert len(first) > 20 and off.max() < 5e-4, "as it was sent, so it is followed"
+        np.testing.assert_allclose(points[-1], (0.26, 0.08, 0.17), atol=1e-4)
         with pytest.raises(GoalRefusedError, match="shoulder needs") as caught:
             arm.move(shoulder=0.0, elbow=0.0)
         assert caught.value.subject == "shoulder" and not arm.plan(shoulder=0.0, elbow=0.0)
