@@ -16,7 +16,7 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop
-from picker_dynamics.execution.path_planning import TIP_ACCELERATION, WINDOW_S
+from picker_dynamics.execution.path_planning import JOINT_ACCELERATION, SPEED_SHARE, TIP_ACCELERATION, WINDOW_S
 from picker_dynamics.execution.waypoints import STAND_S, Waypoint, motion_through
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
@@ -86,7 +86,7 @@ def shortest_s(lines: Lines, motion, tip_speed: float, acceleration: float) -> f
     path = toppra.SplineInterpolator(s, motion.sample(np.interp(s, way[moved], times_s[moved]))[0])
     model, torques = lines.checks.model, lines.checks.limits
     servos = lines.equipment.servos
-    fastest = np.minimum(lines.arm.velocity, 0.85 * servos.setpoint_speed)
+    fastest = np.minimum(lines.arm.velocity, SPEED_SHARE * servos.setpoint_speed)
 
     def speeds(place):
         slope = path(place, 1)
@@ -106,6 +106,7 @@ def shortest_s(lines: Lines, motion, tip_speed: float, acceleration: float) -> f
     rows = [
         constraint.JointVelocityConstraintVarying(speeds),
         constraint.JointTorqueConstraint(model.inverse_dynamics, np.stack([-most, most], axis=1), model.coulomb),
+        constraint.JointAccelerationConstraint(np.full((lines.arm.n, 2), (-JOINT_ACCELERATION, JOINT_ACCELERATION))),
     ]
     if np.isfinite(acceleration):
         rows.append(Acceleration())
@@ -175,6 +176,7 @@ def run(count: int = 30) -> dict:
     return {
         "lines": count,
         "tip_acceleration_m_s2": TIP_ACCELERATION,
+        "joint_acceleration_rad_s2": JOINT_ACCELERATION,
         "window_s": WINDOW_S,
         "reference_off_line_mm": round(straightness(lines, found), 3),
         "typical": truth(lines, found),

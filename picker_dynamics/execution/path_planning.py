@@ -14,12 +14,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from picker_dynamics.errors import InfeasibleError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, times
+from picker_dynamics.robot.model import Array, DynamicsModel, times
 from picker_dynamics.trajectory.progress import PathLimits, Progress, fastest
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
-from .checks import SETPOINT_SHARE, SampledMotion
+from .checks import SampledMotion
+from .torque_limits import TorqueLimits
 from .validator import MotionValidator, Validated
 
 GRID = 100
@@ -30,6 +32,12 @@ KNOT_S = 0.02
 
 TIP_ACCELERATION = 2.0
 """Largest acceleration of the tool along its path [m/s²]: servos are springs, and swing after what is harder."""
+
+JOINT_ACCELERATION = 20.0
+"""Largest acceleration of a joint [rad/s² or m/s²]: what a light joint's torque would do to its set-point no board follows."""
+
+SPEED_SHARE = 0.75
+"""Of the speed of a servo's set-point that its joint is planned to move with: D a / K and changes of torque add to it."""
 
 WINDOW_S = 0.06
 """Over which the acceleration is averaged [s]."""
@@ -55,11 +63,15 @@ def timed(
     Raises:
         PickerError: why it cannot be made, as ``MotionValidator.scale_time``.
     """
+    validator.require_holdable(path.end)
     supply = float(validator.limits.supply(validator.model.gravity(path.sample(_grid(path))[0])).min())
     limits = path_limits(path, validator, description, tip_acceleration, supply)
     found: Validated | None = None
     for _ in range(MENDS):
-        progress = replace(fastest(limits), window_s=WINDOW_S)
+        try:
+            progress = replace(fastest(limits), window_s=WINDOW_S)
+        except InfeasibleError as error:
+            raise _too_heavy(path, float(error.value), validator.limits, validator.model) from error
         made = validator.scaled(along(path, progress), RESOLUTION)
         found = made if found is None or made.trajectory.duration < found.trajectory.duration else found
         if made.factor < MENDED or made.motion is None:
@@ -76,6 +88,18 @@ def timed(
     return found
 
 
+def _too_heavy(path: Trajectory, s: float, limits: TorqueLimits, model: DynamicsModel) -> InfeasibleError:
+    """Why a path cannot be passed at ``s`` [m], at whatever speed."""
+    load = model.gravity(path.sample(s)[0])
+    j = int(limits.peak_use(load).argmax())
+    name, value = limits.joint_names[j], float(abs(load[j]))
+    text = (
+        f"{name} needs {value:.2f} {limits.units[j]} {1e3 * s:.0f} of {1e3 * path.duration:.0f} mm along the path, "
+        f"{limits.text(limits.peak_share, j)}: too much to be moved there"
+    )
+    return InfeasibleError(text, subject=name, value=value, limit=float(limits.peak[j]), time_s=0.0)
+
+
 def _grid(path: Trajectory) -> Array:
     """Places (g,) along a path: its knots, and between them as many as it takes."""
     each = max(1, -(-GRID // len(path.coefficients)))
@@ -87,7 +111,7 @@ def _grid(path: Trajectory) -> Array:
 def _speed_limit(validator: MotionValidator, description: ArmDescription) -> Array:
     """(n,) of the joints [rad/s or m/s]."""
     servos = validator.limits.servo_map
-    return description.velocity if servos is None else np.minimum(description.velocity, SETPOINT_SHARE * servos.setpoint_speed)
+    return description.velocity if servos is None else np.minimum(description.velocity, SPEED_SHARE * servos.setpoint_speed)
 
 
 def _speed_use(motion: SampledMotion, validator: MotionValidator, description: ArmDescription) -> Array:
@@ -116,16 +140,17 @@ def path_limits(
     rest = model.gravity(q) + model.coulomb * np.sign(slope)
     drag = model.viscous * np.abs(slope)
     most = KEPT * torques.most(torques.peak_share * supply)
-    zero = np.zeros_like(drag)
     rows = [(a, b, np.where(slope > 0.0, drag, 0.0), most - rest), (-a, -b, np.where(slope < 0.0, drag, 0.0), most + rest)]
     if servos is not None:
         motor, sign = servos.model, np.sign(slope)
         kept = 1.0 - motor.load_friction
         room = KEPT * supply * motor.motor_stall * kept - motor.coulomb - sign * rest
         rows.append((sign * a, sign * b, drag + kept * motor.damping * np.abs(slope), np.where(sign == 0.0, np.inf, room)))
+    hard = np.full_like(slope, JOINT_ACCELERATION)
+    rows += [(sign * slope, sign * bend, 0.0 * hard, hard) for sign in (1.0, -1.0)]
     if np.isfinite(tip_acceleration):
-        hard = np.full((len(s), 1), tip_acceleration)
-        rows += [(sign * way[:, None], zero[:, :1], zero[:, :1], hard) for sign in (1.0, -1.0)]
+        zero, most_tip = np.zeros((len(s), 1)), np.full((len(s), 1), tip_acceleration)
+        rows += [(sign * way[:, None], zero, zero, most_tip) for sign in (1.0, -1.0)]
     a, b, c, d = (np.concatenate(parts, axis=1) for parts in zip(*rows))
     return PathLimits(s, a, b, c, d, z_max)
 

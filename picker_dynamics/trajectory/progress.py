@@ -112,8 +112,11 @@ def fastest(limits: PathLimits) -> Progress:
 
 
 def _swept(s: Array, a: Array, b: Array, d: Array, z_max: Array) -> Array:
-    """The largest z (g,), 0 at both ends, with some u between any two points that keeps a u + b z <= d at the first of them."""
+    """The largest z (g,), 0 at both ends, with some u between any two points that keeps a u + b z <= d at both of them."""
     step = 2.0 * np.append(np.diff(s), s[-1] - s[-2])[:, None]
+    following = np.append(np.arange(1, len(s)), len(s) - 1)  # at the second, z is z + step u
+    a = np.concatenate([a, a[following] + step * b[following]], axis=1)
+    b, d = np.concatenate([b, b[following]], axis=1), np.concatenate([d, d[following]], axis=1)
     flat = np.abs(a) < FLAT * np.abs(a).max()
     safe = np.where(flat, 1.0, a)
     above, below = (~flat) & (a > 0.0), (~flat) & (a < 0.0)

@@ -49,6 +49,7 @@ def straight_line(
     *,
     pitch_rad: float | str | None = None,
     direction: ArrayLike | None = None,
+    halvings: int = HALVINGS,
 ) -> Trajectory:
     """Path of the joints from ``start`` (n,) [rad or m] along which the tool goes straight to ``tip_m`` (3,) [m], base frame.
 
@@ -56,6 +57,7 @@ def straight_line(
         kinematics: of the same arm.
         pitch_rad: elevation of the tool's direction where the line ends [rad]; ``HELD``: what it is; None: any.
         direction: (3,) in which the tool points there, instead.
+        halvings: how often knots may be halved; with less than ``HALVINGS`` nobody looks why a line cannot be followed.
 
     Raises:
         InputError: numbers that cannot be used, or a line without length.
@@ -69,7 +71,7 @@ def straight_line(
         raise InputError(text, subject="tip", value=length, limit=SHORTEST_M)
     turning, turn = _turning(kinematics, q0, pitch_rad, direction)
     count, where, last = max(FEWEST, math.ceil(length / KNOT_M), math.ceil(turn / KNOT_RAD)), 0.0, q0
-    for _ in range(HALVINGS + 1):
+    for _ in range(halvings + 1):
         share = np.linspace(0.0, 1.0, count + 1)
         q = kinematics.along(begin + share[:, None] * (end - begin), q0, **turning(share))
         if len(q) == count + 1:
@@ -82,7 +84,9 @@ def straight_line(
             where, last = float(share[len(q)]), (q[-1] if len(q) else q0)
         count *= 2
     place = _place(begin, end, where)
-    for at in (where, min(where + AHEAD_M / length, 1.0)):  # where its reach ends an arm is singular too, so look beyond
+    for at in (
+        () if halvings < HALVINGS else (where, min(where + AHEAD_M / length, 1.0))
+    ):  # where its reach ends an arm is singular too, so look beyond
         task = {name: values[0] for name, values in turning(np.array([at])).items()}
         asked = {"pitch_rad": task.get("pitches_rad"), "direction": task.get("directions")}
         try:

@@ -8,6 +8,7 @@ from arm_fixtures import picker, rigid_body, servos, validator
 
 from picker_dynamics.errors import InfeasibleError, InputError, PickerError, UnreachableError
 from picker_dynamics.execution.checks import SETPOINT_SHARE
+from picker_dynamics.execution.path_planning import JOINT_ACCELERATION
 from picker_dynamics.execution.waypoints import STAND_S, Waypoint, motion_through
 from picker_dynamics.robot.kinematics import PickerKinematics
 from picker_dynamics.scripting.target import asked_duration
@@ -39,6 +40,7 @@ def test_a_line_is_followed_within_every_limit(tip, tip_speed):
     assert not v[[0, -1]].any()
     speed = np.linalg.norm(np.einsum("sij,sj->si", rigid_body().jacobian(q), v), axis=1)
     assert speed.max() <= tip_speed * (1.0 + 1e-3)
+    assert np.abs(a).max() <= JOINT_ACCELERATION * 1.1
     assert (np.abs(v) <= np.minimum(ARM.velocity, SETPOINT_SHARE * servos().setpoint_speed) * (1.0 + 1e-3)).all()
     torque = rigid_body().required_torque(q, v, a)
     assert (np.abs(torque) <= servos().peak_share * servos().stall_torque * (1.0 + 1e-3)).all()

@@ -46,15 +46,15 @@ def test_it_is_as_fast_everywhere_as_the_linear_programme(seed):
     g, step = len(limits.s), 2.0 * np.diff(limits.s)
     rate = np.zeros((g - 1, g))  # u_i = (z_(i+1) - z_i) / step
     rate[np.arange(g - 1), np.arange(g - 1)], rate[np.arange(g - 1), np.arange(1, g)] = -1.0 / step, 1.0 / step
-    matrix = np.concatenate([limits.a[:-1, k, None] * rate + np.diag(limits.b[:, k])[:-1] for k in range(limits.a.shape[1])])
-    right = np.concatenate([limits.d[:-1, k] for k in range(limits.a.shape[1])])
+    rows = range(limits.a.shape[1])  # each at both ends of each step
+    matrix = [
+        limits.a[ends, k, None] * rate + np.diag(limits.b[:, k])[ends] for k in rows for ends in (slice(-1), slice(1, None))
+    ]
+    right = [limits.d[ends, k] for k in rows for ends in (slice(-1), slice(1, None))]
     bounds = [(0.0, 0.0), *((0.0, top) for top in limits.z_max[1:-1]), (0.0, 0.0)]
-    solved = linprog(-np.ones(g), A_ub=matrix, b_ub=right, bounds=bounds, method="highs")
+    solved = linprog(-np.ones(g), A_ub=np.concatenate(matrix), b_ub=np.concatenate(right), bounds=bounds, method="highs")
     assert solved.status == 0
-    found, speed = fastest(limits), np.sqrt(solved.x)
-    # next to a place where a row's inertia is zero a larger z may lead to a smaller next one: there are two that are largest
-    np.testing.assert_allclose(np.sort(np.abs(found.speed**2 - solved.x))[:-4], 0.0, atol=1e-6)
-    assert found.duration == pytest.approx(float((2.0 / (speed[:-1] + speed[1:])) @ np.diff(limits.s)), rel=2e-3)
+    np.testing.assert_allclose(fastest(limits).speed ** 2, solved.x, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -62,8 +62,9 @@ def test_limits_that_grow_with_speed_are_kept_and_used(seed):
     limits = random_limits(seed, with_speed=True)
     z = fastest(limits).speed ** 2
     u = np.diff(z) / (2.0 * np.diff(limits.s))
-    use = limits.a[:-1] * u[:, None] + (limits.b * z[:, None] + limits.c * np.sqrt(z)[:, None] - limits.d)[:-1]
-    assert use.max() < 1e-9, "every row is kept, with sqrt(z) itself"
+    parts = limits.b * z[:, None] + limits.c * np.sqrt(z)[:, None] - limits.d
+    use = np.maximum(limits.a[:-1] * u[:, None] + parts[:-1], limits.a[1:] * u[:, None] + parts[1:])
+    assert use.max() < 1e-9, "every row is kept at both ends of each step, with sqrt(z) itself"
     without = fastest(PathLimits(limits.s, limits.a, limits.b, 0.0 * limits.c, limits.d, limits.z_max))
     assert (z <= without.speed**2 + 1e-9).all()
     free = (use.max(axis=1) < -0.05) & (z[:-1] < 0.98 * limits.z_max[:-1])
@@ -89,5 +90,5 @@ def test_a_place_that_cannot_be_passed_is_named():
     s = np.linspace(0.0, 0.5, 51)
     load = np.where(np.abs(s - 0.3) < 0.02, 2.0, 0.0)
     rows = [(1.0, 0.0, 0.0, 1.0 - load), (-1.0, 0.0, 0.0, 1.0 - load)]
-    with pytest.raises(InfeasibleError, match="cannot be passed at 0.2[89]"):
+    with pytest.raises(InfeasibleError, match="cannot be passed at 0.2[789]"):
         fastest(limits_of(s, rows, 1.0))
