@@ -35,6 +35,9 @@ MODES = (NONE, "gravity", "full")
 SOURCE_RATE = 0.05
 """Fastest change of the source's share that is followed [1/s]: some milliradians of droop."""
 
+PACE = 0.9
+"""Share of their largest speed with which set-points move at the most: the board and what guards it hold the whole."""
+
 TIP_CREEP = 0.05
 """Largest speed with which a fade or a change of payload moves the tip by itself [m/s]."""
 
@@ -51,6 +54,7 @@ class Compensator:
         transition_s: duration of a change of payload [s]; likewise.
         setpoint_lower, setpoint_upper: (n,) range of set-points [rad]; those beyond are clamped, and named in
             ``clamped``.
+        setpoint_speed: (n,) largest speed of set-points [rad/s]; what would be faster comes after it.
 
     Attributes:
         clamped: names of the joints whose last set-point was clamped.
@@ -68,6 +72,7 @@ class Compensator:
         transition_s: float = 0.5,
         setpoint_lower: ArrayLike | None = None,
         setpoint_upper: ArrayLike | None = None,
+        setpoint_speed: ArrayLike | None = None,
     ):
         self.fade_s = checked_number("fade_s", fade_s, least=0.0)
         self.transition_s = checked_number("transition_s", transition_s, least=0.0)
@@ -76,6 +81,7 @@ class Compensator:
         self._bare, self._servo = model, servo_model
         self._lower = np.full(model.n, -np.inf) if setpoint_lower is None else np.asarray(setpoint_lower, dtype=float)
         self._upper = np.full(model.n, np.inf) if setpoint_upper is None else np.asarray(setpoint_upper, dtype=float)
+        self._fastest = None if setpoint_speed is None else PACE * np.asarray(setpoint_speed, dtype=float)
         self._payload = PayloadChange(model)
         self._mode = _checked_mode(mode)
         self.clamped: tuple[str, ...] = ()
@@ -83,6 +89,7 @@ class Compensator:
         self.side, self.motor = FrictionSide(model.n), np.zeros(model.n)
         self.source = self._source = 1.0
         self._last: tuple[Array, ...] | None = None
+        self._told: Array | None = None
         self.start()
 
     @property
@@ -102,7 +109,7 @@ class Compensator:
     def start(self, offset: ArrayLike | None = None) -> None:
         """Fade in, from ``offset`` (n,) [rad]: the set-point now sent less the desired one; default 0."""
         self._offset_from = np.zeros(self._bare.n) if offset is None else as_vector("offset", offset, self._bare.n)
-        self._fade_elapsed = 0.0
+        self._fade_elapsed, self._told = 0.0, None
         self._fade_s: float | None = None  # known when the first reference is
 
     def start_held(self, q: ArrayLike, effort: ArrayLike) -> None:
@@ -171,7 +178,11 @@ class Compensator:
         weight = progress(self._fade_elapsed, self._fade_s)
         wanted = (1.0 - weight) * self._offset_from + weight * wanted
         q_cmd = np.clip(q + wanted, self._lower, self._upper)
-        self._offset = q_cmd - q
+        if (
+            self._told is not None and self._fastest is not None
+        ):  # where a joint turns back its friction changes sides faster than a set-point may move
+            q_cmd = np.clip(q_cmd, self._told - self._fastest * dt, self._told + self._fastest * dt)
+        self._told, self._offset = q_cmd, q_cmd - q
         beyond = (q + wanted < self._lower) | (q + wanted > self._upper)
         self.clamped = tuple(name for name, out in zip(self._bare.joint_names, beyond) if out) if beyond.any() else ()
         return q_cmd, tau_d

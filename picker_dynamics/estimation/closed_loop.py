@@ -139,6 +139,7 @@ class ClosedLoop:
             fade_s=0.0,
             setpoint_lower=servo_map.setpoint_lower,
             setpoint_upper=servo_map.setpoint_upper,
+            setpoint_speed=servo_map.setpoint_speed,
         )
         frame_us = round(servo_map.frame_s * 1e6)
         self._stamp_shift_us = 0 if half_frame else frame_us // 2

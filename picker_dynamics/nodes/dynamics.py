@@ -54,6 +54,7 @@ class Dynamics(ControlNode):
             transition_s=self.transition_s,
             setpoint_lower=self.servos.setpoint_lower,
             setpoint_upper=self.servos.setpoint_upper,
+            setpoint_speed=self.servos.setpoint_speed,
         )
         self.states, self.last_s, self.velocity = None, None, self.still
         self.sources = OnePublisher(self, Float64, "hardware/supply", self.on_source)

@@ -280,3 +280,21 @@ def test_clamped_setpoints_are_named():
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_where_a_loaded_joint_turns_back_its_set_point_moves_no_faster_than_it_may():
+    """Friction of typical servos changes sides within 4 mrad: at 20 rad/s² that asks for 5 rad/s and more of the set-point."""
+    period_s, speed = 0.01, SERVOS.setpoint_speed
+    plain, held = (Compensator(MODEL, SERVO, fade_s=0.0, setpoint_speed=most) for most in (None, speed))
+    told: dict = {plain: [], held: []}
+    for t in np.arange(0.0, 0.8, period_s):
+        x = min(t, 0.6) - 0.3
+        q, v, a = np.array(HOME), np.zeros(5), np.zeros(5)
+        q[1], v[1], a[1] = HOME[1] - 1.0 + 10.0 * x**2, 20.0 * x * (t < 0.6), 20.0 * (t < 0.6)
+        for one, rows in told.items():
+            rows.append(one.update(q, v, a, period_s)[0][1])
+    steps = {one: np.abs(np.diff(rows))[18:42].max() for one, rows in told.items()}
+    assert steps[plain] > speed[1] * period_s, "else it proves nothing"
+    assert steps[held] <= 0.9 * speed[1] * period_s + 1e-12
+    late = np.abs(np.subtract(*told.values()))[20:42]
+    assert 0.0 < late.max() < 0.1 and (late > 1e-9).sum() <= 6, "a few periods later it is where it would be"
