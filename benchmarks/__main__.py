@@ -23,11 +23,10 @@ from benchmarks.targets import judged
 BENCHMARKS = {  # name: arguments of run() in the quick form
     "dynamics": {"rounds": 3},
     "hold": {},
-    "motion": {"count": 4},
     "guard": {"rounds": 2},
     "inverse_kinematics": {"targets": 30},
     "firmware": {"minutes": 0.2, "levels": 10},
-    "motion": {"collisions": {"motions": 5, "checks": 20}},
+    "motion": {"count": 4, "collisions": {"motions": 5, "checks": 20}},
     "loop": {"seconds": 4.0, "runs": 1, "others_hz": ()},
     "bringup": {"runs": 2},
     "drive": {"presses": 20},

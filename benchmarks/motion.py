@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 
+from benchmarks import collision
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.closed_loop import SETTLE_S, ClosedLoop
@@ -167,8 +168,13 @@ def planning_ms(lines: Lines, count: int) -> dict:
     return {"p50": round(float(np.median(taken)), 1), "p95": round(float(np.quantile(taken, 0.95)), 1)}
 
 
-def run(count: int = 30) -> dict:
-    """All figures; JSON-able."""
+def run(count: int = 30, collisions: dict | None = None, tell=lambda _text: None) -> dict:
+    """All figures; JSON-able.
+
+    Args:
+        count: lines.
+        collisions: arguments of ``collision.run``.
+    """
     started = time.perf_counter()
     lines = Lines()
     found = lines.some(count)
@@ -187,9 +193,10 @@ def run(count: int = 30) -> dict:
             "tip_speed_raised_torque_alone": compared(lines, found, RAISED, np.inf),
         },
         "planning_ms": planning_ms(lines, count),
+        "collision": collision.run(**(collisions or {}), tell=tell),
         "seconds": round(time.perf_counter() - started, 1),
     }
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(), indent=2))
+    print(json.dumps(run(tell=print), indent=2))
