@@ -218,7 +218,9 @@ class PositionLimits:
         time_s = motion.own_s(at_s)
         name, unit = motion.joint_names[j], self.description.position_units[j]
         when = "" if motion.trajectory is None else f" at {time_s:.3f} s"
-        return Usage(np.inf, name, value, limit, time_s, f"{name} reaches {value:.4f} {unit}{when}, limit {limit:.4f}")
+        digits = 4 if abs(value - limit) > 1e-4 else 7  # a hair beyond has to be seen
+        text = f"{name} reaches {value:.{digits}f} {unit}{when}, limit {limit:.{digits}f}"
+        return Usage(np.inf, name, value, limit, time_s, text)
 
 
 @dataclass(frozen=True, eq=False)

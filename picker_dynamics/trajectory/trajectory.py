@@ -29,8 +29,8 @@ END_VELOCITY = float(np.finfo(np.float32).eps)
 START_TOLERANCE = 0.05
 """How far [rad] a first point at time 0 may be from where the arm is."""
 
-LIMIT_TOLERANCE = 1e-9
-"""Rounding [rad, rad/s] by which a limit may be exceeded."""
+LIMIT_TOLERANCE = 1e-6
+"""Rounding [rad, rad/s] by which a limit may be exceeded: of float32, and of poses that were printed."""
 
 SHORTEST_S = 1e-3
 """Duration of a trajectory that only stands [s]; with less than this left, one counts as over."""

@@ -85,6 +85,12 @@ def test_an_arm_that_is_held_beyond_a_limit_may_leave_and_go_no_further(beyond):
     assert check.worst(along(2.0, begin=outside, scissor=-0.1, base=1.6)).subject == "base", "the others' limits hold"
 
 
+@mark.parametrize(("beyond", "said"), [(5e-7, ""), (5e-5, "scissor reaches 1.2000500 rad at 2.000 s, limit 1.2000000")])
+def test_rounding_passes_no_limit_and_a_hair_beyond_is_seen(beyond, said):
+    found = PositionLimits(picker()).worst(along(2.0, scissor=1.2 + beyond - HOME[4]))
+    assert found.broken is bool(said) and (not said or found.text == said)
+
+
 @mark.parametrize("beyond", [-0.1, 0.0, 0.9 * SAMPLE_TOLERANCE, 1.1 * SAMPLE_TOLERANCE, 0.04])
 def test_one_sample_of_a_stream_may_be_beyond_a_limit_by_its_rounding(beyond):
     found = PositionLimits(picker()).worst(state(moved(scissor=1.2 + beyond - HOME[4])))
