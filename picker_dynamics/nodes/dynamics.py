@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory
@@ -14,7 +15,7 @@ from picker_dynamics.control.laws.law import Reference
 from picker_dynamics.control.payload_follow import Payload, PayloadFollower, held_by_gears, servo_effort_sd, spring_efforts
 from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError, LimitError, PickerError
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.robot.joint_order import ordered
 
@@ -26,6 +27,12 @@ from .runtime import LATEST, declare, run, seconds
 
 LONGEST_STEP_S = 0.1
 """A gap between references counts as this much time at the most, so that no fade is skipped."""
+
+NEAR, AHEAD_S = 5e-3, 0.1
+"""How far the first reference of an epoch may be from the pose that is held [rad, m], and how long it may have moved [s]."""
+
+PATIENCE_S = 0.5
+"""So long references of before are still on their way when an epoch begins [s]."""
 
 
 class Dynamics(ControlNode):
@@ -56,7 +63,7 @@ class Dynamics(ControlNode):
             setpoint_upper=self.servos.setpoint_upper,
             setpoint_speed=self.servos.setpoint_speed,
         )
-        self.states, self.last_s, self.velocity = None, None, self.still
+        self.states, self.last_s, self.waits_s, self.velocity = None, None, None, self.still
         self.sources = OnePublisher(self, Float64, "hardware/supply", self.on_source)
         self.start()
 
@@ -75,7 +82,7 @@ class Dynamics(ControlNode):
         except PickerError as error:
             self.complain(f"held pose ignored: {error}")
             return
-        self.last_s, self.velocity = None, self.still
+        self.last_s, self.waits_s, self.velocity = None, None, self.still
         self.begin(held)
 
     def on_source(self, message: Float64) -> None:
@@ -89,10 +96,30 @@ class Dynamics(ControlNode):
         self.limits = replace(self.limits, source=source)
 
     def take(self, reference: Reference, time_s: float, message: JointTrajectory) -> None:
+        if self.last_s is None and not self.joins(reference, time_s):
+            return
         step = 0.0 if self.last_s is None else min(max(time_s - self.last_s, 0.0), LONGEST_STEP_S)
         setpoint, tau = self.compensator.update(*reference, step)
         self.last_s, self.pose, self.velocity = time_s, reference.q, reference.v
         self.publish_command(message, tau, setpoint)
+
+    def joins(self, reference: Reference, time_s: float) -> bool:
+        """Whether the epoch may begin with a reference: one that goes on from an older pose would be played as a step.
+
+        Raises:
+            LimitError: still none does.
+        """
+        away = np.abs(reference.q - self.begun) - AHEAD_S * np.abs(reference.v)
+        j = int(away.argmax())
+        if away[j] <= NEAR:
+            return True
+        if self.waits_s is None:
+            self.waits_s = time_s
+        if time_s - self.waits_s < PATIENCE_S:
+            return False
+        name, value = self.arm.joint_names[j], float(away[j])
+        text = f"{name} would begin {value:.3f} {self.arm.position_units[j]} from the pose that is held, allowed {NEAR:g}"
+        raise LimitError(f"{text}: does the controller know that pose?", subject=name, value=value, limit=NEAR)
 
     @property
     def moves(self) -> bool:

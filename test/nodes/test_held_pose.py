@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from waiting import until
 
 from picker_dynamics.board.session import State
-from picker_dynamics.nodes.runtime import Epochs, seconds
+from picker_dynamics.nodes.runtime import Epochs, seconds, to_stamp
 from picker_dynamics.resources import resource
 
 pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("domain")]
@@ -103,10 +103,13 @@ def node():
             made.destroy_node()
 
 
-def reference(node, q) -> JointTrajectory:
+def reference(node, q, time_s: float | None = None) -> JointTrajectory:
     still = [0.0] * len(q)
     point = JointTrajectoryPoint(positions=list(q), velocities=still, accelerations=still)
-    return JointTrajectory(joint_names=list(node.arm.joint_names), points=[point])
+    message = JointTrajectory(joint_names=list(node.arm.joint_names), points=[point])
+    if time_s is not None:
+        to_stamp(message.header.stamp, node.stamps.to_stamp(time_s))
+    return message
 
 
 @pytest.mark.parametrize("source", [1.0, 0.85])
@@ -124,6 +127,24 @@ def test_the_first_command_is_the_set_point_that_is_on_the_outputs(node, lead, s
     node.on_held_pose(held_pose)
     node.on_reference(reference(node, HOME))
     np.testing.assert_allclose(node.command.position, setpoint, atol=1e-12)
+
+
+@pytest.mark.parametrize("away", [0.006, -0.03])
+def test_a_reference_that_goes_on_from_an_older_pose_is_not_played(node, away):
+    """A controller that does not know of the new epoch yet: an arm driven by it would step; after a while that is said."""
+    from picker_dynamics.nodes.dynamics import PATIENCE_S
+
+    older, names = HOME + np.array([0.0, away, 0.0, 0.0, 0.0]), list(node.arm.joint_names)
+    node.on_held_pose(JointState(name=names, position=HOME.tolist(), effort=[0.0] * len(HOME)))
+    begun_s = time.monotonic()
+    while time.monotonic() < begun_s + PATIENCE_S + 0.1:
+        node.on_reference(reference(node, older, node.stamps.now_s()))
+        assert not node.processed and (not node.problem or time.monotonic() > begun_s + PATIENCE_S)
+        time.sleep(0.05)
+    assert f"shoulder would begin {abs(away):.3f} rad from the pose that is held, allowed 0.005" in node.problem
+    node.on_reference(reference(node, HOME))
+    node.on_reference(reference(node, older))
+    assert node.processed == 2 and not node.problem, "once begun it goes where the reference goes"
 
 
 def test_a_held_pose_without_efforts_is_said_and_an_empty_one_ends_the_epoch(node):

@@ -220,12 +220,12 @@ def test_a_payload_is_held_to_wherever_the_arm_may_be(node, mass, com, why, know
 def drive(node) -> None:
     """An epoch at the home pose, and a reference in it."""
     hardware_says(node, "modelled")
-    refer_home(node)
+    refer(node)
 
 
-def refer_home(node) -> None:
+def refer(node, q=None) -> None:
     still = [0.0] * len(node.still)
-    point = JointTrajectoryPoint(positions=node.servos.home.tolist(), velocities=still, accelerations=still)
+    point = JointTrajectoryPoint(positions=node.servos.home.tolist() if q is None else q, velocities=still, accelerations=still)
     message = JointTrajectory(joint_names=list(node.arm.joint_names), points=[point])
     to_stamp(message.header.stamp, node.stamps.to_stamp(node.stamps.now_s()))
     node.on_reference(message)
@@ -236,17 +236,17 @@ def test_no_epoch_begins_with_what_cannot_be_borne_and_a_smaller_payload_is_the_
     drive(node)
     assert node.processed == 0 and "the payload of 0.3 kg cannot be borne where the arm stands: shoulder needs" in node.problem
     assert set_to(node, payload__mass=0.28).successful and set_to(node, payload__mass=0.1).successful
-    refer_home(node)
+    refer(node)
     assert node.processed == 0, "the epoch began where the arm was thought to rest with the other one"
     hardware_says(node, "modelled")
-    refer_home(node)
+    refer(node)
     assert node.processed == 1 and not node.problem
 
 
 def test_an_epoch_without_payload_always_begins(node):
     stretched = JointState(name=list(node.arm.joint_names), position=[0.0] * 5, effort=[0.0] * 5)
     node.on_held_pose(stretched)
-    refer_home(node)
+    refer(node, list(stretched.position))
     assert node.processed == 1
     refused = set_to(node, payload__mass=1.0)
     assert not refused.successful
