@@ -14,6 +14,7 @@ acceleration is continuous (L. Biagiotti, C. Melchiorri, FIR filters for online 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,9 +123,12 @@ def _swept(s: Array, a: Array, b: Array, d: Array, z_max: Array) -> Array:
     above, below = (~flat) & (a > 0.0), (~flat) & (a < 0.0)
     at_zero, slope = d / safe, -b / safe  # u <= (above) or >= (below) at_zero + slope z
     top = np.minimum(z_max, _least(np.where(flat & (b > 0.0), d / np.where(b > 0.0, b, 1.0), np.inf)))
-    high, high_slope = np.where(above, at_zero, np.nan), np.where(above, slope, np.nan)
-    low = np.concatenate([np.where(below, at_zero, np.nan), 0.0 * step], axis=1)  # z may not become negative: u >= -z / step
-    low_slope = np.concatenate([np.where(below, slope, np.nan), -1.0 / step], axis=1)
+    high, high_slope = _chosen(above, at_zero, slope)
+    low, low_slope = _chosen(below, at_zero, slope)
+    low, low_slope = (
+        np.append(low, 0.0 * step, axis=1),
+        np.append(low_slope, -1.0 / step, axis=1),
+    )  # z is not below 0: u >= -z / step
     room, closing = high[:, :, None] - low[:, None, :], low_slope[:, None, :] - high_slope[:, :, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         meets = np.where((closing > 0.0) & (room >= 0.0), room / closing, np.inf)
@@ -147,6 +151,13 @@ def _swept(s: Array, a: Array, b: Array, d: Array, z_max: Array) -> Array:
     if len(s) > 2:
         _require(z[1:-1] - 1e-15, s[1:-1])
     return z
+
+
+def _chosen(which: Array, *values: Array) -> Iterator[Array]:
+    """Those of ``values`` (g, m) that ``which`` (g, m) names, side by side; NaN where a row has fewer than the others."""
+    order = np.argsort(~which, axis=1, kind="stable")[:, : int(which.sum(axis=1).max())]
+    for value in values:
+        yield np.take_along_axis(np.where(which, value, np.nan), order, axis=1)
 
 
 def _least(values: Array) -> Array:
