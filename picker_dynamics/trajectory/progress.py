@@ -155,7 +155,7 @@ def _swept(s: Array, a: Array, b: Array, d: Array, z_max: Array) -> Array:
 
 def _chosen(which: Array, *values: Array) -> Iterator[Array]:
     """Those of ``values`` (g, m) that ``which`` (g, m) names, side by side; NaN where a row has fewer than the others."""
-    order = np.argsort(~which, axis=1, kind="stable")[:, : int(which.sum(axis=1).max())]
+    order = np.argsort(np.logical_not(which), axis=1, kind="stable")[:, : int(which.sum(axis=1).max())]
     for value in values:
         yield np.take_along_axis(np.where(which, value, np.nan), order, axis=1)
 

@@ -143,7 +143,7 @@ def test_outputs_that_were_off_are_off_again(picker):
     assert "switched on at the rest pose, where the arm has to stand now: base 1500, shoulder 1987.38" in out
 
 
-@mark.parametrize("answer", ["", "no", "y"])
+@mark.parametrize("answer", ["", "no", "yep"])
 def test_nothing_moves_unless_somebody_agrees(answer):
     with BoardOnPty(CONFIG, found_us=START_US) as board:
         with raises(InputError, match="nothing was moved: nobody agreed"):
@@ -151,9 +151,10 @@ def test_nothing_moves_unless_somebody_agrees(answer):
         assert (board.firmware.owned, board.firmware.pulses) == (0, START)
 
 
-def test_somebody_agrees():
+@mark.parametrize("answer", ["yes", "y"])
+def test_somebody_agrees(answer):
     with BoardOnPty(CONFIG, found_us=START_US) as board:
-        assert asked(board.port, "yes", "--motion", "--check", "hold-stands-still") == 0
+        assert asked(board.port, answer, "--motion", "--check", "hold-stands-still") == 0
         assert board.firmware.owned == 0b11111
 
 
