@@ -64,13 +64,15 @@ class ReferenceGuard:
         self.stopped = 0
         self.last: Reference | None = None
         self._tip: Array | None = None
-        self._looked: tuple[Reference, Array | None] | None = None
+        self._looked: tuple[Reference, Array | None, float] | None = None
+        self._allowed_speed = 0.0
         self.begin(np.zeros(description.n))
 
     def begin(self, pose: ArrayLike) -> None:
         """A new epoch: the first reference is ``pose`` (n,) [rad], at rest."""
         self._held = self._rest = np.array(pose, dtype=float)
         self.last = self._tip = self._looked = None
+        self._allowed_speed = 0.0
 
     def answers(self, time_s: float) -> bool:
         """Whether a reference was sent for this time [s] already: it stands, and nothing is said twice about one instant."""
@@ -79,7 +81,8 @@ class ReferenceGuard:
     def sent(self, reference: Reference) -> None:
         """It was let pass, and sent."""
         looked, self._looked = self._looked, None
-        self._tip = looked[1] if looked is not None and looked[0] is reference else None
+        own = looked if looked is not None and looked[0] is reference else (reference, None, 0.0)
+        _, self._tip, self._allowed_speed = own  # between two references the earlier limit counts too
         self.last = reference
         if not reference.v.any():
             self._rest = reference.q
@@ -104,7 +107,7 @@ class ReferenceGuard:
             return LimitError(f"its time is {-dt:.6f} s before the last one", subject="time", value=dt, limit=0.0)
         step, change = reference.q - last.q, reference.v - last.v
         if all(abs(x) < STANDS for values in (step, reference.v, last.v, reference.a) for x in values.tolist()):
-            self._looked = reference, self._tip
+            self._looked = reference, self._tip, 0.0
             return None  # it stands: nothing that is sent could be gentler
         gap = np.abs(step - dt * (reference.v + last.v) / 2.0)
         dt = max(dt, SHORTEST_S)
@@ -196,13 +199,14 @@ class ReferenceGuard:
         tip = model.forward_kinematics(q)
         before = self._tip if self._tip is not None else model.forward_kinematics(last.q)
         allowed_speed = validator.tip_speed * max(strain.tip, 1.0) * (1.0 + RATE_TOLERANCE)
-        speed = math.dist(tip, before) / dt
+        speed, now = math.dist(tip, before) / dt, 0.0
         if dt > LONGEST_S or speed > SLOW * allowed_speed:
-            speed = max(speed, math.hypot(*(model.jacobian(q) @ v)))
-        if not speed <= allowed_speed:
+            now = math.hypot(*(model.jacobian(q) @ v))
+        if not (speed <= max(allowed_speed, self._allowed_speed) and now <= allowed_speed):
+            speed = max(speed, now)
             text = f"the tip would move at {speed:.3f} m/s, allowed {validator.tip_speed:.3f} m/s"
             return LimitError(text, subject="tip", value=speed, limit=validator.tip_speed)
-        self._looked = reference, tip
+        self._looked = reference, tip, allowed_speed
         return None
 
     def _error(self, text: str, j: int, values: Array, limit: float | None = None) -> LimitError:

@@ -171,6 +171,11 @@ SEEN = {
         TipLimit(0.1),
         Stream(0.9, (-0.14, 0.12, 0.2, -0.05, 0.15), 1.0, noise=0.02, step=(0.0, 0.1, -0.01, 0.0, -0.05), seed=19),
     ],
+    "a lower tip speed where a stream has just slowed to it": [
+        Stream(1.9, (0.17, -0.02, -0.08, -0.06, 0.0), 1.0, step=(0.0, 0.0, 0.005, 0.005, 0.0)),
+        TipLimit(0.1),
+        Wait(0.03),
+    ],
     "the clock steps back": [Ask((3.0,), (at(base=0.6),)), Wait(1.0), Stall(-5.0), Wait(1.0), Ask((2.0,), (at(),)), Wait(8.0)],
     "the clock steps on": [Ask((3.0,), (at(base=0.9),)), Wait(1.0), Stall(3600.0), Wait(1.0)],
     "a restart after the clock was set back": [Wait(1.0), Stall(-5.0), Restart(), Ask((2.0,), (at(base=0.3),)), Wait(3.0)],
