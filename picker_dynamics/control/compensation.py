@@ -35,7 +35,7 @@ MODES = (NONE, "gravity", "full")
 SOURCE_RATE = 0.05
 """Fastest change of the source's share that is followed [1/s]: some milliradians of droop."""
 
-PACE = 0.9
+PACE = 0.98
 """Share of their largest speed with which set-points move at the most: the board and what guards it hold the whole."""
 
 TIP_CREEP = 0.05
@@ -178,9 +178,8 @@ class Compensator:
         weight = progress(self._fade_elapsed, self._fade_s)
         wanted = (1.0 - weight) * self._offset_from + weight * wanted
         q_cmd = np.clip(q + wanted, self._lower, self._upper)
-        if (
-            self._told is not None and self._fastest is not None
-        ):  # where a joint turns back its friction changes sides faster than a set-point may move
+        if self._told is not None and self._fastest is not None:
+            # where a joint turns back its friction changes sides faster than a set-point may move
             q_cmd = np.clip(q_cmd, self._told - self._fastest * dt, self._told + self._fastest * dt)
         self._told, self._offset = q_cmd, q_cmd - q
         beyond = (q + wanted < self._lower) | (q + wanted > self._upper)
