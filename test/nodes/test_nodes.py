@@ -135,7 +135,6 @@ def test_outputs_that_are_off_are_switched_on_only_where_somebody_says_that_the_
         (["jog", "tail", "5"], 5, "no joint 'tail'"),
         (["jog", "base", "200"], 6, "refused: base"),
         (["move", "--joints", "shoulder=0", "elbow=0", "wrist=0"], 6, "shoulder needs"),
-        (["payload", "--", "-1"], 1, "payload.mass"),
         (["payload", "1.5"], 1, "shoulder needs"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
