@@ -86,7 +86,7 @@ class Reader(rehearsal.SimulatedPerson):
 def hurry(monkeypatch):
     """Nobody stands beside this arm: it may move three times as fast."""
     monkeypatch.setattr(mover, "TRAVEL_SPEED", 2.4)
-    monkeypatch.setattr(mover, "TRAVEL_ACCELERATION", 8.0)
+    monkeypatch.setattr(poses, "TRAVEL_ACCELERATION", 8.0)
     monkeypatch.setattr(mover, "JOG_SPEED", 1.5)
     monkeypatch.setattr(droop_step, "COMING_SPEED", 0.5)
 
