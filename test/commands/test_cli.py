@@ -77,6 +77,7 @@ def test_the_table_of_commands_is_what_their_modules_have():
         ("move --tip 0.1 0 0.1 --pitch-deg nan", "must be a number from -360 to 360"),
         ("jog theta1 nan", "must be a number"),
         ("payload inf", "must be a number"),
+        ("payload -- -1", "'-1', must be a number from 0 to 5"),
         ("payload 25", "'25', must be a number from 0 to 5 kg: are these grams?"),
         ("move --tip 260 80 170", "'260', must be a number from -10 to 10 metres: are these millimetres?"),
         ("up --rate nan", "argument --rate: 'nan', must be a number"),
