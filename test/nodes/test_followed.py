@@ -111,22 +111,25 @@ def test_a_hardware_node_that_stands_still_for_a_moment_costs_a_client_no_goal(a
     np.testing.assert_allclose(client.reference(), moved(base=0.2), atol=1e-6)
 
 
-def test_a_dynamics_node_that_is_replaced_by_another_one(arm, client, board):
-    name = start_swinging(client, board)
-    arm.runner.signal("dynamics", signal.SIGKILL)
-    ends_soon(client, name, NO_COMMANDS, PAUSED)
-    next_goal_does_nothing(client, NO_COMMANDS, PAUSED)
-    words = [sys.executable, "-m", "picker_dynamics.nodes.dynamics", "--ros-args", "-p", f"servo_overlay:={OVERLAY}"]
-    with subprocess.Popen(words, env=os.environ) as other:
-        try:
-            client.wait_ready(PATIENCE_S)
-            arrives(client, board, moved(base=0.2))
-        finally:
-            other.kill()
+def test_a_dynamics_node_that_is_replaced_by_another_one(tmp_path, domain):
+    """In a namespace and on a graph of its own: a further attempt finds its node alive."""
+    with running_graph(tmp_path, namespace="replaced") as one:
+        motions.comes_up_holding(one.client, one.board)
+        name = start_swinging(one.client, one.board)
+        one.runner.signal("replaced/dynamics", signal.SIGKILL)
+        ends_soon(one.client, name, NO_COMMANDS, PAUSED)
+        next_goal_does_nothing(one.client, NO_COMMANDS, PAUSED)
+        words = [sys.executable, "-m", "picker_dynamics.nodes.dynamics", "--ros-args", "-r", "__ns:=/replaced"]
+        with subprocess.Popen([*words, "-p", f"servo_overlay:={OVERLAY}"], env=os.environ) as another:
+            try:
+                one.client.wait_ready(PATIENCE_S)
+                arrives(one.client, one.board, moved(base=0.2))
+            finally:
+                another.kill()
 
 
 def test_a_hardware_node_that_is_killed_ends_the_goal(tmp_path, domain):
-    """In a namespace, beside the graph above, which has lost its dynamics node by now."""
+    """In a namespace and on a graph of its own, beside that of the tests above."""
     with running_graph(tmp_path, namespace="other") as other:
         motions.comes_up_holding(other.client, other.board)
         name = start_swinging(other.client, other.board)
