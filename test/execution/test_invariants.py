@@ -177,6 +177,13 @@ SEEN = {
         Wait(0.03),
     ],
     "the clock steps back": [Ask((3.0,), (at(base=0.6),)), Wait(1.0), Stall(-5.0), Wait(1.0), Ask((2.0,), (at(),)), Wait(8.0)],
+    "the clock steps back in a motion, and the arm stands where it was": [
+        Ask((0.8,), ((-0.56, 2.21, -0.15, -1.11, 0.92),)),
+        Wait(2.2),
+        Stall(-5.0),
+        Wait(6.0),
+        Payload(0.0),
+    ],
     "the clock steps on": [Ask((3.0,), (at(base=0.9),)), Wait(1.0), Stall(3600.0), Wait(1.0)],
     "a restart after the clock was set back": [Wait(1.0), Stall(-5.0), Restart(), Ask((2.0,), (at(base=0.3),)), Wait(3.0)],
     "a stream as the clock gets to where it was set back": [

@@ -262,12 +262,14 @@ class Session:
         self._advance(PERIOD_S)
 
     def stall(self, seconds: float) -> None:
-        """A gap of more than a lead is bridged by the hardware session, which is not part of this."""
+        """A gap of more than a lead is bridged by the hardware session, which is not part of this: the last set-point, with the
+        lead that a moving arm needs, stands until references go on; of a clock that was set back, when it is where it was."""
         self.set_back |= seconds < 0.0
         self.now_s += seconds
+        missed_s = min(max(seconds, 0.0), MOST_STALL_S)
         if abs(seconds) >= LEAD_S:
-            self._is_unsettled(min(abs(seconds), MOST_STALL_S))
-        self._advance(min(max(seconds, 0.0), MOST_STALL_S))
+            self._is_unsettled(max(missed_s, -seconds))
+        self._advance(missed_s)
 
     def to_rest(self, longest_s: float = 60.0) -> None:
         """Cancelled, and until the arm stands."""
