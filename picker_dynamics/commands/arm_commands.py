@@ -222,12 +222,12 @@ def _pose(arm: ArmDescription, q) -> str:
 
 
 def _move_to(at: Bench, target, held=None) -> str:
-    duration = asked_duration(at.arm, _held(at) if held is None else held, target, at.options.duration)
+    duration = asked_duration(at.arm, held_pose(at) if held is None else held, target, at.options.duration)
     took = at.client.move_through([duration], [target])
     return f"there after {took:.2f} s: " + _pose(at.arm, target)
 
 
-def _held(at: Bench) -> np.ndarray:
+def held_pose(at: Bench) -> np.ndarray:
     """The pose that is held, to begin a target with: what is a hair beyond a limit, a modelled pose for one, is at it."""
     at.client.wait_holding()
     q = at.client.reference()
@@ -236,7 +236,7 @@ def _held(at: Bench) -> np.ndarray:
 
 
 def _move(at: Bench) -> str:
-    held, options = _held(at), at.options
+    held, options = held_pose(at), at.options
     if not (options.straight or options.via):
         return _move_to(at, target_of(options, at.arm, held), held)
     from picker_dynamics.execution.waypoints import motion_through
@@ -259,7 +259,7 @@ def _park(at: Bench) -> str:
 
 
 def _jog(at: Bench) -> str:
-    held, joint = _held(at), at.options.joint
+    held, joint = held_pose(at), at.options.joint
     target = held.copy()
     target[_index(at.arm, joint)] += _amount(at.arm, joint, at.options.amount)
     return _move_to(at, target, held)

@@ -57,8 +57,8 @@ class Move:
         duration: of the motion [s].
     """
 
-    def __init__(self, arm: Arm, goal: Goal):
-        self._arm, self._goal, self.duration = arm, goal, goal.duration_s
+    def __init__(self, goal: Goal, step: Callable[[], None]):
+        self._goal, self._step, self.duration = goal, step, goal.duration_s
 
     @property
     def progress(self) -> float:
@@ -72,7 +72,7 @@ class Move:
             GoalAbortedError: it ended in another way, and the arm holds.
         """
         if not self._goal.ended():
-            self._arm._moving().step()  # noqa: SLF001 (of one thought)
+            self._step()
         return self._goal.ended()
 
     def wait(self, meanwhile: Callable[[], None] = lambda: None) -> float:
@@ -402,7 +402,7 @@ class Arm:
         return body
 
     def _begun(self, goal: Goal, wait: bool) -> Move:
-        self._move = Move(self, goal)
+        self._move = Move(goal, lambda: self._moving().step())
         if wait:
             self._move.wait()
         return self._move

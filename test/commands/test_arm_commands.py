@@ -19,7 +19,7 @@ def test_a_pose_held_a_hair_beyond_a_limit_is_no_obstacle(held):
     q = np.array(HOME)
     q[4] = 1.2 + held
     at = SimpleNamespace(arm=picker(), client=SimpleNamespace(wait_holding=lambda: None, reference=lambda: q))
-    assert arm_commands._held(at)[4] == min(q[4], 1.2)  # noqa: SLF001
+    assert arm_commands.held_pose(at)[4] == min(q[4], 1.2)
 
 
 def asked(*words):

@@ -173,15 +173,13 @@ def test_ctrl_c_in_a_script_stops_its_motion_and_latches_nothing(arm):
         def __init__(self):
             self.left = 60
 
-        def __call__(self, _sample):
+        def __call__(self):
             self.left -= 1
             if self.left == 0:
                 raise KeyboardInterrupt
 
-    with arm.record():
-        arm._body.on_sample = Interrupted()  # noqa: SLF001 (as a signal would, at a moment that is known)
-        with pytest.raises(KeyboardInterrupt):
-            arm.move(base=0.8, duration=4.0)
+    with pytest.raises(KeyboardInterrupt):
+        arm.move(base=0.8, duration=4.0, wait=False).wait(Interrupted())
     arm.wait(1.0)
     assert 0.0 < arm.q[0] < 0.7
     arm.home()

@@ -7,6 +7,7 @@ import pytest
 from picker_dynamics import Arm
 from picker_dynamics.errors import GoalRefusedError, UnreachableError
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
+from picker_dynamics.scripting.equipment import equipment
 
 OFF_M = 0.005
 """How far the true tip may be from where it was told to be: 5 mm, the demo's tolerance, for each 0.425 m of arm."""
@@ -33,4 +34,4 @@ def test_an_arm_moves_from_its_urdf_alone(name):
                 arm.move(**{described.joint_names[0]: beyond})
         arm.park()
         arm.wait(0.5)
-        assert np.linalg.norm(arm.tip - arm.tip_at(arm._known.rest)) < size  # noqa: SLF001 (no question for a person)
+        assert np.linalg.norm(arm.tip - arm.tip_at(equipment(any_arms.urdf(name)).rest)) < size

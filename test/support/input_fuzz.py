@@ -91,7 +91,7 @@ def read_report(path: Path) -> None:
         shutil.copy(path, Path(folder) / "report.json")
         shutil.copy(resource("urdf/picker.urdf"), Path(folder) / "picker.urdf")
         shutil.copy(resource("config/servos.sim.yaml"), Path(folder) / "servos.yaml")
-        compare._stated(Path(folder) / "report.json")  # noqa: SLF001
+        compare.stated_tip_mm(Path(folder) / "report.json")
 
 
 def read_recording(path: Path) -> None:

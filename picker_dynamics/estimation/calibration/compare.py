@@ -81,7 +81,7 @@ def load(name: str, servos: str = "") -> Numbers:
                     f"{name} has no {path.name}: is it a folder that picker calibrate wrote? else give URDF,OVERLAY",
                     value=str(path),
                 )
-        tip_mm = _stated(Path(name) / "report.json")
+        tip_mm = stated_tip_mm(Path(name) / "report.json")
     elif name != SHIPPED:
         first, comma, second = name.partition(",")
         urdf, overlay = Path(first), Path(second) if comma else None
@@ -164,7 +164,7 @@ def require_same(before: Numbers, after: Numbers) -> None:
         raise JointNamesError(f"{before.name} and {after.name} do not have the same links: {', '.join(other)}", subject=other[0])
 
 
-def _stated(report: Path) -> float | None:
+def stated_tip_mm(report: Path) -> float | None:
     """Tip uncertainty that a calibration's report states [mm]; None without one."""
     if not report.is_file():
         return None
