@@ -28,7 +28,9 @@ ALL = (1 << len(NAMES)) - 1
 QUANTUM = SERVOS.quantum_us * np.pi / 2000.0
 """One step of the simulated board's outputs [rad]."""
 STILL = 0.02
-"""Speed of the true arm [rad/s] below which it stands."""
+"""Speed of the true arm [rad/s] below which it stands,"""
+STANDS_S = 0.15
+"""for so long [s]: one that swings turns round in between."""
 
 
 def moved(q=HOME, **by) -> np.ndarray:
@@ -67,11 +69,14 @@ def press_until(client, terminal, keys: str, condition) -> None:
 
 def stands(client, board) -> np.ndarray:
     """Wait until the true arm stands still; its pose."""
-    looks = []
+    moved_s = math.inf
 
     def still() -> bool:
-        looks.append(np.abs(board.truth().v).max() < STILL)
-        return len(looks) > 2 and all(looks[-3:])
+        nonlocal moved_s
+        truth = board.truth()
+        if moved_s == math.inf or np.abs(truth.v).max() >= STILL:
+            moved_s = truth.monotonic_s
+        return truth.monotonic_s - moved_s >= STANDS_S
 
     until(client, still, "standstill")
     return board.truth().q
