@@ -64,6 +64,8 @@ DRIVERS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 MODELLED = "modelled"
 """Provenance of joint states that no sensor has seen, in ``hardware/status``."""
 
+ANEW = "commands start anew from where the arm is held"
+
 STATUS_HZ, LOG_HZ = 20.0, 5.0
 """How often what is no goal's answer is published, and problems are logged, however fast they come [1/s]."""
 
@@ -239,7 +241,8 @@ class TrajectoryController(Claimant, Node):
         """Each message begins an epoch: the reference (re)starts from the pose that is held, or ends where none is."""
         if not self.epochs.begins(message.header.stamp):
             return
-        self.execution.deactivate(self.hardware_says)
+        anew = bool(message.name) and self.hardware_says == State.ACTIVE.value  # why was said, and is not true any more
+        self.execution.deactivate(ANEW if anew else self.hardware_says)
         self.begun = None
         if message.name:
             try:

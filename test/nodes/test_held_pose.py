@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import time
+import types
 
 import hardware_bench
 import numpy as np
 import pytest
+from execution_rig import Rig, goal, moved
 from hardware_bench import HOME, hardware, port_of, ros
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
@@ -16,6 +18,7 @@ from waiting import until
 
 from picker_dynamics.board.session import State
 from picker_dynamics.nodes.runtime import Epochs, seconds, to_stamp
+from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 from picker_dynamics.resources import resource
 
 pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("domain")]
@@ -145,6 +148,28 @@ def test_a_reference_that_goes_on_from_an_older_pose_is_not_played(node, away):
     node.on_reference(reference(node, HOME))
     node.on_reference(reference(node, older))
     assert node.processed == 2 and not node.problem, "once begun it goes where the reference goes"
+
+
+@pytest.mark.parametrize(
+    ("hardware_says", "why"),
+    [("active", "commands start anew from where the arm is held"), ("no commands for 0.25 s: holding",) * 2],
+    ids=["said too long ago", "said"],
+)
+def test_who_is_interrupted_by_a_new_epoch_is_told_why(hardware_says, why):
+    """The hardware node says for two seconds why it began one: a controller that stood still for longer does not hear it."""
+    rig = Rig()
+    rig.submit(goal(moved(base=0.5)), "g")
+    controller = types.SimpleNamespace(
+        epochs=Epochs(),
+        execution=rig.execution,
+        hardware_says=hardware_says,
+        arm=rig.execution.description,
+        look_whether_bearable=lambda: None,
+    )
+    pose = JointState(name=list(controller.arm.joint_names), position=HOME.tolist())
+    pose.header.stamp.sec = 7
+    TrajectoryController.on_held_pose(controller, pose)
+    assert [event.text for event in rig.execution.take_events() if event.identifier == "g"][-1] == f"aborted: {why}"
 
 
 def test_a_held_pose_without_efforts_is_said_and_an_empty_one_ends_the_epoch(node):
