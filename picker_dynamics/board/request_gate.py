@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 from picker_dynamics.errors import BoardFaultError
 
-SETTLE_S = 0.1
-"""How long a stop waits for its answer [s]: longer than a request takes on one machine or a sound network, shorter than a person
-takes to see that the arm was stopped."""
+SETTLE_S = 0.25
+"""How long a stop waits for its answer [s]: longer than a request takes on one machine, a busy one too, or a sound network, and no
+longer than a person takes to see that the arm was stopped and to do something about it: who asks sooner had not seen it."""
 
 
 class RequestGate:
