@@ -17,8 +17,8 @@ from collections.abc import Callable
 from picker_dynamics.errors import BoardFaultError
 
 SETTLE_S = 0.25
-"""How long a stop waits for its answer [s]: longer than a request takes on one machine, a busy one too, or a sound network, and no
-longer than a person takes to see that the arm was stopped and to do something about it: who asks sooner had not seen it."""
+"""How long a stop waits for its answer [s]: longer than a request takes on one machine, a busy one too, or a sound network; it is
+no longer than a person takes to see that the arm was stopped and to act: who asks sooner had not seen it."""
 
 
 class RequestGate:
