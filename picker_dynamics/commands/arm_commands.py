@@ -227,6 +227,7 @@ def _move_to(at: Bench, target, held=None) -> str:
 
 def held_pose(at: Bench) -> np.ndarray:
     """The pose that is held, to begin a target with: what is a hair beyond a limit, a modelled pose for one, is at it."""
+    at.client.require_free()
     at.client.wait_holding()
     q = at.client.reference()
     within = np.clip(q, at.arm.lower, at.arm.upper)
