@@ -17,7 +17,7 @@ PAYLOAD_KG, SEEDS = 0.025, 24
 
 def run(seeds: int = SEEDS) -> dict:
     """Errors [g] over the seeds, how often the stated interval contains the truth, and what a person has to read."""
-    from picker_dynamics.estimation.calibration.droop_model import SensorModel
+    from picker_dynamics.estimation.calibration.instruments import SensorModel
     from picker_dynamics.estimation.payload import simulated as rehearsal
     from picker_dynamics.estimation.payload.poses import plan
 

@@ -42,13 +42,20 @@ class Enabling:
         while self._joint < self._servos.n and telemetry.live >> self._joint & 1:
             self._joint += 1
         if self._joint == self._servos.n:
-            return True
+            return self._all_run(telemetry, now_s)
         if not self._at_rest_pose:
             name = self._servos.joint_names[self._joint]
             raise PickerError(f"{name} is off, and nobody says that the arm stands at its rest pose", subject=name)
         pulses = [pulse if joint == self._joint else 0 for joint, pulse in enumerate(self._rest)]
         self._answer = self._link.request_async(Enable(1 << self._joint, tuple(pulses)), PATIENCE_S)
         return False
+
+    def _all_run(self, telemetry: Telemetry, now_s: float) -> bool:
+        """Whether telemetry says so too, and at which pulses: it may be older than the last answer."""
+        off = [name for joint, name in enumerate(self._servos.joint_names) if not telemetry.live >> joint & 1]
+        if off and now_s > self._due_s + PATIENCE_S:
+            raise PickerError(f"{off[0]} was switched on and its output does not run", subject=off[0])
+        return not off
 
     def _take_answer(self, answer: Future[Ack | Info], now_s: float) -> None:
         if not answer.done():

@@ -23,6 +23,7 @@ from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.units import told
 
 from .enabling import Enabling
 from .firmware.config import board_limits
@@ -427,7 +428,7 @@ class HardwareSession(Session):
         return self.servos.to_angle(np.array([pulse for pulse in telemetry.pulses_us], dtype=float))
 
     def _rest_text(self) -> str:
-        return ", ".join(f"{name} {angle:.2f} rad" for name, angle in zip(self.servos.joint_names, self.servos.rest))
+        return ", ".join(f"{one.joint} {told(one.rest, one.position_unit)}" for one in self.servos.servos)
 
     @property
     def commanded(self) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.units import told
 
 NEAR = 0.03
 """How far the first set-point may be from the one on the outputs [rad]."""
@@ -54,7 +55,7 @@ class SetpointGuard:
     """
 
     def __init__(self, servos: ServoMap):
-        self._names, self._speed = servos.joint_names, servos.setpoint_speed
+        self._names, self._units, self._speed = servos.joint_names, servos.position_units, servos.setpoint_speed
         self.last_s: float | None = None
         self.said = ""
         self._q, self._rate = servos.rest, np.zeros(servos.n)
@@ -91,13 +92,13 @@ class SetpointGuard:
     def _continues(self, q_cmd: np.ndarray, since_s: float) -> bool:
         step = q_cmd - self._q
         if self.last_s is None:
-            return self._within("is {0:.3f} rad from where the outputs are, allowed {1:.3f}", step, np.full(len(step), NEAR))
+            return self._within("is {0} from where the outputs are, allowed {1}", step, np.full(len(step), NEAR))
         bridged_s = min(since_s, BRIDGE_S)
         far = self._speed * bridged_s
         turned = self._speed * (STEP_S + 0.5 * bridged_s**2 / RAMP_S)
         way = self._rate * since_s
         nearest = way if since_s <= BRIDGE_S else np.clip(step, np.minimum(way, 0.0), np.maximum(way, 0.0))
-        when = f"{{0:.3f}} rad in {1e3 * since_s:.0f} ms, allowed {{1:.3f}}"
+        when = f"{{0}} in {1e3 * since_s:.0f} ms, allowed {{1}}"
         return self._within(f"jumps by {when}", step, far) and self._within(f"leaves its way by {when}", step - nearest, turned)
 
     def _within(self, text: str, moved: np.ndarray, allowed: np.ndarray) -> bool:
@@ -105,7 +106,8 @@ class SetpointGuard:
         j = int(beyond.argmax())
         if beyond[j] <= 1e-9:
             return True
-        self.said = f"{self._names[j]} {text.format(abs(moved[j]), allowed[j])}"
+        one, other, unit = float(abs(moved[j])), float(allowed[j]), self._units[j]
+        self.said = f"{self._names[j]} {text.format(told(one, unit, other), told(other, unit, one))}"
         return False
 
     def sent(self, time_s: float, q_cmd: np.ndarray) -> None:

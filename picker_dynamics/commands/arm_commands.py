@@ -14,6 +14,7 @@ from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.execution.goal import MAX_GOAL_S
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.tip_target import TIP_M
+from picker_dynamics.robot.units import told
 from picker_dynamics.scripting.equipment import Equipment
 from picker_dynamics.scripting.target import asked_duration
 
@@ -215,10 +216,7 @@ def _amount(arm: ArmDescription, name: str, text) -> float:
 
 
 def _pose(arm: ArmDescription, q) -> str:
-    return ", ".join(
-        f"{name} {value:.3f} m" if _slides(arm, name) else f"{name} {math.degrees(value):.1f} deg"
-        for name, value in zip(arm.joint_names, q)
-    )
+    return ", ".join(f"{name} {told(value, unit)}" for name, value, unit in zip(arm.joint_names, q, arm.position_units))
 
 
 def _move_to(at: Bench, target, held=None) -> str:
@@ -229,6 +227,7 @@ def _move_to(at: Bench, target, held=None) -> str:
 
 def held_pose(at: Bench) -> np.ndarray:
     """The pose that is held, to begin a target with: what is a hair beyond a limit, a modelled pose for one, is at it."""
+    at.client.require_free()
     at.client.wait_holding()
     q = at.client.reference()
     within = np.clip(q, at.arm.lower, at.arm.upper)

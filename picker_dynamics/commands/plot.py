@@ -11,6 +11,7 @@ from picker_dynamics.recording.definitions import missing
 from picker_dynamics.recording.reader import ArmRecording, Bounds, read
 from picker_dynamics.recording.tracking import tracking_error
 from picker_dynamics.robot import arm_text, arms
+from picker_dynamics.robot.units import told
 from picker_dynamics.scripting.equipment import Equipment, equipment
 
 from . import options as shared
@@ -93,7 +94,11 @@ def summary(recorded: ArmRecording, limits: Bounds | None) -> list[str]:
     for j, joint in enumerate(recorded.joint_names):
         unit = limits.units[j] if limits else "rad or m"
         known = error[:, j][np.isfinite(error[:, j])]
-        parts = [f"error at most {known.max():.4f} {unit}, rms {np.sqrt(np.mean(known**2)):.4f}" if known.size else "no error"]
+        parts = ["no error"]
+        if known.size:
+            worst, rms = float(known.max()), float(np.sqrt(np.mean(known**2)))
+            said = [told(x, unit, 0.0) if limits else f"{x:.4f} {unit}" for x in (worst, rms)]
+            parts = [f"error at most {said[0]}, rms {said[1]}"]
         torque = recorded.torque if len(recorded.torque) else recorded.state_torque
         if len(torque):
             peak = float(np.abs(torque.values[:, j]).max())

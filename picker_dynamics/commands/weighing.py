@@ -51,7 +51,7 @@ def scale_of(options, known=None):
 
 def sensor_for(scale, link: str):
     """The inclinometer on a link; on none that is named: the last but one of those that the payload pulls down."""
-    from picker_dynamics.estimation.calibration.droop_model import sensor_on
+    from picker_dynamics.estimation.calibration.instruments import sensor_on
 
     arm = scale.description
     refuse_if(not scale.columns, f"no joint of {arm.name} bears a payload: its droop tells no mass", "payload")

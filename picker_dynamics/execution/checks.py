@@ -18,6 +18,7 @@ from picker_dynamics.errors import InfeasibleError, JointNamesError, LimitError,
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Excess, Trajectory
 
 from .torque_limits import TorqueLimits
@@ -218,8 +219,7 @@ class PositionLimits:
         time_s = motion.own_s(at_s)
         name, unit = motion.joint_names[j], self.description.position_units[j]
         when = "" if motion.trajectory is None else f" at {time_s:.3f} s"
-        digits = 4 if abs(value - limit) > 1e-4 else 7  # a hair beyond has to be seen
-        text = f"{name} reaches {value:.{digits}f} {unit}{when}, limit {limit:.{digits}f}"
+        text = f"{name} reaches {told(value, unit, limit)}{when}, limit {told(limit, unit, value)}"
         return Usage(np.inf, name, value, limit, time_s, text)
 
 
@@ -243,9 +243,10 @@ class VelocityLimits:
             time_s = motion.own_s(at_s)
             when = f" at {time_s:.3f} s"
         name, unit, most = motion.joint_names[j], self.description.position_units[j], float(limit[j])
+        limit_j = float(np.copysign(most, value))
         share = abs(value) / most if found is not None or motion.trajectory is None else min(abs(value) / most, 1.0)
-        text = f"{name} moves at {value:.4f} {unit}/s{when}, limit {np.copysign(most, value):.4f}"
-        return Usage(share, name, value, float(np.copysign(most, value)), time_s, text, by_speed=True)
+        text = f"{name} moves at {told(value, unit, limit_j)}/s{when}, limit {told(limit_j, unit, value)}/s"
+        return Usage(share, name, value, limit_j, time_s, text, by_speed=True)
 
 
 @dataclass(frozen=True)
@@ -311,10 +312,12 @@ class MotorSpeed:
         stall = supply * self.servos.model.motor_stall
         k, j, share, first = _most(np.abs(demand) / stall)
         name, value, limit = motion.joint_names[j], float(abs(demand[k, j])), float(stall[j])
+        unit = self.servos.position_units[j]
+        strength = "N" if unit == "m" else "N·m"
+        speed, idle = told(float(abs(motion.v[k, j])), unit), told(supply * float(self.servos.no_load_speed[j]), unit)
         text = (
-            f"{name} is too fast: {abs(motion.v[k, j]):.2f} rad/s with {abs(motion.torque[k, j]):.2f} N·m{motion.when(k)} "
-            f"needs {value:.2f} N·m of its motor, stall is {limit:.2f} "
-            f"({supply * self.servos.no_load_speed[j]:.2f} rad/s without load)"
+            f"{name} is too fast: {speed}/s with {abs(motion.torque[k, j]):.2f} {strength}{motion.when(k)} "
+            f"needs {value:.2f} {strength} of its motor, stall is {limit:.2f} ({idle}/s without load)"
         )
         return Usage(share, name, value, limit, float(motion.times[first]), text, InfeasibleError)
 
@@ -329,15 +332,15 @@ class SetpointRange:
     def worst(self, motion: SampledMotion) -> Usage:
         lower, upper = self.servos.setpoint_lower, self.servos.setpoint_upper
         middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
-        model, told = self.servos.model, (motion.q, motion.v, motion.torque)
-        sides = [model.setpoint(*told, side, self.source) for side in model.sides]
+        model, state = self.servos.model, (motion.q, motion.v, motion.torque)
+        sides = [model.setpoint(*state, side, self.source) for side in model.sides]
         q_cmd = max(sides, key=lambda one: float((np.abs(one - middle) / half).max()))
         k, j, share, first = _most(np.abs(q_cmd - middle) / half)
         name, value = motion.joint_names[j], float(q_cmd[k, j])
         limit = float(lower[j] if value < middle[j] else upper[j])
-        text = (
-            f"{name} needs its set-point at {value:.3f} rad{motion.when(k)}, its pulses allow {lower[j]:.3f} ... {upper[j]:.3f}"
-        )
+        unit = self.servos.position_units[j]
+        ends = f"{told(float(lower[j]), unit, value)} ... {told(float(upper[j]), unit, value)}"
+        text = f"{name} needs its set-point at {told(value, unit, limit)}{motion.when(k)}, its pulses allow {ends}"
         return Usage(share, name, value, limit, float(motion.times[first]), text)
 
 

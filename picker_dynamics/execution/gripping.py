@@ -9,6 +9,7 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.units import told
 
 from .goal import Goal
 from .goal_tracking import STATELESS_S, Code, Error, Outcome, Verdict
@@ -77,18 +78,19 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
     lower, upper = float(arm.lower[index]), float(arm.upper[index])
     if not lower <= target <= upper:
         raise LimitError(
-            f"{joint}: {target:.4g} {unit} is beyond its limits {lower:.4g} ... {upper:.4g}",
+            f"{joint}: {told(target, unit)} is beyond its limits {told(lower, unit, target)} ... {told(upper, unit, target)}",
             subject=joint,
             value=target,
             limit=upper if target > upper else lower,
         )
     velocity = _one("velocity", command.velocity, joint) or settings.max_velocity
     if velocity > arm.velocity[index]:
+        limit = float(arm.velocity[index])
         raise LimitError(
-            f"{joint}: {velocity:.4g} {unit}/s is beyond its limit {arm.velocity[index]:.4g}",
+            f"{joint}: {told(velocity, unit, limit)}/s is beyond its limit {told(limit, unit, velocity)}/s",
             subject=joint,
             value=velocity,
-            limit=float(arm.velocity[index]),
+            limit=limit,
         )
     effort = _one("effort", command.effort, joint)
     if effort and (settings.torque is None or effort < settings.torque):
@@ -123,14 +125,14 @@ class GripperTracker:
 
     Args:
         index: of the joint among the arm's.
-        goal: [rad].
+        goal: [rad or m, by ``unit``].
 
     Attributes:
         reached, stalled: what the action's result says.
     """
 
-    def __init__(self, settings: GripperSettings, index: int, goal: float, start_s: float):
-        self.settings, self.index, self.goal = settings, index, goal
+    def __init__(self, settings: GripperSettings, index: int, goal: float, start_s: float, unit: str = "rad"):
+        self.settings, self.index, self.goal, self.unit = settings, index, goal, unit
         self.cancelling = self.reached = self.stalled = False
         self._ended_s: float | None = None
         self._state_s = self._moved_s = start_s
@@ -166,10 +168,11 @@ class GripperTracker:
 
     def _stall(self, gap: float) -> Verdict:
         self.stalled = True
-        text = f"gripper: {self.settings.joint} stalled {gap:.4g} rad before its goal"
+        allowed = self.settings.goal_tolerance
+        text = f"gripper: {self.settings.joint} stalled {told(gap, self.unit, allowed)} before its goal"
         if self.settings.allow_stalling:
             return Verdict(Outcome.SUCCEEDED, Code.SUCCESSFUL, text)
-        return Verdict.aborted(f"{text}, allowed {self.settings.goal_tolerance:.4g}")
+        return Verdict.aborted(f"{text}, allowed {told(allowed, self.unit, gap)}")
 
 
 def settings_problem(settings: GripperSettings, arm: ArmDescription) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.errors import LimitError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.units import told
 
 from .checks import SAMPLE_TOLERANCE
 from .motion import Reference
@@ -96,7 +97,8 @@ class ReferenceGuard:
         """
         for name, values in (("position", reference.q), ("velocity", reference.v), ("acceleration", reference.a)):
             if not math.isfinite(sum(values.tolist())) and not np.isfinite(values).all():
-                return self._error(f"{name} is {{value}}", int(np.isfinite(values).argmin()), values)
+                j = int(np.isfinite(values).argmin())
+                return self._said(f"{name} is {values[j]}", j, float(values[j]))
         if not np.isfinite(reference.time_s):
             return LimitError(f"its time is {reference.time_s}", subject="time", value=reference.time_s)
         last = self.last
@@ -123,9 +125,9 @@ class ReferenceGuard:
     def _first(self, reference: Reference) -> LimitError | None:
         away = np.abs(reference.q - self._held)
         if away.max() > SAME:
-            return self._error("begins {value:.4f} {unit} from the pose that is held", int(away.argmax()), away, 0.0)
+            return self._error("begins {value} from the pose that is held", int(away.argmax()), away, 0.0)
         if np.abs(reference.v).max() > SAME:
-            return self._error("begins at {value:.4f} {unit}/s", int(np.abs(reference.v).argmax()), reference.v, 0.0)
+            return self._error("begins at {value}/s", int(np.abs(reference.v).argmax()), reference.v, 0.0)
         return None
 
     def _beyond(self, reference: Reference, strain: Strain) -> LimitError | None:
@@ -136,7 +138,7 @@ class ReferenceGuard:
         if beyond[j] <= SAMPLE_TOLERANCE + strain.beyond:
             return None
         limit = float(np.clip(reference.q[j], lower[j], upper[j]))
-        return self._error("would be at {value:.4f} {unit}, limit {limit:.4f}", j, reference.q, limit)
+        return self._error("would be at {value}, limit {limit}", j, reference.q, limit)
 
     def _too_fast(self, reference: Reference, mean: Array) -> LimitError | None:
         limit = self.description.velocity * (1.0 + RATE_TOLERANCE)
@@ -145,7 +147,7 @@ class ReferenceGuard:
             j = int(use.argmax())
             if use[j] > 1.0:
                 limit_j = float(self.description.velocity[j])
-                return self._error(f"{what} {{value:.3f}} {{unit}}/s, limit {{limit:.3f}}", j, rate, limit_j)
+                return self._error(f"{what} {{value}}/s, limit {{limit}}/s", j, rate, limit_j)
         return None
 
     def _jumps(
@@ -175,9 +177,9 @@ class ReferenceGuard:
         j = int((gap - allowed).argmax())
         if gap[j] <= allowed[j]:
             return None
-        more = f" in {1e3 * dt:.0f} ms, where its velocities make {dt * (reference.v[j] + last.v[j]) / 2.0:.4f}"
-        limit = float(allowed[j])
-        return self._error(f"would jump by {{value:.4f}} {{unit}}{more} (allowed {limit:.4f} beside them)", j, step, limit)
+        limit, unit, way = float(allowed[j]), self.description.position_units[j], dt * float(reference.v[j] + last.v[j]) / 2.0
+        more = f" in {1e3 * dt:.0f} ms, where its velocities make {told(way, unit, float(step[j]))}"
+        return self._error(f"would jump by {{value}}{more} (allowed {told(limit, unit, 0.0)} beside them)", j, step, limit)
 
     def _too_hard(
         self, reference: Reference, last: Reference, implied: Array, dt: float, validator: MotionValidator, strain: Strain
@@ -194,8 +196,9 @@ class ReferenceGuard:
             use = np.abs(tau) / allowed
             j = int(use.argmax())
             if not use[j] <= 1.0:
-                text = f"would need {{value:.2f}} {limits.units[j]}{how}, {limits.text(limits.peak_share, j)}"
-                return self._error(text, j, np.abs(tau), float(limits.peak[j]))
+                need = float(abs(tau[j]))
+                text = f"would need {need:.2f} {limits.units[j]}{how}, {limits.text(limits.peak_share, j)}"
+                return self._said(text, j, need, float(limits.peak[j]))
         tip = model.forward_kinematics(q)
         before = self._tip if self._tip is not None else model.forward_kinematics(last.q)
         allowed_speed = validator.tip_speed * max(strain.tip, 1.0) * (1.0 + RATE_TOLERANCE)
@@ -209,6 +212,11 @@ class ReferenceGuard:
         self._looked = reference, tip, allowed_speed
         return None
 
-    def _error(self, text: str, j: int, values: Array, limit: float | None = None) -> LimitError:
-        name, unit, value = self.description.joint_names[j], self.description.position_units[j], float(values[j])
-        return LimitError(f"{name} {text.format(value=value, unit=unit, limit=limit)}", subject=name, value=value, limit=limit)
+    def _error(self, text: str, j: int, values: Array, limit: float) -> LimitError:
+        """Of a position or a speed, and its limit, which the ``text`` names."""
+        unit, value = self.description.position_units[j], float(values[j])
+        return self._said(text.format(value=told(value, unit, limit), limit=told(limit, unit, value)), j, value, limit)
+
+    def _said(self, text: str, j: int, value: float, limit: float | None = None) -> LimitError:
+        name = self.description.joint_names[j]
+        return LimitError(f"{name} {text}", subject=name, value=value, limit=limit)

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import LimitError, PickerError
 from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.units import told
 
 from .checks import HoldTorque, PositionLimits, SampledMotion, SetpointRange
 from .goal import OutdatedError
@@ -71,9 +72,9 @@ LATE_S = 1.0
 class Reason(Enum):
     """Reason why a sample is refused that could be followed, in words."""
 
-    AHEAD = "{name}: the stream is {value:.3f} {unit} ahead of the arm, allowed {limit:.3f}"
-    FIRST = "{name}: the first command of a stream is {value:.3f} {unit} from the held pose, allowed {limit:g}"
-    MOVING = "{name}: the stream moves it at {value:.2f} {unit}/s where the arm stands, and it is taken up again only at rest"
+    AHEAD = "{name}: the stream is {value} ahead of the arm, allowed {limit}"
+    FIRST = "{name}: the first command of a stream is {value} from the held pose, allowed {limit}"
+    MOVING = "{name}: the stream moves it at {value}/s where the arm stands, and it is taken up again only at rest"
 
 
 class Trust(Enum):
@@ -324,6 +325,6 @@ class Stream:
         if abs(values[j]) > limits[j]:
             name, unit, limit = description.joint_names[j], description.position_units[j], float(limits[j])
             value = float(values[j] if reason is Reason.MOVING else abs(values[j]))
-            text = reason.value.format(name=name, value=value, unit=unit, limit=limit)
+            text = reason.value.format(name=name, value=told(value, unit, limit), limit=told(limit, unit, value))
             more = why()
             raise LimitError(f"{text}: {more}" if more else text, subject=name, value=value, limit=limit)

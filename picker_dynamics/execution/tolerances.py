@@ -15,6 +15,7 @@ from picker_dynamics.errors import InputError, JointNamesError
 from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.units import told
 
 from .tip_uncertainty import joint_uncertainty
 
@@ -47,9 +48,10 @@ class Excess:
     unit: str
 
     def __str__(self) -> str:
+        off, allowed = told(self.value, self.unit, self.limit), told(self.limit, self.unit, self.value)
         if self.what == "velocity":
-            return f"the velocity of {self.joint} is off by {self.value:.4g} {self.unit}/s, allowed {self.limit:.4g}"
-        return f"{self.joint} is off by {self.value:.4g} {self.unit}, allowed {self.limit:.4g}"
+            return f"the velocity of {self.joint} is off by {off}/s, allowed {allowed}/s"
+        return f"{self.joint} is off by {off}, allowed {allowed}"
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class TorqueLimits:
     @classmethod
     def of_servos(cls, servos: ServoMap) -> TorqueLimits:
         """Those of position servos."""
-        units, coulomb = ("N·m",) * servos.n, servos.model.coulomb
+        units, coulomb = tuple("N" if unit == "m" else "N·m" for unit in servos.position_units), servos.model.coulomb
         return cls(servos.joint_names, servos.stall_torque, servos.peak_share, servos.hold_share, units, servos, coulomb)
 
     @classmethod

@@ -16,6 +16,7 @@ from picker_dynamics.errors import InputError, JointNamesError, PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .checks import (
@@ -212,9 +213,10 @@ class MotionValidator:
         """
         speed = np.abs(trajectory.sample(0.0)[1])
         if speed.max() > 1e-9:
-            joint = trajectory.joint_names[int(speed.argmax())]
+            j = int(speed.argmax())
+            joint, unit = trajectory.joint_names[j], "m" if self.limits.units[j] == "N" else "rad"
             raise InputError(
-                f"{joint} starts at {speed.max():.3g} rad/s: only a motion from rest can be slowed",
+                f"{joint} starts at {told(float(speed.max()), unit)}/s: only a motion from rest can be slowed",
                 subject=joint,
                 value=float(speed.max()),
                 limit=0.0,

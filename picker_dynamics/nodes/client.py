@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.task import Future
@@ -31,7 +31,7 @@ from .arm_topic import ARM
 from .diagnostics import number_in, values_of
 from .runtime import LATCHED, LATEST, OUTCOMES, made
 from .told import TOLD, Told
-from .transport import prepared_transport, start_ros
+from .transport import joined_ros, leave_ros
 
 if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
     from picker_dynamics.robot.arm_text import Known
@@ -47,6 +47,12 @@ NOBODY = "no controller and hardware node answer (is 'picker up' running, in thi
 
 PLAIN = {"start_parameter_services": False, "enable_rosout": False}
 """Nobody asks a client for parameters: what it does not offer need not be discovered."""
+
+MEANWHILE = 50
+"""More messages than wait for a client that did not listen for a while."""
+
+TOLD_S = 0.3
+"""What was told of goals before a client came has arrived by then [s]: several messages, the present one last."""
 
 SILENCE_S = 1.0
 """So long a service may be silent before one looks whether it was carried out all the same [s]."""
@@ -71,11 +77,9 @@ class ArmClient(Node):
     """
 
     def __init__(self, joint_names, namespace: str = ""):
-        self.started_rclpy = not rclpy.ok()
-        with prepared_transport():
-            if self.started_rclpy:
-                start_ros()
+        with joined_ros():
             made(lambda: super(ArmClient, self).__init__(f"picker_client_{uuid.uuid4().hex[:8]}", namespace=namespace, **PLAIN))
+        self._spinner = SingleThreadedExecutor()  # its own: rclpy's is one for all threads
         self.joint_names = tuple(joint_names)
         self.controller: dict[str, str] = {}
         self.arm_name = ""
@@ -94,9 +98,9 @@ class ArmClient(Node):
         return self
 
     def __exit__(self, *_exception) -> None:
+        self._spinner.shutdown()
         self.destroy_node()
-        if self.started_rclpy:
-            rclpy.try_shutdown()
+        leave_ros()
 
     def on_controller(self, message: DiagnosticStatus) -> None:
         self.controller = values_of(message) | {"message": message.message}
@@ -185,13 +189,18 @@ class ArmClient(Node):
         while not condition():
             if time.monotonic() > deadline:
                 raise LinkError(complaint if isinstance(complaint, str) else complaint())
-            rclpy.spin_once(self, timeout_sec=0.05)
+            self.spin_once(0.05)
+
+    def spin_once(self, longest_s: float) -> None:
+        """Let the next message come in, if one does so soon."""
+        self._spinner.add_node(self)
+        self._spinner.spin_once(longest_s)
 
     def spin(self, duration_s: float) -> None:
         """Let messages come in for a while."""
         deadline = time.monotonic() + duration_s
         while time.monotonic() < deadline:
-            rclpy.spin_once(self, timeout_sec=min(0.05, max(0.0, deadline - time.monotonic())))
+            self.spin_once(min(0.05, max(0.0, deadline - time.monotonic())))
 
     def running_arm(self) -> Known:
         """The arm of the graph, as the graph tells it; a client without joints has its joints from now on.
@@ -220,11 +229,20 @@ class ArmClient(Node):
         self.wait(lambda: self.state is not None and self.goals.get_subscription_count() > 0, timeout_s, "no joint_states arrive")
         self.wait_at_most(HEARD_S, lambda: self.hardware.get("commanded", "true") == "true")  # else a goal's answer says why
 
+    def require_free(self) -> None:
+        """Raise a GoalRefusedError where somebody else moves the arm: a goal would take it from another one's."""
+        self.wait(lambda: self.controller, ANSWER_S, NOBODY)
+        for _ in range(MEANWHILE):  # a script does not listen all the time
+            self.spin_once(0.0)
+        self.wait_at_most(TOLD_S, lambda: self.controller["phase"] not in MOVING)
+        if self.controller["phase"] in MOVING:
+            mover = self.controller.get("lease") or self.controller["phase"]
+            why = f"the arm is moved by another ({mover}): wait, or take it with --preempt or picker stop"
+            raise GoalRefusedError(why, subject=mover)
+
     def not_ready(self) -> str:
         """Why the arm does not hold still, ready for a goal."""
-        mover = self.controller.get("lease", "")
-        moves = f" (moved by {mover}: --preempt or picker stop takes the arm from it)" if mover else ""
-        return f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}{moves}"
+        return f"the arm is not ready: hardware: {self.hardware['message']}; controller: {self.controller['message']}"
 
     def wait_ready(self, timeout_s: float) -> None:
         """Wait until all nodes do their part after bring-up: the arm is held, and a goal that moves nothing is executed.
@@ -247,7 +265,7 @@ class ArmClient(Node):
         """Spin until ``condition()``, or for so long."""
         deadline = time.monotonic() + seconds
         while not condition() and time.monotonic() < deadline:
-            rclpy.spin_once(self, timeout_sec=0.02)
+            self.spin_once(0.02)
 
     # -- doing ---------------------------------------------------------------------------------------------
 
@@ -284,7 +302,12 @@ class ArmClient(Node):
         return JointTrajectory(joint_names=list(self.joint_names), points=points)
 
     def send(self, message: JointTrajectory, timeout_s: float | None = None) -> float:
-        """Send a goal and wait until it is done; Ctrl-C meanwhile cancels it."""
+        """Send a goal and wait until it is done; Ctrl-C meanwhile cancels it.
+
+        Raises:
+            GoalRefusedError: somebody else moves the arm; or it is refused, or aborted, with the controller's reason.
+        """
+        self.require_free()
         self.wait_holding()
         with self.cancelling():
             goal, duration = self.begin(message)

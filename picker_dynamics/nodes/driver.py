@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import rclpy
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
@@ -98,7 +97,7 @@ class Driver(ArmClient):
 
     def take_in(self, longest_s: float) -> None:
         """Take in the next that comes or is due, if it does so soon."""
-        rclpy.spin_once(self, timeout_sec=longest_s)
+        self.spin_once(longest_s)
 
     # -- what is heard -------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, LimitError, PickerError
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.robot.joint_order import ordered
+from picker_dynamics.robot.units import told
 
 from .arm_setup import load_arm
 from .control_node import ControlNode
@@ -117,8 +118,8 @@ class Dynamics(ControlNode):
             self.waits_s = time_s
         if time_s - self.waits_s < PATIENCE_S:
             return False
-        name, value = self.arm.joint_names[j], float(away[j])
-        text = f"{name} would begin {value:.3f} {self.arm.position_units[j]} from the pose that is held, allowed {NEAR:g}"
+        name, unit, value = self.arm.joint_names[j], self.arm.position_units[j], float(away[j])
+        text = f"{name} would begin {told(value, unit, NEAR)} from the pose that is held, allowed {told(NEAR, unit, value)}"
         raise LimitError(f"{text}: does the controller know that pose?", subject=name, value=value, limit=NEAR)
 
     @property

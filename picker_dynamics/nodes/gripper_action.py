@@ -53,7 +53,8 @@ class GripperAction:
             return self.goal(command, self.node.execution.position(self.index, self.node.stamps.now_s()))
 
         def tracker(motion) -> GripperTracker:
-            trackers.append(GripperTracker(self.settings, self.index, float(command.position[0]), motion.start_s))
+            unit = self.node.arm.position_units[self.index]
+            trackers.append(GripperTracker(self.settings, self.index, float(command.position[0]), motion.start_s, unit))
             return trackers[0]
 
         def answer(verdict: Verdict) -> None:

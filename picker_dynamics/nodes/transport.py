@@ -11,6 +11,7 @@ is enough, and the motion under way was aborted.  UDP over the loopback costs 1.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 
@@ -29,6 +30,10 @@ DOMAIN, LOGS = "ROS_DOMAIN_ID", ("ROS_LOG_DIR", "ROS_HOME", "HOME")
 
 DOMAIN_MAX = 232
 """Of more there is no port for DDS."""
+
+_joining = threading.Lock()
+_joined: list[bool] = []
+"""For each client of this process, whether ROS was started for it."""
 
 
 def start_ros(args=None) -> None:
@@ -74,6 +79,40 @@ def prepared_transport() -> Iterator[None]:
         for name in (RANGE, PROFILES, BUILTIN, LOGS[0]):
             os.environ.pop(name, None)
             os.environ.update({name: before[name]} if name in before else {})
+
+
+@contextmanager
+def joined_ros() -> Iterator[None]:
+    """Make a client meanwhile, in somebody's process: ROS is started for the first, whatever thread it is in, unless it runs.
+
+    Raises:
+        ConfigurationError: as ``start_ros``.
+    """
+    with _joining, prepared_transport():
+        starts = not rclpy.ok()
+        if starts:
+            _joined.clear()  # whoever is left lost ROS by another's hand
+            start_ros()
+        _joined.append(starts)
+        try:
+            yield
+        except BaseException:
+            _leave()
+            raise
+
+
+def leave_ros() -> None:
+    """A client has ended: with the last of them ROS does, if it was started for them."""
+    with _joining:
+        _leave()
+
+
+def _leave() -> None:
+    started = any(_joined)
+    if _joined:
+        _joined.pop()
+    if started and not _joined:
+        rclpy.try_shutdown()
 
 
 def avoid_shared_memory(environment: MutableMapping[str, str] = os.environ) -> None:

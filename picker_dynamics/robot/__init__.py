@@ -32,5 +32,6 @@ __all__ = [
     "servo_types",
     "tip_step",
     "tip_target",
+    "units",
     "urdf_elements",
 ]

@@ -22,6 +22,7 @@ from picker_dynamics.errors import UnreachableError
 from .description import ArmDescription
 from .model import Array, as_states, as_vector, checked_number
 from .picker_shape import read_shape
+from .units import told
 
 ON_AXIS_M = 1e-9
 """A tip this close to the base axis [m] leaves the base angle free; lengths shorter than this are zero."""
@@ -244,12 +245,13 @@ class PickerKinematics:
             return self._too_far(target, pitch, [wrist])
         joint, value = least
         name, lower, upper = self.joint_names[joint], float(self._lower[joint]), float(self._upper[joint])
+        beyond = lower if value < lower else upper
         return UnreachableError(
-            f"tip target {_text(target)} with hand pitch {pitch:.3f} rad needs joint {name} at {value:.3f} "
-            f"rad; its limits are {lower:.3f} to {upper:.3f} rad",
+            f"tip target {_text(target)} with hand pitch {told(pitch, 'rad')} needs joint {name} at "
+            f"{told(value, 'rad', beyond)}; its limits are {told(lower, 'rad')} to {told(upper, 'rad')}",
             subject=name,
             value=value,
-            limit=lower if value < lower else upper,
+            limit=beyond,
         )
 
     def _too_far(self, target: Array, pitch: float, wrists: list[tuple[float, float]]) -> UnreachableError:
@@ -259,15 +261,15 @@ class PickerKinematics:
         from_shoulder, whole = float(np.linalg.norm(target - self.shoulder)), float(np.sum(self.lengths))
         if from_shoulder > whole:
             return UnreachableError(
-                f"tip target {_text(target)} is {from_shoulder:.4f} m from the shoulder, the stretched arm "
-                f"reaches {whole:.4f} m: {from_shoulder - whole:.4f} m too far",
+                f"tip target {_text(target)} is {1e3 * from_shoulder:.1f} mm from the shoulder, the stretched arm "
+                f"reaches {1e3 * whole:.1f} mm: {1e3 * (from_shoulder - whole):.1f} mm too far",
                 value=from_shoulder,
                 limit=whole,
             )
         how = "far" if gap > 0.0 else "close"
         return UnreachableError(
-            f"tip target {_text(target)} with hand pitch {pitch:.3f} rad puts the wrist {distance:.4f} m "
-            f"from the shoulder, possible are {nearest:.4f} to {farthest:.4f} m: {abs(gap):.4f} m too {how}",
+            f"tip target {_text(target)} with hand pitch {told(pitch, 'rad')} puts the wrist {1e3 * distance:.1f} mm from the "
+            f"shoulder, possible are {1e3 * nearest:.1f} to {1e3 * farthest:.1f} mm: {1e3 * abs(gap):.1f} mm too {how}",
             value=distance,
             limit=farthest if gap > 0.0 else nearest,
         )
@@ -280,4 +282,4 @@ def _wrapped(angle: float) -> float:
 
 
 def _text(position_m: ArrayLike) -> str:
-    return "({:.3f}, {:.3f}, {:.3f}) m".format(*np.asarray(position_m, dtype=float))
+    return "({:.0f}, {:.0f}, {:.0f}) mm".format(*1e3 * np.asarray(position_m, dtype=float))

@@ -24,6 +24,7 @@ from picker_dynamics.errors import ConfigurationError, LimitError
 from .model import Array, as_states, read_only, vector_of
 from .servo import ServoModel
 from .servo_file import OSCILLATOR_HZ, Entry, read_entries
+from .units import told
 
 STIFFNESS_UPPER_BOUND = 25.0
 """K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""
@@ -101,6 +102,11 @@ class Servo:
     pinion: float | None = None
 
     @property
+    def position_unit(self) -> str:
+        """``rad``, or ``m`` where the joint slides."""
+        return "rad" if self.pinion is None else "m"
+
+    @property
     def setpoint_speed(self) -> float:
         """Fastest that a set-point may move [rad/s]; never above what the servo makes without load."""
         return min(self.fastest_setpoint, self.no_load_speed)
@@ -161,6 +167,10 @@ class ServoMap:
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
         return tuple(servo.joint for servo in self.servos)
+
+    @cached_property
+    def position_units(self) -> tuple[str, ...]:
+        return tuple(servo.position_unit for servo in self.servos)
 
     @cached_property
     def channels(self) -> tuple[int, ...]:
@@ -247,7 +257,7 @@ class ServoMap:
             LimitError: a set-point outside its range; ``clamp`` first where that is meant.
         """
         q_cmd = as_states("set-point", q_cmd, self.n)
-        self._require("set-point", q_cmd, self.setpoint_lower, self.setpoint_upper, 1e-9, "rad")
+        self._require("set-point", q_cmd, self.setpoint_lower, self.setpoint_upper, 1e-9)
         return np.stack([servo.to_pulse_us(q_cmd[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
 
     def to_angle(self, pulse_us: ArrayLike) -> Array:
@@ -257,24 +267,25 @@ class ServoMap:
             LimitError: a pulse outside its servo's map.
         """
         pulse_us = as_states("pulse", pulse_us, self.n)
-        self._require("pulse", pulse_us, self.pulse_lower_us, self.pulse_upper_us, self.quantum_us + PULSE_TOLERANCE_US, "us")
+        self._require("pulse", pulse_us, self.pulse_lower_us, self.pulse_upper_us, self.quantum_us + PULSE_TOLERANCE_US)
         return np.stack([servo.to_angle(pulse_us[..., i]) for i, servo in enumerate(self.servos)], axis=-1)
 
     def quantise_us(self, pulse_us: ArrayLike) -> Array:
         """Pulses [us] as the board can make them: whole quanta."""
         return np.round(np.asarray(pulse_us, dtype=float) / self.quantum_us) * self.quantum_us
 
-    def _require(self, what: str, value: Array, lower: Array, upper: Array, tolerance: float, unit: str) -> None:
+    def _require(self, what: str, value: Array, lower: Array, upper: Array, tolerance: float) -> None:
         outside = np.maximum(lower - value, value - upper) - tolerance
         if (outside > 0.0).any():
             index = np.unravel_index(np.argmax(outside), outside.shape)
-            joint, low, high = self.joint_names[index[-1]], lower[index[-1]], upper[index[-1]]
-            limit = float(low if value[index] < low else high)
+            joint, low, high, found = self.joint_names[index[-1]], lower[index[-1]], upper[index[-1]], float(value[index])
+            limit = float(low if found < low else high)
+            said = [
+                f"{x:.4f} us" if what == "pulse" else told(x, self.position_units[index[-1]], beside)
+                for x, beside in ((found, limit), (low, None), (high, None))
+            ]
             raise LimitError(
-                f"{joint}: {what} {value[index]:.4f} {unit} is outside {low:.4f} ... {high:.4f}",
-                subject=joint,
-                value=float(value[index]),
-                limit=limit,
+                f"{joint}: {what} {said[0]} is outside {said[1]} ... {said[2]}", subject=joint, value=found, limit=limit
             )
 
 
@@ -356,7 +367,10 @@ def _servo(joint: str, entry: Entry) -> Servo:
     lower, upper = servo.setpoint_range
     if lower >= upper:
         raise ConfigurationError(
-            f"{joint}: grip leaves no set-points: {lower:.4f} ... {upper:.4f} rad", subject=joint, value=lower, limit=upper
+            f"{joint}: grip leaves no set-points: {told(lower, servo.position_unit)} ... {told(upper, servo.position_unit)}",
+            subject=joint,
+            value=lower,
+            limit=upper,
         )
     for key, pose in (("rest_rad", servo.rest), ("home_rad", servo.home)):
         if not lower <= pose <= upper:

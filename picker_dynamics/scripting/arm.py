@@ -294,7 +294,7 @@ class Arm:
             wait: False returns at once; look at ``done()`` or ``wait()`` of what is returned.
 
         Raises:
-            GoalRefusedError: it may not be made, with the reason; nothing moves.
+            GoalRefusedError: it may not be made, with the reason, or somebody else moves the arm; nothing of this one moves.
             GoalAbortedError: it did not come to its end; the arm holds.
             InputError: no target, or one that can be none; UnreachableError: no pose has the tip there.
             PickerError: offline, closed, or the arm still moves for the move before.

@@ -136,6 +136,7 @@ class ConnectedBody:
         return self.client.tip_speed()
 
     def _begun(self, message: Any) -> ConnectedGoal:
+        self.client.require_free()
         self.client.wait_holding()
         with self.client.cancelling():
             return ConnectedGoal(self.client, *self.client.begin(message))

@@ -17,6 +17,7 @@ from picker_dynamics.errors import InputError, LimitError, SingularityError, Unr
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import STEEP, ChainKinematics
 from picker_dynamics.robot.model import Array, as_vector, checked_number
+from picker_dynamics.robot.units import told
 
 from . import splines
 from .trajectory import Trajectory
@@ -172,7 +173,8 @@ def _require_limits(path: Trajectory, arm: ArmDescription, begin: Array, end: Ar
     j, (share, q) = found.joint, _looked_at(path)
     beyond = (q[:, j] - found.limit) * math.copysign(1.0, found.value - found.limit) > 0.0
     name, unit, where = arm.joint_names[j], arm.position_units[j], _place(begin, end, float(share[int(beyond.argmax())]))
-    text = f"on the straight line {name} would go to {found.value:.3f} {unit}, limit {found.limit:.3f}, passed {where}"
+    value, limit = told(found.value, unit, found.limit), told(found.limit, unit, found.value)
+    text = f"on the straight line {name} would go to {value}, limit {limit}, passed {where}"
     raise LimitError(text, subject=name, value=found.value, limit=found.limit)
 
 

@@ -53,7 +53,7 @@ def test_the_held_pose_is_where_the_springs_bear_the_arm(rig):
 def test_outputs_that_are_off_stay_off_until_somebody_vouches_for_the_pose(rigs):
     rig = rigs(found=None)
     session = rig.connected()
-    rig.not_activated(r"put it at its rest pose \(base 0.00 rad, shoulder 1.90 rad", at_rest_pose=False)
+    rig.not_activated(r"put it at its rest pose \(base 0.0 deg, shoulder 108.9 deg", at_rest_pose=False)
     rig.news()
     assert session.state is State.IDLE and rig.firmware.live == 0
 

@@ -417,9 +417,9 @@ def test_a_sliding_joint_is_refused_in_newtons_and_metres():
     assert abs(model().gravity(balanced)[1]) < 1.0
     with raises(InfeasibleError, match=r"d3 needs [\d.]+ N to hold"):
         torque_validator(model(), TorqueLimits.of_arm(weak)).require_holdable(balanced)
-    with raises(LimitError, match=r"d3 reaches 1.2000 m .* limit 1.0000"):
+    with raises(LimitError, match=r"d3 reaches 1200.0 mm .* limit 1000.0 mm"):
         validator().validate(motion(5.0, end=np.array([0.2, 2.2, 1.2])))
-    with raises(LimitError, match=r"d3 moves at [\d.]+ m/s"):
+    with raises(LimitError, match=r"d3 moves at [\d.]+ mm/s"):
         validator().validate(motion(0.3, end=np.array([0.2, 2.2, 0.9])))
 
 

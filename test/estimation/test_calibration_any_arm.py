@@ -12,7 +12,8 @@ from picker_dynamics.commands import weighing
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import procedure
-from picker_dynamics.estimation.calibration.droop_model import DroopModel, sensor_on
+from picker_dynamics.estimation.calibration.droop_model import DroopModel
+from picker_dynamics.estimation.calibration.instruments import sensor_on
 from picker_dynamics.estimation.calibration.joint_map import levelled
 from picker_dynamics.estimation.calibration.lay import lay
 from picker_dynamics.estimation.calibration.mass_properties import properties

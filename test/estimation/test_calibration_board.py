@@ -17,8 +17,8 @@ from picker_dynamics.errors import BoardFaultError, LinkError
 from picker_dynamics.estimation.calibration import (
     arm_estimate,
     board_bench,
-    droop_model,
     guided,
+    instruments,
     mover,
     poses,
     rehearsal,
@@ -174,7 +174,7 @@ def test_limits_and_rest_by_jogging_and_a_station_with_a_weight(bench):
     station = poses.Station(
         np.array([1500.0, 1987.3, 2300.0, 2143.5, 1900.0]),
         poses.Weight(0.1),
-        tuple(droop_model.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand")),
+        tuple(instruments.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand")),
     )
 
     def look(context, estimate):
@@ -239,7 +239,7 @@ def test_another_arms_board_is_refused(bench):
 
 def test_a_visit_that_was_broken_off_between_two_readings_goes_on_where_the_arm_holds(bench):
     pulses = bench.control.truth().pulses_us
-    sensors = tuple(droop_model.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand"))
+    sensors = tuple(instruments.SensorModel("elevation", link) for link in ("upper_arm", "forearm", "hand"))
     quantised = bench.servos.quantise_us(pulses)
     station = poses.Station(quantised, poses.Weight(), sensors)
     looked = []

@@ -10,7 +10,15 @@ from pytest import approx, fixture, mark, raises
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.calibration import droop_fit, droop_model, procedure, servo_figures, simulated, write_back
+from picker_dynamics.estimation.calibration import (
+    droop_fit,
+    droop_model,
+    instruments,
+    procedure,
+    servo_figures,
+    simulated,
+    write_back,
+)
 from picker_dynamics.estimation.calibration.poses import (
     INSTRUMENTS,
     SIDES,
@@ -205,7 +213,7 @@ def test_slips_of_sign_and_too_few_readings_are_refused(calibrated):
     with raises(InputError, match=r"a weight of 200 kg was hung on, .* are these grams\?"):
         replace(readings[0], weight=200.0)
     with raises(InputError, match="reading is of 'depth', must be elevation or height"):
-        droop_model.SensorModel("depth", "hand")
+        instruments.SensorModel("depth", "hand")
 
 
 def test_chosen_poses_tell_more_than_the_first_ones_that_come():

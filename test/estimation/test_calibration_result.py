@@ -199,7 +199,7 @@ def test_limits_that_the_pulses_do_not_reach_are_told_and_can_be_narrowed():
     overlay = "joints:\n  shoulder: {zero_deg: -50.0}"
     checked = check_result(ARM.urdf, overlay)
     assert checked.passed
-    assert checked.notes == ("joint shoulder: its pulses reach -0.350 ... 2.443 rad only; targets beyond are cut there",)
+    assert checked.notes == ("joint shoulder: its pulses reach -20.1 deg ... 140.0 deg only; targets beyond are cut there",)
     after = tuple(replace(one, zero=np.radians(-50.0)) if one.joint == "shoulder" else one for one in BELIEVED.servos)
     limits = reachable_limits(ARM, replace(BELIEVED, servos=after))
     assert check_result(urdf_text(ARM, {}, "today", limits=limits), overlay).notes == ()

@@ -10,7 +10,7 @@ from pytest import approx, fixture, mark, raises
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, InfeasibleError, InputError
-from picker_dynamics.estimation.calibration.droop_model import INCLINOMETER_SD, SensorModel
+from picker_dynamics.estimation.calibration.instruments import INCLINOMETER_SD, SensorModel
 from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.payload import droop
 from picker_dynamics.estimation.payload import simulated as rehearsal

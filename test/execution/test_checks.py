@@ -26,6 +26,7 @@ from picker_dynamics.execution.checks import (
 from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import motion_validator
 from picker_dynamics.robot import arms
+from picker_dynamics.robot.units import told
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
 IDEAL = servos(ideal=True)
@@ -72,7 +73,7 @@ def test_position_is_that_of_the_exact_extremum():
     check = PositionLimits(picker())
     assert not check.worst(along(1.0, scissor=1.2 - HOME[4])).broken
     found = check.worst(along(1.0, scissor=1.24 - HOME[4]))
-    assert found.broken and not found.by_speed and found.text == "scissor reaches 1.2400 rad at 1.000 s, limit 1.2000"
+    assert found.broken and not found.by_speed and found.text == "scissor reaches 71.0 deg at 1.000 s, limit 68.8 deg"
     assert (found.subject, found.value, found.limit, found.time_s) == ("scissor", approx(1.24), 1.2, 1.0)
 
 
@@ -85,7 +86,7 @@ def test_an_arm_that_is_held_beyond_a_limit_may_leave_and_go_no_further(beyond):
     assert check.worst(along(2.0, begin=outside, scissor=-0.1, base=1.6)).subject == "base", "the others' limits hold"
 
 
-@mark.parametrize(("beyond", "said"), [(5e-7, ""), (5e-5, "scissor reaches 1.2000500 rad at 2.000 s, limit 1.2000000")])
+@mark.parametrize(("beyond", "said"), [(5e-7, ""), (5e-5, "scissor reaches 68.7578 deg at 2.000 s, limit 68.7549 deg")])
 def test_rounding_passes_no_limit_and_a_hair_beyond_is_seen(beyond, said):
     found = PositionLimits(picker()).worst(along(2.0, scissor=1.2 + beyond - HOME[4]))
     assert found.broken is bool(said) and (not said or found.text == said)
@@ -95,7 +96,10 @@ def test_rounding_passes_no_limit_and_a_hair_beyond_is_seen(beyond, said):
 def test_one_sample_of_a_stream_may_be_beyond_a_limit_by_its_rounding(beyond):
     found = PositionLimits(picker()).worst(state(moved(scissor=1.2 + beyond - HOME[4])))
     assert found.broken is (beyond > SAMPLE_TOLERANCE)
-    assert not found.broken or found.text == f"scissor reaches {1.2 + beyond:.4f} rad, limit 1.2000"
+    assert (
+        not found.broken
+        or found.text == f"scissor reaches {told(1.2 + beyond, 'rad', 1.2)}, limit {told(1.2, 'rad', 1.2 + beyond)}"
+    )
 
 
 @mark.parametrize("duration", [1.0, 0.1])
@@ -103,10 +107,10 @@ def test_velocity_is_that_of_the_exact_extremum(duration):
     found, speed, limit = VelocityLimits(picker()).worst(along(duration, base=-0.6)), 0.9 / duration, picker().velocity[0]
     assert found.share == approx(speed / limit, rel=1e-6) and found.by_speed and found.subject == "base"
     assert found.broken == (speed > limit) and (found.value, found.limit) == (approx(-speed, rel=1e-4), -limit)
-    assert found.text == f"base moves at {-speed:.4f} rad/s at {duration / 2:.3f} s, limit {-limit:.4f}"
+    assert found.text == f"base moves at {told(-speed, 'rad')}/s at {duration / 2:.3f} s, limit {told(-limit, 'rad')}/s"
     assert found.time_s == approx(duration / 2.0, abs=1e-3)
     still = VelocityLimits(picker()).worst(state(v=[0, 0, 2.0 * limit, 0, 0]))
-    assert still.share == approx(2.0) and still.text == f"elbow moves at {2 * limit:.4f} rad/s, limit {limit:.4f}"
+    assert still.share == approx(2.0) and still.text == f"elbow moves at {told(2 * limit, 'rad')}/s, limit {told(limit, 'rad')}/s"
 
 
 def test_tip_speed_is_that_of_a_circle():

@@ -72,7 +72,7 @@ def test_what_leaves_its_path_is_aborted_and_the_arm_decelerates(rig):
     rig.error = 0.06
     rig.tick(1)
     verdict = rig.answer("g")
-    assert verdict.code is Code.PATH_TOLERANCE_VIOLATED and "base is off by 0.06 rad, allowed 0.05" in verdict.text
+    assert verdict.code is Code.PATH_TOLERANCE_VIOLATED and "base is off by 3.4 deg, allowed 2.9 deg" in verdict.text
     assert rig.phase is Phase.STOPPING
     rig.tick(60)
     assert rig.phase is Phase.HOLDING and not rig.newest.v.any()
@@ -86,7 +86,9 @@ def test_what_does_not_arrive_in_time_is_aborted(rig):
     rig.tick(65)
     assert rig.answers["g"] == [], "within its goal time"
     rig.tick(30)
-    assert rig.answer("g").code is Code.GOAL_TOLERANCE_VIOLATED and "base is off by 0.02 rad" in rig.answer("g").text
+    assert (
+        rig.answer("g").code is Code.GOAL_TOLERANCE_VIOLATED and "base is off by 1.1 deg, allowed 0.6 deg" in rig.answer("g").text
+    )
 
 
 def test_of_a_flood_the_last_one_wins_and_each_is_answered(rig):

@@ -97,7 +97,7 @@ def test_the_path_tolerance_names_joint_amount_and_time_and_wants_the_arm_stoppe
     assert look(made, 100.5, (0.09, 5.0)) is None
     verdict = look(made, 101.5, (0.15, 0.0))
     assert (verdict.outcome, verdict.code, verdict.stop) == (Outcome.ABORTED, Code.PATH_TOLERANCE_VIOLATED, True)
-    assert verdict.text == "path tolerance: base is off by 0.15 rad, allowed 0.1, 1.50 s after the start"
+    assert verdict.text == "path tolerance: base is off by 8.6 deg, allowed 5.7 deg, 1.50 s after the start"
 
 
 def test_a_state_from_before_the_start_is_no_judge():
@@ -120,7 +120,7 @@ def test_it_may_take_as_long_as_the_goal_time_says():
     assert look(made, END + 0.5, (0.1, 0.0)) is None
     verdict = look(made, END + 0.51, (0.1, 0.0))
     assert (verdict.code, verdict.stop) == (Code.GOAL_TOLERANCE_VIOLATED, False)
-    assert verdict.text == "goal tolerance: base is off by 0.1 rad, allowed 0.05, 0.51 s after the end (goal time 0.5 s)"
+    assert verdict.text == "goal tolerance: base is off by 5.7 deg, allowed 2.9 deg, 0.51 s after the end (goal time 0.5 s)"
 
 
 def test_without_a_goal_time_it_takes_as_long_as_it_takes():

@@ -50,9 +50,9 @@ def test_its_velocity_is_the_largest_on_the_way():
         ((["scissor", "elbow"], [0.4, 0.1]), JointNamesError, "scissor, elbow"),
         (([], []), InputError, "0 positions"),
         (([], [0.1, 0.2]), InputError, "2 positions"),
-        (([], [1.3]), LimitError, "1.3 rad is beyond its limits 0 ... 1.2"),
-        (([], [float("nan")]), LimitError, "nan rad"),
-        (([], [0.4], [9.0]), LimitError, "9 rad/s is beyond its limit"),
+        (([], [1.3]), LimitError, "74.5 deg is beyond its limits 0.0 deg ... 68.8 deg"),
+        (([], [float("nan")]), LimitError, "nan deg"),
+        (([], [0.4], [9.0]), LimitError, "515.7 deg/s is beyond its limit 428.6 deg/s"),
         (([], [0.4], [-1.0]), InputError, "velocity"),
         (([], [0.4], [], [float("nan")]), InputError, "effort"),
         (([], [0.4], [], [0.1]), InputError, "presses with up to 0.25 N·m .* no more than 0.1"),
@@ -90,7 +90,7 @@ def test_standing_away_from_its_goal_it_has_stalled(allowed, outcome, v):
     made = tracker(allow_stalling=allowed)
     assert made.look(11.9, at(11.9, 0.6, v)) is None
     verdict = made.look(12.1, at(12.1, 0.6, v))
-    assert verdict.outcome is outcome and verdict.text.startswith("gripper: scissor stalled 0.2 rad before its goal")
+    assert verdict.outcome is outcome and verdict.text.startswith("gripper: scissor stalled 11.5 deg before its goal")
     assert (made.reached, made.stalled) == (False, True)
 
 

@@ -274,7 +274,7 @@ def test_the_way_to_a_first_command_needs_no_more_torque_than_allowed(pose, join
 
 def test_a_faster_stream_is_followed_as_fast_as_the_tip_may_be_and_then_refused_with_the_reason(rig):
     errors = stream(rig, [moved(base=1.5 * RATE * PERIOD_S * k) for k in range(60)])
-    assert "rad ahead of the arm" in str(errors[0]) and "m/s, allowed 0.25 m/s" in str(errors[0]) and errors[0].subject == "base"
+    assert "deg ahead of the arm" in str(errors[0]) and "m/s, allowed 0.25 m/s" in str(errors[0]) and errors[0].subject == "base"
     assert rig.fastest_tip() == approx(TIP_SPEED, rel=0.02)
     require_within_limits(rig.references)
     assert sum(event.kind is EventKind.PROBLEM for event in rig.events) == 1

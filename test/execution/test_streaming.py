@@ -84,10 +84,10 @@ def test_a_first_command_away_from_the_held_pose_does_not_move_the_arm(rig):
     [
         (
             dict(base=0.3),
-            r"base: the stream is 0\.300 rad ahead of the arm, allowed 0\.050: tip would move at 0\.\d\d m/s, allowed 0\.25",
+            r"base: the stream is 17\.2 deg ahead of the arm, allowed 2\.9 deg: tip would move at 0\.\d\d m/s, allowed 0\.25",
         ),
-        (dict(base=0.051), "base: the stream is 0.051 rad ahead of the arm"),
-        (dict(scissor=0.02), r"scissor reaches 1\.2\d{3} rad, limit 1\.2000"),
+        (dict(base=0.051), "base: the stream is 2.922 deg ahead of the arm"),
+        (dict(scissor=0.02), r"scissor reaches 69\.\d+ deg, limit 68\.8 deg"),
     ],
 )
 def test_a_sample_too_far_or_beyond_its_limit_stops_the_stream(rig, step, text):

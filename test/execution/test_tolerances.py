@@ -63,8 +63,10 @@ def test_exceeded_is_what_a_loop_over_the_joints_says(errors, limits):
 
 def test_the_text_names_joint_amount_and_limit_in_its_unit():
     q, v = np.array([0.05, 0.3, 0.0]), np.array([0.0, 0.0, 0.5])
-    assert str(DEFAULTS.path.exceeded(NAMES, UNITS, q, v)) == "lift is off by 0.3 m, allowed 0.2"
-    assert str(DEFAULTS.goal.exceeded(NAMES, UNITS, 0.0 * q, v)) == "the velocity of wrist is off by 0.5 rad/s, allowed 0.05"
+    assert str(DEFAULTS.path.exceeded(NAMES, UNITS, q, v)) == "lift is off by 300.0 mm, allowed 200.0 mm"
+    assert (
+        str(DEFAULTS.goal.exceeded(NAMES, UNITS, 0.0 * q, v)) == "the velocity of wrist is off by 28.6 deg/s, allowed 2.9 deg/s"
+    )
     assert DEFAULTS.goal.exceeded(NAMES, UNITS, 0.0 * q, None) is None, "a velocity that nobody knows"
 
 

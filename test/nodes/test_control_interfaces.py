@@ -235,7 +235,7 @@ def test_tolerances_of_the_goal_come_through(made):
     tight = [msg.JointTolerance(name="base", position=0.02)]
     second = interfaces.follow.server.send(follow_goal(action, base(0.0), path_tolerance=tight))
     rig.tick(20)
-    assert second.result.error_code == Code.PATH_TOLERANCE_VIOLATED and "base is off by 0.03 rad" in second.result.error_string
+    assert second.result.error_code == Code.PATH_TOLERANCE_VIOLATED and "base is off by 1.7 deg" in second.result.error_string
     third = follow_goal(action, base(0.1))
     to_stamp(third.goal_time_tolerance, 0.2)
     third = interfaces.follow.server.send(third)
@@ -288,7 +288,7 @@ def test_the_gripper_s_result_and_its_refusals(made):
     rig, node, interfaces, action, _ = made
     server = interfaces.gripper.server
     assert server.send(action.ParallelGripperCommand.Goal(command=JointState(position=[3.0]))) is None
-    assert "scissor: 3 rad is beyond its limits" in node.complaints[-1]
+    assert "scissor: 171.9 deg is beyond its limits" in node.complaints[-1]
     handle = server.send(action.ParallelGripperCommand.Goal(command=JointState(name=["scissor"], position=[0.5])))
     rig.tick(30)
     node.states.state = types.SimpleNamespace(time_s=rig.time_s, q=HOME, v=None)

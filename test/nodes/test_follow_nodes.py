@@ -86,7 +86,7 @@ def test_a_path_tolerance_that_is_broken_stops_the_arm_gently_and_names_joint_an
         sent = actions.send(moved(base=0.9), times=[4.0], path=[JointTolerance(name="base", position=1e-4)])
         actions.until_over(sent)
         assert (sent.status, sent.code) == ("aborted", Code.PATH_TOLERANCE_VIOLATED), sent.text
-        assert sent.text.startswith("path tolerance: base is off by 0.00") and "allowed 0.0001" in sent.text, sent.text
+        assert sent.text.startswith("path tolerance: base is off by 0.") and "allowed 0.006 deg" in sent.text, sent.text
         assert stands(client, board)[0] < 0.7, "it did not go on"
     assert client.hardware["state"] == "active"
 
@@ -205,10 +205,10 @@ def test_the_gripper_moves_beside_the_arm(client, board):
 @pytest.mark.parametrize(
     ("position", "fields", "said"),
     [
-        (2.0, {}, "scissor: 2 rad is beyond its limits"),
+        (2.0, {}, "scissor: 114.6 deg is beyond its limits"),
         (0.4, dict(name=["elbow"]), "the gripper's joint is scissor"),
         (0.4, dict(effort=[0.05]), "scissor presses with up to 0.25 N·m"),
-        (0.4, dict(velocity=[50.0]), "scissor: 50 rad/s is beyond its limit"),
+        (0.4, dict(velocity=[50.0]), "scissor: 2864.8 deg/s is beyond its limit"),
     ],
 )
 def test_a_gripper_command_that_makes_no_sense_is_rejected(client, board, position, fields, said):

@@ -20,6 +20,7 @@ from picker_dynamics.board.session import State
 from picker_dynamics.nodes.runtime import Epochs, seconds, to_stamp
 from picker_dynamics.nodes.trajectory_controller import TrajectoryController
 from picker_dynamics.resources import resource
+from picker_dynamics.robot.units import told
 
 pytestmark = [pytest.mark.ros, pytest.mark.usefixtures("domain")]
 
@@ -144,7 +145,8 @@ def test_a_reference_that_goes_on_from_an_older_pose_is_not_played(node, away):
         node.on_reference(reference(node, older, node.stamps.now_s()))
         assert not node.processed and (not node.problem or time.monotonic() > begun_s + PATIENCE_S)
         time.sleep(0.05)
-    assert f"shoulder would begin {abs(away):.3f} rad from the pose that is held, allowed 0.005" in node.problem
+    told_of = f"{told(abs(away), 'rad', 0.005)} from the pose that is held, allowed {told(0.005, 'rad', abs(away))}"
+    assert f"shoulder would begin {told_of}" in node.problem
     node.on_reference(reference(node, HOME))
     node.on_reference(reference(node, older))
     assert node.processed == 2 and not node.problem, "once begun it goes where the reference goes"

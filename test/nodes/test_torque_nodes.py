@@ -131,7 +131,7 @@ def test_the_command_finds_out_which_arm_runs(client):
     """``picker`` in this process's ROS domain, as a person would type it."""
     moved = picker("move", "--joints", "theta1=20", "d3=0.4")
     assert moved.returncode == 0, moved.stderr
-    assert "theta1 20.0 deg" in moved.stdout and "d3 0.400 m" in moved.stdout
+    assert "theta1 20.0 deg" in moved.stdout and "d3 400.0 mm" in moved.stdout
     stands_at(client, [np.deg2rad(20.0), client.reference()[1], 0.4], 1e-3)
     wrong = picker("move", "--arm", "picker", "--joints", "base=3")
     assert wrong.returncode != 0 and wrong.stderr.strip() == "error: the running graph has the arm rrp, not picker"

@@ -295,7 +295,7 @@ def test_limits_are_those_of_the_arm_that_was_recorded(tmp_path):
     with raises(ConfigurationError, match="no arm 'nobody'"):
         plot.limits_of(found, arm="nobody")
     lines = plot.summary(found, limits)
-    assert "shoulder: error at most 0.0100 rad, rms 0.0100, torque at most 0.500 N·m (46 % of stall)" in lines
+    assert "shoulder: error at most 0.6 deg, rms 0.6 deg, torque at most 0.500 N·m (46 % of stall)" in lines
     assert any("rad or m" in line for line in plot.summary(stranger, None))
 
 
@@ -320,7 +320,7 @@ def test_plot_writes_three_figures_and_says_where(tmp_path, capsys):
     said = capsys.readouterr().out
     names = {f"{recorded.stem}_{kind}.png" for kind in ("position", "error", "torque")}
     assert {path.name for path in out.iterdir()} == names and all(name in said for name in names)
-    assert "elbow: error at most 0.0100 rad" in said
+    assert "elbow: error at most 0.6 deg" in said
     for path in out.iterdir():
         picture = plt.imread(path)
         assert picture.shape[0] > 500 and picture[..., :3].std() > 0.01

@@ -169,28 +169,28 @@ def test_the_scissor_is_kept_or_set():
 
 
 def test_beyond_the_whole_arm_says_how_far():
-    with raises(UnreachableError, match="0.5000 m from the shoulder.*reaches 0.4250 m: 0.0750 m too far") as e:
+    with raises(UnreachableError, match="500.0 mm from the shoulder.*reaches 425.0 mm: 75.0 mm too far") as e:
         PICKER.inverse((0.3, 0.4, 0.09), 0.0)
     assert (e.value.value, e.value.limit) == (approx(0.5), approx(0.425))
 
 
 def test_out_of_reach_with_this_pitch_says_what_is_possible():
-    with raises(UnreachableError, match="wrist 0.3688 m.*0.0550 to 0.3450 m: 0.0238 m too far") as caught:
+    with raises(UnreachableError, match="wrist 368.8 mm .*55.0 to 345.0 mm: 23.8 mm too far") as caught:
         PICKER.inverse((0.36, 0, 0.09), -math.pi / 2)
     assert (caught.value.value, caught.value.limit) == (approx(math.hypot(0.36, 0.08)), approx(0.345))
-    with raises(UnreachableError, match="wrist 0.0200 m.*: 0.0350 m too close") as caught:
+    with raises(UnreachableError, match="wrist 20.0 mm .*: 35.0 mm too close") as caught:
         PICKER.inverse((0.10, 0, 0.09), 0.0)
     assert caught.value.limit == approx(0.055)
 
 
 def test_a_joint_limit_is_named_with_value_and_limit():
     """Straight behind and low: only the base could turn there, and it may not."""
-    with raises(UnreachableError, match="needs joint base at .* its limits are -1.500 to 1.500 rad") as caught:
+    with raises(UnreachableError, match="needs joint base at .* its limits are -85.9 deg to 85.9 deg") as caught:
         PICKER.inverse((-0.25, 0.12, 0.05), -0.5)
     assert caught.value.subject == "base"
     assert caught.value.limit == approx(1.5)
     assert caught.value.value == approx(math.atan2(0.12, -0.25))
-    with raises(UnreachableError, match="needs joint scissor at 2.000 rad") as caught:
+    with raises(UnreachableError, match="needs joint scissor at 114.6 deg") as caught:
         PICKER.inverse((0.3, 0, 0.2), 0.0, scissor=2.0)
     assert (caught.value.subject, caught.value.limit) == ("scissor", 1.2)
 

@@ -12,6 +12,7 @@ from pytest import approx, importorskip, mark, raises
 from small_urdfs import broken
 
 from picker_dynamics.errors import ConfigurationError, DescriptionError
+from picker_dynamics.execution.torque_limits import TorqueLimits
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import description, servo_arm, servo_map
@@ -70,11 +71,13 @@ def test_what_an_own_map_leaves_open_is_as_in_simulated_servos():
 
 def test_a_pinion_turns_the_servos_figures_into_the_racks():
     """15 mm: 11 N·m/rad are 48.9 kN/m, 1.1 N·m are 73.3 N, 7 rad/s are 0.105 m/s; 30 degrees of horn are 7.85 mm."""
-    grasp = servo_arm.load(any_arms.urdf("four_joint"), SERVOS)[1].servos[-1]
+    servos = servo_arm.load(any_arms.urdf("four_joint"), SERVOS)[1]
+    grasp = servos.servos[-1]
     assert grasp.stiffness == approx(11.0 / 0.015**2)
     assert grasp.stall_torque == approx(1.1 / 0.015) and grasp.no_load_speed == approx(0.105)
     assert grasp.to_angle(1500.0) == approx(math.radians(30.0) * 0.015)
     assert (grasp.home, grasp.rest) == (0.015, 0.001)
+    assert servos.position_units[-1] == "m" and TorqueLimits.of_servos(servos).units[-2:] == ("N·m", "N")
 
 
 def written(tmp_path, *changes):

@@ -112,7 +112,7 @@ def test_quantisation_is_a_pca9685_count():
 def test_setpoints_outside_the_pulses_are_refused_or_clamped_as_asked():
     q = np.array(SHIPPED.rest)
     q[1] = 2.8
-    with raises(LimitError, match=r"shoulder: set-point 2\.8000 rad is outside -0\.4363 \.\.\. 2\.7053") as caught:
+    with raises(LimitError, match=r"shoulder: set-point 160\.4 deg is outside -25\.0 deg \.\.\. 155\.0 deg") as caught:
         SHIPPED.to_pulse_us(q)
     assert (caught.value.subject, caught.value.value) == ("shoulder", 2.8)
     assert SHIPPED.to_pulse_us(SHIPPED.clamp(q))[1] == approx(2500.0)

@@ -1,5 +1,9 @@
 """``Arm.connect``: the same script on the running graph, judged by the simulation's truth."""
 
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 from arm_fixtures import servos
@@ -13,6 +17,25 @@ from picker_dynamics.errors import ConfigurationError, GoalRefusedError, LinkErr
 pytestmark = pytest.mark.ros
 
 HOME = np.array(servos().home)
+
+THREADS = """
+import threading
+import rclpy
+from picker_dynamics import Arm
+
+def look():
+    with Arm.connect() as arm:
+        tips = [arm.tip for _ in range(20)]
+    seen.append(len(tips))
+
+seen = []
+threads = [threading.Thread(target=look) for _ in range(4)]
+for one in threads:
+    one.start()
+for one in threads:
+    one.join()
+print(seen, "ROS has ended:", not rclpy.ok())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +76,28 @@ def test_the_script_moves_asks_records_and_is_refused_on_the_running_graph(runni
         arm.payload = 0.0
         arm.home()
     at_home(running.client, running.board)
+
+
+def test_a_second_script_is_refused_while_the_first_moves_the_arm_and_has_it_afterwards(running):
+    with Arm.connect() as first, Arm.connect() as second:
+        first.home()
+        moving = first.move(base=0.4, duration=3.0, wait=False)
+        first.wait(0.5)
+        begin_s = time.monotonic()
+        with pytest.raises(GoalRefusedError, match=r"the arm is moved by another \(goal \w+\): wait"):
+            second.move(base=-0.4)
+        assert time.monotonic() - begin_s < 2.0 and not moving.done()
+        moving.wait()
+        first.wait(0.5)
+        assert first.q[0] == pytest.approx(0.4, abs=0.03)
+        second.home()
+    at_home(running.client, running.board)
+
+
+def test_arms_in_threads_of_one_process_are_of_one_ros_and_end_by_themselves(running):
+    """In a process that has no ROS of its own yet, as a script's."""
+    said = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=120.0, check=False)
+    assert said.stdout == "[20, 20, 20, 20] ROS has ended: True\n" and said.stderr == "", said.stdout + said.stderr
 
 
 def test_another_arm_than_the_one_that_runs_is_refused_before_anything_moves(running):

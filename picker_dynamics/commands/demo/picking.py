@@ -104,8 +104,8 @@ def _pick(
         elif stop.kind == "close":
             board.attach(scene.payload_kg)
             client.set_parameters("dynamics", payload__mass=scene.payload_kg)
-    where = ", ".join(f"{x:.2f}" for x in pick.target_m)
-    show.say(f"berry {number} at ({where}) m: tip was {1e3 * pick.tip_error_m:.2f} mm away")
+    where = ", ".join(f"{1e3 * x:.0f}" for x in pick.target_m)
+    show.say(f"berry {number} at ({where}) mm: tip was {1e3 * pick.tip_error_m:.2f} mm away")
     return pick
 
 

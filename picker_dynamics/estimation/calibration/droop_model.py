@@ -36,14 +36,15 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import Pose, link_poses
+from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
+from .instruments import SensorModel
 from .lay import Lay, lay
 from .mass_properties import LinkProperties
-from .statics import AHEAD, UP, Direction, Loads, PointMass, elevation, elevation_rates, height_rates, links_of, loads
+from .statics import Loads, PointMass, links_of, loads
 
 FIGURES = ("zero", "scale", "compliance", "gap", "load_friction", "coulomb", "hop")
 SOUGHT = FIGURES[:-1]
@@ -68,54 +69,8 @@ PRIORS = {
 deviation, scale 5 %, stiffness 7 to 50 N·m/rad, a deadband of 5 us and half a degree of play, friction as recordings of small
 servos have it (coulomb as a share of stall torque, compliance by it)."""
 
-INCLINOMETER_SD, RULER_SD = 0.1 * np.pi / 180.0, 5e-4
-"""Standard deviation of one reading: [rad], [m]."""
-
 DISPLAY_STEPS, OF_A_STEP = np.radians([1.0, 0.5]), 1e-6
 """Of inclinometers that show no tenths of a degree, and how near to whole ones of them all readings are then [rad]."""
-
-
-@dataclass(frozen=True)
-class SensorModel:
-    """What is read of an arm at rest: ``elevation`` of a link [rad] by inclinometer, or ``height`` of its origin above the
-    base [m] by ruler.  ``ahead`` and ``up`` as for ``statics.elevation``."""
-
-    kind: str
-    link: str
-    ahead: Direction = AHEAD
-    up: Direction = UP
-
-    def __post_init__(self):
-        refuse_if(
-            self.kind not in ("elevation", "height"),
-            f"reading is of {self.kind!r}, must be elevation or height",
-            "kind",
-            self.kind,
-        )
-
-    @property
-    def sd(self) -> float:
-        """Standard deviation of one reading [rad or m]."""
-        return INCLINOMETER_SD if self.kind == "elevation" else RULER_SD
-
-    def of(self, poses: Mapping[str, Pose]) -> np.ndarray:
-        """The reading without error [rad or m], (...), with the links at ``poses``."""
-        pose = poses[self.link]
-        return elevation(pose, self.ahead, self.up) if self.kind == "elevation" else pose.position[..., 2]
-
-    def rates(self, description: ArmDescription, poses: Mapping[str, Pose]) -> np.ndarray:
-        """(..., n) derivatives of the reading by the joint positions."""
-        if self.kind == "height":
-            return height_rates(description, self.link, poses)
-        return elevation_rates(description, self.link, poses, self.ahead, self.up)
-
-
-def sensor_on(description: ArmDescription, link: str, kind: str = "elevation") -> SensorModel:
-    """An instrument on a link as it lies there (``lay.Lay``)."""
-    if kind == "height":
-        return SensorModel(kind, link)
-    along = lay(description, link)
-    return SensorModel(kind, link, tuple(along.level.tolist()), tuple(along.up.tolist()))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
 from .droop_fit import DroopFit, whitening
-from .droop_model import FIGURES, PRIORS, DroopModel, Reading, SensorModel, reading_errors, wrapped
+from .droop_model import FIGURES, PRIORS, DroopModel, Reading, reading_errors, wrapped
+from .instruments import SensorModel
 from .lay import LEAST_KG, lay
 from .mass_properties import LinkProperties
 from .measured import Measured

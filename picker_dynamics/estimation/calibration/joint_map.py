@@ -21,7 +21,7 @@ from picker_dynamics.robot.kinematic_tree import Pose, link_poses
 from picker_dynamics.robot.resting import resting_position
 from picker_dynamics.robot.servo_map import Servo
 
-from .droop_model import SensorModel, sensor_on
+from .instruments import SensorModel, sensor_on
 from .servo_figures import horn_slope
 from .statics import level_joints
 

@@ -27,7 +27,8 @@ from picker_dynamics.trajectory.profiles import joint_move
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .droop_fit import FRICTION_SD, DroopFit, whitening
-from .droop_model import FIGURES, DroopModel, Reading, SensorModel, sensor_on
+from .droop_model import FIGURES, DroopModel, Reading
+from .instruments import SensorModel, sensor_on
 from .lay import lay
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0

@@ -21,8 +21,8 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.sim.plant import Plant
 
 from .arm_estimate import ArmEstimate, given
-from .droop_model import INCLINOMETER_SD, sensor_on
 from .evaluate import exact, tip_error_report, usual_paths
+from .instruments import INCLINOMETER_SD, sensor_on
 from .lay import lay
 from .mass_properties import LinkReadings
 from .mover import FRAME_S, Mover

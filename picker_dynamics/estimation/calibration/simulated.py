@@ -21,7 +21,8 @@ from picker_dynamics.robot.resting import resting_position, sloped
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from .droop_model import SensorModel, skid
+from .droop_model import skid
+from .instruments import SensorModel
 from .lay import lay
 from .mass_properties import RULER_SD, SCALE_SD, STOPWATCH_SD, LinkReadings, swing_slowdown, weighings
 from .mover import FRAME_S

@@ -25,6 +25,7 @@ from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.lint import Finding
 from picker_dynamics.robot.lint.links import link_findings
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
+from picker_dynamics.robot.units import told
 
 from ..urdf_text import find, inertial
 from .lay import Lay, lay
@@ -270,8 +271,10 @@ def check_result(urdf: str, overlay: str | None = None, *, servos: str | Path | 
     notes = [str(finding) for finding in report.findings if not finding.fatal]
     try:
         beyond = reachable_limits(arm, _servos(arm.joint_names, overlay, servos))
+        units = dict(zip(arm.joint_names, arm.position_units))
         notes += [
-            f"joint {name}: its pulses reach {low:.3f} ... {high:.3f} rad only; targets beyond are cut there"
+            f"joint {name}: its pulses reach {told(low, units[name])} ... {told(high, units[name])} only; "
+            "targets beyond are cut there"
             for name, (low, high) in beyond.items()
         ]
     except ConfigurationError as error:

@@ -27,7 +27,7 @@ from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo_map import ServoMap
 
 from ..calibration.droop_fit import FRICTION_SD
-from ..calibration.droop_model import SensorModel
+from ..calibration.instruments import SensorModel
 from ..calibration.measured import Measured
 from ..calibration.statics import Loads, PointMass, gravity_torques, links_of, loads, random_poses
 from .mass import BLIND_KG, MISREAD, Weighed, estimate, require_mass, require_payload_place

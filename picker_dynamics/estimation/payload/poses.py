@@ -16,7 +16,7 @@ import numpy as np
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.execution.validator import MotionValidator
 
-from ..calibration.droop_model import SensorModel
+from ..calibration.instruments import SensorModel
 from ..calibration.measured import NORMAL_95
 from ..calibration.poses import HEIGHT_MIN, SIDES, STAND_OFF, can_be_visited, passes
 from .droop import DroopScale, Measurement, Potentiometer

@@ -16,7 +16,7 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 
-from ..calibration.droop_model import SensorModel
+from ..calibration.instruments import SensorModel
 from ..calibration.simulated import FRAME_S, hidden_servos, mounted, smooth_line
 from .droop import LOAD_FRICTION_SD, DroopScale, Measurement, Potentiometer, sensed
 from .poses import Visit, before

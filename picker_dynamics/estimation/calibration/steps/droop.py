@@ -18,8 +18,9 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from .. import pose_figure, readings
 from ..arm_estimate import ArmEstimate
 from ..droop_fit import DroopFit, fit
-from ..droop_model import DroopModel, SensorModel, sensor_on
+from ..droop_model import DroopModel
 from ..evaluate import better_station, open_figures, saturated
+from ..instruments import SensorModel, sensor_on
 from ..joint_map import resting_at
 from ..lay import lay
 from ..mass_properties import LENGTH_MAX

@@ -1,0 +1,29 @@
+"""README.md: the commands of its first screens do in their order what it says of them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from ros_graph import command_to, own_domain, running_graph
+from scenarios.bench import wait_until_up
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+FIRST = next(block for block in re.findall(r"```bash\n(.*?)```", README, re.S) if "picker status" in block)
+
+
+@pytest.mark.slow
+@pytest.mark.ros
+def test_who_plays_with_the_simulated_arm_sees_what_is_said(tmp_path, run_picker):
+    rows = [(shlex.split(row, comments=True)[1:], "refused, with the reason" in row) for row in FIRST.splitlines()]
+    assert [refused for _, refused in rows].count(True) == 1
+    with own_domain(), running_graph(tmp_path) as running:
+        wait_until_up(running.client)
+        for words, refused in rows:
+            if refused:
+                code, _, complaints = run_picker(*words)
+                assert code == 6 and re.search(r"shoulder needs \d\.\d+ N·m to hold its pose", complaints), complaints
+            else:
+                command_to(running, run_picker, words)
