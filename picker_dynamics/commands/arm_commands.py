@@ -11,7 +11,7 @@ import numpy as np
 
 from picker_dynamics.bringup.bringup import RANGES, require_namespace
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
-from picker_dynamics.execution.goal import MAX_GOAL_S
+from picker_dynamics.execution.goal import HAIR, MAX_GOAL_S
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.tip_target import TIP_M
 from picker_dynamics.robot.units import told
@@ -23,9 +23,6 @@ from .terminal import agreed
 
 if TYPE_CHECKING:
     from picker_dynamics.execution.waypoints import Waypoint
-
-HAIR = 1e-3
-"""How far beyond a limit a held pose may be that counts as at it [rad, m]."""
 
 LATEST_S = 0.3
 """How long ``status`` listens, so that the last of several latched messages is the one it tells [s]."""

@@ -32,6 +32,9 @@ KNOT_S = 0.05
 LARGEST = 1e9
 """No position, velocity or acceleration of a joint is larger [rad, rad/s, rad/s²]: what is would overflow in a spline."""
 
+HAIR = 1e-3
+"""A position so little beyond a limit is at it [rad, m]: poses that are published are modelled, and may be copied into a goal."""
+
 MAIN_TRACK = "arm"
 
 LIGHT_POINTS, LIGHT_S = 20, 2.0
@@ -97,6 +100,11 @@ class ParsedGoal:
     def heavy(self) -> bool:
         """Whether checking it takes so long that the arm should stand meanwhile."""
         return len(self.times_s) > HEAVY_POINTS or self.times_s[-1] > HEAVY_S
+
+    def within(self, lower: Array, upper: Array) -> ParsedGoal:
+        """Positions that are a hair beyond the arm's limits (n,) [rad, m] at them."""
+        at = np.clip(self.positions, lower[self.joints], upper[self.joints])
+        return replace(self, positions=np.where(np.abs(self.positions - at) < HAIR, at, self.positions))
 
     def after(self, late_s: float) -> ParsedGoal:
         """What lies ahead ``late_s`` after the start, times from there on, at once; as joint_trajectory_controller does.

@@ -147,11 +147,15 @@ class GoalManager:
     def _parsed(self, pending: Pending) -> ParsedGoal | None:
         """The goal in the arm's order; None: it is being parsed."""
         if pending.goal is None:
-            request, names = pending.request, self.generator.joint_names
+            request, arm = pending.request, self.generator.description
+
+            def parsed() -> ParsedGoal:
+                return parse(request.make(), arm.joint_names).within(arm.lower, arm.upper)
+
             if not request.long:
-                pending.goal = parse(request.make(), names)
+                pending.goal = parsed()
             else:
-                pending.work = pending.work or self.beside(lambda: parse(request.make(), names))
+                pending.work = pending.work or self.beside(parsed)
                 if pending.work.done():
                     pending.goal, pending.work = pending.work.result(), None
         return pending.goal

@@ -32,9 +32,6 @@ POSITION_M, ANGLE_RAD = 1e-5, 1e-4
 NEARLY_M = 1.0e-4
 """A target this far from what can be reached is reached: a point typed with four digits, for an arm of two joints."""
 
-HAIR = 1e-3
-"""A present pose this far beyond a limit [rad, m] is at it."""
-
 FIRST_ROUNDS, ROUNDS, CALM_ROUNDS = 16, 30, 150
 """Steps of the search from the present pose, from others, and for the nearest point where none reaches the target."""
 

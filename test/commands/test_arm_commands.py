@@ -18,7 +18,9 @@ def test_a_pose_held_a_hair_beyond_a_limit_is_no_obstacle(held):
     """As a modelled one may be after a start anew."""
     q = np.array(HOME)
     q[4] = 1.2 + held
-    at = SimpleNamespace(arm=picker(), client=SimpleNamespace(wait_holding=lambda: None, reference=lambda: q))
+    at = SimpleNamespace(
+        arm=picker(), client=SimpleNamespace(require_free=lambda: None, wait_holding=lambda: None, reference=lambda: q)
+    )
     assert arm_commands.held_pose(at)[4] == min(q[4], 1.2)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from arm_fixtures import picker
 from execution_rig import HOME, NAMES, TIGHT, TIP_SPEED, ZERO, Rig, goal, limits, moved, part
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from picker_dynamics.errors import JointNamesError, PickerError, TrajectoryError
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.goal import Goal
+from picker_dynamics.execution.goal import HAIR, Goal
 from picker_dynamics.execution.goal_tracking import Code, Outcome
 from picker_dynamics.execution.motion import Phase
 
@@ -44,6 +45,17 @@ def test_a_goal_without_a_tracker_is_done_with_its_reference(rig):
     rig.send(base(), "g")
     rig.tick(60)
     assert rig.answer("g").text == "done: holding" and rig.kinds("g") == [ACCEPTED, DONE]
+
+
+def test_a_pose_copied_from_what_is_published_is_no_refusal_and_one_beyond_that_is(rig):
+    """What is published is modelled: 4e-5 rad beyond a limit it was refused, as soon as the arm was within."""
+    limit = float(picker().upper[4])
+    rig.send(part(1.0, scissor=limit + 4.4e-5), "copied")
+    rig.tick(60)
+    assert rig.answer("copied").outcome is Outcome.SUCCEEDED and rig.newest.q[4] == limit
+    rig.send(part(1.0, scissor=limit + 2.0 * HAIR), "beyond")
+    rig.tick(10)
+    assert rig.kinds("beyond") == [EventKind.REFUSED] and rig.answer("beyond").text.startswith("scissor")
 
 
 @pytest.mark.parametrize(
